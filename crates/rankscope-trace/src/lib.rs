@@ -1,0 +1,33 @@
+//! One trace in memory: what a profiler wrote about one process (or a few), in columns, whatever file it came from.
+//!
+//! Every reader fills a [`Trace`] and every writer drains one. Names are interned, a span costs some forty bytes, and what a
+//! reader could not make sense of is kept beside the events as [`Problem`]s instead of being lost.
+//!
+//! What is not here: files and bytes (rankscope-formats), what a collective is (rankscope-collectives), more than one clock
+//! (rankscope-align). The crate knows no serialisation.
+
+mod args;
+mod category;
+mod collective;
+mod flow;
+mod mark;
+mod problem;
+mod provenance;
+mod span;
+mod sparse;
+mod strings;
+mod trace;
+mod track;
+
+pub use args::{ArgColumn, ArgValue};
+pub use category::{Category, CategoryKind};
+pub use collective::CollectiveArgs;
+pub use flow::{FlowPhase, FlowPoint};
+pub use mark::{CounterSample, InstantMark, InstantScope};
+pub use problem::{Problem, ProblemKind, Problems};
+pub use provenance::{DeviceInfo, ProcessGroup, Provenance, RankSource};
+pub use span::{SpanId, SpanRow, Spans};
+pub use sparse::Sparse;
+pub use strings::{StrId, Strings};
+pub use trace::{StepMark, Trace};
+pub use track::{Track, TrackId, TrackKey, TrackKind, Tracks};

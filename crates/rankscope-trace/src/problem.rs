@@ -1,0 +1,157 @@
+//! What was wrong in a file: where it began, what it was, how often. Reading goes on; nothing here is an error.
+
+use std::fmt;
+
+/// A kind of damage a reader steps over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProblemKind {
+    /// The compressed stream ends before its end mark.
+    TruncatedCompression,
+    /// The compressed stream is damaged from here on.
+    CorruptCompression,
+    /// The text or message ends in the middle of something.
+    Truncated,
+    /// An event no reading could make sense of; it was left out.
+    MalformedEvent,
+    /// A quote inside a string was not escaped; the event was read all the same.
+    UnescapedQuote,
+    /// A raw control character inside a string.
+    ControlCharacter,
+    /// Bytes that are not UTF-8; they show as U+FFFD.
+    InvalidUtf8,
+    /// A span that ends before it starts; counted as having no length.
+    NegativeDuration,
+    /// A duration no profiler can have measured, as a wrapped counter gives; counted as having no length.
+    OverflowedDuration,
+    /// A span or instant without a time stamp; it was left out.
+    MissingTimestamp,
+    /// A number that is none, or out of range.
+    BadNumber,
+    /// An end without a begin, or a begin without an end.
+    UnbalancedSpan,
+    /// Data after the end of the trace.
+    TrailingData,
+    /// A field or packet of a kind this reader does not know; it was left out.
+    Unsupported,
+    /// A message refers to an interned name that was never sent.
+    MissingInterned,
+    /// Packets the recording profiler says it lost.
+    LostPackets,
+    /// An error or warning the recording profiler wrote into the file itself.
+    ProfilerMessage,
+    /// Two places of the file (or its name) disagree on its rank.
+    RankDisagreement,
+    /// The list of ranks of a process group is cut short in the file.
+    TruncatedRankList,
+}
+
+impl ProblemKind {
+    /// The name in reports and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TruncatedCompression => "truncated_compression",
+            Self::CorruptCompression => "corrupt_compression",
+            Self::Truncated => "truncated",
+            Self::MalformedEvent => "malformed_event",
+            Self::UnescapedQuote => "unescaped_quote",
+            Self::ControlCharacter => "control_character",
+            Self::InvalidUtf8 => "invalid_utf8",
+            Self::NegativeDuration => "negative_duration",
+            Self::OverflowedDuration => "overflowed_duration",
+            Self::MissingTimestamp => "missing_timestamp",
+            Self::BadNumber => "bad_number",
+            Self::UnbalancedSpan => "unbalanced_span",
+            Self::TrailingData => "trailing_data",
+            Self::Unsupported => "unsupported",
+            Self::MissingInterned => "missing_interned",
+            Self::LostPackets => "lost_packets",
+            Self::ProfilerMessage => "profiler_message",
+            Self::RankDisagreement => "rank_disagreement",
+            Self::TruncatedRankList => "truncated_rank_list",
+        }
+    }
+}
+
+impl fmt::Display for ProblemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name().replace('_', " ").fmt(f)
+    }
+}
+
+/// All damage of one kind in one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Byte offset of the first occurrence, in the decompressed file.
+    pub offset: u64,
+    /// What it was.
+    pub kind: ProblemKind,
+    /// How often it occurred.
+    pub count: u64,
+    /// What helps to understand the first occurrence; may be empty.
+    pub detail: String,
+}
+
+/// The problems of a file, one entry a kind, ordered by first occurrence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    list: Vec<Problem>,
+}
+
+impl Problems {
+    /// One more occurrence of `kind` at `offset`.
+    pub fn add(&mut self, kind: ProblemKind, offset: u64) {
+        self.add_detailed(kind, offset, 1, String::new());
+    }
+
+    /// `count` more occurrences, the first at `offset`; `detail` is kept if it is the earliest.
+    pub fn add_detailed(&mut self, kind: ProblemKind, offset: u64, count: u64, detail: String) {
+        let Some(known) = self.list.iter_mut().find(|known| known.kind == kind) else {
+            self.list.push(Problem { offset, kind, count, detail });
+            self.list.sort_by_key(|problem| (problem.offset, problem.kind));
+            return;
+        };
+        known.count += count;
+        if offset < known.offset {
+            known.offset = offset;
+            known.detail = detail;
+            self.list.sort_by_key(|problem| (problem.offset, problem.kind));
+        }
+    }
+
+    /// Takes over what `other` found.
+    pub fn merge(&mut self, other: Self) {
+        for problem in other.list {
+            self.add_detailed(problem.kind, problem.offset, problem.count, problem.detail);
+        }
+    }
+
+    /// The problems, by first occurrence.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.list.iter()
+    }
+
+    /// How often `kind` occurred.
+    pub fn count(&self, kind: ProblemKind) -> u64 {
+        self.list.iter().find(|problem| problem.kind == kind).map_or(0, |problem| problem.count)
+    }
+
+    /// Whether the file was flawless.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_keeps_its_first_place_and_its_count() {
+        let mut problems = Problems::default();
+        problems.add(ProblemKind::ControlCharacter, 900);
+        problems.add(ProblemKind::MalformedEvent, 500);
+        problems.add_detailed(ProblemKind::ControlCharacter, 100, 2, "in a name".into());
+        let list: Vec<_> = problems.iter().map(|p| (p.offset, p.kind, p.count, p.detail.as_str())).collect();
+        assert_eq!(list, [(100, ProblemKind::ControlCharacter, 3, "in a name"), (500, ProblemKind::MalformedEvent, 1, "")]);
+    }
+}

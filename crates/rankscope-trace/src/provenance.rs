@@ -1,0 +1,73 @@
+//! Where a trace came from and what its file says about itself.
+
+use rankscope_time::Rank;
+
+use crate::Problems;
+
+/// What told us the rank of a file, from strongest to weakest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RankSource {
+    /// The file's header names it.
+    Header,
+    /// The events name it (`record_param_comms` says `Rank`).
+    Events,
+    /// The name of the file, or of the folder or archive member it lies in.
+    FileName,
+    /// Nothing did; it was numbered by its place among the inputs.
+    Order,
+}
+
+/// A device as the header describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Index on its host.
+    pub index: i64,
+    /// Marketing name: `AMD Instinct MI300X`.
+    pub name: String,
+}
+
+/// A process group as the header describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessGroup {
+    /// Its name, as collectives refer to it.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Backends by device type: `cpu:gloo,cuda:nccl`.
+    pub backend: String,
+    /// How many ranks it has, where said.
+    pub size: Option<u32>,
+    /// Its global ranks; may be fewer than `size` where the file cut the list short.
+    pub ranks: Vec<Rank>,
+}
+
+/// Everything a file says about itself, and what was wrong with it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provenance {
+    /// Path, and archive member, the bytes came from.
+    pub file: String,
+    /// Format the file turned out to have: `kineto`, `xspace`, `perfetto`.
+    pub format: &'static str,
+    /// The rank, and what told us.
+    pub rank: Option<(Rank, RankSource)>,
+    /// Ranks in the job.
+    pub world_size: Option<u32>,
+    /// Host the trace was recorded on.
+    pub host: Option<String>,
+    /// Communication backend of the job: `nccl`, `gloo`.
+    pub backend: Option<String>,
+    /// What the file's own stamps are relative to, in nanoseconds since the Unix epoch. The model's stamps already include it.
+    pub clock_base_ns: Option<i64>,
+    /// Identity of the recording.
+    pub trace_id: Option<String>,
+    /// Devices of the host.
+    pub devices: Vec<DeviceInfo>,
+    /// Process groups of the job.
+    pub process_groups: Vec<ProcessGroup>,
+    /// Everything else in the header: key and JSON text, in file order.
+    pub header: Vec<(String, String)>,
+    /// Bytes of the file after decompression.
+    pub bytes: u64,
+    /// What was wrong.
+    pub problems: Problems,
+}
