@@ -1,1 +1,14 @@
-//! x
+//! Bytes to [`Trace`](rankscope_trace::Trace) and back: Kineto/Chrome JSON, XSpace and Perfetto, plain or compressed.
+//!
+//! Readers take any `Read`, return the trace *and* what was wrong with it (`trace.provenance.problems`, each with its byte
+//! offset), and fail only when nothing is usable. They never panic on input and never hold more than the events they keep plus
+//! a few buffers. Writers take a trace and a `Write`.
+//!
+//! No room here knows a path: whoever owns the file names it in the [`ReadOptions`] and in its own errors.
+
+mod error;
+mod options;
+pub mod wire;
+
+pub use error::Error;
+pub use options::{ArgsPolicy, Format, ReadOptions, Scope};

@@ -1,0 +1,29 @@
+//! Why a file gave no trace at all, or could not be written.
+
+use std::io;
+
+/// Nothing usable came out of a file, or nothing could go into one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input holds no bytes.
+    #[error("the file is empty")]
+    Empty,
+    /// The bytes are of no format this crate reads.
+    #[error("not a trace this build reads: {found}")]
+    NotATrace {
+        /// What the bytes look like instead, and what to do.
+        found: String,
+    },
+    /// The format is right but not one event could be read.
+    #[error("no event could be read; first problem at byte {offset}: {reason}")]
+    NoEvents {
+        /// Where the first problem lies, in the decompressed file.
+        offset: u64,
+        /// What the first problem is.
+        reason: String,
+    },
+    /// Reading or writing the underlying file failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}

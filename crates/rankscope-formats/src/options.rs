@@ -1,0 +1,66 @@
+//! What a reader is asked to keep.
+
+/// The trace formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Chrome's JSON trace format, in the dialects Kineto and others write.
+    Json,
+    /// XLA's protobuf, `.xplane.pb`.
+    XSpace,
+    /// Perfetto's protobuf, `.pftrace`.
+    Perfetto,
+}
+
+impl Format {
+    /// The format a file name asks for, compression suffixes aside.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
+        match name {
+            _ if name.ends_with(".json") => Some(Self::Json),
+            _ if name.ends_with(".xplane.pb") || name.ends_with(".xspace.pb") => Some(Self::XSpace),
+            _ if name.ends_with(".pftrace") || name.ends_with(".perfetto-trace") => Some(Self::Perfetto),
+            _ => None,
+        }
+    }
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "kineto",
+            Self::XSpace => "xspace",
+            Self::Perfetto => "perfetto",
+        }
+    }
+}
+
+/// Whether events keep all their arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArgsPolicy {
+    /// Only what analysis has columns for: correlation, external id, bytes, collective parameters.
+    #[default]
+    Analysis,
+    /// Those, and every argument as a typed value: what converting between formats needs.
+    All,
+}
+
+/// Which events are kept at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    #[default]
+    All,
+    /// Device work, the host calls that launch it, and the annotations that give it meaning (steps, collectives). Memory stays
+    /// flat however many host operators a file holds.
+    Device,
+}
+
+/// What a reader is asked to keep, and the name the bytes go by.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Path, and archive member, for provenance and for guessing the rank.
+    pub label: String,
+    /// Arguments to keep.
+    pub args: ArgsPolicy,
+    /// Events to keep.
+    pub scope: Scope,
+}
