@@ -4,7 +4,7 @@
 //! it hands out tags and lengths, and the caller decides what to enter, take or skip, so that a message of any size passes
 //! through a buffer of a few kilobytes.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 /// Field number and wire type, as they stand before every value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +192,7 @@ impl<R: BufRead> Stream<R> {
     /// What the input fails with.
     pub fn take(&mut self, len: u64, buffer: &mut Vec<u8>) -> io::Result<bool> {
         buffer.clear();
-        let got = io::Read::take(&mut self.input, len).read_to_end(buffer)?;
+        let got = Read::take(&mut self.input, len).read_to_end(buffer)?;
         self.offset += got as u64;
         Ok(got as u64 == len)
     }
@@ -212,7 +212,7 @@ impl<R: BufRead> Stream<R> {
             5 => 4,
             _ => return Ok(false),
         };
-        let got = io::copy(&mut io::Read::take(&mut self.input, len), &mut io::sink())?;
+        let got = io::copy(&mut Read::take(&mut self.input, len), &mut io::sink())?;
         self.offset += got;
         Ok(got == len)
     }
