@@ -1,0 +1,328 @@
+//! `report.json`, schema 1. Every time is integer nanoseconds; every rate is decimal (GB/s is 1e9 bytes a second).
+//!
+//! Keys are only ever added within a schema number; docs/formats/report-json.md says what each one means.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One run, as reported.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Document {
+    /// Version of this layout: 1.
+    pub schema: u32,
+    /// Version of the program that wrote it.
+    pub rankscope_version: String,
+    /// What was reported on, for headings: the input path.
+    pub title: String,
+    /// Ranks in the job, where any file says so.
+    pub world_size: Option<u32>,
+    /// Ranks of the job no file was given for.
+    pub missing_ranks: Vec<u32>,
+    /// Whether any rank shows device work. If not, all times are the host's.
+    pub device_activity: bool,
+    /// How events were classed: `default` or `tracelens`.
+    pub classes: String,
+    /// What the reader should know, most important first.
+    pub notes: Vec<Note>,
+    /// Every rank, ascending.
+    pub ranks: Vec<Rank>,
+    /// Collectives across ranks.
+    pub collectives: Collectives,
+    /// What is known about the ranks' clocks.
+    pub clock: Clock,
+}
+
+/// A sentence for the reader.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Note {
+    /// How much it matters.
+    pub level: NoteLevel,
+    /// The sentence.
+    pub text: String,
+}
+
+/// How much a note matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteLevel {
+    /// An answer: where the time goes, who is late, what is exposed.
+    Finding,
+    /// A limit of what can be said.
+    Caution,
+    /// Something was wrong with the input.
+    Problem,
+}
+
+/// One rank.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Rank {
+    /// Global rank.
+    pub rank: u32,
+    /// What told us: `header`, `events`, `file_name` or `order`.
+    pub rank_source: String,
+    /// Ranks in the job, as this file says.
+    pub world_size: Option<u32>,
+    /// The file.
+    pub file: String,
+    /// Its format.
+    pub format: String,
+    /// Host it was recorded on.
+    pub host: Option<String>,
+    /// Names of the devices that did work, or of those the header lists.
+    pub device: Option<String>,
+    /// Bytes after decompression.
+    pub bytes: u64,
+    /// Events kept.
+    pub events: u64,
+    /// What was wrong in the file.
+    pub problems: Vec<Problem>,
+    /// `device`, or `host` where the trace shows no device work.
+    pub accounting: String,
+    /// First start and last end that `time_ns` covers, on the job's clock, in nanoseconds since the Unix epoch where the file's are.
+    pub window_ns: [i64; 2],
+    /// Where the time of the whole trace went.
+    pub time_ns: Time,
+    /// Copies by direction.
+    pub copies: Copies,
+    /// What told us the steps: `device_annotations`, `launches`, `host_annotations` or `none`.
+    pub step_source: String,
+    /// The same for every step, in order.
+    pub steps: Vec<Step>,
+    /// What ran longest, by name.
+    pub kernels: Vec<Kernel>,
+}
+
+/// Damage of one kind.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Problem {
+    /// First occurrence, as byte offset in the decompressed file.
+    pub offset: u64,
+    /// What it was.
+    pub kind: String,
+    /// How often.
+    pub count: u64,
+    /// About the first occurrence; may be empty.
+    pub detail: String,
+}
+
+/// Time by class. `computation + exposed_comm + exposed_memcpy + idle = total`, to the nanosecond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Time {
+    /// Union of compute.
+    pub computation: i64,
+    /// Communication that no compute hides.
+    pub exposed_comm: i64,
+    /// Copies and fills that neither compute nor communication hides.
+    pub exposed_memcpy: i64,
+    /// Union of everything.
+    pub busy: i64,
+    /// `total - busy`.
+    pub idle: i64,
+    /// First start to last end, or the window of the step.
+    pub total: i64,
+    /// Union of communication.
+    pub total_comm: i64,
+    /// Union of copies and fills.
+    pub total_memcpy: i64,
+}
+
+/// Copies and fills, each as its own union.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copies {
+    /// Host to device.
+    pub host_to_device: CopyTime,
+    /// Device to host.
+    pub device_to_host: CopyTime,
+    /// Within one device.
+    pub device_to_device: CopyTime,
+    /// Between devices.
+    pub peer_to_peer: CopyTime,
+    /// A direction the file does not tell.
+    pub other: CopyTime,
+    /// Fills.
+    pub memset: CopyTime,
+}
+
+/// Time and bytes of one sort of copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyTime {
+    /// How many.
+    pub count: u64,
+    /// Their union, in nanoseconds.
+    pub total_ns: i64,
+    /// Bytes moved, as far as the file says.
+    pub bytes: u64,
+}
+
+/// One step of one rank.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Step {
+    /// Its number.
+    pub step: i64,
+    /// Its window on the job's clock.
+    pub window_ns: [i64; 2],
+    /// Where its time went.
+    pub time_ns: Time,
+}
+
+/// All executions of one name.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Kernel {
+    /// Name of the kernel, copy or operator.
+    pub name: String,
+    /// `compute`, `communication`, `memcpy` or `memset`.
+    pub class: String,
+    /// How often it ran.
+    pub count: u64,
+    /// Sum of its durations.
+    pub total_ns: i64,
+}
+
+/// Collectives, matched across ranks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Collectives {
+    /// Collectives found on every rank of their group that has a file.
+    pub matched: u64,
+    /// Collectives that at least one such rank lacks, or that have no counterpart at all.
+    pub unmatched: u64,
+    /// By name, type, size and process group.
+    pub groups: Vec<CollectiveGroup>,
+    /// How often each rank was the last to arrive at a matched collective.
+    pub last_arrivals: BTreeMap<u32, u64>,
+    /// Arrival and waiting, rank by rank.
+    pub ranks: Vec<RankArrivals>,
+    /// The unmatched ones, never guessed. At most a thousand; `unmatched` is the full count.
+    pub unmatched_list: Vec<UnmatchedCollective>,
+    /// The matched ones in order of time. At most ten thousand.
+    pub instances: Vec<CollectiveInstance>,
+}
+
+/// Matched collectives of one name, type, size and group. Means are over the matched ones, and absent where there is none.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CollectiveGroup {
+    /// Name as recorded.
+    pub name: String,
+    /// The operation: `all_reduce`, `all_gather`, ...
+    pub kind: String,
+    /// Element type as recorded.
+    pub dtype: String,
+    /// Elements each rank put in.
+    pub in_elements: Option<u64>,
+    /// Bytes the bandwidth counts.
+    pub bytes: Option<u64>,
+    /// Ranks of the process group.
+    pub ranks: u32,
+    /// The process group.
+    pub process_group: String,
+    /// Collectives, matched or not.
+    pub count: u64,
+    /// Collectives matched.
+    pub matched: u64,
+    /// Shortest stay of any rank in the collective: what was left once everybody had come.
+    pub transfer_ns_mean: Option<f64>,
+    /// Wait for the last arrival, averaged over ranks.
+    pub wait_ns_mean: Option<f64>,
+    /// Last arrival minus first.
+    pub start_skew_ns_mean: Option<f64>,
+    /// Last end minus first, the largest.
+    pub end_skew_ns_max: Option<i64>,
+    /// Bytes over transfer time.
+    pub algbw_gbps_mean: Option<f64>,
+    /// The same, times the traffic the operation causes per rank.
+    pub busbw_gbps_mean: Option<f64>,
+    /// Time of these collectives that no compute hid, summed over ranks.
+    pub exposed_ns: i64,
+}
+
+/// One rank's part in the matched collectives.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RankArrivals {
+    /// The rank.
+    pub rank: u32,
+    /// Collectives found in its file, by name.
+    pub counts: BTreeMap<String, u64>,
+    /// Matched collectives it took part in.
+    pub matched: u64,
+    /// Times it came last.
+    pub last: u64,
+    /// Times it came first.
+    pub first: u64,
+    /// Its wait for others, summed.
+    pub wait_ns: i64,
+    /// What others waited for it: where it came last, the gap to the one before it, summed.
+    pub delay_ns: i64,
+}
+
+/// A collective that lacks a counterpart.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct UnmatchedCollective {
+    /// Name as recorded.
+    pub name: String,
+    /// The process group.
+    pub process_group: String,
+    /// Ranks that have it.
+    pub present: Vec<u32>,
+    /// Ranks of the group with a file that lack it.
+    pub absent: Vec<u32>,
+    /// Start on the lowest rank that has it, on the job's clock.
+    pub start_ns: i64,
+}
+
+/// A collective found on all of its ranks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CollectiveInstance {
+    /// Index into `groups`.
+    pub group: usize,
+    /// First arrival on the job's clock.
+    pub start_ns: i64,
+    /// Ranks in order of arrival.
+    pub arrival_order: Vec<u32>,
+    /// Wait of each, in that order.
+    pub wait_ns: Vec<i64>,
+    /// Shortest stay of any rank.
+    pub transfer_ns: i64,
+    /// Last end minus first.
+    pub end_skew_ns: i64,
+}
+
+/// The ranks' clocks, as far as the traces tell.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Clock {
+    /// `as_recorded`, or `collectives` where offsets were estimated and applied.
+    pub method: String,
+    /// Whether anything was corrected.
+    pub corrected: bool,
+    /// What was applied to each rank.
+    pub offsets: Vec<ClockOffset>,
+    /// For pairs of ranks, the interval that causality leaves for the offset between their clocks as recorded.
+    pub pairs: Vec<ClockPair>,
+}
+
+/// One rank's correction.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ClockOffset {
+    /// The rank.
+    pub rank: u32,
+    /// Subtracted from its stamps.
+    pub offset_ns: i64,
+    /// Least offset from the reference rank that causality allows; none if it sets no bound.
+    pub lo_ns: Option<i64>,
+    /// Greatest.
+    pub hi_ns: Option<i64>,
+}
+
+/// The clocks of two ranks, from causality alone: no rank leaves a collective before every rank has entered it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ClockPair {
+    /// One rank.
+    pub a: u32,
+    /// The other.
+    pub b: u32,
+    /// Least offset of `b` relative to `a`.
+    pub lo_ns: i64,
+    /// Greatest.
+    pub hi_ns: i64,
+    /// Whether equal clocks are possible.
+    pub zero_inside: bool,
+}
