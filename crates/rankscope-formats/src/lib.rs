@@ -7,6 +7,7 @@
 //! No room here knows a path: whoever owns the file names it in the [`ReadOptions`] and in its own errors.
 
 mod error;
+pub mod json;
 mod options;
 pub mod wire;
 
