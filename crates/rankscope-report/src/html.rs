@@ -9,7 +9,7 @@ mod embed;
 
 use minijinja::{Environment, Value, context};
 
-use crate::text::rank_list;
+use crate::text::{clean, rank_list};
 use crate::units::{counted, of};
 use crate::{Document, Error, NoteLevel};
 
@@ -25,12 +25,13 @@ pub fn html(document: &Document) -> Result<String, Error> {
     environment.add_template(TEMPLATE, include_str!("../web/report.html"))?;
     let notes = |level| texts(document, level);
     let text = environment.get_template(TEMPLATE)?.render(context! {
-        title => document.title.as_str(),
+        title => clean(&document.title),
         version => document.rankscope_version.as_str(),
         facts => facts(document),
         findings => notes(NoteLevel::Finding),
         cautions => notes(NoteLevel::Caution),
         problems => notes(NoteLevel::Problem),
+        has_ranks => !document.ranks.is_empty(),
         device_activity => document.device_activity,
         css => Value::from_safe_string(include_str!("../web/report.css").to_owned()),
         js => Value::from_safe_string(script()),
@@ -42,7 +43,7 @@ pub fn html(document: &Document) -> Result<String, Error> {
 
 /// The sentences of one level.
 fn texts(document: &Document, level: NoteLevel) -> Vec<String> {
-    document.notes.iter().filter(|note| note.level == level).map(|note| note.text.clone()).collect()
+    document.notes.iter().filter(|note| note.level == level).map(|note| clean(&note.text)).collect()
 }
 
 /// What was reported on, in a few words each.
@@ -53,12 +54,15 @@ fn facts(document: &Document) -> Vec<String> {
     };
     let mut facts = vec![ranks];
     if !document.missing_ranks.is_empty() {
-        facts.push(format!("missing {}", rank_list(&document.missing_ranks, 8)));
+        facts.push(format!("missing {}", rank_list(&document.missing_ranks, 8).replace('-', "–")));
+    }
+    if document.ranks.is_empty() {
+        return facts;
     }
     facts.push(if document.device_activity { "device times" } else { "host times" }.to_owned());
     facts.push(if document.clock.corrected { "clocks corrected" } else { "clocks as recorded" }.to_owned());
     if !document.classes.is_empty() {
-        facts.push(format!("classes: {}", document.classes));
+        facts.push(format!("classes: {}", clean(&document.classes)));
     }
     facts
 }

@@ -28,9 +28,12 @@ fn value(document: &Document) -> Value {
 
 #[test]
 fn the_embedded_document_is_the_document() {
-    for (name, document) in
-        [("eight_gpus", common::eight_gpus()), ("four_on_cpu", common::four_on_cpu()), ("one_of_eight", common::one_of_eight())]
-    {
+    for (name, document) in [
+        ("eight_gpus", common::eight_gpus()),
+        ("two_nodes", common::two_nodes()),
+        ("four_on_cpu", common::four_on_cpu()),
+        ("one_of_eight", common::one_of_eight()),
+    ] {
         let page = page(name, &document);
         let back: Document = serde_json::from_str(embedded(&page, "document")).unwrap();
         assert_eq!(value(&back), value(&document), "{name}");
@@ -82,7 +85,7 @@ fn a_rate_that_is_not_a_number_is_absent() {
 
 #[test]
 fn thousands_of_ranks_make_a_page_a_browser_opens() {
-    let mut document = common::job(4096, 20, 400);
+    let mut document = common::job(4096, 8, 400);
     for rank in &mut document.ranks {
         rank.kernels = rank.kernels.iter().cycle().take(60).cloned().collect();
     }

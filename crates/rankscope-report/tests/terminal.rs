@@ -41,7 +41,9 @@ fn nothing_at_all_still_says_what_it_is() {
 #[test]
 fn lines_fit_the_width() {
     for width in [72, 80, 100, 120, 200] {
-        for document in [common::eight_gpus(), common::four_on_cpu(), common::one_of_eight(), common::job(3000, 1, 8)] {
+        for document in
+            [common::eight_gpus(), common::four_on_cpu(), common::one_of_eight(), common::two_nodes(), common::job(3000, 1, 8)]
+        {
             for line in plain(&document, width).lines() {
                 assert!(line.chars().count() <= width, "{width} columns: {line}");
             }

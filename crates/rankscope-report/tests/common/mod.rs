@@ -43,6 +43,30 @@ pub(crate) fn eight_gpus() -> Document {
     document
 }
 
+/// Two hosts whose clocks differ, corrected; one rank's trace lacks its device and its steps, one is damaged beyond use.
+pub(crate) fn two_nodes() -> Document {
+    let mut document = job(16, 60, 120);
+    document.title = "/lustre/projects/pretrain/2026-11/runs/moe-64e-two-nodes-with-a-long-path/traces".to_owned();
+    document.notes =
+        notes(&[(NoteLevel::Finding, "The clocks of node01 run 490 us behind those of node00; they were corrected.")]);
+    document.clock.method = "collectives".to_owned();
+    document.clock.corrected = true;
+    for offset in &mut document.clock.offsets[8..] {
+        offset.offset_ns = -490_000 + i64::from(offset.rank) * 300;
+        offset.lo_ns = Some(offset.offset_ns - 4_500);
+        offset.hi_ns = (offset.rank != 12).then_some(offset.offset_ns + 4_500);
+    }
+    for pair in &mut document.clock.pairs[7..] {
+        (pair.lo_ns, pair.hi_ns, pair.zero_inside) = (-494_500, -485_500, false);
+    }
+    document.ranks[4].accounting = "host".to_owned();
+    document.ranks[4].steps.clear();
+    document.ranks[9].time_ns = Time::default();
+    document.ranks[9].kernels.clear();
+    document.ranks[9].steps.drain(..20);
+    document
+}
+
 /// Four processes with gloo: no device, everything is host time.
 pub(crate) fn four_on_cpu() -> Document {
     let mut document = job(4, 3, 30);

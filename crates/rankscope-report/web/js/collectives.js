@@ -44,7 +44,7 @@ const groupAside = (g) => [g.kind && g.kind !== g.name ? g.kind : null, g.proces
 
 // Both axes logarithmic: sizes and rates span orders of magnitude.
 function bandwidthPlot(groups) {
-  const [W, H, left, bottom] = [900, 300, 74, 40];
+  const [W, H, left, bottom] = [1240, 290, 74, 30];
   const decades = (values, base) => {
     const [lo, hi] = extent(values);
     const [a, b] = [Math.floor(Math.log(lo) / Math.log(base) - 0.01), Math.ceil(Math.log(hi) / Math.log(base) + 0.01)];
@@ -74,7 +74,7 @@ function bandwidthPlot(groups) {
 
 function unmatchedSentence(unmatched, listed) {
   const all = cuts.unmatched || listed;
-  const shown = listed < unmatched ? ` ${formatCount(listed)} of ${formatCount(unmatched)} are listed here${all > listed ? ", the others in report.json" : ""}.` : "";
+  const shown = listed > 0 && listed < unmatched ? ` ${formatCount(listed)} of ${formatCount(unmatched)} are listed here${all > listed ? ", the others in report.json" : ""}.` : "";
   return `${plural(unmatched, "collective")} without a counterpart on every rank of the group, left out of all means and never guessed.${shown}`;
 }
 

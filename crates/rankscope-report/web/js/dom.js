@@ -1,5 +1,9 @@
 // Elements, the tooltip, and the two controls. Text goes in as text nodes, never as markup: names in traces are not trusted.
 
+// A name may hold control characters or marks that turn the text around them; they show as what they are: not text.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g;
+const visible = (child) => (typeof child === "string" ? child.replace(UNSEEN, "\ufffd") : child);
+
 function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) {
@@ -7,7 +11,7 @@ function h(tag, attributes = {}, ...children) {
     else if (key === "style") Object.assign(element.style, value);
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  element.append(...children.filter((child) => child !== null && child !== undefined).map(visible));
   return element;
 }
 
@@ -44,9 +48,9 @@ const tip = {
   hide() {
     this.element.hidden = true;
   },
-  // A heading and aligned pairs.
+  // A heading and aligned rows of a name and its values.
   rows(title, pairs) {
-    return [h("b", {}, title), h("table", {}, h("tbody", {}, ...pairs.map(([k, v]) => h("tr", {}, h("td", {}, k), h("td", {}, v)))))];
+    return [h("b", {}, title), h("table", {}, h("tbody", {}, ...pairs.map((cells) => h("tr", {}, ...cells.map((cell) => h("td", {}, cell))))))];
   },
   // Shows `content()` while the pointer or the focus is on the element.
   on(element, content) {
@@ -60,6 +64,15 @@ const tip = {
     return element;
   },
 };
+
+// Runs `draw` once the window has stopped changing its size.
+function onResize(draw) {
+  let timer = 0;
+  addEventListener("resize", () => {
+    clearTimeout(timer);
+    timer = setTimeout(draw, 120);
+  });
+}
 
 // Buttons of which one is pressed.
 function segments(label, options, chosen, choose) {

@@ -5,7 +5,6 @@ const STEP_SOURCES = { device_annotations: "device annotations", launches: "laun
 
 function drawFiles(doc) {
   const { body } = section("files");
-  if (doc.ranks.length === 0) return body.append(empty("No trace could be read."));
   body.append(fileTable(doc.ranks), h("h3", {}, "Problems"));
   const problems = doc.ranks.flatMap((rank) => rank.problems.map((problem) => ({ rank: rank.rank, ...problem })));
   body.append(problems.length > 0 ? problemTable(problems) : empty("None: every file was read without damage."));

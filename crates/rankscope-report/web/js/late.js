@@ -98,6 +98,7 @@ function arrivalPlot(doc) {
   });
   canvas.addEventListener("pointerleave", () => tip.hide());
   darkQuery.addEventListener("change", draw);
+  onResize(draw);
   requestAnimationFrame(draw);
   const shown = cuts.instances > 0 ? `the ${formatCount(instances.length)} with the longest waits, of ${formatCount(cuts.instances)} listed` : plural(instances.length, "collective");
   return h("div", {}, lead(`One dot for each matched collective (${shown}), on the row of the rank that came last; its area grows with the longest wait.`), h("div", { class: "canvas-box" }, frame));

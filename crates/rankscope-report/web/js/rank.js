@@ -5,7 +5,6 @@ const COPIES = [["host_to_device", "Host to device"], ["device_to_host", "Device
 
 function drawRank(doc) {
   const { body, bar } = section("rank");
-  if (doc.ranks.length === 0) return body.append(empty("No trace could be read."));
   const box = h("div");
   const draw = (index) => box.replaceChildren(...rankDetail(doc.ranks[index]));
   bar.append(select("Rank", doc.ranks.map((rank, i) => [i, rank.host ? `${rank.rank} on ${rank.host}` : `${rank.rank}`]), draw));

@@ -14,10 +14,11 @@ function drawSteps(doc) {
   if (grid.steps.length === 0) return body.append(empty("No rank marks its steps, so the run is one window. A profiler's step() call, or a step annotation, makes this view."));
   const map = heatMap(grid);
   bar.append(select("Colour shows", METRICS, map.draw), h("span", { class: "spacer" }), map.ramp);
-  body.append(lead("Time of every step on every rank. A dark column is a slow step, a dark row a slow rank. Arrow keys move from cell to cell."), map.element);
+  body.append(lead("Time of every step on every rank. A column that stands out is a slow step, a row a slow rank. Arrow keys move from cell to cell."), map.element);
   if (grid.unmarked.length > 0) body.append(note(`Without steps of their own: rank ${rankList(grid.unmarked)}.`));
   map.draw("total");
   darkQuery.addEventListener("change", map.redraw);
+  onResize(map.redraw);
   addEventListener("beforeprint", () => map.redraw("light"));
   addEventListener("afterprint", map.redraw);
 }
@@ -73,7 +74,7 @@ function heatMap({ steps, ranks, cells }) {
 
   function redraw(theme) {
     const room = Math.max(240, (element.clientWidth || 1100) - 70);
-    size = { w: Math.max(2, Math.min(64, Math.floor(room / steps.length))), h: Math.max(1, Math.min(22, Math.floor(640 / ranks.length))) };
+    size = { w: Math.max(2, Math.min(110, Math.floor(room / steps.length))), h: Math.max(1, Math.min(22, Math.floor(640 / ranks.length))) };
     const colours = RAMPS[theme === "light" || theme === "dark" ? theme : darkQuery.matches ? "dark" : "light"];
     const range = scale(cells.flatMap((row) => row.filter((time) => time !== null).map((time) => time[metric])));
     paint(range, colours);
@@ -114,7 +115,7 @@ function heatMap({ steps, ranks, cells }) {
     const time = cells[y][x];
     const title = `Rank ${ranks[y].rank}, step ${steps[x]}`;
     if (time === null) return [`${title}: no such step in this rank's trace`];
-    return tip.rows(title, METRICS.map(([key, name]) => [name, key === "total" ? formatTime(time[key]) : `${formatTime(time[key])}  ${formatShare(time[key], time.total)}`]));
+    return tip.rows(title, METRICS.map(([key, name]) => [name, formatTime(time[key]), key === "total" ? "" : formatShare(time[key], time.total)]));
   }
 
   const inside = (x, y) => x >= 0 && y >= 0 && x < steps.length && y < ranks.length;

@@ -9,7 +9,6 @@ const CLASSES = [
 
 function drawTime(doc) {
   const { body, bar } = section("time");
-  if (doc.ranks.length === 0) return body.append(empty("No trace could be read, so there is no time to account for."));
   const box = h("div");
   const draw = (mode) => box.replaceChildren(timeTable(doc, mode === "percent"));
   bar.append(legend(), h("span", { class: "spacer" }), segments("Unit", [["percent", "Percent"], ["absolute", "Absolute"]], "percent", draw));
@@ -24,11 +23,10 @@ function legend() {
 function timeTable(doc, percent) {
   const [, longest] = extent(doc.ranks.map((rank) => rank.time_ns.total));
   const unit = columnUnit(longest);
-  const figure = ([key, name, css]) => ({
+  const figure = ([key, name]) => ({
     head: `${name}${percent ? "" : `, ${unit.unit}`}`,
     key: (rank) => (rank.time_ns.total > 0 ? (percent ? rank.time_ns[key] / rank.time_ns.total : rank.time_ns[key]) : null),
     cell: ({ time_ns: time }) => (time.total <= 0 ? absent("this rank shows no time") : percent ? formatShare(time[key], time.total) : unit.text(time[key])),
-    class: css === "idle" ? null : null,
   });
   return table({
     label: "Time by class of each rank",
@@ -54,7 +52,7 @@ function stack(rank, whole) {
   if (time.total <= 0) return h("div", { class: "stack" });
   const bar = h("div", { class: "stack", "aria-hidden": "true" },
     ...CLASSES.filter(([key]) => time[key] > 0).map(([key, , css]) => h("span", { class: css, style: { flex: `0 1 ${time[key] / whole * 100}%` } })));
-  const pairs = CLASSES.map(([key, name]) => [name, `${formatTime(time[key])}  ${formatShare(time[key], time.total)}`]);
+  const pairs = CLASSES.map(([key, name]) => [name, formatTime(time[key]), formatShare(time[key], time.total)]);
   pairs.push(["Total", formatTime(time.total)], ["All communication", formatTime(time.total_comm)], ["All copies", formatTime(time.total_memcpy)]);
   return tip.on(bar, () => tip.rows(`Rank ${rank.rank}${rank.host ? ` on ${rank.host}` : ""}`, pairs));
 }
