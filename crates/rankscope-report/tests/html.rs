@@ -10,20 +10,21 @@ use rankscope_report::{Document, Layout, html, json};
 use serde_json::Value;
 
 fn page(name: &str, document: &Document) -> String {
-    let page = html(document).unwrap();
-    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html")), &page).unwrap();
+    let page = html(document).expect("the template renders");
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html")), &page)
+        .expect("cargo gives tests a folder");
     page
 }
 
 /// The text between the opening tag of the script `id` and the first `</script`, as an HTML parser would take it.
 fn embedded<'a>(page: &'a str, id: &str) -> &'a str {
     let tag = format!("<script type=\"application/json\" id=\"{id}\">");
-    let rest = &page[page.find(&tag).unwrap() + tag.len()..];
-    &rest[..rest.find("</script").unwrap()]
+    let rest = &page[page.find(&tag).expect("the script is in the page") + tag.len()..];
+    &rest[..rest.find("</script").expect("the script ends")]
 }
 
 fn value(document: &Document) -> Value {
-    serde_json::from_str(&json(document, Layout::Compact)).unwrap()
+    serde_json::from_str(&json(document, Layout::Compact)).expect("json writes JSON")
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn collectives(ranks: u32, late: u32, count: usize, chance: &mut Chance) -> Coll
         .collect();
     let mut last_arrivals = std::collections::BTreeMap::new();
     for instance in &instances {
-        *last_arrivals.entry(*instance.arrival_order.last().unwrap()).or_insert(0) += 1;
+        *last_arrivals.entry(*instance.arrival_order.last().expect("jobs have ranks")).or_insert(0) += 1;
     }
     let arrivals = |rank: u32| {
         let last = last_arrivals.get(&rank).copied().unwrap_or(0);
@@ -290,7 +290,7 @@ fn instance(i: usize, last: u32, ranks: u32, chance: &mut Chance) -> CollectiveI
     let arrival_order: Vec<u32> = (0..ranks).filter(|&rank| rank != last).chain([last]).collect();
     let mut wait_ns: Vec<i64> = (0..ranks).map(|_| skew - chance.below(skew / 2)).collect();
     wait_ns.sort_by_key(|&wait| std::cmp::Reverse(wait));
-    *wait_ns.last_mut().unwrap() = 0;
+    *wait_ns.last_mut().expect("jobs have ranks") = 0;
     CollectiveInstance {
         group: i % 3,
         start_ns: EPOCH + i as i64 * 31 * MS,
