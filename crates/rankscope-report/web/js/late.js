@@ -37,12 +37,15 @@ function lateTable(ranks) {
 // A dot where a rank came last, as large as the first arrival's wait: a row of large dots is a straggler, scattered ones are noise.
 function arrivalPlot(doc) {
   const { instances, groups } = doc.collectives;
-  const ranks = doc.ranks.map((rank) => rank.rank);
+  const lastOf = (instance) => instance.arrival_order[instance.arrival_order.length - 1];
+  const came = new Set(instances.map(lastOf));
+  const few = doc.ranks.length <= 32;
+  const ranks = doc.ranks.map((rank) => rank.rank).filter((rank) => few || came.has(rank));
   const row = new Map(ranks.map((rank, i) => [rank, i]));
   // Differences of epoch times: exact to 256 ns in a double, far below a pixel.
   const [begin, end] = extent(instances.map((instance) => instance.start_ns));
   const dots = instances.flatMap((instance) => {
-    const last = instance.arrival_order[instance.arrival_order.length - 1];
+    const last = lastOf(instance);
     return row.has(last) ? [{ instance, last, at: instance.start_ns - begin, wait: extent(instance.wait_ns)[1], name: groups[instance.group]?.name ?? "collective" }] : [];
   });
   const [, longest] = extent(dots.map((dot) => dot.wait));
@@ -101,5 +104,5 @@ function arrivalPlot(doc) {
   onResize(draw);
   requestAnimationFrame(draw);
   const shown = cuts.instances > 0 ? `the ${formatCount(instances.length)} with the longest waits, of ${formatCount(cuts.instances)} listed` : plural(instances.length, "collective");
-  return h("div", {}, lead(`One dot for each matched collective (${shown}), on the row of the rank that came last; its area grows with the longest wait.`), h("div", { class: "canvas-box" }, frame));
+  return h("div", {}, lead(`One dot for each matched collective (${shown}), on the row of the rank that came last; its area grows with the longest wait.${few ? "" : " Ranks that never came last have no row."}`), h("div", { class: "canvas-box" }, frame));
 }
