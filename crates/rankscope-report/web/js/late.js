@@ -61,7 +61,7 @@ function arrivalPlot(doc) {
   const place = (dot) => [radius + dot.at / Math.max(1, end - begin) * (width - 2 * radius), (row.get(dot.last) + 0.5) * pitch, Math.max(1, radius * Math.sqrt(dot.wait / Math.max(1, longest)))];
 
   function draw() {
-    width = Math.max(240, (frame.clientWidth || 1100) - 70);
+    width = Math.max(240, (frame.clientWidth || 1100) - 90);
     const height = pitch * ranks.length;
     const ratio = devicePixelRatio || 1;
     Object.assign(canvas, { width: width * ratio, height: height * ratio });

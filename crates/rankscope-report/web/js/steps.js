@@ -73,7 +73,7 @@ function heatMap({ steps, ranks, cells }) {
   }
 
   function redraw(theme) {
-    const room = Math.max(240, (element.clientWidth || 1100) - 70);
+    const room = Math.max(240, (element.clientWidth || 1100) - 90);
     size = { w: Math.max(2, Math.min(110, Math.floor(room / steps.length))), h: Math.max(1, Math.min(22, Math.floor(640 / ranks.length))) };
     const colours = RAMPS[theme === "light" || theme === "dark" ? theme : darkQuery.matches ? "dark" : "light"];
     const range = scale(cells.flatMap((row) => row.filter((time) => time !== null).map((time) => time[metric])));
