@@ -8,6 +8,7 @@
 
 mod error;
 mod options;
+pub mod perfetto;
 pub mod wire;
 
 pub use error::Error;
