@@ -9,6 +9,7 @@
 mod error;
 pub mod json;
 mod options;
+pub mod perfetto;
 pub mod wire;
 
 pub use error::Error;
