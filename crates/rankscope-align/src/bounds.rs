@@ -96,10 +96,7 @@ impl Bounds {
     /// The interval of `c[b] - c[a]`.
     pub fn between(&self, a: usize, b: usize) -> Bound {
         let known = |most: i64| Some(most).filter(|most| *most < FREE);
-        Bound {
-            lo_ns: known(self.most[b * self.ranks + a]).map(|most| -most),
-            hi_ns: known(self.most[a * self.ranks + b]),
-        }
+        Bound { lo_ns: known(self.most[b * self.ranks + a]).map(|most| -most), hi_ns: known(self.most[a * self.ranks + b]) }
     }
 
     /// A rank whose constraints contradict each other; none if clocks exist that satisfy all.

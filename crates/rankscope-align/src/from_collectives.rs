@@ -54,11 +54,8 @@ pub fn estimate(ranks: &[RankCollectives], matched: &Matched, hosts: &[Option<&s
     let bound = |rank: usize| if rank == 0 { Bound { lo_ns: Some(0), hi_ns: Some(0) } } else { bounds.between(0, rank) };
     let uncorrected = bounds.allow_zero() || bounds.contradiction().is_some();
     let offsets = if uncorrected { vec![0; ranks.len()] } else { offsets(ranks.len(), &meetings, &bounds, hosts) };
-    let clocks: Vec<_> = offsets
-        .into_iter()
-        .enumerate()
-        .map(|(rank, offset_ns)| RankClocks { offset_ns, bound: bound(rank) })
-        .collect();
+    let clocks: Vec<_> =
+        offsets.into_iter().enumerate().map(|(rank, offset_ns)| RankClocks { offset_ns, bound: bound(rank) }).collect();
     let corrected = clocks.iter().any(|clock| clock.offset_ns != 0);
     ClockEstimate { bounds, clocks, corrected }
 }
@@ -110,15 +107,12 @@ fn spread_from(root: usize, offsets: &mut [Option<i64>], meetings: &[Vec<Stay>],
     let mut frontier = vec![root];
     while let Some(from) = frontier.pop() {
         let Some(base) = offsets[from] else { continue };
-        for to in 0..offsets.len() {
-            if offsets[to].is_some() {
-                continue;
-            }
+        for (to, offset) in offsets.iter_mut().enumerate().filter(|(_, offset)| offset.is_none()) {
             let Some(tie) = tie(from, to, meetings) else { continue };
             let bound = bounds.between(from, to);
             let too_wide = bound.width_ns().is_some_and(|width| tie.spread_ns > width / 2) || tie.count == 1;
             let difference = if too_wide { bound.middle().unwrap_or(tie.difference_ns) } else { tie.difference_ns };
-            offsets[to] = Some(base + bound.clamp(difference));
+            *offset = Some(base + bound.clamp(difference));
             frontier.insert(0, to);
         }
     }

@@ -146,11 +146,14 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn any_work() -> impl Strategy<Value = Vec<Work>> {
-        let class = prop::sample::select(vec![Class::Compute, Class::Comm, Class::Memcpy(Direction::HostToDevice), Class::Memset]);
+        let class =
+            prop::sample::select(vec![Class::Compute, Class::Comm, Class::Memcpy(Direction::HostToDevice), Class::Memset]);
         let piece = (0i64..1_000, 0i64..200, class);
         prop::collection::vec(piece, 1..40).prop_map(|pieces| {
             let numbered = pieces.into_iter().enumerate();
-            numbered.map(|(at, (start, len, class))| Work { span: SpanId(at as u32), start_ns: start, end_ns: start + len, class }).collect()
+            numbered
+                .map(|(at, (start, len, class))| Work { span: SpanId(at as u32), start_ns: start, end_ns: start + len, class })
+                .collect()
         })
     }
 

@@ -52,8 +52,7 @@ pub(crate) fn arrival(instance: &Instance, ranks: &[RankCollectives], maps: &[&M
     stays.sort_unstable_by_key(|(start, _, rank)| (*start, *rank));
     let ends = || stays.iter().map(|(_, end, _)| *end);
     let last_start = stays.last().map_or(0, |(start, ..)| *start);
-    let durations =
-        instance.members.iter().map(|member| ranks[member.rank].collectives[member.collective].dur_ns());
+    let durations = instance.members.iter().map(|member| ranks[member.rank].collectives[member.collective].dur_ns());
     Arrival {
         row,
         order: stays.iter().map(|(_, _, rank)| *rank).collect(),

@@ -10,7 +10,8 @@ use crate::{Class, Intervals, Work};
 
 /// Exposed time of every communicating span of `work`, given the time in which communication is exposed.
 pub(crate) fn shares(work: &[Work], exposed: &Intervals) -> FxHashMap<SpanId, i64> {
-    let mut comm: Vec<&Work> = work.iter().filter(|piece| piece.class == Class::Comm && piece.start_ns < piece.end_ns).collect();
+    let mut comm: Vec<&Work> =
+        work.iter().filter(|piece| piece.class == Class::Comm && piece.start_ns < piece.end_ns).collect();
     comm.sort_unstable_by_key(|piece| (piece.start_ns, piece.span));
     let mut shares: FxHashMap<SpanId, i64> = comm.iter().map(|piece| (piece.span, 0)).collect();
     let mut active: Vec<&Work> = Vec::new();

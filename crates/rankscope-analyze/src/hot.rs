@@ -29,8 +29,5 @@ pub(crate) fn hottest(trace: &Trace, work: &[Work], most: usize) -> Vec<HotName>
     names.sort_unstable_by_key(|((name, class), (_, total))| (std::cmp::Reverse(*total), *name, class.name()));
     names.truncate(most);
     let text = |name: StrId| trace.strings.text(name).to_owned();
-    names
-        .into_iter()
-        .map(|((name, class), (count, total_ns))| HotName { name: text(name), class, count, total_ns })
-        .collect()
+    names.into_iter().map(|((name, class), (count, total_ns))| HotName { name: text(name), class, count, total_ns }).collect()
 }

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use crate::arrivals::Map;
 use crate::table::table;
 use crate::{
-    Account, Accounting, Class, Classes, CollectiveTable, Copies, Finding, HotName, Side, StepSource, StepWindow, Work, exposed,
-    findings, hot, steps,
+    Account, Accounting, Class, Classes, CollectiveTable, Copies, Finding, HotName, Side, StepSource, StepWindow, Work,
+    exposed, findings, hot, steps,
 };
 
 /// One rank's trace and its clock.

@@ -73,9 +73,11 @@ pub(crate) fn windows(
 ) -> (StepSource, Vec<StepWindow>) {
     let mapped = |nanos| map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch();
     let marks = |on_device: bool| {
-        trace.steps.iter().filter(move |mark| (trace.kind(mark.span) == CategoryKind::GpuUserAnnotation) == on_device).map(
-            move |mark| (mark.number, mapped(trace.spans.start_ns(mark.span)), mapped(trace.spans.end_ns(mark.span))),
-        )
+        trace
+            .steps
+            .iter()
+            .filter(move |mark| (trace.kind(mark.span) == CategoryKind::GpuUserAnnotation) == on_device)
+            .map(move |mark| (mark.number, mapped(trace.spans.start_ns(mark.span)), mapped(trace.spans.end_ns(mark.span))))
     };
     let host: Vec<_> = marks(false).collect();
     let as_marked = |marks: &[(i64, i64, i64)]| {
@@ -84,7 +86,8 @@ pub(crate) fn windows(
         extents
     };
     if side == Side::Host {
-        let windows: Vec<_> = as_marked(&host).steps.into_iter().map(|(number, (start, end))| window(number, start, end)).collect();
+        let windows: Vec<_> =
+            as_marked(&host).steps.into_iter().map(|(number, (start, end))| window(number, start, end)).collect();
         let source = if windows.is_empty() { StepSource::None } else { StepSource::HostAnnotations };
         return (source, windows);
     }

@@ -93,7 +93,12 @@ struct Sums {
 type Key = (String, Kind, String, Option<u64>, usize);
 
 /// Builds the table. `exposed` gives, by rank, the exposed time of its spans.
-pub(crate) fn table(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], exposed: &[FxHashMap<SpanId, i64>]) -> CollectiveTable {
+pub(crate) fn table(
+    ranks: &[RankCollectives],
+    matched: &Matched,
+    maps: &[&Map],
+    exposed: &[FxHashMap<SpanId, i64>],
+) -> CollectiveTable {
     let mut keys: BTreeMap<Key, usize> = BTreeMap::new();
     let mut sums: Vec<Sums> = Vec::new();
     let mut table = CollectiveTable::default();
@@ -177,7 +182,13 @@ impl Sums {
     fn of(first: &LocalCollective, group: &Group, instance: &Instance) -> Self {
         let known = u32::try_from(group.ranks.len()).unwrap_or(u32::MAX);
         let seen = u32::try_from(instance.members.len() + instance.absent.len()).unwrap_or(u32::MAX);
-        let ranks = if first.peer.is_some() { 2 } else if known > 0 { known } else { seen };
+        let ranks = if first.peer.is_some() {
+            2
+        } else if known > 0 {
+            known
+        } else {
+            seen
+        };
         let row = CollectiveRow {
             name: first.name.clone(),
             kind: first.kind.name(),

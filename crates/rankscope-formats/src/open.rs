@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use rankscope_trace::Trace;
 
 use crate::inflate::{Bytes, inflated};
-use crate::{Error, Format, ReadOptions, json, perfetto, wire, xspace};
+use crate::{Error, Format, ReadOptions, json, wire};
 
 /// One trace of a file, or why it could not be read.
 #[derive(Debug)]
@@ -65,9 +65,7 @@ fn read_stream(input: Bytes<'_>, options: &ReadOptions) -> Result<Vec<Member>, E
     }
     let traces = match format {
         Some(Format::Json) => json::read(input, options).map(|trace| vec![trace]),
-        Some(Format::XSpace) => xspace::read(input, options).map(|trace| vec![trace]),
-        Some(Format::Perfetto) => perfetto::read_all(input, options),
-        None => Err(not_a_trace()),
+        Some(Format::XSpace | Format::Perfetto) | None => Err(not_a_trace()),
     };
     let member = |trace| Member { label: options.label.clone(), trace };
     Ok(match traces {
@@ -144,7 +142,7 @@ fn read_zip(input: impl Read + Seek, options: &ReadOptions) -> Result<Vec<Member
                 continue;
             }
         };
-        let name = file.name().to_owned();
+        let name = file.name().map_or_else(|_| format!("member {index}"), |name| name.into_owned());
         read_member(&name, &mut file, options, &mut members);
     }
     some_member(members, "zip")

@@ -23,6 +23,7 @@ mod piece;
 mod scan;
 mod source;
 mod text;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ use self::layout::Layout;
 use self::piece::{Pending, Piece, Says};
 use self::scan::skip_space;
 use self::source::{Source, Stretch};
+pub use self::write::write;
 use crate::{Error, Format, ReadOptions};
 
 /// The header is looked for in this many bytes at first, and the layout learnt from them.

@@ -267,12 +267,14 @@ fn collectives(ranks: u32, late: u32, count: usize, chance: &mut Chance) -> Coll
             group("_allgather_base", ranks, 20, 20, 205 << 20),
             CollectiveGroup {
                 busbw_gbps_mean: Some(188.2),
+                stay_ns_mean: 2.5e6,
                 exposed_ns: 402 * MS,
                 ..group("_reduce_scatter_base", ranks, 12, 11, 410 << 20)
             },
             CollectiveGroup {
                 dtype: "Float".to_owned(),
                 busbw_gbps_mean: Some(0.000_41),
+                stay_ns_mean: 2.5e6,
                 exposed_ns: 9 * MS,
                 transfer_ns_mean: Some(18_600.0),
                 ..group("allreduce", ranks, 8, 7, 4)
@@ -339,6 +341,7 @@ fn group(name: &str, ranks: u32, count: u64, matched: u64, bytes: u64) -> Collec
         end_skew_ns_max: Some(566_000),
         algbw_gbps_mean: Some(264.0),
         busbw_gbps_mean: Some(231.0),
+        stay_ns_mean: 2.5e6,
         exposed_ns: 1_210 * MS,
     }
 }
