@@ -1,2 +1,40 @@
-//! x
-fn main() {}
+//! What the project does to itself: `cargo xtask <verb>`.
+//!
+//! Plain Rust and the crates the product needs anyway, so that whoever can build rankscope can run everything CI runs. Verbs
+//! print what they did; nothing here is part of the product.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks on its streams")]
+
+mod cargo;
+mod deps;
+mod purity;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Checks, benchmarks and chores of the rankscope workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", disable_help_subcommand = true)]
+struct Xtask {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Check that crates depend only on what the allow-list grants, and that pure crates stay pure.
+    Deps,
+}
+
+fn main() -> ExitCode {
+    let done = match Xtask::parse().verb {
+        Verb::Deps => deps::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
