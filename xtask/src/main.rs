@@ -7,6 +7,7 @@
 mod cargo;
 mod deps;
 mod purity;
+mod smoke;
 
 use std::process::ExitCode;
 
@@ -24,11 +25,14 @@ struct Xtask {
 enum Verb {
     /// Check that crates depend only on what the allow-list grants, and that pure crates stay pure.
     Deps,
+    /// Feed every reader mutated files for a while; needs no nightly.
+    FuzzSmoke(smoke::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Xtask::parse().verb {
         Verb::Deps => deps::run(),
+        Verb::FuzzSmoke(args) => smoke::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
