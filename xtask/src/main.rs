@@ -4,6 +4,7 @@
 //! print what they did; nothing here is part of the product.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks on its streams")]
 
+mod bench;
 mod cargo;
 mod deps;
 mod purity;
@@ -27,12 +28,15 @@ enum Verb {
     Deps,
     /// Feed every reader mutated files for a while; needs no nightly.
     FuzzSmoke(smoke::Args),
+    /// Measure the product, and its peers where they are installed.
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Xtask::parse().verb {
         Verb::Deps => deps::run(),
         Verb::FuzzSmoke(args) => smoke::run(&args),
+        Verb::Bench(args) => bench::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
