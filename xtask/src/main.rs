@@ -6,8 +6,10 @@
 
 mod bench;
 mod cargo;
+mod ci;
 mod deps;
 mod purity;
+mod readme;
 mod smoke;
 
 use std::process::ExitCode;
@@ -26,6 +28,8 @@ struct Xtask {
 enum Verb {
     /// Check that crates depend only on what the allow-list grants, and that pure crates stay pure.
     Deps,
+    /// Run everything CI runs, stopping at the first stage that fails.
+    Ci(ci::Args),
     /// Feed every reader mutated files for a while; needs no nightly.
     FuzzSmoke(smoke::Args),
     /// Measure the product, and its peers where they are installed.
@@ -35,6 +39,7 @@ enum Verb {
 fn main() -> ExitCode {
     let done = match Xtask::parse().verb {
         Verb::Deps => deps::run(),
+        Verb::Ci(args) => ci::run(&args),
         Verb::FuzzSmoke(args) => smoke::run(&args),
         Verb::Bench(args) => bench::run(&args),
     };
