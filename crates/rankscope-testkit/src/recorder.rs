@@ -1,10 +1,11 @@
-//! What happens on one rank, as torch's profiler would have recorded it: the events, the flows and the header.
+//! What happens on one rank, as torch's profiler would have recorded it: the events, their arguments and the flows.
 
 use std::io::{self, Write};
 
 use crate::Job;
-use crate::dialect::{Dialect, Header, Layout, RankList, Stamps};
+use crate::dialect::Dialect;
 use crate::event::{Event, Id, Value};
+use crate::header::{header, list};
 use crate::job::{BASE_NS, Metadata};
 use crate::json::Document;
 use crate::schedule::{self, Exchange, Scope};
@@ -287,46 +288,6 @@ impl<'a, W: Write> Recorder<'a, W> {
     }
 }
 
-/// Header keys before and after the events.
-type Parts = (Vec<(&'static str, String)>, Vec<(&'static str, String)>);
-
-fn header(job: &Job, rank: u32, dialect: &Dialect) -> Parts {
-    let colon = if dialect.layout == Layout::Compact { ":" } else { ": " };
-    let mut device =
-        format!("[{{\"id\"{colon}0, \"name\"{colon}\"NVIDIA H100 80GB HBM3\", \"totalGlobalMem\"{colon}85029158912");
-    device.push_str(&format!(", \"computeMajor\"{colon}9, \"computeMinor\"{colon}0, \"numSms\"{colon}132}}]"));
-    let ranks = match dialect.ranks {
-        RankList::Array => list(0..job.ranks),
-        RankList::Text => format!("\"{}\"", list(0..job.ranks)),
-    };
-    let distributed = format!(
-        "{{\"backend\"{colon}\"nccl\", \"rank\"{colon}{rank}, \"world_size\"{colon}{world}, \"pg_count\"{colon}1, \
-         \"pg_config\"{colon}[{{\"pg_name\"{colon}\"0\", \"pg_desc\"{colon}\"default_pg\", \"backend_config\"{colon}\"cuda:nccl\", \
-         \"pg_size\"{colon}{world}, \"ranks\"{colon}{ranks}}}], \"nccl_version\"{colon}\"2.27.5\"}}",
-        world = job.ranks
-    );
-    let mut keys = vec![
-        ("schemaVersion", "1".to_owned()),
-        ("deviceProperties", device),
-        ("trace_id", format!("\"{:032X}\"", u128::from(job.seed) << 64 | u128::from(rank))),
-        ("record_shapes", "1".to_owned()),
-        ("distributedInfo", distributed),
-        ("host_name", format!("\"node{}\"", job.node(rank))),
-        ("displayTimeUnit", "\"ms\"".to_owned()),
-    ];
-    if dialect.stamps == Stamps::FractionalMicros {
-        keys.push(("baseTimeNanoseconds", BASE_NS.to_string()));
-    }
-    let mut after = match dialect.header {
-        Header::Before => Vec::new(),
-        // The last two: unit and base time.
-        Header::Split => keys.split_off(6),
-        Header::After => keys.split_off(0),
-    };
-    after.insert(0, ("traceName", format!("\"rank{rank}.json\"")));
-    (keys, after)
-}
-
 /// Name of a Python frame, the way the profiler writes them.
 fn frame(depth: u32, site: u32) -> String {
     match depth {
@@ -334,11 +295,6 @@ fn frame(depth: u32, site: u32) -> String {
         1 => format!("nn.Module: Block_{}", site % 16),
         _ => format!("torch/nn/modules/module.py({}): _call_impl", 1_500 + depth),
     }
-}
-
-fn list(ranks: std::ops::Range<u32>) -> String {
-    let ranks: Vec<String> = ranks.map(|rank| rank.to_string()).collect();
-    format!("[{}]", ranks.join(", "))
 }
 
 /// Process id of a rank; its main thread has the same number.
