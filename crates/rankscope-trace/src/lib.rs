@@ -9,6 +9,7 @@
 mod args;
 mod category;
 mod collective;
+mod description;
 mod flow;
 mod mark;
 mod problem;
@@ -22,6 +23,7 @@ mod track;
 pub use args::{ArgColumn, ArgValue};
 pub use category::{Category, CategoryKind};
 pub use collective::CollectiveArgs;
+pub use description::Description;
 pub use flow::{FlowPhase, FlowPoint};
 pub use mark::{CounterSample, InstantMark, InstantScope};
 pub use problem::{Problem, ProblemKind, Problems};
