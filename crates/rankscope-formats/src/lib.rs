@@ -9,6 +9,7 @@
 mod error;
 mod options;
 pub mod wire;
+pub mod xspace;
 
 pub use error::Error;
 pub use options::{ArgsPolicy, Format, ReadOptions, Scope};
