@@ -1,2 +1,53 @@
-//! x
-fn main() {}
+//! What the project does to itself: `cargo xtask <verb>`.
+//!
+//! Plain Rust and the crates the product needs anyway, so that whoever can build rankscope can run everything CI runs. Verbs
+//! print what they did; nothing here is part of the product.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks on its streams")]
+
+mod bench;
+mod cargo;
+mod ci;
+mod deps;
+mod purity;
+mod readme;
+mod smoke;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Checks, benchmarks and chores of the rankscope workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", disable_help_subcommand = true)]
+struct Xtask {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Check that crates depend only on what the allow-list grants, and that pure crates stay pure.
+    Deps,
+    /// Run everything CI runs, stopping at the first stage that fails.
+    Ci(ci::Args),
+    /// Feed every reader mutated files for a while; needs no nightly.
+    FuzzSmoke(smoke::Args),
+    /// Measure the product, and its peers where they are installed.
+    Bench(bench::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Xtask::parse().verb {
+        Verb::Deps => deps::run(),
+        Verb::Ci(args) => ci::run(&args),
+        Verb::FuzzSmoke(args) => smoke::run(&args),
+        Verb::Bench(args) => bench::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::io;
 #[non_exhaustive]
 pub enum Error {
     /// The input holds no bytes.
-    #[error("the file is empty")]
+    #[error("the file is empty: the profiler did not finish writing it, or a copy of it failed. Record or copy it again")]
     Empty,
     /// The bytes are of no format this crate reads.
     #[error("not a trace this build reads: {found}")]

@@ -6,10 +6,17 @@
 //!
 //! No room here knows a path: whoever owns the file names it in the [`ReadOptions`] and in its own errors.
 
+mod deflate;
 mod error;
+mod inflate;
+pub mod json;
+mod open;
 mod options;
+pub mod perfetto;
 pub mod wire;
 pub mod xspace;
 
+pub use deflate::{Encoder, Encoding};
 pub use error::Error;
+pub use open::{Member, read};
 pub use options::{ArgsPolicy, Format, ReadOptions, Scope};

@@ -231,6 +231,8 @@ pub struct CollectiveGroup {
     pub algbw_gbps_mean: Option<f64>,
     /// The same, times the traffic the operation causes per rank.
     pub busbw_gbps_mean: Option<f64>,
+    /// Stay of a rank, averaged over ranks and collectives, matched or not.
+    pub stay_ns_mean: f64,
     /// Time of these collectives that no compute hid, summed over ranks.
     pub exposed_ns: i64,
 }

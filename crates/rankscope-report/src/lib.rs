@@ -1,10 +1,21 @@
 //! Draws what analysis found and computes nothing: a number that is not in the [`Document`] appears nowhere.
 //!
 //! The document is `report.json` (schema 1, docs/formats/report-json.md); the terminal summary and `report.html` are views of it.
+//! Views format, scale, sort and leave out, and say so where they leave out. They touch no files: callers get strings.
 
 mod document;
+mod error;
+mod html;
+mod json;
+mod terminal;
+mod text;
+mod units;
 
 pub use document::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel, Note,
     NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective,
 };
+pub use error::Error;
+pub use html::html;
+pub use json::{Layout, json};
+pub use terminal::{Style, terminal};

@@ -1,1 +1,14 @@
-//! x
+//! The only library room that owns paths: which files a user means, whose rank each is, and outputs that appear whole or not
+//! at all.
+//!
+//! Inputs are read and never written to, nor is anything put beside them. Nothing here looks into an event.
+
+mod error;
+mod inputs;
+mod output;
+mod ranks;
+
+pub use error::Error;
+pub use inputs::{InputFile, discover};
+pub use output::Outputs;
+pub use ranks::{Completeness, completeness, rank_of_name, settle_ranks};

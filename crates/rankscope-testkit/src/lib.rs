@@ -1,1 +1,29 @@
-//! x
+//! Synthetic distributed jobs whose truth is known, and ways to damage the files they leave.
+//!
+//! A [`Job`] is plain data: ranks, steps, who straggles, how wrong each node's clock is. From it come the traces torch would
+//! have written ([`Job::rank_json`]) in any [`Dialect`], and the [`Truth`] that an analysis has to find again. The same job
+//! gives the same bytes on every machine: all chance comes from its seed, no clock is read, and times are integers.
+//!
+//! One law holds in every job: no rank leaves a collective before every rank of its group has entered it.
+//!
+//! Tests depend on this crate; nothing that ships does. It knows none of the readers, so that a test which compares the two
+//! compares two opinions.
+
+pub mod damage;
+mod dialect;
+mod event;
+mod header;
+mod job;
+mod json;
+mod recorder;
+mod rng;
+mod schedule;
+mod timeline;
+mod truth;
+mod walk;
+
+pub use dialect::{Categories, Dialect, Header, Ids, KeyOrder, Layout, RankList, Stamps, TopLevel};
+pub use job::{Job, Metadata, NodeClock, Straggler};
+pub use rng::Rng;
+pub use schedule::CollectiveKind;
+pub use truth::{Account, Collective, RankTime, Truth};

@@ -6,6 +6,7 @@
 //! What is not here: files and bytes (rankscope-formats), what a collective is (rankscope-collectives), more than one clock
 //! (rankscope-align). The crate knows no serialisation.
 
+mod append;
 mod args;
 mod category;
 mod collective;
@@ -20,6 +21,7 @@ mod strings;
 mod trace;
 mod track;
 
+pub use append::Remap;
 pub use args::{ArgColumn, ArgValue};
 pub use category::{Category, CategoryKind};
 pub use collective::CollectiveArgs;

@@ -1,2 +1,40 @@
-//! x
-fn main() {}
+//! The command line of rankscope: one file per verb, no logic of its own.
+//!
+//! Exit codes: 0 fine, 1 failed, 2 used wrongly, 3 a check said no. Errors go to stderr as one paragraph; with `--format json`
+//! stdout holds one JSON document and nothing else.
+
+mod convert;
+mod document;
+mod load;
+mod notes;
+mod output;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// One timeline for a whole distributed training job, every rank on one clock, and a straight answer to where the time goes.
+#[derive(Debug, Parser)]
+#[command(name = "rankscope", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Report(report::Args),
+    Convert(convert::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().verb {
+        Verb::Report(args) => report::run(args),
+        Verb::Convert(args) => convert::run(args),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => output::fail(&error),
+    }
+}

@@ -1,0 +1,176 @@
+//! Where the time went, as TraceLens defines it (specs: union per class, exposed by subtraction), in integers.
+//!
+//! With C, M and Y the unions of compute, communication and memory work: exposed communication is M without C, exposed memory
+//! work is Y without C and M, idle is what none covers. Streams do not matter: work on any two of them overlaps.
+
+use crate::{Class, Direction, Intervals, Work};
+
+/// Time by class. `computation + exposed_comm + exposed_memcpy + idle = total`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Union of compute.
+    pub computation_ns: i64,
+    /// Communication no compute hides.
+    pub exposed_comm_ns: i64,
+    /// Memory work neither compute nor communication hides.
+    pub exposed_memcpy_ns: i64,
+    /// Union of everything.
+    pub busy_ns: i64,
+    /// Total minus busy.
+    pub idle_ns: i64,
+    /// The window.
+    pub total_ns: i64,
+    /// Union of communication.
+    pub total_comm_ns: i64,
+    /// Union of memory work.
+    pub total_memcpy_ns: i64,
+}
+
+/// One sort of copy: how many, their union, their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// How many.
+    pub count: u64,
+    /// Their union.
+    pub total_ns: i64,
+    /// Bytes moved, as far as the file says.
+    pub bytes: u64,
+}
+
+/// Copies by direction, and fills.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    /// From the host.
+    pub host_to_device: Copied,
+    /// To the host.
+    pub device_to_host: Copied,
+    /// Within a device.
+    pub device_to_device: Copied,
+    /// Between devices.
+    pub peer_to_peer: Copied,
+    /// Of unknown direction.
+    pub other: Copied,
+    /// Fills.
+    pub memset: Copied,
+}
+
+/// The sets of time of one rank, from which any window is accounted.
+#[derive(Clone, Debug, Default)]
+pub struct Accounting {
+    compute: Intervals,
+    comm: Intervals,
+    memory: Intervals,
+    exposed_comm: Intervals,
+    exposed_memory: Intervals,
+    window_ns: (i64, i64),
+}
+
+impl Accounting {
+    /// The sets of `work`.
+    pub fn of(work: &[Work]) -> Self {
+        let union = |is: fn(Class) -> bool| {
+            Intervals::union_of(work.iter().filter(|piece| is(piece.class)).map(|piece| (piece.start_ns, piece.end_ns)))
+        };
+        let compute = union(|class| class == Class::Compute);
+        let comm = union(|class| class == Class::Comm);
+        let memory = union(|class| matches!(class, Class::Memcpy(_) | Class::Memset));
+        let exposed_comm = comm.minus(&compute);
+        let exposed_memory = memory.minus(&compute).minus(&comm);
+        let start = work.iter().map(|piece| piece.start_ns).min().unwrap_or(0);
+        let end = work.iter().map(|piece| piece.end_ns).max().unwrap_or(0);
+        Self { compute, comm, memory, exposed_comm, exposed_memory, window_ns: (start, end) }
+    }
+
+    /// First start and last end of all work.
+    pub fn window_ns(&self) -> (i64, i64) {
+        self.window_ns
+    }
+
+    /// Communication no compute hides.
+    pub fn exposed_comm(&self) -> &Intervals {
+        &self.exposed_comm
+    }
+
+    /// The account of everything.
+    pub fn whole(&self) -> Account {
+        self.window(self.window_ns.0, self.window_ns.1)
+    }
+
+    /// The account of the window from `start` to `end`.
+    pub fn window(&self, start: i64, end: i64) -> Account {
+        let length = |set: &Intervals| set.within(start, end).length_ns();
+        let (computation_ns, exposed_comm_ns) = (length(&self.compute), length(&self.exposed_comm));
+        let exposed_memcpy_ns = length(&self.exposed_memory);
+        let total_ns = end.saturating_sub(start);
+        let busy_ns = computation_ns + exposed_comm_ns + exposed_memcpy_ns;
+        Account {
+            computation_ns,
+            exposed_comm_ns,
+            exposed_memcpy_ns,
+            busy_ns,
+            idle_ns: total_ns - busy_ns,
+            total_ns,
+            total_comm_ns: length(&self.comm),
+            total_memcpy_ns: length(&self.memory),
+        }
+    }
+}
+
+impl Copies {
+    /// Sums up the copies and fills of `work`; `bytes` says what each moved.
+    pub fn of(work: &[Work], bytes: impl Fn(&Work) -> Option<u64>) -> Self {
+        let of = |class: Class| {
+            let pieces = || work.iter().filter(move |piece| piece.class == class);
+            Copied {
+                count: pieces().count() as u64,
+                total_ns: Intervals::union_of(pieces().map(|piece| (piece.start_ns, piece.end_ns))).length_ns(),
+                bytes: pieces().filter_map(&bytes).fold(0, u64::saturating_add),
+            }
+        };
+        Self {
+            host_to_device: of(Class::Memcpy(Direction::HostToDevice)),
+            device_to_host: of(Class::Memcpy(Direction::DeviceToHost)),
+            device_to_device: of(Class::Memcpy(Direction::DeviceToDevice)),
+            peer_to_peer: of(Class::Memcpy(Direction::PeerToPeer)),
+            other: of(Class::Memcpy(Direction::Other)),
+            memset: of(Class::Memset),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+    use rankscope_trace::SpanId;
+
+    use super::*;
+
+    pub(crate) fn any_work() -> impl Strategy<Value = Vec<Work>> {
+        let class =
+            prop::sample::select(vec![Class::Compute, Class::Comm, Class::Memcpy(Direction::HostToDevice), Class::Memset]);
+        let piece = (0i64..1_000, 0i64..200, class);
+        prop::collection::vec(piece, 1..40).prop_map(|pieces| {
+            let numbered = pieces.into_iter().enumerate();
+            numbered
+                .map(|(at, (start, len, class))| Work { span: SpanId(at as u32), start_ns: start, end_ns: start + len, class })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_classes_add_up(work in any_work(), cut in 0i64..1_200) {
+            let accounting = Accounting::of(&work);
+            let whole = accounting.whole();
+            prop_assert_eq!(whole.computation_ns + whole.exposed_comm_ns + whole.exposed_memcpy_ns + whole.idle_ns, whole.total_ns);
+            prop_assert!(whole.idle_ns >= 0);
+            // Two windows side by side account for what both together do.
+            let (start, end) = accounting.window_ns();
+            let cut = cut.clamp(start, end);
+            let (first, second) = (accounting.window(start, cut), accounting.window(cut, end));
+            prop_assert_eq!(first.computation_ns + second.computation_ns, whole.computation_ns);
+            prop_assert_eq!(first.exposed_comm_ns + second.exposed_comm_ns, whole.exposed_comm_ns);
+            prop_assert_eq!(first.idle_ns + second.idle_ns, whole.idle_ns);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What each piece of work is: compute, communication, a copy, a fill.
+//!
+//! Device work is classed by its category and its kernel's name. A trace without device work is accounted on the host:
+//! operators compute, the backend's own ranges communicate, and calls that only hand a collective over count as neither.
+
+use rankscope_collectives::CommPatterns;
+use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
+use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
+use rustc_hash::FxHashSet;
+
+/// Which way a copy went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the host.
+    HostToDevice,
+    /// To the host.
+    DeviceToHost,
+    /// Within a device.
+    DeviceToDevice,
+    /// Between devices.
+    PeerToPeer,
+    /// The file does not say.
+    Other,
+}
+
+/// What a piece of work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Compute.
+    Compute,
+    /// Communication.
+    Comm,
+    /// A copy.
+    Memcpy(Direction),
+    /// A fill.
+    Memset,
+}
+
+impl Class {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Comm => "communication",
+            Self::Memcpy(_) => "memcpy",
+            Self::Memset => "memset",
+        }
+    }
+}
+
+/// Whose rules class the work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClassMode {
+    /// Ours: fills are memory work, every known library communicates.
+    #[default]
+    Default,
+    /// TraceLens': fills compute, only `nccl`, `rccl` and `cross_device_reduce` communicate.
+    Tracelens,
+}
+
+/// The rules.
+#[derive(Clone, Debug, Default)]
+pub struct Classes {
+    /// Whose.
+    pub mode: ClassMode,
+    /// Which kernels communicate.
+    pub patterns: CommPatterns,
+}
+
+/// Where the accounted work ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// On devices.
+    Device,
+    /// On the host: the trace shows no device work.
+    Host,
+}
+
+/// One piece of work on the job's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// The span it is.
+    pub span: SpanId,
+    /// Start, in nanoseconds of the reference clock.
+    pub start_ns: i64,
+    /// End.
+    pub end_ns: i64,
+    /// What it is.
+    pub class: Class,
+}
+
+impl Classes {
+    /// All work of `trace` that time accounting counts, and where it ran.
+    pub fn work(&self, trace: &Trace, map: &ClockMap<RankClock, ReferenceClock>) -> (Side, Vec<Work>) {
+        let kinds: Vec<CategoryKind> = trace.categories.iter().map(|category| category.kind).collect();
+        let mut names: Vec<Option<Class>> = vec![None; trace.strings.len()];
+        let mut work = Vec::new();
+        for span in trace.spans.ids() {
+            let at = span.0 as usize;
+            let kind = kinds[usize::from(trace.spans.category[at])];
+            if !kind.is_device_work() {
+                continue;
+            }
+            let name = trace.spans.name[at];
+            let class = match kind {
+                CategoryKind::Kernel => *names[name.0 as usize].get_or_insert_with(|| self.kernel(trace.strings.text(name))),
+                CategoryKind::Memset if self.mode == ClassMode::Tracelens => Class::Compute,
+                CategoryKind::Memset => Class::Memset,
+                _ => Class::Memcpy(direction(trace.strings.text(name))),
+            };
+            work.push(piece(trace, map, span, class));
+        }
+        if work.is_empty() { (Side::Host, self.host_work(trace, map)) } else { (Side::Device, work) }
+    }
+
+    /// The class of a kernel by its name. ROCm does some copies and fills with kernels of its own.
+    fn kernel(&self, name: &str) -> Class {
+        if self.patterns.matches(name) {
+            Class::Comm
+        } else if name.starts_with("__amd_rocclr_copy") {
+            Class::Memcpy(Direction::Other)
+        } else if name.starts_with("__amd_rocclr_fill") && self.mode == ClassMode::Default {
+            Class::Memset
+        } else {
+            Class::Compute
+        }
+    }
+
+    fn host_work(&self, trace: &Trace, map: &ClockMap<RankClock, ReferenceClock>) -> Vec<Work> {
+        let collectives: FxHashSet<SpanId> = trace.collectives.iter().map(|args| args.span).collect();
+        let hands_over = |name: StrId| {
+            let name = trace.strings.text(name);
+            name.starts_with("c10d::") || name == "record_param_comms"
+        };
+        let has_operators = trace.categories.iter().any(|category| category.kind == CategoryKind::CpuOp);
+        let class = |span: SpanId| {
+            let at = span.0 as usize;
+            let is_operator = !has_operators || trace.kind(span) == CategoryKind::CpuOp;
+            match collectives.contains(&span) {
+                _ if hands_over(trace.spans.name[at]) => None,
+                true => Some(Class::Comm),
+                false => is_operator.then_some(Class::Compute),
+            }
+        };
+        trace.spans.ids().filter_map(|span| Some(piece(trace, map, span, class(span)?))).collect()
+    }
+}
+
+fn piece(trace: &Trace, map: &ClockMap<RankClock, ReferenceClock>, span: SpanId, class: Class) -> Work {
+    let mapped = |nanos| map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch();
+    Work { span, start_ns: mapped(trace.spans.start_ns(span)), end_ns: mapped(trace.spans.end_ns(span)), class }
+}
+
+/// The direction a copy's name tells: `Memcpy HtoD (Pinned -> Device)`, `CopyDeviceToHost`, `MemcpyD2D`.
+fn direction(name: &str) -> Direction {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let has = |words: &[&str]| words.iter().any(|word| plain.contains(word));
+    if has(&["htod", "h2d", "hosttodevice"]) {
+        Direction::HostToDevice
+    } else if has(&["dtoh", "d2h", "devicetohost"]) {
+        Direction::DeviceToHost
+    } else if has(&["ptop", "p2p", "peertopeer"]) {
+        Direction::PeerToPeer
+    } else if has(&["dtod", "d2d", "devicetodevice"]) {
+        Direction::DeviceToDevice
+    } else {
+        Direction::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_tell_their_direction() {
+        for (name, direction_expected) in [
+            ("Memcpy HtoD (Pinned -> Device)", Direction::HostToDevice),
+            ("Memcpy DtoH (Device -> Pageable)", Direction::DeviceToHost),
+            ("Memcpy DtoD (Device -> Device)", Direction::DeviceToDevice),
+            ("CopyHostToDevice", Direction::HostToDevice),
+            ("Memcpy PtoP (Device -> Device)", Direction::PeerToPeer),
+            ("MemcpyD2D", Direction::DeviceToDevice),
+            ("Copy", Direction::Other),
+        ] {
+            assert_eq!(direction(name), direction_expected, "{name}");
+        }
+    }
+}

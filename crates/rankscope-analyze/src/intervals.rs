@@ -1,0 +1,109 @@
+//! Sets of time: sorted, disjoint, half-open intervals of integer nanoseconds, and the arithmetic on them.
+
+/// A set of time. Intervals that touch are one; empty ones are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Intervals {
+    list: Vec<(i64, i64)>,
+}
+
+impl Intervals {
+    /// The union of `spans`, given as start and end in any order.
+    pub fn union_of(spans: impl IntoIterator<Item = (i64, i64)>) -> Self {
+        let mut list: Vec<_> = spans.into_iter().filter(|(start, end)| start < end).collect();
+        list.sort_unstable();
+        let mut merged: Vec<(i64, i64)> = Vec::with_capacity(list.len());
+        for (start, end) in list {
+            match merged.last_mut() {
+                Some((_, last)) if start <= *last => *last = (*last).max(end),
+                _ => merged.push((start, end)),
+            }
+        }
+        Self { list: merged }
+    }
+
+    /// The union of both.
+    pub fn union(&self, other: &Self) -> Self {
+        Self::union_of(self.list.iter().chain(&other.list).copied())
+    }
+
+    /// What is in this set and not in `other`.
+    pub fn minus(&self, other: &Self) -> Self {
+        let mut list = Vec::with_capacity(self.list.len());
+        let mut from = 0;
+        for &(start, end) in &self.list {
+            let mut at = start;
+            from += other.list[from..].partition_point(|(_, hole_end)| *hole_end <= start);
+            for &(hole_start, hole_end) in other.list[from..].iter().take_while(|(hole_start, _)| *hole_start < end) {
+                if at < hole_start {
+                    list.push((at, hole_start));
+                }
+                at = at.max(hole_end);
+            }
+            if at < end {
+                list.push((at, end));
+            }
+        }
+        Self { list }
+    }
+
+    /// The part of the set inside the window from `start` to `end`.
+    pub fn within(&self, start: i64, end: i64) -> Self {
+        let first = self.list.partition_point(|(_, interval_end)| *interval_end <= start);
+        let list = self.list[first..]
+            .iter()
+            .take_while(|(interval_start, _)| *interval_start < end)
+            .map(|(a, b)| ((*a).max(start), (*b).min(end)))
+            .filter(|(a, b)| a < b)
+            .collect();
+        Self { list }
+    }
+
+    /// How much time the set holds.
+    pub fn length_ns(&self) -> i64 {
+        self.list.iter().fold(0, |sum: i64, (start, end)| sum.saturating_add(end.saturating_sub(*start)))
+    }
+
+    /// Its intervals, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        self.list.iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spans() -> impl Strategy<Value = Vec<(i64, i64)>> {
+        prop::collection::vec((0i64..200, 0i64..30).prop_map(|(start, len)| (start, start + len)), 0..20)
+    }
+
+    /// The same set, second by second.
+    fn cells(spans: &[(i64, i64)]) -> Vec<bool> {
+        (0..240).map(|t| spans.iter().any(|(start, end)| (*start..*end).contains(&t))).collect()
+    }
+
+    fn cells_of(set: &Intervals) -> Vec<bool> {
+        cells(&set.iter().collect::<Vec<_>>())
+    }
+
+    proptest! {
+        #[test]
+        fn sets_behave_like_sets(a in spans(), b in spans(), window in (0i64..200, 0i64..60)) {
+            let (set_a, set_b) = (Intervals::union_of(a.clone()), Intervals::union_of(b.clone()));
+            let both = cells(&a).into_iter().zip(cells(&b));
+            prop_assert_eq!(cells_of(&set_a.union(&set_b)), both.clone().map(|(a, b)| a || b).collect::<Vec<_>>());
+            prop_assert_eq!(cells_of(&set_a.minus(&set_b)), both.map(|(a, b)| a && !b).collect::<Vec<_>>());
+            let (start, end) = (window.0, window.0 + window.1);
+            let inside: Vec<bool> = cells(&a).into_iter().enumerate().map(|(t, on)| on && (start..end).contains(&(t as i64))).collect();
+            prop_assert_eq!(cells_of(&set_a.within(start, end)), inside);
+            prop_assert_eq!(set_a.length_ns(), cells(&a).into_iter().filter(|on| *on).count() as i64);
+        }
+    }
+
+    #[test]
+    fn touching_intervals_are_one() {
+        assert_eq!(Intervals::union_of([(5, 9), (1, 5), (9, 9)]).iter().collect::<Vec<_>>(), [(1, 9)]);
+    }
+}

@@ -1,0 +1,145 @@
+//! The windows of a rank's steps.
+//!
+//! A step's marker on the host says when it was asked for, not when the device did it. So a step's window on the device runs
+//! from its first work to the first work of the next step (the last one's to its last end), and the windows of a rank tile the
+//! time between them. Its work is found by the profiler's device-side annotation or by the launches that lie within the host's
+//! marker, whichever accounts for more of the work; without either, the host's markers stand as they are.
+
+use std::collections::BTreeMap;
+
+use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
+use rankscope_trace::{CategoryKind, SpanId, Trace};
+use rustc_hash::FxHashMap;
+
+use crate::{Side, Work};
+
+/// What told the windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepSource {
+    /// Annotations on the device.
+    DeviceAnnotations,
+    /// Launches within the host's markers.
+    Launches,
+    /// The host's markers themselves.
+    HostAnnotations,
+    /// There are no steps.
+    #[default]
+    None,
+}
+
+impl StepSource {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DeviceAnnotations => "device_annotations",
+            Self::Launches => "launches",
+            Self::HostAnnotations => "host_annotations",
+            Self::None => "none",
+        }
+    }
+}
+
+/// One step's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepWindow {
+    /// Its number.
+    pub number: i64,
+    /// Start, on the job's clock.
+    pub start_ns: i64,
+    /// End.
+    pub end_ns: i64,
+}
+
+/// First start and last end by step, and how many pieces of work they hold.
+#[derive(Default)]
+struct Extents {
+    steps: BTreeMap<i64, (i64, i64)>,
+    pieces: usize,
+}
+
+impl Extents {
+    fn add(&mut self, number: i64, start_ns: i64, end_ns: i64) {
+        let extent = self.steps.entry(number).or_insert((start_ns, end_ns));
+        *extent = (extent.0.min(start_ns), extent.1.max(end_ns));
+    }
+}
+
+/// The windows of the steps of `trace`, in order.
+pub(crate) fn windows(
+    trace: &Trace,
+    map: &ClockMap<RankClock, ReferenceClock>,
+    side: Side,
+    work: &[Work],
+) -> (StepSource, Vec<StepWindow>) {
+    let mapped = |nanos| map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch();
+    let marks = |on_device: bool| {
+        trace
+            .steps
+            .iter()
+            .filter(move |mark| (trace.kind(mark.span) == CategoryKind::GpuUserAnnotation) == on_device)
+            .map(move |mark| (mark.number, mapped(trace.spans.start_ns(mark.span)), mapped(trace.spans.end_ns(mark.span))))
+    };
+    let host: Vec<_> = marks(false).collect();
+    let as_marked = |marks: &[(i64, i64, i64)]| {
+        let mut extents = Extents::default();
+        marks.iter().for_each(|(number, start, end)| extents.add(*number, *start, *end));
+        extents
+    };
+    if side == Side::Host {
+        let windows: Vec<_> =
+            as_marked(&host).steps.into_iter().map(|(number, (start, end))| window(number, start, end)).collect();
+        let source = if windows.is_empty() { StepSource::None } else { StepSource::HostAnnotations };
+        return (source, windows);
+    }
+    let mut annotated = as_marked(&marks(true).collect::<Vec<_>>());
+    let inside = |piece: &&Work| annotated.steps.values().any(|(start, end)| (*start..*end).contains(&piece.start_ns));
+    annotated.pieces = work.iter().filter(inside).count();
+    let launched = launched(trace, &host, work, mapped);
+    let (source, extents) = if annotated.pieces > 0 && annotated.pieces * 2 >= launched.pieces {
+        (StepSource::DeviceAnnotations, annotated)
+    } else if launched.pieces > 0 {
+        (StepSource::Launches, launched)
+    } else if host.is_empty() {
+        (StepSource::None, Extents::default())
+    } else {
+        (StepSource::HostAnnotations, as_marked(&host))
+    };
+    (source, tile(extents))
+}
+
+/// The extents of the work whose launches lie within the host's markers.
+fn launched(trace: &Trace, host: &[(i64, i64, i64)], work: &[Work], mapped: impl Fn(i64) -> i64) -> Extents {
+    let mut extents = Extents::default();
+    if host.is_empty() {
+        return extents;
+    }
+    let mut markers = host.to_vec();
+    markers.sort_unstable_by_key(|(_, start, _)| *start);
+    let launches: FxHashMap<u64, SpanId> =
+        trace.correlations.iter().filter(|(span, _)| trace.kind(*span).is_launch()).map(|(span, id)| (id, span)).collect();
+    for piece in work {
+        let launch = trace.correlations.get(piece.span).and_then(|id| launches.get(&id));
+        let Some(asked_ns) = launch.map(|launch| mapped(trace.spans.start_ns(*launch))) else { continue };
+        let before = markers.partition_point(|(_, start, _)| *start <= asked_ns);
+        let Some((number, _, end)) = before.checked_sub(1).map(|at| markers[at]) else { continue };
+        if asked_ns < end {
+            extents.add(number, piece.start_ns, piece.end_ns);
+            extents.pieces += 1;
+        }
+    }
+    extents
+}
+
+/// Makes each step last until the next one's first work.
+fn tile(extents: Extents) -> Vec<StepWindow> {
+    let mut steps: Vec<_> = extents.steps.into_iter().map(|(number, (start, end))| window(number, start, end)).collect();
+    steps.sort_by_key(|step| (step.start_ns, step.number));
+    for at in 1..steps.len() {
+        steps[at - 1].end_ns = steps[at].start_ns;
+    }
+    steps
+}
+
+fn window(number: i64, start_ns: i64, end_ns: i64) -> StepWindow {
+    StepWindow { number, start_ns, end_ns }
+}

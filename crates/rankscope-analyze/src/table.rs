@@ -1,0 +1,243 @@
+//! The table of collectives: one row for each name, type, size and process group.
+
+use std::collections::BTreeMap;
+
+use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Matched, RankCollectives};
+use rankscope_trace::SpanId;
+use rustc_hash::FxHashMap;
+
+use crate::arrivals::{Arrival, Map, RankArrivals, arrival, by_rank};
+
+/// Collectives of one name, type, size and process group. Means are over the matched ones, and absent where there is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CollectiveRow {
+    /// Name as recorded.
+    pub name: String,
+    /// The operation.
+    pub kind: &'static str,
+    /// Element type as recorded.
+    pub dtype: String,
+    /// Elements each rank put in.
+    pub in_elements: Option<u64>,
+    /// Bytes the bandwidth counts.
+    pub bytes: Option<u64>,
+    /// Ranks of the process group.
+    pub ranks: u32,
+    /// The process group.
+    pub group: String,
+    /// Collectives, matched or not.
+    pub count: u64,
+    /// Collectives matched.
+    pub matched: u64,
+    /// Shortest stay of any rank.
+    pub transfer_ns_mean: Option<f64>,
+    /// Wait for the last, averaged over ranks.
+    pub wait_ns_mean: Option<f64>,
+    /// Last arrival minus first.
+    pub start_skew_ns_mean: Option<f64>,
+    /// Last end minus first, the largest.
+    pub end_skew_ns_max: Option<i64>,
+    /// Bytes over transfer time, in 1e9 bytes a second.
+    pub algbw_gbps_mean: Option<f64>,
+    /// The same, times the traffic the operation causes per rank.
+    pub busbw_gbps_mean: Option<f64>,
+    /// Stay of a rank, averaged over all ranks and collectives, matched or not.
+    pub stay_ns_mean: f64,
+    /// Exposed time, summed over ranks.
+    pub exposed_ns: i64,
+}
+
+/// A collective that is not matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    /// Name as recorded.
+    pub name: String,
+    /// The process group.
+    pub group: String,
+    /// Indices of the ranks that have it.
+    pub present: Vec<usize>,
+    /// Indices of the ranks given that lack it.
+    pub absent: Vec<usize>,
+    /// Start on the first rank that has it, on the job's clock.
+    pub start_ns: i64,
+}
+
+/// Everything about the collectives of a job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CollectiveTable {
+    /// One row a sort, most exposed first.
+    pub rows: Vec<CollectiveRow>,
+    /// The matched ones, in order of time.
+    pub arrivals: Vec<Arrival>,
+    /// The others, in order of time.
+    pub lacking: Vec<Lacking>,
+    /// By rank.
+    pub by_rank: Vec<RankArrivals>,
+    /// How many of each name every rank has.
+    pub counts: Vec<BTreeMap<String, u64>>,
+}
+
+/// What a row is made of, as it is gathered.
+#[derive(Default)]
+struct Sums {
+    row: CollectiveRow,
+    transfer_ns: i64,
+    wait_ns: f64,
+    start_skew_ns: i64,
+    algbw_gbps: Vec<f64>,
+    stay_ns: i64,
+    stays: u64,
+    factor: f64,
+}
+
+type Key = (String, Kind, String, Option<u64>, usize);
+
+/// Builds the table. `exposed` gives, by rank, the exposed time of its spans.
+pub(crate) fn table(
+    ranks: &[RankCollectives],
+    matched: &Matched,
+    maps: &[&Map],
+    exposed: &[FxHashMap<SpanId, i64>],
+) -> CollectiveTable {
+    let mut keys: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut sums: Vec<Sums> = Vec::new();
+    let mut table = CollectiveTable::default();
+    for instance in &matched.instances {
+        let first = described(instance, ranks);
+        let key = (first.name.clone(), first.kind, first.dtype.clone(), first.in_elements, instance.group);
+        let group = &matched.groups[instance.group];
+        let at = *keys.entry(key).or_insert_with(|| {
+            sums.push(Sums::of(first, group, instance));
+            sums.len() - 1
+        });
+        sums[at].add(instance, ranks, exposed);
+        if instance.complete {
+            let arrival = arrival(instance, ranks, maps, at);
+            sums[at].add_arrival(&arrival);
+            table.arrivals.push(arrival);
+        } else {
+            table.lacking.push(lacking(instance, ranks, maps, first, group));
+        }
+    }
+    table.arrivals.sort_by_key(|arrival| arrival.start_ns);
+    table.lacking.sort_by_key(|lacking| lacking.start_ns);
+    table.by_rank = by_rank(&table.arrivals, ranks.len());
+    table.counts = ranks.iter().map(counts).collect();
+    let rows: Vec<CollectiveRow> = sums.into_iter().map(Sums::finish).collect();
+    table.sort_rows(rows);
+    table
+}
+
+impl CollectiveTable {
+    /// Puts the most exposed rows first and lets the arrivals follow.
+    fn sort_rows(&mut self, rows: Vec<CollectiveRow>) {
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(|at| (std::cmp::Reverse(rows[*at].exposed_ns), std::cmp::Reverse(rows[*at].count), *at));
+        let mut place = vec![0; rows.len()];
+        for (to, from) in order.iter().enumerate() {
+            place[*from] = to;
+        }
+        for arrival in &mut self.arrivals {
+            arrival.row = place[arrival.row];
+        }
+        self.rows = order.iter().map(|at| rows[*at].clone()).collect();
+    }
+}
+
+/// The member that says most about the collective: one that names its kind, else the first.
+fn described<'a>(instance: &Instance, ranks: &'a [RankCollectives]) -> &'a LocalCollective {
+    let mut members = instance.members.iter().map(|member| &ranks[member.rank].collectives[member.collective]);
+    let first = members.clone().next().expect("an instance has a member");
+    members.find(|collective| collective.kind != Kind::Unknown).unwrap_or(first)
+}
+
+fn group_name(group: &Group) -> String {
+    match (group.name.is_empty(), group.description.is_empty() || group.description == "undefined") {
+        (true, _) => "unnamed".to_owned(),
+        (false, true) => group.name.clone(),
+        (false, false) => format!("{} ({})", group.name, group.description),
+    }
+}
+
+fn lacking(instance: &Instance, ranks: &[RankCollectives], maps: &[&Map], first: &LocalCollective, group: &Group) -> Lacking {
+    let starts = arrival(instance, ranks, maps, 0);
+    Lacking {
+        name: first.name.clone(),
+        group: group_name(group),
+        present: instance.members.iter().map(|member| member.rank).collect(),
+        absent: instance.absent.clone(),
+        start_ns: starts.start_ns,
+    }
+}
+
+fn counts(rank: &RankCollectives) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for collective in &rank.collectives {
+        *counts.entry(collective.name.clone()).or_default() += 1;
+    }
+    counts
+}
+
+impl Sums {
+    fn of(first: &LocalCollective, group: &Group, instance: &Instance) -> Self {
+        let known = u32::try_from(group.ranks.len()).unwrap_or(u32::MAX);
+        let seen = u32::try_from(instance.members.len() + instance.absent.len()).unwrap_or(u32::MAX);
+        let ranks = if first.peer.is_some() {
+            2
+        } else if known > 0 {
+            known
+        } else {
+            seen
+        };
+        let row = CollectiveRow {
+            name: first.name.clone(),
+            kind: first.kind.name(),
+            dtype: first.dtype.clone(),
+            in_elements: first.in_elements,
+            bytes: first.bytes(ranks),
+            ranks,
+            group: group_name(group),
+            ..Default::default()
+        };
+        Self { row, factor: first.kind.bus_factor(ranks), ..Default::default() }
+    }
+
+    fn add(&mut self, instance: &Instance, ranks: &[RankCollectives], exposed: &[FxHashMap<SpanId, i64>]) {
+        self.row.count += 1;
+        for member in &instance.members {
+            let collective = &ranks[member.rank].collectives[member.collective];
+            self.stay_ns = self.stay_ns.saturating_add(collective.dur_ns());
+            self.stays += 1;
+            self.row.exposed_ns += exposed[member.rank].get(&collective.span).copied().unwrap_or(0);
+        }
+    }
+
+    fn add_arrival(&mut self, arrival: &Arrival) {
+        self.row.matched += 1;
+        self.transfer_ns = self.transfer_ns.saturating_add(arrival.transfer_ns);
+        let waited: i64 = arrival.wait_ns.iter().fold(0, |sum, wait| sum.saturating_add(*wait));
+        self.wait_ns += waited as f64 / arrival.wait_ns.len() as f64;
+        self.start_skew_ns = self.start_skew_ns.saturating_add(arrival.wait_ns.first().copied().unwrap_or(0));
+        self.row.end_skew_ns_max = self.row.end_skew_ns_max.max(Some(arrival.end_skew_ns));
+        if let Some(bytes) = self.row.bytes.filter(|_| arrival.transfer_ns > 0) {
+            // Bytes a nanosecond are 1e9 bytes a second.
+            self.algbw_gbps.push(bytes as f64 / arrival.transfer_ns as f64);
+        }
+    }
+
+    fn finish(mut self) -> CollectiveRow {
+        let matched = self.row.matched as f64;
+        if self.row.matched > 0 {
+            self.row.transfer_ns_mean = Some(self.transfer_ns as f64 / matched);
+            self.row.wait_ns_mean = Some(self.wait_ns / matched);
+            self.row.start_skew_ns_mean = Some(self.start_skew_ns as f64 / matched);
+        }
+        if !self.algbw_gbps.is_empty() {
+            let mean = self.algbw_gbps.iter().sum::<f64>() / self.algbw_gbps.len() as f64;
+            self.row.algbw_gbps_mean = Some(mean);
+            self.row.busbw_gbps_mean = Some(mean * self.factor);
+        }
+        self.row.stay_ns_mean = self.stay_ns as f64 / self.stays.max(1) as f64;
+        self.row
+    }
+}

@@ -1,0 +1,80 @@
+//! Which ranks take part.
+//!
+//! A process group is its list of global ranks and its name: a job may have several groups over the same ranks, each with its
+//! own order of collectives. Lists that a profiler cut short are completed from the header, which names the same group in full.
+
+use rankscope_time::Rank;
+use rankscope_trace::{CollectiveArgs, Trace};
+
+/// A process group as far as a trace tells; equal on every rank that tells the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Group {
+    /// Its ranks, ascending; empty if not known.
+    pub ranks: Vec<Rank>,
+    /// Its name or communicator, or what stands in for one.
+    pub name: String,
+    /// What it is for; empty if not recorded.
+    pub description: String,
+}
+
+impl Group {
+    /// The group that `args` of `trace` name; `None` if they name none.
+    pub(crate) fn of(trace: &Trace, args: &CollectiveArgs) -> Option<Self> {
+        let text = |id| trace.strings.text(id).to_owned();
+        let name = if args.group_name.is_empty() { text(args.communicator) } else { text(args.group_name) };
+        let listed = trace.strings.text(args.group_ranks);
+        if name.is_empty() && listed.is_empty() {
+            return None;
+        }
+        let mut ranks = parse_ranks(listed);
+        let known = trace.provenance.process_groups.iter().find(|group| !name.is_empty() && group.name == name);
+        let complete = args.group_size.is_none_or(|size| ranks.len() == size as usize) && !listed.contains("...");
+        if let Some(known) = known.filter(|known| !complete && known.ranks.len() > ranks.len()) {
+            ranks.clone_from(&known.ranks);
+        }
+        ranks.sort_unstable();
+        ranks.dedup();
+        Some(Self { ranks, name, description: text(args.group_description) })
+    }
+
+    /// The group that a collective without any group belongs to, if the header leaves only one choice.
+    pub(crate) fn only(trace: &Trace) -> Option<Self> {
+        match trace.provenance.process_groups.as_slice() {
+            [group] => {
+                let mut ranks = group.ranks.clone();
+                ranks.sort_unstable();
+                Some(Self { ranks, name: group.name.clone(), description: group.description.clone() })
+            }
+            _ => None,
+        }
+    }
+
+    /// A group known only by what stands in for it: a stream, a backend.
+    pub(crate) fn standing_in(name: String) -> Self {
+        Self { ranks: Vec::new(), name, description: String::new() }
+    }
+}
+
+/// The numbers in the text of a list, `[0, 1, 2]`.
+fn parse_ranks(text: &str) -> Vec<Rank> {
+    text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok().map(Rank)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_trace::{ProcessGroup, SpanId};
+
+    use super::*;
+
+    #[test]
+    fn a_cut_list_is_completed_from_the_header() {
+        let mut trace = Trace::default();
+        let ranks: Vec<Rank> = (0..64).map(Rank).collect();
+        trace.provenance.process_groups.push(ProcessGroup { name: "7".into(), ranks: ranks.clone(), ..Default::default() });
+        let mut args = CollectiveArgs::of(SpanId(0));
+        args.group_name = trace.strings.intern("7");
+        args.group_ranks = trace.strings.intern("[0, 1, ..., 63]");
+        args.group_size = Some(64);
+        assert_eq!(Group::of(&trace, &args).unwrap().ranks, ranks);
+    }
+}

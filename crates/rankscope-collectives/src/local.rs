@@ -1,0 +1,63 @@
+//! One collective as one rank saw it.
+
+use rankscope_trace::SpanId;
+
+use crate::{Kind, element_bytes};
+
+/// One rank's stay in one collective.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalCollective {
+    /// The kernel or annotation.
+    pub span: SpanId,
+    /// When the rank entered, on its own clock, in nanoseconds since the epoch.
+    pub start_ns: i64,
+    /// When it left.
+    pub end_ns: i64,
+    /// The operation.
+    pub kind: Kind,
+    /// The operation's name as recorded, or the kind's where nothing is.
+    pub name: String,
+    /// Element type as recorded; empty if not.
+    pub dtype: String,
+    /// Elements put in.
+    pub in_elements: Option<u64>,
+    /// Elements got out.
+    pub out_elements: Option<u64>,
+    /// Index of the process group in the rank's list.
+    pub group: usize,
+    /// Sequence number within the communicator.
+    pub sequence: Option<u64>,
+    /// The other rank of a point-to-point operation.
+    pub peer: Option<u32>,
+}
+
+impl LocalCollective {
+    /// How long the rank stayed.
+    pub fn dur_ns(&self) -> i64 {
+        self.end_ns - self.start_ns
+    }
+
+    /// Bytes the bandwidth counts in a group of `ranks`.
+    pub fn bytes(&self, ranks: u32) -> Option<u64> {
+        let elements = self.kind.counted_elements(self.in_elements, self.out_elements, ranks)?;
+        elements.checked_mul(element_bytes(&self.dtype)?)
+    }
+
+    /// Whether this and `other` may be the same collective on two ranks. One that says nothing about itself may be any.
+    pub(crate) fn may_be(&self, other: &Self) -> bool {
+        if self.kind == Kind::Unknown || other.kind == Kind::Unknown {
+            return true;
+        }
+        let known_and_different = |a: &Option<u64>, b: &Option<u64>| a.is_some() && b.is_some() && a != b;
+        // A send is the same operation as its receive.
+        let same_kind = self.kind == other.kind || (self.kind.is_point_to_point() && other.kind.is_point_to_point());
+        same_kind
+            && (self.dtype == other.dtype || self.dtype.is_empty() || other.dtype.is_empty())
+            && !(self.kind.has_equal_inputs() && known_and_different(&self.in_elements, &other.in_elements))
+    }
+
+    /// Like [`may_be`](Self::may_be), but both must say the same, even if that is nothing.
+    pub(crate) fn looks_like(&self, other: &Self) -> bool {
+        (self.kind == Kind::Unknown) == (other.kind == Kind::Unknown) && self.may_be(other)
+    }
+}

@@ -1,0 +1,263 @@
+//! Matching collectives across all ranks.
+//!
+//! Group by group. Where every rank recorded sequence numbers, those decide. Else each rank is paired with the one that
+//! recorded most, and what stays unpaired is paired among itself, so that a collective that only the fullest rank lacks is
+//! still one collective and not several.
+
+use std::collections::BTreeMap;
+
+use rankscope_time::Rank;
+
+use crate::{Group, Kind, LocalCollective, sequence};
+
+/// One rank's collectives, in order of their start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankCollectives {
+    /// The rank.
+    pub rank: Rank,
+    /// Its process groups.
+    pub groups: Vec<Group>,
+    /// Its collectives.
+    pub collectives: Vec<LocalCollective>,
+}
+
+/// One rank's part in a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Member {
+    /// Index of the rank among those given.
+    pub rank: usize,
+    /// Index of the collective in the rank's list.
+    pub collective: usize,
+}
+
+/// One collective of the job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// Index of its process group in [`Matched::groups`].
+    pub group: usize,
+    /// The ranks that have it, ascending.
+    pub members: Vec<Member>,
+    /// Ranks given that belong to its group and lack it, as indices.
+    pub absent: Vec<usize>,
+    /// Whether every rank of the group that was given has it, and that is more than one (or the group is of one).
+    pub complete: bool,
+}
+
+/// All collectives of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matched {
+    /// The process groups.
+    pub groups: Vec<Group>,
+    /// The collectives, by group and then in order of time.
+    pub instances: Vec<Instance>,
+}
+
+/// Matches the collectives of all given ranks.
+pub fn match_ranks(ranks: &[RankCollectives]) -> Matched {
+    let mut matched = Matched::default();
+    for (group, sequences) in by_group(ranks) {
+        let at = matched.groups.len();
+        let present: Vec<usize> = sequences.keys().copied().collect();
+        let expected = |rank: usize| group.ranks.binary_search(&ranks[rank].rank).is_ok();
+        let given: Vec<usize> =
+            if group.ranks.is_empty() { present } else { (0..ranks.len()).filter(|rank| expected(*rank)).collect() };
+        for lane in lanes(ranks, &group, sequences) {
+            let given = lane.between.map_or_else(|| given.clone(), |pair| given_of_pair(ranks, pair));
+            let alone = lane.between.is_none() && (group.ranks.len() == 1);
+            for members in join(ranks, &lane.sequences) {
+                let absent: Vec<usize> =
+                    given.iter().copied().filter(|rank| members.iter().all(|member| member.rank != *rank)).collect();
+                let complete = absent.is_empty() && (members.len() > 1 || alone);
+                matched.instances.push(Instance { group: at, members, absent, complete });
+            }
+        }
+        matched.groups.push(group);
+    }
+    matched
+}
+
+type Sequences = BTreeMap<usize, Vec<usize>>;
+
+/// The collectives of each group, as indices by rank.
+fn by_group(ranks: &[RankCollectives]) -> BTreeMap<Group, Sequences> {
+    let mut groups: BTreeMap<Group, Sequences> = BTreeMap::new();
+    for (rank, list) in ranks.iter().enumerate() {
+        for (at, collective) in list.collectives.iter().enumerate() {
+            let group = list.groups.get(collective.group).cloned().unwrap_or_default();
+            groups.entry(group).or_default().entry(rank).or_default().push(at);
+        }
+    }
+    groups
+}
+
+/// Collectives of one group that are ordered among themselves: all that need the group, or those between two of its ranks.
+struct Lane {
+    sequences: Sequences,
+    between: Option<(Rank, Rank)>,
+}
+
+fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequences) -> Vec<Lane> {
+    let mut whole = Sequences::new();
+    let mut pairs: BTreeMap<(Rank, Rank), Sequences> = BTreeMap::new();
+    for (rank, list) in sequences {
+        for at in list {
+            let collective = &ranks[rank].collectives[at];
+            let own = ranks[rank].rank;
+            let to = match (collective.kind, collective.peer) {
+                (Kind::Send, Some(peer)) => pairs.entry((own, global(group, peer))).or_default(),
+                (Kind::Recv, Some(peer)) => pairs.entry((global(group, peer), own)).or_default(),
+                _ => &mut whole,
+            };
+            to.entry(rank).or_default().push(at);
+        }
+    }
+    let pairs = pairs.into_iter().map(|(pair, sequences)| Lane { sequences, between: Some(pair) });
+    let whole = Some(Lane { sequences: whole, between: None }).filter(|lane| !lane.sequences.is_empty());
+    whole.into_iter().chain(pairs).collect()
+}
+
+/// The global rank of `peer`, which frontends record as a global rank or as one within the group.
+fn global(group: &Group, peer: u32) -> Rank {
+    if group.ranks.contains(&Rank(peer)) {
+        return Rank(peer);
+    }
+    group.ranks.get(peer as usize).copied().unwrap_or(Rank(peer))
+}
+
+fn given_of_pair(ranks: &[RankCollectives], pair: (Rank, Rank)) -> Vec<usize> {
+    (0..ranks.len()).filter(|at| ranks[*at].rank == pair.0 || ranks[*at].rank == pair.1).collect()
+}
+
+/// The members of each collective of one lane, in order of time.
+fn join(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<Member>> {
+    let numbered = |rank: usize, list: &Vec<usize>| list.iter().all(|at| ranks[rank].collectives[*at].sequence.is_some());
+    if sequences.iter().all(|(rank, list)| numbered(*rank, list)) {
+        return join_by_number(ranks, sequences);
+    }
+    let mut instances = join_by_order(ranks, sequences.clone());
+    // By what the first member's clock says: good enough to read a list by.
+    instances.sort_by_key(|members| ranks[members[0].rank].collectives[members[0].collective].start_ns);
+    instances
+}
+
+/// By sequence number, and by order among those that share one (operations coalesced into one).
+fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<Member>> {
+    let mut instances: BTreeMap<(u64, usize), Vec<Member>> = BTreeMap::new();
+    for (rank, list) in sequences {
+        let mut seen: BTreeMap<u64, usize> = BTreeMap::new();
+        for at in list {
+            let Some(number) = ranks[*rank].collectives[*at].sequence else { continue };
+            let ordinal = seen.entry(number).or_default();
+            instances.entry((number, *ordinal)).or_default().push(Member { rank: *rank, collective: *at });
+            *ordinal += 1;
+        }
+    }
+    instances.into_values().collect()
+}
+
+/// By pairing every rank with the fullest one, then the rest with each other.
+fn join_by_order(ranks: &[RankCollectives], mut left: Sequences) -> Vec<Vec<Member>> {
+    let mut instances = Vec::new();
+    while let Some((&fullest, _)) = left.iter().max_by_key(|(rank, list)| (list.len(), std::cmp::Reverse(**rank))) {
+        let of = |rank: usize, list: &[usize]| list.iter().map(|at| &ranks[rank].collectives[*at]).collect::<Vec<_>>();
+        let Some(ours) = left.remove(&fullest) else { break };
+        let mut joined: Vec<Vec<Member>> = ours.iter().map(|at| vec![Member { rank: fullest, collective: *at }]).collect();
+        for (rank, theirs) in &mut left {
+            let pairs = sequence::pair(&of(fullest, &ours), &of(*rank, theirs));
+            for (i, j) in &pairs {
+                joined[*i].push(Member { rank: *rank, collective: theirs[*j] });
+            }
+            let mut paired = pairs.into_iter().map(|(_, j)| j).peekable();
+            let mut at = 0;
+            theirs.retain(|_| {
+                let is_paired = paired.next_if_eq(&at).is_some();
+                at += 1;
+                !is_paired
+            });
+        }
+        left.retain(|_, list| !list.is_empty());
+        for members in &mut joined {
+            members.sort_unstable();
+        }
+        instances.extend(joined);
+    }
+    instances
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_trace::SpanId;
+
+    use super::*;
+
+    fn collective(kind: Kind, start_ns: i64, sequence: Option<u64>, peer: Option<u32>) -> LocalCollective {
+        LocalCollective {
+            span: SpanId(0),
+            start_ns,
+            end_ns: start_ns + 50,
+            kind,
+            name: kind.name().into(),
+            dtype: String::new(),
+            in_elements: None,
+            out_elements: None,
+            group: 0,
+            sequence,
+            peer,
+        }
+    }
+
+    fn rank(rank: u32, world: u32, collectives: Vec<LocalCollective>) -> RankCollectives {
+        let group = Group { ranks: (0..world).map(Rank).collect(), name: "0".into(), description: String::new() };
+        RankCollectives { rank: Rank(rank), groups: vec![group], collectives }
+    }
+
+    fn shape(matched: &Matched) -> Vec<(Vec<usize>, Vec<usize>, bool)> {
+        let ranks = |instance: &Instance| instance.members.iter().map(|member| member.rank).collect();
+        matched.instances.iter().map(|instance| (ranks(instance), instance.absent.clone(), instance.complete)).collect()
+    }
+
+    #[test]
+    fn numbers_decide_whatever_the_clocks_say() {
+        let numbered = |start, number| collective(Kind::AllReduce, start, Some(number), None);
+        let ranks = [
+            rank(0, 2, vec![numbered(0, 5), numbered(100, 6)]),
+            rank(1, 2, vec![numbered(1_000_000, 6), numbered(1_000_100, 7)]),
+        ];
+        assert_eq!(
+            shape(&match_ranks(&ranks)),
+            [(vec![0], vec![1], false), (vec![0, 1], vec![], true), (vec![1], vec![0], false)]
+        );
+    }
+
+    #[test]
+    fn what_the_fullest_rank_lacks_is_one_collective() {
+        let plain = |starts: &[i64]| starts.iter().map(|start| collective(Kind::AllReduce, *start, None, None)).collect();
+        let ranks = [
+            rank(0, 3, plain(&[0, 1_000, 3_000, 4_000, 5_000])),
+            rank(1, 3, plain(&[0, 1_000, 2_000, 3_000])),
+            rank(2, 3, plain(&[0, 1_000, 2_000, 3_000])),
+        ];
+        let matched = match_ranks(&ranks);
+        assert_eq!(matched.instances.iter().filter(|instance| instance.complete).count(), 3);
+        assert!(shape(&matched).contains(&(vec![1, 2], vec![0], false)));
+        assert_eq!(matched.instances.len(), 6);
+    }
+
+    #[test]
+    fn sends_meet_their_receives() {
+        let ranks = [
+            rank(0, 4, vec![collective(Kind::Send, 0, None, Some(1)), collective(Kind::AllReduce, 200, None, None)]),
+            rank(1, 4, vec![collective(Kind::Recv, 0, None, Some(0)), collective(Kind::AllReduce, 200, None, None)]),
+        ];
+        let matched = match_ranks(&ranks);
+        assert_eq!(shape(&matched), [(vec![0, 1], vec![], true), (vec![0, 1], vec![], true)]);
+    }
+
+    #[test]
+    fn one_file_of_a_larger_group_matches_nothing() {
+        let alone = match_ranks(&[rank(0, 8, vec![collective(Kind::AllReduce, 0, None, None)])]);
+        assert_eq!(shape(&alone), [(vec![0], vec![], false)]);
+        let world_of_one = match_ranks(&[rank(0, 1, vec![collective(Kind::AllReduce, 0, None, None)])]);
+        assert_eq!(shape(&world_of_one), [(vec![0], vec![], true)]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Two ranks' collectives of one group, in order: which are the same?
+//!
+//! Usually all are, one for one. When one rank recorded fewer (a later start, an earlier stop, a loss), the order alone does not
+//! say which; layers repeat, so signatures do not either. Causality does: under the true clock offset the two stays in one
+//! collective overlap, if the operation needs every rank. So offsets are proposed (each shift of one sequence against the other
+//! proposes the one at which most ends coincide), each is tried, and the one that pairs most wins; among equals the one whose
+//! ends lie closest. The offset found here only serves to pair: align estimates clocks.
+
+use crate::LocalCollective;
+
+/// Shifts tried in either direction when the sequences do not simply match.
+const SHIFTS_MAX: usize = 512;
+
+/// Operations that do not need every rank may miss each other by this much and still be one.
+const LOOSE_NS: i64 = 1_000_000;
+
+/// After a walk has paired some, their stays narrow the offset down and may let in more. It settles within a few rounds.
+const REFINEMENTS_MAX: usize = 4;
+
+/// Pairs of indices into `ours` and `theirs`, ascending in both; both sequences are in order of their start.
+pub(crate) fn pair(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Vec<(usize, usize)> {
+    let alike = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| a.looks_like(b));
+    if alike {
+        let in_order: Vec<_> = (0..ours.len()).map(|at| (at, at)).collect();
+        if common_offsets(ours, theirs, &in_order).is_some() {
+            return in_order;
+        }
+        let drifting = walk(ours, theirs, proposed_offset(ours, theirs, 0).unwrap_or(0));
+        if drifting.pairs.len() == ours.len() {
+            return in_order;
+        }
+    }
+    let (len, other) = (ours.len() as isize, theirs.len() as isize);
+    let most = SHIFTS_MAX as isize;
+    let shifts = -(len - 1).min(most)..=(other - 1).min(most);
+    let offsets = shifts.filter_map(|shift| proposed_offset(ours, theirs, shift)).chain([0]);
+    let best = offsets.map(|offset| walk(ours, theirs, offset)).reduce(Pairing::better);
+    best.map_or_else(Vec::new, |best| refined(ours, theirs, best).pairs)
+}
+
+/// The offsets at which all of `pairs` overlap, if there are any: their clock minus ours.
+fn common_offsets(ours: &[&LocalCollective], theirs: &[&LocalCollective], pairs: &[(usize, usize)]) -> Option<(i64, i64)> {
+    let stays = pairs.iter().map(|(i, j)| (ours[*i], theirs[*j])).filter(|(a, _)| a.kind.needs_all());
+    let (least, most) = stays.fold((i64::MIN, i64::MAX), |(least, most), (a, b)| {
+        (least.max(b.start_ns.saturating_sub(a.end_ns)), most.min(b.end_ns.saturating_sub(a.start_ns)))
+    });
+    (least <= most).then_some((least, most))
+}
+
+/// Walks again from the middle of what the pairs leave open, as long as that pairs more.
+fn refined(ours: &[&LocalCollective], theirs: &[&LocalCollective], mut best: Pairing) -> Pairing {
+    for _ in 0..REFINEMENTS_MAX {
+        let Some((least, most)) = common_offsets(ours, theirs, &best.pairs) else { break };
+        if least == i64::MIN || best.pairs.len() == ours.len().min(theirs.len()) {
+            break;
+        }
+        let again = walk(ours, theirs, least.midpoint(most));
+        if again.pairs.len() <= best.pairs.len() {
+            break;
+        }
+        best = again;
+    }
+    best
+}
+
+/// Their clock minus ours, if `theirs[i + shift]` is `ours[i]`: the middle of the narrowest range that holds a quarter of the
+/// differences between ends. Ends coincide far better than starts, and some pairs are wrong whatever the shift.
+fn proposed_offset(ours: &[&LocalCollective], theirs: &[&LocalCollective], shift: isize) -> Option<i64> {
+    let mut differences: Vec<i64> = ours
+        .iter()
+        .enumerate()
+        .filter_map(|(at, a)| Some((a, theirs.get(usize::try_from(at as isize + shift).ok()?)?)))
+        .filter(|(a, b)| a.may_be(b))
+        .map(|(a, b)| b.end_ns.saturating_sub(a.end_ns))
+        .collect();
+    differences.sort_unstable();
+    let width = (differences.len() / 4).max(2.min(differences.len().saturating_sub(1)));
+    let narrowest =
+        (0..differences.len().checked_sub(width)?).min_by_key(|at| differences[at + width].saturating_sub(differences[*at]))?;
+    Some(differences[narrowest].midpoint(differences[narrowest + width]))
+}
+
+/// The offset follows a pair by this part of what it is off: a clock that drifts by 50 ppm is followed within microseconds, and
+/// the noise of the ends hardly moves it.
+const FOLLOW: i64 = 32;
+
+struct Pairing {
+    pairs: Vec<(usize, usize)>,
+    /// How far the ends of the pairs lie apart, in all.
+    misfit_ns: i64,
+}
+
+impl Pairing {
+    /// The one that pairs more; of equals the one whose ends lie closer.
+    fn better(self, other: Self) -> Self {
+        let key = |pairing: &Self| (pairing.pairs.len(), std::cmp::Reverse(pairing.misfit_ns));
+        if key(&other) > key(&self) { other } else { self }
+    }
+}
+
+/// Walks both sequences under one offset, which follows the ends slowly: clocks drift over a long recording.
+fn walk(ours: &[&LocalCollective], theirs: &[&LocalCollective], offset_ns: i64) -> Pairing {
+    let mut offset = offset_ns;
+    let mut pairing = Pairing { pairs: Vec::with_capacity(ours.len().min(theirs.len())), misfit_ns: 0 };
+    let (mut i, mut j) = (0, 0);
+    while let (Some(a), Some(b)) = (ours.get(i), theirs.get(j)) {
+        let (start, end) = (b.start_ns.saturating_sub(offset), b.end_ns.saturating_sub(offset));
+        let loose = if a.kind.needs_all() { 0 } else { LOOSE_NS };
+        let meet = start <= a.end_ns.saturating_add(loose) && a.start_ns <= end.saturating_add(loose);
+        if meet && a.may_be(b) {
+            let apart = end.saturating_sub(a.end_ns);
+            pairing.misfit_ns = pairing.misfit_ns.saturating_add(apart.saturating_abs());
+            pairing.pairs.push((i, j));
+            offset = offset.saturating_add(apart / FOLLOW);
+            (i, j) = (i + 1, j + 1);
+        } else if a.end_ns < end {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    pairing
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rankscope_trace::SpanId;
+
+    use super::*;
+    use crate::Kind;
+
+    fn stay(start_ns: i64, end_ns: i64) -> LocalCollective {
+        LocalCollective {
+            span: SpanId(0),
+            start_ns,
+            end_ns,
+            kind: Kind::AllReduce,
+            name: "allreduce".into(),
+            dtype: "Float".into(),
+            in_elements: Some(1_000),
+            out_elements: Some(1_000),
+            group: 0,
+            sequence: None,
+            peer: None,
+        }
+    }
+
+    /// What two ranks see of `count` identical collectives, the second rank's clock being `offset` ahead.
+    fn two_ranks(gaps: &[(i64, i64, i64)], offset: i64) -> (Vec<LocalCollective>, Vec<LocalCollective>) {
+        let mut now = 0;
+        gaps.iter()
+            .map(|(gap, early, transfer)| {
+                now += gap;
+                let last = now + early.abs();
+                let end = last + transfer;
+                let (a, b) = if *early >= 0 { (now, last) } else { (last, now) };
+                now = end;
+                (stay(a, end), stay(b + offset, end + offset + 700))
+            })
+            .unzip()
+    }
+
+    fn gaps() -> impl Strategy<Value = Vec<(i64, i64, i64)>> {
+        prop::collection::vec((200_000i64..4_000_000, -150_000i64..150_000, 20_000i64..900_000), 24..60)
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_one_rank_lost_the_rest_is_paired(
+            gaps in gaps(), offset in -3_000_000i64..3_000_000, lost in prop::collection::btree_set(0usize..24, 0..5)
+        ) {
+            let (ours, theirs) = two_ranks(&gaps, offset);
+            let kept: Vec<usize> = (0..theirs.len()).filter(|at| !lost.contains(at)).collect();
+            let ours: Vec<_> = ours.iter().collect();
+            let theirs: Vec<_> = kept.iter().map(|at| &theirs[*at]).collect();
+            let expected: Vec<_> = kept.iter().enumerate().map(|(j, i)| (*i, j)).collect();
+            prop_assert_eq!(pair(&ours, &theirs), expected);
+        }
+    }
+
+    #[test]
+    fn nothing_pairs_with_nothing() {
+        let one = stay(0, 10);
+        assert!(pair(&[], &[&one]).is_empty());
+        assert!(pair(&[&one], &[]).is_empty());
+        assert_eq!(pair(&[&one], &[&one]), [(0, 0)]);
+    }
+
+    #[test]
+    fn different_operations_do_not_pair() {
+        let one = stay(0, 10);
+        let other = LocalCollective { kind: Kind::Barrier, ..stay(0, 10) };
+        assert!(pair(&[&one], &[&other]).is_empty());
+    }
+}

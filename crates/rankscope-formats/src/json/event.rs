@@ -1,0 +1,139 @@
+//! One event of the `traceEvents` array, as slices of its text.
+
+use super::scan::{Mode, count_controls, skip_space, string_end, value_end};
+
+/// The fields of an event, raw: strings and numbers as they stand (with their quotes), absent ones empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RawEvent<'a> {
+    pub(super) phase: u8,
+    pub(super) category: &'a [u8],
+    pub(super) name: &'a [u8],
+    pub(super) id: &'a [u8],
+    pub(super) pid: &'a [u8],
+    pub(super) tid: &'a [u8],
+    pub(super) ts: &'a [u8],
+    pub(super) dur: &'a [u8],
+    pub(super) scope: u8,
+    pub(super) args: &'a [u8],
+    /// Raw control characters inside its strings.
+    pub(super) controls: u64,
+}
+
+/// Why an event could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// The text ends inside it.
+    CutShort,
+    /// Its text is no object.
+    Malformed,
+}
+
+/// Reads the event that opens at `at` and returns where it ends.
+pub(super) fn parse<'a>(text: &'a [u8], at: usize, mode: Mode) -> Result<(RawEvent<'a>, usize), Broken> {
+    let mut event = RawEvent::default();
+    let mut at = skip_space(text, at + 1);
+    if text.get(at) == Some(&b'}') {
+        return Ok((event, at + 1));
+    }
+    loop {
+        let (key, colon) = key(text, at, mode)?;
+        let start = skip_space(text, colon + 1);
+        let end = match text.get(start).ok_or(Broken::CutShort)? {
+            b'"' => {
+                let (end, _) = string_end(text, start, mode).ok_or(Broken::CutShort)?;
+                event.controls += count_controls(&text[start + 1..end]);
+                end + 1
+            }
+            _ => value_end(text, start, mode, &mut event.controls).ok_or_else(|| cut_or_malformed(text, start))?,
+        };
+        event.set(key, &text[start..end]);
+        at = skip_space(text, end);
+        match text.get(at).ok_or(Broken::CutShort)? {
+            b',' => at = skip_space(text, at + 1),
+            b'}' => return Ok((event, at + 1)),
+            _ => return Err(Broken::Malformed),
+        }
+    }
+}
+
+/// The key at `at`, without its quotes, and the position of the colon after it.
+fn key(text: &[u8], at: usize, mode: Mode) -> Result<(&[u8], usize), Broken> {
+    match text.get(at) {
+        None => return Err(Broken::CutShort),
+        Some(b'"') => {}
+        Some(_) => return Err(Broken::Malformed),
+    }
+    // Most keys are two to four letters long: looking at each byte beats a call.
+    let short = text[at + 1..].iter().take(8).position(|byte| matches!(byte, b'"' | b'\\'));
+    let end = match short {
+        Some(len) if text[at + 1 + len] == b'"' => at + 1 + len,
+        _ => string_end(text, at, mode).ok_or(Broken::CutShort)?.0,
+    };
+    let colon = skip_space(text, end + 1);
+    match text.get(colon) {
+        None => Err(Broken::CutShort),
+        Some(b':') => Ok((&text[at + 1..end], colon)),
+        Some(_) => Err(Broken::Malformed),
+    }
+}
+
+/// A value without an end is cut short if the text ends in it, and malformed if something else stops it.
+fn cut_or_malformed(text: &[u8], start: usize) -> Broken {
+    match text[start] {
+        b'{' | b'[' => Broken::CutShort,
+        _ if text[start..].iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+')) => {
+            Broken::CutShort
+        }
+        _ => Broken::Malformed,
+    }
+}
+
+impl<'a> RawEvent<'a> {
+    fn set(&mut self, key: &[u8], value: &'a [u8]) {
+        let letter = || value.get(1).copied().unwrap_or(0);
+        match key {
+            b"ts" => self.ts = value,
+            b"dur" => self.dur = value,
+            b"name" => self.name = value,
+            b"args" => self.args = value,
+            b"cat" => self.category = value,
+            b"pid" => self.pid = value,
+            b"tid" => self.tid = value,
+            b"ph" => self.phase = letter(),
+            b"id" => self.id = value,
+            b"s" => self.scope = letter(),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_in_any_order() {
+        let text = br#" {"args": {"ts": 1}, "dur": 2.5, "ph": "X","tid":"a" , "ts":7, "other": [1,{"ph":"B"}]} ,"#;
+        let (event, end) = parse(text, 1, Mode::Strict).unwrap();
+        assert_eq!(end, text.len() - 2);
+        assert_eq!((event.phase, event.ts, event.dur, event.tid), (b'X', &b"7"[..], &b"2.5"[..], &b"\"a\""[..]));
+        assert_eq!(event.args, br#"{"ts": 1}"#);
+    }
+
+    #[test]
+    fn every_truncation_is_cut_short() {
+        let text = br#"{"ph": "X", "name": "a\"b", "ts": -1.5, "args": {"a": [1, "]"]}}"#;
+        for len in 1..text.len() {
+            assert_eq!(parse(&text[..len], 0, Mode::Strict).unwrap_err(), Broken::CutShort, "at {len}");
+        }
+    }
+
+    #[test]
+    fn a_stray_quote_is_malformed_and_read_leniently() {
+        let text = br#"{"name": "operator"" int", "ph": "X", "ts": 1}"#;
+        assert_eq!(parse(text, 0, Mode::Strict).unwrap_err(), Broken::Malformed);
+        let (event, _) = parse(text, 0, Mode::Lenient).unwrap();
+        assert_eq!(event.name, br#""operator"" int""#);
+        assert_eq!(event.phase, b'X');
+    }
+}

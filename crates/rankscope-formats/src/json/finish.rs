@@ -1,0 +1,131 @@
+//! What can be said only when the whole file has been read: absolute times, halves of spans, ends of arrows, names of tracks.
+
+use rankscope_trace::{FlowPhase, FlowPoint, ProblemKind, SpanRow, Trace, TrackId, TrackKey, TrackKind};
+use rustc_hash::FxHashMap;
+
+use super::piece::{Arrow, Edge, Naming, Pending, Says};
+
+/// Completes `trace` with what its pieces had put aside.
+pub(super) fn finish(trace: &mut Trace, pending: Pending) {
+    join_edges(trace, pending.edges);
+    tie_arrows(trace, &pending.arrows);
+    name_tracks(trace, &pending.namings);
+    add_base(trace);
+    trace.mark_profiler_steps();
+}
+
+/// Stamps are relative to a base that many files state only at their end.
+fn add_base(trace: &mut Trace) {
+    let Some(base) = trace.provenance.clock_base_ns.filter(|base| *base != 0) else { return };
+    for start in &mut trace.spans.start_ns {
+        *start = start.saturating_add(base);
+    }
+    for mark in &mut trace.instants {
+        mark.time_ns = mark.time_ns.saturating_add(base);
+    }
+    for sample in &mut trace.counters {
+        sample.time_ns = sample.time_ns.saturating_add(base);
+    }
+    for point in &mut trace.flows {
+        point.time_ns = point.time_ns.saturating_add(base);
+    }
+}
+
+/// Makes spans of begins and ends: nested ones by their order on the track, asynchronous ones by their id. A begin without an
+/// end lasts to the end of the trace, and is counted.
+fn join_edges(trace: &mut Trace, mut edges: Vec<Edge>) {
+    if edges.is_empty() {
+        return;
+    }
+    // A stable sort: of two edges at one time, the file's order holds.
+    edges.sort_by_key(|edge| edge.time_ns);
+    let last_ns = edges.iter().map(|edge| edge.time_ns).chain(trace.bounds_ns().map(|(_, end)| end)).max().unwrap_or(0);
+    let mut open: FxHashMap<(TrackId, u64, u16), Vec<Edge>> = FxHashMap::default();
+    for edge in edges {
+        // Asynchronous halves may lie on different threads; their id and category are what ties them.
+        let key = if edge.id == 0 { (edge.track, 0, 0) } else { (TrackId(u32::MAX), edge.id, edge.category) };
+        let stack = open.entry(key).or_default();
+        if edge.begins {
+            stack.push(edge);
+        } else if let Some(begin) = stack.pop() {
+            push_joined(trace, &begin, edge.time_ns);
+        } else {
+            trace.provenance.problems.add(ProblemKind::UnbalancedSpan, edge.offset);
+        }
+    }
+    let mut unfinished: Vec<Edge> = open.into_values().flatten().collect();
+    unfinished.sort_by_key(|edge| edge.offset);
+    for begin in unfinished {
+        trace.provenance.problems.add(ProblemKind::UnbalancedSpan, begin.offset);
+        push_joined(trace, &begin, last_ns);
+    }
+}
+
+fn push_joined(trace: &mut Trace, begin: &Edge, end_ns: i64) {
+    trace.spans.push(SpanRow {
+        start_ns: begin.time_ns,
+        dur_ns: end_ns.saturating_sub(begin.time_ns).max(0),
+        name: begin.name,
+        track: begin.track,
+        category: begin.category,
+        offset: begin.offset,
+    });
+    if trace.spans.args.rows() > 0 {
+        trace.spans.args.end_row();
+    }
+}
+
+/// An arrow names a pid and a tid, which may be a thread or a stream. Where a file has both, launches start on threads and end
+/// on streams. Arrows to tracks without events are dropped: nothing is there to be pointed at.
+fn tie_arrows(trace: &mut Trace, arrows: &[Arrow]) {
+    let mut tracks: FxHashMap<(TrackKey, TrackKey), (Option<TrackId>, Option<TrackId>)> = FxHashMap::default();
+    for arrow in arrows {
+        let (host, device) = *tracks.entry((arrow.pid, arrow.tid)).or_insert_with(|| {
+            let find = |outer, inner| {
+                let parent = trace.tracks.find(outer, None, arrow.pid)?;
+                trace.tracks.find(inner, Some(parent), arrow.tid)
+            };
+            (find(TrackKind::Process, TrackKind::Thread), find(TrackKind::Device, TrackKind::Stream))
+        });
+        let track = if arrow.phase == FlowPhase::End { device.or(host) } else { host.or(device) };
+        if let Some(track) = track {
+            let Arrow { id, category, name, phase, time_ns, .. } = *arrow;
+            trace.flows.push(FlowPoint { id, category, name, phase, track, time_ns });
+        }
+    }
+}
+
+/// Kineto names every process and device it could have seen; only those with events have a track to carry the name. A pid may
+/// be both a process and a device: labels and thread names tell which is meant.
+fn name_tracks(trace: &mut Trace, namings: &[Naming]) {
+    for naming in namings {
+        for (outer, inner) in [(TrackKind::Process, TrackKind::Thread), (TrackKind::Device, TrackKind::Stream)] {
+            let Some(parent) = trace.tracks.find(outer, None, naming.pid) else { continue };
+            let track = match naming.tid {
+                None => Some(parent),
+                Some(tid) => trace.tracks.find(inner, Some(parent), tid),
+            };
+            let Some(track) = track else { continue };
+            if means_other_side(trace, naming, outer) {
+                continue;
+            }
+            let track = trace.tracks.get_mut(track);
+            match naming.what {
+                Says::Name(name) => track.name = name,
+                Says::Label(label) => track.label = label,
+                Says::SortIndex(index) => track.sort_index = Some(index),
+            }
+        }
+    }
+}
+
+fn means_other_side(trace: &Trace, naming: &Naming, outer: TrackKind) -> bool {
+    let other = if outer == TrackKind::Device { TrackKind::Process } else { TrackKind::Device };
+    let has_both = trace.tracks.find(other, None, naming.pid).is_some();
+    let text = match naming.what {
+        Says::Name(text) | Says::Label(text) => trace.strings.text(text),
+        Says::SortIndex(_) => return has_both && outer == TrackKind::Device,
+    };
+    let of_device = text.starts_with("stream ") || text.starts_with("GPU ");
+    has_both && of_device != (outer == TrackKind::Device)
+}

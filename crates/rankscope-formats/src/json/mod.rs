@@ -1,0 +1,315 @@
+//! Chrome's JSON trace format, in every dialect Kineto has written and a few others.
+//!
+//! A file is one object whose `traceEvents` is an array of events, or that array alone. What else the object holds (rank, base
+//! time, process groups) may stand before or after the events. An event is `{"ph": "X", "cat", "name", "pid", "tid", "ts",
+//! "dur", "args"}` with its keys in any order; `ts` and `dur` are microseconds with decimals or without, relative to
+//! `baseTimeNanoseconds` if there is one.
+//!
+//! Reading: the text passes through in stretches of a megabyte, cut between events where the file's layout shows how (see
+//! `layout`), each read by its own worker into a small trace, appended in order. While one batch is read the next one is
+//! inflated. The JSON is scanned, not parsed: of an event's arguments only those that analysis asks for are looked at.
+//!
+//! Not kept: the arguments of `B`/`E` events, categories of metadata events, and unknown keys of events.
+
+mod args;
+mod chunk;
+mod event;
+mod finish;
+mod head;
+mod layout;
+mod mask;
+mod number;
+mod piece;
+mod scan;
+mod source;
+mod text;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+
+use rankscope_time::Rank;
+use rankscope_trace::{ProblemKind, RankSource, Trace};
+use rayon::prelude::*;
+
+use self::chunk::{Chunk, Reached};
+use self::head::{Members, Walk};
+use self::layout::Layout;
+use self::piece::{Pending, Piece, Says};
+use self::scan::skip_space;
+use self::source::{Source, Stretch};
+pub use self::write::write;
+use crate::{Error, Format, ReadOptions};
+
+/// The header is looked for in this many bytes at first, and the layout learnt from them.
+const HEAD_BYTES: usize = 256 << 10;
+
+/// A header longer than this is none.
+const HEAD_BYTES_MAX: usize = 256 << 20;
+
+/// What follows the events is kept up to this length.
+const TAIL_BYTES_MAX: usize = 64 << 20;
+
+/// Reads a trace from JSON text (already decompressed).
+///
+/// # Errors
+/// [`Error::Empty`], [`Error::NotATrace`] for JSON that is something else, [`Error::NoEvents`], and what `input` fails with.
+pub fn read(input: impl Read + Send, options: &ReadOptions) -> Result<Trace, Error> {
+    let mut source = Source::new(input);
+    let mut gathered = Gathered::default();
+    let bare = find_events(&mut source, &mut gathered)?;
+    let layout = learn_layout(&mut source)?;
+    read_events(&mut source, layout.as_ref(), options, &mut gathered)?;
+    gathered.read_tail(bare, source.position());
+    let bytes = source.position();
+    gathered.into_trace(bytes, options)
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Gathered {
+    trace: Trace,
+    pending: Pending,
+    members: Members,
+    /// Text of an event that was cut by the end of its stretch, and where it starts.
+    carry: Vec<u8>,
+    carry_offset: u64,
+    /// What follows the array of events, and where it starts.
+    tail: Option<(Vec<u8>, u64)>,
+}
+
+/// Brings `source` to the first event. Returns whether the file is a bare list.
+fn find_events<R: Read>(source: &mut Source<R>, gathered: &mut Gathered) -> Result<bool, Error> {
+    let mut wanted = HEAD_BYTES;
+    loop {
+        source.fill(wanted)?;
+        if source.buffer.is_empty() {
+            return Err(Error::Empty);
+        }
+        let start = if source.buffer.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let first = skip_space(&source.buffer, start);
+        match source.buffer.get(first) {
+            Some(b'[') => {
+                source.consume(first + 1);
+                return Ok(true);
+            }
+            Some(b'{') => {}
+            _ => return Err(not_a_trace(&source.buffer, &[])),
+        }
+        gathered.members.clear();
+        let stopped = match head::walk(&source.buffer, first + 1, &mut gathered.members) {
+            Walk::Events(at) => {
+                source.consume(at);
+                return Ok(false);
+            }
+            Walk::Closed(_) => return Err(not_a_trace(&source.buffer, &gathered.members)),
+            Walk::CutShort(at) if !source.ended && wanted < HEAD_BYTES_MAX => {
+                let _ = at;
+                wanted *= 2;
+                continue;
+            }
+            Walk::CutShort(at) | Walk::Malformed(at) => at,
+        };
+        return skip_damaged_head(source, gathered, stopped);
+    }
+}
+
+/// The header cannot be read beyond `at`: the events may still be found by their key.
+fn skip_damaged_head<R: Read>(source: &mut Source<R>, gathered: &mut Gathered, at: usize) -> Result<bool, Error> {
+    const KEY: &[u8] = b"\"traceEvents\"";
+    let events = memchr::memmem::find_iter(&source.buffer[at..], KEY).find_map(|found| {
+        let colon = skip_space(&source.buffer, at + found + KEY.len());
+        let bracket = skip_space(&source.buffer, colon + 1);
+        (source.buffer.get(colon) == Some(&b':') && source.buffer.get(bracket) == Some(&b'[')).then_some(bracket + 1)
+    });
+    match events {
+        Some(events) => {
+            let detail = "in the header".to_owned();
+            gathered.trace.provenance.problems.add_detailed(ProblemKind::MalformedEvent, at as u64, 1, detail);
+            source.consume(events);
+            Ok(false)
+        }
+        None if gathered.members.is_empty() => Err(not_a_trace(&source.buffer, &[])),
+        None => Err(Error::NoEvents { offset: at as u64, reason: "the header breaks off before any event".into() }),
+    }
+}
+
+fn not_a_trace(text: &[u8], members: &[(String, String)]) -> Error {
+    let keys = members.iter().map(|(key, _)| key.as_str()).take(6).collect::<Vec<_>>().join(", ");
+    let found = if members.iter().any(|(key, _)| key == "rocprofiler-sdk-tool") {
+        "it is rocprofv3's own JSON; export the run with `rocprofv3 --output-format pftrace` and report on that".to_owned()
+    } else if !keys.is_empty() {
+        format!("JSON without `traceEvents`; its keys are: {keys}. Give the trace the profiler exported")
+    } else {
+        let start: String = String::from_utf8_lossy(&text[..text.len().min(40)]).chars().map(printable).collect();
+        format!("it starts with `{start}`. Give a Kineto or Chrome JSON, XSpace or Perfetto trace")
+    };
+    Error::NotATrace { found }
+}
+
+fn printable(c: char) -> char {
+    if c.is_control() { '\u{b7}' } else { c }
+}
+
+fn learn_layout<R: Read>(source: &mut Source<R>) -> Result<Option<Layout>, Error> {
+    let mut wanted = HEAD_BYTES;
+    loop {
+        source.fill(wanted)?;
+        let layout = Layout::learn(&source.buffer, 0);
+        // A first event of more than four megabytes is none.
+        if layout.is_some() || source.ended || wanted > 16 * HEAD_BYTES || skip_space(&source.buffer, 0) + 4096 < wanted / 2 {
+            return Ok(layout);
+        }
+        wanted *= 2;
+    }
+}
+
+/// Reads batch after batch: one is parsed while the next is read and inflated.
+fn read_events<R: Read + Send>(
+    source: &mut Source<R>,
+    layout: Option<&Layout>,
+    options: &ReadOptions,
+    gathered: &mut Gathered,
+) -> Result<(), Error> {
+    let size = if layout.is_some() { 2 * rayon::current_num_threads() } else { 1 };
+    let mut batch = next_batch(source, layout, size)?;
+    while !batch.is_empty() {
+        let (next, ()) = rayon::join(|| next_batch(source, layout, size), || gathered.absorb_batch(&batch, layout, options));
+        source.recycle(batch.drain(..).map(|stretch| stretch.text));
+        batch = next?;
+    }
+    Ok(())
+}
+
+fn next_batch<R: Read>(source: &mut Source<R>, layout: Option<&Layout>, size: usize) -> Result<Vec<Stretch>, Error> {
+    let mut batch = Vec::with_capacity(size);
+    while batch.len() < size {
+        match source.next(layout)? {
+            Some(stretch) => batch.push(stretch),
+            None => break,
+        }
+    }
+    Ok(batch)
+}
+
+impl Gathered {
+    fn absorb_batch(&mut self, batch: &[Stretch], layout: Option<&Layout>, options: &ReadOptions) {
+        if layout.is_none() {
+            return batch.iter().for_each(|stretch| self.absorb(stretch, None, layout, options));
+        }
+        let read = |stretch: &Stretch| {
+            let Stretch { text, offset, last } = stretch;
+            Chunk { text, offset: *offset, layout, last: *last }.read(options)
+        };
+        let pieces: Vec<_> = batch.par_iter().map(read).collect();
+        for (stretch, piece) in batch.iter().zip(pieces) {
+            self.absorb(stretch, Some(piece), layout, options);
+        }
+    }
+
+    /// Takes in the next stretch in order: as it was read ahead of its turn, or anew where an event began before it.
+    fn absorb(&mut self, stretch: &Stretch, ahead: Option<(Piece, Reached)>, layout: Option<&Layout>, options: &ReadOptions) {
+        if let Some((tail, _)) = &mut self.tail {
+            if tail.len() < TAIL_BYTES_MAX {
+                tail.extend_from_slice(&stretch.text);
+            }
+            return;
+        }
+        if let Some((piece, reached)) = ahead.filter(|_| self.carry.is_empty()) {
+            return self.settle(piece, reached, &stretch.text, stretch.offset);
+        }
+        if self.carry.is_empty() {
+            self.carry_offset = stretch.offset;
+        }
+        let mut text = std::mem::take(&mut self.carry);
+        text.extend_from_slice(&stretch.text);
+        let offset = self.carry_offset;
+        let (piece, reached) = Chunk { text: &text, offset, layout, last: stretch.last }.read(options);
+        self.settle(piece, reached, &text, offset);
+    }
+
+    fn settle(&mut self, piece: Piece, reached: Reached, text: &[u8], offset: u64) {
+        let Piece { trace, pending } = piece;
+        let remap = self.trace.append(trace);
+        self.pending.take_over(pending, &remap);
+        match reached {
+            Reached::Rest(at) => {
+                self.carry = text[at..].to_vec();
+                self.carry_offset = offset + at as u64;
+            }
+            Reached::ArrayEnd(at) => self.tail = Some((text[at..].to_vec(), offset + at as u64)),
+        }
+    }
+
+    /// Reads the members after the events, or notes that the file ends too early.
+    fn read_tail(&mut self, bare: bool, end: u64) {
+        let problems = &mut self.trace.provenance.problems;
+        let Some((tail, offset)) = self.tail.take() else {
+            // A bare list may lack its closing bracket: the format allows it.
+            if !bare && problems.count(ProblemKind::Truncated) == 0 {
+                problems.add_detailed(ProblemKind::Truncated, end, 1, "the events have no end".into());
+            }
+            return;
+        };
+        let closed = if bare { Walk::Closed(0) } else { head::walk(&tail, 0, &mut self.members) };
+        match closed {
+            Walk::Closed(at) => {
+                let rest = skip_space(&tail, at);
+                if rest < tail.len() {
+                    problems.add(ProblemKind::TrailingData, offset + rest as u64);
+                }
+            }
+            Walk::CutShort(at) => {
+                problems.add_detailed(ProblemKind::Truncated, offset + at as u64, 1, "after the events".into())
+            }
+            Walk::Malformed(at) | Walk::Events(at) => problems.add(ProblemKind::TrailingData, offset + at as u64),
+        }
+    }
+
+    fn into_trace(mut self, bytes: u64, options: &ReadOptions) -> Result<Trace, Error> {
+        let provenance = &mut self.trace.provenance;
+        provenance.file = options.label.clone();
+        provenance.format = Format::Json.name();
+        provenance.bytes = bytes;
+        head::interpret(self.members, provenance);
+        if provenance.rank.is_none() {
+            provenance.rank = self.pending.rank.map(|rank| (Rank(rank), RankSource::Events));
+        }
+        finish::finish(&mut self.trace, self.pending);
+        if self.trace.events() == 0 {
+            let first = self.trace.provenance.problems.iter().next();
+            let (offset, reason) = first
+                .map_or((bytes, "the array of events is empty".into()), |problem| (problem.offset, problem.kind.to_string()));
+            return Err(Error::NoEvents { offset, reason });
+        }
+        Ok(self.trace)
+    }
+}
+
+impl Pending {
+    fn take_over(&mut self, other: Self, remap: &rankscope_trace::Remap) {
+        self.rank = self.rank.or(other.rank);
+        self.namings.extend(other.namings.into_iter().map(|mut naming| {
+            naming.pid = remap.key(naming.pid);
+            naming.tid = naming.tid.map(|tid| remap.key(tid));
+            naming.what = match naming.what {
+                Says::Name(name) => Says::Name(remap.string(name)),
+                Says::Label(label) => Says::Label(remap.string(label)),
+                Says::SortIndex(index) => Says::SortIndex(index),
+            };
+            naming
+        }));
+        self.edges.extend(other.edges.into_iter().map(|mut edge| {
+            (edge.name, edge.track, edge.category) =
+                (remap.string(edge.name), remap.track(edge.track), remap.category(edge.category));
+            edge
+        }));
+        self.arrows.extend(other.arrows.into_iter().map(|mut arrow| {
+            (arrow.pid, arrow.tid) = (remap.key(arrow.pid), remap.key(arrow.tid));
+            (arrow.name, arrow.category) = (remap.string(arrow.name), remap.category(arrow.category));
+            arrow
+        }));
+    }
+}

@@ -1,0 +1,453 @@
+//! Packets of one rank that has been laid out.
+//!
+//! Every row's spans, instants and samples are a packet sequence of their own: the row's id is then a default nobody repeats,
+//! names shrink to small numbers, and times are the distance to the packet before. A begin without arguments takes some 18
+//! bytes, an end 13.
+
+use std::io::{self, Write};
+
+use rankscope_time::Instant;
+use rankscope_trace::{ArgColumn, ArgValue, InstantScope, StrId, Trace};
+
+use super::plan::{Plan, Row};
+use super::schema::{self, annotation, clock, event, interned, legacy, packet, process, thread, track};
+use super::{RowKind, Tally};
+use crate::wire::Encoder;
+
+/// What earlier ranks of the file have used up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Base {
+    /// The first free packet sequence.
+    pub(super) sequence: u32,
+    /// The first free number for a track; processes and threads also use it for pid and tid.
+    pub(super) row: u32,
+}
+
+/// The sequence of packets that belong to no row.
+pub(super) const HEADER_SEQUENCE: u32 = 1;
+
+/// Encoded bytes are handed on at this size.
+const FLUSH_BYTES: usize = 1 << 16;
+
+/// Writes `plan` to `output`.
+pub(super) fn encode(plan: &Plan<'_>, base: Base, output: &mut impl Write) -> io::Result<Tally> {
+    let mut encoder = Encoder::default();
+    for (at, row) in plan.rows.iter().enumerate() {
+        describe(&mut encoder, plan, base, at, row);
+    }
+    output.write_all(encoder.bytes())?;
+    encoder.clear();
+
+    let mut sequences = Sequences {
+        plan,
+        trace: plan.view.trace,
+        identity: plan.view.map.is_identity(),
+        encoder,
+        output,
+        names: Interned::new(plan),
+        categories: Interned { slots: vec![(0, 0); plan.view.trace.categories.len()], ..Interned::default() },
+        keys: Interned::new(plan),
+        texts: Interned::new(plan),
+        json: Interned::new(plan),
+        fresh: Vec::new(),
+        id: base.sequence,
+        last_ns: 0,
+        tally: Tally { loose_flow_points: plan.arrows.loose, ..Tally::default() },
+    };
+    for (at, row) in plan.rows.iter().enumerate() {
+        sequences.row(base.row + at as u32, row)?;
+    }
+    sequences.flush(0)?;
+    Ok(sequences.tally)
+}
+
+/// The descriptor of a row.
+fn describe(encoder: &mut Encoder, plan: &Plan<'_>, base: Base, at: usize, row: &Row) {
+    let number = |at: usize| u64::from(base.row) + at as u64;
+    encoder.message(schema::PACKET, |body| {
+        body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
+        body.message(packet::TRACK_DESCRIPTOR, |descriptor| {
+            descriptor.varint(track::UUID, number(at)).varint(track::SIBLING_ORDER_RANK, number(at));
+            match (row.process, row.note.kind) {
+                (None, _) => {
+                    descriptor.varint(track::CHILD_ORDERING, track::CHILDREN_EXPLICIT);
+                    descriptor.message(track::PROCESS, |body| {
+                        body.varint(process::PID, number(at)).varint(process::SORT_INDEX, number(at));
+                        body.string(process::NAME, &row.name);
+                    });
+                }
+                (Some(parent), RowKind::Thread) if row.note.lane == 0 => {
+                    descriptor.varint(track::PARENT_UUID, number(parent));
+                    descriptor.message(track::THREAD, |body| {
+                        body.varint(thread::PID, number(parent)).varint(thread::TID, number(at));
+                        body.string(thread::NAME, &row.name);
+                    });
+                }
+                (Some(parent), kind) => {
+                    descriptor.varint(track::PARENT_UUID, number(row.owner.unwrap_or(parent)));
+                    descriptor.string(track::NAME, &row.name).varint(track::SIBLING_MERGE, track::MERGE_NONE);
+                    if kind == RowKind::Counter {
+                        descriptor.message(track::COUNTER, |_| {});
+                    }
+                }
+            }
+            descriptor.string(track::DESCRIPTION, &row.note.to_text());
+        });
+    });
+}
+
+/// The packet sequences of a rank, one after the other.
+struct Sequences<'a, 'p, W> {
+    plan: &'a Plan<'p>,
+    trace: &'p Trace,
+    identity: bool,
+    encoder: Encoder,
+    output: &'a mut W,
+    names: Interned,
+    categories: Interned,
+    keys: Interned,
+    texts: Interned,
+    json: Interned,
+    /// What the packet under construction mentions for the first time.
+    fresh: Vec<Fresh>,
+    id: u32,
+    last_ns: i64,
+    tally: Tally,
+}
+
+impl<W: Write> Sequences<'_, '_, W> {
+    fn row(&mut self, uuid: u32, row: &Row) -> io::Result<()> {
+        if !row.spans.is_empty() {
+            self.start(uuid);
+            self.spans(row)?;
+        }
+        if !row.instants.is_empty() {
+            self.start(uuid);
+            for at in row.instants.clone() {
+                self.instant(self.plan.instants[at]);
+                self.flush(FLUSH_BYTES)?;
+            }
+        }
+        if !row.samples.is_empty() {
+            self.start(uuid);
+            for at in row.samples.clone() {
+                self.sample(self.plan.samples[at]);
+                self.flush(FLUSH_BYTES)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the next sequence. Its clock counts nanoseconds since the packet before; the first packet counts from the epoch.
+    /// All sequences state the same snapshot, zero, because the engine wants the trace's own clock never to step back.
+    fn start(&mut self, uuid: u32) {
+        let id = self.id;
+        self.encoder.message(schema::PACKET, |body| {
+            body.varint(packet::SEQUENCE_ID, id.into()).varint(packet::SEQUENCE_FLAGS, packet::STATE_CLEARED);
+            body.message(packet::CLOCK_SNAPSHOT, |snapshot| {
+                snapshot.message(clock::CLOCKS, |reading| {
+                    reading.varint(clock::ID, clock::FIRST_OF_SEQUENCE).varint(clock::TIMESTAMP, 0);
+                    reading.varint(clock::IS_INCREMENTAL, 1);
+                });
+                snapshot.message(clock::CLOCKS, |reading| {
+                    reading.varint(clock::ID, clock::BOOTTIME).varint(clock::TIMESTAMP, 0);
+                });
+            });
+            body.message(packet::DEFAULTS, |defaults| {
+                defaults.varint(packet::TIMESTAMP_CLOCK_ID, clock::FIRST_OF_SEQUENCE);
+                defaults.message(packet::TRACK_EVENT, |of_events| {
+                    of_events.varint(event::TRACK_UUID, uuid.into());
+                });
+            });
+        });
+        self.id += 1;
+        self.last_ns = 0;
+        for table in [&mut self.names, &mut self.categories, &mut self.keys, &mut self.texts, &mut self.json] {
+            table.forget();
+        }
+    }
+
+    /// Begins and ends in order of time; `open` is the stack of ends to come, on the rank's clock and on the file's.
+    fn spans(&mut self, row: &Row) -> io::Result<()> {
+        let spans = &self.trace.spans;
+        let mut open: Vec<(i64, i64)> = Vec::new();
+        for at in row.spans.clone() {
+            let span = self.plan.spans[at];
+            let start = spans.start_ns[span as usize];
+            let end = start.saturating_add(spans.dur_ns[span as usize]);
+            while let Some((_, ended)) = open.pop_if(|(ended, _)| *ended <= start) {
+                self.end(ended);
+            }
+            self.begin(span);
+            open.push((end, self.file_ns(end)));
+            self.flush(FLUSH_BYTES)?;
+        }
+        while let Some((_, ended)) = open.pop() {
+            self.end(ended);
+        }
+        self.flush(FLUSH_BYTES)
+    }
+
+    fn begin(&mut self, span: u32) {
+        let (trace, at) = (self.trace, span as usize);
+        let ticks = self.ticks(self.file_ns(trace.spans.start_ns[at]));
+        let name = intern(&mut self.names, &mut self.fresh, Table::Names, trace.spans.name[at]);
+        let category = self.category(trace.spans.category[at]);
+        let (plan, id) = (self.plan, self.id - 1);
+        let Self { encoder, keys, texts, json, fresh, .. } = self;
+        encoder.message(schema::PACKET, |body| {
+            head(body, ticks, id);
+            body.message(packet::TRACK_EVENT, |body| {
+                body.varint(event::TYPE, event::SLICE_BEGIN).varint(event::NAME_IID, name);
+                if category > 0 {
+                    body.varint(event::CATEGORY_IIDS, category);
+                }
+                annotate(body, trace, &trace.spans.args, at, &mut Values { keys, texts, json, fresh });
+                for touch in plan.arrows.of(span) {
+                    let field = if touch.ends { event::TERMINATING_FLOW_IDS } else { event::FLOW_IDS };
+                    body.fixed64(field, touch.id);
+                }
+            });
+            introduce(body, trace, fresh);
+        });
+        self.tally.spans += 1;
+        self.tally.flow_points += plan.arrows.of(span).len() as u64;
+    }
+
+    fn end(&mut self, file_ns: i64) {
+        let (ticks, id) = (self.ticks(file_ns), self.id - 1);
+        self.encoder.message(schema::PACKET, |body| {
+            head(body, ticks, id);
+            body.message(packet::TRACK_EVENT, |body| {
+                body.varint(event::TYPE, event::SLICE_END);
+            });
+        });
+    }
+
+    fn instant(&mut self, at: u32) {
+        let (trace, at) = (self.trace, at as usize);
+        let mark = trace.instants[at];
+        let ticks = self.ticks(self.file_ns(mark.time_ns));
+        let name = intern(&mut self.names, &mut self.fresh, Table::Names, mark.name);
+        let category = self.category(mark.category);
+        let id = self.id - 1;
+        let Self { encoder, keys, texts, json, fresh, .. } = self;
+        encoder.message(schema::PACKET, |body| {
+            head(body, ticks, id);
+            body.message(packet::TRACK_EVENT, |body| {
+                body.varint(event::TYPE, event::INSTANT).varint(event::NAME_IID, name);
+                if category > 0 {
+                    body.varint(event::CATEGORY_IIDS, category);
+                }
+                let scope = match mark.scope {
+                    InstantScope::Thread => None,
+                    InstantScope::Process => Some(legacy::SCOPE_PROCESS),
+                    InstantScope::Global => Some(legacy::SCOPE_GLOBAL),
+                };
+                if let Some(scope) = scope {
+                    body.message(event::LEGACY_EVENT, |body| {
+                        body.varint(legacy::INSTANT_SCOPE, scope);
+                    });
+                }
+                annotate(body, trace, &trace.instant_args, at, &mut Values { keys, texts, json, fresh });
+            });
+            introduce(body, trace, fresh);
+        });
+        self.tally.instants += 1;
+    }
+
+    fn sample(&mut self, at: u32) {
+        let sample = self.trace.counters[at as usize];
+        let (ticks, id) = (self.ticks(self.file_ns(sample.time_ns)), self.id - 1);
+        self.encoder.message(schema::PACKET, |body| {
+            head(body, ticks, id);
+            body.message(packet::TRACK_EVENT, |body| {
+                body.varint(event::TYPE, event::COUNTER).double(event::DOUBLE_COUNTER_VALUE, sample.value);
+            });
+        });
+        self.tally.samples += 1;
+    }
+
+    /// The iid of a category in the running sequence; zero for one without a name.
+    fn category(&mut self, category: u16) -> u64 {
+        match self.trace.categories.get(usize::from(category)) {
+            Some(known) if !known.name.is_empty() => {
+                let (iid, new) = self.categories.iid(category.into());
+                if new {
+                    self.fresh.push(Fresh { table: Table::Categories, iid, text: Some(known.name) });
+                }
+                iid
+            }
+            _ => 0,
+        }
+    }
+
+    /// A moment of the rank's clock on the file's. Perfetto knows no time before its clock's epoch.
+    fn file_ns(&self, rank_ns: i64) -> i64 {
+        if self.identity {
+            return rank_ns.max(0);
+        }
+        self.plan.view.map.map(Instant::from_nanos_since_epoch(rank_ns)).nanos_since_epoch().max(0)
+    }
+
+    fn ticks(&mut self, file_ns: i64) -> u64 {
+        let ticks = file_ns.saturating_sub(self.last_ns).max(0);
+        self.last_ns += ticks;
+        ticks as u64
+    }
+
+    fn flush(&mut self, from: usize) -> io::Result<()> {
+        if self.encoder.bytes().len() >= from {
+            self.output.write_all(self.encoder.bytes())?;
+            self.encoder.clear();
+        }
+        Ok(())
+    }
+}
+
+fn head(body: &mut Encoder, ticks: u64, sequence: u32) {
+    body.varint(packet::TIMESTAMP, ticks).varint(packet::SEQUENCE_ID, sequence.into());
+    body.varint(packet::SEQUENCE_FLAGS, packet::NEEDS_STATE);
+}
+
+/// A table of [`schema::interned`].
+#[derive(Clone, Copy)]
+enum Table {
+    Names,
+    Categories,
+    Keys,
+    Texts,
+}
+
+/// An entry that the packet under construction has to introduce; `None` is JSON's null.
+struct Fresh {
+    table: Table,
+    iid: u64,
+    text: Option<StrId>,
+}
+
+/// Which strings a sequence has introduced already.
+#[derive(Default)]
+struct Interned {
+    /// By string: the sequence that introduced it last, counted here, and its iid there.
+    slots: Vec<(u32, u32)>,
+    sequence: u32,
+    last: u32,
+}
+
+impl Interned {
+    fn new(plan: &Plan<'_>) -> Self {
+        Self { slots: vec![(0, 0); plan.view.trace.strings.len()], ..Self::default() }
+    }
+
+    fn forget(&mut self) {
+        self.sequence += 1;
+        self.last = 0;
+    }
+
+    /// The iid of entry `at`, counted from one, and whether it is new.
+    fn iid(&mut self, at: usize) -> (u64, bool) {
+        let slot = &mut self.slots[at];
+        let new = slot.0 != self.sequence;
+        if new {
+            self.last += 1;
+            *slot = (self.sequence, self.last);
+        }
+        (slot.1.into(), new)
+    }
+}
+
+fn intern(table: &mut Interned, fresh: &mut Vec<Fresh>, of: Table, text: StrId) -> u64 {
+    let (iid, new) = table.iid(text.0 as usize);
+    if new {
+        fresh.push(Fresh { table: of, iid, text: Some(text) });
+    }
+    iid
+}
+
+/// What arguments are interned in.
+struct Values<'a> {
+    keys: &'a mut Interned,
+    texts: &'a mut Interned,
+    json: &'a mut Interned,
+    fresh: &'a mut Vec<Fresh>,
+}
+
+/// JSON's null among the interned strings. JSON has odd iids and plain text even ones, which is how they are told apart when
+/// read back. Perfetto's own field for JSON is no use: the engine aborts on values it does not expect there.
+pub(super) const NULL_IID: u64 = 1;
+
+/// The arguments of one event.
+fn annotate(body: &mut Encoder, trace: &Trace, args: &ArgColumn, row: usize, values: &mut Values<'_>) {
+    for (key, value) in args.row(row) {
+        let key = intern(values.keys, values.fresh, Table::Keys, key);
+        body.message(event::DEBUG_ANNOTATIONS, |body| {
+            body.varint(annotation::NAME_IID, key);
+            match value {
+                ArgValue::Null => {
+                    let (_, new) = values.json.iid(StrId::EMPTY.0 as usize);
+                    if new {
+                        values.fresh.push(Fresh { table: Table::Texts, iid: NULL_IID, text: None });
+                    }
+                    body.varint(annotation::STRING_IID, NULL_IID);
+                }
+                ArgValue::Bool(value) => {
+                    body.varint(annotation::BOOL, value.into());
+                }
+                ArgValue::I64(value) => {
+                    body.varint(annotation::INT, value as u64);
+                }
+                ArgValue::U64(value) => {
+                    body.varint(annotation::UINT, value);
+                }
+                ArgValue::F64(value) => {
+                    body.double(annotation::DOUBLE, value);
+                }
+                ArgValue::Text(text) | ArgValue::Ref(text) => values.text(body, text, false),
+                ArgValue::Json(text) => values.text(body, text, true),
+                ArgValue::Blob(blob) => {
+                    let bytes = trace.blobs.get(blob as usize).map_or(&[][..], |bytes| bytes);
+                    body.string(annotation::STRING, &hex(bytes));
+                }
+            }
+        });
+    }
+}
+
+impl Values<'_> {
+    fn text(&mut self, body: &mut Encoder, text: StrId, json: bool) {
+        let table = if json { &mut *self.json } else { &mut *self.texts };
+        let (number, new) = table.iid(text.0 as usize);
+        let iid = 2 * number + u64::from(json);
+        if new {
+            self.fresh.push(Fresh { table: Table::Texts, iid, text: Some(text) });
+        }
+        body.varint(annotation::STRING_IID, iid);
+    }
+}
+
+/// The interned data a packet needs beside its event.
+fn introduce(body: &mut Encoder, trace: &Trace, fresh: &mut Vec<Fresh>) {
+    if fresh.is_empty() {
+        return;
+    }
+    body.message(packet::INTERNED_DATA, |body| {
+        for entry in fresh.drain(..) {
+            let field = match entry.table {
+                Table::Names => interned::EVENT_NAMES,
+                Table::Categories => interned::EVENT_CATEGORIES,
+                Table::Keys => interned::ANNOTATION_NAMES,
+                Table::Texts => interned::ANNOTATION_STRINGS,
+            };
+            let text = entry.text.map_or("null", |text| trace.strings.text(text));
+            body.message(field, |body| {
+                body.varint(interned::IID, entry.iid).string(interned::TEXT, text);
+            });
+        }
+    });
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}

@@ -1,0 +1,33 @@
+//! Perfetto's protobuf trace, `.pftrace`: many ranks out, and any such file in.
+//!
+//! # Layout
+//!
+//! A file is a list of packets, each with the number of the *sequence* it belongs to. Tracks are announced by descriptor
+//! packets: a process, a thread of one, a counter, or a plain row under either. Events are packets with a time and the number
+//! of their track: begin and end of a span, instants, counter values. What repeats within a sequence is said once: names,
+//! categories and argument keys are *interned* and then go by number, the track and the clock have defaults, and a clock may
+//! count from the packet before.
+//!
+//! # What we write
+//!
+//! Each host process and each device of each rank is a process, called `rank 3 host (python3)` or `rank 3 device 0`; threads
+//! are threads, streams are rows. Process and thread numbers are the file's own, because those of two ranks may be equal. A
+//! span that overlaps another without nesting goes to a further lane, `stream 7 (2)`, so nothing is dropped. Times are
+//! nanoseconds since the Unix epoch on the job's one clock, and the file says so: its clock (boot time, Perfetto's default) is
+//! tied to real time at the same value. Picoseconds are lost, and times before 1970 stand at its start.
+//!
+//! A description on each track, JSON under the key `rankscope`, keeps what Perfetto has no word for, so that a file of ours
+//! reads back as it was. Source: the `.proto` files of the Perfetto project, and its trace processor as the judge.
+
+mod arrows;
+mod encode;
+mod lanes;
+mod note;
+mod plan;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use note::RowKind;
+pub use writer::{RankView, SpanOfRank, Tally, Timeline, write};

@@ -1,0 +1,141 @@
+//! What a Perfetto track cannot say about ours, as JSON in the track's description.
+//!
+//! Perfetto knows processes, threads and named rows; we know ranks, devices, streams, and lanes that a row was split into. The
+//! note makes a file of ours come back as it went in, and is legible to whoever asks the user interface about a track. Readers
+//! ignore keys they do not know.
+
+use rankscope_trace::CategoryKind;
+use serde::{Deserialize, Serialize};
+
+/// The layout of notes, in their key `rankscope`.
+const LAYOUT: u32 = 1;
+
+/// The note of one track.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Note {
+    rankscope: u32,
+    /// What the track is.
+    pub(super) kind: RowKind,
+    /// The number or name the source file gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) key: Option<Key>,
+    /// Its name in the source file; for a counter, the counter's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) name: String,
+    /// Its second name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) label: String,
+    /// Where the source file wanted it among its siblings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sort: Option<i64>,
+    /// Which lane of the track this is; the first is zero.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) lane: u32,
+    /// Which series of a counter.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) series: String,
+    /// On processes: which of the traces in the file they belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) group: Option<u32>,
+    /// On the first process of a trace: what is true of all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) facts: Option<Facts>,
+}
+
+/// What a track is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RowKind {
+    /// A host process.
+    Process,
+    /// A device.
+    Device,
+    /// A stand-in parent for tracks that had none.
+    Implied,
+    /// A host thread.
+    Thread,
+    /// A stream of a device.
+    Stream,
+    /// One series of a counter.
+    Counter,
+}
+
+/// A track's number or name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Key {
+    /// A pid, tid, device index or stream.
+    Number(i64),
+    /// Some profilers use words.
+    Text(String),
+}
+
+/// What is true of a whole trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Facts {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rank: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) world_size: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) host: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) backend: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) trace_id: Option<String>,
+    /// Category and name of each sort of flow; a flow id holds the place in this list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) flows: Vec<(String, String)>,
+    /// Categories that mean something else than their Kineto namesakes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) kinds: Vec<(String, String)>,
+}
+
+impl Note {
+    /// A note that only says what the track is.
+    pub(super) fn of(kind: RowKind) -> Self {
+        Self {
+            rankscope: LAYOUT,
+            kind,
+            key: None,
+            name: String::new(),
+            label: String::new(),
+            sort: None,
+            lane: 0,
+            series: String::new(),
+            group: None,
+            facts: None,
+        }
+    }
+
+    /// The note in its written form.
+    pub(super) fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("a note has string keys only and no failing serialiser")
+    }
+}
+
+fn is_zero(lane: &u32) -> bool {
+    *lane == 0
+}
+
+/// The kinds of category, by the name Kineto's newest releases would give them.
+const KINDS: [(CategoryKind, &str); 13] = [
+    (CategoryKind::CpuOp, "cpu_op"),
+    (CategoryKind::UserAnnotation, "user_annotation"),
+    (CategoryKind::GpuUserAnnotation, "gpu_user_annotation"),
+    (CategoryKind::Kernel, "kernel"),
+    (CategoryKind::Memcpy, "gpu_memcpy"),
+    (CategoryKind::Memset, "gpu_memset"),
+    (CategoryKind::Runtime, "cuda_runtime"),
+    (CategoryKind::Driver, "cuda_driver"),
+    (CategoryKind::PythonFunction, "python_function"),
+    (CategoryKind::Overhead, "overhead"),
+    (CategoryKind::Sync, "cuda_sync"),
+    (CategoryKind::CollectiveComm, "collective_comm"),
+    (CategoryKind::Other, "other"),
+];
+
+/// The name of `kind` in notes.
+pub(super) fn kind_name(kind: CategoryKind) -> &'static str {
+    KINDS.iter().find(|(known, _)| *known == kind).map_or("other", |(_, name)| name)
+}

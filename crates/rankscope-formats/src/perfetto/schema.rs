@@ -1,0 +1,123 @@
+//! Field numbers and enumeration values of Perfetto's messages, as far as they are read or written here.
+//!
+//! Source: the `.proto` files under `protos/perfetto/trace` of the Perfetto project. Numbers of a published field never change,
+//! so this is a list and not a schema compiler's output.
+
+/// `Trace.packet`.
+pub(crate) const PACKET: u32 = 1;
+
+/// `TracePacket`.
+pub(crate) mod packet {
+    pub(crate) const CLOCK_SNAPSHOT: u32 = 6;
+    pub(crate) const TIMESTAMP: u32 = 8;
+    pub(crate) const SEQUENCE_ID: u32 = 10;
+    pub(crate) const TRACK_EVENT: u32 = 11;
+    pub(crate) const INTERNED_DATA: u32 = 12;
+    pub(crate) const SEQUENCE_FLAGS: u32 = 13;
+    pub(crate) const TIMESTAMP_CLOCK_ID: u32 = 58;
+    pub(crate) const DEFAULTS: u32 = 59;
+    pub(crate) const TRACK_DESCRIPTOR: u32 = 60;
+
+    /// Flag: what the sequence has sent before is no longer referred to.
+    pub(crate) const STATE_CLEARED: u64 = 1;
+    /// Flag: the packet makes no sense without what the sequence has sent before.
+    pub(crate) const NEEDS_STATE: u64 = 2;
+}
+
+/// `TracePacketDefaults` has the field numbers of `TracePacket`, and its event defaults those of `TrackEvent`.
+pub(crate) mod event {
+    pub(crate) const CATEGORY_IIDS: u32 = 3;
+    pub(crate) const DEBUG_ANNOTATIONS: u32 = 4;
+    pub(crate) const LEGACY_EVENT: u32 = 6;
+    pub(crate) const TYPE: u32 = 9;
+    pub(crate) const NAME_IID: u32 = 10;
+    pub(crate) const TRACK_UUID: u32 = 11;
+    pub(crate) const DOUBLE_COUNTER_VALUE: u32 = 44;
+    pub(crate) const FLOW_IDS: u32 = 47;
+    pub(crate) const TERMINATING_FLOW_IDS: u32 = 48;
+
+    pub(crate) const SLICE_BEGIN: u64 = 1;
+    pub(crate) const SLICE_END: u64 = 2;
+    pub(crate) const INSTANT: u64 = 3;
+    pub(crate) const COUNTER: u64 = 4;
+}
+
+/// `TrackEvent.LegacyEvent`, what Chrome's JSON phases became.
+pub(crate) mod legacy {
+    pub(crate) const INSTANT_SCOPE: u32 = 14;
+
+    pub(crate) const SCOPE_GLOBAL: u64 = 1;
+    pub(crate) const SCOPE_PROCESS: u64 = 2;
+}
+
+/// `TrackDescriptor`.
+pub(crate) mod track {
+    pub(crate) const UUID: u32 = 1;
+    pub(crate) const NAME: u32 = 2;
+    pub(crate) const PROCESS: u32 = 3;
+    pub(crate) const THREAD: u32 = 4;
+    pub(crate) const PARENT_UUID: u32 = 5;
+    pub(crate) const COUNTER: u32 = 8;
+    pub(crate) const CHILD_ORDERING: u32 = 11;
+    pub(crate) const SIBLING_ORDER_RANK: u32 = 12;
+    pub(crate) const DESCRIPTION: u32 = 14;
+    pub(crate) const SIBLING_MERGE: u32 = 15;
+    pub(crate) const PROCESS_ORDERING: u32 = 19;
+
+    /// Children by their order rank.
+    pub(crate) const CHILDREN_EXPLICIT: u64 = 3;
+    /// Siblings of one name stay apart.
+    pub(crate) const MERGE_NONE: u64 = 2;
+    /// Processes by their order rank.
+    pub(crate) const PROCESSES_EXPLICIT: u64 = 1;
+}
+
+/// `ProcessDescriptor`.
+pub(crate) mod process {
+    pub(crate) const PID: u32 = 1;
+    pub(crate) const SORT_INDEX: u32 = 3;
+    pub(crate) const NAME: u32 = 6;
+}
+
+/// `ThreadDescriptor`.
+pub(crate) mod thread {
+    pub(crate) const PID: u32 = 1;
+    pub(crate) const TID: u32 = 2;
+    pub(crate) const NAME: u32 = 5;
+}
+
+/// `InternedData`; each entry is a message of an iid (1) and a text (2).
+pub(crate) mod interned {
+    pub(crate) const EVENT_CATEGORIES: u32 = 1;
+    pub(crate) const EVENT_NAMES: u32 = 2;
+    pub(crate) const ANNOTATION_NAMES: u32 = 3;
+    pub(crate) const ANNOTATION_STRINGS: u32 = 29;
+
+    pub(crate) const IID: u32 = 1;
+    pub(crate) const TEXT: u32 = 2;
+}
+
+/// `DebugAnnotation`.
+pub(crate) mod annotation {
+    pub(crate) const NAME_IID: u32 = 1;
+    pub(crate) const BOOL: u32 = 2;
+    pub(crate) const UINT: u32 = 3;
+    pub(crate) const INT: u32 = 4;
+    pub(crate) const DOUBLE: u32 = 5;
+    pub(crate) const STRING: u32 = 6;
+    pub(crate) const STRING_IID: u32 = 17;
+}
+
+/// `ClockSnapshot` and its `Clock`.
+pub(crate) mod clock {
+    pub(crate) const CLOCKS: u32 = 1;
+
+    pub(crate) const ID: u32 = 1;
+    pub(crate) const TIMESTAMP: u32 = 2;
+    pub(crate) const IS_INCREMENTAL: u32 = 3;
+
+    pub(crate) const REALTIME: u64 = 1;
+    pub(crate) const BOOTTIME: u64 = 6;
+    /// The first id that belongs to a sequence alone.
+    pub(crate) const FIRST_OF_SEQUENCE: u64 = 64;
+}

@@ -1,0 +1,74 @@
+//! The summary for a terminal: what an engineer acts on in ten seconds.
+//!
+//! Findings come first, then where the time goes, who is late, and which collectives cost most. Each part stands alone and
+//! leaves itself out when the document has nothing for it. With many rows only the worst and the best are shown, and how many
+//! are not. Nothing here asks what the terminal is: width and colour are given.
+
+mod arrivals;
+mod bar;
+mod collectives;
+mod heading;
+mod notes;
+mod paint;
+mod selection;
+mod table;
+mod time;
+
+use crate::Document;
+use paint::Paint;
+
+/// How to draw for a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to use ANSI colours. Nothing is told by colour alone.
+    pub color: bool,
+    /// Columns there are. Below 72 the tables do not fit and lines are drawn for 72.
+    pub width: usize,
+}
+
+/// The document as text of at most `style.width` columns, ending in a line break.
+pub fn terminal(document: &Document, style: Style) -> String {
+    let sheet = Sheet { paint: Paint(style.color), width: style.width.clamp(NARROWEST, WIDEST) };
+    let parts = [
+        heading::draw(document, sheet),
+        notes::draw(document, sheet),
+        time::draw(document, sheet),
+        arrivals::draw(document, sheet),
+        collectives::draw(document, sheet),
+    ];
+    let mut text = String::new();
+    for part in parts.into_iter().filter(|lines| !lines.is_empty()) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        for line in part {
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// What the parts draw on.
+#[derive(Clone, Copy)]
+struct Sheet {
+    paint: Paint,
+    width: usize,
+}
+
+impl Sheet {
+    /// The heading of a part, with an aside in plain text.
+    fn heading(self, title: &str, aside: &str) -> String {
+        let room = self.width - title.len() - 2;
+        format!("{}  {}", self.paint.bold(title), self.paint.dim(&crate::text::shorten(aside, room)))
+    }
+
+    /// A sentence below a heading.
+    fn sentence(self, text: &str) -> Vec<String> {
+        crate::text::wrap(text, self.width - 2).into_iter().map(|line| format!("  {line}")).collect()
+    }
+}
+
+const NARROWEST: usize = 72;
+/// Wider than this the eye loses the row.
+const WIDEST: usize = 140;

@@ -1,0 +1,72 @@
+//! The collectives that cost most, by the time nothing hid.
+
+use std::cmp::Reverse;
+
+use super::Sheet;
+use super::table::Table;
+use crate::text::{clean, shorten, width_of};
+use crate::units::{bytes, duration, of, or_absent, rate};
+use crate::{CollectiveGroup, Document};
+
+pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
+    let mut groups: Vec<&CollectiveGroup> = document.collectives.groups.iter().collect();
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    groups.sort_by_key(|group| (Reverse(group.exposed_ns), Reverse(group.count)));
+    let shown = &groups[..groups.len().min(MOST)];
+    let names = names(shown);
+    let (name_header, name_rows) = names.lines();
+    let (header, rows) = figures(shown).lines();
+
+    let aside = if groups.len() > MOST {
+        format!("most exposed first, {}; times are means", of(MOST as u64, groups.len() as u64))
+    } else {
+        "most exposed first; times are means".to_owned()
+    };
+    let mut lines = vec![sheet.heading("COLLECTIVES", &aside)];
+    if 2 + names.width() + 2 + width_of(&header) <= sheet.width {
+        lines.push(format!("  {}", sheet.paint.dim(&format!("{name_header}  {header}"))));
+        lines.extend(name_rows.iter().zip(&rows).map(|(name, row)| format!("  {name}  {row}")));
+    } else {
+        lines.push(format!("    {}", sheet.paint.dim(&header)));
+        for (name, row) in name_rows.iter().zip(&rows) {
+            lines.push(format!("  {name} ranks"));
+            lines.push(format!("    {row}"));
+        }
+    }
+    lines
+}
+
+fn names(groups: &[&CollectiveGroup]) -> Table {
+    let mut table = Table::new(&["name", "type", "size", "ranks"], 2);
+    for group in groups {
+        table.push(vec![
+            shorten(&clean(&group.name), LONGEST_NAME),
+            shorten(&clean(&group.dtype), LONGEST_TYPE),
+            or_absent(group.bytes, bytes),
+            group.ranks.to_string(),
+        ]);
+    }
+    table
+}
+
+fn figures(groups: &[&CollectiveGroup]) -> Table {
+    let mut table = Table::new(&["matched", "transfer", "wait", "start skew", "bus bw", "exposed"], 0);
+    for group in groups {
+        table.push(vec![
+            of(group.matched, group.count),
+            or_absent(group.transfer_ns_mean, duration),
+            or_absent(group.wait_ns_mean, duration),
+            or_absent(group.start_skew_ns_mean, duration),
+            or_absent(group.busbw_gbps_mean, rate),
+            duration(group.exposed_ns as f64),
+        ]);
+    }
+    table
+}
+
+/// Rows before the rest is for report.html.
+const MOST: usize = 8;
+const LONGEST_NAME: usize = 28;
+const LONGEST_TYPE: usize = 12;

@@ -1,0 +1,51 @@
+//! Columns of aligned cells, two spaces apart. Cells are plain text: colour goes on whole lines, after the widths are known.
+
+use crate::text::width_of;
+
+/// Rows under one header.
+pub(super) struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    left: usize,
+}
+
+impl Table {
+    /// A table whose first `left` columns hold names; the others hold numbers and align right.
+    pub(super) fn new(header: &[&str], left: usize) -> Self {
+        Self { header: header.iter().map(|&cell| cell.to_owned()).collect(), rows: Vec::new(), left }
+    }
+
+    /// Adds a row of as many cells as the header has.
+    pub(super) fn push(&mut self, row: Vec<String>) {
+        debug_assert_eq!(row.len(), self.header.len());
+        self.rows.push(row);
+    }
+
+    /// Columns a line takes.
+    pub(super) fn width(&self) -> usize {
+        let widths = self.widths();
+        widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+    }
+
+    /// The header line and one line for each row, all of [`width`](Self::width) columns.
+    pub(super) fn lines(&self) -> (String, Vec<String>) {
+        let widths = self.widths();
+        (self.line(&self.header, &widths), self.rows.iter().map(|row| self.line(row, &widths)).collect())
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        (0..self.header.len())
+            .map(|i| self.rows.iter().map(|row| width_of(&row[i])).fold(width_of(&self.header[i]), usize::max))
+            .collect()
+    }
+
+    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+        let align = |(i, cell): (usize, &String)| {
+            let width = widths[i];
+            if i < self.left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        };
+        cells.iter().enumerate().map(align).collect::<Vec<_>>().join(GAP)
+    }
+}
+
+const GAP: &str = "  ";

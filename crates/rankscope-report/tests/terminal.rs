@@ -1,0 +1,75 @@
+//! The terminal summary, as a person would see it.
+
+mod common;
+
+use rankscope_report::{Document, Style, terminal};
+
+fn plain(document: &Document, width: usize) -> String {
+    terminal(document, Style { color: false, width })
+}
+
+#[test]
+fn eight_gpus_with_a_straggler() {
+    insta::assert_snapshot!(plain(&common::eight_gpus(), 80));
+}
+
+#[test]
+fn eight_gpus_on_a_wide_terminal() {
+    insta::assert_snapshot!(plain(&common::eight_gpus(), 120));
+}
+
+#[test]
+fn four_ranks_on_cpu() {
+    insta::assert_snapshot!(plain(&common::four_on_cpu(), 80));
+}
+
+#[test]
+fn one_rank_of_eight() {
+    insta::assert_snapshot!(plain(&common::one_of_eight(), 80));
+}
+
+#[test]
+fn hundreds_of_ranks_show_the_worst_and_the_best() {
+    insta::assert_snapshot!(plain(&common::job(512, 2, 40), 80));
+}
+
+#[test]
+fn nothing_at_all_still_says_what_it_is() {
+    insta::assert_snapshot!(plain(&Document::default(), 80));
+}
+
+#[test]
+fn lines_fit_the_width() {
+    for width in [72, 80, 100, 120, 200] {
+        for document in
+            [common::eight_gpus(), common::four_on_cpu(), common::one_of_eight(), common::two_nodes(), common::job(3000, 1, 8)]
+        {
+            for line in plain(&document, width).lines() {
+                assert!(line.chars().count() <= width, "{width} columns: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn color_adds_escapes_and_nothing_else() {
+    let document = common::eight_gpus();
+    let colored = terminal(&document, Style { color: true, width: 80 });
+    assert!(colored.contains("\x1b["));
+    let mut stripped = String::new();
+    for (i, piece) in colored.split("\x1b[").enumerate() {
+        stripped.push_str(if i == 0 { piece } else { piece.split_once('m').unwrap().1 });
+    }
+    let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    assert_eq!(trimmed(&stripped), trimmed(&plain(&document, 80)));
+}
+
+#[test]
+fn names_cannot_steer_the_terminal() {
+    let mut document = common::eight_gpus();
+    document.title = common::HOSTILE.to_owned();
+    document.notes[0].text = common::HOSTILE.to_owned();
+    document.collectives.groups[0].name = common::HOSTILE.to_owned();
+    document.collectives.groups[0].dtype = "\x1b[2J".to_owned();
+    assert!(!plain(&document, 80).contains('\x1b'));
+}

@@ -1,0 +1,60 @@
+// What is known about the ranks' clocks, and how far it can be trusted.
+
+function drawClocks(doc) {
+  const { body } = section("clocks");
+  const { clock } = doc;
+  body.append(lead(clock.corrected
+    ? "The offsets below were estimated from the collectives themselves and subtracted. The interval is what causality allows: no rank leaves a collective before every rank has entered it."
+    : "Times are as recorded: nothing was corrected. Waits and skews between ranks are only as good as the agreement of their clocks."));
+  if (clock.offsets.length > 0) body.append(offsetTable(clock.offsets));
+  if (clock.pairs.length > 0) body.append(h("h3", {}, "Pairs of ranks"), lead(pairSentence(clock)), pairTable(clock.pairs));
+  if (clock.offsets.length === 0 && clock.pairs.length === 0) body.append(empty("No collective bounds the clocks against each other, so their difference is unknown."));
+}
+
+function offsetTable(offsets) {
+  const bound = (value) => (value === null ? absent("causality sets no bound on this side") : formatTime(value));
+  const [, reach] = extent(offsets.flatMap((o) => [o.offset_ns, o.lo_ns ?? 0, o.hi_ns ?? 0].map(Math.abs)));
+  return table({
+    label: "Clock offsets",
+    rows: offsets,
+    columns: [
+      { head: "Rank", text: true, first: "ascending", key: (o) => o.rank, cell: (o) => String(o.rank) },
+      { head: "Subtracted", key: (o) => o.offset_ns, cell: (o) => (o.offset_ns === 0 ? "0" : formatTime(o.offset_ns)) },
+      { head: "At least", key: (o) => o.lo_ns, cell: (o) => bound(o.lo_ns) },
+      { head: "At most", key: (o) => o.hi_ns, cell: (o) => bound(o.hi_ns) },
+      { head: "", text: true, class: "plot", cell: (o) => interval(o, reach) },
+    ],
+    sort: [0, "ascending"],
+  });
+}
+
+function interval(offset, reach) {
+  const at = (ns) => 50 + (reach > 0 ? ns / reach * 48 : 0);
+  const [lo, hi] = [offset.lo_ns === null ? 0 : at(offset.lo_ns), offset.hi_ns === null ? 100 : at(offset.hi_ns)];
+  return h("div", { class: "interval", "aria-hidden": "true" },
+    h("span", { class: "axis" }),
+    offset.lo_ns === null && offset.hi_ns === null ? null : h("span", { class: "span", style: { left: `${lo}%`, width: `${Math.max(0, hi - lo)}%` } }),
+    h("span", { class: "point", style: { left: `${at(offset.offset_ns)}%` } }));
+}
+
+function pairSentence(clock) {
+  const apart = clock.pairs.filter((pair) => !pair.zero_inside).length;
+  const cut = cuts.pairs > 0 ? ` ${formatCount(clock.pairs.length)} of ${formatCount(cuts.pairs)} pairs are in this page.` : "";
+  const verdict = apart > 0 ? `Equal clocks are impossible for ${apart} of ${plural(clock.pairs.length, "pair")}.` : `Equal clocks are possible for every pair.`;
+  return `The offset between two clocks as recorded lies in this interval. ${verdict}${cut}`;
+}
+
+function pairTable(pairs) {
+  return table({
+    label: "Clock intervals of pairs of ranks",
+    rows: pairs,
+    limit: 10,
+    columns: [
+      { head: "Ranks", text: true, key: (p) => p.a * 1e6 + p.b, cell: (p) => `${p.a} and ${p.b}` },
+      { head: "At least", key: (p) => p.lo_ns, cell: (p) => formatTime(p.lo_ns) },
+      { head: "At most", key: (p) => p.hi_ns, cell: (p) => formatTime(p.hi_ns) },
+      { head: "Equal clocks", key: (p) => (p.zero_inside ? 0 : 1), cell: (p) => (p.zero_inside ? "possible" : h("span", { class: "bad" }, "impossible")) },
+    ],
+    sort: [3, "descending"],
+  });
+}

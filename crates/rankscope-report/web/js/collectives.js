@@ -1,0 +1,97 @@
+// Collectives by name, type, size and group; size against bandwidth; and those that have no counterpart.
+
+const NONE_MATCHED = "none of these was matched on all ranks";
+
+function drawCollectives(doc) {
+  const { body } = section("collectives");
+  const { groups, unmatched, unmatched_list: list } = doc.collectives;
+  if (groups.length === 0) body.append(empty("No collectives were found in these traces."));
+  else {
+    body.append(lead("Figures are means over the matched ones. Transfer is the shortest stay of any rank: what was left once everybody had come. Wait is for the last arrival. Exposed time is what no computation hid, summed over ranks."), groupTable(groups));
+    const plotted = groups.filter((g) => g.bytes > 0 && g.busbw_gbps_mean > 0);
+    if (plotted.length > 1) body.append(h("h3", {}, "Size and bus bandwidth"), bandwidthPlot(plotted));
+  }
+  if (unmatched > 0 || groups.length > 0) body.append(h("h3", {}, "Unmatched"));
+  if (unmatched === 0 && groups.length > 0) body.append(empty("None: every collective was found on every rank of its group that has a file."));
+  if (unmatched > 0) body.append(lead(unmatchedSentence(unmatched, list.length)), list.length > 0 ? unmatchedTable(list) : "");
+}
+
+function groupTable(groups) {
+  const mean = (head, key, format, about) => ({ head, tip: about, key: (g) => g[key], cell: (g) => orAbsent(g[key], format, g.matched === 0 ? NONE_MATCHED : "the trace does not tell the size") });
+  return table({
+    label: "Collectives",
+    rows: groups,
+    limit: 20,
+    columns: [
+      { head: "Collective", text: true, class: "name", key: (g) => g.name, cell: (g) => h("span", {}, g.name, h("span", { class: "second" }, groupAside(g))) },
+      { head: "Type", text: true, key: (g) => g.dtype, cell: (g) => g.dtype || absent("not recorded") },
+      { head: "Size", tip: "Bytes the bandwidth counts", key: (g) => g.bytes, cell: (g) => orAbsent(g.bytes, formatBytes, "the trace does not tell the size") },
+      { head: "Ranks", tip: "Ranks of the process group", key: (g) => g.ranks, cell: (g) => formatCount(g.ranks) },
+      { head: "Matched", tip: "Found on every rank of the group that has a file, of all found", key: (g) => g.matched, cell: (g) => of(g.matched, g.count) },
+      mean("Transfer", "transfer_ns_mean", formatTime, "Shortest stay of any rank, mean"),
+      mean("Wait", "wait_ns_mean", formatTime, "Wait for the last arrival, mean over ranks and collectives"),
+      mean("Start skew", "start_skew_ns_mean", formatTime, "Last arrival minus first, mean"),
+      mean("End skew, max", "end_skew_ns_max", formatTime, "Last end minus first, the largest"),
+      mean("Alg. bw", "algbw_gbps_mean", formatRate, "Bytes over transfer time, mean"),
+      mean("Bus bw", "busbw_gbps_mean", formatRate, "The same, times the traffic the operation causes per rank"),
+      { head: "Exposed", tip: "Time no computation hid, summed over ranks", key: (g) => g.exposed_ns, cell: (g) => formatTime(g.exposed_ns) },
+    ],
+    sort: [11, "descending"],
+  });
+}
+
+const groupAside = (g) => [g.kind && g.kind !== g.name ? g.kind : null, g.process_group || null].filter(Boolean).join(" · ");
+
+// Both axes logarithmic: sizes and rates span orders of magnitude.
+function bandwidthPlot(groups) {
+  const [W, H, left, bottom] = [1240, 290, 74, 30];
+  const decades = (values, base) => {
+    const [lo, hi] = extent(values);
+    const [a, b] = [Math.floor(Math.log(lo) / Math.log(base) - 0.01), Math.ceil(Math.log(hi) / Math.log(base) + 0.01)];
+    return { a, b, at: (v) => (Math.log(v) / Math.log(base) - a) / (b - a), base };
+  };
+  const xs = decades(groups.map((g) => g.bytes), 16);
+  const ys = decades(groups.map((g) => g.busbw_gbps_mean), 10);
+  const x = (v) => left + xs.at(v) * (W - left - 20);
+  const y = (v) => H - bottom - ys.at(v) * (H - bottom - 14);
+  const [, most] = extent(groups.map((g) => g.exposed_ns));
+  const svg = s("svg", { class: "plot", viewBox: `0 0 ${W} ${H}`, role: "group", "aria-label": "Size against bus bandwidth" });
+  for (let i = xs.a; i <= xs.b; i++) {
+    const v = xs.base ** i;
+    svg.append(s("line", { class: "grid", x1: x(v), x2: x(v), y1: 14, y2: H - bottom }), s("text", { x: x(v), y: H - bottom + 17, "text-anchor": "middle" }, formatBytes(Math.round(v))));
+  }
+  for (let i = ys.a; i <= ys.b; i++) {
+    const v = ys.base ** i;
+    svg.append(s("line", { class: "grid", x1: left, x2: W - 20, y1: y(v), y2: y(v) }), s("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, formatRate(v)));
+  }
+  for (const g of [...groups].sort((a, b) => b.exposed_ns - a.exposed_ns)) {
+    const dot = s("circle", { cx: x(g.bytes), cy: y(g.busbw_gbps_mean), r: 4 + 10 * Math.sqrt(Math.max(0, g.exposed_ns) / Math.max(1, most)), tabindex: "0" });
+    dot.setAttribute("aria-label", `${g.name} ${formatBytes(g.bytes)}: ${formatRate(g.busbw_gbps_mean)}`);
+    svg.append(tip.on(dot, () => tip.rows(`${g.name} ${g.dtype}`, [["Size", formatBytes(g.bytes)], ["Ranks", String(g.ranks)], ["Matched", `${g.matched} of ${g.count}`], ["Bus bandwidth", formatRate(g.busbw_gbps_mean)], ["Exposed", formatTime(g.exposed_ns)]])));
+  }
+  return h("div", {}, lead("One dot for each row of the table, mean over the matched ones; its area grows with the exposed time."), svg);
+}
+
+function unmatchedSentence(unmatched, listed) {
+  const all = cuts.unmatched || listed;
+  const shown = listed > 0 && listed < unmatched ? ` ${formatCount(listed)} of ${formatCount(unmatched)} are listed here${all > listed ? ", the others in report.json" : ""}.` : "";
+  return `${plural(unmatched, "collective")} without a counterpart on every rank of the group, left out of all means and never guessed.${shown}`;
+}
+
+function unmatchedTable(list) {
+  const [begin] = extent(list.map((u) => u.start_ns));
+  const ranks = (key, none) => (u) => (u[key].length > 0 ? rankList(u[key]) : absent(none));
+  return table({
+    label: "Unmatched collectives",
+    rows: list,
+    limit: 12,
+    columns: [
+      { head: "Collective", text: true, key: (u) => u.name, cell: (u) => u.name },
+      { head: "Process group", text: true, key: (u) => u.process_group, cell: (u) => u.process_group || absent("not recorded") },
+      { head: "Found on ranks", text: true, cell: ranks("present", "on none") },
+      { head: "Missing on ranks", text: true, cell: ranks("absent", "no other rank of the group has a file") },
+      { head: "Start after the first of these", first: "ascending", key: (u) => u.start_ns, cell: (u) => `+${formatTime(u.start_ns - begin)}` },
+    ],
+    sort: [4, "ascending"],
+  });
+}

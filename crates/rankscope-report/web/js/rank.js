@@ -1,0 +1,58 @@
+// One rank at a time: what ran longest there, and what it copied.
+
+const KERNEL_CLASSES = { compute: "compute", communication: "comm", memcpy: "memcpy", memset: "memcpy" };
+const COPIES = [["host_to_device", "Host to device"], ["device_to_host", "Device to host"], ["device_to_device", "Within a device"], ["peer_to_peer", "Between devices"], ["other", "Direction unknown"], ["memset", "Fills"]];
+
+function drawRank(doc) {
+  const { body, bar } = section("rank");
+  const box = h("div");
+  const draw = (index) => box.replaceChildren(...rankDetail(doc.ranks[index]));
+  bar.append(select("Rank", doc.ranks.map((rank, i) => [i, rank.host ? `${rank.rank} on ${rank.host}` : `${rank.rank}`]), draw));
+  body.append(box);
+  draw(0);
+}
+
+function rankDetail(rank) {
+  const work = rank.accounting === "host" ? "operators" : "kernels and copies";
+  const parts = rank.kernels.length > 0 ? [kernelLead(rank, work), kernelTable(rank)] : [empty(`No ${work} were found in the trace of rank ${rank.rank}.`)];
+  const copied = COPIES.filter(([key]) => rank.copies[key].count > 0);
+  if (copied.length > 0) parts.push(h("h3", {}, "Copies and fills"), copyTable(rank, copied));
+  return parts;
+}
+
+function kernelLead(rank, work) {
+  const cut = cuts.kernels_per_rank > rank.kernels.length ? ` The ${rank.kernels.length} longest are in this page, more in report.json.` : "";
+  return lead(`The ${work} of rank ${rank.rank} by name. Durations are summed, so work that runs side by side counts twice.${cut}`);
+}
+
+function kernelTable(rank) {
+  const [, most] = extent(rank.kernels.map((k) => k.total_ns));
+  const css = (k) => KERNEL_CLASSES[k.class] ?? "idle";
+  return table({
+    label: `What ran longest on rank ${rank.rank}`,
+    rows: rank.kernels,
+    limit: 15,
+    columns: [
+      { head: "Name", text: true, class: "mono", key: (k) => k.name, cell: (k) => h("span", { class: "clamp", title: k.name }, k.name) },
+      { head: "Class", text: true, key: (k) => k.class, cell: (k) => h("span", { style: { whiteSpace: "nowrap" } }, h("span", { class: `swatch ${css(k)}` }), k.class) },
+      { head: "Count", key: (k) => k.count, cell: (k) => formatCount(k.count) },
+      { head: "Time", key: (k) => k.total_ns, cell: (k) => formatTime(k.total_ns) },
+      { head: "", text: true, class: "plot narrow", cell: (k) => h("div", { class: `level ${css(k)}`, style: { width: `${most > 0 ? k.total_ns / most * 100 : 0}%` } }) },
+    ],
+    sort: [3, "descending"],
+  });
+}
+
+function copyTable(rank, copied) {
+  return table({
+    label: `Copies of rank ${rank.rank}`,
+    rows: copied.map(([key, name]) => ({ name, ...rank.copies[key] })),
+    columns: [
+      { head: "Direction", text: true, key: (c) => c.name, cell: (c) => c.name },
+      { head: "Count", key: (c) => c.count, cell: (c) => formatCount(c.count) },
+      { head: "Time", tip: "Union: overlapping copies count once", key: (c) => c.total_ns, cell: (c) => formatTime(c.total_ns) },
+      { head: "Bytes", key: (c) => c.bytes, cell: (c) => (c.bytes > 0 ? formatBytes(c.bytes) : absent("the trace does not tell the bytes")) },
+    ],
+    sort: [2, "descending"],
+  });
+}

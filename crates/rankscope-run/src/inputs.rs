@@ -1,0 +1,201 @@
+//! From what a user typed to the files meant by it.
+//!
+//! A path may be a file, a directory or a pattern. In a directory the files named like traces are taken, four folders deep
+//! (`torch_profiler/rank3/trace.json` needs two). What stands there twice, as one trace in two formats or compressed and not,
+//! is taken once.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rankscope_formats::Format;
+
+use crate::Error;
+
+/// A file to read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InputFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether the user named it, rather than a directory or pattern that holds it. A file found in a directory may turn out
+    /// to be something else.
+    pub named: bool,
+}
+
+/// Folders below a given directory that are looked into.
+const DEPTH_MAX: usize = 4;
+
+/// Names this program gives to what it writes.
+const OWN_OUTPUTS: [&str; 4] = ["timeline.pftrace", "report.json", "run.json", "rankscope-report"];
+
+/// The files that `paths` mean, in order of their names, each once.
+///
+/// # Errors
+/// [`Error::Missing`], [`Error::NoTraces`], [`Error::BadPattern`], and what the file system refuses.
+pub fn discover(paths: &[PathBuf]) -> Result<Vec<InputFile>, Error> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            files.extend(in_directory(path)?);
+        } else if path.exists() {
+            files.push(InputFile { path: path.clone(), named: true });
+        } else {
+            files.extend(matching(path)?);
+        }
+    }
+    // A file that is both named and found counts as named: it sorts after its twin.
+    files.sort();
+    files.reverse();
+    files.dedup_by(|a, b| a.path == b.path);
+    files.reverse();
+    Ok(files)
+}
+
+fn matching(pattern: &Path) -> Result<Vec<InputFile>, Error> {
+    let missing = || Error::Missing { path: pattern.to_owned() };
+    let text = pattern.to_str().filter(|text| text.contains(['*', '?', '['])).ok_or_else(missing)?;
+    let found = glob::glob(text).map_err(|bad| Error::BadPattern { pattern: text.to_owned(), reason: bad.msg.to_owned() })?;
+    let mut files = Vec::new();
+    for path in found {
+        let path = path.map_err(|bad| Error::io(bad.path().to_owned(), std::io::Error::other(bad.to_string())))?;
+        if path.is_dir() {
+            files.extend(in_directory(&path)?);
+        } else {
+            files.push(InputFile { path, named: false });
+        }
+    }
+    if files.is_empty() { Err(missing()) } else { Ok(files) }
+}
+
+fn in_directory(directory: &Path) -> Result<Vec<InputFile>, Error> {
+    // A run directory keeps the ranks' own traces in one place and what was made of them beside it.
+    let raw = directory.join("raw");
+    let root = if directory.join("run.json").is_file() && raw.is_dir() { raw } else { directory.to_owned() };
+    let mut paths = Vec::new();
+    walk(&root, DEPTH_MAX, &mut paths)?;
+    if paths.is_empty() {
+        return Err(Error::NoTraces { path: directory.to_owned() });
+    }
+    let mut best: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for path in paths {
+        let kept = best.entry(stem(&path)).or_insert_with(|| path.clone());
+        if preference(&path) < preference(kept) {
+            *kept = path;
+        }
+    }
+    Ok(best.into_values().map(|path| InputFile { path, named: false }).collect())
+}
+
+fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let entries = fs::read_dir(directory).map_err(|error| Error::io(directory, error))?;
+    for entry in entries {
+        let path = entry.map_err(|error| Error::io(directory, error))?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if OWN_OUTPUTS.contains(&name.as_str()) || name.starts_with('.') {
+            continue;
+        }
+        if path.is_dir() {
+            if depth > 0 {
+                walk(&path, depth - 1, paths)?;
+            }
+        } else if suffix(&name).is_some() {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What follows the stem in the name of a trace or of an archive of traces; the order is that of preference.
+const SUFFIXES: [&str; 15] = [
+    ".xplane.pb",
+    ".xspace.pb",
+    ".pt.trace.json",
+    ".trace.json",
+    ".json",
+    ".xplane.pb.gz",
+    ".pt.trace.json.gz",
+    ".trace.json.gz",
+    ".json.gz",
+    ".json.zst",
+    ".pftrace",
+    ".pftrace.gz",
+    ".perfetto-trace",
+    ".zip",
+    ".tar",
+];
+
+fn suffix(name: &str) -> Option<usize> {
+    let archive = [".tar.gz", ".tgz", ".tar.zst"].iter().any(|suffix| name.ends_with(suffix));
+    let known = SUFFIXES.iter().position(|suffix| name.ends_with(suffix));
+    known.or_else(|| (archive || Format::of_name(name).is_some()).then_some(SUFFIXES.len()))
+}
+
+fn preference(path: &Path) -> usize {
+    path.file_name().and_then(|name| suffix(&name.to_string_lossy())).unwrap_or(usize::MAX)
+}
+
+/// The path without what names its format.
+fn stem(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let known =
+        SUFFIXES.iter().filter(|suffix| !matches!(**suffix, ".zip" | ".tar")).find_map(|suffix| name.strip_suffix(suffix));
+    path.with_file_name(known.unwrap_or(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        root
+    }
+
+    fn found(root: &Path, paths: &[&str]) -> Vec<String> {
+        let paths: Vec<_> = paths.iter().map(|path| root.join(path)).collect();
+        let files = discover(&paths).unwrap();
+        files.iter().map(|file| file.path.strip_prefix(root).unwrap().display().to_string()).collect()
+    }
+
+    #[test]
+    fn a_directory_gives_each_trace_once() {
+        let root = tree(&[
+            "rank0.json.gz",
+            "rank1.json",
+            "rank1.json.gz",
+            "sub/rank2/trace.json",
+            "process3.xplane.pb",
+            "process3.trace.json.gz",
+            "notes.txt",
+            "timeline.pftrace",
+            ".hidden.json",
+        ]);
+        assert_eq!(found(root.path(), &[""]), ["process3.xplane.pb", "rank0.json.gz", "rank1.json", "sub/rank2/trace.json"]);
+    }
+
+    #[test]
+    fn patterns_and_files_mix() {
+        let root = tree(&["a/rank0.json", "a/rank1.json", "b.bin"]);
+        assert_eq!(found(root.path(), &["a/*.json", "b.bin", "a/rank0.json"]), ["a/rank0.json", "a/rank1.json", "b.bin"]);
+    }
+
+    #[test]
+    fn a_run_directory_is_read_from_its_raw_folder() {
+        let root = tree(&["run.json", "raw/rank-0.json.gz", "report/report.json", "clock/offsets.json"]);
+        assert_eq!(found(root.path(), &[""]), ["raw/rank-0.json.gz"]);
+    }
+
+    #[test]
+    fn nothing_is_an_error_that_names_the_path() {
+        let root = tree(&["notes.txt"]);
+        let error = |path: &str| discover(&[root.path().join(path)]).unwrap_err();
+        assert!(matches!(error(""), Error::NoTraces { .. }));
+        assert!(matches!(error("rank9.json"), Error::Missing { .. }));
+        assert!(matches!(error("*.json"), Error::Missing { .. }));
+    }
+}

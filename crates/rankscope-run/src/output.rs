@@ -1,0 +1,111 @@
+//! Outputs that appear whole or not at all.
+//!
+//! Every file is written beside its place under a temporary name; only when all of them are complete do they take their names.
+//! Whatever goes wrong before leaves what was there before.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::Error;
+
+/// The files of one report, in the making.
+#[derive(Debug)]
+pub struct Outputs {
+    directory: PathBuf,
+    pending: Vec<(PathBuf, NamedTempFile)>,
+}
+
+/// Encoders write small; the disk should not notice.
+const BUFFER_BYTES: usize = 1 << 20;
+
+impl Outputs {
+    /// Outputs that will lie in `directory`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn into_directory(directory: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(directory).map_err(|error| Error::io(directory, error))?;
+        Ok(Self { directory: directory.to_owned(), pending: Vec::new() })
+    }
+
+    /// Writes the file `name` by `fill`, under a temporary name for now.
+    ///
+    /// # Errors
+    /// What `fill` fails with, and what the file system refuses, as [`Error::Io`] with the path.
+    pub fn write<E>(&mut self, name: &str, fill: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), E>) -> Result<(), E>
+    where
+        E: From<Error>,
+    {
+        let path = self.directory.join(name);
+        let refused = |error: io::Error| E::from(Error::io(path.clone(), error));
+        let mut file = tempfile::Builder::new()
+            .prefix(".rankscope-")
+            // What an ordinary new file gets; the umask takes its share.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(&self.directory)
+            .map_err(refused)?;
+        {
+            let mut writer = BufWriter::with_capacity(BUFFER_BYTES, file.as_file_mut());
+            fill(&mut writer)?;
+            writer.flush().map_err(refused)?;
+        }
+        self.pending.push((path, file));
+        Ok(())
+    }
+
+    /// Gives every file its name, and returns their paths.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn commit(self) -> Result<Vec<PathBuf>, Error> {
+        let mut paths = Vec::with_capacity(self.pending.len());
+        for (path, file) in self.pending {
+            file.persist(&path).map_err(|error| Error::io(path.clone(), error.error))?;
+            paths.push(path);
+        }
+        Ok(paths)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_appear_together() {
+        let root = tempfile::tempdir().unwrap();
+        let mut outputs = Outputs::into_directory(&root.path().join("new/report")).unwrap();
+        let say = |text: &'static str| {
+            move |file: &mut BufWriter<&mut File>| -> Result<(), Error> {
+                file.write_all(text.as_bytes()).map_err(|error| Error::io("", error))
+            }
+        };
+        outputs.write("a.txt", say("one")).unwrap();
+        outputs.write("b.txt", say("two")).unwrap();
+        assert!(!root.path().join("new/report/a.txt").exists());
+        outputs.commit().unwrap();
+        assert_eq!(names(&root.path().join("new/report")), ["a.txt", "b.txt"]);
+    }
+
+    #[test]
+    fn a_failure_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let mut outputs = Outputs::into_directory(root.path()).unwrap();
+        outputs.write("a.txt", |_| Ok::<_, Error>(())).unwrap();
+        let failed = outputs.write("b.txt", |_| Err(Error::NoTraces { path: "x".into() }));
+        assert!(failed.is_err());
+        drop(outputs);
+        assert!(names(root.path()).is_empty());
+    }
+}

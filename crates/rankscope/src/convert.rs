@@ -1,0 +1,76 @@
+//! `rankscope convert`: between formats; the suffix decides.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use rankscope_formats::perfetto::{RankView, Timeline};
+use rankscope_formats::{ArgsPolicy, Encoding, Format, Scope, json};
+use rankscope_run::Outputs;
+use rankscope_time::ClockMap;
+use rankscope_trace::Trace;
+
+use crate::load::load_file;
+use crate::output;
+
+/// Convert a trace between formats: .json, .xplane.pb and .pftrace, each also .gz or .zst.
+///
+/// The suffix of OUT decides. Everything the target format has a word for is kept, arguments included.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The trace to read
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// The trace to write
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let name = args.output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let Some(format) = Format::of_name(&name) else {
+        bail!(
+            "{}: the suffix names no format; use .json, .xplane.pb or .pftrace, with .gz or .zst behind it if you like",
+            args.output.display()
+        );
+    };
+    if same_file(&args.input, &args.output) {
+        bail!("{}: input and output are the same file, and inputs are never written to", args.input.display());
+    }
+    let traces = load_file(&args.input, ArgsPolicy::All, Scope::All)?;
+    for problem in traces.iter().flat_map(|trace| trace.provenance.problems.iter()) {
+        output::remark(&format!("{}: {} {} from byte {}", args.input.display(), problem.count, problem.kind, problem.offset));
+    }
+    let parent = args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut outputs = Outputs::into_directory(parent)?;
+    outputs.write(&name, |file| {
+        let mut encoder = Encoding::of_name(&name).encoder(file)?;
+        write(&traces, format, &mut encoder).with_context(|| args.output.display().to_string())?;
+        encoder.finish().map_err(anyhow::Error::from)
+    })?;
+    outputs.commit()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+fn write(traces: &[Trace], format: Format, output: &mut impl Write) -> Result<()> {
+    match (format, traces) {
+        (Format::Perfetto, _) => {
+            let identity = ClockMap::identity();
+            let mut timeline = Timeline::new(BufWriter::new(output));
+            let rank = |trace: &Trace| trace.provenance.rank.map(|(rank, _)| rank);
+            let views: Vec<_> = traces.iter().map(|trace| RankView { trace, rank: rank(trace), map: &identity }).collect();
+            timeline.add(&views)?;
+            timeline.finish()?;
+        }
+        (Format::Json, [trace]) => json::write(trace, output)?,
+        (Format::Json | Format::XSpace, several) => {
+            bail!("the input holds {} ranks, and only .pftrace holds several in one file", several.len())
+        }
+    }
+    Ok(())
+}

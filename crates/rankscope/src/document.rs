@@ -1,0 +1,258 @@
+//! From what analysis found to the report's document. Translates; decides nothing.
+
+use rankscope_align::ClockEstimate;
+use rankscope_analyze::{Account, ClassMode, CollectiveRow, Copied, Job, RankReport, Side};
+use rankscope_report::{
+    Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel,
+    Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective,
+};
+use rankscope_run::Completeness;
+use rankscope_trace::{RankSource, Trace};
+
+use crate::notes::notes;
+
+/// What a document is made of.
+pub(crate) struct Source<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) classes: ClassMode,
+    pub(crate) traces: &'a [Trace],
+    pub(crate) skipped: &'a [String],
+    pub(crate) completeness: &'a Completeness,
+    pub(crate) clocks: &'a ClockEstimate,
+    pub(crate) job: &'a Job,
+}
+
+impl Source<'_> {
+    /// The number of the rank at `index`.
+    pub(crate) fn rank(&self, index: usize) -> u32 {
+        self.job.ranks[index].rank.0
+    }
+}
+
+/// Instances and unmatched collectives listed at most.
+const INSTANCES_MAX: usize = 10_000;
+const UNMATCHED_MAX: usize = 1_000;
+
+/// Ranks up to which the intervals of all pairs of clocks are listed.
+const PAIRED_RANKS_MAX: usize = 64;
+
+/// Layout version of the document.
+const SCHEMA: u32 = 1;
+
+pub(crate) fn document(source: &Source<'_>) -> Document {
+    let ranks: Vec<Rank> = source.traces.iter().zip(&source.job.ranks).map(|(trace, report)| rank(trace, report)).collect();
+    Document {
+        schema: SCHEMA,
+        rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
+        title: source.title.to_owned(),
+        world_size: source.completeness.world_size,
+        missing_ranks: source.completeness.missing.iter().map(|rank| rank.0).collect(),
+        device_activity: source.job.ranks.iter().any(|rank| rank.side == Side::Device),
+        classes: match source.classes {
+            ClassMode::Default => "default".to_owned(),
+            ClassMode::Tracelens => "tracelens".to_owned(),
+        },
+        notes: notes(source),
+        ranks,
+        collectives: collectives(source),
+        clock: clock(source),
+    }
+}
+
+fn rank(trace: &Trace, report: &RankReport) -> Rank {
+    let about = &trace.provenance;
+    let (start, end) = report.accounting.window_ns();
+    let problem = |problem: &rankscope_trace::Problem| Problem {
+        offset: problem.offset,
+        kind: problem.kind.name().to_owned(),
+        count: problem.count,
+        detail: problem.detail.clone(),
+    };
+    let step = |(window, account): &(rankscope_analyze::StepWindow, Account)| Step {
+        step: window.number,
+        window_ns: [window.start_ns, window.end_ns],
+        time_ns: time(account),
+    };
+    Rank {
+        rank: report.rank.0,
+        rank_source: about.rank.map_or("order", |(_, source)| rank_source(source)).to_owned(),
+        world_size: about.world_size,
+        file: about.file.clone(),
+        format: about.format.to_owned(),
+        host: about.host.clone(),
+        device: device(trace),
+        bytes: about.bytes,
+        events: trace.events() as u64,
+        problems: about.problems.iter().map(problem).collect(),
+        accounting: match report.side {
+            Side::Device => "device".to_owned(),
+            Side::Host => "host".to_owned(),
+        },
+        window_ns: [start, end],
+        time_ns: time(&report.accounting.whole()),
+        copies: copies(&report.copies),
+        step_source: report.step_source.name().to_owned(),
+        steps: report.steps.iter().map(step).collect(),
+        kernels: report
+            .hottest
+            .iter()
+            .map(|hot| Kernel {
+                name: hot.name.clone(),
+                class: hot.class.name().to_owned(),
+                count: hot.count,
+                total_ns: hot.total_ns,
+            })
+            .collect(),
+    }
+}
+
+fn rank_source(source: RankSource) -> &'static str {
+    match source {
+        RankSource::Header => "header",
+        RankSource::Events => "events",
+        RankSource::FileName => "file_name",
+        RankSource::Order => "order",
+    }
+}
+
+/// The name of the devices, if all are of one sort, as they are but on odd hosts.
+fn device(trace: &Trace) -> Option<String> {
+    let first = trace.provenance.devices.first()?;
+    Some(first.name.clone()).filter(|name| !name.is_empty())
+}
+
+fn time(account: &Account) -> Time {
+    Time {
+        computation: account.computation_ns,
+        exposed_comm: account.exposed_comm_ns,
+        exposed_memcpy: account.exposed_memcpy_ns,
+        busy: account.busy_ns,
+        idle: account.idle_ns,
+        total: account.total_ns,
+        total_comm: account.total_comm_ns,
+        total_memcpy: account.total_memcpy_ns,
+    }
+}
+
+fn copies(copies: &rankscope_analyze::Copies) -> Copies {
+    let one = |copied: &Copied| CopyTime { count: copied.count, total_ns: copied.total_ns, bytes: copied.bytes };
+    Copies {
+        host_to_device: one(&copies.host_to_device),
+        device_to_host: one(&copies.device_to_host),
+        device_to_device: one(&copies.device_to_device),
+        peer_to_peer: one(&copies.peer_to_peer),
+        other: one(&copies.other),
+        memset: one(&copies.memset),
+    }
+}
+
+fn collectives(source: &Source<'_>) -> Collectives {
+    let table = &source.job.collectives;
+    let numbers = |indices: &[usize]| indices.iter().map(|index| source.rank(*index)).collect::<Vec<_>>();
+    let by_rank = table.by_rank.iter().zip(&table.counts).enumerate();
+    Collectives {
+        matched: table.arrivals.len() as u64,
+        unmatched: table.lacking.len() as u64,
+        groups: table.rows.iter().map(group).collect(),
+        last_arrivals: table
+            .by_rank
+            .iter()
+            .enumerate()
+            .filter(|(_, rank)| rank.last > 0)
+            .map(|(index, rank)| (source.rank(index), rank.last))
+            .collect(),
+        ranks: by_rank
+            .map(|(index, (rank, counts))| RankArrivals {
+                rank: source.rank(index),
+                counts: counts.clone(),
+                matched: rank.matched,
+                last: rank.last,
+                first: rank.first,
+                wait_ns: rank.wait_ns,
+                delay_ns: rank.delay_ns,
+            })
+            .collect(),
+        unmatched_list: table
+            .lacking
+            .iter()
+            .take(UNMATCHED_MAX)
+            .map(|lacking| UnmatchedCollective {
+                name: lacking.name.clone(),
+                process_group: lacking.group.clone(),
+                present: numbers(&lacking.present),
+                absent: numbers(&lacking.absent),
+                start_ns: lacking.start_ns,
+            })
+            .collect(),
+        instances: table
+            .arrivals
+            .iter()
+            .take(INSTANCES_MAX)
+            .map(|arrival| CollectiveInstance {
+                group: arrival.row,
+                start_ns: arrival.start_ns,
+                arrival_order: numbers(&arrival.order),
+                wait_ns: arrival.wait_ns.clone(),
+                transfer_ns: arrival.transfer_ns,
+                end_skew_ns: arrival.end_skew_ns,
+            })
+            .collect(),
+    }
+}
+
+fn group(row: &CollectiveRow) -> CollectiveGroup {
+    CollectiveGroup {
+        name: row.name.clone(),
+        kind: row.kind.to_owned(),
+        dtype: row.dtype.clone(),
+        in_elements: row.in_elements,
+        bytes: row.bytes,
+        ranks: row.ranks,
+        process_group: row.group.clone(),
+        count: row.count,
+        matched: row.matched,
+        transfer_ns_mean: row.transfer_ns_mean,
+        wait_ns_mean: row.wait_ns_mean,
+        start_skew_ns_mean: row.start_skew_ns_mean,
+        end_skew_ns_max: row.end_skew_ns_max,
+        algbw_gbps_mean: row.algbw_gbps_mean,
+        busbw_gbps_mean: row.busbw_gbps_mean,
+        stay_ns_mean: row.stay_ns_mean,
+        exposed_ns: row.exposed_ns,
+    }
+}
+
+fn clock(source: &Source<'_>) -> Clock {
+    let clocks = source.clocks;
+    let offsets = clocks.clocks.iter().enumerate().map(|(index, clock)| ClockOffset {
+        rank: source.rank(index),
+        offset_ns: clock.offset_ns,
+        lo_ns: clock.bound.lo_ns,
+        hi_ns: clock.bound.hi_ns,
+    });
+    Clock {
+        method: if clocks.corrected { "collectives" } else { "as_recorded" }.to_owned(),
+        corrected: clocks.corrected,
+        offsets: offsets.collect(),
+        pairs: pairs(source),
+    }
+}
+
+fn pairs(source: &Source<'_>) -> Vec<ClockPair> {
+    let ranks = source.job.ranks.len();
+    if ranks > PAIRED_RANKS_MAX {
+        return Vec::new();
+    }
+    let all = (0..ranks).flat_map(|a| (a + 1..ranks).map(move |b| (a, b)));
+    all.filter_map(|(a, b)| {
+        let bound = source.clocks.bounds.between(a, b);
+        Some(ClockPair {
+            a: source.rank(a),
+            b: source.rank(b),
+            lo_ns: bound.lo_ns?,
+            hi_ns: bound.hi_ns?,
+            zero_inside: bound.allows_zero(),
+        })
+    })
+    .collect()
+}

@@ -1,0 +1,78 @@
+//! Reading the traces of a job.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow, bail};
+use rankscope_formats::{ArgsPolicy, Error, Member, ReadOptions, Scope, read};
+use rankscope_run::{InputFile, discover, rank_of_name};
+use rankscope_trace::Trace;
+use rayon::prelude::*;
+
+use crate::output;
+
+/// What was read, and what was passed over.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) traces: Vec<Trace>,
+    /// Files of a directory that are no traces, and why.
+    pub(crate) skipped: Vec<String>,
+}
+
+/// Reads every trace that `paths` mean, in parallel. With `partial`, files that cannot be read are passed over as well.
+pub(crate) fn load(paths: &[PathBuf], args: ArgsPolicy, scope: Scope, partial: bool) -> Result<Loaded> {
+    let files = discover(paths)?;
+    let bar = output::progress(files.len(), "reading");
+    let read: Vec<_> = files
+        .par_iter()
+        .map(|file| {
+            let members = read_file(file, args, scope);
+            bar.inc(1);
+            members
+        })
+        .collect();
+    bar.finish_and_clear();
+    let mut loaded = Loaded::default();
+    let mut failed = Vec::new();
+    for (file, members) in files.iter().zip(read) {
+        for member in members.unwrap_or_else(|error| vec![Member { label: label(file), trace: Err(error) }]) {
+            match member.trace {
+                Ok(trace) => loaded.traces.push(trace),
+                Err(error) if partial || may_be_something_else(file, &member.label, &error) => {
+                    loaded.skipped.push(format!("{}: {error}", member.label));
+                }
+                Err(error) => failed.push(anyhow!(error).context(member.label)),
+            }
+        }
+    }
+    if let Some(first) = failed.drain(..).next() {
+        return Err(first);
+    }
+    if loaded.traces.is_empty() {
+        let why = loaded.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));
+        bail!("none of the {} files found is a trace.{why}", files.len());
+    }
+    Ok(loaded)
+}
+
+/// A directory may hold other JSON beside the traces; a file that names a rank is meant to be a trace.
+fn may_be_something_else(file: &InputFile, label: &str, error: &Error) -> bool {
+    !file.named && matches!(error, Error::NotATrace { .. }) && rank_of_name(label).is_none()
+}
+
+fn read_file(file: &InputFile, args: ArgsPolicy, scope: Scope) -> Result<Vec<Member>, Error> {
+    let options = ReadOptions { label: label(file), args, scope };
+    read(File::open(&file.path)?, &options)
+}
+
+fn label(file: &InputFile) -> String {
+    file.path.display().to_string()
+}
+
+/// Reads the one trace, or the several ranks, of a single file.
+pub(crate) fn load_file(path: &PathBuf, args: ArgsPolicy, scope: Scope) -> Result<Vec<Trace>> {
+    let file = File::open(path).with_context(|| format!("{}", path.display()))?;
+    let options = ReadOptions { label: path.display().to_string(), args, scope };
+    let members = read(file, &options).with_context(|| options.label.clone())?;
+    members.into_iter().map(|member| member.trace.with_context(|| member.label)).collect()
+}

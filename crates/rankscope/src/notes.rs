@@ -1,0 +1,128 @@
+//! What the reader should know, in sentences: the answers first, then the limits, then what was wrong with the input.
+
+use rankscope_analyze::{Finding, Side};
+use rankscope_report::{Note, NoteLevel};
+
+use crate::document::Source;
+use crate::report::list;
+
+pub(crate) fn notes(source: &Source<'_>) -> Vec<Note> {
+    let of = |level: NoteLevel| move |text: String| Note { level, text };
+    let findings = source.job.findings.iter().map(|finding| sentence(source, finding)).map(of(NoteLevel::Finding));
+    let cautions = cautions(source).into_iter().map(of(NoteLevel::Caution));
+    let problems = problems(source).into_iter().map(of(NoteLevel::Problem));
+    findings.chain(cautions).chain(problems).collect()
+}
+
+fn sentence(source: &Source<'_>, finding: &Finding) -> String {
+    match finding {
+        Finding::Split { computation, exposed_comm, exposed_memcpy, idle } => {
+            let whose = if source.job.ranks.iter().any(|rank| rank.side == Side::Device) { "device" } else { "host" };
+            format!(
+                "Of the {whose} time {} computes, {} is communication nothing hides, {} exposed copies and {} idle.",
+                percent(*computation),
+                percent(*exposed_comm),
+                percent(*exposed_memcpy),
+                percent(*idle)
+            )
+        }
+        Finding::Late { rank, last, of, delay_ns, certain, uncertainty_ns } => {
+            let rank = source.rank(*rank);
+            let late = format!(
+                "Rank {rank} is late: last to {last} of {of} matched collectives, costing the others {}.",
+                time(*delay_ns)
+            );
+            match (*certain, *uncertainty_ns) {
+                (true, _) => late,
+                (false, i64::MAX) => {
+                    format!("{late} The clocks of the ranks are not bounded by anything, so this may be their difference.")
+                }
+                (false, open) => {
+                    format!("{late} Its mean lead is within the {} the clocks leave open, so it may be a clock.", time(open))
+                }
+            }
+        }
+        Finding::NobodyLate { of } => format!("No rank stands out as late over {of} matched collectives."),
+        Finding::MostExposed { row, exposed_ns, share, waiting } => {
+            let row = &source.job.collectives.rows[*row];
+            let waiting = waiting
+                .map_or_else(String::new, |waiting| format!("; {} of its stay is waiting for the last rank", percent(waiting)));
+            format!(
+                "The most exposed collective is {} ({}), {} over all ranks, {} of all exposed communication{waiting}.",
+                row.name,
+                describe(&row.dtype, row.in_elements, &row.group),
+                time(*exposed_ns),
+                percent(*share)
+            )
+        }
+    }
+}
+
+fn describe(dtype: &str, elements: Option<u64>, group: &str) -> String {
+    let size = elements.map(|elements| format!("{elements} elements"));
+    let parts = [Some(dtype.to_owned()), size, Some(format!("group {group}"))];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn cautions(source: &Source<'_>) -> Vec<String> {
+    let mut cautions = Vec::new();
+    let on_host: Vec<_> = source.job.ranks.iter().filter(|rank| rank.side == Side::Host).map(|rank| rank.rank).collect();
+    if on_host.len() == source.job.ranks.len() {
+        cautions.push("No device activity: the traces show no kernel, copy or fill. All times are of the host.".to_owned());
+    } else if !on_host.is_empty() {
+        cautions.push(format!("No device activity on rank {}: the times there are of the host.", list(&on_host)));
+    }
+    if !source.completeness.missing.is_empty() {
+        let world = source.completeness.world_size.unwrap_or(0);
+        let missing = list(&source.completeness.missing);
+        cautions.push(format!("{} of {world} ranks reported; there is no trace of rank {missing}.", source.traces.len()));
+    }
+    let table = &source.job.collectives;
+    let (matched, all) = (table.arrivals.len(), table.arrivals.len() + table.lacking.len());
+    if matched < all {
+        let why = if source.traces.len() == 1 { ", as there is one rank only" } else { "" };
+        cautions.push(format!("{matched} of {all} collectives matched across ranks{why}; waits and bandwidths are of those."));
+    }
+    if source.clocks.bounds.contradiction().is_some() {
+        cautions.push("The stamps of the ranks contradict causality whatever their clocks; no clock was corrected.".to_owned());
+    } else if source.clocks.corrected {
+        let largest = source.clocks.clocks.iter().map(|clock| clock.offset_ns.abs()).max().unwrap_or(0);
+        cautions.push(format!(
+            "The ranks' clocks differ: corrected by up to {} from the collectives themselves, which is weaker than measured clocks.",
+            time(largest)
+        ));
+    }
+    cautions
+}
+
+fn problems(source: &Source<'_>) -> Vec<String> {
+    let mut problems: Vec<String> = source
+        .traces
+        .iter()
+        .filter_map(|trace| {
+            let about = &trace.provenance;
+            let found: Vec<_> = about
+                .problems
+                .iter()
+                .map(|problem| format!("{} {} (first at byte {})", problem.count, problem.kind, problem.offset))
+                .collect();
+            (!found.is_empty()).then(|| format!("{}: {}.", about.file, found.join(", ")))
+        })
+        .collect();
+    problems.extend(source.skipped.iter().map(|skipped| format!("Passed over: {skipped}")));
+    problems
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn time(ns: i64) -> String {
+    let ns = ns as f64;
+    match ns.abs() {
+        s if s >= 1e9 => format!("{:.2} s", ns / 1e9),
+        ms if ms >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        us if us >= 1e3 => format!("{:.1} us", ns / 1e3),
+        _ => format!("{ns} ns"),
+    }
+}

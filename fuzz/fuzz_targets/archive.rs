@@ -1,0 +1,11 @@
+//! Whatever the bytes turn out to be: gzip, zstd, zip, tar, or a trace of any format.
+#![no_main]
+
+use std::io::Cursor;
+
+use libfuzzer_sys::fuzz_target;
+use rankscope_formats::{ReadOptions, open};
+
+fuzz_target!(|bytes: &[u8]| {
+    drop(open::read(Cursor::new(bytes), &ReadOptions::default()));
+});

@@ -1,0 +1,9 @@
+//! Kineto and Chrome JSON: any bytes give a trace or an error, never a panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rankscope_formats::{ReadOptions, json};
+
+fuzz_target!(|bytes: &[u8]| {
+    drop(json::read(bytes, &ReadOptions::default()));
+});

@@ -1,0 +1,9 @@
+//! XSpace: any bytes give a trace or an error, never a panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rankscope_formats::{ReadOptions, xspace};
+
+fuzz_target!(|bytes: &[u8]| {
+    drop(xspace::read(bytes, &ReadOptions::default()));
+});

@@ -1,0 +1,201 @@
+//! `cargo xtask bench ingest`: what a user waits and pays for, from file to finished report, beside inflating the same bytes
+//! and beside the peers.
+//!
+//! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
+//! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
+
+mod child;
+mod inflate;
+mod inputs;
+mod peers;
+mod repeat;
+mod table;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cargo;
+use child::Cost;
+use inputs::Input;
+
+/// Options of `cargo xtask bench`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Time complete reports of large traces.
+    Ingest(Ingest),
+    /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
+    #[command(hide = true)]
+    Prepare { folder: PathBuf },
+}
+
+/// Options of `cargo xtask bench ingest`.
+#[derive(clap::Args)]
+struct Ingest {
+    /// Traces, or directories of traces, to use instead of the made ones.
+    files: Vec<PathBuf>,
+    /// `json` for one document on stdout, anything else for a Markdown table.
+    #[arg(long, default_value = "table")]
+    format: String,
+    /// Measure each input this many times; the median counts.
+    #[arg(long, default_value_t = 3)]
+    runs: usize,
+    /// Run the peers too, where their pythons are named by RANKSCOPE_PEERS_TRACELENS and RANKSCOPE_PEERS_HTA. Takes minutes.
+    #[arg(long)]
+    peers: bool,
+    /// Measure this program instead of building target/release/rankscope.
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
+
+/// What is printed with `--format json`.
+#[derive(Serialize)]
+pub(crate) struct Outcome {
+    pub(crate) inputs: Vec<Measured>,
+}
+
+/// One input, measured.
+#[derive(Serialize)]
+pub(crate) struct Measured {
+    pub(crate) file: String,
+    /// After decompression.
+    pub(crate) bytes: u64,
+    /// As the report counts them; absent where there was no report.
+    pub(crate) events: Option<u64>,
+    /// Wall clock of the median run.
+    pub(crate) seconds: Option<f64>,
+    pub(crate) seconds_min: Option<f64>,
+    /// Processor time of the median run, all threads.
+    pub(crate) cpu_seconds: Option<f64>,
+    /// Of the hungriest run, in decimal megabytes.
+    pub(crate) peak_mb: Option<f64>,
+    /// One thread of zlib-rs over the same bytes, gzip-compressed.
+    pub(crate) inflate_seconds: Option<f64>,
+    pub(crate) runs: usize,
+    /// Why there is no report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    pub(crate) peers: BTreeMap<&'static str, Cost>,
+}
+
+/// Runs the benchmark.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    match &args.what {
+        What::Prepare { folder } => inputs::make(folder),
+        What::Ingest(args) => ingest(args),
+    }
+}
+
+fn ingest(args: &Ingest) -> Result<()> {
+    let target = cargo::metadata()?.target_directory;
+    let binary = match &args.binary {
+        Some(binary) => binary.clone(),
+        None => build(&target)?,
+    };
+    let folder = target.join("bench");
+    fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
+    let inputs =
+        if args.files.is_empty() { made(&folder)? } else { args.files.iter().map(|file| Input::given(file)).collect() };
+    let mut measured = Vec::new();
+    for input in &inputs {
+        eprintln!("measuring {}", input.path.display());
+        let mut result = measure(input, &binary, args.runs.max(1), &folder)?;
+        if args.peers {
+            result.peers = peers::measure(input, &folder)?;
+        }
+        measured.push(result);
+    }
+    let outcome = Outcome { inputs: measured };
+    if args.format == "json" {
+        println!("{}", serde_json::to_string(&outcome)?);
+    } else {
+        print!("{}", table::markdown(&outcome));
+    }
+    let failed = outcome.inputs.iter().filter(|input| input.error.is_some()).count();
+    if failed > 0 {
+        bail!("{failed} of {} inputs gave no report", outcome.inputs.len());
+    }
+    Ok(())
+}
+
+fn build(target: &Path) -> Result<PathBuf> {
+    let status = cargo::command(["build", "--release", "--locked", "--package", "rankscope"]).status();
+    if !status.context("failed to start cargo")?.success() {
+        bail!("the release build failed");
+    }
+    Ok(target.join("release").join("rankscope"))
+}
+
+/// The made inputs, in a child process if they are not there yet.
+fn made(folder: &Path) -> Result<Vec<Input>> {
+    let inputs = inputs::all(folder);
+    if inputs.iter().any(|input| !input.path.exists()) {
+        let myself = std::env::current_exe().context("failed to find this program")?;
+        let status = Command::new(myself).args(["bench", "prepare"]).arg(folder).status();
+        if !status.context("failed to start the input maker")?.success() {
+            bail!("the benchmark's inputs could not be made in {}", folder.display());
+        }
+    }
+    Ok(inputs)
+}
+
+fn measure(input: &Input, binary: &Path, runs: usize, folder: &Path) -> Result<Measured> {
+    let (bytes, inflate_seconds) = inflate::cost(input)?;
+    let mut costs = Vec::new();
+    let mut document = Err("not run".to_owned());
+    for _ in 0..runs {
+        let (cost, outcome) = report(binary, &input.path, folder)?;
+        document = outcome;
+        if document.is_err() {
+            break;
+        }
+        costs.push(cost);
+    }
+    costs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let median = costs.get(costs.len() / 2);
+    Ok(Measured {
+        file: input.name.clone(),
+        bytes,
+        events: document.as_ref().ok().map(events),
+        seconds: median.map(|cost| cost.seconds),
+        seconds_min: costs.first().map(|cost| cost.seconds),
+        cpu_seconds: median.map(|cost| cost.cpu_seconds),
+        peak_mb: costs.iter().map(|cost| cost.peak_mb).max_by(f64::total_cmp),
+        inflate_seconds,
+        runs: costs.len(),
+        error: document.err(),
+        peers: BTreeMap::new(),
+    })
+}
+
+/// One report: what it cost, and its document or the last thing it said.
+fn report(binary: &Path, input: &Path, folder: &Path) -> Result<(Cost, Result<Value, String>)> {
+    let (out, stdout, stderr) = (folder.join("report"), folder.join("report.stdout"), folder.join("report.stderr"));
+    let mut command = Command::new(binary);
+    command.arg("report").arg(input).arg("--out").arg(&out).args(["--format", "json"]);
+    command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+    let (cost, status) = child::run(&mut command).with_context(|| format!("failed to run {}", binary.display()))?;
+    let said = fs::read_to_string(&stderr).unwrap_or_default();
+    let last = said.lines().last().unwrap_or("nothing on stderr").to_owned();
+    let document = match status {
+        0 => serde_json::from_reader(File::open(&stdout)?).map_err(|error| format!("the report is no JSON: {error}")),
+        code => Err(format!("exit code {code}: {last}")),
+    };
+    Ok((cost, document))
+}
+
+fn events(document: &Value) -> u64 {
+    let ranks = document["ranks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    ranks.iter().filter_map(|rank| rank["events"].as_u64()).sum()
+}

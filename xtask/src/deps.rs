@@ -1,0 +1,190 @@
+//! Who may depend on whom. The list below is the architecture; adding a line to it is a decision, and the reason goes beside it.
+//!
+//! Checked on manifests, not on a resolved graph: an edge that is not written down does not exist. What a pure crate may not
+//! reach through crates from outside is checked by name here and by use in [`crate::purity`].
+
+use anyhow::{Result, bail};
+
+use crate::cargo::{self, Package};
+use crate::purity;
+
+/// Runs both checks and names every offence.
+pub(crate) fn run() -> Result<()> {
+    let packages = cargo::metadata()?.packages;
+    let mut offences: Vec<String> = packages.iter().flat_map(offences).collect();
+    for package in packages.iter().filter(|package| PURE.contains(&package.name.as_str())) {
+        offences.extend(purity::offences(package)?);
+    }
+    for offence in &offences {
+        eprintln!("{offence}");
+    }
+    if !offences.is_empty() {
+        bail!("{} dependency rules broken; the rules and their reasons are in xtask/src/deps.rs", offences.len());
+    }
+    println!("{} crates keep to the allowed edges", packages.len());
+    Ok(())
+}
+
+fn offences(package: &Package) -> Vec<String> {
+    let from = package.name.as_str();
+    let mut found = Vec::new();
+    for dependency in &package.dependencies {
+        let (to, dev) = (dependency.name.as_str(), dependency.kind.as_deref() == Some("dev"));
+        if is_ours(to) && !is_allowed(from, to, dev) {
+            let kind = if dev { "dev-dependency" } else { "dependency" };
+            found.push(format!("{from} -> {to}: this {kind} is not in the allow-list"));
+        }
+        if !dev && PURE.contains(&from) && IMPURE.contains(&to) {
+            found.push(format!("{from} -> {to}: a pure crate may not touch files, sockets, environment, clocks or chance"));
+        }
+    }
+    found
+}
+
+fn is_ours(name: &str) -> bool {
+    name == "xtask" || name == "rankscope" || name.starts_with("rankscope-")
+}
+
+fn is_allowed(from: &str, to: &str, dev: bool) -> bool {
+    let listed = |edges: &[Edge]| edges.iter().any(|edge| edge.0 == from && edge.1 == to);
+    if dev && (to == "rankscope-testkit" || listed(DEV_EDGES)) {
+        return true;
+    }
+    match from {
+        // They put the rooms together, so they may enter all of them; nobody may enter them.
+        "rankscope" | "rankscope-python" | "rankscope-capi" => !FACES.contains(&to) && to != "rankscope-testkit",
+        _ => listed(EDGES),
+    }
+}
+
+/// From, to, why.
+type Edge = (&'static str, &'static str, &'static str);
+
+const EDGES: &[Edge] = &[
+    ("rankscope-trace", "rankscope-time", "events carry typed instants"),
+    ("rankscope-formats", "rankscope-trace", "readers fill traces, writers drain them"),
+    ("rankscope-formats", "rankscope-time", "clock snapshots in files"),
+    ("rankscope-run", "rankscope-formats", "a run directory knows how its files are read"),
+    ("rankscope-run", "rankscope-trace", "hands out traces"),
+    ("rankscope-run", "rankscope-time", "ranks, hosts and clock windows"),
+    ("rankscope-clock", "rankscope-time", "estimates are clock maps"),
+    ("rankscope-probe", "rankscope-clock", "drives its state machines"),
+    ("rankscope-probe", "rankscope-time", "stamps packets"),
+    ("rankscope-collectives", "rankscope-trace", "finds collectives among spans"),
+    ("rankscope-collectives", "rankscope-time", "bounds between clocks"),
+    ("rankscope-record", "rankscope-time", "stamps events"),
+    ("rankscope-record", "rankscope-trace", "recovers recordings into traces"),
+    ("rankscope-record", "rankscope-formats", "its exports, and only those"),
+    ("rankscope-align", "rankscope-time", "applies clock maps"),
+    ("rankscope-align", "rankscope-trace", "moves events"),
+    ("rankscope-align", "rankscope-collectives", "matched collectives bound clocks"),
+    ("rankscope-analyze", "rankscope-time", "durations and clock maps"),
+    ("rankscope-analyze", "rankscope-trace", "counts what traces hold"),
+    ("rankscope-analyze", "rankscope-collectives", "waits and transfers per matched collective"),
+    ("rankscope-report", "rankscope-analyze", "draws its tables"),
+    ("rankscope-dispatch", "rankscope-time", "costs are spans"),
+    ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
+    ("xtask", "rankscope-testkit", "seeds for fuzzing, inputs for benchmarks"),
+];
+
+/// Edges only tests may have, besides the testkit, which is for every test.
+const DEV_EDGES: &[Edge] = &[
+    ("rankscope-collectives", "rankscope-formats", "tests read the testkit's files"),
+    ("rankscope-align", "rankscope-formats", "tests read the testkit's files"),
+    ("rankscope-analyze", "rankscope-formats", "tests read the testkit's files"),
+];
+
+const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xtask"];
+
+/// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
+/// usable from Python, C and a browser.
+const PURE: [&str; 9] = [
+    "rankscope-time",
+    "rankscope-trace",
+    "rankscope-clock",
+    "rankscope-collectives",
+    "rankscope-align",
+    "rankscope-analyze",
+    "rankscope-report",
+    "rankscope-dispatch",
+    "rankscope-formats",
+];
+
+/// Crates whose point is the outside world.
+const IMPURE: &[&str] = &[
+    "anyhow", // not impure, but an error a library's caller cannot match on
+    "axum",
+    "chrono",
+    "clap",
+    "dirs",
+    "etcd-client",
+    "fastrand",
+    "fs-err",
+    "getrandom",
+    "glob",
+    "indicatif",
+    "libc",
+    "libloading",
+    "memmap2",
+    "mio",
+    "nix",
+    "rand",
+    "reqwest",
+    "rustix",
+    "socket2",
+    "tempfile",
+    "tokio",
+    "ureq",
+    "walkdir",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cargo::Dependency;
+
+    fn package(name: &str, dependencies: &[(&str, Option<&str>)]) -> Package {
+        let dependencies = dependencies
+            .iter()
+            .map(|(name, kind)| Dependency { name: (*name).to_owned(), kind: kind.map(str::to_owned) })
+            .collect();
+        Package { name: name.to_owned(), manifest_path: "Cargo.toml".into(), dependencies, targets: Vec::new() }
+    }
+
+    #[test]
+    fn an_edge_against_the_flow_is_named() {
+        let found = offences(&package("rankscope-align", &[("rankscope-probe", None), ("rankscope-time", None)]));
+        assert_eq!(found, ["rankscope-align -> rankscope-probe: this dependency is not in the allow-list"]);
+    }
+
+    #[test]
+    fn the_testkit_is_for_tests_only() {
+        assert!(offences(&package("rankscope-time", &[("rankscope-testkit", Some("dev"))])).is_empty());
+        assert_eq!(offences(&package("rankscope-time", &[("rankscope-testkit", None)])).len(), 1);
+        assert_eq!(offences(&package("rankscope", &[("rankscope-testkit", None)])).len(), 1);
+    }
+
+    #[test]
+    fn a_pure_crate_may_not_reach_outside() {
+        assert_eq!(offences(&package("rankscope-formats", &[("memmap2", None)])).len(), 1);
+        assert!(offences(&package("rankscope-formats", &[("tempfile", Some("dev")), ("serde", None)])).is_empty());
+        assert!(offences(&package("rankscope-run", &[("memmap2", None)])).is_empty());
+    }
+
+    #[test]
+    fn faces_may_not_see_each_other() {
+        assert_eq!(offences(&package("rankscope-python", &[("rankscope", None), ("rankscope-run", None)])).len(), 1);
+    }
+
+    #[test]
+    fn the_allow_list_has_no_cycle() {
+        // Leaves first: take away whatever depends on nothing that is left, until nothing can be taken.
+        let mut left: Vec<&Edge> = EDGES.iter().collect();
+        while !left.is_empty() {
+            let before = left.len();
+            let sources: Vec<&str> = left.iter().map(|edge| edge.0).collect();
+            left.retain(|edge| sources.contains(&edge.1));
+            assert!(left.len() < before, "cycle among {left:?}");
+        }
+    }
+}

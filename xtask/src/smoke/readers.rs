@@ -1,0 +1,31 @@
+//! The readers under fire: one line each. A new reader is added here and as a target in fuzz/.
+
+use std::hint::black_box;
+
+use rankscope_formats::wire;
+
+use super::seeds;
+
+/// A reader, and what to start from.
+pub(crate) struct Reader {
+    pub(crate) name: &'static str,
+    /// Reads bytes and throws the outcome away: errors are fine, panics are not.
+    pub(crate) read: fn(&[u8]),
+    pub(crate) seeds: fn() -> Vec<Vec<u8>>,
+}
+
+pub(crate) const READERS: &[Reader] = &[Reader { name: "wire", read: wire, seeds: seeds::protobuf }];
+
+/// The protobuf primitives below XSpace and Perfetto: the message in memory, two levels deep, and the same bytes as a stream.
+fn wire(bytes: &[u8]) {
+    for (_, value) in wire::Fields::of(bytes).filter_map(Result::ok) {
+        black_box(wire::Fields::of(value.bytes()).count());
+        black_box(wire::packed_varints(value.bytes()).fold(0, u64::wrapping_add));
+    }
+    let mut stream = wire::Stream::new(bytes);
+    while let Ok(Some(tag)) = stream.tag() {
+        if !stream.skip(tag).unwrap_or(false) {
+            break;
+        }
+    }
+}

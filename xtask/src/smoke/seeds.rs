@@ -1,0 +1,118 @@
+//! What mutation starts from: small files of every format, good ones and ones already damaged.
+//!
+//! Small on purpose. A reader meets its branches in the first kilobytes, and small inputs are read thousands of times a
+//! second.
+
+use std::fs;
+use std::path::Path;
+
+use rankscope_formats::wire::Encoder;
+use rankscope_testkit::damage::{self, BadDuration};
+use rankscope_testkit::{Dialect, Job};
+
+use crate::cargo;
+
+/// Kineto JSON in every dialect, with every damage, and heads of the fixtures.
+#[expect(dead_code, reason = "until rankscope-formats has a JSON reader")]
+pub(crate) fn json() -> Vec<Vec<u8>> {
+    let job = tiny();
+    let mut seeds: Vec<Vec<u8>> = Dialect::all().iter().map(|(_, dialect)| job.rank_bytes(0, dialect)).collect();
+    let good = job.rank_bytes(0, &Dialect::default());
+    let bad = [BadDuration::Negative, BadDuration::Zero, BadDuration::Overflowed, BadDuration::NotANumber];
+    seeds.extend(bad.map(|bad| damage::durations(&good, 3, bad).bytes));
+    seeds.push(damage::control_characters(&good, 5).bytes);
+    seeds.push(damage::unescaped_quotes(&good, 5).bytes);
+    seeds.push(damage::invalid_utf8(&good, 5).bytes);
+    for file in fixtures(".json.gz") {
+        let inflated = damage::inflatable(&file);
+        seeds.push(damage::truncate(&inflated, HEAD_BYTES));
+    }
+    seeds
+}
+
+/// Compressed files, whole and cut: what the readers of containers get.
+#[expect(dead_code, reason = "until rankscope-formats opens archives")]
+pub(crate) fn archives() -> Vec<Vec<u8>> {
+    let good = tiny().rank_bytes(0, &Dialect::default());
+    let mut seeds = vec![damage::gzip(&good), damage::truncated_gzip(&good, 500), good];
+    seeds.extend(fixtures(".zip").into_iter().chain(fixtures(".tar")).chain(fixtures(".zst")));
+    seeds
+}
+
+/// An XSpace and a Perfetto trace of one event each, and whatever fixtures there are.
+pub(crate) fn protobuf() -> Vec<Vec<u8>> {
+    let mut seeds = vec![xspace(), perfetto()];
+    seeds.extend(fixtures(".pb").into_iter().chain(fixtures(".pftrace")).map(|file| damage::truncate(&file, HEAD_BYTES)));
+    seeds
+}
+
+fn tiny() -> Job {
+    Job { ranks: 1, steps: 1, layers: 1, ops_per_step: 2, python_frames: 1, odd_names: true, ..Job::default() }
+}
+
+/// Field numbers of xplane.proto: a plane with a line, an event with a statistic, and their names.
+fn xspace() -> Vec<u8> {
+    let mut space = Encoder::default();
+    space.message(1, |plane| {
+        plane.varint(1, 1).string(2, "/device:GPU:0");
+        plane.message(3, |line| {
+            line.varint(1, 7).string(2, "Stream #7").varint(3, 1_790_857_026_000_000_000);
+            line.message(4, |event| {
+                event.varint(1, 3).varint(2, 5_000).varint(3, 9_000).message(4, |stat| {
+                    stat.varint(1, 4).varint(3, 42);
+                });
+            });
+        });
+        for (map, id, name) in [(4, 3, "fusion"), (5, 4, "correlation_id")] {
+            plane.message(map, |entry| {
+                entry.varint(1, id).message(2, |metadata| {
+                    metadata.varint(1, id).string(2, name);
+                });
+            });
+        }
+    });
+    space.bytes().to_vec()
+}
+
+/// Field numbers of Perfetto's trace_packet.proto: a thread's track, and a slice's begin and end on it.
+fn perfetto() -> Vec<u8> {
+    let mut trace = Encoder::default();
+    trace.message(1, |packet| {
+        packet.varint(10, 1).varint(13, 1).message(60, |track| {
+            track.varint(1, 99).message(4, |thread| {
+                thread.varint(1, 4_000).varint(2, 4_005).string(5, "main");
+            });
+        });
+    });
+    for (at_ns, kind) in [(1_000, 1), (2_500, 2)] {
+        trace.message(1, |packet| {
+            packet.varint(8, at_ns).varint(10, 1).message(11, |event| {
+                event.varint(9, kind).varint(11, 99).string(23, "aten::mm");
+            });
+        });
+    }
+    trace.bytes().to_vec()
+}
+
+/// Files of the repository's fixtures whose names end so; none where the folder is missing.
+fn fixtures(suffix: &str) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    collect(&cargo::root().join("fixtures"), suffix, &mut found);
+    // The order of a directory is the file system's; the run's inputs must not depend on it.
+    found.sort();
+    found
+}
+
+fn collect(folder: &Path, suffix: &str, found: &mut Vec<Vec<u8>>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            collect(&path, suffix, found);
+        } else if path.to_string_lossy().ends_with(suffix) {
+            found.extend(fs::read(&path));
+        }
+    }
+}
+
+/// Enough of a large fixture to hold its header and a few dozen events.
+const HEAD_BYTES: usize = 32 << 10;
