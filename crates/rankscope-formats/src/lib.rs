@@ -14,6 +14,7 @@ mod open;
 mod options;
 pub mod perfetto;
 pub mod wire;
+pub mod xspace;
 
 pub use deflate::{Encoder, Encoding};
 pub use error::Error;

@@ -192,6 +192,13 @@ impl<R: BufRead> Stream<R> {
     /// What the input fails with.
     pub fn take(&mut self, len: u64, buffer: &mut Vec<u8>) -> io::Result<bool> {
         buffer.clear();
+        let ready = self.input.fill_buf()?;
+        if let Some(bytes) = usize::try_from(len).ok().and_then(|len| ready.get(..len)) {
+            buffer.extend_from_slice(bytes);
+            self.input.consume(buffer.len());
+            self.offset += len;
+            return Ok(true);
+        }
         let got = Read::take(&mut self.input, len).read_to_end(buffer)?;
         self.offset += got as u64;
         Ok(got as u64 == len)

@@ -40,6 +40,8 @@ pub struct Spans {
     pub offset: Vec<u64>,
     /// Picoseconds (0 to 999) beyond `start_ns` and `dur_ns`; empty unless the file is that fine (XSpace).
     pub picos: Vec<(u16, u16)>,
+    /// Indexes into the trace's descriptions; empty unless the reader kept those.
+    pub description: Vec<u32>,
     /// Arguments; no rows unless the reader was asked to keep them.
     pub args: ArgColumn,
 }

@@ -1,8 +1,8 @@
 //! [`Trace`]: everything one file says, in one place.
 
 use crate::{
-    ArgColumn, Category, CategoryKind, CollectiveArgs, CounterSample, FlowPoint, InstantMark, Provenance, SpanId, Spans,
-    Sparse, Strings, Tracks,
+    ArgColumn, Category, CategoryKind, CollectiveArgs, CounterSample, Description, FlowPoint, InstantMark, Provenance, SpanId,
+    Spans, Sparse, Strings, Tracks,
 };
 
 /// The events of one file and what the file says about itself.
@@ -36,6 +36,10 @@ pub struct Trace {
     pub bytes: Sparse<u64>,
     /// Steps of the training loop.
     pub steps: Vec<StepMark>,
+    /// What is said once about all spans of a sort; empty unless the reader was asked to keep all arguments.
+    pub descriptions: Vec<Description>,
+    /// Arguments of the descriptions, one row each.
+    pub description_args: ArgColumn,
     /// Byte strings that arguments refer to.
     pub blobs: Vec<Box<[u8]>>,
 }
