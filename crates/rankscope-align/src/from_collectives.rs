@@ -32,6 +32,9 @@ pub struct ClockEstimate {
     pub clocks: Vec<RankClocks>,
     /// Whether any of it is not zero.
     pub corrected: bool,
+    /// How far apart the ends of one collective lie, by chance, once corrected: what the clocks may be off in practice, where
+    /// the bounds say what they may be off at most. Nothing on one host; none if no collective was found twice.
+    pub agreement_ns: Option<i64>,
 }
 
 /// What is to be done about one rank's clock.
@@ -56,11 +59,13 @@ pub fn estimate(ranks: &[RankCollectives], matched: &Matched, hosts: &[Option<&s
     let one_host = hosts.first().is_some_and(|first| first.is_some() && hosts.iter().all(|host| host == first));
     let leave = bounds.contradiction().is_some() || (one_host && bounds.allow_zero());
     let offsets = if leave { vec![0; ranks.len()] } else { offsets(ranks.len(), &meetings, &bounds, hosts) };
+    let chance = || polish(&mut offsets.clone(), &meetings);
+    let agreement_ns = if one_host { Some(0) } else { (!meetings.is_empty()).then(chance) };
     let bound = |rank: usize| if rank == 0 { Bound { lo_ns: Some(0), hi_ns: Some(0) } } else { bounds.between(0, rank) };
     let clocks: Vec<_> =
         offsets.into_iter().enumerate().map(|(rank, offset_ns)| RankClocks { offset_ns, bound: bound(rank) }).collect();
     let corrected = clocks.iter().any(|clock| clock.offset_ns != 0);
-    ClockEstimate { bounds, clocks, corrected }
+    ClockEstimate { bounds, clocks, corrected, agreement_ns }
 }
 
 /// A collective found on more than one rank.
@@ -166,10 +171,8 @@ fn spread_from(root: usize, offsets: &mut [Option<i64>], meetings: &[Meeting], b
 
 /// The median difference of ends over as many of the shortest collectives as agree best; `None` if the ranks share none.
 fn tie(a: usize, b: usize, meetings: &[Meeting]) -> Option<Tie> {
-    let differences: Vec<i64> = meetings
-        .iter()
-        .filter_map(|meeting| Some(meeting.end_of(b)?.saturating_sub(meeting.end_of(a)?)))
-        .collect();
+    let differences: Vec<i64> =
+        meetings.iter().filter_map(|meeting| Some(meeting.end_of(b)?.saturating_sub(meeting.end_of(a)?))).collect();
     let of_shortest = |count: usize| {
         let mut shortest = differences[..count].to_vec();
         shortest.sort_unstable();
