@@ -39,14 +39,20 @@ fn is_backend_annotation(name: &[u8]) -> bool {
 }
 
 /// Files the wanted arguments of `span` into the piece's columns. Returns the rank, where they name it.
-pub(super) fn extract<'a>(builder: &mut Builder<'a>, span: SpanId, kind: CategoryKind, event: &RawEvent<'a>) -> Option<u32> {
+pub(super) fn extract<'a>(
+    builder: &mut Builder<'a>,
+    span: SpanId,
+    kind: CategoryKind,
+    event: &RawEvent<'a>,
+    mode: Mode,
+) -> Option<u32> {
     if event.args.first() != Some(&b'{') {
         return None;
     }
     let mut collective = CollectiveArgs::of(span);
     let mut rank = None;
     let (mut dims, mut types): (&[u8], &[u8]) = (&[], &[]);
-    for (key, value) in Members::of(event.args, 0, Mode::Strict) {
+    for (key, value) in Members::of(event.args, 0, mode) {
         match key {
             b"correlation" => push(unsigned(value), |id| builder.piece.trace.correlations.push(span, id)),
             b"External id" | b"external id" => push(unsigned(value), |id| builder.piece.trace.external_ids.push(span, id)),
