@@ -1,11 +1,54 @@
 //! What a packet sequence has said once: names by number, defaults, and whether any of it still holds.
 
+use std::ops::{Index, IndexMut};
+
 use rankscope_trace::{StrId, Strings};
 use rustc_hash::FxHashMap;
 
 use super::event::extra_tracks;
 use crate::perfetto::schema::{event, interned, packet};
 use crate::wire::{Fields, Malformed};
+
+/// The sequences of a file, in order of first appearance.
+#[derive(Debug, Default)]
+pub(super) struct Sequences {
+    list: Vec<Sequence>,
+    index: FxHashMap<u32, usize>,
+    /// The id and place of the one asked for last: packets of a sequence come in runs.
+    last: Option<(u32, usize)>,
+}
+
+impl Sequences {
+    /// The place of sequence `id`, new or known.
+    pub(super) fn place(&mut self, id: u32) -> usize {
+        match self.last {
+            Some((last, at)) if last == id => at,
+            _ => {
+                let next = self.list.len();
+                let at = *self.index.entry(id).or_insert(next);
+                if at == next {
+                    self.list.push(Sequence::default());
+                }
+                self.last = Some((id, at));
+                at
+            }
+        }
+    }
+}
+
+impl Index<usize> for Sequences {
+    type Output = Sequence;
+
+    fn index(&self, at: usize) -> &Sequence {
+        &self.list[at]
+    }
+}
+
+impl IndexMut<usize> for Sequences {
+    fn index_mut(&mut self, at: usize) -> &mut Sequence {
+        &mut self.list[at]
+    }
+}
 
 /// The state of one sequence.
 #[derive(Debug, Default)]
