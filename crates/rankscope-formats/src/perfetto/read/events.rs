@@ -5,10 +5,11 @@ use rankscope_trace::{ArgValue, CategoryKind, CounterSample, InstantMark, Instan
 use super::args::{self, Lost};
 use super::builder::{Incoming, has_columns};
 use super::event::{Event, Sample};
+use super::reader::{Place, Reader};
 use super::rows::RowId;
+use super::sequence;
 use super::stage::{self, Stage};
 use super::tracks::What;
-use super::{Place, Reader, sequence};
 use crate::perfetto::schema::{event as kinds, legacy};
 use crate::{ArgsPolicy, Scope};
 
