@@ -12,7 +12,7 @@ use rankscope_trace::{InstantScope, Trace};
 use super::interning::{Fresh, Interned, Table, Values, annotate, intern, introduce};
 use super::layout::Row;
 use super::plan::Plan;
-use super::schema::{self, clock, event, legacy, packet, process, thread, track};
+use super::schema::{self, clock, event, legacy, packet, process, snapshot, thread, track};
 use super::{RowKind, Tally};
 use crate::wire::Encoder;
 
@@ -147,12 +147,12 @@ impl<W: Write> Sequences<'_, '_, W> {
         let id = self.id;
         self.encoder.message(schema::PACKET, |body| {
             body.varint(packet::SEQUENCE_ID, id.into()).varint(packet::SEQUENCE_FLAGS, packet::STATE_CLEARED);
-            body.message(packet::CLOCK_SNAPSHOT, |snapshot| {
-                snapshot.message(clock::CLOCKS, |reading| {
+            body.message(packet::CLOCK_SNAPSHOT, |readings| {
+                readings.message(snapshot::CLOCKS, |reading| {
                     reading.varint(clock::ID, clock::FIRST_OF_SEQUENCE).varint(clock::TIMESTAMP, 0);
                     reading.varint(clock::IS_INCREMENTAL, 1);
                 });
-                snapshot.message(clock::CLOCKS, |reading| {
+                readings.message(snapshot::CLOCKS, |reading| {
                     reading.varint(clock::ID, clock::BOOTTIME).varint(clock::TIMESTAMP, 0);
                 });
             });

@@ -2,10 +2,10 @@
 
 use rankscope_trace::{ArgColumn, ArgValue, StrId, Trace};
 
-use super::schema::{annotation, event, interned, packet};
+use super::schema::{annotation, entry, event, interned, packet};
 use crate::wire::Encoder;
 
-/// A table of [`schema::interned`].
+/// A table of [`interned`].
 #[derive(Clone, Copy)]
 pub(super) enum Table {
     Names,
@@ -130,16 +130,16 @@ pub(super) fn introduce(body: &mut Encoder, trace: &Trace, fresh: &mut Vec<Fresh
         return;
     }
     body.message(packet::INTERNED_DATA, |body| {
-        for entry in fresh.drain(..) {
-            let field = match entry.table {
+        for new in fresh.drain(..) {
+            let field = match new.table {
                 Table::Names => interned::EVENT_NAMES,
                 Table::Categories => interned::EVENT_CATEGORIES,
                 Table::Keys => interned::ANNOTATION_NAMES,
                 Table::Texts => interned::ANNOTATION_STRINGS,
             };
-            let text = entry.text.map_or("null", |text| trace.strings.text(text));
+            let text = new.text.map_or("null", |text| trace.strings.text(text));
             body.message(field, |body| {
-                body.varint(interned::IID, entry.iid).string(interned::TEXT, text);
+                body.varint(entry::IID, new.iid).string(entry::TEXT, text);
             });
         }
     });

@@ -139,23 +139,27 @@ pub(crate) mod thread {
     pub(crate) const REFERENCE_US: u32 = 6;
 }
 
-/// `InternedData`; each entry is a message of an iid (1) and a text (2).
+/// `InternedData`.
 pub(crate) mod interned {
     pub(crate) const EVENT_CATEGORIES: u32 = 1;
-    pub(crate) const IID: u32 = 1;
     pub(crate) const EVENT_NAMES: u32 = 2;
-    pub(crate) const TEXT: u32 = 2;
-    /// In a GPU counter descriptor.
-    pub(crate) const COUNTER_DESCRIPTOR: u32 = 2;
     pub(crate) const ANNOTATION_NAMES: u32 = 3;
-    /// In a compute kernel.
-    pub(crate) const DEMANGLED: u32 = 3;
     pub(crate) const GPU_SPECIFICATIONS: u32 = 24;
     pub(crate) const ANNOTATION_STRINGS: u32 = 29;
     pub(crate) const GPU_COUNTER_DESCRIPTORS: u32 = 47;
     /// Extensions of the GPU messages.
     pub(crate) const COMPUTE_KERNELS: u32 = 1000;
     pub(crate) const COMPUTE_ARG_NAMES: u32 = 1001;
+}
+
+/// An entry of [`interned`].
+pub(crate) mod entry {
+    pub(crate) const IID: u32 = 1;
+    pub(crate) const TEXT: u32 = 2;
+    /// In a GPU counter descriptor.
+    pub(crate) const COUNTER_DESCRIPTOR: u32 = 2;
+    /// In a compute kernel.
+    pub(crate) const DEMANGLED: u32 = 3;
 }
 
 /// `DebugAnnotation`.
@@ -175,11 +179,15 @@ pub(crate) mod annotation {
     pub(crate) const STRING_IID: u32 = 17;
 }
 
-/// `ClockSnapshot` and its `Clock`.
-pub(crate) mod clock {
+/// `ClockSnapshot`.
+pub(crate) mod snapshot {
     pub(crate) const CLOCKS: u32 = 1;
-    pub(crate) const ID: u32 = 1;
     pub(crate) const PRIMARY: u32 = 2;
+}
+
+/// `ClockSnapshot.Clock`.
+pub(crate) mod clock {
+    pub(crate) const ID: u32 = 1;
     pub(crate) const TIMESTAMP: u32 = 2;
     pub(crate) const IS_INCREMENTAL: u32 = 3;
     pub(crate) const UNIT_NS: u32 = 4;

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::perfetto::schema::clock;
+use crate::perfetto::schema::{clock, snapshot};
 use crate::wire::Fields;
 
 /// Snapshots kept until a later one ties their clocks to the trace's.
@@ -97,11 +97,11 @@ impl Clocks {
         for field in Fields::of(message) {
             let Ok((number, value)) = field else { return false };
             match number {
-                clock::CLOCKS => match self.reading(sequence, value.bytes()) {
+                snapshot::CLOCKS => match self.reading(sequence, value.bytes()) {
                     Some(reading) => readings.push(reading),
                     None => return false,
                 },
-                clock::PRIMARY => self.trace_clock = value.u64(),
+                snapshot::PRIMARY => self.trace_clock = value.u64(),
                 _ => {}
             }
         }
@@ -181,10 +181,10 @@ mod tests {
     use super::*;
     use crate::wire::Encoder;
 
-    fn snapshot(readings: &[(u64, u64, u64)]) -> Vec<u8> {
+    fn message(readings: &[(u64, u64, u64)]) -> Vec<u8> {
         let mut encoder = Encoder::default();
         for (id, ticks, unit) in readings {
-            encoder.message(clock::CLOCKS, |body| {
+            encoder.message(snapshot::CLOCKS, |body| {
                 body.varint(clock::ID, *id).varint(clock::TIMESTAMP, *ticks).varint(clock::UNIT_NS, *unit);
             });
         }
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn a_clock_moves_by_the_last_snapshot_before() {
         let mut clocks = Clocks::default();
-        assert!(clocks.snapshot(0, &snapshot(&[(3, 100, 1), (6, 1_100, 1)])));
-        assert!(clocks.snapshot(0, &snapshot(&[(3, 200, 1), (6, 1_205, 1)])));
+        assert!(clocks.snapshot(0, &message(&[(3, 100, 1), (6, 1_100, 1)])));
+        assert!(clocks.snapshot(0, &message(&[(3, 200, 1), (6, 1_205, 1)])));
         let read: Vec<_> = [50, 199, 200, 300].map(|ticks| clocks.read(9, 3, ticks)).into();
         assert_eq!(read, [1_050, 1_199, 1_205, 1_305].map(Reading::Known));
     }
@@ -203,9 +203,9 @@ mod tests {
     #[test]
     fn a_clock_is_reached_through_another_even_when_that_comes_later() {
         let mut clocks = Clocks::default();
-        assert!(clocks.snapshot(5, &snapshot(&[(70, 10, 1_000), (3, 500, 1)])));
+        assert!(clocks.snapshot(5, &message(&[(70, 10, 1_000), (3, 500, 1)])));
         assert_eq!(clocks.read(5, 70, 11), Reading::Untied(11_000));
-        assert!(clocks.snapshot(0, &snapshot(&[(3, 400, 1), (6, 1_000_400, 1)])));
+        assert!(clocks.snapshot(0, &message(&[(3, 400, 1), (6, 1_000_400, 1)])));
         assert_eq!(clocks.read(5, 70, 11), Reading::Known(1_001_500));
         assert_eq!(clocks.read(6, 70, 11), Reading::Unknown);
     }

@@ -1,6 +1,8 @@
 //! Files that others write, packet by packet.
 
-use super::super::schema::{self, annotation, clock, event, interned, legacy, packet, process, stage, thread, track};
+use super::super::schema::{
+    self, annotation, clock, entry, event, interned, legacy, packet, process, snapshot, stage, thread, track,
+};
 use super::*;
 
 /// A file under construction. All packets are of sequence 1.
@@ -43,9 +45,9 @@ impl File {
             body.varint(packet::SEQUENCE_FLAGS, packet::STATE_CLEARED);
             body.message(packet::INTERNED_DATA, |body| {
                 for (table, iid, text) in entries {
-                    let field = if *table == interned::COMPUTE_KERNELS { interned::DEMANGLED } else { interned::TEXT };
+                    let field = if *table == interned::COMPUTE_KERNELS { entry::DEMANGLED } else { entry::TEXT };
                     body.message(*table, |body| {
-                        body.varint(interned::IID, *iid).string(field, text);
+                        body.varint(entry::IID, *iid).string(field, text);
                     });
                 }
             });
@@ -66,7 +68,7 @@ impl File {
         self.packet(|body| {
             body.message(packet::CLOCK_SNAPSHOT, |body| {
                 for (id, ticks, unit, incremental) in readings {
-                    body.message(clock::CLOCKS, |body| {
+                    body.message(snapshot::CLOCKS, |body| {
                         body.varint(clock::ID, *id).varint(clock::TIMESTAMP, *ticks).varint(clock::UNIT_NS, *unit);
                         body.varint(clock::IS_INCREMENTAL, (*incremental).into());
                     });
