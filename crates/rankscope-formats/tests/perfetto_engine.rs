@@ -69,7 +69,7 @@ fn arguments_keep_their_values() {
         &engine,
         &file,
         &[
-            "select key, display_value from args where arg_set_id = (select arg_set_id from slice where name = 'odd') order by key",
+            "select key, display_value from args join slice using (arg_set_id) where slice.name = 'odd' order by key",
             "select count(*) from slice where name = 'aten::mm' and extract_arg(arg_set_id, 'debug.Sequence') % 3 = 0",
         ],
     );
