@@ -65,33 +65,38 @@ impl Columns {
                 COLUMNS.iter().find(|(name, _)| *name == text).map(|(_, column)| *column)
             });
             let Some(column) = column else { continue };
-            let number = unsigned(trace, *value);
-            let small = number.and_then(|number| u32::try_from(number).ok());
-            let text = text(trace, *value);
+            let number = || unsigned(trace, *value);
+            let small = || number().and_then(|number| u32::try_from(number).ok());
             match column {
-                Column::Correlation => number.into_iter().for_each(|id| trace.correlations.push(span, id)),
-                Column::ExternalId => number.into_iter().for_each(|id| trace.external_ids.push(span, id)),
-                Column::Bytes if kind.is_device_work() => number.into_iter().for_each(|n| trace.bytes.push(span, n)),
+                Column::Correlation => push(number(), |id| trace.correlations.push(span, id)),
+                Column::ExternalId => push(number(), |id| trace.external_ids.push(span, id)),
+                Column::Bytes if kind.is_device_work() => push(number(), |count| trace.bytes.push(span, count)),
                 Column::Bytes => {}
-                Column::Name => collective.name = text,
-                Column::Dtype => collective.dtype = text,
-                Column::InElements => collective.in_elements = number,
-                Column::OutElements => collective.out_elements = number,
-                Column::GroupSize => collective.group_size = small,
-                Column::GroupName => collective.group_name = text,
-                Column::GroupDescription => collective.group_description = text,
-                Column::GroupRanks => collective.group_ranks = text,
-                Column::Sequence => collective.sequence = number,
-                Column::Communicator => collective.communicator = text,
-                Column::Source => collective.source_rank = small,
-                Column::Destination => collective.destination_rank = small,
-                Column::InSplit => collective.in_split = text,
-                Column::OutSplit => collective.out_split = text,
+                Column::InElements => collective.in_elements = number(),
+                Column::OutElements => collective.out_elements = number(),
+                Column::GroupSize => collective.group_size = small(),
+                Column::Sequence => collective.sequence = number(),
+                Column::Source => collective.source_rank = small(),
+                Column::Destination => collective.destination_rank = small(),
+                Column::Name => collective.name = text(trace, *value),
+                Column::Dtype => collective.dtype = text(trace, *value),
+                Column::GroupName => collective.group_name = text(trace, *value),
+                Column::GroupDescription => collective.group_description = text(trace, *value),
+                Column::GroupRanks => collective.group_ranks = text(trace, *value),
+                Column::Communicator => collective.communicator = text(trace, *value),
+                Column::InSplit => collective.in_split = text(trace, *value),
+                Column::OutSplit => collective.out_split = text(trace, *value),
             }
         }
         if !collective.name.is_empty() {
             trace.collectives.push(collective);
         }
+    }
+}
+
+fn push(value: Option<u64>, to: impl FnOnce(u64)) {
+    if let Some(value) = value {
+        to(value);
     }
 }
 
