@@ -32,6 +32,9 @@ pub struct ClockEstimate {
     pub clocks: Vec<RankClocks>,
     /// Whether any of it is not zero.
     pub corrected: bool,
+    /// How far apart the ends of one collective lie, by chance, once corrected: what the clocks may be off in practice, where
+    /// the bounds say what they may be off at most. Nothing on one host; none if no collective was found twice.
+    pub agreement_ns: Option<i64>,
 }
 
 /// What is to be done about one rank's clock.
@@ -56,11 +59,13 @@ pub fn estimate(ranks: &[RankCollectives], matched: &Matched, hosts: &[Option<&s
     let one_host = hosts.first().is_some_and(|first| first.is_some() && hosts.iter().all(|host| host == first));
     let leave = bounds.contradiction().is_some() || (one_host && bounds.allow_zero());
     let offsets = if leave { vec![0; ranks.len()] } else { offsets(ranks.len(), &meetings, &bounds, hosts) };
+    let chance = || polish(&mut offsets.clone(), &meetings);
+    let agreement_ns = if one_host { Some(0) } else { (!meetings.is_empty()).then(chance) };
     let bound = |rank: usize| if rank == 0 { Bound { lo_ns: Some(0), hi_ns: Some(0) } } else { bounds.between(0, rank) };
     let clocks: Vec<_> =
         offsets.into_iter().enumerate().map(|(rank, offset_ns)| RankClocks { offset_ns, bound: bound(rank) }).collect();
     let corrected = clocks.iter().any(|clock| clock.offset_ns != 0);
-    ClockEstimate { bounds, clocks, corrected }
+    ClockEstimate { bounds, clocks, corrected, agreement_ns }
 }
 
 /// A collective found on more than one rank.
@@ -138,8 +143,8 @@ fn offsets(ranks: usize, meetings: &[Meeting], bounds: &Bounds, hosts: &[Option<
     if offsets.iter().all(|offset| *offset == 0) {
         return offsets;
     }
-    polish(&mut offsets, meetings);
-    let shared: Vec<i64> = (0..ranks).map(|rank| of_host(rank, &offsets, hosts)).collect();
+    let chance = polish(&mut offsets, meetings);
+    let shared: Vec<i64> = (0..ranks).map(|rank| of_clock(rank, &offsets, hosts, chance)).collect();
     (0..ranks).map(|rank| if rank == 0 { 0 } else { bounds.between(0, rank).clamp(shared[rank] - shared[0]) }).collect()
 }
 
@@ -166,10 +171,8 @@ fn spread_from(root: usize, offsets: &mut [Option<i64>], meetings: &[Meeting], b
 
 /// The median difference of ends over as many of the shortest collectives as agree best; `None` if the ranks share none.
 fn tie(a: usize, b: usize, meetings: &[Meeting]) -> Option<Tie> {
-    let differences: Vec<i64> = meetings
-        .iter()
-        .filter_map(|meeting| Some(meeting.end_of(b)?.saturating_sub(meeting.end_of(a)?)))
-        .collect();
+    let differences: Vec<i64> =
+        meetings.iter().filter_map(|meeting| Some(meeting.end_of(b)?.saturating_sub(meeting.end_of(a)?))).collect();
     let of_shortest = |count: usize| {
         let mut shortest = differences[..count].to_vec();
         shortest.sort_unstable();
@@ -184,13 +187,17 @@ fn tie(a: usize, b: usize, meetings: &[Meeting]) -> Option<Tie> {
 /// Median polish: where a collective ended is the median over its ranks, corrected as yet; a rank's offset is the median over
 /// collectives of what it is off. The noise of the first rank no longer enters all offsets. Over all collectives if the longer
 /// ones agree as well as the shorter half does, else over that half.
-fn polish(offsets: &mut [i64], meetings: &[Meeting]) {
+///
+/// Returns how far the offsets may be off by chance.
+fn polish(offsets: &mut [i64], meetings: &[Meeting]) -> i64 {
     let half = deviations(offsets, &meetings[..meetings.len().div_ceil(2)]);
     let all = deviations(offsets, meetings);
     let chosen = if spread(&all) <= spread(&half) * 3 / 2 { all } else { half };
+    let chance = spread(&chosen) / 2;
     for (offset, mut off) in offsets.iter_mut().zip(chosen).filter(|(_, off)| !off.is_empty()) {
         *offset = median(&mut off);
     }
+    chance
 }
 
 /// By rank, how far after the median of all ranks it ended, uncorrected.
@@ -223,10 +230,13 @@ fn median(values: &mut [i64]) -> i64 {
     if values.len() % 2 == 1 { values[middle] } else { values[middle - 1].midpoint(values[middle]) }
 }
 
-/// The median offset of the ranks on `rank`'s host; its own where the host is not known.
-fn of_host(rank: usize, offsets: &[i64], hosts: &[Option<&str>]) -> i64 {
-    let Some(host) = hosts[rank] else { return offsets[rank] };
-    let mut together: Vec<i64> =
-        offsets.iter().zip(hosts).filter(|(_, other)| **other == Some(host)).map(|(offset, _)| *offset).collect();
+/// The median offset of the ranks that share `rank`'s clock: those of its host; where hosts are not known, those whose offsets
+/// differ from its own by no more than chance.
+fn of_clock(rank: usize, offsets: &[i64], hosts: &[Option<&str>], chance_ns: i64) -> i64 {
+    let shares = |other: usize| match (hosts[rank], hosts[other]) {
+        (Some(own), Some(other)) => own == other,
+        _ => offsets[other].abs_diff(offsets[rank]) <= chance_ns.unsigned_abs(),
+    };
+    let mut together: Vec<i64> = (0..offsets.len()).filter(|other| shares(*other)).map(|other| offsets[other]).collect();
     median(&mut together)
 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use rankscope_trace::Trace;
 
 use crate::inflate::{Bytes, inflated};
-use crate::{Error, Format, ReadOptions, json, wire};
+use crate::{Error, Format, ReadOptions, json, perfetto, wire, xspace};
 
 /// One trace of a file, or why it could not be read.
 #[derive(Debug)]
@@ -65,7 +65,9 @@ fn read_stream(input: Bytes<'_>, options: &ReadOptions) -> Result<Vec<Member>, E
     }
     let traces = match format {
         Some(Format::Json) => json::read(input, options).map(|trace| vec![trace]),
-        Some(Format::XSpace | Format::Perfetto) | None => Err(not_a_trace()),
+        Some(Format::XSpace) => xspace::read(input, options).map(|trace| vec![trace]),
+        Some(Format::Perfetto) => perfetto::read_all(input, options),
+        None => Err(not_a_trace()),
     };
     let member = |trace| Member { label: options.label.clone(), trace };
     Ok(match traces {

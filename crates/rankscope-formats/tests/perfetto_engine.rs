@@ -3,6 +3,8 @@
 //! Runs where `RANKSCOPE_TRACE_PROCESSOR` names a folder with the engine's WebAssembly build (the Perfetto user interface ships
 //! one) and `node` is installed; says so and passes otherwise.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::perfetto::{RankView, Timeline};
-use rankscope_formats::{ArgsPolicy, Encoding, Format, Scope, json};
+use rankscope_formats::{ArgsPolicy, Encoding, Format, Scope, json, xspace};
 use rankscope_run::Outputs;
 use rankscope_time::ClockMap;
 use rankscope_trace::Trace;
@@ -68,6 +68,7 @@ fn write(traces: &[Trace], format: Format, output: &mut impl Write) -> Result<()
             timeline.finish()?;
         }
         (Format::Json, [trace]) => json::write(trace, output)?,
+        (Format::XSpace, [trace]) => xspace::write(trace, output)?,
         (Format::Json | Format::XSpace, several) => {
             bail!("the input holds {} ranks, and only .pftrace holds several in one file", several.len())
         }

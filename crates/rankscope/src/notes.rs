@@ -38,7 +38,10 @@ fn sentence(source: &Source<'_>, finding: &Finding) -> String {
                     format!("{late} The clocks of the ranks are not bounded by anything, so this may be their difference.")
                 }
                 (false, open) => {
-                    format!("{late} Its mean lead is within the {} the clocks leave open, so it may be a clock.", time(open))
+                    format!(
+                        "{late} Its mean lead is within the {} that ends of one collective differ by, so it may be a clock.",
+                        time(open)
+                    )
                 }
             }
         }
@@ -88,11 +91,23 @@ fn cautions(source: &Source<'_>) -> Vec<String> {
     } else if source.clocks.corrected {
         let largest = source.clocks.clocks.iter().map(|clock| clock.offset_ns.abs()).max().unwrap_or(0);
         cautions.push(format!(
-            "The ranks' clocks differ: corrected by up to {} from the collectives themselves, which is weaker than measured clocks.",
-            time(largest)
+            "The ranks' clocks differ: corrected by up to {} from the ends of the collectives, which then agree to {}; causality alone \
+             guarantees {}. Measured clocks would be stronger.",
+            time(largest),
+            time(source.clocks.agreement_ns.unwrap_or(0)),
+            guaranteed(source)
         ));
     }
     cautions
+}
+
+/// The widest half interval that causality leaves any rank.
+fn guaranteed(source: &Source<'_>) -> String {
+    let halves = source.clocks.clocks.iter().map(|clock| clock.bound.width_ns().map(|width| width / 2));
+    match halves.collect::<Option<Vec<_>>>() {
+        Some(halves) => format!("±{}", time(halves.into_iter().max().unwrap_or(0))),
+        None => "nothing".to_owned(),
+    }
 }
 
 fn problems(source: &Source<'_>) -> Vec<String> {

@@ -169,19 +169,10 @@ fn analyse(loaded: Loaded, completeness: Completeness, classes: &Classes, step: 
     if let Some(step) = step {
         keep_step(&mut matched, &collectives, &maps, &reports, step)?;
     }
-    let input = JobInput { collectives: &collectives, matched: &matched, uncertainty_ns: uncertainty_ns(&clocks, &hosts) };
+    let input =
+        JobInput { collectives: &collectives, matched: &matched, uncertainty_ns: clocks.agreement_ns.unwrap_or(i64::MAX) };
     let job = analyze(reports, &maps.iter().collect::<Vec<_>>(), input);
     Ok(Analysed { completeness, collectives, matched, clocks, maps, job, loaded })
-}
-
-/// How far two ranks' clocks may differ unnoticed: nothing on one host, else half of what causality leaves open.
-fn uncertainty_ns(clocks: &ClockEstimate, hosts: &[Option<&str>]) -> i64 {
-    let same_host = hosts.first().is_some_and(|first| first.is_some() && hosts.iter().all(|host| host == first));
-    if same_host {
-        return 0;
-    }
-    let half = |clock: &rankscope_align::RankClocks| clock.bound.width_ns().map_or(i64::MAX, |width| width / 2);
-    clocks.clocks.iter().map(half).max().unwrap_or(0)
 }
 
 /// Keeps the collectives that start within the step on the rank they are first found on.

@@ -39,19 +39,41 @@ pub(super) struct Arrows {
     touches: Vec<Touch>,
     /// One bit a span, so that the many spans without a flow cost one test.
     touched: Vec<u64>,
+    /// How many touched spans lie before each word of bits.
+    before: Vec<u32>,
+    /// Where each touched span's flows start, and where the last one's end.
+    starts: Vec<u32>,
     /// Points that no span encloses.
     pub(super) loose: u64,
 }
 
 impl Arrows {
+    fn new(touches: Vec<Touch>, spans: usize, loose: u64) -> Self {
+        let mut arrows = Self { loose, ..Self::default() };
+        if touches.is_empty() {
+            return arrows;
+        }
+        arrows.touched = vec![0u64; spans.div_ceil(64)];
+        for (at, touch) in touches.iter().enumerate() {
+            let (word, bit) = (touch.span as usize / 64, 1 << (touch.span % 64));
+            if arrows.touched[word] & bit == 0 {
+                arrows.touched[word] |= bit;
+                arrows.starts.push(at as u32);
+            }
+        }
+        arrows.starts.push(touches.len() as u32);
+        let counts = arrows.touched.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
+        arrows.before = counts.collect();
+        arrows.touches = touches;
+        arrows
+    }
+
     /// The flows that touch `span`.
     pub(super) fn of(&self, span: u32) -> &[Touch] {
-        if self.touched.get(span as usize / 64).is_none_or(|word| word >> (span % 64) & 1 == 0) {
-            return &[];
-        }
-        let first = self.touches.partition_point(|touch| touch.span < span);
-        let count = self.touches[first..].iter().take_while(|touch| touch.span == span).count();
-        &self.touches[first..first + count]
+        let (word, bit) = (span as usize / 64, span % 64);
+        let Some(bits) = self.touched.get(word).filter(|bits| **bits >> bit & 1 == 1) else { return &[] };
+        let at = (self.before[word] + (bits & ((1 << bit) - 1)).count_ones()) as usize;
+        &self.touches[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 }
 
@@ -129,11 +151,7 @@ impl<'a> Binder<'a> {
         touches.extend(between.iter().map(|(span, arrow)| Touch { span: *span, id: BETWEEN_RANKS | arrow, ends: false }));
         touches.sort_by_key(|touch| (touch.span, touch.id, touch.ends));
         touches.dedup_by_key(|touch| (touch.span, touch.id));
-        let mut touched = vec![0u64; if touches.is_empty() { 0 } else { spans.div_ceil(64) }];
-        for touch in &touches {
-            touched[touch.span as usize / 64] |= 1 << (touch.span % 64);
-        }
-        Arrows { touches, touched, loose: self.loose }
+        Arrows::new(touches, spans, self.loose)
     }
 }
 

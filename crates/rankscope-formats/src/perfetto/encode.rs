@@ -33,7 +33,7 @@ const FLUSH_BYTES: usize = 1 << 16;
 pub(super) fn encode(plan: &Plan<'_>, base: Base, output: &mut impl Write) -> io::Result<Tally> {
     let mut encoder = Encoder::default();
     for (at, row) in plan.rows.iter().enumerate() {
-        describe(&mut encoder, plan, base, at, row);
+        describe(&mut encoder, base, at, row);
     }
     output.write_all(encoder.bytes())?;
     encoder.clear();
@@ -62,7 +62,7 @@ pub(super) fn encode(plan: &Plan<'_>, base: Base, output: &mut impl Write) -> io
 }
 
 /// The descriptor of a row.
-fn describe(encoder: &mut Encoder, plan: &Plan<'_>, base: Base, at: usize, row: &Row) {
+fn describe(encoder: &mut Encoder, base: Base, at: usize, row: &Row) {
     let number = |at: usize| u64::from(base.row) + at as u64;
     encoder.message(schema::PACKET, |body| {
         body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
@@ -193,7 +193,7 @@ impl<W: Write> Sequences<'_, '_, W> {
         let ticks = self.ticks(self.file_ns(trace.spans.start_ns[at]));
         let name = intern(&mut self.names, &mut self.fresh, Table::Names, trace.spans.name[at]);
         let category = self.category(trace.spans.category[at]);
-        let (plan, id) = (self.plan, self.id - 1);
+        let (touches, id) = (self.plan.arrows.of(span), self.id - 1);
         let Self { encoder, keys, texts, json, fresh, .. } = self;
         encoder.message(schema::PACKET, |body| {
             head(body, ticks, id);
@@ -203,7 +203,7 @@ impl<W: Write> Sequences<'_, '_, W> {
                     body.varint(event::CATEGORY_IIDS, category);
                 }
                 annotate(body, trace, &trace.spans.args, at, &mut Values { keys, texts, json, fresh });
-                for touch in plan.arrows.of(span) {
+                for touch in touches {
                     let field = if touch.ends { event::TERMINATING_FLOW_IDS } else { event::FLOW_IDS };
                     body.fixed64(field, touch.id);
                 }
@@ -211,7 +211,7 @@ impl<W: Write> Sequences<'_, '_, W> {
             introduce(body, trace, fresh);
         });
         self.tally.spans += 1;
-        self.tally.flow_points += plan.arrows.of(span).len() as u64;
+        self.tally.flow_points += touches.len() as u64;
     }
 
     fn end(&mut self, file_ns: i64) {

@@ -24,10 +24,12 @@ mod encode;
 mod lanes;
 mod note;
 mod plan;
+mod read;
 mod schema;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 use note::RowKind;
+pub use read::{read, read_all};
 pub use writer::{RankView, SpanOfRank, Tally, Timeline, write};

@@ -139,3 +139,8 @@ const KINDS: [(CategoryKind, &str); 13] = [
 pub(super) fn kind_name(kind: CategoryKind) -> &'static str {
     KINDS.iter().find(|(known, _)| *known == kind).map_or("other", |(_, name)| name)
 }
+
+/// The kind that notes call `name`.
+pub(super) fn kind_of(name: &str) -> CategoryKind {
+    KINDS.iter().find(|(_, known)| *known == name).map_or(CategoryKind::Other, |(kind, _)| *kind)
+}
