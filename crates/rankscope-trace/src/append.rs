@@ -1,6 +1,6 @@
 //! Putting two traces of one file together: readers read pieces in parallel and join them in order.
 
-use crate::{ArgValue, CollectiveArgs, SpanId, StrId, Trace, Track, TrackId, TrackKey};
+use crate::{ArgValue, CollectiveArgs, Description, SpanId, StrId, Trace, Track, TrackId, TrackKey};
 
 /// Where the tables of an appended trace went.
 #[derive(Clone, Debug)]
@@ -61,6 +61,8 @@ impl Trace {
         let arg = |key, value| (remap.string(key), remapped_value(&remap, blob_base, value));
         self.spans.args.append(&other.spans.args, arg);
         self.instant_args.append(&other.instant_args, arg);
+        self.description_args.append(&other.description_args, arg);
+        self.append_descriptions(other.descriptions, &other.spans.description, blob_base, &remap);
         self.blobs.extend(other.blobs);
 
         self.instants.extend(other.instants.into_iter().map(|mut mark| {
@@ -88,6 +90,21 @@ impl Trace {
         }));
         self.provenance.problems.merge(other.provenance.problems);
         remap
+    }
+
+    /// Spans that nothing is said about get [`Description::NONE`] once the other trace's have something.
+    fn append_descriptions(&mut self, more: Vec<Description>, column: &[u32], blob_base: u32, remap: &Remap) {
+        let base = self.descriptions.len() as u32;
+        if !column.is_empty() {
+            self.spans.description.resize(remap.span_base as usize, Description::NONE);
+            self.spans.description.extend(column.iter().map(|at| if *at == Description::NONE { *at } else { at + base }));
+        }
+        self.descriptions.extend(more.into_iter().map(|mut description| {
+            (description.name, description.label) = (remap.string(description.name), remap.string(description.label));
+            description.owner = remap.track(description.owner);
+            description.blob = description.blob.map(|blob| blob + blob_base);
+            description
+        }));
     }
 
     fn merge_tables(&mut self, other: &Self) -> Remap {

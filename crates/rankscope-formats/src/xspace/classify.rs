@@ -6,6 +6,7 @@
 
 use rankscope_trace::{ArgValue, CategoryKind};
 
+use super::collective::Parameter;
 use super::schema;
 
 /// What a plane stands for.
@@ -129,6 +130,8 @@ pub(super) enum Role {
     Category,
     /// The C++ source line of a trace point: no user wrote it.
     Source,
+    /// A parameter of a collective.
+    Collective(Parameter),
     /// Nothing analysis asks for.
     #[default]
     None,
@@ -149,7 +152,7 @@ impl Role {
             "replica_groups" => Self::ReplicaGroups,
             schema::EVENT_CATEGORY => Self::Category,
             "_src" => Self::Source,
-            _ => Self::None,
+            _ => Parameter::of(name).map_or(Self::None, Self::Collective),
         }
     }
 }
@@ -168,6 +171,7 @@ pub(super) struct Marks<'a> {
     pub(super) replica_groups: Option<&'a str>,
     pub(super) category: Option<(&'a str, ArgValue)>,
     pub(super) has_source: bool,
+    pub(super) has_parameters: bool,
 }
 
 impl Marks<'_> {

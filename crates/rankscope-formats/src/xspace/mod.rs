@@ -27,6 +27,7 @@
 //! and statistics in the same order. It is not the same bytes: unused names go, and ids of statistics are given anew.
 
 mod classify;
+mod collective;
 mod cursor;
 mod flow;
 mod hlo;

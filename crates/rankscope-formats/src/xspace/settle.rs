@@ -7,6 +7,7 @@ use rankscope_trace::{
 };
 
 use super::classify::{LineKind, Marks, NameKind, PlaneKind, Role, category_name};
+use super::collective::Parameter;
 use super::hlo;
 use super::plane::{RawEvent, RawLine, RawPlane, RawStat, RawStatName, When};
 use super::schema;
@@ -65,6 +66,7 @@ struct Verdict {
     bytes: Option<u64>,
     step: Option<i64>,
     collective: Option<Collective>,
+    has_parameters: bool,
 }
 
 struct Collective {
@@ -220,7 +222,23 @@ impl Settling<'_> {
         if self.keep_all {
             self.keep_args(event, stats, tables);
         }
+        if verdict.has_parameters {
+            self.note_parameters(span, stats, tables);
+        }
         self.note(span, verdict);
+    }
+
+    fn note_parameters(&mut self, span: SpanId, stats: &[RawStat], tables: &Tables) {
+        let mut args = CollectiveArgs::of(span);
+        for stat in stats {
+            if let Role::Collective(parameter) = tables.roles[stat.key as usize] {
+                let text = self.text(stat.value, &tables.stat_names).unwrap_or_default().to_owned();
+                let text = self.trace.strings.intern(&text);
+                let number = number(stat.value).and_then(|number| u64::try_from(number).ok());
+                parameter.put(&mut args, number, text);
+            }
+        }
+        self.trace.collectives.push(args);
     }
 
     fn judge(&self, line: LineKind, sort: &Sort, stats: &[RawStat], tables: &Tables) -> Verdict {
@@ -238,11 +256,19 @@ impl Settling<'_> {
         Verdict {
             kind,
             category: marks.category.map(|(_, value)| value),
-            correlation: marks.correlation.filter(|_| kind.is_device_work() || kind.is_launch()),
+            // Derived lines repeat their kernels' ids, which would tie a launch to several.
+            correlation: marks.correlation.filter(|_| marks.category.is_some() || kind.is_device_work() || kind.is_launch()),
             external_id: marks.external_id,
             bytes: marks.bytes(),
             step,
-            collective: if is_work { self.collective(&marks, name, sort.label) } else { None },
+            has_parameters: marks.has_parameters,
+            collective: if marks.has_parameters {
+                None
+            } else if is_work {
+                self.collective(&marks, name, sort.label)
+            } else {
+                None
+            },
         }
     }
 
@@ -265,6 +291,8 @@ impl Settling<'_> {
             Role::ReplicaGroups => marks.replica_groups = text,
             Role::Category => marks.category = text.map(|text| (text, stat.value)),
             Role::Source => marks.has_source = true,
+            Role::Collective(Parameter::Name) => marks.has_parameters = true,
+            Role::Collective(_) => {}
             Role::None => {}
         }
     }

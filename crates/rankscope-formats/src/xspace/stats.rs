@@ -39,17 +39,15 @@ impl<'t> StatTable<'t> {
         out.message(field, |out| {
             out.varint(stat::METADATA_ID, id);
             match value {
-                ArgValue::Null => {}
-                ArgValue::Bool(value) => drop(out.varint(stat::UINT64, value.into())),
-                ArgValue::I64(value) => drop(out.varint(stat::INT64, value as u64)),
-                ArgValue::U64(value) => drop(out.varint(stat::UINT64, value)),
-                ArgValue::F64(value) => drop(out.double(stat::DOUBLE, value)),
-                ArgValue::Text(text) | ArgValue::Json(text) => drop(out.string(stat::STR, self.trace.strings.text(text))),
-                ArgValue::Blob(at) => {
-                    out.bytes_field(stat::BYTES, self.trace.blobs.get(at as usize).map_or(&[], |blob| blob));
-                }
-                ArgValue::Ref(_) => drop(out.varint(stat::REF, refers_to)),
-            }
+                ArgValue::Null => out,
+                ArgValue::Bool(value) => out.varint(stat::UINT64, value.into()),
+                ArgValue::I64(value) => out.varint(stat::INT64, value as u64),
+                ArgValue::U64(value) => out.varint(stat::UINT64, value),
+                ArgValue::F64(value) => out.double(stat::DOUBLE, value),
+                ArgValue::Text(text) | ArgValue::Json(text) => out.string(stat::STR, self.trace.strings.text(text)),
+                ArgValue::Blob(at) => out.bytes_field(stat::BYTES, self.trace.blobs.get(at as usize).map_or(&[], |blob| blob)),
+                ArgValue::Ref(_) => out.varint(stat::REF, refers_to),
+            };
         });
     }
 

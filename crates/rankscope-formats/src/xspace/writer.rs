@@ -9,6 +9,7 @@ use std::io::Write;
 use rankscope_trace::{ArgValue, CategoryKind, SpanId, StepMark, StrId, Trace, TrackKind};
 use rustc_hash::FxHashMap;
 
+use super::collective::Parameter;
 use super::flow::FlowEnds;
 use super::layout::{Item, Layout, Line, Plane, times};
 use super::schema::{self, event, line, plane, space};
@@ -203,6 +204,13 @@ impl PlaneWriter<'_> {
             let key = self.stats.key(if fill { schema::MEMSET_DETAILS } else { schema::MEMCPY_DETAILS });
             self.stats.text_stat(out, event::STATS, key, &format!("size:{bytes}"));
             self.derived.push(key);
+        }
+        if let Ok(at) = trace.collectives.binary_search_by_key(&span, |args| args.span) {
+            for (key, parameter) in Parameter::ALL {
+                if let Some(value) = parameter.value(&trace.collectives[at]) {
+                    self.derived_stat(out, key, value);
+                }
+            }
         }
         for end in self.flows.on(span) {
             self.derived_stat(out, schema::FLOW, ArgValue::U64(end));

@@ -1,0 +1,188 @@
+use proptest::prelude::*;
+use rankscope_trace::{
+    ArgValue, CategoryKind, CollectiveArgs, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope, SpanRow, StepMark,
+    Trace, TrackId, TrackKey, TrackKind,
+};
+
+use super::{ALL, FIXTURES, picture, written};
+use crate::xspace::read;
+
+#[test]
+fn what_was_read_is_written_the_same() {
+    for bytes in FIXTURES {
+        let trace = read(bytes, &ALL).unwrap();
+        let again = read(&*written(&trace), &ALL).unwrap();
+        assert_eq!(picture::whole(&again), picture::whole(&trace));
+    }
+}
+
+#[test]
+fn lines_that_last_for_years_are_split() {
+    let mut trace = Trace::default();
+    let track = trace.tracks.find_or_add(TrackKind::Thread, None, TrackKey::Number(1));
+    let category = trace.category("cpu_op", CategoryKind::CpuOp);
+    let name = trace.strings.intern("far apart");
+    let starts = [5, 5 + (1 << 55), 1 << 60, i64::MAX - 3];
+    for start_ns in starts {
+        trace.spans.push(SpanRow { start_ns, dur_ns: 1, name, track, category, offset: 0 });
+    }
+    let again = read(&*written(&trace), &ALL).unwrap();
+    assert_eq!(again.spans.start_ns, starts);
+}
+
+proptest! {
+    #[test]
+    fn spans_of_other_formats_survive(made in made()) {
+        let trace = made.trace();
+        let bytes = written(&trace);
+        let again = read(&*bytes, &ALL).unwrap();
+        prop_assert!(again.provenance.problems.is_empty(), "{:?}", again.provenance.problems);
+        let names: Vec<_> = trace.spans.ids().map(|id| trace.name(id).to_owned()).collect();
+        let spans: Vec<_> = picture::spans(&again).into_iter().filter(|line| names.iter().any(|name| line.contains(name))).collect();
+        prop_assert_eq!(spans, picture::spans(&trace));
+    }
+
+    #[test]
+    fn a_second_pass_changes_nothing(made in made()) {
+        let once = read(&*written(&made.trace()), &ALL).unwrap();
+        let bytes = written(&once);
+        let twice = read(&*bytes, &ALL).unwrap();
+        prop_assert_eq!(picture::whole(&twice), picture::whole(&once));
+        prop_assert_eq!(written(&twice), bytes);
+    }
+
+    #[test]
+    fn without_arguments_the_columns_survive(made in made()) {
+        let once = read(&*written(&made.trace()), &Default::default()).unwrap();
+        let twice = read(&*written(&once), &Default::default()).unwrap();
+        prop_assert_eq!(picture::spans(&twice), picture::spans(&once));
+        prop_assert_eq!(twice.provenance.clock_base_ns, once.provenance.clock_base_ns);
+    }
+}
+
+/// What a generated span is made of: track, start and length in picoseconds, name, kind, columns, arguments.
+type MadeSpan = (usize, (i64, i64), u8, usize, (Option<u64>, Option<u64>, Option<i64>), Vec<(u8, MadeArg)>);
+
+#[derive(Clone, Debug)]
+enum MadeArg {
+    Signed(i64),
+    Unsigned(u64),
+    Real(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+    Name(u8),
+    Nothing,
+}
+
+#[derive(Clone, Debug)]
+struct Made {
+    start_ns: i64,
+    spans: Vec<MadeSpan>,
+    marks: Vec<(usize, u32)>,
+}
+
+const KINDS: [(&str, CategoryKind); 5] = [
+    ("kernel", CategoryKind::Kernel),
+    ("gpu_memcpy", CategoryKind::Memcpy),
+    ("cuda_runtime", CategoryKind::Runtime),
+    ("user_annotation", CategoryKind::UserAnnotation),
+    ("whatever else", CategoryKind::Other),
+];
+
+fn made() -> impl Strategy<Value = Made> {
+    let arg = prop_oneof![
+        any::<i64>().prop_map(MadeArg::Signed),
+        any::<u64>().prop_map(MadeArg::Unsigned),
+        (-1e9..1e9).prop_map(MadeArg::Real),
+        "\\PC{0,6}".prop_map(MadeArg::Text),
+        prop::collection::vec(any::<u8>(), 0..5).prop_map(MadeArg::Bytes),
+        (0u8..4).prop_map(MadeArg::Name),
+        Just(MadeArg::Nothing),
+    ];
+    let times = (0..5_000_000_000_000i64, 0..9_000_000i64);
+    let columns = (prop::option::of(1u64..1 << 40), prop::option::of(1u64..1 << 40), prop::option::of(-3i64..50));
+    let span = (0usize..6, times, 0u8..5, 0usize..KINDS.len(), columns, prop::collection::vec((0u8..5, arg), 0..4));
+    let spans = prop::collection::vec(span, 1..30);
+    let start = prop_oneof![Just(0), -50i64..50, 1_700_000_000_000_000_000i64..1_800_000_000_000_000_000];
+    let marks = prop::collection::vec((0usize..6, 0u32..5_000_000), 0..5);
+    (start, spans, marks).prop_map(|(start_ns, spans, marks)| Made { start_ns, spans, marks })
+}
+
+impl Made {
+    fn trace(&self) -> Trace {
+        let mut trace = Trace::default();
+        let tracks = tracks(&mut trace);
+        trace.provenance.format = "made";
+        trace.provenance.host = Some("here".into());
+        for (track, (start_ps, dur_ps), name, kind, columns, args) in &self.spans {
+            let (category, kind) = KINDS[*kind];
+            let row = SpanRow {
+                start_ns: self.start_ns + start_ps / 1000,
+                dur_ns: dur_ps / 1000,
+                name: trace.strings.intern(&format!("span {name}")),
+                track: tracks[*track],
+                category: trace.category(category, kind),
+                offset: 0,
+            };
+            let span = trace.spans.push(row);
+            trace.spans.picos.push(((start_ps % 1000) as u16, (dur_ps % 1000) as u16));
+            let (correlation, bytes, step) = *columns;
+            correlation.into_iter().for_each(|id| trace.correlations.push(span, id));
+            trace.steps.extend(step.map(|number| StepMark { number, span }));
+            match kind {
+                CategoryKind::Memcpy => bytes.into_iter().for_each(|bytes| trace.bytes.push(span, bytes)),
+                CategoryKind::Kernel if *name == 0 => {
+                    let (name, sequence) = (trace.strings.intern("all_reduce"), bytes);
+                    trace.collectives.push(CollectiveArgs { name, sequence, ..CollectiveArgs::of(span) });
+                }
+                _ => bytes.into_iter().for_each(|id| trace.external_ids.push(span, id)),
+            }
+            add_args(&mut trace, args);
+        }
+        self.add_marks(&mut trace, &tracks);
+        trace
+    }
+
+    fn add_marks(&self, trace: &mut Trace, tracks: &[TrackId]) {
+        let name = trace.strings.intern("mark");
+        for (at, (track, time)) in (0..).zip(&self.marks) {
+            let (track, time_ns) = (tracks[*track], self.start_ns + i64::from(*time));
+            trace.instants.push(InstantMark { time_ns, name, track, category: 0, scope: InstantScope::Thread });
+            trace.counters.push(CounterSample { time_ns, name, series: name, track, value: f64::from(*time) });
+            let phase = if at % 2 == 0 { FlowPhase::Start } else { FlowPhase::End };
+            trace.flows.push(FlowPoint { id: at / 2, category: 0, name, phase, track, time_ns });
+        }
+    }
+}
+
+/// Two processes with two threads each and a device with two streams.
+fn tracks(trace: &mut Trace) -> Vec<TrackId> {
+    let mut tracks = Vec::new();
+    let parents = [(TrackKind::Process, 70), (TrackKind::Process, 71), (TrackKind::Device, 3)];
+    for (kind, number) in parents {
+        let parent = trace.tracks.find_or_add(kind, None, TrackKey::Number(number));
+        let child = if kind == TrackKind::Device { TrackKind::Stream } else { TrackKind::Thread };
+        tracks.extend([7, 8].map(|line| trace.tracks.find_or_add(child, Some(parent), TrackKey::Number(line))));
+    }
+    tracks
+}
+
+fn add_args(trace: &mut Trace, args: &[(u8, MadeArg)]) {
+    for (key, value) in args {
+        let key = trace.strings.intern(&format!("key {key}"));
+        let value = match value {
+            MadeArg::Signed(value) => ArgValue::I64(*value),
+            MadeArg::Unsigned(value) => ArgValue::U64(*value),
+            MadeArg::Real(value) => ArgValue::F64(*value),
+            MadeArg::Text(text) => ArgValue::Text(trace.strings.intern(text)),
+            MadeArg::Name(name) => ArgValue::Ref(trace.strings.intern(&format!("name {name}"))),
+            MadeArg::Nothing => ArgValue::Null,
+            MadeArg::Bytes(bytes) => {
+                trace.blobs.push(bytes.clone().into());
+                ArgValue::Blob(trace.blobs.len() as u32 - 1)
+            }
+        };
+        trace.spans.args.push(key, value);
+    }
+    trace.spans.args.end_row();
+}
