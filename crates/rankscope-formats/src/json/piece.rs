@@ -9,11 +9,12 @@ use rankscope_trace::{
 };
 use rustc_hash::FxHashMap;
 
-use super::args::{self, Wanted};
+use super::args;
 use super::event::RawEvent;
 use super::number::{nanos_of_micros, signed, unquoted, unsigned};
 use super::scan::{Members, Mode, count_controls};
 use super::text::decode;
+use crate::kineto::{Wanted, wanted};
 use crate::{ArgsPolicy, ReadOptions, Scope};
 
 /// What one stretch of events gave.
@@ -141,7 +142,7 @@ impl<'a> Builder<'a> {
 
     fn span(&mut self, event: &RawEvent<'a>, offset: u64) {
         let (category, kind) = self.category(event.category);
-        let wanted = args::wanted(kind, event.name);
+        let wanted = wanted(kind, unquoted(event.name));
         if self.options.scope == Scope::Device && !kept_in_device_scope(kind, wanted) {
             return;
         }

@@ -3,6 +3,8 @@
 use rankscope_trace::{ArgValue, CategoryKind, CollectiveArgs, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
+use crate::kineto::{collective_of_annotation, elements, first_type};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Correlation,
@@ -22,9 +24,11 @@ enum Column {
     Destination,
     InSplit,
     OutSplit,
+    Dims,
+    Types,
 }
 
-const COLUMNS: [(&str, Column); 21] = [
+const COLUMNS: [(&str, Column); 23] = [
     ("correlation", Column::Correlation),
     ("External id", Column::ExternalId),
     ("external id", Column::ExternalId),
@@ -46,6 +50,8 @@ const COLUMNS: [(&str, Column); 21] = [
     ("Dst Rank", Column::Destination),
     ("In split size", Column::InSplit),
     ("Out split size", Column::OutSplit),
+    ("Input Dims", Column::Dims),
+    ("Input type", Column::Types),
 ];
 
 /// Which keys of a trace have columns.
@@ -58,6 +64,7 @@ impl Columns {
     /// Files the arguments of the newest span into the columns of `trace`.
     pub(super) fn file(&mut self, trace: &mut Trace, span: SpanId, kind: CategoryKind, args: &[(StrId, ArgValue)]) {
         let mut collective = CollectiveArgs::of(span);
+        let (mut dims, mut types) = (StrId::EMPTY, StrId::EMPTY);
         for (key, value) in args {
             let strings = &trace.strings;
             let column = *self.known.entry(*key).or_insert_with(|| {
@@ -86,12 +93,27 @@ impl Columns {
                 Column::Communicator => collective.communicator = text(trace, *value),
                 Column::InSplit => collective.in_split = text(trace, *value),
                 Column::OutSplit => collective.out_split = text(trace, *value),
+                Column::Dims => dims = text(trace, *value),
+                Column::Types => types = text(trace, *value),
             }
+        }
+        if collective.name.is_empty() && kind == CategoryKind::UserAnnotation {
+            from_annotation(trace, &mut collective, dims, types);
         }
         if !collective.name.is_empty() {
             trace.collectives.push(collective);
         }
     }
+}
+
+/// A backend's annotation says what it does in its name and how much in the shapes of its inputs.
+fn from_annotation(trace: &mut Trace, to: &mut CollectiveArgs, dims: StrId, types: StrId) {
+    let name = trace.name(to.span).to_owned();
+    let Some(collective) = collective_of_annotation(name.as_bytes()) else { return };
+    to.name = trace.strings.intern(&String::from_utf8_lossy(collective));
+    to.in_elements = elements(trace.strings.text(dims).as_bytes());
+    let dtype = first_type(trace.strings.text(types).as_bytes()).map(|dtype| String::from_utf8_lossy(dtype).into_owned());
+    to.dtype = dtype.map_or(StrId::EMPTY, |dtype| trace.strings.intern(&dtype));
 }
 
 fn push(value: Option<u64>, to: impl FnOnce(u64)) {
