@@ -4,8 +4,8 @@
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use rankscope_formats::{ReadOptions, open};
+use rankscope_formats::{ReadOptions, read};
 
 fuzz_target!(|bytes: &[u8]| {
-    drop(open::read(Cursor::new(bytes), &ReadOptions::default()));
+    drop(read(Cursor::new(bytes), &ReadOptions::default()));
 });

@@ -1,8 +1,9 @@
 //! The readers under fire: one line each. A new reader is added here and as a target in fuzz/.
 
 use std::hint::black_box;
+use std::io::Cursor;
 
-use rankscope_formats::wire;
+use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto, read, wire, xspace};
 
 use super::seeds;
 
@@ -14,7 +15,18 @@ pub(crate) struct Reader {
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
 }
 
-pub(crate) const READERS: &[Reader] = &[Reader { name: "wire", read: wire, seeds: seeds::protobuf }];
+pub(crate) const READERS: &[Reader] = &[
+    Reader { name: "json", read: |bytes| drop(black_box(json::read(bytes, &keep_all()))), seeds: seeds::json },
+    Reader { name: "xspace", read: |bytes| drop(black_box(xspace::read(bytes, &keep_all()))), seeds: seeds::protobuf },
+    Reader { name: "perfetto", read: |bytes| drop(black_box(perfetto::read_all(bytes, &keep_all()))), seeds: seeds::timelines },
+    Reader { name: "archive", read: |bytes| drop(black_box(read(Cursor::new(bytes), &keep_all()))), seeds: seeds::archives },
+    Reader { name: "wire", read: wire, seeds: seeds::protobuf },
+];
+
+/// Keeping everything runs more of a reader than keeping what analysis needs.
+fn keep_all() -> ReadOptions {
+    ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() }
+}
 
 /// The protobuf primitives below XSpace and Perfetto: the message in memory, two levels deep, and the same bytes as a stream.
 fn wire(bytes: &[u8]) {

@@ -4,16 +4,17 @@
 //! second.
 
 use std::fs;
+use std::io::{Cursor, Write};
 use std::path::Path;
 
 use rankscope_formats::wire::Encoder;
+use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto};
 use rankscope_testkit::damage::{self, BadDuration};
 use rankscope_testkit::{Dialect, Job};
 
 use crate::cargo;
 
 /// Kineto JSON in every dialect, with every damage, and heads of the fixtures.
-#[expect(dead_code, reason = "until rankscope-formats has a JSON reader")]
 pub(crate) fn json() -> Vec<Vec<u8>> {
     let job = tiny();
     let mut seeds: Vec<Vec<u8>> = Dialect::all().iter().map(|(_, dialect)| job.rank_bytes(0, dialect)).collect();
@@ -31,12 +32,40 @@ pub(crate) fn json() -> Vec<Vec<u8>> {
 }
 
 /// Compressed files, whole and cut: what the readers of containers get.
-#[expect(dead_code, reason = "until rankscope-formats opens archives")]
 pub(crate) fn archives() -> Vec<Vec<u8>> {
     let good = tiny().rank_bytes(0, &Dialect::default());
     let mut seeds = vec![damage::gzip(&good), damage::truncated_gzip(&good, 500), good];
-    seeds.extend(fixtures(".zip").into_iter().chain(fixtures(".tar")).chain(fixtures(".zst")));
+    let tar = tar_of(&seeds[2]);
+    seeds.extend([damage::gzip(&tar), tar, zip_of(&seeds[2])]);
     seeds
+}
+
+/// Our own timelines, with arguments and without.
+pub(crate) fn timelines() -> Vec<Vec<u8>> {
+    let good = tiny().rank_bytes(0, &Dialect::default());
+    let written = [ArgsPolicy::All, ArgsPolicy::Analysis].map(|args| {
+        let trace =
+            json::read(&good[..], &ReadOptions { args, ..ReadOptions::default() }).expect("the testkit writes good traces");
+        let mut timeline = Vec::new();
+        perfetto::write(&trace, &mut timeline).expect("writing to memory cannot fail");
+        timeline
+    });
+    protobuf().into_iter().chain(written).collect()
+}
+
+fn tar_of(trace: &[u8]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    header.set_size(trace.len() as u64);
+    archive.append_data(&mut header, "rank0.json", trace).expect("writing to memory cannot fail");
+    archive.into_inner().expect("writing to memory cannot fail")
+}
+
+fn zip_of(trace: &[u8]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    archive.start_file("rank0.json", zip::write::SimpleFileOptions::default()).expect("a good name");
+    archive.write_all(trace).expect("writing to memory cannot fail");
+    archive.finish().expect("writing to memory cannot fail").into_inner()
 }
 
 /// An XSpace and a Perfetto trace of one event each, and whatever fixtures there are.
