@@ -53,6 +53,8 @@ struct Sort {
     name: StrId,
     label: StrId,
     kind: NameKind,
+    /// Its name or label is that of a collective.
+    is_collective: bool,
     /// The statistics of the entry that have a role.
     stats: Vec<RawStat>,
 }
@@ -185,8 +187,9 @@ impl Settling<'_> {
         let sorts = raw.sorts.iter_mut().map(|sort| {
             let mut stats = std::mem::take(&mut sort.stats);
             stats.retain(|stat| roles[stat.key as usize] != Role::None);
-            let kind = NameKind::of(self.trace.strings.text(sort.name));
-            Sort { known: sort.known, name: sort.name, label: sort.label, kind, stats }
+            let (name, label) = (self.trace.strings.text(sort.name), self.trace.strings.text(sort.label));
+            let is_collective = named_collective(name, label).is_some();
+            Sort { known: sort.known, name: sort.name, label: sort.label, kind: NameKind::of(name), is_collective, stats }
         });
         sorts.collect()
     }
@@ -253,6 +256,8 @@ impl Settling<'_> {
             _ => marks.step,
         };
         let is_work = (line == LineKind::Execution && kind == CategoryKind::Kernel) || kind == CategoryKind::CpuOp;
+        // Another format's kernels have their parameters elsewhere, and a bare name would hide them.
+        let named = is_work && !marks.has_parameters && marks.category.is_none();
         Verdict {
             kind,
             category: marks.category.map(|(_, value)| value),
@@ -262,13 +267,7 @@ impl Settling<'_> {
             bytes: marks.bytes(),
             step,
             has_parameters: marks.has_parameters,
-            collective: if marks.has_parameters {
-                None
-            } else if is_work {
-                self.collective(&marks, name, sort.label)
-            } else {
-                None
-            },
+            collective: if named { self.collective(&marks, sort) } else { None },
         }
     }
 
@@ -278,15 +277,16 @@ impl Settling<'_> {
             return;
         }
         let text = self.text(stat.value, &tables.stat_names);
-        let positive = number(stat.value).filter(|number| *number > 0).map(|number| number as u64);
+        let number = number(stat.value);
+        let unsigned = number.and_then(|number| u64::try_from(number).ok());
         match role {
-            Role::Correlation => marks.correlation = positive,
-            Role::ExternalId => marks.external_id = positive,
+            Role::Correlation => marks.correlation = unsigned.filter(|id| *id > 0),
+            Role::ExternalId => marks.external_id = unsigned,
             Role::HloOp => marks.hlo_op = text,
             Role::HloCategory => marks.hlo_category = text,
             Role::CopyDetails => marks.copy = text,
             Role::FillDetails => marks.fill = text,
-            Role::Step => marks.step = number(stat.value),
+            Role::Step => marks.step = number,
             Role::Shape => marks.shape = text,
             Role::ReplicaGroups => marks.replica_groups = text,
             Role::Category => marks.category = text.map(|text| (text, stat.value)),
@@ -297,14 +297,12 @@ impl Settling<'_> {
         }
     }
 
-    fn collective(&self, marks: &Marks<'_>, name: &str, label: StrId) -> Option<Collective> {
-        let label = self.trace.strings.text(label);
+    fn collective(&self, marks: &Marks<'_>, sort: &Sort) -> Option<Collective> {
+        let (name, label) = (self.trace.strings.text(sort.name), self.trace.strings.text(sort.label));
         let called = marks
             .hlo_op
             .and_then(hlo::collective)
-            .or_else(|| hlo::collective(label))
-            .or_else(|| hlo::collective(name))
-            .or_else(|| hlo::nccl_collective(name))
+            .or_else(|| if sort.is_collective { named_collective(name, label) } else { None })
             .or_else(|| marks.hlo_category.and_then(hlo::collective))?;
         let shape = marks.shape.and_then(hlo::shape).or_else(|| hlo::shape(name.split_once(" = ")?.1));
         let groups = marks.replica_groups.or_else(|| hlo::replica_groups(name));
@@ -427,6 +425,10 @@ impl Verdict {
     fn matters_to_device(&self) -> bool {
         self.kind.is_launch() || self.kind == CategoryKind::UserAnnotation || self.step.is_some() || self.collective.is_some()
     }
+}
+
+fn named_collective<'t>(name: &'t str, label: &'t str) -> Option<&'t str> {
+    hlo::collective(label).or_else(|| hlo::collective(name)).or_else(|| hlo::nccl_collective(name))
 }
 
 fn number(value: ArgValue) -> Option<i64> {
