@@ -5,7 +5,7 @@
 //! neither; its stream then tells its group, and its name its kind. A trace without device work has its backend's annotations.
 
 use rankscope_time::Rank;
-use rankscope_trace::{CategoryKind, CollectiveArgs, SpanId, Trace, TrackId, TrackKey};
+use rankscope_trace::{CategoryKind, CollectiveArgs, SpanId, Trace, TrackId, TrackKey, TrackKind};
 use rustc_hash::FxHashMap;
 
 use crate::matching::RankCollectives;
@@ -34,10 +34,11 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
         }
         collectives.push(local(trace, span, args, group.unwrap_or(0)));
     }
+    let unnamed = unnamed_groups(trace, ungrouped.iter().map(|(_, stream)| *stream));
     for (at, stream) in ungrouped {
         let group = match streams.get(&stream).map(Vec::as_slice) {
             Some([only]) => *only,
-            _ => groups.index(Group::only(trace).unwrap_or_else(|| Group::standing_in(stream_name(trace, stream)))),
+            _ => groups.index(Group::only(trace).unwrap_or_else(|| Group::standing_in(unnamed[&stream].clone()))),
         };
         collectives[at].group = group;
     }
@@ -91,11 +92,20 @@ fn local(trace: &Trace, span: SpanId, args: Option<&CollectiveArgs>, group: usiz
     }
 }
 
-fn stream_name(trace: &Trace, stream: TrackId) -> String {
-    match trace.tracks.get(stream).key {
-        TrackKey::Number(number) => format!("stream {number}"),
-        TrackKey::Text(text) => trace.strings.text(text).to_owned(),
-    }
+/// Names for the groups of collectives of which only their streams are known. A library gives each communicator a stream of its
+/// own, in the same order on every rank though not of the same number; threads of a host say nothing.
+fn unnamed_groups(trace: &Trace, streams: impl Iterator<Item = TrackId>) -> FxHashMap<TrackId, String> {
+    let order = |track: TrackId| match trace.tracks.get(track).key {
+        TrackKey::Number(number) => (number, track),
+        TrackKey::Text(_) => (i64::MAX, track),
+    };
+    let mut streams: Vec<TrackId> = streams.collect();
+    streams.sort_unstable_by_key(|track| order(*track));
+    streams.dedup();
+    let (on_device, on_host): (Vec<_>, Vec<_>) =
+        streams.into_iter().partition(|track| trace.tracks.get(*track).kind == TrackKind::Stream);
+    let numbered = on_device.into_iter().enumerate().map(|(at, track)| (track, format!("unnamed {}", at + 1)));
+    numbered.chain(on_host.into_iter().map(|track| (track, "of the host".to_owned()))).collect()
 }
 
 /// The distinct groups of a rank.

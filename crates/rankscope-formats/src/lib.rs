@@ -10,6 +10,7 @@ mod deflate;
 mod error;
 mod inflate;
 pub mod json;
+mod kineto;
 mod open;
 mod options;
 pub mod perfetto;

@@ -141,7 +141,9 @@ function cells(batch, values) {
   let types = [], texts = [];
   for (const [field, value] of batch) {
     if (field === 1) types = [...value];
-    if (field === 2) for (const reader = new Reader(value); reader.at < value.length; ) integers.push(BigInt.asIntN(64, reader.varint()));
+    if (field === 2) {
+      for (const reader = new Reader(value); reader.at < value.length; ) integers.push(BigInt.asIntN(64, reader.varint()));
+    }
     if (field === 3) for (let at = 0; at < value.length; at += 8) doubles.push(value.readDoubleLE(at));
     if (field === 4) blobs.push('blob');
     if (field === 5) texts = String(value).split('\0');

@@ -69,7 +69,7 @@ fn arguments_keep_their_values() {
         &engine,
         &file,
         &[
-            "select key, display_value from args where arg_set_id = (select arg_set_id from slice where name = 'odd') order by key",
+            "select key, display_value from args join slice using (arg_set_id) where slice.name = 'odd' order by key",
             "select count(*) from slice where name = 'aten::mm' and extract_arg(arg_set_id, 'debug.Sequence') % 3 = 0",
         ],
     );
@@ -87,6 +87,52 @@ fn arguments_keep_their_values() {
     let signed = answered.iter().map(|(key, value)| (*key, if *value == "-1" { "18446744073709551615" } else { *value }));
     assert_eq!(signed.collect::<Vec<_>>(), expected);
     assert_eq!(answers[1], [[(STEPS * 3).to_string()]]);
+}
+
+#[test]
+fn odd_flows_and_crowded_tracks_raise_no_complaint() {
+    let Some(engine) = engine() else { return };
+    let file = scratch("odd.pftrace");
+    let mut rank = MadeUp::new(0);
+    let (spans, points) = (rank.trace.spans.len(), rank.trace.flows.len());
+    let device = rank.track(TrackKind::Device, None, 1, "");
+    let stream = rank.track(TrackKind::Stream, Some(device), 0, "");
+    let (mut seed, mut time) = (1u64, 0);
+    for at in 0..3_000 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let (start, dur) = (EPOCH_NS + (seed >> 33) as i64 % 5_000, (seed >> 50) as i64 % 40);
+        rank.span(stream, "crowd", "x", start, dur);
+        time += dur;
+        // Alone, twice on one span, backwards, and wider than a flow id of ours can be.
+        match at % 4 {
+            0 => rank.flow("lone", at, FlowPhase::Start, stream, start),
+            1 => [FlowPhase::Start, FlowPhase::End]
+                .map(|phase| rank.flow("self", at, phase, stream, start))
+                .into_iter()
+                .collect(),
+            2 => {
+                rank.flow("back", at, FlowPhase::End, stream, start);
+                rank.flow("back", at, FlowPhase::Start, stream, EPOCH_NS + 5_000);
+            }
+            _ => rank.flow("wide", u64::MAX - at, FlowPhase::End, stream, start),
+        }
+    }
+    rank.span(stream, "crowd", "last", EPOCH_NS + 5_000, 9);
+    let tally = write(&[rank], &file);
+    let answers = ask(
+        &engine,
+        &file,
+        &[
+            "select name, severity, value from stats where severity in ('error', 'data_loss') and value > 0",
+            "select count(*), sum(dur), min(dur) from slice where category = 'crowd'",
+            "select count(*) from flow where slice_out in (select id from slice where category = 'crowd')",
+        ],
+    );
+    assert_eq!(answers[0], [[""; 0]; 0]);
+    assert_eq!(answers[1], [["3001", &(time + 9).to_string(), "0"]]);
+    assert_eq!(answers[2], [["750"]]);
+    assert_eq!(tally.spans as usize, spans + 3_001);
+    assert_eq!(tally.flow_points as usize, points + STEPS as usize + 750 * 5);
 }
 
 /// Count, time and extent of each category on the reference clock.

@@ -1,52 +1,28 @@
-//! The arguments that analysis has columns for.
-//!
-//! Which events are worth looking into is decided by category and name alone, so that the arguments of the many (operators,
-//! Python frames) are never looked at.
+//! The arguments that analysis has columns for, from their raw text.
 
 use rankscope_trace::{CategoryKind, CollectiveArgs, SpanId};
 
 use super::event::RawEvent;
 use super::number::{unquoted, unsigned};
 use super::piece::Builder;
-use super::scan::{Members, Mode, skip_space, string_end};
-
-/// What an event's arguments may hold for analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// Nothing.
-    Nothing,
-    /// Correlation, external id, bytes; on kernels also collective parameters.
-    Links,
-    /// The parameters of a collective.
-    Collective,
-}
-
-/// What to look for in an event of this kind and (quoted) name.
-pub(super) fn wanted(kind: CategoryKind, name: &[u8]) -> Wanted {
-    match kind {
-        CategoryKind::CpuOp if name == b"\"record_param_comms\"" => Wanted::Collective,
-        CategoryKind::UserAnnotation if is_backend_annotation(unquoted(name)) => Wanted::Collective,
-        CategoryKind::CollectiveComm => Wanted::Collective,
-        _ if kind.is_on_device() || kind.is_launch() => Wanted::Links,
-        _ => Wanted::Nothing,
-    }
-}
-
-/// `gloo:all_reduce`, `nccl:all_gather`, `mpi:...`: torch names its backends' ranges so.
-fn is_backend_annotation(name: &[u8]) -> bool {
-    let backend = name.iter().position(|byte| *byte == b':').map(|colon| &name[..colon]);
-    matches!(backend, Some(b"nccl" | b"gloo" | b"mpi" | b"ucc" | b"xccl" | b"hccl" | b"rccl"))
-}
+use super::scan::{Members, Mode};
+use crate::kineto::{collective_of_annotation, elements, first_type};
 
 /// Files the wanted arguments of `span` into the piece's columns. Returns the rank, where they name it.
-pub(super) fn extract<'a>(builder: &mut Builder<'a>, span: SpanId, kind: CategoryKind, event: &RawEvent<'a>) -> Option<u32> {
+pub(super) fn extract<'a>(
+    builder: &mut Builder<'a>,
+    span: SpanId,
+    kind: CategoryKind,
+    event: &RawEvent<'a>,
+    mode: Mode,
+) -> Option<u32> {
     if event.args.first() != Some(&b'{') {
         return None;
     }
     let mut collective = CollectiveArgs::of(span);
     let mut rank = None;
     let (mut dims, mut types): (&[u8], &[u8]) = (&[], &[]);
-    for (key, value) in Members::of(event.args, 0, Mode::Strict) {
+    for (key, value) in Members::of(event.args, 0, mode) {
         match key {
             b"correlation" => push(unsigned(value), |id| builder.piece.trace.correlations.push(span, id)),
             b"External id" | b"external id" => push(unsigned(value), |id| builder.piece.trace.external_ids.push(span, id)),
@@ -83,42 +59,12 @@ pub(super) fn extract<'a>(builder: &mut Builder<'a>, span: SpanId, kind: Categor
 
 /// A backend's annotation says what it does in its name and how much in the shapes of its inputs.
 fn from_annotation<'a>(builder: &mut Builder<'a>, to: &mut CollectiveArgs, name: &'a [u8], dims: &[u8], types: &'a [u8]) {
-    let name = unquoted(name);
-    let colon = name.iter().position(|byte| *byte == b':').map_or(0, |colon| colon + 1);
-    to.name = builder.string(&name[colon..]);
+    let Some(collective) = collective_of_annotation(unquoted(name)) else { return };
+    to.name = builder.string(collective);
     to.in_elements = elements(dims);
-    if let Some(quote) = types.iter().position(|byte| *byte == b'"')
-        && let Some((end, _)) = string_end(types, quote, Mode::Strict)
-    {
-        to.dtype = builder.string(&types[quote + 1..end]);
+    if let Some(dtype) = first_type(types) {
+        to.dtype = builder.string(dtype);
     }
-}
-
-/// Elements in the tensors whose shapes `dims` lists: the sum over the innermost lists of the product of their numbers. Scalars
-/// (empty lists) count nothing.
-fn elements(dims: &[u8]) -> Option<u64> {
-    let mut total = None;
-    let mut product: Option<u64> = None;
-    let mut at = 0;
-    while at < dims.len() {
-        match dims[at] {
-            b'[' => product = None,
-            b']' => {
-                if let Some(count) = product.take() {
-                    total = Some(total.unwrap_or(0u64).checked_add(count)?);
-                }
-            }
-            b'0'..=b'9' => {
-                let len = dims[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-                product = Some(product.unwrap_or(1).checked_mul(unsigned(&dims[at..at + len])?)?);
-                at += len;
-                continue;
-            }
-            _ => {}
-        }
-        at = skip_space(dims, at + 1);
-    }
-    total
 }
 
 fn small(value: &[u8]) -> Option<u32> {
@@ -128,26 +74,5 @@ fn small(value: &[u8]) -> Option<u32> {
 fn push(value: Option<u64>, to: impl FnOnce(u64)) {
     if let Some(value) = value {
         to(value);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_are_multiplied_and_lists_added() {
-        assert_eq!(elements(b"[[1059850]]"), Some(1_059_850));
-        assert_eq!(elements(b"[[[2, 3], [4]], [], []]"), Some(10));
-        assert_eq!(elements(b"[[], []]"), None);
-        assert_eq!(elements(b"[[99999999999, 99999999999]]"), None);
-        assert_eq!(elements(b""), None);
-    }
-
-    #[test]
-    fn only_backends_annotate_collectives() {
-        assert!(is_backend_annotation(b"gloo:all_reduce"));
-        assert!(!is_backend_annotation(b"Optimizer.step#SGD.step"));
-        assert!(!is_backend_annotation(b"autograd::engine"));
     }
 }

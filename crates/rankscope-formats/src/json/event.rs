@@ -1,6 +1,6 @@
 //! One event of the `traceEvents` array, as slices of its text.
 
-use super::scan::{Mode, count_controls, skip_space, string_end, value_end};
+use super::scan::{Mode, skip_space, string_end, value_end};
 
 /// The fields of an event, raw: strings and numbers as they stand (with their quotes), absent ones empty.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct RawEvent<'a> {
     pub(super) dur: &'a [u8],
     pub(super) scope: u8,
     pub(super) args: &'a [u8],
-    /// Raw control characters inside its strings.
+    /// Raw control characters inside its nested values. Those of its own strings are counted where strings are looked up.
     pub(super) controls: u64,
 }
 
@@ -41,7 +41,6 @@ pub(super) fn parse<'a>(text: &'a [u8], at: usize, mode: Mode) -> Result<(RawEve
         let end = match text.get(start).ok_or(Broken::CutShort)? {
             b'"' => {
                 let (end, _) = string_end(text, start, mode).ok_or(Broken::CutShort)?;
-                event.controls += count_controls(&text[start + 1..end]);
                 end + 1
             }
             _ => value_end(text, start, mode, &mut event.controls).ok_or_else(|| cut_or_malformed(text, start))?,
@@ -63,12 +62,7 @@ fn key(text: &[u8], at: usize, mode: Mode) -> Result<(&[u8], usize), Broken> {
         Some(b'"') => {}
         Some(_) => return Err(Broken::Malformed),
     }
-    // Most keys are two to four letters long: looking at each byte beats a call.
-    let short = text[at + 1..].iter().take(8).position(|byte| matches!(byte, b'"' | b'\\'));
-    let end = match short {
-        Some(len) if text[at + 1 + len] == b'"' => at + 1 + len,
-        _ => string_end(text, at, mode).ok_or(Broken::CutShort)?.0,
-    };
+    let (end, _) = string_end(text, at, mode).ok_or(Broken::CutShort)?;
     let colon = skip_space(text, end + 1);
     match text.get(colon) {
         None => Err(Broken::CutShort),
@@ -89,6 +83,7 @@ fn cut_or_malformed(text: &[u8], start: usize) -> Broken {
 }
 
 impl<'a> RawEvent<'a> {
+    #[inline]
     fn set(&mut self, key: &[u8], value: &'a [u8]) {
         let letter = || value.get(1).copied().unwrap_or(0);
         match key {

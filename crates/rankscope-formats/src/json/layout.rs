@@ -76,7 +76,7 @@ mod tests {
         let text = b"[\n  {\n    \"a\": 1\n  },\n  {\n    \"b\": {\n      \"c\": 2\n    }\n  },\n  {}\n]";
         let layout = Layout::learn(text, 1).unwrap();
         assert_eq!(layout.len, b"\n  },\n  {".len());
-        assert_eq!(layout.next_event(text, 4), Some(25));
+        assert_eq!(layout.next_event(text, 4), Some(24));
         assert_eq!(layout.last_event(text).map(|at| &text[at..]), Some(&b"{}\n]"[..]));
     }
 

@@ -21,7 +21,9 @@ pub(super) fn nanos_of_micros(text: &[u8]) -> Option<i64> {
     let mut nanos = whole.checked_mul(1_000)?;
     match digits.get(at) {
         None => {}
-        Some(b'.') => nanos = nanos.checked_add(nanos_of_fraction(&digits[at + 1..])?)?,
+        Some(b'.') if !digits.contains(&b'e') && !digits.contains(&b'E') => {
+            nanos = nanos.checked_add(nanos_of_fraction(&digits[at + 1..])?)?;
+        }
         Some(_) => return nanos_of_scientific(text),
     }
     Some(if negative { -nanos } else { nanos })

@@ -9,11 +9,12 @@ use rankscope_trace::{
 };
 use rustc_hash::FxHashMap;
 
-use super::args::{self, Wanted};
+use super::args;
 use super::event::RawEvent;
 use super::number::{nanos_of_micros, signed, unquoted, unsigned};
-use super::scan::{Members, Mode};
+use super::scan::{Members, Mode, count_controls};
 use super::text::decode;
+use crate::kineto::{Wanted, wanted};
 use crate::{ArgsPolicy, ReadOptions, Scope};
 
 /// What one stretch of events gave.
@@ -83,7 +84,10 @@ pub(super) struct Builder<'a> {
     pub(super) piece: Piece,
     options: &'a ReadOptions,
     mode: Mode,
-    strings: FxHashMap<&'a [u8], StrId>,
+    /// The id of every raw string, and how many control characters it holds.
+    strings: FxHashMap<&'a [u8], (StrId, u32)>,
+    /// Control characters in the strings of the event under way.
+    controls: u64,
     categories: Vec<(&'a [u8], u16, CategoryKind)>,
     tracks: FxHashMap<RawTrack<'a>, TrackId>,
     last_track: Option<(RawTrack<'a>, TrackId)>,
@@ -96,6 +100,7 @@ impl<'a> Builder<'a> {
             options,
             mode: Mode::Strict,
             strings: FxHashMap::default(),
+            controls: 0,
             categories: Vec::new(),
             tracks: FxHashMap::default(),
             last_track: None,
@@ -105,17 +110,18 @@ impl<'a> Builder<'a> {
     /// Takes in one event that starts at `offset` of the decompressed file and was read in `mode`.
     pub(super) fn add(&mut self, event: &RawEvent<'a>, offset: u64, mode: Mode) {
         self.mode = mode;
-        if event.controls > 0 {
-            self.piece.trace.provenance.problems.add_detailed(
-                ProblemKind::ControlCharacter,
-                offset,
-                event.controls,
-                "in the event that starts here".into(),
-            );
+        self.controls = event.controls;
+        self.sort(event, offset);
+        if self.controls > 0 {
+            let detail = "in the event that starts here".to_owned();
+            self.piece.trace.provenance.problems.add_detailed(ProblemKind::ControlCharacter, offset, self.controls, detail);
         }
+    }
+
+    fn sort(&mut self, event: &RawEvent<'a>, offset: u64) {
         match event.phase {
             b'X' => self.span(event, offset),
-            b'M' => self.naming(event),
+            b'M' => self.naming(event, offset),
             b'i' | b'I' | b'R' => self.instant(event, offset),
             b'C' => self.counter(event, offset),
             b's' => self.arrow(event, offset, FlowPhase::Start),
@@ -136,7 +142,7 @@ impl<'a> Builder<'a> {
 
     fn span(&mut self, event: &RawEvent<'a>, offset: u64) {
         let (category, kind) = self.category(event.category);
-        let wanted = args::wanted(kind, event.name);
+        let wanted = wanted(kind, unquoted(event.name));
         if self.options.scope == Scope::Device && !kept_in_device_scope(kind, wanted) {
             return;
         }
@@ -145,8 +151,12 @@ impl<'a> Builder<'a> {
         let name = self.string(unquoted(event.name));
         let track = self.track(kind.is_on_device(), event);
         let span = self.piece.trace.spans.push(SpanRow { start_ns, dur_ns, name, track, category, offset });
+        if wanted != Wanted::Nothing || self.options.args == ArgsPolicy::All {
+            self.check_args(event, offset);
+        }
         if wanted != Wanted::Nothing && !event.args.is_empty() {
-            let rank = args::extract(self, span, kind, event);
+            let mode = self.mode;
+            let rank = args::extract(self, span, kind, event, mode);
             self.piece.pending.rank = self.piece.pending.rank.or(rank);
         }
         if self.options.args == ArgsPolicy::All {
@@ -218,10 +228,11 @@ impl<'a> Builder<'a> {
         self.piece.pending.edges.push(Edge { begins, time_ns, name, track, category, id, offset });
     }
 
-    fn naming(&mut self, event: &RawEvent<'a>) {
+    fn naming(&mut self, event: &RawEvent<'a>, offset: u64) {
         if event.args.first() != Some(&b'{') {
             return;
         }
+        self.check_args(event, offset);
         let Some((_, value)) = Members::of(event.args, 0, self.mode).next() else { return };
         let (of_thread, what) = match unquoted(event.name) {
             b"process_name" => (false, Says::Name(self.string(unquoted(value)))),
@@ -235,6 +246,20 @@ impl<'a> Builder<'a> {
         };
         let (pid, tid) = (self.key(event.pid), of_thread.then(|| self.key(event.tid)));
         self.piece.pending.namings.push(Naming { pid, tid, what });
+    }
+
+    /// An even number of stray quotes within the arguments leaves the event's own structure whole. Arguments that are about to
+    /// be looked at are therefore walked once, and leniently from then on if they do not hold together.
+    fn check_args(&mut self, event: &RawEvent<'a>, offset: u64) {
+        if self.mode == Mode::Lenient || event.args.first() != Some(&b'{') {
+            return;
+        }
+        let mut members = Members::of(event.args, 0, Mode::Strict);
+        members.by_ref().for_each(drop);
+        if !members.at_end() {
+            self.mode = Mode::Lenient;
+            self.piece.trace.provenance.problems.add(ProblemKind::UnescapedQuote, offset);
+        }
     }
 
     fn time(&mut self, event: &RawEvent<'a>, offset: u64) -> Option<i64> {
@@ -265,11 +290,14 @@ impl<'a> Builder<'a> {
 
     /// The id of the string with these raw bytes (no quotes).
     pub(super) fn string(&mut self, raw: &'a [u8]) -> StrId {
-        if let Some(id) = self.strings.get(raw) {
+        if let Some((id, controls)) = self.strings.get(raw) {
+            self.controls += u64::from(*controls);
             return *id;
         }
         let id = self.piece.trace.strings.intern(&decode(raw));
-        self.strings.insert(raw, id);
+        let controls = count_controls(raw);
+        self.strings.insert(raw, (id, u32::try_from(controls).unwrap_or(u32::MAX)));
+        self.controls += controls;
         id
     }
 

@@ -18,6 +18,7 @@ pub(super) enum Mode {
 }
 
 /// The position of the first byte that is not white space.
+#[inline]
 pub(super) fn skip_space(text: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
         at += 1;
@@ -26,7 +27,23 @@ pub(super) fn skip_space(text: &[u8], mut at: usize) -> usize {
 }
 
 /// The position of the quote that closes the string opened at `at`, and whether it holds a backslash.
+#[inline]
 pub(super) fn string_end(text: &[u8], at: usize, mode: Mode) -> Option<(usize, bool)> {
+    // Keys, phases and categories are a few letters long: looking at each byte beats a call.
+    let short = text.get(at + 1..at + 1 + SHORT_STRING).unwrap_or_default();
+    if mode == Mode::Strict
+        && let Some(len) = short.iter().position(|byte| matches!(byte, b'"' | b'\\'))
+        && short[len] == b'"'
+    {
+        return Some((at + 1 + len, false));
+    }
+    long_string_end(text, at, mode)
+}
+
+/// Strings up to this length are looked through byte by byte.
+const SHORT_STRING: usize = 8;
+
+fn long_string_end(text: &[u8], at: usize, mode: Mode) -> Option<(usize, bool)> {
     let mut at = at + 1;
     let mut escaped = false;
     loop {
@@ -192,6 +209,11 @@ pub(super) struct Members<'a> {
 impl<'a> Members<'a> {
     pub(super) fn of(text: &'a [u8], at: usize, mode: Mode) -> Self {
         Self { text, at: at + 1, mode }
+    }
+
+    /// Whether what has been walked so far ends at the closing brace, and not at something that is no member.
+    pub(super) fn at_end(&self) -> bool {
+        self.text.get(skip_space(self.text, self.at)) == Some(&b'}')
     }
 }
 

@@ -5,7 +5,7 @@
 //! to the next one in time, until a span ends the flow; an id may then start over.
 //!
 //! A flow id in the file, from the highest bit: 1 bit "between ranks", 20 bits trace in the file, 7 bits sort of flow
-//! ([`Facts::flows`](super::note::Facts)), 1 bit "renumbered", 35 bits the flow's own id. An own id wider than that is renumbered.
+//! ([`Facts::flows`](super::note::Facts)), 1 bit "renumbered", 35 bits the flow's own id. A wider one is renumbered.
 
 use rankscope_trace::{FlowPhase, FlowPoint, Spans, StrId, Trace};
 use rustc_hash::FxHashMap;

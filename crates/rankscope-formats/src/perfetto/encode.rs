@@ -7,10 +7,12 @@
 use std::io::{self, Write};
 
 use rankscope_time::Instant;
-use rankscope_trace::{ArgColumn, ArgValue, InstantScope, StrId, Trace};
+use rankscope_trace::{InstantScope, Trace};
 
-use super::plan::{Plan, Row};
-use super::schema::{self, annotation, clock, event, interned, legacy, packet, process, thread, track};
+use super::interning::{Fresh, Interned, Table, Values, annotate, intern, introduce};
+use super::layout::Row;
+use super::plan::Plan;
+use super::schema::{self, clock, event, legacy, packet, process, snapshot, thread, track};
 use super::{RowKind, Tally};
 use crate::wire::Encoder;
 
@@ -38,17 +40,18 @@ pub(super) fn encode(plan: &Plan<'_>, base: Base, output: &mut impl Write) -> io
     output.write_all(encoder.bytes())?;
     encoder.clear();
 
+    let strings = plan.view.trace.strings.len();
     let mut sequences = Sequences {
         plan,
         trace: plan.view.trace,
         identity: plan.view.map.is_identity(),
         encoder,
         output,
-        names: Interned::new(plan),
-        categories: Interned { slots: vec![(0, 0); plan.view.trace.categories.len()], ..Interned::default() },
-        keys: Interned::new(plan),
-        texts: Interned::new(plan),
-        json: Interned::new(plan),
+        names: Interned::new(strings),
+        categories: Interned::new(plan.view.trace.categories.len()),
+        keys: Interned::new(strings),
+        texts: Interned::new(strings),
+        json: Interned::new(strings),
         fresh: Vec::new(),
         id: base.sequence,
         last_ns: 0,
@@ -144,12 +147,12 @@ impl<W: Write> Sequences<'_, '_, W> {
         let id = self.id;
         self.encoder.message(schema::PACKET, |body| {
             body.varint(packet::SEQUENCE_ID, id.into()).varint(packet::SEQUENCE_FLAGS, packet::STATE_CLEARED);
-            body.message(packet::CLOCK_SNAPSHOT, |snapshot| {
-                snapshot.message(clock::CLOCKS, |reading| {
+            body.message(packet::CLOCK_SNAPSHOT, |readings| {
+                readings.message(snapshot::CLOCKS, |reading| {
                     reading.varint(clock::ID, clock::FIRST_OF_SEQUENCE).varint(clock::TIMESTAMP, 0);
                     reading.varint(clock::IS_INCREMENTAL, 1);
                 });
-                snapshot.message(clock::CLOCKS, |reading| {
+                readings.message(snapshot::CLOCKS, |reading| {
                     reading.varint(clock::ID, clock::BOOTTIME).varint(clock::TIMESTAMP, 0);
                 });
             });
@@ -308,146 +311,4 @@ impl<W: Write> Sequences<'_, '_, W> {
 fn head(body: &mut Encoder, ticks: u64, sequence: u32) {
     body.varint(packet::TIMESTAMP, ticks).varint(packet::SEQUENCE_ID, sequence.into());
     body.varint(packet::SEQUENCE_FLAGS, packet::NEEDS_STATE);
-}
-
-/// A table of [`schema::interned`].
-#[derive(Clone, Copy)]
-enum Table {
-    Names,
-    Categories,
-    Keys,
-    Texts,
-}
-
-/// An entry that the packet under construction has to introduce; `None` is JSON's null.
-struct Fresh {
-    table: Table,
-    iid: u64,
-    text: Option<StrId>,
-}
-
-/// Which strings a sequence has introduced already.
-#[derive(Default)]
-struct Interned {
-    /// By string: the sequence that introduced it last, counted here, and its iid there.
-    slots: Vec<(u32, u32)>,
-    sequence: u32,
-    last: u32,
-}
-
-impl Interned {
-    fn new(plan: &Plan<'_>) -> Self {
-        Self { slots: vec![(0, 0); plan.view.trace.strings.len()], ..Self::default() }
-    }
-
-    fn forget(&mut self) {
-        self.sequence += 1;
-        self.last = 0;
-    }
-
-    /// The iid of entry `at`, counted from one, and whether it is new.
-    fn iid(&mut self, at: usize) -> (u64, bool) {
-        let slot = &mut self.slots[at];
-        let new = slot.0 != self.sequence;
-        if new {
-            self.last += 1;
-            *slot = (self.sequence, self.last);
-        }
-        (slot.1.into(), new)
-    }
-}
-
-fn intern(table: &mut Interned, fresh: &mut Vec<Fresh>, of: Table, text: StrId) -> u64 {
-    let (iid, new) = table.iid(text.0 as usize);
-    if new {
-        fresh.push(Fresh { table: of, iid, text: Some(text) });
-    }
-    iid
-}
-
-/// What arguments are interned in.
-struct Values<'a> {
-    keys: &'a mut Interned,
-    texts: &'a mut Interned,
-    json: &'a mut Interned,
-    fresh: &'a mut Vec<Fresh>,
-}
-
-/// JSON's null among the interned strings. JSON has odd iids and plain text even ones, which is how they are told apart when
-/// read back. Perfetto's own field for JSON is no use: the engine aborts on values it does not expect there.
-pub(super) const NULL_IID: u64 = 1;
-
-/// The arguments of one event.
-fn annotate(body: &mut Encoder, trace: &Trace, args: &ArgColumn, row: usize, values: &mut Values<'_>) {
-    for (key, value) in args.row(row) {
-        let key = intern(values.keys, values.fresh, Table::Keys, key);
-        body.message(event::DEBUG_ANNOTATIONS, |body| {
-            body.varint(annotation::NAME_IID, key);
-            match value {
-                ArgValue::Null => {
-                    let (_, new) = values.json.iid(StrId::EMPTY.0 as usize);
-                    if new {
-                        values.fresh.push(Fresh { table: Table::Texts, iid: NULL_IID, text: None });
-                    }
-                    body.varint(annotation::STRING_IID, NULL_IID);
-                }
-                ArgValue::Bool(value) => {
-                    body.varint(annotation::BOOL, value.into());
-                }
-                ArgValue::I64(value) => {
-                    body.varint(annotation::INT, value as u64);
-                }
-                ArgValue::U64(value) => {
-                    body.varint(annotation::UINT, value);
-                }
-                ArgValue::F64(value) => {
-                    body.double(annotation::DOUBLE, value);
-                }
-                ArgValue::Text(text) | ArgValue::Ref(text) => values.text(body, text, false),
-                ArgValue::Json(text) => values.text(body, text, true),
-                ArgValue::Blob(blob) => {
-                    let bytes = trace.blobs.get(blob as usize).map_or(&[][..], |bytes| bytes);
-                    body.string(annotation::STRING, &hex(bytes));
-                }
-            }
-        });
-    }
-}
-
-impl Values<'_> {
-    fn text(&mut self, body: &mut Encoder, text: StrId, json: bool) {
-        let table = if json { &mut *self.json } else { &mut *self.texts };
-        let (number, new) = table.iid(text.0 as usize);
-        let iid = 2 * number + u64::from(json);
-        if new {
-            self.fresh.push(Fresh { table: Table::Texts, iid, text: Some(text) });
-        }
-        body.varint(annotation::STRING_IID, iid);
-    }
-}
-
-/// The interned data a packet needs beside its event.
-fn introduce(body: &mut Encoder, trace: &Trace, fresh: &mut Vec<Fresh>) {
-    if fresh.is_empty() {
-        return;
-    }
-    body.message(packet::INTERNED_DATA, |body| {
-        for entry in fresh.drain(..) {
-            let field = match entry.table {
-                Table::Names => interned::EVENT_NAMES,
-                Table::Categories => interned::EVENT_CATEGORIES,
-                Table::Keys => interned::ANNOTATION_NAMES,
-                Table::Texts => interned::ANNOTATION_STRINGS,
-            };
-            let text = entry.text.map_or("null", |text| trace.strings.text(text));
-            body.message(field, |body| {
-                body.varint(interned::IID, entry.iid).string(interned::TEXT, text);
-            });
-        }
-    });
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }

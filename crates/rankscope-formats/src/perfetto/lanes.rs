@@ -7,8 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Lanes searched for a place to nest. Beyond them a lane holds one span at a time, which keeps a hostile staircase of a million
-/// overlapping spans at n log n; no profiler's track needs half as many.
+/// Lanes searched for a place to nest. Beyond them a lane holds one span at a time, which keeps a hostile staircase of a
+/// million overlapping spans at n log n; no profiler's track needs half as many.
 const NESTING_LANES: usize = 32;
 
 /// Orders `spans`, indexes into both columns, by start, longer ones first. Ties keep their place.

@@ -21,7 +21,9 @@
 
 mod arrows;
 mod encode;
+mod interning;
 mod lanes;
+mod layout;
 mod note;
 mod plan;
 mod read;

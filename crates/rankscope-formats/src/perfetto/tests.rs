@@ -11,6 +11,8 @@ use super::{RankView, SpanOfRank, Tally, Timeline, lanes, read, read_all, write}
 use crate::wire::{Encoder, Stream};
 use crate::{ArgsPolicy, Error, ReadOptions};
 
+mod foreign;
+
 const ALL: ReadOptions = ReadOptions { label: String::new(), args: ArgsPolicy::All, scope: crate::Scope::All };
 
 fn written(trace: &Trace) -> Vec<u8> {

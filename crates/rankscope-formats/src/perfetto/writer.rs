@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::encode::{self, Base, HEADER_SEQUENCE};
 use super::plan::Plan;
-use super::schema::{self, clock, packet, track};
+use super::schema::{self, clock, packet, snapshot, track};
 use crate::Error;
 use crate::wire::Encoder;
 
@@ -148,9 +148,9 @@ impl<W: Write> Timeline<W> {
         let mut encoder = Encoder::default();
         encoder.message(schema::PACKET, |body| {
             body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
-            body.message(packet::CLOCK_SNAPSHOT, |snapshot| {
+            body.message(packet::CLOCK_SNAPSHOT, |readings| {
                 for id in [clock::REALTIME, clock::BOOTTIME] {
-                    snapshot.message(clock::CLOCKS, |reading| {
+                    readings.message(snapshot::CLOCKS, |reading| {
                         reading.varint(clock::ID, id).varint(clock::TIMESTAMP, unix_ns);
                     });
                 }

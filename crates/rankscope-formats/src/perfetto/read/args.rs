@@ -4,7 +4,7 @@ use rankscope_trace::{ArgValue, StrId, Strings};
 use serde_json::{Map, Value as Json};
 
 use super::sequence::Sequence;
-use crate::perfetto::encode::NULL_IID;
+use crate::perfetto::interning::NULL_IID;
 use crate::perfetto::schema::annotation;
 use crate::wire::{Fields, Value};
 

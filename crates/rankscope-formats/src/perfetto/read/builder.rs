@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::columns::Columns;
 use super::rows::{Row, Rows};
 use super::tracks::{Descriptors, TrackMaker};
+use crate::kineto::{Wanted, wanted};
 use crate::perfetto::arrows::{BETWEEN_RANKS, GROUP_SHIFT, OWN_BITS, SORT_SHIFT, SORTS_MAX};
 use crate::perfetto::note::Facts;
 use crate::{ArgsPolicy, ReadOptions, Scope};
@@ -217,14 +218,7 @@ impl Builder {
 /// Whether analysis has columns for the arguments of such a span; they are then worth decoding. These spans are also what
 /// [`Scope::Device`] keeps beside annotations.
 pub(super) fn has_columns(kind: CategoryKind, name: &str) -> bool {
-    let names_backend =
-        || matches!(name.split_once(':'), Some(("nccl" | "gloo" | "mpi" | "ucc" | "xccl" | "hccl" | "rccl", _)));
-    match kind {
-        CategoryKind::CpuOp => name == "record_param_comms",
-        CategoryKind::UserAnnotation => names_backend(),
-        CategoryKind::CollectiveComm => true,
-        _ => kind.is_on_device() || kind.is_launch(),
-    }
+    wanted(kind, name.as_bytes()) != Wanted::Nothing
 }
 
 fn close(row: &mut Row, last_ns: i64, spans: &mut Spans, problems: &mut Problems) {

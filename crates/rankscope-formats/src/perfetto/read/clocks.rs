@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::perfetto::schema::clock;
+use crate::perfetto::schema::{clock, snapshot};
 use crate::wire::Fields;
 
 /// Snapshots kept until a later one ties their clocks to the trace's.
@@ -17,7 +17,10 @@ const WAITING_MAX: usize = 64;
 #[derive(Debug)]
 pub(super) struct Clocks {
     trace_clock: u64,
-    clocks: FxHashMap<(u32, u64), Clock>,
+    list: Vec<Clock>,
+    index: FxHashMap<(u32, u64), usize>,
+    /// The clock asked for last, with its place: packets of a sequence come in runs.
+    last: Option<((u32, u64), usize)>,
     waiting: Vec<Vec<((u32, u64), i64)>>,
     /// What to add to the trace's clock for time since the Unix epoch.
     unix_offset_ns: Option<i64>,
@@ -46,7 +49,14 @@ pub(super) enum Reading {
 
 impl Default for Clocks {
     fn default() -> Self {
-        Self { trace_clock: clock::BOOTTIME, clocks: FxHashMap::default(), waiting: Vec::new(), unix_offset_ns: None }
+        Self {
+            trace_clock: clock::BOOTTIME,
+            list: Vec::new(),
+            index: FxHashMap::default(),
+            last: None,
+            waiting: Vec::new(),
+            unix_offset_ns: None,
+        }
     }
 }
 
@@ -67,7 +77,10 @@ impl Clocks {
         if id == self.trace_clock {
             return Reading::Known(ticks);
         }
-        let Some(clock) = self.clocks.get_mut(&key(sequence, id)) else {
+        let key = key(sequence, id);
+        let known = self.last.filter(|(last, _)| *last == key).map(|(_, at)| at).or_else(|| self.index.get(&key).copied());
+        self.last = known.map(|at| (key, at));
+        let Some(clock) = known.map(|at| &mut self.list[at]) else {
             return if is_of_sequence(id) { Reading::Unknown } else { Reading::Untied(ticks) };
         };
         let mut ns = ticks.saturating_mul(clock.unit_ns);
@@ -84,11 +97,11 @@ impl Clocks {
         for field in Fields::of(message) {
             let Ok((number, value)) = field else { return false };
             match number {
-                clock::CLOCKS => match self.reading(sequence, value.bytes()) {
+                snapshot::CLOCKS => match self.reading(sequence, value.bytes()) {
                     Some(reading) => readings.push(reading),
                     None => return false,
                 },
-                clock::PRIMARY => self.trace_clock = value.u64(),
+                snapshot::PRIMARY => self.trace_clock = value.u64(),
                 _ => {}
             }
         }
@@ -119,7 +132,12 @@ impl Clocks {
         let unit_ns = i64::try_from(unit).unwrap_or(i64::MAX);
         let ns = i64::try_from(ticks).unwrap_or(i64::MAX).saturating_mul(unit_ns);
         let key = key(sequence, id);
-        let clock = self.clocks.entry(key).or_insert(Clock { unit_ns, incremental, last_ns: ns, ties: Vec::new() });
+        let next = self.list.len();
+        let at = *self.index.entry(key).or_insert(next);
+        if at == next {
+            self.list.push(Clock { unit_ns, incremental, last_ns: ns, ties: Vec::new() });
+        }
+        let clock = &mut self.list[at];
         (clock.unit_ns, clock.incremental, clock.last_ns) = (unit_ns, incremental, ns);
         Some((key, ns))
     }
@@ -127,13 +145,13 @@ impl Clocks {
     /// Ties every clock of a snapshot to the trace's clock. `false` if none of them is tied yet.
     fn tie(&mut self, readings: &[((u32, u64), i64)]) -> bool {
         let direct = readings.iter().find(|((_, id), _)| *id == self.trace_clock).map(|(_, ns)| *ns);
-        let known = || readings.iter().find_map(|(key, ns)| tied(&self.clocks.get(key)?.ties, *ns));
+        let known = || readings.iter().find_map(|(key, ns)| tied(&self.list[*self.index.get(key)?].ties, *ns));
         let Some(trace_ns) = direct.or_else(known) else { return false };
         for (key, ns) in readings {
             if key.1 == clock::REALTIME {
                 self.unix_offset_ns.get_or_insert(ns.saturating_sub(trace_ns));
             }
-            let Some(clock) = self.clocks.get_mut(key) else { continue };
+            let Some(clock) = self.index.get(key).map(|at| &mut self.list[*at]) else { continue };
             // A clock that steps back has no map; its first course holds.
             if clock.ties.last().is_none_or(|(last, _)| last < ns) {
                 clock.ties.push((*ns, trace_ns));
@@ -163,10 +181,10 @@ mod tests {
     use super::*;
     use crate::wire::Encoder;
 
-    fn snapshot(readings: &[(u64, u64, u64)]) -> Vec<u8> {
+    fn message(readings: &[(u64, u64, u64)]) -> Vec<u8> {
         let mut encoder = Encoder::default();
         for (id, ticks, unit) in readings {
-            encoder.message(clock::CLOCKS, |body| {
+            encoder.message(snapshot::CLOCKS, |body| {
                 body.varint(clock::ID, *id).varint(clock::TIMESTAMP, *ticks).varint(clock::UNIT_NS, *unit);
             });
         }
@@ -176,8 +194,8 @@ mod tests {
     #[test]
     fn a_clock_moves_by_the_last_snapshot_before() {
         let mut clocks = Clocks::default();
-        assert!(clocks.snapshot(0, &snapshot(&[(3, 100, 1), (6, 1_100, 1)])));
-        assert!(clocks.snapshot(0, &snapshot(&[(3, 200, 1), (6, 1_205, 1)])));
+        assert!(clocks.snapshot(0, &message(&[(3, 100, 1), (6, 1_100, 1)])));
+        assert!(clocks.snapshot(0, &message(&[(3, 200, 1), (6, 1_205, 1)])));
         let read: Vec<_> = [50, 199, 200, 300].map(|ticks| clocks.read(9, 3, ticks)).into();
         assert_eq!(read, [1_050, 1_199, 1_205, 1_305].map(Reading::Known));
     }
@@ -185,9 +203,9 @@ mod tests {
     #[test]
     fn a_clock_is_reached_through_another_even_when_that_comes_later() {
         let mut clocks = Clocks::default();
-        assert!(clocks.snapshot(5, &snapshot(&[(70, 10, 1_000), (3, 500, 1)])));
+        assert!(clocks.snapshot(5, &message(&[(70, 10, 1_000), (3, 500, 1)])));
         assert_eq!(clocks.read(5, 70, 11), Reading::Untied(11_000));
-        assert!(clocks.snapshot(0, &snapshot(&[(3, 400, 1), (6, 1_000_400, 1)])));
+        assert!(clocks.snapshot(0, &message(&[(3, 400, 1), (6, 1_000_400, 1)])));
         assert_eq!(clocks.read(5, 70, 11), Reading::Known(1_001_500));
         assert_eq!(clocks.read(6, 70, 11), Reading::Unknown);
     }

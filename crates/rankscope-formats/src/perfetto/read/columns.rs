@@ -3,6 +3,8 @@
 use rankscope_trace::{ArgValue, CategoryKind, CollectiveArgs, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
+use crate::kineto::{collective_of_annotation, elements, first_type};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Correlation,
@@ -22,9 +24,11 @@ enum Column {
     Destination,
     InSplit,
     OutSplit,
+    Dims,
+    Types,
 }
 
-const COLUMNS: [(&str, Column); 21] = [
+const COLUMNS: [(&str, Column); 23] = [
     ("correlation", Column::Correlation),
     ("External id", Column::ExternalId),
     ("external id", Column::ExternalId),
@@ -46,6 +50,8 @@ const COLUMNS: [(&str, Column); 21] = [
     ("Dst Rank", Column::Destination),
     ("In split size", Column::InSplit),
     ("Out split size", Column::OutSplit),
+    ("Input Dims", Column::Dims),
+    ("Input type", Column::Types),
 ];
 
 /// Which keys of a trace have columns.
@@ -58,6 +64,7 @@ impl Columns {
     /// Files the arguments of the newest span into the columns of `trace`.
     pub(super) fn file(&mut self, trace: &mut Trace, span: SpanId, kind: CategoryKind, args: &[(StrId, ArgValue)]) {
         let mut collective = CollectiveArgs::of(span);
+        let (mut dims, mut types) = (StrId::EMPTY, StrId::EMPTY);
         for (key, value) in args {
             let strings = &trace.strings;
             let column = *self.known.entry(*key).or_insert_with(|| {
@@ -65,33 +72,53 @@ impl Columns {
                 COLUMNS.iter().find(|(name, _)| *name == text).map(|(_, column)| *column)
             });
             let Some(column) = column else { continue };
-            let number = unsigned(trace, *value);
-            let small = number.and_then(|number| u32::try_from(number).ok());
-            let text = text(trace, *value);
+            let number = || unsigned(trace, *value);
+            let small = || number().and_then(|number| u32::try_from(number).ok());
             match column {
-                Column::Correlation => number.into_iter().for_each(|id| trace.correlations.push(span, id)),
-                Column::ExternalId => number.into_iter().for_each(|id| trace.external_ids.push(span, id)),
-                Column::Bytes if kind.is_device_work() => number.into_iter().for_each(|n| trace.bytes.push(span, n)),
+                Column::Correlation => push(number(), |id| trace.correlations.push(span, id)),
+                Column::ExternalId => push(number(), |id| trace.external_ids.push(span, id)),
+                Column::Bytes if kind.is_device_work() => push(number(), |count| trace.bytes.push(span, count)),
                 Column::Bytes => {}
-                Column::Name => collective.name = text,
-                Column::Dtype => collective.dtype = text,
-                Column::InElements => collective.in_elements = number,
-                Column::OutElements => collective.out_elements = number,
-                Column::GroupSize => collective.group_size = small,
-                Column::GroupName => collective.group_name = text,
-                Column::GroupDescription => collective.group_description = text,
-                Column::GroupRanks => collective.group_ranks = text,
-                Column::Sequence => collective.sequence = number,
-                Column::Communicator => collective.communicator = text,
-                Column::Source => collective.source_rank = small,
-                Column::Destination => collective.destination_rank = small,
-                Column::InSplit => collective.in_split = text,
-                Column::OutSplit => collective.out_split = text,
+                Column::InElements => collective.in_elements = number(),
+                Column::OutElements => collective.out_elements = number(),
+                Column::GroupSize => collective.group_size = small(),
+                Column::Sequence => collective.sequence = number(),
+                Column::Source => collective.source_rank = small(),
+                Column::Destination => collective.destination_rank = small(),
+                Column::Name => collective.name = text(trace, *value),
+                Column::Dtype => collective.dtype = text(trace, *value),
+                Column::GroupName => collective.group_name = text(trace, *value),
+                Column::GroupDescription => collective.group_description = text(trace, *value),
+                Column::GroupRanks => collective.group_ranks = text(trace, *value),
+                Column::Communicator => collective.communicator = text(trace, *value),
+                Column::InSplit => collective.in_split = text(trace, *value),
+                Column::OutSplit => collective.out_split = text(trace, *value),
+                Column::Dims => dims = text(trace, *value),
+                Column::Types => types = text(trace, *value),
             }
+        }
+        if collective.name.is_empty() && kind == CategoryKind::UserAnnotation {
+            from_annotation(trace, &mut collective, dims, types);
         }
         if !collective.name.is_empty() {
             trace.collectives.push(collective);
         }
+    }
+}
+
+/// A backend's annotation says what it does in its name and how much in the shapes of its inputs.
+fn from_annotation(trace: &mut Trace, to: &mut CollectiveArgs, dims: StrId, types: StrId) {
+    let name = trace.name(to.span).to_owned();
+    let Some(collective) = collective_of_annotation(name.as_bytes()) else { return };
+    to.name = trace.strings.intern(&String::from_utf8_lossy(collective));
+    to.in_elements = elements(trace.strings.text(dims).as_bytes());
+    let dtype = first_type(trace.strings.text(types).as_bytes()).map(|dtype| String::from_utf8_lossy(dtype).into_owned());
+    to.dtype = dtype.map_or(StrId::EMPTY, |dtype| trace.strings.intern(&dtype));
+}
+
+fn push(value: Option<u64>, to: impl FnOnce(u64)) {
+    if let Some(value) = value {
+        to(value);
     }
 }
 

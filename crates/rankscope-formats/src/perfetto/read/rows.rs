@@ -26,6 +26,8 @@ pub(super) enum RowId {
 pub(super) struct Rows {
     list: Vec<Row>,
     index: FxHashMap<(usize, RowId), u32>,
+    /// The one asked for last: a sequence is mostly one row.
+    last: Option<((usize, RowId), u32)>,
 }
 
 /// One row.
@@ -60,12 +62,24 @@ pub(super) struct Unmatched {
 impl Rows {
     /// The row `id` of trace `builder`.
     pub(super) fn row(&mut self, builder: usize, id: RowId, ours: impl FnOnce() -> bool) -> (u32, &mut Row) {
+        let key = (builder, id);
+        if let Some((last, at)) = self.last
+            && last == key
+        {
+            return (at, &mut self.list[at as usize]);
+        }
         let next = self.list.len() as u32;
-        let at = *self.index.entry((builder, id)).or_insert(next);
+        let at = *self.index.entry(key).or_insert(next);
+        self.last = Some((key, at));
         if at == next {
             self.list.push(Row { id, builder, ours: ours(), open: Vec::new(), log: Vec::new(), total: 0.0 });
         }
         (at, &mut self.list[at as usize])
+    }
+
+    /// Row number `at`.
+    pub(super) fn at(&mut self, at: u32) -> &mut Row {
+        &mut self.list[at as usize]
     }
 
     /// All rows, by number.

@@ -1,11 +1,54 @@
 //! What a packet sequence has said once: names by number, defaults, and whether any of it still holds.
 
+use std::ops::{Index, IndexMut};
+
 use rankscope_trace::{StrId, Strings};
 use rustc_hash::FxHashMap;
 
 use super::event::extra_tracks;
-use crate::perfetto::schema::{event, interned, packet};
+use crate::perfetto::schema::{entry, event, interned, packet};
 use crate::wire::{Fields, Malformed};
+
+/// The sequences of a file, in order of first appearance.
+#[derive(Debug, Default)]
+pub(super) struct Sequences {
+    list: Vec<Sequence>,
+    index: FxHashMap<u32, usize>,
+    /// The id and place of the one asked for last: packets of a sequence come in runs.
+    last: Option<(u32, usize)>,
+}
+
+impl Sequences {
+    /// The place of sequence `id`, new or known.
+    pub(super) fn place(&mut self, id: u32) -> usize {
+        match self.last {
+            Some((last, at)) if last == id => at,
+            _ => {
+                let next = self.list.len();
+                let at = *self.index.entry(id).or_insert(next);
+                if at == next {
+                    self.list.push(Sequence::default());
+                }
+                self.last = Some((id, at));
+                at
+            }
+        }
+    }
+}
+
+impl Index<usize> for Sequences {
+    type Output = Sequence;
+
+    fn index(&self, at: usize) -> &Sequence {
+        &self.list[at]
+    }
+}
+
+impl IndexMut<usize> for Sequences {
+    fn index_mut(&mut self, at: usize) -> &mut Sequence {
+        &mut self.list[at]
+    }
+}
 
 /// The state of one sequence.
 #[derive(Debug, Default)]
@@ -84,10 +127,10 @@ impl Sequence {
             let (mut iid, mut text, mut better): (u64, &[u8], &[u8]) = (0, &[], &[]);
             for field in Fields::of(value.bytes()) {
                 match field {
-                    Ok((interned::IID, value)) => iid = value.u64(),
-                    Ok((interned::TEXT, value)) => text = value.bytes(),
+                    Ok((entry::IID, value)) => iid = value.u64(),
+                    Ok((entry::TEXT, value)) => text = value.bytes(),
                     // A kernel's readable name; elsewhere the field is a description.
-                    Ok((interned::DEMANGLED, value)) if number == interned::COMPUTE_KERNELS => better = value.bytes(),
+                    Ok((entry::DEMANGLED, value)) if number == interned::COMPUTE_KERNELS => better = value.bytes(),
                     Ok(_) => {}
                     Err(_) => return false,
                 }
@@ -100,8 +143,8 @@ impl Sequence {
 
     fn intern_counters(&mut self, message: &[u8], strings: &mut Strings) {
         let mut fields = Fields::of(message).flatten();
-        let Some((interned::IID, iid)) = fields.next() else { return };
-        for (_, descriptor) in fields.filter(|(number, _)| *number == interned::COUNTER_DESCRIPTOR) {
+        let Some((entry::IID, iid)) = fields.next() else { return };
+        for (_, descriptor) in fields.filter(|(number, _)| *number == entry::COUNTER_DESCRIPTOR) {
             for (id, name) in counter_specs(descriptor.bytes()) {
                 self.gpu_counters.insert((iid.u64(), id), strings.intern(&String::from_utf8_lossy(name)));
             }

@@ -161,9 +161,11 @@ impl<'a> TrackMaker<'a> {
             RowId::GpuCounter { gpu, .. } => self.tracks.find_or_add(TrackKind::Device, None, TrackKey::Number(gpu)),
             RowId::Queue { gpu, queue } => {
                 let device = self.tracks.find_or_add(TrackKind::Device, None, TrackKey::Number(gpu));
-                let key = stream_number(self.strings.text(queue)).map_or(TrackKey::Text(queue), TrackKey::Number);
+                let (number, name) = queue_name(self.strings.text(queue));
+                let name = name.to_owned();
+                let key = number.map_or(TrackKey::Text(queue), TrackKey::Number);
                 let stream = self.tracks.find_or_add(TrackKind::Stream, Some(device), key);
-                self.tracks.get_mut(stream).name = queue;
+                self.name(stream, &name);
                 stream
             }
         }
@@ -287,8 +289,14 @@ impl<'a> TrackMaker<'a> {
     }
 }
 
-/// The number at the end of a queue's name: `stream 7`, `[007] stream 7`, `Channel #7`.
-fn stream_number(name: &str) -> Option<i64> {
-    let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    name[name.len() - digits..].parse().ok()
+/// Number and name of a hardware queue. torch puts the number before the name, to have the queues sorted: `[007] stream 7`.
+/// Others have it at the end, if at all: `Channel #7`.
+fn queue_name(text: &str) -> (Option<i64>, &str) {
+    if let Some((number, name)) = text.strip_prefix('[').and_then(|rest| rest.split_once("] "))
+        && let Ok(number) = number.parse()
+    {
+        return (Some(number), name);
+    }
+    let start = text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    (text[start..].parse().ok(), text)
 }

@@ -1,0 +1,94 @@
+//! What torch's profiler writes into arguments, whatever the container: JSON, Perfetto.
+//!
+//! Which events are worth looking into is decided by category and name alone, so that the arguments of the many (operators,
+//! Python frames) are never looked at.
+
+use rankscope_trace::CategoryKind;
+
+/// What an event's arguments may hold for analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Nothing.
+    Nothing,
+    /// Correlation, external id, bytes; on kernels also collective parameters.
+    Links,
+    /// The parameters of a collective.
+    Collective,
+}
+
+/// What to look for in an event of this kind and name.
+pub(crate) fn wanted(kind: CategoryKind, name: &[u8]) -> Wanted {
+    match kind {
+        CategoryKind::CpuOp if name == b"record_param_comms" => Wanted::Collective,
+        CategoryKind::UserAnnotation if collective_of_annotation(name).is_some() => Wanted::Collective,
+        CategoryKind::CollectiveComm => Wanted::Collective,
+        _ if kind.is_on_device() || kind.is_launch() => Wanted::Links,
+        _ => Wanted::Nothing,
+    }
+}
+
+/// The collective that an annotation of a communication backend names: `all_reduce` of `gloo:all_reduce`.
+pub(crate) fn collective_of_annotation(name: &[u8]) -> Option<&[u8]> {
+    const BACKENDS: [&[u8]; 7] = [b"nccl", b"gloo", b"mpi", b"ucc", b"xccl", b"hccl", b"rccl"];
+    let colon = name.iter().position(|byte| *byte == b':')?;
+    (BACKENDS.contains(&&name[..colon]) && name.get(colon + 1) != Some(&b':')).then(|| &name[colon + 1..])
+}
+
+/// Elements in the tensors whose shapes `dims` (JSON text) lists: the sum over the innermost lists of the product of their
+/// numbers. Scalars (empty lists) count nothing.
+pub(crate) fn elements(dims: &[u8]) -> Option<u64> {
+    let mut total = None;
+    let mut product: Option<u64> = None;
+    let mut at = 0;
+    while at < dims.len() {
+        match dims[at] {
+            b'[' => product = None,
+            b']' => {
+                if let Some(count) = product.take() {
+                    total = Some(total.unwrap_or(0u64).checked_add(count)?);
+                }
+            }
+            b'0'..=b'9' => {
+                let len = dims[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let number = std::str::from_utf8(&dims[at..at + len]).ok()?.parse::<u64>().ok()?;
+                product = Some(product.unwrap_or(1).checked_mul(number)?);
+                at += len;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    total
+}
+
+/// The first name in `types`, the JSON text of a list of type names.
+pub(crate) fn first_type(types: &[u8]) -> Option<&[u8]> {
+    let start = types.iter().position(|byte| *byte == b'"')? + 1;
+    let len = types[start..].iter().position(|byte| *byte == b'"')?;
+    Some(&types[start..start + len])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_multiplied_and_lists_added() {
+        assert_eq!(elements(b"[[1059850]]"), Some(1_059_850));
+        assert_eq!(elements(b"[[[2, 3], [4]], [], []]"), Some(10));
+        assert_eq!(elements(b"[[], []]"), None);
+        assert_eq!(elements(b"[[99999999999, 99999999999]]"), None);
+        assert_eq!(elements(b""), None);
+        assert_eq!(first_type(br#"["c10::BFloat16", ""]"#), Some(&b"c10::BFloat16"[..]));
+        assert_eq!(first_type(b"[]"), None);
+    }
+
+    #[test]
+    fn only_backends_annotate_collectives() {
+        assert_eq!(collective_of_annotation(b"gloo:all_reduce"), Some(&b"all_reduce"[..]));
+        assert_eq!(collective_of_annotation(b"Optimizer.step#SGD.step"), None);
+        assert_eq!(collective_of_annotation(b"autograd::engine"), None);
+        assert_eq!(collective_of_annotation(b"nccl::something"), None);
+    }
+}

@@ -1,0 +1,125 @@
+//! Bad input: one paragraph with the path and the remedy, exit 1, nothing half-written.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{failure, rankscope, report, write_job};
+use rankscope_testkit::{Dialect, Job, damage};
+
+fn job() -> Job {
+    Job { steps: 1, layers: 2, ops_per_step: 8, ..Job::default() }
+}
+
+fn report_failure(path: &Path) -> String {
+    let out = tempfile::tempdir().expect("a temporary directory");
+    let target = out.path().join("report");
+    let said = failure(&["report", &path.display().to_string(), "--out", &target.display().to_string()]);
+    assert!(!target.exists(), "{said}: something was written");
+    assert!(said.contains(&path.display().to_string()), "{said}");
+    said
+}
+
+#[test]
+fn a_missing_file() {
+    let said = report_failure(Path::new("/nowhere/rank0.json"));
+    assert!(said.contains("no such file") && said.contains("Check the path"), "{said}");
+}
+
+#[test]
+fn an_empty_file() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("rank0.json");
+    fs::write(&file, "").expect("written");
+    let said = report_failure(&file);
+    assert!(said.contains("empty") && said.contains("again"), "{said}");
+}
+
+#[test]
+fn a_directory_without_traces() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::write(directory.path().join("notes.txt"), "x").expect("written");
+    let said = report_failure(directory.path());
+    assert!(said.contains("no trace"), "{said}");
+}
+
+#[test]
+fn two_files_of_one_rank() {
+    let directory = write_job(&job());
+    fs::copy(directory.path().join("rank1.json"), directory.path().join("again.json")).expect("copied");
+    let said = report_failure(directory.path());
+    assert!(said.contains("again.json") && said.contains("rank1.json") && said.contains("rank 1"), "{said}");
+}
+
+#[test]
+fn a_rank_missing_from_the_world() {
+    let directory = write_job(&job());
+    fs::remove_file(directory.path().join("rank2.json")).expect("removed");
+    let said = report_failure(directory.path());
+    assert!(said.contains("rank 2") && said.contains("--partial"), "{said}");
+    let document = report(directory.path(), &["--partial"]);
+    assert_eq!(document["missing_ranks"], serde_json::json!([2]));
+}
+
+#[test]
+fn a_file_that_is_not_a_trace() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for (name, bytes) in [
+        ("a.json", &b"{\"loss\": [1, 2]}"[..]),
+        ("b.json", b"hello"),
+        ("c.json", b"\x7fELF\x02\x01\x01"),
+        ("d.json", b"PK\x03\x04"),
+    ] {
+        let file = directory.path().join(name);
+        fs::write(&file, bytes).expect("written");
+        let said = report_failure(&file);
+        assert!(said.contains("not a trace"), "{said}");
+    }
+}
+
+#[test]
+fn a_step_or_rank_that_is_not_there() {
+    let directory = write_job(&job());
+    let path = directory.path().display().to_string();
+    let said = failure(&["report", &path, "--format", "json", "--step", "99"]);
+    assert!(said.contains("steps 0 to 0"), "{said}");
+    let said = failure(&["report", &path, "--format", "json", "--rank", "9"]);
+    assert!(said.contains("0, 1, 2, 3"), "{said}");
+}
+
+#[test]
+fn damaged_traces_are_reported_with_what_was_wrong() {
+    let directory = write_job(&job());
+    let rank0 = job().rank_bytes(0, &Dialect::default());
+    fs::remove_file(directory.path().join("rank0.json")).expect("removed");
+    fs::write(directory.path().join("rank0.json.gz"), damage::truncated_gzip(&rank0, 700)).expect("written");
+    fs::write(
+        directory.path().join("rank1.json"),
+        damage::unescaped_quotes(&job().rank_bytes(1, &Dialect::default()), 9).bytes,
+    )
+    .expect("written");
+    let document = report(directory.path(), &[]);
+    let kinds = |rank: usize| document["ranks"][rank]["problems"].to_string();
+    assert!(kinds(0).contains("truncated_compression") && kinds(0).contains("\"truncated\""), "{}", kinds(0));
+    assert!(kinds(1).contains("unescaped_quote"), "{}", kinds(1));
+    assert!(document["ranks"][0]["problems"][0]["offset"].as_u64() > Some(0));
+}
+
+#[test]
+fn wrong_usage_is_exit_2() {
+    assert_eq!(rankscope(&["report"]).status.code(), Some(2));
+    assert_eq!(rankscope(&["report", "x", "--format", "yaml"]).status.code(), Some(2));
+    let said = failure(&["report", "x", "--comm-pattern", "("]);
+    assert!(said.contains("regular expression"), "{said}");
+}
+
+#[test]
+fn inputs_are_never_written_to() {
+    let directory = write_job(&job());
+    let input = directory.path().join("rank0.json").display().to_string();
+    let said = failure(&["convert", &input, &input]);
+    assert!(said.contains("same file"), "{said}");
+    let said = failure(&["convert", &input, "out.txt"]);
+    assert!(said.contains(".pftrace"), "{said}");
+}

@@ -1,0 +1,79 @@
+//! Running the binary on jobs in temporary directories.
+
+#![allow(dead_code, unreachable_pub, clippy::print_stderr, reason = "each test file uses its own part")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use rankscope_testkit::{Dialect, Job};
+use serde_json::Value;
+
+/// The binary, with arguments.
+pub fn rankscope(args: &[&str]) -> Output {
+    Command::cargo_bin("rankscope").expect("built").args(args).output().expect("runs")
+}
+
+/// The document `report --format json` prints.
+///
+/// # Panics
+/// If the report fails.
+pub fn report(path: &Path, more: &[&str]) -> Value {
+    let path = path.display().to_string();
+    let output = rankscope(&[&["report", &path, "--format", "json"], more].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+/// What stderr says when the binary fails with exit code 1, as one paragraph.
+///
+/// # Panics
+/// If it does not fail so.
+pub fn failure(args: &[&str]) -> String {
+    let output = rankscope(args);
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(output.stdout.is_empty());
+    assert!(said.starts_with("rankscope: ") && !said.contains('\n'), "{said}");
+    said
+}
+
+/// A job's traces in a directory of their own.
+pub fn write_job(job: &Job) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for rank in 0..job.ranks {
+        fs::write(directory.path().join(format!("rank{rank}.json")), job.rank_bytes(rank, &Dialect::default()))
+            .expect("written");
+    }
+    directory
+}
+
+/// The repository's own fixtures.
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+}
+
+/// The corpus of public traces, if there is one; says so if not.
+pub fn corpus(test: &str) -> Option<PathBuf> {
+    let corpus = std::env::var_os("RANKSCOPE_CORPUS").map(PathBuf::from);
+    if corpus.is_none() {
+        eprintln!("{test}: skipped, because RANKSCOPE_CORPUS names no corpus");
+    }
+    corpus
+}
+
+/// A time of a rank's account, in nanoseconds.
+pub fn time(account: &Value, class: &str) -> i64 {
+    account["time_ns"][class].as_i64().unwrap_or_else(|| panic!("{class} in {account}"))
+}
+
+/// The law of time accounting, for a rank or a step.
+///
+/// # Panics
+/// If the classes do not add up.
+pub fn assert_adds_up(account: &Value) {
+    let parts = ["computation", "exposed_comm", "exposed_memcpy", "idle"].map(|class| time(account, class));
+    assert_eq!(parts.iter().sum::<i64>(), time(account, "total"), "{}", account["time_ns"]);
+    assert!(parts.iter().all(|part| *part >= 0), "{}", account["time_ns"]);
+}
