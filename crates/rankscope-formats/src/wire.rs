@@ -81,9 +81,16 @@ impl<'a> Fields<'a> {
         Self { message, at: 0 }
     }
 
+    #[inline]
     fn varint(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
+        let first = *self.message.get(self.at)?;
+        self.at += 1;
+        if first < 0x80 { Some(first.into()) } else { self.long_varint(first) }
+    }
+
+    fn long_varint(&mut self, first: u8) -> Option<u64> {
+        let mut value = u64::from(first & 0x7f);
+        for shift in (7..64).step_by(7) {
             let byte = *self.message.get(self.at)?;
             self.at += 1;
             value |= u64::from(byte & 0x7f) << shift;

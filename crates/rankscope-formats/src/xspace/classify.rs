@@ -54,6 +54,8 @@ pub(super) enum LineKind {
     Steps,
     /// The same device time told in other words.
     Derived,
+    /// Values over time, each an event without length.
+    Counters,
 }
 
 impl LineKind {
@@ -61,6 +63,7 @@ impl LineKind {
     pub(super) fn of(plane: PlaneKind, name: &str) -> Self {
         let executes = name.starts_with("Stream") || (!matches!(plane, PlaneKind::Gpu(_)) && OPERATOR_LINES.contains(&name));
         match plane {
+            _ if name == schema::COUNTER_LINE => Self::Counters,
             PlaneKind::Host => Self::Thread,
             _ if executes => Self::Execution,
             _ if name == "Steps" => Self::Steps,
@@ -185,6 +188,7 @@ impl Marks<'_> {
             LineKind::Execution if self.copy.is_some() || name == NameKind::Copy => CategoryKind::Memcpy,
             LineKind::Execution if self.fill.is_some() || name == NameKind::Fill => CategoryKind::Memset,
             LineKind::Execution => CategoryKind::Kernel,
+            LineKind::Counters => CategoryKind::Other,
             LineKind::Thread => self.kind_on_host(name),
         }
     }
@@ -260,6 +264,7 @@ mod tests {
             (tpu, "XLA Ops", LineKind::Execution),
             (tpu, "Async XLA Ops", LineKind::Derived),
             (PlaneKind::Host, "python", LineKind::Thread),
+            (PlaneKind::Host, "_counters_", LineKind::Counters),
         ] {
             assert_eq!(LineKind::of(plane, line), expected, "{line}");
         }

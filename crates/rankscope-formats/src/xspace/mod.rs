@@ -39,6 +39,7 @@ mod settle;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod verdict;
 mod writer;
 
 pub use reader::read;

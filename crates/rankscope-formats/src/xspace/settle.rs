@@ -6,11 +6,11 @@ use rankscope_trace::{
     Strings, Trace, Track, TrackId, TrackKey, TrackKind,
 };
 
-use super::classify::{LineKind, Marks, NameKind, PlaneKind, Role, category_name};
-use super::collective::Parameter;
+use super::classify::{LineKind, NameKind, PlaneKind, Role, category_name};
 use super::hlo;
-use super::plane::{RawEvent, RawLine, RawPlane, RawStat, RawStatName, When};
+use super::plane::{RawEvent, RawLine, RawPlane, RawStat, When};
 use super::schema;
+use super::verdict::{Judge, Sort, Tables, Verdict, named_collective, number};
 use crate::Scope;
 
 /// What planes said about the file as a whole.
@@ -35,44 +35,6 @@ pub(super) struct Settling<'a> {
     pub(super) scratch: &'a Strings,
     pub(super) keep_all: bool,
     pub(super) scope: Scope,
-}
-
-/// The tables of a plane, resolved.
-struct Tables {
-    kind: PlaneKind,
-    roles: Vec<Role>,
-    stat_names: Vec<RawStatName>,
-    sorts: Vec<Sort>,
-    /// Where this plane's descriptions start among the trace's.
-    descriptions: u32,
-}
-
-/// A sort of event: what its entry in the event metadata tells about each of them.
-struct Sort {
-    known: bool,
-    name: StrId,
-    label: StrId,
-    kind: NameKind,
-    /// The statistics of the entry that have a role.
-    stats: Vec<RawStat>,
-}
-
-/// What one event turned out to be.
-struct Verdict {
-    kind: CategoryKind,
-    category: Option<ArgValue>,
-    correlation: Option<u64>,
-    external_id: Option<u64>,
-    bytes: Option<u64>,
-    step: Option<i64>,
-    collective: Option<Collective>,
-    has_parameters: bool,
-}
-
-struct Collective {
-    name: String,
-    shape: Option<(String, u64)>,
-    groups: Option<String>,
 }
 
 impl Settling<'_> {
@@ -143,8 +105,8 @@ impl Settling<'_> {
                 schema::PROFILE_START => self.findings.profile_start_ns = number,
                 schema::PROCESS_INDEX => self.findings.rank = number.and_then(|rank| u32::try_from(rank).ok()).map(Rank),
                 schema::PROCESS_COUNT => self.findings.world_size = number.and_then(|count| u32::try_from(count).ok()),
-                schema::DEVICE_TYPE => device_type = self.text(stat.value, &tables.stat_names).map(str::to_owned),
-                "device_vendor" => vendor = self.text(stat.value, &tables.stat_names).map(str::to_owned),
+                schema::DEVICE_TYPE => device_type = self.judge(tables).text(stat.value).map(str::to_owned),
+                "device_vendor" => vendor = self.judge(tables).text(stat.value).map(str::to_owned),
                 _ => {}
             }
             if self.keep_all {
@@ -185,8 +147,9 @@ impl Settling<'_> {
         let sorts = raw.sorts.iter_mut().map(|sort| {
             let mut stats = std::mem::take(&mut sort.stats);
             stats.retain(|stat| roles[stat.key as usize] != Role::None);
-            let kind = NameKind::of(self.trace.strings.text(sort.name));
-            Sort { known: sort.known, name: sort.name, label: sort.label, kind, stats }
+            let (name, label) = (self.trace.strings.text(sort.name), self.trace.strings.text(sort.label));
+            let is_collective = named_collective(name, label).is_some();
+            Sort { known: sort.known, name: sort.name, label: sort.label, kind: NameKind::of(name), is_collective, stats }
         });
         sorts.collect()
     }
@@ -201,7 +164,7 @@ impl Settling<'_> {
         tables: &Tables,
     ) {
         let sort = &tables.sorts[event.sort as usize];
-        let verdict = self.judge(line_kind, sort, stats, tables);
+        let verdict = self.judge(tables).verdict(line_kind, sort, stats);
         if self.scope == Scope::Device && line_kind == LineKind::Thread && !verdict.matters_to_device() {
             return;
         }
@@ -232,87 +195,13 @@ impl Settling<'_> {
         let mut args = CollectiveArgs::of(span);
         for stat in stats {
             if let Role::Collective(parameter) = tables.roles[stat.key as usize] {
-                let text = self.text(stat.value, &tables.stat_names).unwrap_or_default().to_owned();
+                let text = self.judge(tables).text(stat.value).unwrap_or_default().to_owned();
                 let text = self.trace.strings.intern(&text);
                 let number = number(stat.value).and_then(|number| u64::try_from(number).ok());
                 parameter.put(&mut args, number, text);
             }
         }
         self.trace.collectives.push(args);
-    }
-
-    fn judge(&self, line: LineKind, sort: &Sort, stats: &[RawStat], tables: &Tables) -> Verdict {
-        let mut marks = Marks::default();
-        for stat in sort.stats.iter().chain(stats) {
-            self.mark(&mut marks, stat, tables);
-        }
-        let kind = marks.kind(line, sort.kind);
-        let name = self.trace.strings.text(sort.name);
-        let step = match line {
-            LineKind::Steps => name.trim().parse().ok(),
-            _ => marks.step,
-        };
-        let is_work = (line == LineKind::Execution && kind == CategoryKind::Kernel) || kind == CategoryKind::CpuOp;
-        Verdict {
-            kind,
-            category: marks.category.map(|(_, value)| value),
-            // Derived lines repeat their kernels' ids, which would tie a launch to several.
-            correlation: marks.correlation.filter(|_| marks.category.is_some() || kind.is_device_work() || kind.is_launch()),
-            external_id: marks.external_id,
-            bytes: marks.bytes(),
-            step,
-            has_parameters: marks.has_parameters,
-            collective: if marks.has_parameters {
-                None
-            } else if is_work {
-                self.collective(&marks, name, sort.label)
-            } else {
-                None
-            },
-        }
-    }
-
-    fn mark<'m>(&'m self, marks: &mut Marks<'m>, stat: &RawStat, tables: &'m Tables) {
-        let role = tables.roles[stat.key as usize];
-        if role == Role::None {
-            return;
-        }
-        let text = self.text(stat.value, &tables.stat_names);
-        let positive = number(stat.value).filter(|number| *number > 0).map(|number| number as u64);
-        match role {
-            Role::Correlation => marks.correlation = positive,
-            Role::ExternalId => marks.external_id = positive,
-            Role::HloOp => marks.hlo_op = text,
-            Role::HloCategory => marks.hlo_category = text,
-            Role::CopyDetails => marks.copy = text,
-            Role::FillDetails => marks.fill = text,
-            Role::Step => marks.step = number(stat.value),
-            Role::Shape => marks.shape = text,
-            Role::ReplicaGroups => marks.replica_groups = text,
-            Role::Category => marks.category = text.map(|text| (text, stat.value)),
-            Role::Source => marks.has_source = true,
-            Role::Collective(Parameter::Name) => marks.has_parameters = true,
-            Role::Collective(_) => {}
-            Role::None => {}
-        }
-    }
-
-    fn collective(&self, marks: &Marks<'_>, name: &str, label: StrId) -> Option<Collective> {
-        let label = self.trace.strings.text(label);
-        let called = marks
-            .hlo_op
-            .and_then(hlo::collective)
-            .or_else(|| hlo::collective(label))
-            .or_else(|| hlo::collective(name))
-            .or_else(|| hlo::nccl_collective(name))
-            .or_else(|| marks.hlo_category.and_then(hlo::collective))?;
-        let shape = marks.shape.and_then(hlo::shape).or_else(|| hlo::shape(name.split_once(" = ")?.1));
-        let groups = marks.replica_groups.or_else(|| hlo::replica_groups(name));
-        Some(Collective {
-            name: called.into(),
-            shape: shape.map(|(dtype, elements)| (dtype.into(), elements)),
-            groups: groups.map(str::to_owned),
-        })
     }
 
     fn start(&mut self, line: &RawLine, event: &RawEvent) -> (i64, u16) {
@@ -352,7 +241,7 @@ impl Settling<'_> {
         };
         let known = self.trace.categories.iter().position(|category| Some(category.name) == known && category.kind == kind);
         known.map(|at| at as u16).unwrap_or_else(|| {
-            let name = self.text(name, &tables.stat_names).unwrap_or_default().to_owned();
+            let name = self.judge(tables).text(name).unwrap_or_default().to_owned();
             self.trace.category(&name, kind)
         })
     }
@@ -403,37 +292,9 @@ impl Settling<'_> {
         }
     }
 
-    fn text<'t>(&'t self, value: ArgValue, stat_names: &[RawStatName]) -> Option<&'t str> {
-        match value {
-            ArgValue::Text(id) if self.keep_all => Some(self.trace.strings.text(id)),
-            ArgValue::Text(id) => Some(self.scratch.text(id)),
-            ArgValue::Ref(to) => Some(self.trace.strings.text(stat_names[to.0 as usize].name)),
-            _ => None,
-        }
-    }
-}
-
-impl Tables {
-    /// `value` as the trace keeps it.
-    fn value(&self, value: ArgValue) -> ArgValue {
-        match value {
-            ArgValue::Ref(to) => ArgValue::Ref(self.stat_names[to.0 as usize].name),
-            value => value,
-        }
-    }
-}
-
-impl Verdict {
-    fn matters_to_device(&self) -> bool {
-        self.kind.is_launch() || self.kind == CategoryKind::UserAnnotation || self.step.is_some() || self.collective.is_some()
-    }
-}
-
-fn number(value: ArgValue) -> Option<i64> {
-    match value {
-        ArgValue::I64(number) => Some(number),
-        ArgValue::U64(number) => i64::try_from(number).ok(),
-        _ => None,
+    fn judge<'s>(&'s self, tables: &'s Tables) -> Judge<'s> {
+        let names = &self.trace.strings;
+        Judge { tables, names, values: if self.keep_all { names } else { self.scratch } }
     }
 }
 

@@ -129,7 +129,8 @@ impl PlaneWriter<'_> {
             Some(times) => out.varint(event::NUM_OCCURRENCES, times as u64),
             None => out.varint(event::OFFSET_PS, self.offset_ps(item, origin_ns).unwrap_or(0) as u64),
         };
-        let (_, _, dur_ns, dur_ps) = times(self.trace, item);
+        let trace = self.trace;
+        let (_, _, dur_ns, dur_ps) = times(trace, item);
         number(out, event::DURATION_PS, dur_ns.saturating_mul(PS_PER_NS).saturating_add(dur_ps.into()));
         match item {
             Item::Span(span) => {
@@ -140,12 +141,16 @@ impl PlaneWriter<'_> {
                 self.args(out, span);
             }
             Item::Instant(index) => {
-                for (key, value) in self.trace.instant_args.row(index as usize) {
+                let category = trace.instants[index as usize].category;
+                if let Some(category) = trace.categories.get(usize::from(category)) {
+                    self.derived_stat(out, schema::EVENT_CATEGORY, ArgValue::Ref(category.name));
+                }
+                for (key, value) in trace.instant_args.row(index as usize) {
                     self.stats.stat(out, event::STATS, key, value);
                 }
             }
             Item::Counter(index) => {
-                let sample = self.trace.counters[index as usize];
+                let sample = trace.counters[index as usize];
                 let key = if sample.series.is_empty() { self.stats.key("value") } else { sample.series };
                 self.stats.stat(out, event::STATS, key, ArgValue::F64(sample.value));
             }

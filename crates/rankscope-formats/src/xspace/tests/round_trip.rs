@@ -6,6 +6,7 @@ use rankscope_trace::{
 
 use super::{ALL, FIXTURES, picture, written};
 use crate::xspace::read;
+use crate::{ReadOptions, Scope};
 
 #[test]
 fn what_was_read_is_written_the_same() {
@@ -28,6 +29,23 @@ fn lines_that_last_for_years_are_split() {
     }
     let again = read(&*written(&trace), &ALL).unwrap();
     assert_eq!(again.spans.start_ns, starts);
+}
+
+#[test]
+fn a_narrow_reading_keeps_operators_that_describe_collectives() {
+    let mut trace = Trace::default();
+    let track = trace.tracks.find_or_add(TrackKind::Thread, None, TrackKey::Number(1));
+    let category = trace.category("cpu_op", CategoryKind::CpuOp);
+    for name in ["aten::mm", "record_param_comms"] {
+        let name = trace.strings.intern(name);
+        let span = trace.spans.push(SpanRow { start_ns: 5, dur_ns: 1, name, track, category, offset: 0 });
+        if span.0 == 1 {
+            trace.collectives.push(CollectiveArgs { name: trace.strings.intern("allreduce"), ..CollectiveArgs::of(span) });
+        }
+    }
+    let options = ReadOptions { scope: Scope::Device, ..ReadOptions::default() };
+    let again = read(&*written(&trace), &options).unwrap();
+    assert_eq!((again.spans.len(), again.collectives.len()), (1, 1));
 }
 
 proptest! {
