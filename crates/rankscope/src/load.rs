@@ -39,7 +39,7 @@ pub(crate) fn load(paths: &[PathBuf], args: ArgsPolicy, scope: Scope, partial: b
             match member.trace {
                 Ok(trace) => loaded.traces.push(trace),
                 Err(error) if partial || may_be_something_else(file, &member.label, &error) => {
-                    loaded.skipped.push(format!("{}: {error}", member.label));
+                    loaded.skipped.push(passed_over(&member.label, &error));
                 }
                 Err(error) => failed.push(anyhow!(error).context(member.label)),
             }
@@ -58,6 +58,13 @@ pub(crate) fn load(paths: &[PathBuf], args: ArgsPolicy, scope: Scope, partial: b
 /// A directory may hold other JSON beside the traces; a file that names a rank is meant to be a trace.
 fn may_be_something_else(file: &InputFile, label: &str, error: &Error) -> bool {
     !file.named && matches!(error, Error::NotATrace { .. }) && rank_of_name(label).is_none()
+}
+
+fn passed_over(label: &str, error: &Error) -> String {
+    match error {
+        Error::NotATrace { .. } => format!("{label}, which is not a trace"),
+        other => format!("{label}: {other}"),
+    }
 }
 
 fn read_file(file: &InputFile, args: ArgsPolicy, scope: Scope) -> Result<Vec<Member>, Error> {

@@ -19,7 +19,7 @@ fn sentence(source: &Source<'_>, finding: &Finding) -> String {
         Finding::Split { computation, exposed_comm, exposed_memcpy, idle } => {
             let whose = if source.job.ranks.iter().any(|rank| rank.side == Side::Device) { "device" } else { "host" };
             format!(
-                "Of the {whose} time {} computes, {} is communication nothing hides, {} exposed copies and {} idle.",
+                "Of the {whose} time {} is computation, {} communication that nothing hides, {} exposed copies and {} idle.",
                 percent(*computation),
                 percent(*exposed_comm),
                 percent(*exposed_memcpy),
@@ -70,9 +70,8 @@ fn describe(dtype: &str, elements: Option<u64>, group: &str) -> String {
 fn cautions(source: &Source<'_>) -> Vec<String> {
     let mut cautions = Vec::new();
     let on_host: Vec<_> = source.job.ranks.iter().filter(|rank| rank.side == Side::Host).map(|rank| rank.rank).collect();
-    if on_host.len() == source.job.ranks.len() {
-        cautions.push("No device activity: the traces show no kernel, copy or fill. All times are of the host.".to_owned());
-    } else if !on_host.is_empty() {
+    // Where no rank shows any, the views say so at their top.
+    if !on_host.is_empty() && on_host.len() < source.job.ranks.len() {
         cautions.push(format!("No device activity on rank {}: the times there are of the host.", list(&on_host)));
     }
     if !source.completeness.missing.is_empty() {
@@ -98,6 +97,7 @@ fn cautions(source: &Source<'_>) -> Vec<String> {
             guaranteed(source)
         ));
     }
+    cautions.extend(source.skipped.iter().map(|skipped| format!("Passed over {skipped}.")));
     cautions
 }
 
@@ -111,7 +111,7 @@ fn guaranteed(source: &Source<'_>) -> String {
 }
 
 fn problems(source: &Source<'_>) -> Vec<String> {
-    let mut problems: Vec<String> = source
+    source
         .traces
         .iter()
         .filter_map(|trace| {
@@ -123,13 +123,11 @@ fn problems(source: &Source<'_>) -> Vec<String> {
                 .collect();
             (!found.is_empty()).then(|| format!("{}: {}.", about.file, found.join(", ")))
         })
-        .collect();
-    problems.extend(source.skipped.iter().map(|skipped| format!("Passed over: {skipped}")));
-    problems
+        .collect()
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    format!("{:.1}\u{a0}%", share * 100.0)
 }
 
 fn time(ns: i64) -> String {
