@@ -23,7 +23,7 @@ pub struct CommPatterns {
 }
 
 /// Lower-case parts of kernel names. Each is specific enough that no compute kernel seen carries it.
-const BUILT_IN: [&str; 26] = [
+const BUILT_IN: [&str; 28] = [
     "nccl",
     "rccl",
     // vLLM's and TensorRT-LLM's own all-reduces.
@@ -44,8 +44,10 @@ const BUILT_IN: [&str; 26] = [
     "nvshmem",
     "rocshmem",
     // DeepEP: expert dispatch and combine within a node, between nodes and in its low-latency form.
-    "deep_ep::",
+    "deep_ep",
     "deepep",
+    "intranode::",
+    "internode",
     // MSCCL and MSCCL++.
     "mscclkernel",
     "mscclpp",

@@ -2,9 +2,9 @@
 
 use rankscope_trace::{CategoryKind, CollectiveArgs, SpanId};
 
+use super::builder::Builder;
 use super::event::RawEvent;
 use super::number::{unquoted, unsigned};
-use super::piece::Builder;
 use super::scan::{Members, Mode};
 use crate::kineto::{collective_of_annotation, elements, first_type};
 

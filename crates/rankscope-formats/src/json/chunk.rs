@@ -6,9 +6,10 @@
 
 use rankscope_trace::ProblemKind;
 
+use super::builder::Builder;
 use super::event::{Broken, parse};
 use super::layout::{Layout, next_likely_event};
-use super::piece::{Builder, Piece};
+use super::piece::Piece;
 use super::scan::{Mode, skip_space};
 use crate::ReadOptions;
 

@@ -12,6 +12,7 @@
 //! Not kept: the arguments of `B`/`E` events, categories of metadata events, and unknown keys of events.
 
 mod args;
+mod builder;
 mod chunk;
 mod event;
 mod finish;
@@ -37,7 +38,7 @@ use rayon::prelude::*;
 use self::chunk::{Chunk, Reached};
 use self::head::{Members, Walk};
 use self::layout::Layout;
-use self::piece::{Pending, Piece, Says};
+use self::piece::{Pending, Piece};
 use self::scan::skip_space;
 use self::source::{Source, Stretch};
 pub use self::write::write;
@@ -285,31 +286,5 @@ impl Gathered {
             return Err(Error::NoEvents { offset, reason });
         }
         Ok(self.trace)
-    }
-}
-
-impl Pending {
-    fn take_over(&mut self, other: Self, remap: &rankscope_trace::Remap) {
-        self.rank = self.rank.or(other.rank);
-        self.namings.extend(other.namings.into_iter().map(|mut naming| {
-            naming.pid = remap.key(naming.pid);
-            naming.tid = naming.tid.map(|tid| remap.key(tid));
-            naming.what = match naming.what {
-                Says::Name(name) => Says::Name(remap.string(name)),
-                Says::Label(label) => Says::Label(remap.string(label)),
-                Says::SortIndex(index) => Says::SortIndex(index),
-            };
-            naming
-        }));
-        self.edges.extend(other.edges.into_iter().map(|mut edge| {
-            (edge.name, edge.track, edge.category) =
-                (remap.string(edge.name), remap.track(edge.track), remap.category(edge.category));
-            edge
-        }));
-        self.arrows.extend(other.arrows.into_iter().map(|mut arrow| {
-            (arrow.pid, arrow.tid) = (remap.key(arrow.pid), remap.key(arrow.tid));
-            (arrow.name, arrow.category) = (remap.string(arrow.name), remap.category(arrow.category));
-            arrow
-        }));
     }
 }
