@@ -11,6 +11,7 @@ use super::event::{Broken, parse};
 use super::layout::{Layout, next_likely_event};
 use super::piece::Piece;
 use super::scan::{Mode, skip_space};
+use super::shape::Shapes;
 use crate::ReadOptions;
 
 /// How far the events of a stretch reached.
@@ -43,7 +44,7 @@ impl<'a> Chunk<'a> {
     /// Reads all events of the chunk.
     pub(super) fn read(self, options: &'a ReadOptions) -> (Piece, Reached) {
         let mut builder = Builder::new(options);
-        let reached = self.read_into(&mut builder);
+        let reached = self.read_into(&mut builder, &mut Shapes::default());
         let end = match reached {
             Reached::Rest(at) | Reached::ArrayEnd(at) => at,
         };
@@ -52,7 +53,7 @@ impl<'a> Chunk<'a> {
         (piece, reached)
     }
 
-    fn read_into(&self, builder: &mut Builder<'a>) -> Reached {
+    fn read_into(&self, builder: &mut Builder<'a>, shapes: &mut Shapes) -> Reached {
         let mut at = 0;
         loop {
             at = skip_space(self.text, at);
@@ -60,7 +61,7 @@ impl<'a> Chunk<'a> {
                 None => return Reached::Rest(at),
                 Some(b']') => return Reached::ArrayEnd(at + 1),
                 Some(b',') => at += 1,
-                Some(b'{') => match self.event(builder, at) {
+                Some(b'{') => match self.event(builder, shapes, at) {
                     Some(end) => at = end,
                     None => return Reached::Rest(at),
                 },
@@ -76,11 +77,11 @@ impl<'a> Chunk<'a> {
     }
 
     /// Reads the event at `at` and returns where to go on; `None` if its text is not whole.
-    fn event(&self, builder: &mut Builder<'a>, at: usize) -> Option<usize> {
+    fn event(&self, builder: &mut Builder<'a>, shapes: &mut Shapes, at: usize) -> Option<usize> {
         let next = self.layout.and_then(|layout| layout.next_event(self.text, at));
         // Up to the brace of the next event; without a layout, up to the end of the text.
         let bounded = &self.text[..next.unwrap_or(self.text.len())];
-        match parse(bounded, at, Mode::Strict) {
+        match shapes.parse(bounded, at) {
             Ok((event, end)) => {
                 builder.add(&event, self.offset + at as u64, Mode::Strict);
                 Some(end)

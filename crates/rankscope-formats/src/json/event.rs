@@ -1,9 +1,11 @@
 //! One event of the `traceEvents` array, as slices of its text.
 
+use std::ops::Range;
+
 use super::scan::{Mode, skip_space, string_end, value_end};
 
 /// The fields of an event, raw: strings and numbers as they stand (with their quotes), absent ones empty.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RawEvent<'a> {
     pub(super) phase: u8,
     pub(super) category: &'a [u8],
@@ -38,14 +40,9 @@ pub(super) fn parse<'a>(text: &'a [u8], at: usize, mode: Mode) -> Result<(RawEve
     loop {
         let (key, colon) = key(text, at, mode)?;
         let start = skip_space(text, colon + 1);
-        let end = match text.get(start).ok_or(Broken::CutShort)? {
-            b'"' => {
-                let (end, _) = string_end(text, start, mode).ok_or(Broken::CutShort)?;
-                end + 1
-            }
-            _ => value_end(text, start, mode, &mut event.controls).ok_or_else(|| cut_or_malformed(text, start))?,
-        };
-        event.set(key, &text[start..end]);
+        text.get(start).ok_or(Broken::CutShort)?;
+        let end = value_end(text, start, mode, &mut event.controls).ok_or_else(|| cut_or_malformed(text, start))?;
+        event.set(Field::of_key(key), &text[start..end]);
         at = skip_space(text, end);
         match text.get(at).ok_or(Broken::CutShort)? {
             b',' => at = skip_space(text, at + 1),
@@ -74,7 +71,7 @@ fn key(text: &[u8], at: usize, mode: Mode) -> Result<(&[u8], usize), Broken> {
 /// A value without an end is cut short if the text ends in it, and malformed if something else stops it.
 fn cut_or_malformed(text: &[u8], start: usize) -> Broken {
     match text[start] {
-        b'{' | b'[' => Broken::CutShort,
+        b'"' | b'{' | b'[' => Broken::CutShort,
         _ if text[start..].iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+')) => {
             Broken::CutShort
         }
@@ -82,24 +79,75 @@ fn cut_or_malformed(text: &[u8], start: usize) -> Broken {
     }
 }
 
-impl<'a> RawEvent<'a> {
-    #[inline]
-    fn set(&mut self, key: &[u8], value: &'a [u8]) {
-        let letter = || value.get(1).copied().unwrap_or(0);
+/// The keys of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Phase,
+    Category,
+    Name,
+    Id,
+    Pid,
+    Tid,
+    Time,
+    Duration,
+    Scope,
+    Args,
+    Other,
+}
+
+impl Field {
+    fn of_key(key: &[u8]) -> Self {
         match key {
-            b"ts" => self.ts = value,
-            b"dur" => self.dur = value,
-            b"name" => self.name = value,
-            b"args" => self.args = value,
-            b"cat" => self.category = value,
-            b"pid" => self.pid = value,
-            b"tid" => self.tid = value,
-            b"ph" => self.phase = letter(),
-            b"id" => self.id = value,
-            b"s" => self.scope = letter(),
-            _ => {}
+            b"ts" => Self::Time,
+            b"dur" => Self::Duration,
+            b"name" => Self::Name,
+            b"args" => Self::Args,
+            b"cat" => Self::Category,
+            b"pid" => Self::Pid,
+            b"tid" => Self::Tid,
+            b"ph" => Self::Phase,
+            b"id" => Self::Id,
+            b"s" => Self::Scope,
+            _ => Self::Other,
         }
     }
+}
+
+impl<'a> RawEvent<'a> {
+    #[inline]
+    pub(super) fn set(&mut self, field: Field, value: &'a [u8]) {
+        let letter = || value.get(1).copied().unwrap_or(0);
+        match field {
+            Field::Phase => self.phase = letter(),
+            Field::Category => self.category = value,
+            Field::Name => self.name = value,
+            Field::Id => self.id = value,
+            Field::Pid => self.pid = value,
+            Field::Tid => self.tid = value,
+            Field::Time => self.ts = value,
+            Field::Duration => self.dur = value,
+            Field::Scope => self.scope = letter(),
+            Field::Args => self.args = value,
+            Field::Other => {}
+        }
+    }
+}
+
+/// The fields of the whole event that opens at `at`, in its order, with where their values lie.
+pub(super) fn fields(text: &[u8], at: usize) -> Option<Vec<(Field, Range<usize>)>> {
+    let mut fields = Vec::new();
+    let mut at = skip_space(text, at + 1);
+    while text.get(at) != Some(&b'}') {
+        let (key, colon) = key(text, at, Mode::Strict).ok()?;
+        let start = skip_space(text, colon + 1);
+        let end = value_end(text, start, Mode::Strict, &mut 0)?;
+        fields.push((Field::of_key(key), start..end));
+        at = skip_space(text, end);
+        if text.get(at) == Some(&b',') {
+            at = skip_space(text, at + 1);
+        }
+    }
+    Some(fields)
 }
 
 #[cfg(test)]

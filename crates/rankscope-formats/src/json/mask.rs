@@ -1,6 +1,7 @@
 //! Where JSON's structure lies in 64 bytes, as bit masks: bit `i` speaks of byte `i`.
 //!
-//! SSE2 belongs to every x86-64, so no detection is needed there; elsewhere a plain loop does the same, slower.
+//! SSE2 belongs to every x86-64, so no detection is needed there; where AVX2 was detected, it takes half the instructions;
+//! elsewhere a plain loop does the same, slower.
 
 /// The bytes of a block that structure can turn on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,31 @@ fn block_sse2(bytes: &[u8; 64]) -> Block {
     found
 }
 
+/// The same, 32 bytes at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn block_avx2(bytes: &[u8; 64]) -> Block {
+    use std::arch::x86_64::{
+        _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set_epi64x, _mm256_set1_epi8,
+    };
+    let mut found = Block { quotes: 0, backslashes: 0, opens: 0, closes: 0, controls: 0 };
+    for (lane, part) in bytes.as_chunks::<32>().0.iter().enumerate() {
+        let words = part.as_chunks::<8>().0;
+        let word = |at: usize| i64::from_le_bytes(words[at]);
+        let bytes = _mm256_set_epi64x(word(3), word(2), word(1), word(0));
+        let folded = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
+        let bits = |matched| u64::from(_mm256_movemask_epi8(matched) as u32) << (32 * lane);
+        let equal = |to: u8| bits(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(to as i8)));
+        found.quotes |= equal(b'"');
+        found.backslashes |= equal(b'\\');
+        found.opens |= bits(_mm256_cmpeq_epi8(folded, _mm256_set1_epi8(b'{' as i8)));
+        found.closes |= bits(_mm256_cmpeq_epi8(folded, _mm256_set1_epi8(b'}' as i8)));
+        found.controls |= bits(_mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes));
+    }
+    found
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn block(bytes: &[u8; 64]) -> Block {
     plain(bytes)
@@ -84,6 +110,13 @@ mod tests {
         fn both_ways_see_the_same(bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(&b"\"\\{}[]\n\x1f "[..])], 64)) {
             let bytes: [u8; 64] = bytes.try_into().unwrap();
             prop_assert_eq!(block(&bytes), plain(&bytes));
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx2") {
+                #[expect(unsafe_code, reason = "the feature was just detected")]
+                // SAFETY: AVX2 was just detected.
+                let wide = unsafe { block_avx2(&bytes) };
+                prop_assert_eq!(wide, plain(&bytes));
+            }
         }
     }
 

@@ -22,6 +22,7 @@ mod mask;
 mod number;
 mod piece;
 mod scan;
+mod shape;
 mod source;
 mod text;
 mod write;

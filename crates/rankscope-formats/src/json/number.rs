@@ -9,28 +9,29 @@ pub(super) fn nanos_of_micros(text: &[u8]) -> Option<i64> {
         b'-' => (true, &text[1..]),
         _ => (false, text),
     };
-    let mut whole = 0i64;
-    let mut at = 0;
-    while let Some(digit @ b'0'..=b'9') = digits.get(at) {
-        whole = whole.checked_mul(10)?.checked_add(i64::from(digit - b'0'))?;
-        at += 1;
-    }
-    if at == 0 {
+    let at = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // More digits than that exceed an i64 of nanoseconds, or start with zeros no profiler writes.
+    if at == 0 || at > 16 {
         return None;
     }
+    let whole = digits[..at].iter().fold(0i64, |whole, digit| whole * 10 + i64::from(digit - b'0'));
     let mut nanos = whole.checked_mul(1_000)?;
     match digits.get(at) {
         None => {}
-        Some(b'.') if !digits.contains(&b'e') && !digits.contains(&b'E') => {
-            nanos = nanos.checked_add(nanos_of_fraction(&digits[at + 1..])?)?;
-        }
+        Some(b'.') => match nanos_of_fraction(&digits[at + 1..]) {
+            Some(fraction) => nanos = nanos.checked_add(fraction)?,
+            None => return nanos_of_scientific(text),
+        },
         Some(_) => return nanos_of_scientific(text),
     }
     Some(if negative { -nanos } else { nanos })
 }
 
-/// The digits after the point of a number of microseconds.
+/// The digits after the point of a number of microseconds; three, as a rule.
 fn nanos_of_fraction(digits: &[u8]) -> Option<i64> {
+    if let [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] = digits {
+        return Some(i64::from(a - b'0') * 100 + i64::from(b - b'0') * 10 + i64::from(c - b'0'));
+    }
     if !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
