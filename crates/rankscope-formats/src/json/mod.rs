@@ -59,6 +59,11 @@ const TAIL_BYTES_MAX: usize = 64 << 20;
 /// # Errors
 /// [`Error::Empty`], [`Error::NotATrace`] for JSON that is something else, [`Error::NoEvents`], and what `input` fails with.
 pub fn read(input: impl Read + Send, options: &ReadOptions) -> Result<Trace, Error> {
+    // Within the pool, handing work over is cheap; from outside every batch would wake its threads anew.
+    rayon::scope(|_| read_in_pool(input, options))
+}
+
+fn read_in_pool(input: impl Read + Send, options: &ReadOptions) -> Result<Trace, Error> {
     let mut source = Source::new(input);
     let mut gathered = Gathered::default();
     let bare = find_events(&mut source, &mut gathered)?;
