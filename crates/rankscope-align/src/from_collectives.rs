@@ -14,13 +14,11 @@ use crate::bounds::{Bound, Bounds};
 
 /// One rank's stay in a collective, on its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stay {
+struct Stay {
     /// Index of the rank.
-    pub rank: usize,
-    /// When it entered.
-    pub start_ns: i64,
-    /// When it left.
-    pub end_ns: i64,
+    rank: usize,
+    start_ns: i64,
+    end_ns: i64,
 }
 
 /// What the traces say about all clocks.

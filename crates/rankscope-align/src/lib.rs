@@ -10,4 +10,4 @@ mod bounds;
 mod from_collectives;
 
 pub use bounds::{Bound, Bounds};
-pub use from_collectives::{ClockEstimate, RankClocks, Stay, estimate};
+pub use from_collectives::{ClockEstimate, RankClocks, estimate};

@@ -96,7 +96,7 @@ fn memory(work: &[Work]) -> Vec<Work> {
 
 /// Puts the ranks together.
 pub fn analyze(ranks: Vec<RankReport>, maps: &[&Map], input: JobInput<'_>) -> Job {
-    let exposed: Vec<_> = ranks.iter().map(|rank| rank.exposed.clone()).collect();
+    let exposed: Vec<_> = ranks.iter().map(|rank| &rank.exposed).collect();
     let collectives = table(input.collectives, input.matched, maps, &exposed);
     let accounts: Vec<_> = ranks.iter().map(|rank| &rank.accounting).collect();
     let findings = findings::findings(&accounts, &collectives, input.uncertainty_ns);

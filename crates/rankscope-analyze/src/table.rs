@@ -97,7 +97,7 @@ pub(crate) fn table(
     ranks: &[RankCollectives],
     matched: &Matched,
     maps: &[&Map],
-    exposed: &[FxHashMap<SpanId, i64>],
+    exposed: &[&FxHashMap<SpanId, i64>],
 ) -> CollectiveTable {
     let mut keys: BTreeMap<Key, usize> = BTreeMap::new();
     let mut sums: Vec<Sums> = Vec::new();
@@ -202,7 +202,7 @@ impl Sums {
         Self { row, factor: first.kind.bus_factor(ranks), ..Default::default() }
     }
 
-    fn add(&mut self, instance: &Instance, ranks: &[RankCollectives], exposed: &[FxHashMap<SpanId, i64>]) {
+    fn add(&mut self, instance: &Instance, ranks: &[RankCollectives], exposed: &[&FxHashMap<SpanId, i64>]) {
         self.row.count += 1;
         for member in &instance.members {
             let collective = &ranks[member.rank].collectives[member.collective];

@@ -58,8 +58,7 @@ fn read_stream(input: Bytes<'_>, options: &ReadOptions) -> Result<Vec<Member>, E
     let format = format(&head);
     // A tar announces itself 257 bytes in.
     let is_tar = head.get(257..262) == Some(b"ustar");
-    let not_a_trace = || not_a_trace(&head);
-    let input = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(head.clone()).chain(input));
+    let input = BufReader::with_capacity(BUFFER_BYTES, head.as_slice().chain(input));
     if is_tar {
         return read_tar(input, options);
     }
@@ -67,7 +66,7 @@ fn read_stream(input: Bytes<'_>, options: &ReadOptions) -> Result<Vec<Member>, E
         Some(Format::Json) => json::read(input, options).map(|trace| vec![trace]),
         Some(Format::XSpace) => xspace::read(input, options).map(|trace| vec![trace]),
         Some(Format::Perfetto) => perfetto::read_all(input, options),
-        None => Err(not_a_trace()),
+        None => Err(not_a_trace(&head)),
     };
     let member = |trace| Member { label: options.label.clone(), trace };
     Ok(match traces {

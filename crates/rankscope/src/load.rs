@@ -45,7 +45,7 @@ pub(crate) fn load(paths: &[PathBuf], args: ArgsPolicy, scope: Scope, partial: b
             }
         }
     }
-    if let Some(first) = failed.drain(..).next() {
+    if let Some(first) = failed.into_iter().next() {
         return Err(first);
     }
     if loaded.traces.is_empty() {

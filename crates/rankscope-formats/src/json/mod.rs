@@ -112,8 +112,7 @@ fn find_events<R: Read>(source: &mut Source<R>, gathered: &mut Gathered) -> Resu
                 return Ok(false);
             }
             Walk::Closed(_) => return Err(not_a_trace(&source.buffer, &gathered.members)),
-            Walk::CutShort(at) if !source.ended && wanted < HEAD_BYTES_MAX => {
-                let _ = at;
+            Walk::CutShort(_) if !source.ended && wanted < HEAD_BYTES_MAX => {
                 wanted *= 2;
                 continue;
             }
