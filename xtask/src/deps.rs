@@ -83,6 +83,9 @@ const EDGES: &[Edge] = &[
     ("rankscope-analyze", "rankscope-collectives", "waits and transfers per matched collective"),
     ("rankscope-report", "rankscope-analyze", "draws its tables"),
     ("rankscope-dispatch", "rankscope-time", "costs are spans"),
+    ("rankscope-testkit", "rankscope-clock", "its generator of random numbers, so that there is one"),
+    ("rankscope-probe", "rankscope-config", "settings of the agent"),
+    ("xtask", "rankscope-clock", "the clock bench and the namespace rig know the injected clocks"),
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
     ("xtask", "rankscope-testkit", "seeds for fuzzing, inputs for benchmarks"),
 ];
@@ -98,8 +101,9 @@ const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xt
 
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
 /// usable from Python, C and a browser.
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
     "rankscope-time",
+    "rankscope-config",
     "rankscope-trace",
     "rankscope-clock",
     "rankscope-collectives",

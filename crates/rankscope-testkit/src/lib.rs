@@ -16,7 +16,7 @@ mod header;
 mod job;
 mod json;
 mod recorder;
-mod rng;
+
 mod schedule;
 mod timeline;
 mod truth;
@@ -24,6 +24,6 @@ mod walk;
 
 pub use dialect::{Categories, Dialect, Header, Ids, KeyOrder, Layout, RankList, Stamps, TopLevel};
 pub use job::{Job, Metadata, NodeClock, Straggler};
-pub use rng::Rng;
+pub use rankscope_clock::Rng;
 pub use schedule::CollectiveKind;
 pub use truth::{Account, Collective, RankTime, Truth};

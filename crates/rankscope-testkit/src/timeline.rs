@@ -4,7 +4,7 @@
 //! transfer after its last arrival. A second walk over one rank then needs only the ends from here to come out the same.
 
 use crate::Job;
-use crate::rng::Rng;
+use crate::Rng;
 use crate::schedule::{self, Exchange};
 use crate::walk::{Sink, Walk};
 

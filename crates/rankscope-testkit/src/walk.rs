@@ -4,8 +4,8 @@
 //! stream is the rank's own and drawn from in a fixed order, so that two walks over one rank are the same walk.
 
 use crate::Job;
+use crate::Rng;
 use crate::job::START_NS;
-use crate::rng::Rng;
 use crate::schedule::{Exchange, Phase, Scope};
 
 /// Hears what happens on one rank.

@@ -1,7 +1,8 @@
 //! SplitMix64 (Steele, Lea and Flood 2014): a counter pushed through a mixing function.
 //!
-//! Chosen because it is twelve lines that will never change under us, as a generator from a crate may, and because streams
-//! for several ranks come from several seeds. It is no source of secrets.
+//! Chosen because it is twelve lines that will never change under us, as a generator from a crate may: probe graphs and
+//! simulations of one seed stay the same for ever, on every machine. Streams for several purposes come from several lanes. It
+//! is no source of secrets.
 
 /// A stream of numbers that depends on its seed alone.
 #[derive(Clone, Debug)]
@@ -30,9 +31,25 @@ impl Rng {
     }
 
     /// A duration around `mean_ns`: up to `percent` per cent more or less.
-    pub(crate) fn around(&mut self, mean_ns: i64, percent: u64) -> i64 {
+    pub fn around(&mut self, mean_ns: i64, percent: u64) -> i64 {
         let reach = (mean_ns.unsigned_abs() * percent / 100) as i64;
         mean_ns - reach + self.below(2 * reach as u64 + 1) as i64
+    }
+
+    /// A number in 0 … 1, never 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number of the standard normal distribution (Box and Muller 1958, one of the two).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
+    /// A number of the exponential distribution with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -(1.0 - self.unit()).ln()
     }
 }
 
@@ -62,5 +79,15 @@ mod tests {
         assert!((0..1000).all(|_| rng.below(10) < 10));
         assert_eq!(rng.below(0), 0);
         assert!((0..1000).map(|_| rng.around(1000, 10)).all(|ns| (900..=1100).contains(&ns)));
+    }
+
+    #[test]
+    fn moments_are_those_of_the_distributions() {
+        let mut rng = Rng::new(5);
+        let count = 100_000;
+        let mut mean = |draw: fn(&mut Rng) -> f64| (0..count).map(|_| draw(&mut rng)).sum::<f64>() / f64::from(count);
+        assert!(mean(Rng::normal).abs() < 0.02);
+        assert!((mean(|rng| rng.normal().powi(2)) - 1.0).abs() < 0.03);
+        assert!((mean(Rng::exponential) - 1.0).abs() < 0.02);
     }
 }

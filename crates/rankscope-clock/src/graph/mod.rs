@@ -1,0 +1,1 @@
+//! Who probes whom, and over which ports.
