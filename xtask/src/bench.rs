@@ -101,7 +101,7 @@ fn ingest(args: &Ingest) -> Result<()> {
     let target = cargo::metadata()?.target_directory;
     let binary = match &args.binary {
         Some(binary) => binary.clone(),
-        None => build(&target)?,
+        None => cargo::release_binary(&target)?,
     };
     let folder = target.join("bench");
     fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
@@ -127,14 +127,6 @@ fn ingest(args: &Ingest) -> Result<()> {
         bail!("{failed} of {} inputs gave no report", outcome.inputs.len());
     }
     Ok(())
-}
-
-fn build(target: &Path) -> Result<PathBuf> {
-    let status = cargo::command(["build", "--release", "--locked", "--package", "rankscope"]).status();
-    if !status.context("failed to start cargo")?.success() {
-        bail!("the release build failed");
-    }
-    Ok(target.join("release").join("rankscope"))
 }
 
 /// The made inputs, in a child process if they are not there yet.

@@ -53,6 +53,15 @@ pub(crate) fn metadata() -> Result<Metadata> {
     serde_json::from_slice(&output.stdout).context("failed to understand cargo metadata")
 }
 
+/// The product, built for release into `target`.
+pub(crate) fn release_binary(target: &Path) -> Result<PathBuf> {
+    let status = command(["build", "--release", "--locked", "--package", "rankscope"]).status();
+    if !status.context("failed to start cargo")?.success() {
+        bail!("the release build failed");
+    }
+    Ok(target.join("release").join("rankscope"))
+}
+
 /// A cargo command in the workspace root.
 pub(crate) fn command<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

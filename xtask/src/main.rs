@@ -10,6 +10,7 @@ mod ci;
 mod deps;
 mod purity;
 mod readme;
+mod rig;
 mod smoke;
 
 use std::process::ExitCode;
@@ -34,6 +35,11 @@ enum Verb {
     FuzzSmoke(smoke::Args),
     /// Measure the product, and its peers where they are installed.
     Bench(bench::Args),
+    /// Run real agents over simulated networks with wrong clocks and faults, and judge what they say.
+    Rig(rig::Args),
+    /// The rig's cross traffic.
+    #[command(hide = true)]
+    RigTraffic(rig::traffic::Args),
 }
 
 fn main() -> ExitCode {
@@ -42,6 +48,8 @@ fn main() -> ExitCode {
         Verb::Ci(args) => ci::run(&args),
         Verb::FuzzSmoke(args) => smoke::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Rig(args) => rig::run(&args),
+        Verb::RigTraffic(args) => rig::traffic::send(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
