@@ -6,6 +6,7 @@
 //! namespaces; where something is missing it says what.
 
 mod agents;
+mod chrony;
 mod fault;
 mod judge;
 mod network;
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     /// Something to break after a third of the time.
     #[arg(long, value_enum, default_value_t = Fault::None)]
     fault: Fault,
+    /// Run chrony between nodes 0 and 1 at the same time, and judge it too.
+    #[arg(long)]
+    chrony: bool,
     /// Chooses clocks and traffic.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -91,6 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ] {
         command.args([flag, &value]);
     }
+    command.args(args.chrony.then_some("--chrony"));
     command.args(args.settings.iter().flat_map(|setting| ["--set", setting]));
     let status = command.status().context("failed to start unshare (util-linux)")?;
     if !status.success() {
@@ -105,6 +110,7 @@ fn inside(args: &Args) -> Result<()> {
     let traffic = traffic::start(&network, args.load, args.rate_mbit, args.seed)?;
     let mut agents = Agents::start(&network, binary, out, args.seed, &args.settings)?;
     let third = Duration::from_secs(args.seconds) / 3;
+    let chrony = args.chrony.then(|| chrony::Chrony::start(out)).transpose()?;
     sleep(third);
     args.fault.strike(&network, &mut agents)?;
     sleep(third);
@@ -115,6 +121,7 @@ fn inside(args: &Args) -> Result<()> {
     agents.stop()?;
     let stop_seconds = stopping.elapsed().as_secs_f64();
     drop(traffic);
-    let verdict = judge::judge(&agents, &costs, stop_seconds)?;
+    let chrony_ns = chrony.map(|chrony| chrony.errors_ns()).transpose()?;
+    let verdict = judge::judge(&agents, &costs, stop_seconds, chrony_ns)?;
     judge::print(&verdict, args.format == "json")
 }

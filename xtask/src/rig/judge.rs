@@ -35,6 +35,9 @@ pub(crate) struct Verdict {
     bits_per_s_max: f64,
     /// From asking the agents to stop until the last was gone.
     stop_seconds: f64,
+    /// Distance of chrony's estimates from the truth, where it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chrony_error_ns: Option<Quantiles>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -53,7 +56,7 @@ impl Quantiles {
 }
 
 /// Reads every file that the agents left and compares.
-pub(crate) fn judge(agents: &Agents, costs: &[Cost], stop_seconds: f64) -> Result<Verdict> {
+pub(crate) fn judge(agents: &Agents, costs: &[Cost], stop_seconds: f64, chrony_ns: Option<Vec<i64>>) -> Result<Verdict> {
     let mut truths = Vec::new();
     let mut windows = Vec::new();
     let mut longest_gap_windows: f64 = 0.0;
@@ -104,6 +107,7 @@ pub(crate) fn judge(agents: &Agents, costs: &[Cost], stop_seconds: f64) -> Resul
         cores_max: greatest(|cost| cost.cores),
         bits_per_s_max: greatest(|cost| cost.bits_per_s),
         stop_seconds,
+        chrony_error_ns: chrony_ns.map(Quantiles::of),
     })
 }
 
@@ -156,6 +160,9 @@ pub(crate) fn print(verdict: &Verdict, json: bool) -> Result<()> {
     println!("rounds solved        {}", verdict.rounds);
     println!("windows per node     {:?}, longest gap {:.2} windows", verdict.windows, verdict.longest_gap_windows);
     println!("error                p50 {} ns, p99 {} ns, max {} ns", error_ns.p50, error_ns.p99, error_ns.max);
+    if let Some(chrony_ns) = &verdict.chrony_error_ns {
+        println!("chrony's error       p50 {} ns, p99 {} ns, max {} ns", chrony_ns.p50, chrony_ns.p99, chrony_ns.max);
+    }
     println!("guarantee            holds for {:.1} %, width p50 {} ns", verdict.bound_coverage * 100.0, bound_width_ns.p50);
     println!("cost                 {:.2} % of a core, {:.0} kbit/s", verdict.cores_max * 100.0, verdict.bits_per_s_max / 1e3);
     println!("stop                 {:.2} s", verdict.stop_seconds);
