@@ -1,8 +1,33 @@
 //! From the lines of edges to the clocks of nodes.
+//!
+//! A round gives each edge a line. Lines are followed outwards from the reference once, in integers; what they leave over is
+//! small and goes through robust least squares on the graph's Laplacian, for offsets and for rates. Beside the estimate runs the
+//! guarantee: intervals of edges are difference constraints, and shortest paths turn them into intervals of nodes.
+//!
+//! Asymmetry of paths that cancels around all loops cannot be seen from here; the intervals contain it, the estimates do not
+//! know it.
 
-use rankscope_time::Span;
+mod anchor;
+mod bounds;
+mod laplacian;
+mod least_squares;
+mod line;
+mod loops;
+mod steps;
+mod tree;
 
-use crate::{HostInstant, Interval, NodeId, NodeWindow};
+pub use loops::LoopSurplus;
+pub use steps::NodeStep;
+
+use std::collections::BTreeSet;
+
+use rankscope_time::{Rate, Span};
+
+use crate::{Edge, HostInstant, Interval, NodeId, NodeWindow};
+use bounds::NodeBound;
+use least_squares::Difference;
+use line::Line;
+use tree::Tree;
 
 /// How to solve.
 #[derive(Clone, Debug)]
@@ -13,6 +38,18 @@ pub struct SolveOptions {
     pub pairs_min: u32,
     /// Edges that lost a greater part of their packets are left out (0.6).
     pub loss_ratio_max: f64,
+    /// Lines with a greater skew are not believed.
+    pub skew_max: Rate,
+    /// How fast a clock's skew may change: parts per billion in a second. The bounds rest on it.
+    pub skew_change_ppb_per_s: u32,
+}
+
+impl SolveOptions {
+    /// The origin's thresholds, skews up to 1000 ppm, and 30 ppb in a second: three times what quartz in a machine room does.
+    pub fn for_reference(reference: NodeId) -> Self {
+        let skew_max = Rate::from_ppb(1_000_000);
+        Self { reference, pairs_min: 12, loss_ratio_max: 0.6, skew_max, skew_change_ppb_per_s: 30 }
+    }
 }
 
 /// One node's clock at one instant.
@@ -28,12 +65,25 @@ pub struct NodeEstimate {
     pub skew_ppb: f64,
     /// What `offset` can be at all.
     pub bound: Interval,
+    /// What `skew_ppb` can be at `at`.
+    pub skew_bound_ppb: (f64, f64),
     /// How far `offset` is likely off, one standard deviation.
     pub sigma_ns: f64,
     /// Root mean square of what the node's edges disagree with the solution.
     pub residual_ns: f64,
     /// An edge on the way was degraded, or the reference was not heard and stood in for.
     pub degraded: bool,
+}
+
+/// An edge that contradicts the others and was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RejectedEdge {
+    /// The likeliest liar.
+    pub edge: Edge,
+    /// The other edges of the cycle that proves it.
+    pub against: Vec<Edge>,
+    /// By how much the intervals around the cycle miss each other.
+    pub excess: Span,
 }
 
 /// The clocks of all nodes in one round.
@@ -43,9 +93,177 @@ pub struct Solution {
     pub nodes: Vec<NodeEstimate>,
     /// Those that took part, or were expected to, and hang on no usable edge.
     pub unreachable: Vec<NodeId>,
+    /// Edges left out because they contradict others.
+    pub rejected: Vec<RejectedEdge>,
+    /// Clocks that jumped during the round.
+    pub steps: Vec<NodeStep>,
+    /// What loops add up to.
+    pub loops: LoopSurplus,
 }
 
+/// Contradictions that are worth resolving one by one. With more of them than this, bounds come from the tree alone.
+const REJECTED_MAX: usize = 256;
+
+/// Lines are evaluated anew when readings moved by more than this: at 100 ppm it makes a tenth of a nanosecond.
+const MOVED_NS_MAX: f64 = 1_000.0;
+
+/// How often, at most.
+const EVALUATIONS_MAX: usize = 4;
+
 /// The clocks of all nodes that `windows` mention, at the middle of the reference's window. `before` is the last solution.
-pub fn solve(_windows: &[NodeWindow], _before: Option<&Solution>, _options: &SolveOptions) -> Solution {
-    Solution::default()
+pub fn solve(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveOptions) -> Solution {
+    let tracks = line::usable(windows, options);
+    let mut expected = expected(windows, before);
+    let Some(anchor) = anchor::anchor(windows, &tracks, before, options) else {
+        return Solution { unreachable: expected.into_iter().collect(), ..Solution::default() };
+    };
+    let tree = Tree::grow(&tracks, anchor.node, anchor.at.nanos_since_epoch());
+    let (lines, is_branch) = tree.lines(&tracks);
+    let loops = loops::surplus(&tree, &lines, &is_branch);
+    let steps = steps::steps(&tree, &lines);
+    let (placement, rejected) = place(&tree, lines, &is_branch, options.skew_change_ppb_per_s);
+
+    let mut nodes: Vec<NodeEstimate> = (0..tree.nodes.len())
+        .map(|place| anchor::against_reference(placement.estimate(&tree, place), &anchor))
+        .inspect(|estimate| {
+            expected.remove(&estimate.node);
+        })
+        .collect();
+    nodes.sort_unstable_by_key(|estimate| estimate.node);
+    Solution { nodes, unreachable: expected.into_iter().collect(), rejected, steps, loops }
+}
+
+/// The offsets that a spanning tree alone gives, without least squares: the plainest estimate, to compare with.
+pub fn along_tree(windows: &[NodeWindow], options: &SolveOptions) -> Vec<(NodeId, Span)> {
+    let tracks = line::usable(windows, options);
+    let Some(anchor) = anchor::anchor(windows, &tracks, None, options) else { return Vec::new() };
+    let tree = Tree::grow(&tracks, anchor.node, anchor.at.nanos_since_epoch());
+    let offset = |reading: &i64| Span::from_nanos(reading.saturating_sub(tree.readings[0]));
+    tree.nodes.iter().copied().zip(tree.readings.iter().map(offset)).collect()
+}
+
+fn expected(windows: &[NodeWindow], before: Option<&Solution>) -> BTreeSet<NodeId> {
+    let now = windows.iter().flat_map(|window| {
+        let ends = window.edges.iter().flat_map(|record| [record.edge.src, record.edge.dst]);
+        std::iter::once(window.node).chain(ends)
+    });
+    let earlier =
+        before.into_iter().flat_map(|before| before.nodes.iter().map(|node| node.node).chain(before.unreachable.clone()));
+    now.chain(earlier).collect()
+}
+
+/// All that is known of the nodes of a tree, against its root.
+struct Placement {
+    readings: Vec<i64>,
+    log_rates_ppb: Vec<f64>,
+    sigmas_ns: Vec<f64>,
+    residuals_ns: Vec<f64>,
+    bounds: Vec<NodeBound>,
+    suspect: BTreeSet<u32>,
+}
+
+impl Placement {
+    fn estimate(&self, tree: &Tree, place: usize) -> NodeEstimate {
+        let (reading, bound) = (self.readings[place], &self.bounds[place]);
+        let offset_ns = reading.saturating_sub(tree.readings[0]);
+        NodeEstimate {
+            node: tree.nodes[place],
+            at: HostInstant::from_nanos_since_epoch(reading),
+            offset: Span::from_nanos(offset_ns),
+            skew_ppb: line::skew_ppb(self.log_rates_ppb[place]),
+            bound: Interval {
+                lo: Span::from_nanos(offset_ns.saturating_sub(bound.below_ns)),
+                hi: Span::from_nanos(offset_ns.saturating_add(bound.above_ns)),
+            },
+            skew_bound_ppb: (line::skew_ppb(bound.log_rate_ppb.0), line::skew_ppb(bound.log_rate_ppb.1)),
+            sigma_ns: self.sigmas_ns[place],
+            residual_ns: self.residuals_ns[place],
+            degraded: !bound.sound || self.suspect.contains(&(place as u32)),
+        }
+    }
+}
+
+/// Places the nodes of `tree`; edges that contradict the others are taken out of `lines`, one after the other.
+fn place(tree: &Tree, mut lines: Vec<Line<'_>>, is_branch: &[bool], change_ppb_per_s: u32) -> (Placement, Vec<RejectedEdge>) {
+    let branches: Vec<Line<'_>> = lines.iter().zip(is_branch).filter(|(_, branch)| **branch).map(|(line, _)| *line).collect();
+    let mut rejected: Vec<RejectedEdge> = Vec::new();
+    let mut suspect = BTreeSet::new();
+    loop {
+        let (readings, offsets, differences) = settle(tree, &lines);
+        let before = rejected.len();
+        let bounds = loop {
+            match bounds::bounds(&lines, &readings, change_ppb_per_s) {
+                Ok(bounds) => break bounds,
+                Err(contradiction) if rejected.len() < REJECTED_MAX => {
+                    suspect.extend(contradiction.lines.iter().flat_map(|place| [lines[*place].src, lines[*place].dst]));
+                    let mut edges = contradiction.lines.iter().map(|place| lines[*place].record.edge);
+                    if let Some(edge) = edges.next() {
+                        let excess = Span::from_nanos(contradiction.excess_ns);
+                        rejected.push(RejectedEdge { edge, against: edges.collect(), excess });
+                    }
+                    lines.remove(contradiction.lines[0]);
+                }
+                Err(_) => {
+                    suspect.extend(0..tree.nodes.len() as u32);
+                    lines.clone_from(&branches);
+                }
+            }
+        };
+        if rejected.len() > before {
+            continue;
+        }
+        let rate = |line: &Line<'_>| Difference {
+            src: line.src,
+            dst: line.dst,
+            value: line.log_rate_ppb(),
+            sigma: line.skew_sigma_ppb(),
+        };
+        let rates: Vec<Difference> = lines.iter().map(rate).collect();
+        let placement = Placement {
+            log_rates_ppb: least_squares::solve(tree.nodes.len(), &rates).values,
+            sigmas_ns: offsets.sigmas(&differences),
+            residuals_ns: residuals(&differences, &offsets.values),
+            readings,
+            bounds,
+            suspect,
+        };
+        return (placement, rejected);
+    }
+}
+
+/// Readings of all nodes at the common instant, by least squares; and the last equations that were solved for them.
+fn settle(tree: &Tree, lines: &[Line<'_>]) -> (Vec<i64>, least_squares::Solved, Vec<Difference>) {
+    let mut readings = tree.readings.clone();
+    let mut evaluations = 0;
+    loop {
+        let difference = |line: &Line<'_>| Difference {
+            src: line.src,
+            dst: line.dst,
+            value: line.surplus_ns(&readings),
+            sigma: line.sigma_ns(readings[line.src as usize]),
+        };
+        let differences: Vec<Difference> = lines.iter().map(difference).collect();
+        let solved = least_squares::solve(readings.len(), &differences);
+        let moved = solved.values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        for (reading, value) in readings.iter_mut().zip(&solved.values) {
+            *reading = reading.saturating_add(value.round() as i64);
+        }
+        evaluations += 1;
+        if moved <= MOVED_NS_MAX || evaluations == EVALUATIONS_MAX {
+            return (readings, solved, differences);
+        }
+    }
+}
+
+/// By node, the root mean square of what its edges disagree.
+fn residuals(differences: &[Difference], values: &[f64]) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0u32); values.len()];
+    for one in differences {
+        let square = one.residual(values).powi(2);
+        for node in [one.src, one.dst] {
+            sums[node as usize].0 += square;
+            sums[node as usize].1 += 1;
+        }
+    }
+    sums.into_iter().map(|(sum, count)| (sum / f64::from(count.max(1))).sqrt()).collect()
 }

@@ -1,0 +1,213 @@
+//! What each clock can read at all, from what each pair can differ by at all.
+//!
+//! An edge says `lo <= dst - src <= hi`. Chains of such constraints add up, so the tightest bounds are shortest paths from the
+//! root, one way for the upper ends and the other way for the lower ends (Bellman 1958, Ford 1956, with a queue). Costs are
+//! taken against the estimate: one that satisfies all edges makes every cost positive, and the search ends almost at once. A
+//! cycle of negative cost is a proof that one of its edges lies. It is the one that disagrees most with the estimate, on which
+//! all other edges have voted; it is dropped, and the search begins anew.
+//!
+//! Edges that prove nothing (degraded ones) are used only for nodes that no others reach.
+
+use std::collections::VecDeque;
+
+use super::line::{Line, log_rate_ppb};
+
+/// What the reading of a node may be beyond its estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct NodeBound {
+    pub(super) below_ns: i64,
+    pub(super) above_ns: i64,
+    /// What the logarithm of its rate against the root's can be, in ppb.
+    pub(super) log_rate_ppb: (f64, f64),
+    /// All edges on the way prove what they say.
+    pub(super) sound: bool,
+}
+
+/// A cycle of constraints that cannot all hold.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Contradiction {
+    /// Places of the lines around the cycle; the first is the likeliest liar.
+    pub(super) lines: Vec<usize>,
+    /// By how much they miss each other.
+    pub(super) excess_ns: i64,
+}
+
+/// One way along a constraint.
+#[derive(Clone, Copy, Debug)]
+struct Arc {
+    to: u32,
+    cost: i64,
+    line: u32,
+}
+
+/// Bounds this wide say nothing; sums of them must not overflow.
+const COST_MAX: i64 = 1 << 50;
+
+/// Bounds of all nodes around `readings`, or a proof that some line of `lines` lies. `change_ppb_per_s` is how fast a skew may
+/// change.
+pub(super) fn bounds(lines: &[Line<'_>], readings: &[i64], change_ppb_per_s: u32) -> Result<Vec<NodeBound>, Contradiction> {
+    let mut margin_ns = 1;
+    loop {
+        let found = bounds_with(lines, readings, change_ppb_per_s, margin_ns)?;
+        // Lines were evaluated at the estimate. Where the truth may be far from it, they may have gained more by then.
+        let reach = |place: u32| found[place as usize].below_ns.max(found[place as usize].above_ns) as f64;
+        let gained = |line: &Line<'_>| {
+            let (least, most) = line.skew_bound_ppb(change_ppb_per_s);
+            least.abs().max(most.abs()) * 1e-9 * reach(line.src)
+        };
+        let needed = lines.iter().map(gained).fold(0.0, f64::max).ceil() as i64;
+        if needed <= margin_ns || margin_ns >= COST_MAX {
+            return Ok(found);
+        }
+        margin_ns = needed.saturating_mul(2).min(COST_MAX);
+    }
+}
+
+fn bounds_with(lines: &[Line<'_>], readings: &[i64], change: u32, margin_ns: i64) -> Result<Vec<NodeBound>, Contradiction> {
+    let nodes = readings.len();
+    let (mut above, mut below) = (Search::new(nodes), Search::new(nodes));
+    for sound in [true, false] {
+        let mut upper = vec![Vec::new(); nodes];
+        let mut lower = vec![Vec::new(); nodes];
+        for (line, place) in lines.iter().zip(0u32..).filter(|(line, _)| line.sound || !sound) {
+            let (src_ns, dst_ns) = line.ends(readings);
+            let (lo, hi) = line.interval_ns(src_ns, change);
+            let difference = dst_ns.saturating_sub(src_ns);
+            let cost = |slack: i64| slack.saturating_add(margin_ns).clamp(-COST_MAX, COST_MAX);
+            let (over, under) = (cost(hi.saturating_sub(difference)), cost(difference.saturating_sub(lo)));
+            upper[line.src as usize].push(Arc { to: line.dst, cost: over, line: place });
+            upper[line.dst as usize].push(Arc { to: line.src, cost: under, line: place });
+            lower[line.src as usize].push(Arc { to: line.dst, cost: under, line: place });
+            lower[line.dst as usize].push(Arc { to: line.src, cost: over, line: place });
+        }
+        above.run(&upper, sound)?;
+        below.run(&lower, sound)?;
+        if above.is_complete() && below.is_complete() {
+            break;
+        }
+    }
+    let rates = above.log_rates(lines, change);
+    let bound = |node: usize| NodeBound {
+        above_ns: above.cost[node],
+        below_ns: below.cost[node],
+        log_rate_ppb: rates[node],
+        sound: above.sound[node] && below.sound[node],
+    };
+    Ok((0..nodes).map(bound).collect())
+}
+
+/// Shortest paths from node 0.
+struct Search {
+    cost: Vec<i64>,
+    /// The node and the arc that the path to each node comes by.
+    from: Vec<Option<(u32, Arc)>>,
+    sound: Vec<bool>,
+}
+
+/// The cost of what has not been reached.
+const UNREACHED: i64 = i64::MAX;
+
+impl Search {
+    fn new(nodes: usize) -> Self {
+        let mut cost = vec![UNREACHED; nodes];
+        cost[0] = 0;
+        Self { cost, from: vec![None; nodes], sound: vec![true; nodes] }
+    }
+
+    fn is_complete(&self) -> bool {
+        !self.cost.contains(&UNREACHED)
+    }
+
+    /// Goes on from what has been reached. Where `sound`, nothing but the root has; otherwise what has been reached by sound
+    /// edges stays as it is. The root stays open: a cycle through it must show.
+    fn run(&mut self, arcs: &[Vec<Arc>], sound: bool) -> Result<(), Contradiction> {
+        let mut fixed: Vec<bool> = self.cost.iter().map(|cost| !sound && *cost != UNREACHED).collect();
+        fixed[0] = false;
+        let mut queue: VecDeque<u32> = (0..).zip(&self.cost).filter(|(_, cost)| **cost != UNREACHED).map(|(n, _)| n).collect();
+        let mut queued = vec![false; self.cost.len()];
+        let mut until_check = self.cost.len();
+        while let Some(node) = queue.pop_front() {
+            queued[node as usize] = false;
+            let here = self.cost[node as usize];
+            for arc in &arcs[node as usize] {
+                let to = arc.to as usize;
+                let cost = here.saturating_add(arc.cost);
+                if cost < self.cost[to] && !fixed[to] {
+                    self.cost[to] = cost;
+                    self.from[to] = Some((node, *arc));
+                    self.sound[to] = sound;
+                    if !std::mem::replace(&mut queued[to], true) {
+                        queue.push_back(arc.to);
+                    }
+                }
+            }
+            // A cycle of negative cost shows as a cycle of predecessors; looking once for every so many nodes costs nothing.
+            until_check -= 1;
+            if until_check == 0 {
+                until_check = self.cost.len();
+                if let Some(contradiction) = self.cycle() {
+                    return Err(contradiction);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn cycle(&self) -> Option<Contradiction> {
+        let mut seen_from = vec![usize::MAX; self.cost.len()];
+        for start in 0..self.cost.len() {
+            let mut node = start;
+            while seen_from[node] == usize::MAX {
+                seen_from[node] = start;
+                let Some((before, _)) = self.from[node] else { break };
+                node = before as usize;
+            }
+            if seen_from[node] == start && self.from[node].is_some() {
+                return self.around(node);
+            }
+        }
+        None
+    }
+
+    /// The contradiction on the cycle of predecessors through `node`, if there is one.
+    fn around(&self, node: usize) -> Option<Contradiction> {
+        let mut arcs = Vec::new();
+        let mut at = node;
+        loop {
+            let (before, arc) = self.from[at]?;
+            arcs.push(arc);
+            at = before as usize;
+            if at == node {
+                break;
+            }
+        }
+        let excess_ns = -arcs.iter().map(|arc| arc.cost).sum::<i64>();
+        let worst = (0..arcs.len()).min_by_key(|place| arcs[*place].cost)?;
+        arcs.rotate_left(worst);
+        let lines = arcs.iter().map(|arc| arc.line as usize).collect();
+        (excess_ns > 0).then_some(Contradiction { lines, excess_ns })
+    }
+
+    /// Bounds of rates along the paths found: any path gives valid ones.
+    fn log_rates(&self, lines: &[Line<'_>], change: u32) -> Vec<(f64, f64)> {
+        let mut rates = vec![None; self.cost.len()];
+        rates[0] = Some((0.0, 0.0));
+        for node in 0..rates.len() {
+            let mut path = Vec::new();
+            let mut at = node;
+            while let (None, Some((before, arc))) = (rates[at], self.from[at]) {
+                path.push((at, arc));
+                at = before as usize;
+            }
+            let mut rate = rates[at].unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+            for (to, arc) in path.into_iter().rev() {
+                let line = &lines[arc.line as usize];
+                let (least, most) = line.skew_bound_ppb(change);
+                let (least, most) = (log_rate_ppb(least), log_rate_ppb(most));
+                rate = if line.dst == arc.to { (rate.0 + least, rate.1 + most) } else { (rate.0 - most, rate.1 - least) };
+                rates[to] = Some(rate);
+            }
+        }
+        rates.into_iter().map(|rate| rate.unwrap_or((f64::NEG_INFINITY, f64::INFINITY))).collect()
+    }
+}
