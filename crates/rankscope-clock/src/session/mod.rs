@@ -3,8 +3,31 @@
 //! The contract is *drain before you feed*: after each [`Session::handle`], call [`Session::poll`] until it returns
 //! [`Output::Wake`], and only then hand in the next input.
 
+mod backoff;
+mod collected;
+mod counters;
+mod key;
+mod listener;
+mod machine;
+mod outbox;
+mod pacing;
+mod pending;
+mod prober;
+mod rounds;
+mod sequence;
+mod settings;
+mod tokens;
+pub mod wire;
+
+use std::ops::Deref;
+
 use crate::nodes::{NodeEstimate, Solution};
 use crate::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, StampSource};
+
+pub use counters::Counters;
+pub use key::Key;
+pub use machine::Session;
+pub use settings::{FitWindow, SessionSettings, SolveRound};
 
 /// The two clocks of this host, read together.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +87,26 @@ pub enum Destination {
     Control(NodeId),
 }
 
+/// The bytes of a packet. Probes, which are nearly all of them, need no allocation.
+#[derive(Clone, Debug)]
+pub enum Packet {
+    /// Of an edge.
+    Probe([u8; wire::PROBE_LEN]),
+    /// Between nodes.
+    Control(Vec<u8>),
+}
+
+impl Deref for Packet {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Probe(bytes) => bytes,
+            Self::Control(bytes) => bytes,
+        }
+    }
+}
+
 /// What to do outside.
 #[derive(Clone, Debug)]
 pub enum Output {
@@ -74,7 +117,7 @@ pub enum Output {
         /// Asks for a transmit stamp.
         token: Option<Token>,
         /// The packet.
-        bytes: Vec<u8>,
+        bytes: Packet,
     },
     /// A window of this node closed: append it to its file.
     Window(NodeWindow),
@@ -96,4 +139,45 @@ pub enum Output {
     Wake(MonotonicInstant),
     /// All is closed; there will be no further output.
     Stopped,
+}
+
+/// How one end of an edge stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeState {
+    /// `dst` waits for a first SYN.
+    Listening,
+    /// `dst` answers.
+    Answering,
+    /// `src` waits for an ACK.
+    SynSent,
+    /// `src` is in the middle of a train.
+    Probing,
+    /// `src` rests between two trains.
+    Paused,
+    /// `src` has said that it closes.
+    Closing,
+    /// `src` has closed.
+    Closed,
+    /// The handshake took longer than it may. It goes on all the same, and an edge that comes to life is not failed any more.
+    Failed(Failure),
+}
+
+/// Why a handshake does not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Nothing came.
+    NoAnswer,
+    /// Something came and was dropped: most likely the nodes disagree about the run or its secret.
+    Rejected(wire::Reject),
+}
+
+/// One end of an edge, for reports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EdgeView {
+    /// Which edge.
+    pub edge: Edge,
+    /// How this node's end stands.
+    pub state: EdgeState,
+    /// Exchanges a second that both ends can afford, before losses; 0 where none are on. Only `src` knows.
+    pub exchanges_per_s: f64,
 }

@@ -1,0 +1,217 @@
+//! What only the master does: end rounds on time, gather windows, solve, and tell every node its result.
+//!
+//! Rounds end on an absolute grid whatever gathering takes. A round is solved when all that took part have reported, or after
+//! half a window without the rest.
+
+use rankscope_time::Span;
+
+use super::message::{Knowledge, Message};
+use super::peers::Peers;
+use super::report::{Assembly, RESEND_LONGEST, Step};
+use crate::nodes::{NodeEstimate, Solution};
+use crate::session::backoff::Backoff;
+use crate::session::outbox::Outbox;
+use crate::session::settings::SessionSettings;
+use crate::session::wire::Reject;
+use crate::session::Output;
+use crate::{MonotonicInstant, NodeWindow};
+
+/// A master at work.
+#[derive(Debug)]
+pub(super) struct Master {
+    /// When the round in progress ends.
+    pub(super) due: MonotonicInstant,
+    gather: Option<Gather>,
+    results: Option<Results>,
+    /// By participant.
+    assemblies: Vec<Assembly>,
+    /// Windows of the round in progress, from nodes that left before its end.
+    early: Vec<NodeWindow>,
+    before: Option<Solution>,
+}
+
+#[derive(Debug)]
+struct Gather {
+    round: u64,
+    until: MonotonicInstant,
+    /// Who has not reported, and whether its acknowledgement has come.
+    waiting: Vec<(usize, bool)>,
+    windows: Vec<NodeWindow>,
+    resend: Backoff,
+}
+
+#[derive(Debug)]
+struct Results {
+    round: u64,
+    waiting: Vec<(usize, NodeEstimate)>,
+    resend: Backoff,
+}
+
+impl Master {
+    pub(super) fn new(due: MonotonicInstant, participants: usize) -> Self {
+        let mut assemblies = Vec::new();
+        assemblies.resize_with(participants, Assembly::default);
+        Self { due, gather: None, results: None, assemblies, early: Vec::new(), before: None }
+    }
+
+    pub(super) fn next_due(&self) -> MonotonicInstant {
+        let gather = self.gather.as_ref().map(|gather| gather.until.min(gather.resend.due));
+        let results = self.results.as_ref().map(|results| results.resend.due);
+        [gather, results].into_iter().flatten().fold(self.due, MonotonicInstant::min)
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_settled(&self) -> bool {
+        self.gather.is_none() && self.results.is_none()
+    }
+
+    /// Ends `knowledge.round`, for which `live` others are waited for until `until`.
+    pub(super) fn end_round(
+        &mut self,
+        now: MonotonicInstant,
+        until: MonotonicInstant,
+        live: Vec<usize>,
+        knowledge: Knowledge,
+        peers: &mut Peers,
+        out: &mut Outbox,
+    ) {
+        let round = knowledge.round;
+        for to in peers.others() {
+            peers.send(to, knowledge, &Message::RoundEnd { round }, out);
+        }
+        let windows: Vec<NodeWindow> = self.early.drain(..).filter(|window| window.round == Some(round)).collect();
+        let waiting = live.into_iter().filter(|index| !windows.iter().any(|window| window.node == peers.node(*index)));
+        let mut resend = Backoff::new(now, RESEND_LONGEST);
+        resend.take(now);
+        self.gather = Some(Gather { round, until, waiting: waiting.map(|index| (index, false)).collect(), windows, resend });
+        self.results = None;
+    }
+
+    pub(super) fn tick(
+        &mut self,
+        now: MonotonicInstant,
+        knowledge: Knowledge,
+        peers: &mut Peers,
+        settings: &SessionSettings,
+        out: &mut Outbox,
+    ) {
+        if let Some(gather) = self.gather.take_if(|gather| gather.waiting.is_empty() || gather.until <= now) {
+            out.counters.rounds_incomplete += u64::from(!gather.waiting.is_empty());
+            self.solve(gather, now, peers, settings, out);
+        }
+        if let Some(gather) = &mut self.gather
+            && gather.resend.take(now)
+        {
+            for (to, _) in gather.waiting.iter().filter(|(_, acknowledged)| !acknowledged) {
+                peers.send(*to, knowledge, &Message::RoundEnd { round: gather.round }, out);
+            }
+        }
+        self.results.take_if(|results| results.waiting.is_empty());
+        if let Some(results) = &mut self.results
+            && results.resend.take(now)
+        {
+            for (to, estimate) in &results.waiting {
+                peers.send(*to, knowledge, &Message::Result { round: results.round, estimate: *estimate }, out);
+            }
+        }
+    }
+
+    /// Takes this node's own window.
+    pub(super) fn take_own(&mut self, window: NodeWindow) {
+        if let Some(gather) = self.gather.as_mut().filter(|gather| window.round == Some(gather.round)) {
+            gather.windows.push(window);
+        }
+    }
+
+    pub(super) fn receive_round_ack(&mut self, from: usize, round: u64) {
+        if let Some(gather) = self.gather.as_mut().filter(|gather| gather.round == round) {
+            gather.waiting.iter_mut().filter(|(index, _)| *index == from).for_each(|(_, acknowledged)| *acknowledged = true);
+        }
+    }
+
+    pub(super) fn receive_result_ack(&mut self, from: usize, round: u64) {
+        if let Some(results) = self.results.as_mut().filter(|results| results.round == round) {
+            results.waiting.retain(|(index, _)| *index != from);
+        }
+    }
+
+    /// A node goes, and will report no more.
+    pub(super) fn forget(&mut self, from: usize) {
+        if let Some(gather) = &mut self.gather {
+            gather.waiting.retain(|(index, _)| *index != from);
+        }
+        if let Some(results) = &mut self.results {
+            results.waiting.retain(|(index, _)| *index != from);
+        }
+    }
+
+    /// Takes a part of a report, and says which have come.
+    pub(super) fn receive_part(
+        &mut self,
+        from: usize,
+        message: &Message,
+        knowledge: Knowledge,
+        peers: &mut Peers,
+        out: &mut Outbox,
+    ) -> Result<(), Reject> {
+        let Message::Part { round, part, parts, bytes } = *message else { return Err(Reject::Body) };
+        // Only the round that was ended and the one in progress can be reported; what is older is done with.
+        if round > knowledge.round.saturating_add(1) {
+            return Err(Reject::Body);
+        }
+        let (got, outcome) = match self.assemblies[from].receive(round, part, parts, bytes) {
+            Step::Old => (u64::MAX, Ok(())),
+            Step::Got(got) => (got, Ok(())),
+            Step::Whole(got, window) => {
+                let window = window.filter(|window| is_of(window, peers.node(from)));
+                (got, window.map(|window| self.take_report(from, window)).ok_or(Reject::Body))
+            }
+        };
+        peers.send(from, knowledge, &Message::PartAck { round, got }, out);
+        outcome
+    }
+
+    fn take_report(&mut self, from: usize, window: NodeWindow) {
+        match &mut self.gather {
+            Some(gather) if window.round == Some(gather.round) => {
+                gather.waiting.retain(|(index, _)| *index != from);
+                if !gather.windows.iter().any(|known| known.node == window.node) {
+                    gather.windows.push(window);
+                }
+            }
+            _ => {
+                self.early.retain(|known| known.node != window.node);
+                self.early.push(window);
+            }
+        }
+    }
+
+    fn solve(&mut self, gather: Gather, now: MonotonicInstant, peers: &Peers, settings: &SessionSettings, out: &mut Outbox) {
+        let Gather { round, mut windows, .. } = gather;
+        windows.sort_by_key(|window| window.node);
+        let solution = (settings.solve)(&windows, self.before.as_ref(), &settings.solve_options);
+        out.counters.rounds_solved += 1;
+        if let Some(estimate) = solution.nodes.iter().find(|estimate| estimate.node == settings.node) {
+            out.push(Output::Clock { round, estimate: *estimate });
+        }
+        let others = solution.nodes.iter().filter(|estimate| estimate.node != settings.node);
+        let waiting = others.filter_map(|estimate| Some((peers.index(estimate.node)?, *estimate))).collect();
+        self.results = Some(Results { round, waiting, resend: Backoff::new(now, RESULT_LONGEST) });
+        out.push(Output::Solved { round, solution: solution.clone() });
+        self.before = Some(solution);
+    }
+
+    pub(super) fn held_bytes(&self) -> usize {
+        let parts: usize = self.assemblies.iter().map(Assembly::held_bytes).sum();
+        let windows = self.early.len() + self.gather.as_ref().map_or(0, |gather| gather.windows.len());
+        parts + windows * size_of::<NodeWindow>()
+    }
+}
+
+/// A node reports its own edges and nobody else's.
+fn is_of(window: &NodeWindow, node: crate::NodeId) -> bool {
+    window.node == node && window.edges.iter().all(|record| record.edge.src == node)
+}
+
+/// A result is sent again until it is acknowledged or the next one is there; a node that has died must not cost much.
+const RESULT_LONGEST: Span = Span::from_nanos(1_000_000_000);

@@ -1,0 +1,115 @@
+//! The other nodes: which process of each is heard, when it was heard last, and how messages to it are numbered.
+
+use rankscope_time::Span;
+
+use super::message::{Knowledge, LIVE_MAX, Message};
+use crate::session::listener::is_newer;
+use crate::session::outbox::Outbox;
+use crate::session::sequence::{Arrival, Seen};
+use crate::session::wire::{Header, Reject};
+use crate::{MonotonicInstant, NodeId};
+
+/// All participants, by their place among them.
+#[derive(Debug)]
+pub(super) struct Peers {
+    nodes: Vec<NodeId>,
+    peers: Vec<Peer>,
+    me: usize,
+}
+
+#[derive(Debug, Default)]
+struct Peer {
+    incarnation: Option<u32>,
+    seen: Seen,
+    heard: Option<MonotonicInstant>,
+    sent: u32,
+}
+
+impl Peers {
+    /// `nodes` are in order and hold `me`.
+    pub(super) fn new(nodes: &[NodeId], me: NodeId) -> Self {
+        let mut peers = Vec::new();
+        peers.resize_with(nodes.len(), Peer::default);
+        Self { nodes: nodes.to_vec(), peers, me: nodes.binary_search(&me).unwrap_or(0) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn me(&self) -> usize {
+        self.me
+    }
+
+    pub(super) fn node(&self, index: usize) -> NodeId {
+        self.nodes[index]
+    }
+
+    pub(super) fn index(&self, node: NodeId) -> Option<usize> {
+        self.nodes.binary_search(&node).ok()
+    }
+
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let me = self.me;
+        (0..self.nodes.len()).filter(move |index| *index != me)
+    }
+
+    /// Lets a control packet in: of the newest process of its node, and once.
+    pub(super) fn admit(&mut self, index: usize, header: &Header, now: MonotonicInstant) -> Result<(), Reject> {
+        let peer = &mut self.peers[index];
+        if peer.incarnation != Some(header.incarnation) {
+            // A process whose clock was set back looks older than the one before it; it may come once that one is silent.
+            let silent = peer.heard.is_none_or(|heard| now - heard > SILENCE);
+            if peer.incarnation.is_some_and(|known| !is_newer(header.incarnation, known)) && !silent {
+                return Err(Reject::Replay);
+            }
+            peer.incarnation = Some(header.incarnation);
+            peer.seen = Seen::default();
+        }
+        if matches!(peer.seen.note(header.sequence.into()), Arrival::Duplicate | Arrival::TooOld) {
+            return Err(Reject::Replay);
+        }
+        peer.heard = Some(now);
+        Ok(())
+    }
+
+    /// Takes it on trust that a node lives, as the master before did.
+    pub(super) fn presume_live(&mut self, index: usize, now: MonotonicInstant) {
+        self.peers[index].heard = Some(now);
+    }
+
+    pub(super) fn forget(&mut self, index: usize) {
+        self.peers[index].heard = None;
+    }
+
+    /// Whether a node was heard within `patience`.
+    pub(super) fn is_live(&self, index: usize, now: MonotonicInstant, patience: Span) -> bool {
+        index == self.me || self.peers[index].heard.is_some_and(|heard| now - heard <= patience)
+    }
+
+    pub(super) fn live(&self, now: MonotonicInstant, patience: Span) -> LiveSet {
+        let mut bits = vec![0; self.nodes.len().div_ceil(8).min(LIVE_MAX)];
+        for index in (0..self.nodes.len().min(8 * LIVE_MAX)).filter(|index| self.is_live(*index, now, patience)) {
+            bits[index / 8] |= 1 << (index % 8);
+        }
+        LiveSet(bits)
+    }
+
+    pub(super) fn send(&mut self, to: usize, knowledge: Knowledge, message: &Message, out: &mut Outbox) {
+        let sequence = self.peers[to].sent;
+        self.peers[to].sent = sequence.wrapping_add(1);
+        out.control(self.nodes[to], sequence, |body| message.write(knowledge, body));
+    }
+}
+
+/// Who takes part, one bit for each participant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LiveSet(pub(super) Vec<u8>);
+
+impl LiveSet {
+    pub(super) fn has(&self, index: usize) -> bool {
+        self.0.get(index / 8).is_some_and(|byte| byte & 1 << (index % 8) != 0)
+    }
+}
+
+const SILENCE: Span = Span::from_nanos(5_000_000_000);

@@ -1,0 +1,135 @@
+//! What a session is told when it is made, and what follows from it.
+
+use rankscope_time::Span;
+
+use super::key::Key;
+use super::wire::PROBE_LEN;
+use crate::fit::{FitOptions, WindowFit};
+use crate::nodes::{Solution, SolveOptions};
+use crate::{Edge, EdgeFit, Exchange, NodeId, NodeWindow};
+
+/// How a window of an edge becomes lines: [`crate::fit::fit_window`], or what a test puts in its place.
+pub type FitWindow = fn(&[Exchange], Option<&EdgeFit>, &FitOptions) -> WindowFit;
+
+/// How the windows of a round become clocks: [`crate::nodes::solve`], or what a test puts in its place.
+pub type SolveRound = fn(&[NodeWindow], Option<&Solution>, &SolveOptions) -> Solution;
+
+/// What a session is told.
+#[derive(Clone, Debug)]
+pub struct SessionSettings {
+    /// This node.
+    pub node: NodeId,
+    /// All nodes of the job, this one included. The same on every node.
+    pub participants: Vec<NodeId>,
+    /// The probe graph, or the part of it that touches this node.
+    pub edges: Vec<Edge>,
+    /// Tells this run's packets from another's.
+    pub run: u64,
+    /// Signs them.
+    pub key: Key,
+    /// Where jitter comes from.
+    pub seed: u64,
+    /// From one exchange of a train to the next.
+    pub cadence: Span,
+    /// From the first packet of an exchange to the second. More than half the cadence is taken for half.
+    pub spacing: Span,
+    /// How far from its time on the grid a probe may be sent, in parts of the cadence.
+    pub jitter_percent: u64,
+    /// Exchanges sent in a row before the edge rests.
+    pub train: u32,
+    /// What this node may send, over all edges, in both roles and for control, IPv4 and UDP headers included. It receives about
+    /// as much. 0 is no limit, and trains without rest.
+    pub budget_bits_per_s: u64,
+    /// Length of a window.
+    pub window: Span,
+    /// How long an edge may stay unanswered at the start before it is called failed. It is tried for ever all the same.
+    pub handshake: Span,
+    /// Makes lines.
+    pub fit: FitWindow,
+    /// How.
+    pub fit_options: FitOptions,
+    /// Makes clocks.
+    pub solve: SolveRound,
+    /// How.
+    pub solve_options: SolveOptions,
+}
+
+impl SessionSettings {
+    /// The defaults of everything that has one.
+    pub fn new(node: NodeId, edges: Vec<Edge>, run: u64, key: Key, fit: FitOptions, solve: SolveOptions) -> Self {
+        Self {
+            node,
+            participants: edges.iter().flat_map(|edge| [edge.src, edge.dst]).chain([node]).collect(),
+            edges,
+            run,
+            key,
+            seed: run,
+            cadence: Span::from_nanos(800_000),
+            spacing: Span::from_nanos(100_000),
+            jitter_percent: 10,
+            train: 16,
+            budget_bits_per_s: 1_000_000,
+            window: Span::from_nanos(4_000_000_000),
+            handshake: Span::from_nanos(30_000_000_000),
+            fit: crate::fit::fit_window,
+            fit_options: fit,
+            solve: crate::nodes::solve,
+            solve_options: solve,
+        }
+    }
+
+    /// In order, each once, every number in the range the machine can work with.
+    pub(super) fn tidied(mut self) -> Self {
+        self.participants.push(self.node);
+        self.participants.sort_unstable();
+        self.participants.dedup();
+        let me = self.node;
+        self.edges.retain(|edge| (edge.src == me || edge.dst == me) && edge.src != edge.dst);
+        self.edges.sort_unstable();
+        self.edges.dedup();
+        self.cadence = self.cadence.clamp(CADENCE_MIN, CADENCE_MAX);
+        self.spacing = self.spacing.clamp(Span::ZERO, Span::from_nanos(self.cadence.as_nanos() / 2));
+        self.jitter_percent = self.jitter_percent.min(20);
+        self.train = self.train.clamp(1, u32::from(super::wire::CarriedStamp::BACK_MAX));
+        self.window = self.window.clamp(WINDOW_MIN, WINDOW_MAX);
+        self
+    }
+
+    /// How often one of this node's edges may send or answer a train.
+    ///
+    /// Any node may have to be master one day, so every node keeps the master's part of its budget free.
+    pub(super) fn train_period(&self) -> Span {
+        let shortest = self.cadence.as_nanos() * i64::from(self.train);
+        if self.budget_bits_per_s == 0 {
+            return Span::from_nanos(shortest);
+        }
+        let packets = i128::from(2 * self.train + 1) * self.edges.len() as i128;
+        let bits = packets * i128::from(packet_bits(PROBE_LEN));
+        let budget = i128::from(self.budget_bits_per_s);
+        let control = self.control_bits_per_s().min(budget / 2);
+        let period_ns = bits * 1_000_000_000 / (budget - control).max(1);
+        Span::from_nanos(period_ns.clamp(i128::from(shortest), i128::from(PERIOD_MAX.as_nanos())) as i64)
+    }
+
+    /// What a master sends: to each worker and window its heartbeats, the end of the round, the receipts of a report and the
+    /// result, with a third of them sent again.
+    fn control_bits_per_s(&self) -> i128 {
+        let workers = self.participants.len() as i128 - 1;
+        workers * 14 * i128::from(packet_bits(100)) * 1_000_000_000 / i128::from(self.window.as_nanos())
+    }
+}
+
+/// What a packet of `len` bytes costs on the wire, from the IPv4 header up.
+pub(super) fn packet_bits(len: usize) -> u64 {
+    (len as u64 + 28) * 8
+}
+
+const CADENCE_MIN: Span = Span::from_nanos(10_000);
+const CADENCE_MAX: Span = Span::from_nanos(10_000_000_000);
+/// A budget so small that an edge would send less than this often is kept to it anyway: never is not a rate.
+pub(super) const PERIOD_MAX: Span = Span::from_nanos(60_000_000_000);
+const WINDOW_MIN: Span = Span::from_nanos(10_000_000);
+const WINDOW_MAX: Span = Span::from_nanos(3_600_000_000_000);
+
+#[cfg(test)]
+mod tests;
