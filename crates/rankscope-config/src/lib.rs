@@ -1,0 +1,29 @@
+//! Settings in layers: default, preset, file, environment, command line. Every value knows where it came from.
+//!
+//! The one idea: settings are rows of a table ([`SETTINGS`]), and one pure function lays the sources over each other.
+//! Whatever no row answers to is complained about, with the nearest right name, instead of being passed over: a misspelt
+//! variable that silently does nothing costs a day.
+//!
+//! Nothing here reads a file or the environment; callers hand in text and pairs. Nor is a complaint ever fatal here: a check
+//! may refuse to go on, an agent warns and keeps to what is valid, because it must not harm the job it watches.
+
+mod clock;
+mod complaint;
+mod file;
+mod layers;
+mod nearest;
+mod origin;
+mod presets;
+mod setting;
+mod table;
+mod template;
+mod value;
+
+pub use clock::{ClockSettings, Estimator, PortMode, Rendezvous, Scheduling, Topology};
+pub use complaint::Complaint;
+pub use layers::{ConfigFile, ResolvedValue, Settings, Sources, config_file, resolve};
+pub use origin::Origin;
+pub use setting::{Key, Kind, Setting, Unit};
+pub use table::SETTINGS;
+pub use template::template;
+pub use value::{Secret, Value};

@@ -1,0 +1,41 @@
+//! Settings that go together, by a name for what they are good for.
+
+use crate::Key;
+
+/// The settings that a preset changes.
+const COLUMNS: [Key; 4] = [Key::ProbeCadence, Key::ProbeWindow, Key::PacketSpacing, Key::SnapshotPeriod];
+
+/// Name, and the columns as they would be written.
+const PRESETS: [(&str, [&str; 4]); 7] = [
+    ("high-accuracy", ["400", "2", "50", "50"]),
+    ("low-overhead", ["2000", "10", "200", "200"]),
+    ("debug", ["1000", "2", "100", "100"]),
+    ("sync-debug", ["200", "1", "50", "25"]),
+    ("benchmark", ["5000", "20", "200", "500"]),
+    ("jax-training", ["1000", "5", "100", "100"]),
+    ("inference", ["500", "3", "75", "75"]),
+];
+
+/// What the preset `name` says.
+pub(crate) fn preset(name: &str) -> impl Iterator<Item = (Key, &'static str)> {
+    let values = PRESETS.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
+    values.into_iter().flat_map(|values| COLUMNS.into_iter().zip(values.iter().copied()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table;
+    use crate::value::parse;
+
+    #[test]
+    fn every_preset_that_can_be_named_says_something_allowed() {
+        for (name, _) in table::PRESETS {
+            assert_eq!(preset(name).count(), COLUMNS.len(), "{name}");
+            for (key, text) in preset(name) {
+                assert!(parse(&key.setting().kind, text).is_some(), "{name}: {text}");
+            }
+        }
+        assert_eq!(table::PRESETS.len(), PRESETS.len());
+    }
+}
