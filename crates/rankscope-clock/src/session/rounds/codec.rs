@@ -225,7 +225,8 @@ pub(super) fn write_estimate(out: &mut Vec<u8>, estimate: &NodeEstimate) {
     for span in [estimate.offset, estimate.bound.lo, estimate.bound.hi] {
         put_span(out, span);
     }
-    for float in [estimate.skew_ppb, estimate.sigma_ns, estimate.residual_ns] {
+    let (skew_lo_ppb, skew_hi_ppb) = estimate.skew_bound_ppb;
+    for float in [estimate.skew_ppb, skew_lo_ppb, skew_hi_ppb, estimate.sigma_ns, estimate.residual_ns] {
         out.extend_from_slice(&float.to_le_bytes());
     }
     out.push(estimate.degraded.into());
@@ -234,9 +235,11 @@ pub(super) fn write_estimate(out: &mut Vec<u8>, estimate: &NodeEstimate) {
 pub(super) fn read_estimate(reader: &mut Reader) -> Option<NodeEstimate> {
     let (node, at, offset) = (NodeId(reader.u32()?), reader.instant()?, reader.span()?);
     let bound = reader.interval()?;
-    let (skew_ppb, sigma_ns, residual_ns) = (reader.float()?, reader.float()?, reader.float()?);
+    let skew_ppb = reader.float()?;
+    let skew_bound_ppb = (reader.float()?, reader.float()?);
+    let (sigma_ns, residual_ns) = (reader.float()?, reader.float()?);
     let degraded = reader.flag()?;
-    Some(NodeEstimate { node, at, offset, skew_ppb, bound, sigma_ns, residual_ns, degraded })
+    Some(NodeEstimate { node, at, offset, skew_ppb, bound, skew_bound_ppb, sigma_ns, residual_ns, degraded })
 }
 
 pub(super) fn put_u32(out: &mut Vec<u8>, number: u32) {

@@ -260,9 +260,9 @@ impl Rounds {
         let (me, count) = (self.peers.me() as u32, self.peers.len() as u32);
         let next = match self.knowledge.term {
             None => Some(me),
-            Some(Term(known)) => (known - known % count).checked_add(me).and_then(|term| {
-                if term > known { Some(term) } else { term.checked_add(count) }
-            }),
+            Some(Term(known)) => (known - known % count)
+                .checked_add(me)
+                .and_then(|term| if term > known { Some(term) } else { term.checked_add(count) }),
         };
         let gone = self.knowledge.term.map(|term| self.owner(term));
         if let Role::Follower(follower) = &mut self.role {
