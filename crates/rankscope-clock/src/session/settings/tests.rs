@@ -1,1 +1,49 @@
+use rankscope_time::Rate;
 
+use super::*;
+use crate::fit::Estimator;
+
+fn settings(nodes: u32, degree: u32) -> SessionSettings {
+    let edges = (1..=degree).map(|dst| Edge { src: NodeId(0), dst: NodeId(dst) }).collect();
+    let skew_max = Rate::from_ppb(500_000);
+    let fit = FitOptions { estimator: Estimator::Band, skew_change_ppb_per_s: 100, skew_max, exchanges_min: 10 };
+    let solve = SolveOptions { reference: NodeId(0), pairs_min: 12, loss_ratio_max: 0.6 };
+    let mut settings = SessionSettings::new(NodeId(0), edges, 1, Key::derive(b""), fit, solve);
+    settings.participants = (0..nodes).map(NodeId).collect();
+    settings.tidied()
+}
+
+#[test]
+fn the_budget_is_shared_by_all_edges_and_control() {
+    for (nodes, degree) in [(2, 1), (8, 7), (64, 14), (1000, 22)] {
+        let settings = settings(nodes, degree);
+        let trains_per_s = 1e9 / settings.train_period().as_nanos() as f64;
+        let bits = trains_per_s * f64::from(2 * settings.train + 1) * f64::from(degree) * packet_bits(PROBE_LEN) as f64;
+        let control = (settings.control_bits_per_s() as f64).min(5e5);
+        assert!((bits + control - 1e6).abs() < 1e3, "{nodes} nodes: {bits} + {control} bit/s");
+    }
+}
+
+#[test]
+fn without_a_budget_trains_follow_each_other() {
+    let mut settings = settings(8, 7);
+    settings.budget_bits_per_s = 0;
+    assert_eq!(settings.train_period(), Span::from_nanos(16 * 800_000));
+    settings.budget_bits_per_s = 1;
+    assert_eq!(settings.train_period(), PERIOD_MAX);
+}
+
+#[test]
+fn numbers_that_cannot_be_meant_are_brought_into_range() {
+    let mut settings = settings(2, 1);
+    settings.cadence = Span::ZERO;
+    settings.spacing = Span::MAX;
+    settings.train = 0;
+    settings.window = Span::ZERO;
+    settings.edges.push(Edge { src: NodeId(0), dst: NodeId(0) });
+    settings.edges.push(Edge { src: NodeId(4), dst: NodeId(5) });
+    let tidied = settings.tidied();
+    assert_eq!((tidied.cadence, tidied.spacing), (CADENCE_MIN, Span::from_nanos(5_000)));
+    assert_eq!((tidied.train, tidied.window), (1, WINDOW_MIN));
+    assert_eq!(tidied.edges, [Edge { src: NodeId(0), dst: NodeId(1) }]);
+}

@@ -1,0 +1,331 @@
+//! Sessions on a network that exists only here: links that lose, double, delay and part, hosts whose clocks are wrong in a
+//! known way, and processes that can be killed.
+//!
+//! Time is a number. Events are handled in its order, and those of one instant in the order they were made, so a seed gives the
+//! same run everywhere.
+
+#![allow(dead_code, reason = "every test file uses its own part of it")]
+
+pub(crate) mod estimate;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rankscope_clock::nodes::{NodeEstimate, Solution};
+use rankscope_clock::session::{
+    Destination, Input, Key, Now, Output, Packet, Session, SessionSettings, Stamp, Token, wire,
+};
+use rankscope_clock::simulate::SimClock;
+use rankscope_clock::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, Rng, StampSource};
+use rankscope_time::{Rate, Span};
+
+pub(crate) const MS: i64 = 1_000_000;
+pub(crate) const SECOND: i64 = 1_000_000_000;
+
+/// When the simulation begins, in true time.
+const EPOCH_NS: i64 = 1_790_000_000_000_000_000;
+
+/// What links do to packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Weather {
+    /// Share of probes lost.
+    pub(crate) probe_loss: f64,
+    /// Share of control packets lost.
+    pub(crate) control_loss: f64,
+    /// Share of packets delivered twice.
+    pub(crate) duplicates: f64,
+    /// Share of packets held back by a millisecond.
+    pub(crate) reordering: f64,
+    /// Share of transmit stamps that never come.
+    pub(crate) stamp_loss: f64,
+}
+
+/// A packet as it left.
+pub(crate) struct Sent {
+    pub(crate) at_ns: i64,
+    pub(crate) from: usize,
+    pub(crate) to: Destination,
+    pub(crate) bytes: Packet,
+}
+
+pub(crate) struct Host {
+    pub(crate) clock: SimClock,
+    pub(crate) session: Option<Session>,
+    pub(crate) settings: SessionSettings,
+    pub(crate) windows: Vec<(i64, NodeWindow)>,
+    pub(crate) clocks: Vec<(i64, u64, NodeEstimate)>,
+    pub(crate) solved: Vec<(i64, u64, Solution)>,
+    pub(crate) stopped_at: Option<i64>,
+    /// Counts processes, so that events of a dead one do not reach the next.
+    life: u32,
+    wake: i64,
+}
+
+enum Event {
+    Deliver { to: usize, bytes: Packet },
+    Departed { node: usize, life: u32, token: Token, at_ns: i64 },
+    Wake { node: usize, life: u32 },
+}
+
+struct Entry {
+    at_ns: i64,
+    number: u64,
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Entry {}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at_ns, self.number).cmp(&(other.at_ns, other.number))
+    }
+}
+
+pub(crate) struct Network {
+    pub(crate) now_ns: i64,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) weather: Weather,
+    /// Which side of a partition each host is on.
+    pub(crate) side: Vec<u32>,
+    /// Sees every packet as it leaves, and says whether it goes on its way.
+    pub(crate) tap: Box<dyn FnMut(&Sent) -> bool>,
+    /// How late a driver wakes up.
+    pub(crate) wake_late_ns: i64,
+    pub(crate) keep_history: bool,
+    queue: BinaryHeap<Reverse<Entry>>,
+    number: u64,
+    rng: Rng,
+}
+
+/// A complete graph, each pair probed from its lower node, or from the higher where the sum is odd.
+pub(crate) fn complete(nodes: u32) -> Vec<Edge> {
+    let pairs = (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| if (a + b) % 2 == 0 { (a, b) } else { (b, a) }));
+    pairs.map(|(a, b)| Edge { src: NodeId(a), dst: NodeId(b) }).collect()
+}
+
+/// Every node probes the `reach` next ones.
+pub(crate) fn circle(nodes: u32, reach: u32) -> Vec<Edge> {
+    let edges = (0..nodes).flat_map(|a| (1..=reach).map(move |step| (a, (a + step) % nodes)));
+    edges.map(|(a, b)| Edge { src: NodeId(a), dst: NodeId(b) }).collect()
+}
+
+pub(crate) fn settings(node: u32, edges: &[Edge]) -> SessionSettings {
+    let (fit_options, solve_options) = estimate::options();
+    let key = Key::derive(b"the job's secret");
+    let mut settings = SessionSettings::new(NodeId(node), edges.to_vec(), 77, key, fit_options, solve_options);
+    settings.fit = estimate::fit;
+    settings.solve = estimate::solve;
+    settings
+}
+
+impl Network {
+    /// `nodes` hosts that are all off, with clocks up to five seconds and 50 ppm apart.
+    pub(crate) fn new(nodes: u32, edges: &[Edge], seed: u64, change: impl Fn(&mut SessionSettings)) -> Self {
+        let mut rng = Rng::new(seed);
+        let hosts = (0..nodes).map(|node| {
+            let offset = Span::from_nanos(rng.below(10_000_000_000) as i64 - 5_000_000_000);
+            let skew = Rate::from_ppb(rng.below(100_000) as i64 - 50_000);
+            let mut settings = settings(node, edges);
+            settings.participants = (0..nodes).map(NodeId).collect();
+            settings.seed = seed;
+            change(&mut settings);
+            Host {
+                clock: SimClock::new(EPOCH_NS, offset, skew, 0.0, seed),
+                session: None,
+                settings,
+                windows: Vec::new(),
+                clocks: Vec::new(),
+                solved: Vec::new(),
+                stopped_at: None,
+                life: 0,
+                wake: i64::MAX,
+            }
+        });
+        Self {
+            now_ns: 0,
+            hosts: hosts.collect(),
+            weather: Weather::default(),
+            side: vec![0; nodes as usize],
+            tap: Box::new(|_| true),
+            wake_late_ns: 0,
+            keep_history: true,
+            queue: BinaryHeap::new(),
+            number: 0,
+            rng,
+        }
+    }
+
+    /// The same, with everybody started.
+    pub(crate) fn started(nodes: u32, edges: &[Edge], seed: u64, change: impl Fn(&mut SessionSettings)) -> Self {
+        let mut network = Self::new(nodes, edges, seed, change);
+        (0..nodes as usize).for_each(|node| network.start(node));
+        network
+    }
+
+    pub(crate) fn start(&mut self, node: usize) {
+        let now = self.now(node);
+        let host = &mut self.hosts[node];
+        host.session = Some(Session::new(host.settings.clone(), now));
+        host.stopped_at = None;
+        self.drain(node);
+    }
+
+    pub(crate) fn kill(&mut self, node: usize) {
+        let host = &mut self.hosts[node];
+        host.session = None;
+        host.life += 1;
+        host.wake = i64::MAX;
+    }
+
+    pub(crate) fn stop(&mut self, node: usize) {
+        self.handle(node, Input::Stop);
+    }
+
+    pub(crate) fn session(&self, node: usize) -> &Session {
+        self.hosts[node].session.as_ref().expect("the host is on")
+    }
+
+    pub(crate) fn masters(&self) -> Vec<usize> {
+        let is_master = |node: &usize| self.hosts[*node].session.as_ref().is_some_and(Session::is_master);
+        (0..self.hosts.len()).filter(is_master).collect()
+    }
+
+    pub(crate) fn now(&mut self, node: usize) -> Now {
+        let host = self.hosts[node].clock.local_ns(EPOCH_NS + self.now_ns);
+        Now {
+            monotonic: MonotonicInstant::from_nanos_since_epoch(self.now_ns),
+            host: HostInstant::from_nanos_since_epoch(host),
+        }
+    }
+
+    /// What `b`'s clock shows more than `a`'s, when `a`'s shows `at`.
+    pub(crate) fn difference(&mut self, a: usize, b: usize, at: HostInstant) -> i64 {
+        let true_ns = self.hosts[a].clock.true_ns(at.nanos_since_epoch());
+        self.hosts[b].clock.local_ns(true_ns) - at.nanos_since_epoch()
+    }
+
+    pub(crate) fn run_for(&mut self, span_ns: i64) {
+        let until_ns = self.now_ns + span_ns;
+        while self.queue.peek().is_some_and(|Reverse(entry)| entry.at_ns <= until_ns) {
+            let Some(Reverse(entry)) = self.queue.pop() else { break };
+            self.now_ns = entry.at_ns;
+            self.happen(entry.event);
+        }
+        self.now_ns = until_ns;
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Deliver { to, bytes } => {
+                let received = self.stamp(to, self.now_ns);
+                self.handle(to, Input::Datagram { socket: None, received: Some(received), bytes: &bytes });
+            }
+            Event::Departed { node, life, token, at_ns } if self.hosts[node].life == life => {
+                let stamp = self.stamp(node, at_ns);
+                self.handle(node, Input::Sent { token, stamp });
+            }
+            Event::Wake { node, life } if self.hosts[node].life == life && self.hosts[node].wake <= self.now_ns => {
+                self.hosts[node].wake = i64::MAX;
+                self.handle(node, Input::Tick);
+            }
+            Event::Departed { .. } | Event::Wake { .. } => {}
+        }
+    }
+
+    /// Hands `bytes` to a host as if they came from the network.
+    pub(crate) fn inject(&mut self, node: usize, bytes: &[u8]) {
+        let received = self.stamp(node, self.now_ns);
+        self.handle(node, Input::Datagram { socket: None, received: Some(received), bytes });
+    }
+
+    fn stamp(&mut self, node: usize, at_ns: i64) -> Stamp {
+        let at = HostInstant::from_nanos_since_epoch(self.hosts[node].clock.local_ns(EPOCH_NS + at_ns));
+        Stamp { at, source: StampSource::Kernel }
+    }
+
+    fn handle(&mut self, node: usize, input: Input) {
+        let now = self.now(node);
+        if let Some(session) = &mut self.hosts[node].session {
+            session.handle(now, input);
+            self.drain(node);
+        }
+    }
+
+    fn drain(&mut self, node: usize) {
+        loop {
+            let Some(session) = &mut self.hosts[node].session else { return };
+            let output = session.poll();
+            let host = &mut self.hosts[node];
+            match output {
+                Output::Transmit { to, token, bytes } => self.transmit(node, to, token, bytes),
+                Output::Window(window) if self.keep_history => host.windows.push((self.now_ns, window)),
+                Output::Solved { round, solution } if self.keep_history => host.solved.push((self.now_ns, round, solution)),
+                Output::Clock { round, estimate } if self.keep_history => host.clocks.push((self.now_ns, round, estimate)),
+                Output::Window(_) | Output::Solved { .. } | Output::Clock { .. } => {}
+                Output::Wake(at) => {
+                    let at_ns = at.nanos_since_epoch().max(self.now_ns) + self.wake_late_ns;
+                    if at_ns < host.wake {
+                        host.wake = at_ns;
+                        let life = host.life;
+                        self.schedule(at_ns, Event::Wake { node, life });
+                    }
+                    return;
+                }
+                Output::Stopped => {
+                    host.stopped_at = Some(self.now_ns);
+                    return self.kill(node);
+                }
+            }
+        }
+    }
+
+    fn transmit(&mut self, from: usize, destination: Destination, token: Option<Token>, bytes: Packet) {
+        let sent = Sent { at_ns: self.now_ns, from, to: destination, bytes };
+        let passes = (self.tap)(&sent);
+        let bytes = sent.bytes;
+        let to = match destination {
+            Destination::Listener(edge) => edge.dst.0 as usize,
+            Destination::Prober(edge) => edge.src.0 as usize,
+            Destination::Control(node) => node.0 as usize,
+        };
+        // Between the program and the wire.
+        let left_ns = self.now_ns + 2_000 + self.rng.below(500) as i64;
+        if let Some(token) = token
+            && self.rng.unit() >= self.weather.stamp_loss
+        {
+            let life = self.hosts[from].life;
+            let told_ns = left_ns + 5_000 + self.rng.below(20_000) as i64;
+            self.schedule(told_ns, Event::Departed { node: from, life, token, at_ns: left_ns });
+        }
+        let is_control = matches!(destination, Destination::Control(_));
+        let loss = if is_control { self.weather.control_loss } else { self.weather.probe_loss };
+        let copies = if self.rng.unit() < self.weather.duplicates { 2 } else { 1 };
+        for _ in 0..copies {
+            if !passes || self.side[from] != self.side[to] || self.rng.unit() < loss {
+                continue;
+            }
+            let held_ns = if self.rng.unit() < self.weather.reordering { MS } else { 0 };
+            let delay_ns = 20_000 + (self.rng.exponential() * 5_000.0) as i64 + held_ns;
+            self.schedule(left_ns + delay_ns, Event::Deliver { to, bytes: bytes.clone() });
+        }
+    }
+
+    fn schedule(&mut self, at_ns: i64, event: Event) {
+        self.queue.push(Reverse(Entry { at_ns, number: self.number, event }));
+        self.number += 1;
+    }
+}
+
+/// The header of a packet that the job's own key made.
+pub(crate) fn header(bytes: &[u8]) -> wire::Header {
+    wire::open(bytes, &Key::derive(b"the job's secret"), 77).expect("a packet of the job").header
+}
