@@ -8,12 +8,14 @@
 //! Nothing here touches a socket, a file, a clock or a random generator: state machines take `now` and bytes, and are drained
 //! before they are fed. Absolute times are integers; floats hold only rates and small differences.
 
+pub mod files;
 pub mod fit;
 pub mod graph;
 mod ids;
 pub mod nodes;
 mod records;
 mod rng;
+pub mod rounds;
 mod samples;
 pub mod session;
 pub mod simulate;
