@@ -30,7 +30,8 @@ fn assert_windows(network: &Network, node: usize, from_ns: i64, longest_ns: i64)
 
 /// The bounds of every fitted window contain the truth, to within what the plain test estimator cannot know.
 fn assert_truth(network: &mut Network) -> usize {
-    let records: Vec<_> = network.hosts.iter().flat_map(|host| host.windows.iter().flat_map(|(_, window)| window.edges.clone())).collect();
+    let records: Vec<_> =
+        network.hosts.iter().flat_map(|host| host.windows.iter().flat_map(|(_, window)| window.edges.clone())).collect();
     let mut checked = 0;
     for record in &records {
         for fit in record.fits.iter().flatten() {
@@ -76,8 +77,7 @@ fn rounds_end_on_an_absolute_grid() {
 #[test]
 fn eight_nodes_in_bad_weather_lose_no_round() {
     let mut network = Network::started(8, &circle(8, 3), 3, quiet);
-    network.weather =
-        Weather { probe_loss: 0.1, control_loss: 0.3, duplicates: 0.01, reordering: 0.05, stamp_loss: 0.02 };
+    network.weather = Weather { probe_loss: 0.1, control_loss: 0.3, duplicates: 0.01, reordering: 0.05, stamp_loss: 0.02 };
     network.run_for(50 * WINDOW + 3 * SECOND);
     assert_eq!(network.masters(), [0]);
     for node in 0..8 {

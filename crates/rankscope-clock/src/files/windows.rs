@@ -25,6 +25,8 @@ pub struct WindowsHeader {
     pub start_gpu_ns: Option<i64>,
     /// What tells this run from others.
     pub run_id: Option<String>,
+    /// What the host clock adds to `CLOCK_MONOTONIC_RAW`.
+    pub host_minus_raw_ns: Option<i64>,
     /// Name of the clock that stamps are on.
     pub clock: Option<String>,
     /// What stamps are made of.
@@ -53,6 +55,7 @@ pub fn encode_windows_header(header: &WindowsHeader) -> String {
         start_gpu_ns: header.start_gpu_ns.map(Nanos),
         schema: Some(SCHEMA),
         run_id: header.run_id.clone(),
+        host_minus_raw_ns: header.host_minus_raw_ns.map(Nanos),
         clock: header.clock.clone(),
         ts_source: header.stamps.map(Source::of),
     })
@@ -124,6 +127,8 @@ struct HeaderRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    host_minus_raw_ns: Option<Nanos>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ts_source: Option<Source>,
@@ -136,6 +141,7 @@ impl HeaderRow {
             start_walltime_ns: self.start_walltime_ns.map(|ns| ns.0),
             start_gpu_ns: self.start_gpu_ns.map(|ns| ns.0),
             run_id: self.run_id,
+            host_minus_raw_ns: self.host_minus_raw_ns.map(|ns| ns.0),
             clock: self.clock,
             stamps: self.ts_source.map(Source::stamps),
         }

@@ -88,6 +88,13 @@ impl PortPlan {
         Ok(plan)
     }
 
+    /// One port for everything on each node: what `port` says.
+    pub fn single(graph: &ProbeGraph, port: impl Fn(NodeId) -> u16) -> Self {
+        let ports = |edge: &Edge| EdgePorts { listen: port(edge.dst), response: port(edge.src) };
+        let edges = graph.edges().iter().map(|edge| (*edge, ports(edge))).collect();
+        Self { options: PortOptions::default(), edges, taken: BusyPorts::new() }
+    }
+
     /// The same plan after hosts found the ports `busy` taken by others: ends of edges on them move to the lowest free port of
     /// their block, all others stay. A port once found busy is not tried again.
     ///

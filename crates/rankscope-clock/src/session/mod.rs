@@ -77,7 +77,7 @@ pub enum Input<'a> {
 }
 
 /// Which socket of which node a packet goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Destination {
     /// The port on which the edge's `dst` listens for probes.
     Listener(Edge),

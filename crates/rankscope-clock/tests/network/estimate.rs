@@ -10,7 +10,7 @@ use rankscope_time::{Rate, Span};
 pub(crate) fn options() -> (FitOptions, SolveOptions) {
     let estimator = Estimator::Band;
     let fit = FitOptions { estimator, skew_change_ppb_per_s: 100, skew_max: Rate::from_ppb(500_000), exchanges_min: 10 };
-    (fit, SolveOptions { reference: NodeId(0), pairs_min: 12, loss_ratio_max: 0.6 })
+    (fit, SolveOptions::for_reference(NodeId(0)))
 }
 
 pub(crate) fn fit(exchanges: &[Exchange], _: Option<&EdgeFit>, options: &FitOptions) -> WindowFit {
@@ -51,7 +51,8 @@ fn flat(exchanges: &[Exchange], options: &FitOptions) -> Result<EdgeFit, NoFit> 
 /// Offsets summed up along whatever edges lead away from the reference.
 pub(crate) fn solve(windows: &[NodeWindow], _: Option<&Solution>, options: &SolveOptions) -> Solution {
     let mut placed = BTreeMap::from([(options.reference, Span::ZERO)]);
-    let lines = || windows.iter().flat_map(|window| &window.edges).filter_map(|edge| Some((edge.edge, edge.fits[0].as_ref().ok()?)));
+    let lines =
+        || windows.iter().flat_map(|window| &window.edges).filter_map(|edge| Some((edge.edge, edge.fits[0].as_ref().ok()?)));
     for _ in 0..windows.len() {
         for (edge, line) in lines() {
             match (placed.get(&edge.src), placed.get(&edge.dst)) {
@@ -70,9 +71,10 @@ pub(crate) fn solve(windows: &[NodeWindow], _: Option<&Solution>, options: &Solv
         offset: *offset,
         skew_ppb: 0.0,
         bound: Interval { lo: *offset, hi: *offset },
+        skew_bound_ppb: (0.0, 0.0),
         sigma_ns: 1e4,
         residual_ns: 0.0,
         degraded: false,
     });
-    Solution { nodes: nodes.collect(), unreachable: Vec::new() }
+    Solution { nodes: nodes.collect(), ..Solution::default() }
 }

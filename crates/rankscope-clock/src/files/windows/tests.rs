@@ -101,6 +101,7 @@ fn header() -> WindowsHeader {
         start_walltime_ns: Some(1_700_000_000_123_456_789),
         start_gpu_ns: None,
         run_id: Some("run \"7\"\n".to_owned()),
+        host_minus_raw_ns: Some(1_700_000_000_000_000_001),
         clock: Some("REALTIME".to_owned()),
         stamps: Some(StampSource::Hardware),
     }

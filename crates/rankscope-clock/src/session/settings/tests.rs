@@ -7,7 +7,7 @@ fn settings(nodes: u32, degree: u32) -> SessionSettings {
     let edges = (1..=degree).map(|dst| Edge { src: NodeId(0), dst: NodeId(dst) }).collect();
     let skew_max = Rate::from_ppb(500_000);
     let fit = FitOptions { estimator: Estimator::Band, skew_change_ppb_per_s: 100, skew_max, exchanges_min: 10 };
-    let solve = SolveOptions { reference: NodeId(0), pairs_min: 12, loss_ratio_max: 0.6 };
+    let solve = SolveOptions::for_reference(NodeId(0));
     let mut settings = SessionSettings::new(NodeId(0), edges, 1, Key::derive(b""), fit, solve);
     settings.participants = (0..nodes).map(NodeId).collect();
     settings.tidied()
