@@ -6,7 +6,10 @@
 //! Stamps and clocks are Linux's; elsewhere the rendezvous and what a launcher says are all there is.
 
 #[cfg(target_os = "linux")]
+pub mod agent;
+#[cfg(target_os = "linux")]
 pub mod clocks;
+pub mod rendezvous;
 #[cfg(target_os = "linux")]
 pub mod stamps;
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rankscope_clock::StampSource;
 use rankscope_probe::clocks::{HostTime, HostTimeOptions};
 use rankscope_probe::stamps::{PacketStamp, SocketOptions, StampedSocket, Stamping, self_test, wait};
+use rankscope_time::Span;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -27,7 +28,7 @@ fn until(from: &mut StampedSocket, mut done: impl FnMut(&mut StampedSocket) -> b
     while !done(from) {
         let left = deadline.saturating_duration_since(Instant::now());
         assert!(!left.is_zero(), "nothing came for {PATIENCE:?}");
-        wait(&[from.as_fd()], left).unwrap();
+        wait([from.as_fd()], Span::from_nanos(left.as_nanos() as i64)).unwrap();
     }
 }
 

@@ -15,7 +15,7 @@ mod self_test;
 mod socket;
 
 pub use capability::Capability;
-pub use poll::{Ready, wait};
+pub use poll::wait;
 pub use self_test::{LoopbackReport, self_test};
 pub use socket::{Received, SentId, SocketError, SocketOptions, StampedSocket, Stamping};
 

@@ -8,6 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use rankscope_time::Span;
+
 use super::{PacketStamp, SentId, SocketError, SocketOptions, StampedSocket, Stamping, wait};
 
 /// What became of the packets of a self-test.
@@ -56,7 +58,7 @@ pub fn self_test(ip: IpAddr, stamping: Stamping, count: u32, timeout: Duration) 
         if complete || left.is_zero() {
             break;
         }
-        wait(&[sender.as_fd(), receiver.as_fd()], left)
+        wait([sender.as_fd(), receiver.as_fd()], Span::from_nanos(left.as_nanos() as i64))
             .map_err(|source| SocketError::Receive { address: sender.local_addr(), source })?;
         sender.drain_stamps(|id: SentId, stamp| {
             stamps.insert(sent.get(&id).copied(), stamp);

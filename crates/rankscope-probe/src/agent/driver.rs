@@ -1,0 +1,204 @@
+//! The loop of one agent: it waits, moves bytes and stamps between sockets and the session, and writes what the session says.
+//!
+//! One thread does everything, so nothing is locked and nothing can stall anything else. Packets need not be read at once: the
+//! kernel stamped them when they came. That is why the loop may sleep a little longer and read several together.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use rankscope_clock::MonotonicInstant;
+use rankscope_clock::session::{Destination, Input, Output, Session, SessionSettings, Token};
+use rankscope_time::Span;
+
+use super::endpoints::Endpoints;
+use super::files::Files;
+use super::{Event, Summary};
+use crate::clocks::HostTime;
+use crate::stamps::{SentId, wait};
+
+/// How long a request to stop may go unseen.
+const STOP_SEEN_WITHIN: Span = Span::from_nanos(50_000_000);
+
+/// Packets of one socket whose stamps are waited for. Older ones are given up: the session has long done so too.
+const OWED_MAX: usize = 1_024;
+
+/// Everything one agent has.
+pub(super) struct Driver {
+    session: Session,
+    host: HostTime,
+    endpoints: Endpoints,
+    /// For each socket, the packets sent whose stamps have not come, oldest first.
+    owed: Vec<VecDeque<(SentId, Token)>>,
+    files: Files,
+    events: SyncSender<Event>,
+    stop: Arc<AtomicBool>,
+    summary: Summary,
+}
+
+impl Driver {
+    pub(super) fn new(
+        settings: SessionSettings,
+        mut host: HostTime,
+        endpoints: Endpoints,
+        files: Files,
+        events: SyncSender<Event>,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        let session = Session::new(settings, host.now());
+        let owed = endpoints.sockets.iter().map(|_| VecDeque::new()).collect();
+        Self { session, host, endpoints, owed, files, events, stop, summary: Summary::default() }
+    }
+
+    /// Runs until it is stopped, and closes everything within half a second of that.
+    pub(super) fn run(mut self) -> Summary {
+        let mut stopping = false;
+        self.feed(Input::Tick);
+        while let Some(wake) = self.drain() {
+            let wake = wake.min(self.host.snapshot_due());
+            if let Err(error) = self.wait_until(wake) {
+                self.trouble(format!("cannot wait for packets: {error}"));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if self.host.snapshot_due() <= self.host.now().monotonic {
+                self.snapshot();
+            }
+            self.collect_stamps();
+            self.collect_packets();
+            self.feed(Input::Tick);
+            if !stopping && self.stop.load(Ordering::Relaxed) {
+                stopping = true;
+                self.feed(Input::Stop);
+            }
+        }
+        if let Err(error) = self.files.finish() {
+            self.trouble(error);
+        }
+        self.summary.finish(&self.session);
+        self.summary
+    }
+
+    fn feed(&mut self, input: Input) {
+        let now = self.host.now();
+        self.session.handle(now, input);
+    }
+
+    /// Does what the session wants done; returns when it wants to be woken, none when it is over.
+    fn drain(&mut self) -> Option<MonotonicInstant> {
+        loop {
+            match self.session.poll() {
+                Output::Transmit { to, token, bytes } => self.transmit(to, token, &bytes),
+                Output::Window(window) => {
+                    self.summary.windows += 1;
+                    let written = self.files.window(&window);
+                    self.report(written);
+                    self.tell(Event::Window(window));
+                }
+                Output::Solved { round, solution } => {
+                    self.summary.rounds += 1;
+                    let written = self.files.solution(round, &solution);
+                    self.report(written);
+                    self.tell(Event::Solved { round, solution });
+                }
+                Output::Clock { round, estimate } => self.tell(Event::Clock { round, estimate }),
+                Output::Wake(at) => return Some(at),
+                Output::Stopped => return None,
+            }
+        }
+    }
+
+    fn transmit(&mut self, to: Destination, token: Option<Token>, bytes: &[u8]) {
+        let Some((index, address)) = self.endpoints.route(to) else { return };
+        match self.endpoints.sockets[index].socket.send(address, bytes) {
+            Ok(id) => {
+                self.summary.sent_packets += 1;
+                self.summary.sent_bytes += bytes.len() as u64;
+                if let Some(token) = token {
+                    let owed = &mut self.owed[index];
+                    if owed.len() == OWED_MAX {
+                        owed.pop_front();
+                    }
+                    owed.push_back((id, token));
+                }
+            }
+            // A peer that is not there, or a full queue: the session treats it as any other loss.
+            Err(_) => self.summary.unsent_packets += 1,
+        }
+    }
+
+    fn wait_until(&mut self, wake: MonotonicInstant) -> io::Result<()> {
+        let left = (wake - self.host.now().monotonic).clamp(Span::ZERO, STOP_SEEN_WITHIN);
+        wait(self.endpoints.sockets.iter().map(|endpoint| endpoint.socket.as_fd()), left)
+    }
+
+    fn snapshot(&mut self) {
+        if let Err(error) = self.host.snapshot() {
+            self.trouble(format!("the clock of the network card can no longer be read: {error}"));
+        }
+        let runs = self.host.take_trace_runs();
+        let written = self.files.snapshots(&runs);
+        self.report(written);
+        for event in self.host.take_events() {
+            self.tell(Event::Steered(event));
+        }
+    }
+
+    fn collect_stamps(&mut self) {
+        for (endpoint, owed) in self.endpoints.sockets.iter_mut().zip(&mut self.owed) {
+            let (session, host, unusable) = (&mut self.session, &mut self.host, &mut self.summary.unusable_stamps);
+            let drained = endpoint.socket.drain_stamps(|id, packet| {
+                let Ok(place) = owed.binary_search_by_key(&id, |(id, _)| *id) else { return };
+                let Some((_, token)) = owed.remove(place) else { return };
+                match host.stamp(packet) {
+                    Ok(stamp) => session.handle(host.now(), Input::Sent { token, stamp }),
+                    Err(_) => *unusable += 1,
+                }
+            });
+            if drained.is_err() {
+                self.summary.socket_errors += 1;
+            }
+        }
+    }
+
+    fn collect_packets(&mut self) {
+        for index in 0..self.endpoints.sockets.len() {
+            loop {
+                let (session, host, unusable) = (&mut self.session, &mut self.host, &mut self.summary.unusable_stamps);
+                let endpoint = &mut self.endpoints.sockets[index];
+                let edge = endpoint.edge;
+                let got = endpoint.socket.receive(|packet| {
+                    let received = packet.stamp.and_then(|stamp| host.stamp(stamp).ok());
+                    *unusable += u64::from(received.is_none());
+                    session.handle(host.now(), Input::Datagram { socket: edge, received, bytes: packet.bytes });
+                });
+                match got {
+                    Ok(0) => break,
+                    Ok(count) => self.summary.received_packets += count as u64,
+                    Err(_) => {
+                        self.summary.socket_errors += 1;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn report(&mut self, written: Result<(), String>) {
+        if let Err(text) = written {
+            self.trouble(text);
+        }
+    }
+
+    fn trouble(&mut self, text: String) {
+        self.tell(Event::Trouble(text));
+    }
+
+    /// Nobody who listens slowly may stall the agent: what does not fit is counted.
+    fn tell(&mut self, event: Event) {
+        self.summary.untold_events += u64::from(self.events.try_send(event).is_err());
+    }
+}

@@ -1,0 +1,123 @@
+//! What an agent leaves behind: its windows, its clock snapshots, and as master the clocks of all nodes.
+//!
+//! Everything is appended as soon as it is known. Formats are those of `rankscope_clock::files`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rankscope_clock::files::{
+    AlphaBeta, NodeOrigin, OffsetRow, OffsetsHeader, WindowsHeader, encode_offset, encode_offsets_header, encode_window,
+    encode_windows_header,
+};
+use rankscope_clock::nodes::Solution;
+use rankscope_clock::{NodeId, NodeWindow};
+use rankscope_time::Span;
+
+use super::journal::Journal;
+use crate::clocks::TraceRun;
+
+/// What the headers say.
+#[derive(Clone, Debug)]
+pub(super) struct About {
+    pub(super) header: WindowsHeader,
+    pub(super) node: NodeId,
+    pub(super) nodes: u32,
+    pub(super) reference: NodeId,
+    pub(super) window: Span,
+}
+
+/// The files of one agent; none of them where it was told to write nothing.
+pub(super) struct Files {
+    about: About,
+    folder: Option<PathBuf>,
+    windows: Option<Journal>,
+    /// Opened by the first solution: most nodes are never master.
+    offsets: Option<Journal>,
+    snapshots: Option<Journal>,
+    alpha_beta: AlphaBeta,
+}
+
+impl Files {
+    /// Opens the files below `folder` and writes the first headers.
+    pub(super) fn open(folder: Option<PathBuf>, snapshots: bool, about: About) -> io::Result<Self> {
+        let node = about.node;
+        let open = |name: String| folder.as_ref().map(|folder| Journal::open(folder.join(name))).transpose();
+        let mut windows = open(format!("windows-node{node}.jsonl"))?;
+        if let Some(journal) = &mut windows {
+            journal.append(encode_windows_header(&about.header))?;
+        }
+        let snapshots = if snapshots { open(format!("snapshots-node{node}.jsonl"))? } else { None };
+        Ok(Self { about, folder, windows, offsets: None, snapshots, alpha_beta: AlphaBeta::default() })
+    }
+
+    /// Appends a window.
+    pub(super) fn window(&mut self, window: &NodeWindow) -> Result<(), String> {
+        self.alpha_beta.add(window);
+        append(self.windows.as_mut(), || encode_window(window))
+    }
+
+    /// Appends the clocks of all nodes.
+    pub(super) fn solution(&mut self, round: u64, solution: &Solution) -> Result<(), String> {
+        if self.offsets.is_none()
+            && let Some(folder) = self.folder.as_deref()
+        {
+            self.offsets = Some(self.begin_offsets(folder)?);
+        }
+        for row in OffsetRow::of_solution(round, self.about.window, solution) {
+            append(self.offsets.as_mut(), || encode_offset(&row))?;
+        }
+        Ok(())
+    }
+
+    /// Appends pairs of readings of the clock of traces and the host clock.
+    pub(super) fn snapshots(&mut self, runs: &[TraceRun]) -> Result<(), String> {
+        for knot in runs.iter().flat_map(|run| &run.knots) {
+            // The names are those of snapshot pairs in the origin, with the width added.
+            append(self.snapshots.as_mut(), || {
+                format!(
+                    r#"{{"tracer_clock_ns":{},"sys_clock_ns":{},"half_width_ns":{}}}"#,
+                    knot.from_ns, knot.to_ns, knot.uncertainty_ns
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is written once, and brings all to disk.
+    pub(super) fn finish(&mut self) -> Result<(), String> {
+        if let Some(folder) = &self.folder {
+            let path = folder.join(format!("alpha_beta_node{}.csv", self.about.node));
+            std::fs::write(&path, self.alpha_beta.csv()).map_err(|error| unwritten(&path, &error))?;
+        }
+        for journal in [&self.windows, &self.offsets, &self.snapshots].into_iter().flatten() {
+            journal.sync().map_err(|error| unwritten(journal.path(), &error))?;
+        }
+        Ok(())
+    }
+
+    fn begin_offsets(&self, folder: &Path) -> Result<Journal, String> {
+        let path = folder.join("offsets.jsonl");
+        let nodes = (0..self.about.nodes).map(|node| NodeOrigin {
+            node: NodeId(node),
+            start_walltime_ns: (NodeId(node) == self.about.node).then_some(self.about.header.start_walltime_ns).flatten(),
+            start_gpu_ns: None,
+        });
+        let header = OffsetsHeader {
+            nodes: nodes.collect(),
+            reference: Some(self.about.reference),
+            run_id: self.about.header.run_id.clone(),
+        };
+        let mut journal = Journal::open(path.clone()).map_err(|error| unwritten(&path, &error))?;
+        journal.append(encode_offsets_header(&header)).map_err(|error| unwritten(&path, &error))?;
+        Ok(journal)
+    }
+}
+
+fn append(journal: Option<&mut Journal>, line: impl FnOnce() -> String) -> Result<(), String> {
+    let Some(journal) = journal else { return Ok(()) };
+    journal.append(line()).map_err(|error| unwritten(journal.path(), &error))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> String {
+    format!("{} is not written any more: {error}. Synchronisation goes on without it", path.display())
+}

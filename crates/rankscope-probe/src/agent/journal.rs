@@ -1,0 +1,85 @@
+//! A file of lines that survives whatever happens to the process.
+//!
+//! Each line goes to the kernel in one write as soon as it is known, so `kill -9` loses nothing that was appended. A line that an
+//! earlier process left unfinished is closed off first; readers pass over it. A journal that cannot be written turns itself off
+//! and says so once: it must not disturb the job it watches.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Lines, appended.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Journal {
+    /// Opens or creates the file at `path`, and the folders above it.
+    pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
+        if file.metadata()?.len() > 0 {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+            if last != *b"\n" {
+                file.write_all(b"\n")?;
+            }
+        }
+        Ok(Self { path, file: Some(file) })
+    }
+
+    /// Appends `line` and its end in one write.
+    ///
+    /// # Errors
+    /// The first failure is returned, for a warning; after it the journal is off and appending does nothing.
+    pub(crate) fn append(&mut self, mut line: String) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        line.push('\n');
+        let written = file.write_all(line.as_bytes());
+        if written.is_err() {
+            self.file = None;
+        }
+        written
+    }
+
+    /// Asks the kernel to bring everything to disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.as_ref().map_or(Ok(()), File::sync_data)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unfinished_line_is_closed_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep").join("a.jsonl");
+        let mut first = Journal::open(path.clone()).unwrap();
+        first.append("one".to_owned()).unwrap();
+        first.file.as_mut().unwrap().write_all(b"tw").unwrap();
+        drop(first);
+        Journal::open(path.clone()).unwrap().append("three".to_owned()).unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "one\ntw\nthree\n");
+    }
+
+    #[test]
+    fn a_full_disk_turns_it_off_after_one_complaint() {
+        // /dev/full is a file on which every write fails for want of space.
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut journal = Journal { path: PathBuf::from("/dev/full"), file: Some(full) };
+        assert!(journal.append("x".to_owned()).is_err());
+        assert!(journal.append("y".to_owned()).is_ok());
+    }
+}

@@ -1,0 +1,246 @@
+//! How the nodes of a job find each other: through a key-value store, once, before the first probe.
+//!
+//! Every node writes its address. Node 0 lays out the probe graph, gives out ports, and writes both under the origin's keys.
+//! With a port for each edge, nodes try to open theirs and answer; while somebody found one taken, node 0 hands out others. A
+//! meeting ends, well or with an error that says who was missing; it never hangs.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use rankscope_clock::NodeId;
+use rankscope_clock::graph::{BusyPorts, PortError, PortOptions, PortPlan, ProbeGraph, Topology, TopologyError, keys};
+
+use super::endpoints::Endpoints;
+use super::minutes::Minutes;
+use crate::rendezvous::{KeyValueStore, StoreError, gather_addresses, node_address_key, publish_address};
+use crate::stamps::{SocketError, SocketOptions, StampedSocket};
+
+/// One port for everything, or one for each end of each edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortMode {
+    /// One; 0 takes any.
+    Single(u16),
+    /// One for each end of each edge, and one for control: the given one plus the node's number, or any where that is 0.
+    PerEdge {
+        /// Where blocks lie.
+        blocks: PortOptions,
+        /// Of node 0.
+        control: u16,
+    },
+}
+
+/// Who meets, and how.
+#[derive(Clone, Debug)]
+pub struct MeetingOptions {
+    /// This node.
+    pub node: NodeId,
+    /// How many there are.
+    pub num_nodes: u32,
+    /// This node's address towards the others.
+    pub ip: IpAddr,
+    /// Its ports.
+    pub ports: PortMode,
+    /// Who probes whom. Node 0's counts.
+    pub topology: Topology,
+    /// Chooses among the graphs of a topology. Node 0's counts.
+    pub seed: u64,
+    /// The job's secret. Where there is none node 0 makes one up and writes it into the store.
+    pub secret: Option<Vec<u8>>,
+    /// How sockets are opened.
+    pub socket: SocketOptions,
+    /// How long to wait for each other.
+    pub timeout: Duration,
+}
+
+/// What a meeting comes to.
+#[derive(Debug)]
+pub struct Meeting {
+    /// What was agreed on.
+    pub minutes: Minutes,
+    /// The sockets, open.
+    pub endpoints: Endpoints,
+}
+
+/// Why nodes do not meet.
+#[derive(Debug, thiserror::Error)]
+pub enum MeetError {
+    /// The store failed, or somebody did not come.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A socket does not open.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// There is no such probe graph.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// There are not enough ports.
+    #[error(transparent)]
+    Ports(#[from] PortError),
+    /// The store holds nonsense.
+    #[error("the rendezvous store holds something else than this version writes: {0}")]
+    Foreign(String),
+    /// No random numbers.
+    #[error("this host has no random numbers to make a secret from: {0}. Set one with `key`")]
+    Random(String),
+    /// Ports were taken again and again.
+    #[error(
+        "after {PLANS_MAX} plans there are still ports taken by other programs; use the single-port mode or another port base"
+    )]
+    PortsTaken,
+}
+
+/// Under this key node 0 writes the number and the secret of the run.
+const SESSION: &str = "clock_session";
+
+/// How often node 0 hands out other ports.
+const PLANS_MAX: u32 = 8;
+
+/// Meets the other nodes in `store`.
+///
+/// # Errors
+/// [`MeetError`] says who is missing or what is wrong.
+pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<Meeting, MeetError> {
+    let socket = first_socket(store, options)?;
+    let own = SocketAddr::new(options.ip, socket.local_addr().port());
+    publish_address(store, options.node, own)?;
+    let addresses = gather_addresses(store, options.num_nodes, options.timeout)?;
+    let (run, secret) = session(store, options)?;
+    let graph = options.topology.graph(options.num_nodes, options.seed)?;
+    let leads = options.node == NodeId(0);
+    let PortMode::PerEdge { blocks, .. } = options.ports else {
+        if leads {
+            let plan = PortPlan::single(&graph, |node| addresses.get(node.0 as usize).map_or(0, SocketAddr::port));
+            publish(store, &graph, &plan)?;
+        }
+        store.wait(keys::READY, options.timeout)?;
+        let edges = neighbourhood(store, options.node)?;
+        let minutes = Minutes { run, secret, addresses, edges, per_edge: false };
+        let endpoints = Endpoints::single(socket, &minutes.plain_edges(), &minutes.addresses);
+        return Ok(Meeting { minutes, endpoints });
+    };
+    let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
+    let mut endpoints = Endpoints::control(socket, &addresses);
+    let mut plan = if leads { Some(PortPlan::new(&graph, blocks, &BusyPorts::new())?) } else { None };
+    for version in 0..PLANS_MAX {
+        if let Some(plan) = &plan {
+            publish(store, &graph, plan)?;
+            store.set(&format!("port_plan:{version}"), "proposed")?;
+        }
+        store.wait(&format!("port_plan:{version}"), options.timeout)?;
+        let edges = neighbourhood(store, options.node)?;
+        let busy = endpoints.add_edges(options.ip, &edges, &hosts, &options.socket)?;
+        store.set(&answer_key(version, options.node), &text(&busy))?;
+        if let Some(plan) = &mut plan {
+            let busy = answers(store, version, options)?;
+            let verdict = if busy.is_empty() { SETTLED } else { "again" };
+            if !busy.is_empty() {
+                *plan = plan.avoiding(&busy)?;
+            }
+            store.set(&verdict_key(version), verdict)?;
+        }
+        if store.wait(&verdict_key(version), options.timeout)? == SETTLED {
+            return Ok(Meeting { minutes: Minutes { run, secret, addresses, edges, per_edge: true }, endpoints });
+        }
+        endpoints.drop_edges();
+    }
+    Err(MeetError::PortsTaken)
+}
+
+/// Opens the sockets that `minutes` tell of, again.
+///
+/// # Errors
+/// [`MeetError::Socket`] where one of the ports has been taken since.
+pub fn reopen(minutes: Minutes, options: &MeetingOptions) -> Result<Meeting, MeetError> {
+    let port = minutes.addresses.get(options.node.0 as usize).map_or(0, SocketAddr::port);
+    let socket = StampedSocket::bind(SocketAddr::new(options.ip, port), &options.socket)?;
+    if !minutes.per_edge {
+        let endpoints = Endpoints::single(socket, &minutes.plain_edges(), &minutes.addresses);
+        return Ok(Meeting { minutes, endpoints });
+    }
+    let hosts: Vec<IpAddr> = minutes.addresses.iter().map(SocketAddr::ip).collect();
+    let mut endpoints = Endpoints::control(socket, &minutes.addresses);
+    let busy = endpoints.add_edges(options.ip, &minutes.edges, &hosts, &options.socket)?;
+    if busy.is_empty() { Ok(Meeting { minutes, endpoints }) } else { Err(MeetError::PortsTaken) }
+}
+
+/// The socket whose address the others are told. A node that was there before takes the port it had, so that they find it.
+fn first_socket(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<StampedSocket, MeetError> {
+    let wanted = match options.ports {
+        PortMode::Single(port) => port,
+        PortMode::PerEdge { control: 0, .. } => 0,
+        PortMode::PerEdge { control, .. } => u16::try_from(u32::from(control) + options.node.0).unwrap_or(0),
+    };
+    let before: Option<SocketAddr> = match store.get(&node_address_key(options.node))? {
+        Some(text) if wanted == 0 => text.parse().ok(),
+        _ => None,
+    };
+    if let Some(before) = before.filter(|before| before.ip() == options.ip)
+        && let Ok(socket) = StampedSocket::bind(before, &options.socket)
+    {
+        return Ok(socket);
+    }
+    Ok(StampedSocket::bind(SocketAddr::new(options.ip, wanted), &options.socket)?)
+}
+
+/// The number and the secret of the run: node 0 makes them up, unless it did so in an earlier life.
+fn session(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<(u64, Vec<u8>), MeetError> {
+    if options.node == NodeId(0) && store.get(SESSION)?.is_none() {
+        let mut random = [0; 40];
+        getrandom::fill(&mut random).map_err(|error| MeetError::Random(error.to_string()))?;
+        let shared = if options.secret.is_some() { &random[..8] } else { &random[..] };
+        store.set(SESSION, &shared.iter().map(|byte| format!("{byte:02x}")).collect::<String>())?;
+    }
+    let text = store.wait(SESSION, options.timeout)?;
+    let bytes: Option<Vec<u8>> =
+        (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect();
+    let foreign = || MeetError::Foreign(format!("key `{SESSION}` is no number in hexadecimal"));
+    let bytes = bytes.ok_or_else(foreign)?;
+    let (run, shared) = bytes.split_first_chunk::<8>().ok_or_else(foreign)?;
+    Ok((u64::from_le_bytes(*run), options.secret.clone().unwrap_or_else(|| shared.to_vec())))
+}
+
+fn publish(store: &mut dyn KeyValueStore, graph: &ProbeGraph, plan: &PortPlan) -> Result<(), StoreError> {
+    keys::publish(graph, plan).into_iter().try_for_each(|(key, value)| store.set(&key, &value))
+}
+
+fn neighbourhood(store: &mut dyn KeyValueStore, node: NodeId) -> Result<keys::Neighbourhood, MeetError> {
+    let mut failed = None;
+    let read = keys::read(node, |key| {
+        store.get(key).unwrap_or_else(|error| {
+            failed = Some(error);
+            None
+        })
+    });
+    match failed {
+        Some(error) => Err(error.into()),
+        None => read.map_err(|error| MeetError::Foreign(error.to_string())),
+    }
+}
+
+const SETTLED: &str = "settled";
+
+fn verdict_key(version: u32) -> String {
+    format!("port_plan:{version}:verdict")
+}
+
+fn answer_key(version: u32, node: NodeId) -> String {
+    format!("port_plan:{version}:taken:{node}")
+}
+
+fn text(ports: &BTreeSet<u16>) -> String {
+    ports.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Which ports the nodes found taken.
+fn answers(store: &mut dyn KeyValueStore, version: u32, options: &MeetingOptions) -> Result<BusyPorts, MeetError> {
+    let mut busy = BusyPorts::new();
+    for node in (0..options.num_nodes).map(NodeId) {
+        let answer = store.wait(&answer_key(version, node), options.timeout)?;
+        let ports: BTreeSet<u16> = answer.split(',').filter_map(|port| port.parse().ok()).collect();
+        if !ports.is_empty() {
+            busy.insert(node, ports);
+        }
+    }
+    Ok(busy)
+}

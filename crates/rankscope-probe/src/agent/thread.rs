@@ -1,0 +1,49 @@
+//! The thread that probes, made as punctual as this host allows.
+
+use std::io;
+
+use nix::libc;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+
+/// How the thread of the agent runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreadOptions {
+    /// The processor it stays on.
+    pub cpu: Option<usize>,
+    /// Ask for real-time scheduling.
+    pub fifo: bool,
+}
+
+/// Makes the calling thread as punctual as it may be; returns what was refused.
+pub(super) fn prepare(options: ThreadOptions) -> Vec<String> {
+    let mut refused = Vec::new();
+    // By default the kernel lets a sleeper oversleep by 50 us.
+    if let Err(error) = nix::sys::prctl::set_timerslack(1) {
+        refused.push(format!("the kernel keeps its timer slack ({error}); probes will be sent up to 50 us late"));
+    }
+    if let Some(cpu) = options.cpu {
+        let mut cpus = CpuSet::new();
+        let pinned = cpus.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &cpus));
+        if let Err(error) = pinned {
+            refused.push(format!("cannot stay on processor {cpu} ({error}); the agent runs on any"));
+        }
+    }
+    if options.fifo
+        && let Err(error) = real_time_scheduling()
+    {
+        refused.push(format!("no real-time scheduling ({error}; it takes CAP_SYS_NICE); the agent runs as any thread"));
+    }
+    refused
+}
+
+/// The lowest real-time priority: above every ordinary thread, below whatever the system itself needs.
+#[expect(unsafe_code, reason = "no crate that we use sets the scheduler")]
+fn real_time_scheduling() -> io::Result<()> {
+    // SAFETY: plain numbers, for which zero is a value.
+    let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameter.sched_priority = 1;
+    // SAFETY: the pointer is to a live value for the length of the call; 0 is the calling thread.
+    let refused = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
+    if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
