@@ -9,6 +9,8 @@
 pub mod agent;
 #[cfg(target_os = "linux")]
 pub mod clocks;
+pub mod interfaces;
+pub mod launch;
 pub mod rendezvous;
 #[cfg(target_os = "linux")]
 pub mod stamps;
