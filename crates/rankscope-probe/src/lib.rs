@@ -7,6 +7,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod clocks;
+pub mod interfaces;
 pub mod rendezvous;
 #[cfg(target_os = "linux")]
 pub mod stamps;
