@@ -10,6 +10,7 @@ mod directory;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
+mod meeting;
 mod place;
 mod scope;
 mod tcp;
@@ -21,6 +22,7 @@ pub use directory::DirectoryStore;
 pub use error::StoreError;
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
+pub use meeting::{Meeting, MeetingOptions};
 pub use place::{Place, PlaceError};
 pub use scope::Scoped;
 pub use tcp::{SharedKey, StoreServer, TcpStore};
