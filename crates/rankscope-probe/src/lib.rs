@@ -8,6 +8,7 @@
 #[cfg(target_os = "linux")]
 pub mod clocks;
 pub mod interfaces;
+pub mod launch;
 pub mod rendezvous;
 #[cfg(target_os = "linux")]
 pub mod stamps;
