@@ -150,7 +150,10 @@ impl Rounds {
             }
             Role::Follower(follower) => {
                 follower.report = Some(Report::new(window, round, now, out));
-                self.knowledge.round = round;
+                if !self.stopping {
+                    // The last window is early: its round has not ended, and its master must not think it has.
+                    self.knowledge.round = round;
+                }
             }
         }
     }
