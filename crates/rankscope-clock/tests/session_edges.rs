@@ -17,8 +17,11 @@ fn state(network: &Network, node: usize) -> EdgeState {
     network.session(node).edges(now).next().expect("it has an edge").state
 }
 
-/// Times at which `node` sent packets of each kind, from now on.
-fn record(network: &mut Network) -> Rc<RefCell<Vec<(i64, usize, Kind, u32)>>> {
+/// When, by whom, of what kind, and with what number.
+type Log = Rc<RefCell<Vec<(i64, usize, Kind, u32)>>>;
+
+/// Every packet that is sent from now on.
+fn record(network: &mut Network) -> Log {
     let sent = Rc::new(RefCell::new(Vec::new()));
     let log = Rc::clone(&sent);
     network.tap = Box::new(move |packet| {
@@ -124,7 +127,8 @@ fn cadence_and_spacing_are_what_is_configured() {
             // 5 µs of it are the driver's, which this test makes late on purpose.
             assert!(near(spacing_ns - 5_000.0, spacing_us) < 0.01, "spacing {spacing_ns} ns for {spacing_us} µs");
         }
-        let in_train = pt1.windows(2).filter(|pair| pair[1].1 - pair[0].1 < cadence_us * 1300).map(|pair| pair[1].1 - pair[0].1);
+        let in_train =
+            pt1.windows(2).filter(|pair| pair[1].1 - pair[0].1 < cadence_us * 1300).map(|pair| pair[1].1 - pair[0].1);
         let cadence_ns = mean(in_train.collect());
         assert!(near(cadence_ns, cadence_us) < 0.01, "cadence {cadence_ns} ns for {cadence_us} µs");
         if budget == 0 {
@@ -142,11 +146,9 @@ fn the_budget_is_kept_by_every_node() {
         network.keep_history = false;
         let seconds = if nodes == 64 { 13 } else { 25 };
         network.run_for(seconds * SECOND);
-        let rates: Vec<f64> = (0..nodes as usize)
-            .map(|node| network.session(node).counters().bits_sent as f64 / seconds as f64)
-            .collect();
+        let rates: Vec<f64> =
+            (0..nodes as usize).map(|node| network.session(node).counters().bits_sent as f64 / seconds as f64).collect();
         let busiest = rates.iter().copied().fold(0.0, f64::max);
-        println!("{nodes} nodes: busiest {busiest:.0} bit/s, mean {:.0}", rates.iter().sum::<f64>() / f64::from(nodes));
         assert!(busiest <= 1_000_000.0, "{nodes} nodes: {busiest} bit/s");
         assert!(busiest >= 700_000.0, "{nodes} nodes leave most of their budget unused: {busiest} bit/s");
     }
@@ -200,8 +202,7 @@ fn losses_are_counted_in_the_direction_they_happened() {
 fn doubles_disorder_and_missing_stamps_are_counted_and_harmless() {
     let edges = [Edge { src: NodeId(0), dst: NodeId(1) }];
     let mut network = Network::started(2, &edges, 9, |_| {});
-    network.weather =
-        Weather { duplicates: 0.02, reordering: 0.05, stamp_loss: 0.03, ..Weather::default() };
+    network.weather = Weather { duplicates: 0.02, reordering: 0.05, stamp_loss: 0.03, ..Weather::default() };
     network.run_for(21 * SECOND);
     for (_, window) in &network.hosts[0].windows[1..] {
         let counts = window.edges[0].counts;

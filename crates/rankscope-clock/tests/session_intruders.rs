@@ -17,7 +17,8 @@ fn recorded() -> (Network, Vec<Vec<u8>>) {
     let log = Rc::clone(&packets);
     network.tap = Box::new(move |packet| {
         let header = header(&packet.bytes);
-        let for_one = if header.kind == Kind::Control || header.kind.is_for_listener() { header.edge.dst } else { header.edge.src };
+        let for_one =
+            if header.kind == Kind::Control || header.kind.is_for_listener() { header.edge.dst } else { header.edge.src };
         if for_one == NodeId(1) {
             log.borrow_mut().push(packet.bytes.to_vec());
         }
@@ -40,7 +41,8 @@ fn fingerprint(network: &Network) -> (usize, u64, Vec<u64>) {
 
 /// Feeds `packets` to node 1; all must be rejected for `reason`, and it must not so much as answer.
 fn assert_rejected(network: &mut Network, packets: &[Vec<u8>], reason: Reject) {
-    let before = (fingerprint(network), network.session(1).counters().rejected(reason), network.session(1).counters().rejected_in_all());
+    let before =
+        (fingerprint(network), network.session(1).counters().rejected(reason), network.session(1).counters().rejected_in_all());
     for packet in packets {
         network.inject(1, packet);
     }
@@ -90,7 +92,8 @@ fn intruders_are_counted_by_kind_and_change_nothing() {
 fn replays_are_counted_and_change_nothing() {
     let (mut network, packets) = recorded();
     // A SYN again is a question that may be asked again; everything else counts once.
-    let (syn, others): (Vec<_>, Vec<_>) = packets.into_iter().partition(|bytes| matches!(header(bytes).kind, Kind::Syn | Kind::Ack));
+    let (syn, others): (Vec<_>, Vec<_>) =
+        packets.into_iter().partition(|bytes| matches!(header(bytes).kind, Kind::Syn | Kind::Ack));
     assert!(!syn.is_empty());
     assert_rejected(&mut network, &others, Reject::Replay);
     let told = network.hosts[1].clocks.len();
@@ -129,7 +132,9 @@ fn packets_of_a_process_that_has_died_do_not_disturb_the_next() {
     assert_eq!(fingerprint(&network), before);
     network.run_for(12 * SECOND);
     assert_eq!(network.masters(), [0]);
-    assert!(network.hosts[1].windows.iter().rev().take(2).all(|(_, window)| window.edges.iter().all(|edge| edge.fits[0].is_ok())));
+    assert!(
+        network.hosts[1].windows.iter().rev().take(2).all(|(_, window)| window.edges.iter().all(|edge| edge.fits[0].is_ok()))
+    );
 }
 
 #[test]

@@ -30,7 +30,8 @@ fn assert_windows(network: &Network, node: usize, from_ns: i64, longest_ns: i64)
 
 /// The bounds of every fitted window contain the truth, to within what the plain test estimator cannot know.
 fn assert_truth(network: &mut Network) -> usize {
-    let records: Vec<_> = network.hosts.iter().flat_map(|host| host.windows.iter().flat_map(|(_, window)| window.edges.clone())).collect();
+    let records: Vec<_> =
+        network.hosts.iter().flat_map(|host| host.windows.iter().flat_map(|(_, window)| window.edges.clone())).collect();
     let mut checked = 0;
     for record in &records {
         for fit in record.fits.iter().flatten() {
@@ -76,8 +77,7 @@ fn rounds_end_on_an_absolute_grid() {
 #[test]
 fn eight_nodes_in_bad_weather_lose_no_round() {
     let mut network = Network::started(8, &circle(8, 3), 3, quiet);
-    network.weather =
-        Weather { probe_loss: 0.1, control_loss: 0.3, duplicates: 0.01, reordering: 0.05, stamp_loss: 0.02 };
+    network.weather = Weather { probe_loss: 0.1, control_loss: 0.3, duplicates: 0.01, reordering: 0.05, stamp_loss: 0.02 };
     network.run_for(50 * WINDOW + 3 * SECOND);
     assert_eq!(network.masters(), [0]);
     for node in 0..8 {
@@ -147,13 +147,15 @@ fn a_master_that_restarts_at_once_takes_a_term_that_was_never_used() {
 
 #[test]
 fn a_partition_has_a_master_on_each_side_and_afterwards_one() {
-    for seed in 0..5 {
+    for seed in 0..8 {
         let mut network = Network::started(6, &complete(6), 100 + seed, quiet);
         network.weather.control_loss = 0.1;
         network.run_for(3 * WINDOW + seed as i64 * 777 * MS);
         network.side = vec![0, 0, 0, 1, 1, 1];
         network.run_for(10 * SECOND);
-        assert_eq!(network.masters(), [0, 3], "seed {seed}");
+        // Which one of the far side depends on the last of the master's words that each of them heard.
+        let masters = network.masters();
+        assert!(masters.len() == 2 && masters[0] == 0 && masters[1] >= 3, "seed {seed}: {masters:?}");
         network.side = vec![0; 6];
         network.run_for(5 * WINDOW);
         assert_eq!(network.masters().len(), 1, "seed {seed}");
@@ -175,7 +177,7 @@ fn a_partition_has_a_master_on_each_side_and_afterwards_one() {
 
 #[test]
 fn any_node_may_die_at_any_time_and_come_back() {
-    for seed in 0..6 {
+    for seed in 0..12 {
         let mut network = Network::started(4, &complete(4), 200 + seed, quiet);
         network.weather.control_loss = 0.3;
         network.run_for(2 * WINDOW + seed as i64 * 613 * MS);

@@ -64,7 +64,11 @@ pub fn packets() -> Vec<Vec<u8>> {
     for operation in operation_lists().concat().chunks_exact(2) {
         bench.apply(operation[0], operation[1]);
         // The kind of a packet, and of a message within it.
-        let new = bench.pile.iter().map(|(_, bytes)| bytes).filter(|bytes| kinds.insert((bytes[5], (bytes[5] == 13).then(|| bytes[44]))));
+        let new = bench
+            .pile
+            .iter()
+            .map(|(_, bytes)| bytes)
+            .filter(|bytes| kinds.insert((bytes[5], (bytes[5] == 13).then(|| bytes[44]))));
         packets.extend(new.map(|bytes| bytes.to_vec()));
     }
     packets

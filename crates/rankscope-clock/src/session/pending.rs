@@ -2,8 +2,8 @@
 
 use rankscope_time::Span;
 
-use super::wire::{CarriedStamp, Leg, Value};
 use super::Stamp;
+use super::wire::{CarriedStamp, Leg, Value};
 use crate::{Exchange, MonotonicInstant, StampSource};
 
 /// Exchanges that may be under way at once: as far back as a stamp can name its packet.
@@ -151,7 +151,8 @@ mod tests {
     #[test]
     fn an_exchange_is_complete_with_its_eighth_stamp_in_any_order() {
         let ends = [End::ForwardSent, End::ForwardReceived, End::ReverseSent, End::ReverseReceived];
-        let stamps: Vec<(Leg, End)> = [Leg::First, Leg::Second].into_iter().flat_map(|leg| ends.map(|end| (leg, end))).collect();
+        let stamps: Vec<(Leg, End)> =
+            [Leg::First, Leg::Second].into_iter().flat_map(|leg| ends.map(|end| (leg, end))).collect();
         for rotation in 0..stamps.len() {
             let mut pending = Pending::new();
             pending.begin(7, MonotonicInstant::from_nanos_since_epoch(0));

@@ -51,7 +51,8 @@ fn flat(exchanges: &[Exchange], options: &FitOptions) -> Result<EdgeFit, NoFit> 
 /// Offsets summed up along whatever edges lead away from the reference.
 pub(crate) fn solve(windows: &[NodeWindow], _: Option<&Solution>, options: &SolveOptions) -> Solution {
     let mut placed = BTreeMap::from([(options.reference, Span::ZERO)]);
-    let lines = || windows.iter().flat_map(|window| &window.edges).filter_map(|edge| Some((edge.edge, edge.fits[0].as_ref().ok()?)));
+    let lines =
+        || windows.iter().flat_map(|window| &window.edges).filter_map(|edge| Some((edge.edge, edge.fits[0].as_ref().ok()?)));
     for _ in 0..windows.len() {
         for (edge, line) in lines() {
             match (placed.get(&edge.src), placed.get(&edge.dst)) {

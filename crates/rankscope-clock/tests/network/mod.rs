@@ -12,9 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use rankscope_clock::nodes::{NodeEstimate, Solution};
-use rankscope_clock::session::{
-    Destination, Input, Key, Now, Output, Packet, Session, SessionSettings, Stamp, Token, wire,
-};
+use rankscope_clock::session::{Destination, Input, Key, Now, Output, Packet, Session, SessionSettings, Stamp, Token, wire};
 use rankscope_clock::simulate::SimClock;
 use rankscope_clock::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, Rng, StampSource};
 use rankscope_time::{Rate, Span};

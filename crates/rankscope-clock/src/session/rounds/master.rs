@@ -9,11 +9,11 @@ use super::message::{Knowledge, Message};
 use super::peers::Peers;
 use super::report::{Assembly, RESEND_LONGEST, Step};
 use crate::nodes::{NodeEstimate, Solution};
+use crate::session::Output;
 use crate::session::backoff::Backoff;
 use crate::session::outbox::Outbox;
 use crate::session::settings::SessionSettings;
 use crate::session::wire::Reject;
-use crate::session::Output;
 use crate::{MonotonicInstant, NodeWindow};
 
 /// A master at work.

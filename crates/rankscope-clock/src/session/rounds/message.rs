@@ -4,8 +4,8 @@
 //! That alone teaches a master that came back from a partition, or from the dead, that the world has moved on.
 
 use super::codec::{Reader, put_u32, put_u64, read_estimate, write_estimate};
-use crate::session::wire::BODY_MAX;
 use crate::nodes::NodeEstimate;
+use crate::session::wire::BODY_MAX;
 
 /// The reign of one master. Terms of different masters are different numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -263,9 +263,9 @@ impl Rounds {
         let (me, count) = (self.peers.me() as u32, self.peers.len() as u32);
         let next = match self.knowledge.term {
             None => Some(me),
-            Some(Term(known)) => (known - known % count).checked_add(me).and_then(|term| {
-                if term > known { Some(term) } else { term.checked_add(count) }
-            }),
+            Some(Term(known)) => (known - known % count)
+                .checked_add(me)
+                .and_then(|term| if term > known { Some(term) } else { term.checked_add(count) }),
         };
         let gone = self.knowledge.term.map(|term| self.owner(term));
         if let Role::Follower(follower) = &mut self.role {
@@ -291,7 +291,8 @@ impl Rounds {
         }
         let lives = |index: &usize| Some(*index) != gone && follower.live.as_ref().is_none_or(|live| live.has(*index));
         let before = (0..me).filter(lives).count() as i64;
-        let head_start_ns = (self.window.as_nanos() / 16).saturating_mul(before);
+        // Half a window at most, for however many: on the far side of a partition those before it may be out of reach.
+        let head_start_ns = self.window.as_nanos() / 2 * before / (before + 3);
         follower.heard + self.patience + Span::from_nanos(head_start_ns)
     }
 

@@ -17,9 +17,15 @@ fn stamps() -> impl Strategy<Value = super::Value> {
 }
 
 fn headers(kinds: std::ops::Range<usize>) -> impl Strategy<Value = Header> {
-    (kinds, any::<u64>(), any::<(u32, u32)>(), any::<u32>(), any::<u32>()).prop_map(|(kind, run, (src, dst), sequence, incarnation)| {
-        Header { kind: Kind::ALL[kind], run, edge: Edge { src: NodeId(src), dst: NodeId(dst) }, sequence, incarnation }
-    })
+    (kinds, any::<u64>(), any::<(u32, u32)>(), any::<u32>(), any::<u32>()).prop_map(
+        |(kind, run, (src, dst), sequence, incarnation)| Header {
+            kind: Kind::ALL[kind],
+            run,
+            edge: Edge { src: NodeId(src), dst: NodeId(dst) },
+            sequence,
+            incarnation,
+        },
+    )
 }
 
 proptest! {

@@ -19,13 +19,35 @@ fn intervals() -> impl Strategy<Value = Interval> {
 }
 
 fn fits() -> impl Strategy<Value = Result<EdgeFit, NoFit>> {
-    let fit = (prop::array::uniform3(any::<i64>()), spans(), intervals(), prop::array::uniform4(floats()), spans(), any::<(u32, u32, bool)>());
-    let fit = fit.prop_map(|(mut instants, offset, bound, [skew_ppb, lo, hi, sigma_ns], rtt_min, (points_forward, points_reverse, degraded))| {
-        instants.sort_unstable();
-        let [start, mid, end] = instants.map(HostInstant::from_nanos_since_epoch);
-        let skew_bound_ppb = (lo, hi);
-        EdgeFit { start, end, mid, offset, skew_ppb, bound, skew_bound_ppb, sigma_ns, rtt_min, points_forward, points_reverse, degraded }
-    });
+    let fit = (
+        prop::array::uniform3(any::<i64>()),
+        spans(),
+        intervals(),
+        prop::array::uniform4(floats()),
+        spans(),
+        any::<(u32, u32, bool)>(),
+    );
+    let fit = fit.prop_map(
+        |(mut instants, offset, bound, [skew_ppb, lo, hi, sigma_ns], rtt_min, (points_forward, points_reverse, degraded))| {
+            instants.sort_unstable();
+            let [start, mid, end] = instants.map(HostInstant::from_nanos_since_epoch);
+            let skew_bound_ppb = (lo, hi);
+            EdgeFit {
+                start,
+                end,
+                mid,
+                offset,
+                skew_ppb,
+                bound,
+                skew_bound_ppb,
+                sigma_ns,
+                rtt_min,
+                points_forward,
+                points_reverse,
+                degraded,
+            }
+        },
+    );
     prop_oneof![
         fit.prop_map(Ok),
         any::<u32>().prop_map(|count| Err(NoFit::TooFewExchanges(count))),
@@ -41,11 +63,13 @@ fn records() -> impl Strategy<Value = EdgeRecord> {
     ];
     let source = prop_oneof![Just(StampSource::Hardware), Just(StampSource::Kernel), Just(StampSource::User)];
     let lists = (prop::collection::vec(fits(), 0..4), prop::collection::vec(event, 0..4));
-    (any::<(u32, u32)>(), lists, prop::array::uniform7(any::<u32>()), source).prop_map(|((src, dst), (fits, events), counts, stamps)| {
-        let [complete, lost_forward, lost_reverse, reordered, duplicated, unstamped, filtered] = counts;
-        let counts = LinkCounts { complete, lost_forward, lost_reverse, reordered, duplicated, unstamped, filtered };
-        EdgeRecord { edge: Edge { src: NodeId(src), dst: NodeId(dst) }, fits, events, counts, stamps }
-    })
+    (any::<(u32, u32)>(), lists, prop::array::uniform7(any::<u32>()), source).prop_map(
+        |((src, dst), (fits, events), counts, stamps)| {
+            let [complete, lost_forward, lost_reverse, reordered, duplicated, unstamped, filtered] = counts;
+            let counts = LinkCounts { complete, lost_forward, lost_reverse, reordered, duplicated, unstamped, filtered };
+            EdgeRecord { edge: Edge { src: NodeId(src), dst: NodeId(dst) }, fits, events, counts, stamps }
+        },
+    )
 }
 
 pub(in crate::session::rounds) fn windows() -> impl Strategy<Value = NodeWindow> {
