@@ -83,7 +83,12 @@ const EDGES: &[Edge] = &[
     ("rankscope-analyze", "rankscope-collectives", "waits and transfers per matched collective"),
     ("rankscope-report", "rankscope-analyze", "draws its tables"),
     ("rankscope-dispatch", "rankscope-time", "costs are spans"),
-    ("rankscope-testkit", "rankscope-clock", "its generator of random numbers, so that there is one"),
+    (
+        "rankscope-testkit",
+        "rankscope-clock",
+        "its generator of random numbers, so that there is one, and its sessions to torment",
+    ),
+    ("rankscope-testkit", "rankscope-time", "instants to feed to sessions"),
     ("rankscope-probe", "rankscope-config", "settings of the agent"),
     ("xtask", "rankscope-clock", "the clock bench and the namespace rig know the injected clocks"),
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),

@@ -147,13 +147,15 @@ fn a_master_that_restarts_at_once_takes_a_term_that_was_never_used() {
 
 #[test]
 fn a_partition_has_a_master_on_each_side_and_afterwards_one() {
-    for seed in 0..5 {
+    for seed in 0..8 {
         let mut network = Network::started(6, &complete(6), 100 + seed, quiet);
         network.weather.control_loss = 0.1;
         network.run_for(3 * WINDOW + seed as i64 * 777 * MS);
         network.side = vec![0, 0, 0, 1, 1, 1];
         network.run_for(10 * SECOND);
-        assert_eq!(network.masters(), [0, 3], "seed {seed}");
+        // Which one of the far side depends on the last of the master's words that each of them heard.
+        let masters = network.masters();
+        assert!(masters.len() == 2 && masters[0] == 0 && masters[1] >= 3, "seed {seed}: {masters:?}");
         network.side = vec![0; 6];
         network.run_for(5 * WINDOW);
         assert_eq!(network.masters().len(), 1, "seed {seed}");
@@ -175,7 +177,7 @@ fn a_partition_has_a_master_on_each_side_and_afterwards_one() {
 
 #[test]
 fn any_node_may_die_at_any_time_and_come_back() {
-    for seed in 0..6 {
+    for seed in 0..12 {
         let mut network = Network::started(4, &complete(4), 200 + seed, quiet);
         network.weather.control_loss = 0.3;
         network.run_for(2 * WINDOW + seed as i64 * 613 * MS);

@@ -15,6 +15,7 @@ mod event;
 mod header;
 mod job;
 mod json;
+pub mod operations;
 mod recorder;
 
 mod schedule;

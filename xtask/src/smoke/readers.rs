@@ -5,6 +5,8 @@ use std::io::Cursor;
 
 use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto, read, wire, xspace};
 
+use rankscope_testkit::operations;
+
 use super::seeds;
 
 /// A reader, and what to start from.
@@ -21,6 +23,8 @@ pub(crate) const READERS: &[Reader] = &[
     Reader { name: "perfetto", read: |bytes| drop(black_box(perfetto::read_all(bytes, &keep_all()))), seeds: seeds::timelines },
     Reader { name: "archive", read: |bytes| drop(black_box(read(Cursor::new(bytes), &keep_all()))), seeds: seeds::archives },
     Reader { name: "wire", read: wire, seeds: seeds::protobuf },
+    Reader { name: "clock_wire", read: operations::deliver, seeds: operations::packets },
+    Reader { name: "clock_session", read: operations::operate, seeds: operations::operation_lists },
 ];
 
 /// Keeping everything runs more of a reader than keeping what analysis needs.

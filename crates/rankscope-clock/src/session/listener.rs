@@ -10,7 +10,7 @@ use super::prober::packet_number;
 use super::sequence::{Arrival, Seen};
 use super::tokens::{Role, Sender};
 use super::wire::{CarriedStamp, Header, Kind, Leg, Reject, Value};
-use super::{Now, Stamp};
+use super::{Now, Stamp, incarnation};
 use crate::{Edge, MonotonicInstant};
 
 /// The second answer of an exchange, once the first has been sent.
@@ -159,8 +159,8 @@ impl Listener {
             return Err(Reject::Session);
         }
         if self.peer != Some(header.incarnation) {
-            let silent = now.monotonic - self.heard > SILENCE;
-            if self.peer.is_some_and(|known| !is_newer(header.incarnation, known)) && !silent {
+            let relic = |known| !incarnation::succeeds(header.incarnation, known, Some(self.heard), now.monotonic);
+            if self.peer.is_some_and(relic) {
                 return Err(Reject::Replay);
             }
             *self = Self { peer: Some(header.incarnation), ..Self::new(self.edge, self.index, self.spacing, self.period, now) };
@@ -214,14 +214,6 @@ impl Listener {
         let values = [self.owed.pop(sequence), self.report.value()];
         out.probe(Kind::Pr3, self.edge, sequence, values, None);
     }
-}
-
-/// A prober that has been silent this long may come back with a clock that was set back.
-const SILENCE: Span = Span::from_nanos(5_000_000_000);
-
-/// Whether a process began after another. Numbers of processes count hundredths of a second, and wrap.
-pub(super) fn is_newer(incarnation: u32, than: u32) -> bool {
-    incarnation != than && incarnation.wrapping_sub(than) < 1 << 31
 }
 
 fn arrival(stamp: Option<Stamp>, leg: Leg) -> Value {

@@ -10,7 +10,7 @@ use super::rounds::Rounds;
 use super::settings::SessionSettings;
 use super::tokens::Role;
 use super::wire::{Header, Kind, Opened, Reject, claimed_edge};
-use super::{Counters, EdgeState, EdgeView, Input, Now, Output, Stamp};
+use super::{Counters, EdgeState, EdgeView, Input, Now, Output, Stamp, incarnation};
 use crate::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, Rng};
 
 /// One node's part in synchronisation.
@@ -49,7 +49,7 @@ impl Session {
     /// A session that begins now.
     pub fn new(settings: SessionSettings, now: Now) -> Self {
         let settings = settings.tidied();
-        let incarnation = now.host.nanos_since_epoch().div_euclid(INCARNATION_NS) as u32;
+        let incarnation = incarnation::of(now.host);
         let period = settings.train_period();
         let from_here = || settings.edges.iter().filter(|edge| edge.src == settings.node);
         let count = from_here().count().max(1) as i64;
@@ -275,9 +275,6 @@ impl Session {
         }
     }
 }
-
-/// Processes of one node are told apart by when they began, in hundredths of a second.
-const INCARNATION_NS: i64 = 10_000_000;
 
 /// What the last window may take to reach the master, or the last results the workers.
 const TELL_MASTER: Span = Span::from_nanos(300_000_000);

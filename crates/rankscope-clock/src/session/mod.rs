@@ -6,6 +6,7 @@
 mod backoff;
 mod collected;
 mod counters;
+mod incarnation;
 mod key;
 mod listener;
 mod machine;

@@ -14,14 +14,14 @@ use rankscope_time::Span;
 
 use super::backoff::Backoff;
 use super::collected::Collected;
-use super::listener::{LinkReport, is_newer};
+use super::listener::LinkReport;
 use super::outbox::Outbox;
 use super::pacing::Pacer;
 use super::pending::{End, Pending};
 use super::sequence::{Arrival, Seen};
 use super::tokens::{Role, Sender};
 use super::wire::{CarriedStamp, Header, Kind, Leg, Reject, Value};
-use super::{EdgeState, Failure, Now, Stamp};
+use super::{EdgeState, Failure, Now, Stamp, incarnation};
 use crate::{Edge, MonotonicInstant};
 
 /// What is awaited.
@@ -248,9 +248,10 @@ impl Prober {
             // An answer to another attempt of this handshake; the session stands.
             return Ok(());
         }
-        if self.peer.is_some_and(|known| known != header.incarnation && !is_newer(header.incarnation, known))
-            && now.monotonic - self.heard < SILENCE
-        {
+        let relic = |known| {
+            known != header.incarnation && !incarnation::succeeds(header.incarnation, known, Some(self.heard), now.monotonic)
+        };
+        if self.peer.is_some_and(relic) {
             return Err(Reject::Replay);
         }
         if self.peer.replace(header.incarnation) != Some(header.incarnation) {

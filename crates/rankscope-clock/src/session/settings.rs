@@ -97,7 +97,8 @@ impl SessionSettings {
 
     /// How often one of this node's edges may send or answer a train.
     ///
-    /// Any node may have to be master one day, so every node keeps the master's part of its budget free.
+    /// Any node may have to be master one day, so every node keeps the master's part of its budget free, and a fiftieth for
+    /// handshakes.
     pub(super) fn train_period(&self) -> Span {
         let shortest = self.cadence.as_nanos() * i64::from(self.train);
         if self.budget_bits_per_s == 0 {
@@ -105,7 +106,7 @@ impl SessionSettings {
         }
         let packets = i128::from(2 * self.train + 1) * self.edges.len() as i128;
         let bits = packets * i128::from(packet_bits(PROBE_LEN));
-        let budget = i128::from(self.budget_bits_per_s);
+        let budget = i128::from(self.budget_bits_per_s) * 49 / 50;
         let control = self.control_bits_per_s().min(budget / 2);
         let period_ns = bits * 1_000_000_000 / (budget - control).max(1);
         Span::from_nanos(period_ns.clamp(i128::from(shortest), i128::from(PERIOD_MAX.as_nanos())) as i64)

@@ -224,8 +224,7 @@ impl Network {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Deliver { to, bytes } => {
-                let received = self.stamp(to, self.now_ns);
-                self.handle(to, Input::Datagram { socket: None, received: Some(received), bytes: &bytes });
+                self.inject(to, &bytes);
             }
             Event::Departed { node, life, token, at_ns } if self.hosts[node].life == life => {
                 let stamp = self.stamp(node, at_ns);
@@ -241,8 +240,13 @@ impl Network {
 
     /// Hands `bytes` to a host as if they came from the network.
     pub(crate) fn inject(&mut self, node: usize, bytes: &[u8]) {
+        self.inject_on(node, None, bytes);
+    }
+
+    /// The same, on the socket of an edge.
+    pub(crate) fn inject_on(&mut self, node: usize, socket: Option<Edge>, bytes: &[u8]) {
         let received = self.stamp(node, self.now_ns);
-        self.handle(node, Input::Datagram { socket: None, received: Some(received), bytes });
+        self.handle(node, Input::Datagram { socket, received: Some(received), bytes });
     }
 
     fn stamp(&mut self, node: usize, at_ns: i64) -> Stamp {

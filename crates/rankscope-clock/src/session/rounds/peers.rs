@@ -3,7 +3,7 @@
 use rankscope_time::Span;
 
 use super::message::{Knowledge, LIVE_MAX, Message};
-use crate::session::listener::is_newer;
+use crate::session::incarnation;
 use crate::session::outbox::Outbox;
 use crate::session::sequence::{Arrival, Seen};
 use crate::session::wire::{Header, Reject};
@@ -58,9 +58,8 @@ impl Peers {
     pub(super) fn admit(&mut self, index: usize, header: &Header, now: MonotonicInstant) -> Result<(), Reject> {
         let peer = &mut self.peers[index];
         if peer.incarnation != Some(header.incarnation) {
-            // A process whose clock was set back looks older than the one before it; it may come once that one is silent.
-            let silent = peer.heard.is_none_or(|heard| now - heard > SILENCE);
-            if peer.incarnation.is_some_and(|known| !is_newer(header.incarnation, known)) && !silent {
+            let relic = |known| !incarnation::succeeds(header.incarnation, known, peer.heard, now);
+            if peer.incarnation.is_some_and(relic) {
                 return Err(Reject::Replay);
             }
             peer.incarnation = Some(header.incarnation);
@@ -111,5 +110,3 @@ impl LiveSet {
         self.0.get(index / 8).is_some_and(|byte| byte & 1 << (index % 8) != 0)
     }
 }
-
-const SILENCE: Span = Span::from_nanos(5_000_000_000);

@@ -105,4 +105,5 @@ fn all(parts: usize) -> u64 {
     u64::MAX.checked_shr((PARTS_MAX - parts.min(PARTS_MAX)) as u32).unwrap_or(0)
 }
 
-pub(super) const RESEND_LONGEST: Span = Span::from_nanos(400_000_000);
+/// Ten attempts fit the time that a default round is gathered in: enough where a third of them is lost.
+pub(super) const RESEND_LONGEST: Span = Span::from_nanos(200_000_000);
