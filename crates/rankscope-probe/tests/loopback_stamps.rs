@@ -14,7 +14,11 @@ use rankscope_probe::stamps::{PacketStamp, SocketOptions, StampedSocket, Stampin
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn socket(ip: IpAddr, stamping: Stamping) -> StampedSocket {
-    StampedSocket::bind(SocketAddr::new(ip, 0), &SocketOptions { stamping, ..SocketOptions::default() }).unwrap()
+    let opened = StampedSocket::bind(SocketAddr::new(ip, 0), &SocketOptions { stamping, ..SocketOptions::default() }).unwrap();
+    // The kernel stamps what it receives from some milliseconds after the first socket asked for it; a test of one packet shows
+    // that it does.
+    assert_eq!(self_test(ip, stamping, 1, PATIENCE).unwrap().received, 1);
+    opened
 }
 
 fn kernel_ns(stamp: PacketStamp) -> i64 {
