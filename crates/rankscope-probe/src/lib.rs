@@ -7,6 +7,8 @@
 
 #[cfg(target_os = "linux")]
 pub mod clocks;
+#[cfg(target_os = "linux")]
+pub mod doctor;
 pub mod interfaces;
 pub mod launch;
 pub mod rendezvous;
