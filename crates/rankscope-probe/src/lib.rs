@@ -9,6 +9,8 @@
 pub mod agent;
 #[cfg(target_os = "linux")]
 pub mod clocks;
+#[cfg(target_os = "linux")]
+pub mod doctor;
 pub mod interfaces;
 pub mod launch;
 pub mod rendezvous;

@@ -10,12 +10,15 @@ use std::time::{Duration, Instant};
 use rankscope_clock::StampSource;
 use rankscope_probe::clocks::{HostTime, HostTimeOptions};
 use rankscope_probe::stamps::{PacketStamp, SocketOptions, StampedSocket, Stamping, self_test, wait};
-use rankscope_time::Span;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn socket(ip: IpAddr, stamping: Stamping) -> StampedSocket {
-    StampedSocket::bind(SocketAddr::new(ip, 0), &SocketOptions { stamping, ..SocketOptions::default() }).unwrap()
+    let opened = StampedSocket::bind(SocketAddr::new(ip, 0), &SocketOptions { stamping, ..SocketOptions::default() }).unwrap();
+    // The kernel stamps what it receives from some milliseconds after the first socket asked for it; a test of one packet shows
+    // that it does.
+    assert_eq!(self_test(ip, stamping, 1, PATIENCE).unwrap().received, 1);
+    opened
 }
 
 fn kernel_ns(stamp: PacketStamp) -> i64 {
@@ -28,7 +31,7 @@ fn until(from: &mut StampedSocket, mut done: impl FnMut(&mut StampedSocket) -> b
     while !done(from) {
         let left = deadline.saturating_duration_since(Instant::now());
         assert!(!left.is_zero(), "nothing came for {PATIENCE:?}");
-        wait([from.as_fd()], Span::from_nanos(left.as_nanos() as i64)).unwrap();
+        wait([from.as_fd()], left).unwrap();
     }
 }
 

@@ -193,7 +193,7 @@ fn settings(node: u32) -> SessionSettings {
     let edges = [(0, 1), (1, 2), (2, 0), (1, 0)].map(|(src, dst)| Edge { src: NodeId(src), dst: NodeId(dst) });
     let skew_max = Rate::from_ppb(500_000);
     let fit = FitOptions { estimator: Estimator::Band, skew_change_ppb_per_s: 100, skew_max, exchanges_min: 2 };
-    let solve = SolveOptions { reference: NodeId(0), pairs_min: 2, loss_ratio_max: 0.6 };
+    let solve = SolveOptions { pairs_min: 2, ..SolveOptions::for_reference(NodeId(0)) };
     let mut settings = SessionSettings::new(NodeId(node), edges.to_vec(), 1, key(), fit, solve);
     // The list is about the session; what it finds must not depend on the estimators' state of health.
     settings.fit = no_fit;

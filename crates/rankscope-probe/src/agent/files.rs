@@ -44,7 +44,7 @@ impl Files {
         let open = |name: String| folder.as_ref().map(|folder| Journal::open(folder.join(name))).transpose();
         let mut windows = open(format!("windows-node{node}.jsonl"))?;
         if let Some(journal) = &mut windows {
-            journal.append(encode_windows_header(&about.header))?;
+            journal.append(&encode_windows_header(&about.header))?;
         }
         let snapshots = if snapshots { open(format!("snapshots-node{node}.jsonl"))? } else { None };
         Ok(Self { about, folder, windows, offsets: None, snapshots, alpha_beta: AlphaBeta::default() })
@@ -75,8 +75,8 @@ impl Files {
             // The names are those of snapshot pairs in the origin, with the width added.
             append(self.snapshots.as_mut(), || {
                 format!(
-                    r#"{{"tracer_clock_ns":{},"sys_clock_ns":{},"half_width_ns":{}}}"#,
-                    knot.from_ns, knot.to_ns, knot.uncertainty_ns
+                    r#"{{"tracer_clock_ns":{},"sys_clock_ns":{},"half_width_ns":{}}}{}"#,
+                    knot.from_ns, knot.to_ns, knot.uncertainty_ns, '\n'
                 )
             })?;
         }
@@ -108,14 +108,14 @@ impl Files {
             run_id: self.about.header.run_id.clone(),
         };
         let mut journal = Journal::open(path.clone()).map_err(|error| unwritten(&path, &error))?;
-        journal.append(encode_offsets_header(&header)).map_err(|error| unwritten(&path, &error))?;
+        journal.append(&encode_offsets_header(&header)).map_err(|error| unwritten(&path, &error))?;
         Ok(journal)
     }
 }
 
 fn append(journal: Option<&mut Journal>, line: impl FnOnce() -> String) -> Result<(), String> {
     let Some(journal) = journal else { return Ok(()) };
-    journal.append(line()).map_err(|error| unwritten(journal.path(), &error))
+    journal.append(&line()).map_err(|error| unwritten(journal.path(), &error))
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> String {

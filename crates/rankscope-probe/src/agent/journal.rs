@@ -33,13 +33,12 @@ impl Journal {
         Ok(Self { path, file: Some(file) })
     }
 
-    /// Appends `line` and its end in one write.
+    /// Appends `line`, which brings its own end, in one write.
     ///
     /// # Errors
     /// The first failure is returned, for a warning; after it the journal is off and appending does nothing.
-    pub(crate) fn append(&mut self, mut line: String) -> io::Result<()> {
+    pub(crate) fn append(&mut self, line: &str) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        line.push('\n');
         let written = file.write_all(line.as_bytes());
         if written.is_err() {
             self.file = None;
@@ -67,10 +66,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep").join("a.jsonl");
         let mut first = Journal::open(path.clone()).unwrap();
-        first.append("one".to_owned()).unwrap();
+        first.append("one\n").unwrap();
         first.file.as_mut().unwrap().write_all(b"tw").unwrap();
         drop(first);
-        Journal::open(path.clone()).unwrap().append("three".to_owned()).unwrap();
+        Journal::open(path.clone()).unwrap().append("three\n").unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), "one\ntw\nthree\n");
     }
 
@@ -79,7 +78,7 @@ mod tests {
         // /dev/full is a file on which every write fails for want of space.
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut journal = Journal { path: PathBuf::from("/dev/full"), file: Some(full) };
-        assert!(journal.append("x".to_owned()).is_err());
-        assert!(journal.append("y".to_owned()).is_ok());
+        assert!(journal.append("x\n").is_err());
+        assert!(journal.append("y\n").is_ok());
     }
 }

@@ -55,7 +55,7 @@ pub struct MeetingOptions {
 
 /// What a meeting comes to.
 #[derive(Debug)]
-pub struct Meeting {
+pub struct Agreement {
     /// What was agreed on.
     pub minutes: Minutes,
     /// The sockets, open.
@@ -100,7 +100,7 @@ const PLANS_MAX: u32 = 8;
 ///
 /// # Errors
 /// [`MeetError`] says who is missing or what is wrong.
-pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<Meeting, MeetError> {
+pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<Agreement, MeetError> {
     let socket = first_socket(store, options)?;
     let own = SocketAddr::new(options.ip, socket.local_addr().port());
     publish_address(store, options.node, own)?;
@@ -117,7 +117,7 @@ pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<M
         let edges = neighbourhood(store, options.node)?;
         let minutes = Minutes { run, secret, addresses, edges, per_edge: false };
         let endpoints = Endpoints::single(socket, &minutes.plain_edges(), &minutes.addresses);
-        return Ok(Meeting { minutes, endpoints });
+        return Ok(Agreement { minutes, endpoints });
     };
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
     let mut endpoints = Endpoints::control(socket, &addresses);
@@ -140,7 +140,7 @@ pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<M
             store.set(&verdict_key(version), verdict)?;
         }
         if store.wait(&verdict_key(version), options.timeout)? == SETTLED {
-            return Ok(Meeting { minutes: Minutes { run, secret, addresses, edges, per_edge: true }, endpoints });
+            return Ok(Agreement { minutes: Minutes { run, secret, addresses, edges, per_edge: true }, endpoints });
         }
         endpoints.drop_edges();
     }
@@ -151,17 +151,17 @@ pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<M
 ///
 /// # Errors
 /// [`MeetError::Socket`] where one of the ports has been taken since.
-pub fn reopen(minutes: Minutes, options: &MeetingOptions) -> Result<Meeting, MeetError> {
+pub fn reopen(minutes: Minutes, options: &MeetingOptions) -> Result<Agreement, MeetError> {
     let port = minutes.addresses.get(options.node.0 as usize).map_or(0, SocketAddr::port);
     let socket = StampedSocket::bind(SocketAddr::new(options.ip, port), &options.socket)?;
     if !minutes.per_edge {
         let endpoints = Endpoints::single(socket, &minutes.plain_edges(), &minutes.addresses);
-        return Ok(Meeting { minutes, endpoints });
+        return Ok(Agreement { minutes, endpoints });
     }
     let hosts: Vec<IpAddr> = minutes.addresses.iter().map(SocketAddr::ip).collect();
     let mut endpoints = Endpoints::control(socket, &minutes.addresses);
     let busy = endpoints.add_edges(options.ip, &minutes.edges, &hosts, &options.socket)?;
-    if busy.is_empty() { Ok(Meeting { minutes, endpoints }) } else { Err(MeetError::PortsTaken) }
+    if busy.is_empty() { Ok(Agreement { minutes, endpoints }) } else { Err(MeetError::PortsTaken) }
 }
 
 /// The socket whose address the others are told. A node that was there before takes the port it had, so that they find it.

@@ -32,7 +32,9 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self, PlaceError> {
         let bad = || PlaceError(text.to_owned());
-        if let Some(path) = text.strip_prefix("file://").or(text.starts_with('/').then_some(text)) {
+        if let Some(path) =
+            text.strip_prefix("file://").or_else(|| text.strip_prefix("dir://")).or(text.starts_with('/').then_some(text))
+        {
             return if path.starts_with('/') { Ok(Self::Directory(path.into())) } else { Err(bad()) };
         }
         if let Some(members) = text.strip_prefix("etcd://") {

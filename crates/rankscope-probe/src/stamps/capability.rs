@@ -1,8 +1,9 @@
-//! What an interface can stamp, as its driver says (`ETHTOOL_GET_TS_INFO`).
+//! What an interface can stamp, as its driver says (`ETHTOOL_GET_TS_INFO`), and making its card do so.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
+use std::ptr;
 
 use nix::libc;
 
@@ -45,22 +46,10 @@ impl Capability {
     ///
     /// # Errors
     /// Whatever the kernel answers, as when there is no such interface.
-    #[expect(unsafe_code, reason = "an ioctl of the network stack")]
     pub fn of(interface: &str) -> io::Result<Self> {
-        // SAFETY: plain numbers and a pointer, for which zero is a value.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        if interface.len() >= request.ifr_name.len() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
-            *to = from as libc::c_char;
-        }
         let mut info = TsInfo { cmd: ETHTOOL_GET_TS_INFO, phc_index: -1, ..TsInfo::default() };
-        request.ifr_ifru.ifru_data = (&raw mut info).cast();
-        let socket = any_socket()?;
-        // SAFETY: the request names an interface and points at the structure that its command is for; both outlive the call.
-        let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(Self::from(info)) }
+        ask(interface, libc::SIOCETHTOOL as _, &mut info)?;
+        Ok(Self::from(info))
     }
 
     /// Whether the card can stamp both ways, and its clock can be read.
@@ -83,6 +72,62 @@ impl From<TsInfo> for Capability {
     }
 }
 
+/// Makes the card of `interface` stamp all packets, if it does not yet. It stays on afterwards, which costs nothing and leaves
+/// other programs the stamps they had. Has not met a card yet.
+///
+/// # Errors
+/// Whatever the kernel answers: no permission without `CAP_NET_ADMIN`, or no such ability.
+pub fn switch_on(interface: &str) -> io::Result<()> {
+    let mut config = HwConfig::default();
+    ask(interface, SIOCGHWTSTAMP, &mut config)?;
+    if config.tx_type != HWTSTAMP_TX_OFF && config.rx_filter == HWTSTAMP_FILTER_ALL_VALUE {
+        return Ok(());
+    }
+    config = HwConfig { flags: 0, tx_type: HWTSTAMP_TX_ON_VALUE, rx_filter: HWTSTAMP_FILTER_ALL_VALUE };
+    ask(interface, SIOCSHWTSTAMP, &mut config)?;
+    // The driver answers with what it does, which may be more or less than what it was asked for.
+    let enough = config.tx_type != HWTSTAMP_TX_OFF && config.rx_filter == HWTSTAMP_FILTER_ALL_VALUE;
+    if enough { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+}
+
+/// `struct hwtstamp_config` of the kernel.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct HwConfig {
+    flags: i32,
+    tx_type: i32,
+    rx_filter: i32,
+}
+
+const SIOCSHWTSTAMP: libc::Ioctl = 0x89b0;
+const SIOCGHWTSTAMP: libc::Ioctl = 0x89b1;
+const HWTSTAMP_TX_OFF: i32 = 0;
+const HWTSTAMP_TX_ON_VALUE: i32 = 1;
+const HWTSTAMP_FILTER_ALL_VALUE: i32 = 1;
+
+/// Structures of the kernel that an interface fills in.
+trait OfInterface {}
+impl OfInterface for TsInfo {}
+impl OfInterface for HwConfig {}
+
+/// Sends `command`, which must be one for the structure `T`, to the driver of an interface.
+#[expect(unsafe_code, reason = "an ioctl of the network stack")]
+fn ask<T: OfInterface>(interface: &str, command: libc::Ioctl, about: &mut T) -> io::Result<()> {
+    // SAFETY: plain numbers and a pointer, for which zero is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if interface.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = ptr::from_mut(about).cast();
+    let socket = any_socket()?;
+    // SAFETY: the request names an interface and points at the structure that its command is for; both outlive the call.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), command, &raw mut request) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// The ioctl wants a socket, whichever.
 fn any_socket() -> io::Result<UdpSocket> {
     let v4 = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
@@ -99,6 +144,7 @@ mod tests {
         let lo = Capability::of("lo").unwrap();
         assert!(lo.transmit_software && lo.receive_software, "{lo:?}");
         assert!(!lo.hardware());
+        assert!(switch_on("lo").is_err(), "there is no card behind it");
     }
 
     #[test]

@@ -17,8 +17,6 @@ pub(super) struct SentIds {
     next_in_kernel: u32,
     /// Oldest first.
     waiting: VecDeque<Waiting>,
-    /// Stamps each packet gets.
-    stamps: u8,
     /// Packets from before it that wait.
     stale: usize,
 }
@@ -28,12 +26,11 @@ struct Waiting {
     /// None where a stamp came that may have been this packet's or another's.
     id: Option<u64>,
     in_kernel: u32,
-    stamps: u8,
 }
 
 impl SentIds {
-    pub(super) fn new(stamps: u8) -> Self {
-        Self { next: 0, next_in_kernel: 0, waiting: VecDeque::with_capacity(WAITING_MAX), stamps, stale: 0 }
+    pub(super) fn new() -> Self {
+        Self { next: 0, next_in_kernel: 0, waiting: VecDeque::with_capacity(WAITING_MAX), stale: 0 }
     }
 
     /// The kernel took a packet.
@@ -43,7 +40,7 @@ impl SentIds {
             self.stale = self.stale.saturating_sub(1);
         }
         let id = self.next;
-        self.waiting.push_back(Waiting { id: Some(id), in_kernel: self.next_in_kernel, stamps: self.stamps });
+        self.waiting.push_back(Waiting { id: Some(id), in_kernel: self.next_in_kernel });
         self.next += 1;
         self.next_in_kernel = self.next_in_kernel.wrapping_add(1);
         id
@@ -64,14 +61,8 @@ impl SentIds {
             let namesakes = self.waiting.iter_mut().filter(|packet| packet.in_kernel == in_kernel);
             namesakes.for_each(|packet| packet.id = None);
         }
-        let packet = &mut self.waiting[at];
-        let id = packet.id;
-        packet.stamps = packet.stamps.saturating_sub(1);
-        if packet.stamps == 0 {
-            self.waiting.remove(at);
-            self.stale -= usize::from(at < self.stale);
-        }
-        id
+        self.stale -= usize::from(at < self.stale);
+        self.waiting.remove(at)?.id
     }
 
     /// Packets that wait for a stamp.
@@ -88,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_late_stamp_shifts_no_other() {
-        let mut ids = SentIds::new(1);
+        let mut ids = SentIds::new();
         let sent: Vec<u64> = (0..5).map(|_| ids.sent()).collect();
         assert_eq!(ids.stamped(0), Some(sent[0]));
         assert_eq!(ids.stamped(2), Some(sent[2]));
@@ -100,7 +91,7 @@ mod tests {
 
     #[test]
     fn after_a_restart_a_number_of_two_packets_is_nobodys() {
-        let mut ids = SentIds::new(1);
+        let mut ids = SentIds::new();
         (0..3).for_each(|_| {
             ids.sent();
         });
@@ -115,15 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn two_stamps_a_packet_where_card_and_kernel_both_stamp() {
-        let mut ids = SentIds::new(2);
-        ids.sent();
-        assert_eq!((ids.stamped(0), ids.stamped(0), ids.stamped(0)), (Some(0), Some(0), None));
-    }
-
-    #[test]
     fn stamps_that_never_come_do_not_pile_up() {
-        let mut ids = SentIds::new(1);
+        let mut ids = SentIds::new();
         ids.sent();
         ids.restarted();
         (0..10_000).for_each(|_| {
@@ -138,7 +122,7 @@ mod tests {
         /// Whatever comes back in whatever order, no stamp is given to a packet that the kernel did not mean.
         #[test]
         fn no_stamp_goes_to_the_wrong_packet(steps in prop::collection::vec((0u8..10, any::<prop::sample::Index>()), 0..300)) {
-            let mut ids = SentIds::new(1);
+            let mut ids = SentIds::new();
             // What the kernel has under way: its name for the packet, and ours.
             let (mut kernel, mut count) = (Vec::new(), 0u32);
             for (step, index) in steps {

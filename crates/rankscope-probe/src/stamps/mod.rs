@@ -14,7 +14,7 @@ mod poll;
 mod self_test;
 mod socket;
 
-pub use capability::Capability;
+pub use capability::{Capability, switch_on};
 pub use poll::wait;
 pub use self_test::{LoopbackReport, self_test};
 pub use socket::{Received, SentId, SocketError, SocketOptions, StampedSocket, Stamping};

@@ -8,7 +8,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use rankscope_time::Span;
 
 use super::{PacketStamp, SentId, SocketError, SocketOptions, StampedSocket, Stamping, wait};
 
@@ -36,43 +35,107 @@ impl LoopbackReport {
 /// Packets between two waits.
 const BURST: u32 = 16;
 
+/// The number in packets that do not count.
+const WARM_UP: u32 = u32::MAX;
+
+/// How long after one packet without a stamp the next is sent, while the kernel switches stamping on.
+const WARM_UP_PAUSE: Duration = Duration::from_millis(1);
+
 /// Sends `count` packets from `ip` to itself and waits at most `timeout` for what comes of them.
 ///
 /// # Errors
 /// [`SocketError`] where a socket cannot be opened, or the kernel refuses to stamp.
 pub fn self_test(ip: IpAddr, stamping: Stamping, count: u32, timeout: Duration) -> Result<LoopbackReport, SocketError> {
-    let options = SocketOptions { stamping, ..SocketOptions::default() };
-    let mut sender = StampedSocket::bind(SocketAddr::new(ip, 0), &options)?;
-    let mut receiver = StampedSocket::bind(SocketAddr::new(ip, 0), &options)?;
-    let (mut sent, mut stamps, mut arrivals) = (HashMap::new(), HashMap::new(), HashMap::new());
-    let deadline = Instant::now() + timeout;
-    let to = receiver.local_addr();
-    let mut number = 0u32;
-    loop {
+    let mut bench = Bench::open(ip, stamping, Instant::now() + timeout)?;
+    bench.warm_up()?;
+    let mut number = 0;
+    while counted(&bench.stamps) < count || counted(&bench.arrivals) < count {
         for _ in 0..BURST.min(count - number) {
-            sent.insert(sender.send(to, &number.to_le_bytes())?, number);
+            bench.send(number)?;
             number += 1;
         }
-        let left = deadline.saturating_duration_since(Instant::now());
-        let complete = stamps.len() == count as usize && arrivals.len() == count as usize;
-        if complete || left.is_zero() {
+        if !bench.collect(Duration::MAX)? {
             break;
         }
-        wait([sender.as_fd(), receiver.as_fd()], Span::from_nanos(left.as_nanos() as i64))
+    }
+    Ok(bench.report(number))
+}
+
+/// Two sockets of this host, and what became of the packets between them, by number.
+struct Bench {
+    sender: StampedSocket,
+    receiver: StampedSocket,
+    deadline: Instant,
+    sent: HashMap<SentId, u32>,
+    stamps: HashMap<u32, PacketStamp>,
+    arrivals: HashMap<u32, PacketStamp>,
+}
+
+impl Bench {
+    fn open(ip: IpAddr, stamping: Stamping, deadline: Instant) -> Result<Self, SocketError> {
+        let open = || StampedSocket::bind(SocketAddr::new(ip, 0), &SocketOptions { stamping, ..SocketOptions::default() });
+        let (sender, receiver) = (open()?, open()?);
+        let (sent, stamps, arrivals) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Ok(Self { sender, receiver, deadline, sent, stamps, arrivals })
+    }
+
+    /// The kernel begins to stamp what it receives some milliseconds after the first socket asks for it.
+    fn warm_up(&mut self) -> Result<(), SocketError> {
+        while !self.arrivals.contains_key(&WARM_UP) {
+            self.send(WARM_UP)?;
+            let pause = Instant::now() + WARM_UP_PAUSE;
+            while let left = pause.saturating_duration_since(Instant::now())
+                && !left.is_zero()
+            {
+                if !self.collect(left)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, number: u32) -> Result<(), SocketError> {
+        let id = self.sender.send(self.receiver.local_addr(), &number.to_le_bytes())?;
+        self.sent.insert(id, number);
+        Ok(())
+    }
+
+    /// Takes what comes within `patience`; false when time is over.
+    fn collect(&mut self, patience: Duration) -> Result<bool, SocketError> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        let Self { sender, receiver, sent, stamps, arrivals, .. } = self;
+        wait([sender.as_fd(), receiver.as_fd()], left.min(patience))
             .map_err(|source| SocketError::Receive { address: sender.local_addr(), source })?;
-        sender.drain_stamps(|id: SentId, stamp| {
-            stamps.insert(sent.get(&id).copied(), stamp);
+        sender.drain_stamps(|id, stamp| {
+            if let Some(number) = sent.remove(&id) {
+                stamps.insert(number, stamp);
+            }
         })?;
         receiver.receive(|packet| {
             if let (Ok(number), Some(stamp)) = (packet.bytes.try_into().map(u32::from_le_bytes), packet.stamp) {
                 arrivals.insert(number, stamp);
             }
         })?;
+        Ok(true)
     }
-    let mut passages_ns: Vec<i64> =
-        arrivals.iter().filter_map(|(number, arrival)| passage(stamps.get(&Some(*number))?, arrival)).collect();
-    passages_ns.sort_unstable();
-    Ok(LoopbackReport { sent: number, stamped: stamps.len() as u32, received: arrivals.len() as u32, passages_ns })
+
+    fn report(mut self, sent: u32) -> LoopbackReport {
+        self.arrivals.remove(&WARM_UP);
+        let passages = self.arrivals.iter().filter_map(|(number, arrival)| passage(self.stamps.get(number)?, arrival));
+        let mut passages_ns: Vec<i64> = passages.collect();
+        passages_ns.sort_unstable();
+        LoopbackReport { sent, stamped: counted(&self.stamps), received: counted(&self.arrivals), passages_ns }
+    }
+}
+
+/// Packets that count, among those that have a stamp.
+fn counted(stamps: &HashMap<u32, PacketStamp>) -> u32 {
+    let all = stamps.len() - usize::from(stamps.contains_key(&WARM_UP));
+    u32::try_from(all).unwrap_or(u32::MAX)
 }
 
 fn passage(left: &PacketStamp, arrived: &PacketStamp) -> Option<i64> {

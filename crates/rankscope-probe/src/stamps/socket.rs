@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use nix::libc;
 
 use super::batch::{Batch, PACKETS_MAX};
+use super::control::Ancillary;
 use super::ids::SentIds;
 use super::{Capability, PacketStamp};
 use crate::clocks::Clock;
@@ -17,7 +18,7 @@ use crate::clocks::Clock;
 /// Who stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamping {
-    /// The network card and the kernel, both.
+    /// The network card, once it is told to ([`switch_on`](super::switch_on)).
     Hardware,
     /// The kernel.
     #[default]
@@ -38,26 +39,32 @@ impl Stamping {
         }
     }
 
+    /// One kind of stamp at a time: a path that is stamped now at the wire and now in the kernel has two lengths.
     fn flags(self) -> u32 {
-        let kernel = libc::SOF_TIMESTAMPING_SOFTWARE
-            | libc::SOF_TIMESTAMPING_TX_SOFTWARE
-            | libc::SOF_TIMESTAMPING_RX_SOFTWARE
-            | libc::SOF_TIMESTAMPING_OPT_TSONLY;
         match self {
             Self::Hardware => {
-                kernel
-                    | libc::SOF_TIMESTAMPING_RAW_HARDWARE
+                libc::SOF_TIMESTAMPING_RAW_HARDWARE
                     | libc::SOF_TIMESTAMPING_TX_HARDWARE
                     | libc::SOF_TIMESTAMPING_RX_HARDWARE
-                    | libc::SOF_TIMESTAMPING_OPT_TX_SWHW
+                    | libc::SOF_TIMESTAMPING_OPT_TSONLY
             }
-            Self::Kernel => kernel,
+            Self::Kernel => {
+                libc::SOF_TIMESTAMPING_SOFTWARE
+                    | libc::SOF_TIMESTAMPING_TX_SOFTWARE
+                    | libc::SOF_TIMESTAMPING_RX_SOFTWARE
+                    | libc::SOF_TIMESTAMPING_OPT_TSONLY
+            }
             Self::User => 0,
         }
     }
 
-    fn stamps_a_packet(self) -> u8 {
-        if self == Self::Hardware { 2 } else { 1 }
+    /// The stamp of this kind among those that came with a packet.
+    fn pick(self, ancillary: Ancillary) -> Option<PacketStamp> {
+        match self {
+            Self::Hardware => ancillary.hardware_ns.map(PacketStamp::Hardware),
+            Self::Kernel => ancillary.software_ns.map(PacketStamp::Kernel),
+            Self::User => None,
+        }
     }
 }
 
@@ -129,7 +136,8 @@ pub struct Received<'a> {
     pub from: SocketAddr,
     /// What it holds.
     pub bytes: &'a [u8],
-    /// When it came, if it was stamped.
+    /// When it came, if it was stamped. The kernel begins to stamp some milliseconds after the first socket asks for it, so
+    /// the first packets may have none.
     pub stamp: Option<PacketStamp>,
 }
 
@@ -155,14 +163,7 @@ impl StampedSocket {
         socket.set_nonblocking(true).map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
         let stamping = options.stamping;
-        let opened = Self {
-            socket,
-            address,
-            stamping,
-            ids: SentIds::new(stamping.stamps_a_packet()),
-            own: Vec::new(),
-            batch: Batch::new(),
-        };
+        let opened = Self { socket, address, stamping, ids: SentIds::new(), own: Vec::new(), batch: Batch::new() };
         opened.count_from_zero()?;
         opened.set_service(options)?;
         Ok(opened)
@@ -214,9 +215,7 @@ impl StampedSocket {
             let got = received(self.address, self.batch.receive(self.socket.as_fd(), libc::MSG_ERRQUEUE))?;
             for packet in self.batch.packets(got) {
                 let Some(id) = packet.ancillary.sent_id.and_then(|id| self.ids.stamped(id)) else { continue };
-                let hardware = packet.ancillary.hardware_ns.map(PacketStamp::Hardware);
-                let kernel = packet.ancillary.software_ns.map(PacketStamp::Kernel);
-                if let Some(stamp) = hardware.or(kernel) {
+                if let Some(stamp) = self.stamping.pick(packet.ancillary) {
                     take(SentId(id), stamp);
                     taken += 1;
                 }
@@ -237,9 +236,8 @@ impl StampedSocket {
         let own_ns = (self.stamping == Stamping::User && got > 0).then(|| Clock::Realtime.now_ns());
         for packet in self.batch.packets(got).filter(|packet| !packet.truncated) {
             let Some(from) = packet.from else { continue };
-            let hardware = packet.ancillary.hardware_ns.map(PacketStamp::Hardware);
-            let kernel = packet.ancillary.software_ns.map(PacketStamp::Kernel);
-            take(Received { from, bytes: packet.bytes, stamp: hardware.or(kernel).or(own_ns.map(PacketStamp::User)) });
+            let stamp = self.stamping.pick(packet.ancillary).or(own_ns.map(PacketStamp::User));
+            take(Received { from, bytes: packet.bytes, stamp });
         }
         Ok(got)
     }
