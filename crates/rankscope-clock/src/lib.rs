@@ -21,6 +21,7 @@ pub mod rounds;
 mod samples;
 pub mod session;
 pub mod simulate;
+pub mod trend;
 
 pub use ids::{Edge, HostInstant, MonotonicClock, MonotonicInstant, NodeId};
 pub use records::{ClockEvent, EdgeFit, EdgeRecord, Interval, LinkCounts, NoFit, NodeWindow, StampSource};

@@ -43,8 +43,8 @@ pub struct ClockSettings {
     pub control_port: u16,
     /// How long to knock before an edge is reported as failed.
     pub handshake_timeout: Duration,
-    /// Where nodes find each other.
-    pub rendezvous: Option<Rendezvous>,
+    /// Where nodes find each other, as written.
+    pub rendezvous: Option<String>,
     /// This node.
     pub rank: Option<u32>,
     /// How many nodes take part.
@@ -95,17 +95,6 @@ pub enum PortMode {
     PerEdge,
 }
 
-/// Where nodes find each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rendezvous {
-    /// A server on rank 0, at `host:port`.
-    Tcp(String),
-    /// A directory that all nodes see.
-    Directory(String),
-    /// An etcd server, at `host:port`.
-    Etcd(String),
-}
-
 /// How the line of an edge is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Estimator {
@@ -148,7 +137,7 @@ impl ClockSettings {
             port_base: required(settings, Key::PortBase),
             control_port: required(settings, Key::ControlPort),
             handshake_timeout: duration(settings, Key::HandshakeTimeout),
-            rendezvous: text(settings, Key::Rendezvous).map(|address| rendezvous(&address)),
+            rendezvous: text(settings, Key::Rendezvous),
             rank: integer(settings, Key::Rank),
             num_nodes: integer(settings, Key::NumNodes),
             run_id: text(settings, Key::RunId),
@@ -253,15 +242,5 @@ fn topology(settings: &Settings) -> Topology {
             _ => Vec::new(),
         }),
         _ => Topology::Random,
-    }
-}
-
-fn rendezvous(address: &str) -> Rendezvous {
-    if let Some(path) = address.strip_prefix("dir://") {
-        Rendezvous::Directory(path.to_owned())
-    } else if let Some(at) = address.strip_prefix("etcd://") {
-        Rendezvous::Etcd(at.to_owned())
-    } else {
-        Rendezvous::Tcp(address.trim_start_matches("tcp://").to_owned())
     }
 }

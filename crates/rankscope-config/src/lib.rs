@@ -19,7 +19,7 @@ mod table;
 mod template;
 mod value;
 
-pub use clock::{ClockSettings, Estimator, PortMode, Rendezvous, Scheduling, Topology};
+pub use clock::{ClockSettings, Estimator, PortMode, Scheduling, Topology};
 pub use complaint::Complaint;
 pub use layers::{ConfigFile, ResolvedValue, Settings, Sources, config_file, resolve};
 pub use origin::Origin;

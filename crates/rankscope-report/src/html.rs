@@ -5,7 +5,7 @@
 //! scripts set text, never markup, so that a hostile kernel name stays a name.
 
 mod budget;
-mod embed;
+pub(crate) mod embed;
 
 use minijinja::{Environment, Value, context};
 
@@ -34,7 +34,7 @@ pub fn html(document: &Document) -> Result<String, Error> {
         has_ranks => !document.ranks.is_empty(),
         device_activity => document.device_activity,
         css => Value::from_safe_string(include_str!("../web/report.css").to_owned()),
-        js => Value::from_safe_string(script()),
+        js => Value::from_safe_string(script(&SCRIPTS)),
         document => Value::from_safe_string(embed::json(&page)),
         cuts => Value::from_safe_string(embed::json(&cuts)),
     })?;
@@ -68,9 +68,9 @@ fn facts(document: &Document) -> Vec<String> {
 }
 
 /// The scripts as one strict function: they share names with each other and leave none to the page.
-fn script() -> String {
+pub(crate) fn script(parts: &[&str]) -> String {
     let mut script = String::from("(() => {\n\"use strict\";\n");
-    for part in SCRIPTS {
+    for part in parts {
         script.push_str(part);
     }
     script.push_str("})();\n");

@@ -15,7 +15,11 @@ mod table;
 mod time;
 
 use crate::Document;
+use crate::text::clean;
 use paint::Paint;
+
+pub(crate) use notes::sentences;
+pub(crate) use table::Table;
 
 /// How to draw for a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +32,7 @@ pub struct Style {
 
 /// The document as text of at most `style.width` columns, ending in a line break.
 pub fn terminal(document: &Document, style: Style) -> String {
-    let sheet = Sheet { paint: Paint(style.color), width: style.width.clamp(NARROWEST, WIDEST) };
+    let sheet = Sheet::of(style);
     let parts = [
         heading::draw(document, sheet),
         notes::draw(document, sheet),
@@ -49,16 +53,42 @@ pub fn terminal(document: &Document, style: Style) -> String {
     text
 }
 
+/// Rows of names under a header.
+pub fn columns(header: &[&str], rows: Vec<Vec<String>>, style: Style) -> String {
+    let mut table = Table::new(header, header.len());
+    for row in rows {
+        table.push(row.iter().map(|cell| clean(cell)).collect());
+    }
+    let (header, rows) = table.lines();
+    let head = Paint(style.color).dim(header.trim_end());
+    std::iter::once(head.as_str()).chain(rows.iter().map(|row| row.trim_end())).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// What the parts draw on.
 #[derive(Clone, Copy)]
-struct Sheet {
+pub(crate) struct Sheet {
     paint: Paint,
     width: usize,
 }
 
 impl Sheet {
+    /// A sheet for a terminal.
+    pub(crate) fn of(style: Style) -> Self {
+        Self { paint: Paint(style.color), width: style.width.clamp(NARROWEST, WIDEST) }
+    }
+
+    /// Colours of the sheet.
+    pub(crate) fn paint(self) -> Paint {
+        self.paint
+    }
+
+    /// Columns of the sheet.
+    pub(crate) fn width(self) -> usize {
+        self.width
+    }
+
     /// The heading of a part, with an aside in plain text.
-    fn heading(self, title: &str, aside: &str) -> String {
+    pub(crate) fn heading(self, title: &str, aside: &str) -> String {
         let room = self.width - title.len() - 2;
         format!("{}  {}", self.paint.bold(title), self.paint.dim(&crate::text::shorten(aside, room)))
     }

@@ -25,6 +25,16 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// A directory holds nothing of clock synchronisation.
+    #[error(
+        "{path}: this directory holds no windows-node<k>.jsonl (nor probe_windows_node<k>.jsonl) and no offsets.jsonl. Give the \
+         directory the clock agents wrote into",
+        path = path.display()
+    )]
+    NoClocks {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A pattern that cannot be understood.
     #[error("{pattern}: not a pattern of paths: {reason}")]
     BadPattern {

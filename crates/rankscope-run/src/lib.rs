@@ -3,12 +3,14 @@
 //!
 //! Inputs are read and never written to, nor is anything put beside them. Nothing here looks into an event.
 
+mod clock;
 mod error;
 mod inputs;
 mod output;
 mod ranks;
 
+pub use clock::{ClockFiles, clock_files};
 pub use error::Error;
 pub use inputs::{InputFile, discover};
-pub use output::Outputs;
+pub use output::{Outputs, write_file};
 pub use ranks::{Completeness, completeness, rank_of_name, settle_ranks};

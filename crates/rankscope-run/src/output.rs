@@ -71,6 +71,24 @@ impl Outputs {
     }
 }
 
+/// Writes the one file `path` by `fill`.
+///
+/// # Errors
+/// What `fill` fails with, and what the file system refuses.
+pub fn write_file<E>(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), E>) -> Result<(), E>
+where
+    E: From<Error>,
+{
+    let Some(name) = path.file_name() else {
+        return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, "this is no name of a file")).into());
+    };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut outputs = Outputs::into_directory(parent)?;
+    outputs.write(&name.to_string_lossy(), fill)?;
+    outputs.commit()?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use rankscope_formats::perfetto::{RankView, Timeline};
 use rankscope_formats::{ArgsPolicy, Encoding, Format, Scope, json, xspace};
-use rankscope_run::Outputs;
+use rankscope_run::write_file;
 use rankscope_time::ClockMap;
 use rankscope_trace::Trace;
 
@@ -42,14 +42,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     for problem in traces.iter().flat_map(|trace| trace.provenance.problems.iter()) {
         output::remark(&format!("{}: {} {} from byte {}", args.input.display(), problem.count, problem.kind, problem.offset));
     }
-    let parent = args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut outputs = Outputs::into_directory(parent)?;
-    outputs.write(&name, |file| {
+    write_file(&args.output, |file| {
         let mut encoder = Encoding::of_name(&name).encoder(file)?;
         write(&traces, format, &mut encoder).with_context(|| args.output.display().to_string())?;
         encoder.finish().map_err(anyhow::Error::from)
     })?;
-    outputs.commit()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,9 @@
 //! Exit codes: 0 fine, 1 failed, 2 used wrongly, 3 a check said no. Errors go to stderr as one paragraph; with `--format json`
 //! stdout holds one JSON document and nothing else.
 
+mod agent;
 mod clock;
+mod config;
 mod convert;
 mod document;
 mod load;
@@ -25,17 +27,20 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Agent(agent::Args),
     Report(report::Args),
     Convert(convert::Args),
-    #[command(subcommand)]
-    Clock(clock::Verb),
+    Clock(clock::Args),
+    Config(config::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
+        Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Convert(args) => convert::run(args),
-        Verb::Clock(verb) => clock::run(verb),
+        Verb::Clock(args) => clock::run(args),
+        Verb::Config(args) => config::run(args),
     };
     match done {
         Ok(code) => code,

@@ -8,6 +8,16 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+/// What an answer looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[value(alias = "text")]
+    Table,
+    /// One JSON document
+    Json,
+}
+
 /// Columns assumed where stdout is no terminal.
 const COLUMNS_DEFAULT: usize = 100;
 

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 
 use crate::document::{Source, document};
 use crate::load::{Loaded, load};
-use crate::output;
+use crate::output::{self, Format};
 
 /// Report on one run: where the time goes, who is late, what is exposed.
 ///
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Keep device work, launches and annotations only: less memory, no host operators in the timeline
     #[arg(long)]
@@ -58,14 +58,6 @@ pub(crate) struct Args {
     /// Do not write timeline.pftrace
     #[arg(long)]
     no_timeline: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A summary for people
-    Text,
-    /// report.json
-    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -103,7 +95,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let directory = match (&args.out, args.format) {
         (Some(out), _) => Some(out.clone()),
         (None, Format::Json) => None,
-        (None, Format::Text) => Some(PathBuf::from("rankscope-report")),
+        (None, Format::Table) => Some(PathBuf::from("rankscope-report")),
     };
     let written = directory.map(|directory| write(&directory, &document, &analysed, !args.no_timeline)).transpose()?;
     say(&document, args.format, written.unwrap_or_default())?;
@@ -280,7 +272,7 @@ fn write_timeline(file: &mut impl Write, analysed: &Analysed) -> Result<()> {
 fn say(document: &Document, format: Format, written: Vec<PathBuf>) -> Result<()> {
     match format {
         Format::Json => output::answer(&rankscope_report::json(document, Layout::Pretty))?,
-        Format::Text => {
+        Format::Table => {
             let style = Style { color: output::colored(), width: output::columns() };
             output::answer(&rankscope_report::terminal(document, style))?;
         }

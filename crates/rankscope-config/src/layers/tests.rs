@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::{ClockSettings, Kind, PortMode, Rendezvous, Topology, template};
+use crate::{ClockSettings, Kind, PortMode, Topology, template};
 
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -265,7 +265,7 @@ fn the_file_is_named_by_ours_before_the_origins() {
 fn rendezvous_and_edges_are_typed() {
     let flags = [("rendezvous", "dir:///shared/x"), ("topology", "explicit"), ("edges", "0-1,1-0")];
     let clock = ClockSettings::of(&resolved(None, &[], &flags));
-    assert_eq!(clock.rendezvous, Some(Rendezvous::Directory("/shared/x".into())));
+    assert_eq!(clock.rendezvous, Some("dir:///shared/x".to_owned()));
     assert_eq!(clock.topology, Topology::Explicit(vec![(0, 1), (1, 0)]));
 }
 

@@ -132,7 +132,10 @@ impl Driver {
 
     fn wait_until(&mut self, wake: MonotonicInstant) -> io::Result<()> {
         let left = (wake - self.host.now().monotonic).clamp(Span::ZERO, STOP_SEEN_WITHIN);
-        wait(self.endpoints.sockets.iter().map(|endpoint| endpoint.socket.as_fd()), Duration::from_nanos(left.as_nanos() as u64))
+        wait(
+            self.endpoints.sockets.iter().map(|endpoint| endpoint.socket.as_fd()),
+            Duration::from_nanos(left.as_nanos() as u64),
+        )
     }
 
     fn snapshot(&mut self) {

@@ -8,7 +8,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-
 use super::{PacketStamp, SentId, SocketError, SocketOptions, StampedSocket, Stamping, wait};
 
 /// What became of the packets of a self-test.

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// The value as JSON in which no character can end, comment out or nest a script element.
 ///
 /// Outside strings JSON has no `<`, `>` or `&`, so replacing them everywhere by their escapes changes no value.
-pub(super) fn json(value: &impl Serialize) -> String {
+pub(crate) fn json(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("documents hold nothing that JSON cannot, and a String takes any write");
     ESCAPES.iter().fold(text, |text, &(c, escape)| if text.contains(c) { text.replace(c, escape) } else { text })
 }

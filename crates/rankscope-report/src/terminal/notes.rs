@@ -2,12 +2,17 @@
 
 use super::Sheet;
 use crate::text::{clean, width_of, wrap};
-use crate::{Document, NoteLevel};
+use crate::{Document, Note, NoteLevel};
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
+    sentences(&document.notes, sheet)
+}
+
+/// The notes, most important first.
+pub(crate) fn sentences(all: &[Note], sheet: Sheet) -> Vec<String> {
     let mut lines = Vec::new();
     for (level, label, sgr, most) in LEVELS {
-        let notes: Vec<_> = document.notes.iter().filter(|note| note.level == level).collect();
+        let notes: Vec<_> = all.iter().filter(|note| note.level == level).collect();
         for note in notes.iter().take(most) {
             let hang = width_of(label) + 2;
             for (i, line) in wrap(&clean(&note.text), sheet.width - hang).into_iter().enumerate() {

@@ -2,19 +2,19 @@
 
 /// Colours text, or leaves it plain.
 #[derive(Clone, Copy)]
-pub(super) struct Paint(pub(super) bool);
+pub(crate) struct Paint(pub(crate) bool);
 
 impl Paint {
-    pub(super) fn bold(self, text: &str) -> String {
+    pub(crate) fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 
-    pub(super) fn dim(self, text: &str) -> String {
+    pub(crate) fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
 
     /// Text in an SGR style.
-    pub(super) fn with(self, sgr: &str, text: &str) -> String {
+    pub(crate) fn with(self, sgr: &str, text: &str) -> String {
         if self.0 && !text.is_empty() { format!("\x1b[{sgr}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }

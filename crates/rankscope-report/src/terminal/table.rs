@@ -3,7 +3,7 @@
 use crate::text::width_of;
 
 /// Rows under one header.
-pub(super) struct Table {
+pub(crate) struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
     left: usize,
@@ -11,24 +11,24 @@ pub(super) struct Table {
 
 impl Table {
     /// A table whose first `left` columns hold names; the others hold numbers and align right.
-    pub(super) fn new(header: &[&str], left: usize) -> Self {
+    pub(crate) fn new(header: &[&str], left: usize) -> Self {
         Self { header: header.iter().map(|&cell| cell.to_owned()).collect(), rows: Vec::new(), left }
     }
 
     /// Adds a row of as many cells as the header has.
-    pub(super) fn push(&mut self, row: Vec<String>) {
+    pub(crate) fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.header.len());
         self.rows.push(row);
     }
 
     /// Columns a line takes.
-    pub(super) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         let widths = self.widths();
         widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
     }
 
     /// The header line and one line for each row, all of [`width`](Self::width) columns.
-    pub(super) fn lines(&self) -> (String, Vec<String>) {
+    pub(crate) fn lines(&self) -> (String, Vec<String>) {
         let widths = self.widths();
         (self.line(&self.header, &widths), self.rows.iter().map(|row| self.line(row, &widths)).collect())
     }

@@ -14,7 +14,7 @@ use rankscope_clock::{ClockEvent, EdgeFit, Exchange, HostInstant, NoFit};
 use rankscope_time::Span;
 use serde::Serialize;
 
-use crate::output;
+use crate::output::{self, Format};
 
 /// Fit the clock difference of two hosts to a raw probe log, window by window.
 ///
@@ -48,12 +48,6 @@ enum EstimatorArg {
     Robust,
     /// A soft-margin support vector machine with C = 1, for comparison
     Svm,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    Table,
-    Json,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {

@@ -1,20 +1,39 @@
-//! `rankscope clock`: the clocks of the nodes of a job, one file per verb.
+//! `rankscope clock`: how the clocks of the nodes differ: measured, solved, simulated, shown.
 
+mod document;
 mod fit;
+mod read;
+pub(crate) mod setup;
+mod show;
+mod solve;
+mod standalone;
+pub(crate) mod watch;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
 
-/// How the clocks of the nodes differ: measured, simulated, explained.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    Fit(fit::Args),
+/// Clocks of all nodes: measure, fit, solve, simulate, show.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
 }
 
-pub(crate) fn run(verb: Verb) -> Result<ExitCode> {
-    match verb {
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Fit(fit::Args),
+    Show(show::Args),
+    Solve(solve::Args),
+    Standalone(standalone::Args),
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    match args.verb {
         Verb::Fit(args) => fit::run(args),
+        Verb::Show(args) => show::run(args),
+        Verb::Solve(args) => solve::run(args),
+        Verb::Standalone(args) => standalone::run(args),
     }
 }

@@ -1,0 +1,110 @@
+//! The clocks as one page: every node's offset against its own straight line, with its band.
+//!
+//! Like the report it fetches nothing. Points are handed to the scripts as columns, and thinned where a screen could not show
+//! them all: steps and degraded rounds stay.
+
+use minijinja::{Environment, Value, context};
+use serde::Serialize;
+
+use super::{ClockDocument, ClockPoint, NodeClock};
+use crate::html::{embed, script};
+use crate::text::clean;
+use crate::units::counted;
+use crate::{Error, NoteLevel};
+
+/// The document as a self-contained page.
+///
+/// # Errors
+/// None that a document causes: only a defect in the compiled-in template.
+pub fn clock_html(document: &ClockDocument) -> Result<String, Error> {
+    let mut environment = Environment::new();
+    environment.add_template(TEMPLATE, include_str!("../../web/clock.html"))?;
+    let every = thinning(document);
+    let nodes: Vec<Columns> = document.nodes.iter().map(|node| Columns::of(node, every)).collect();
+    let notes =
+        |level| document.notes.iter().filter(|note| note.level == level).map(|note| clean(&note.text)).collect::<Vec<_>>();
+    let text = environment.get_template(TEMPLATE)?.render(context! {
+        title => clean(&document.title),
+        version => document.rankscope_version.as_str(),
+        facts => facts(document, every),
+        findings => notes(NoteLevel::Finding),
+        cautions => notes(NoteLevel::Caution),
+        problems => notes(NoteLevel::Problem),
+        has_points => nodes.iter().any(|node| !node.x.is_empty()),
+        css => Value::from_safe_string(include_str!("../../web/report.css").to_owned()),
+        js => Value::from_safe_string(script(&SCRIPTS)),
+        nodes => Value::from_safe_string(embed::json(&nodes)),
+    })?;
+    Ok(text)
+}
+
+/// One node's points as columns: a third of the text that rows would take.
+#[derive(Serialize)]
+struct Columns {
+    node: u32,
+    unreachable: u32,
+    round: Vec<u64>,
+    x: Vec<f64>,
+    offset: Vec<i64>,
+    stray: Vec<i64>,
+    /// From the offset.
+    lo: Vec<Option<i64>>,
+    hi: Vec<Option<i64>>,
+    ppm: Vec<f64>,
+    residual: Vec<f64>,
+    /// Places of rounds that are degraded.
+    degraded: Vec<usize>,
+    /// Places of rounds before which the clock jumped.
+    steps: Vec<usize>,
+}
+
+impl Columns {
+    fn of(node: &NodeClock, every: usize) -> Self {
+        let is_kept = |(index, point): &(usize, &ClockPoint)| index % every == 0 || point.degraded || point.step;
+        let points: Vec<&ClockPoint> = node.points.iter().enumerate().filter(is_kept).map(|(_, point)| point).collect();
+        let places = |is: fn(&ClockPoint) -> bool| (0..points.len()).filter(|at| is(points[*at])).collect();
+        let beside = |point: &ClockPoint, bound: Option<i64>| bound.map(|bound| bound.saturating_sub(point.offset_ns));
+        Self {
+            node: node.node,
+            unreachable: node.unreachable,
+            round: points.iter().map(|point| point.round).collect(),
+            x: points.iter().map(|point| point.elapsed_s).collect(),
+            offset: points.iter().map(|point| point.offset_ns).collect(),
+            stray: points.iter().map(|point| point.stray_ns).collect(),
+            lo: points.iter().map(|point| beside(point, point.bound_lo_ns)).collect(),
+            hi: points.iter().map(|point| beside(point, point.bound_hi_ns)).collect(),
+            ppm: points.iter().map(|point| point.skew_ppb / 1e3).collect(),
+            residual: points.iter().map(|point| point.residual_ns).collect(),
+            degraded: places(|point| point.degraded),
+            steps: places(|point| point.step),
+        }
+    }
+}
+
+/// One point in how many is drawn.
+fn thinning(document: &ClockDocument) -> usize {
+    let points: usize = document.nodes.iter().map(|node| node.points.len()).sum();
+    points.div_ceil(POINTS).max(1)
+}
+
+/// About 8 MB of text.
+const POINTS: usize = 100_000;
+
+fn facts(document: &ClockDocument, every: usize) -> Vec<String> {
+    let mut facts = vec![counted(document.nodes.len(), "node"), counted(document.rounds as usize, "round")];
+    facts.extend(document.reference.map(|node| format!("against node {node}")));
+    if every > 1 {
+        facts.push(format!("one round in {every} is drawn, and all that are degraded or follow a step"));
+    }
+    facts
+}
+
+/// Ends in `.html` so that the engine escapes what it inserts.
+const TEMPLATE: &str = "clock.html";
+
+const SCRIPTS: [&str; 4] = [
+    include_str!("../../web/js/format.js"),
+    include_str!("../../web/js/dom.js"),
+    include_str!("../../web/js/table.js"),
+    include_str!("../../web/js/offsets.js"),
+];

@@ -1,0 +1,168 @@
+//! The clocks for a terminal: a line a node, and if asked for, rounds of each node.
+
+use super::{ClockDocument, ClockPoint, NodeClock};
+use crate::Style;
+use crate::terminal::{Sheet, Table, sentences};
+use crate::text::{clean, shorten};
+use crate::units::{ABSENT, counted, of, or_absent};
+
+/// What to draw of a [`ClockDocument`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockTables {
+    /// A line a node: its last round.
+    Nodes,
+    /// And below, rounds of each node.
+    Rounds,
+}
+
+/// The document as text.
+pub fn clock_terminal(document: &ClockDocument, tables: ClockTables, style: Style) -> String {
+    let sheet = Sheet::of(style);
+    let title = shorten(&clean(&document.title), sheet.width() - 11);
+    let mut lines = vec![format!("{}  {}", sheet.paint().dim("rankscope"), sheet.paint().bold(&title)), facts(document)];
+    let notes = sentences(&document.notes, sheet);
+    if !notes.is_empty() {
+        lines.push(String::new());
+        lines.extend(notes);
+    }
+    if !document.nodes.is_empty() {
+        lines.push(String::new());
+        lines.push(sheet.heading("CLOCKS", "last round of each node; positive: ahead of the reference"));
+        lines.extend(drawn(&nodes(document), sheet));
+    }
+    if tables == ClockTables::Rounds {
+        // The reference does not move against itself; alone it was asked for.
+        let moves = |node: &&NodeClock| document.nodes.len() == 1 || Some(node.node) != document.reference;
+        let moving: Vec<_> = document.nodes.iter().filter(|node| !node.points.is_empty()).filter(moves).collect();
+        for node in moving.iter().take(NODES) {
+            lines.push(String::new());
+            lines.extend(rounds(node, sheet));
+        }
+        if let Some(more) = moving.len().checked_sub(NODES).filter(|more| *more > 0) {
+            lines.push(String::new());
+            lines.push(format!("{} not shown: ask for one with --node", counted(more, "more node")));
+        }
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Nodes whose rounds are drawn.
+const NODES: usize = 8;
+
+/// Rounds that are drawn of a node.
+const ROUNDS: usize = 16;
+
+fn facts(document: &ClockDocument) -> String {
+    let reference =
+        document.reference.map_or_else(|| "reference not recorded".to_owned(), |node| format!("reference node {node}"));
+    let (nodes, rounds) = (counted(document.nodes.len(), "node"), counted(document.rounds as usize, "round"));
+    format!("{nodes} · {rounds} · {reference}")
+}
+
+fn nodes(document: &ClockDocument) -> Table {
+    let header = ["node", "offset", "bound", "drift ppm", "residual", "reachable", "degraded", "steps"];
+    let mut table = Table::new(&header, 0);
+    for node in &document.nodes {
+        let last = node.points.last();
+        let placed = node.points.len() as u64;
+        let count = |is: fn(&ClockPoint) -> bool| node.points.iter().filter(|point| is(point)).count();
+        table.push(vec![
+            node.node.to_string(),
+            or_absent(last, |point| offset(point.offset_ns)),
+            or_absent(last, bound),
+            or_absent(last, |point| format!("{:.4}", point.skew_ppb / 1e3)),
+            or_absent(last, |point| format!("{:.0} ns", point.residual_ns)),
+            of(placed, placed + u64::from(node.unreachable)),
+            some(count(|point| point.degraded)),
+            some(count(|point| point.step)),
+        ]);
+    }
+    table
+}
+
+fn rounds(node: &NodeClock, sheet: Sheet) -> Vec<String> {
+    let every = node.points.len().div_ceil(ROUNDS).max(1);
+    let aside = if every == 1 { String::new() } else { format!("every {every}th of {} rounds", node.points.len()) };
+    let mut table = Table::new(&["round", "after", "offset", "bound", "drift ppm", "off its line", ""], 0);
+    for (index, point) in node.points.iter().enumerate() {
+        // What is out of the ordinary is never left out.
+        if index % every != 0 && !point.step {
+            continue;
+        }
+        let remark = match (point.step, point.degraded) {
+            (true, true) => "step, degraded",
+            (true, false) => "step",
+            (false, true) => "degraded",
+            (false, false) => "",
+        };
+        table.push(vec![
+            point.round.to_string(),
+            format!("{:.1} s", point.elapsed_s),
+            offset(point.offset_ns),
+            bound(point),
+            format!("{:.4}", point.skew_ppb / 1e3),
+            format!("{:+} ns", point.stray_ns),
+            remark.to_owned(),
+        ]);
+    }
+    let mut lines = vec![sheet.heading(&format!("NODE {}", node.node), &aside)];
+    lines.extend(drawn(&table, sheet));
+    lines
+}
+
+fn drawn(table: &Table, sheet: Sheet) -> Vec<String> {
+    let (header, rows) = table.lines();
+    let mut lines = vec![format!("  {}", sheet.paint().dim(&header))];
+    lines.extend(rows.into_iter().map(|row| format!("  {row}")));
+    lines
+}
+
+/// Every nanosecond of it: three digits of a second hide what was measured.
+fn offset(ns: i64) -> String {
+    if ns.unsigned_abs() < 1_000_000 {
+        return format!("{ns:+} ns");
+    }
+    let (sign, ns) = (if ns < 0 { '-' } else { '+' }, ns.unsigned_abs());
+    format!("{sign}{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
+/// The bound as seen from the offset.
+fn bound(point: &ClockPoint) -> String {
+    let from_offset = |bound: i64| format!("{:+}", bound.saturating_sub(point.offset_ns));
+    match (point.bound_lo_ns, point.bound_hi_ns) {
+        (Some(lo), Some(hi)) => format!("{} {} ns", from_offset(lo), from_offset(hi)),
+        (Some(lo), None) => format!("{} … ns", from_offset(lo)),
+        (None, Some(hi)) => format!("… {} ns", from_offset(hi)),
+        (None, None) => ABSENT.to_owned(),
+    }
+}
+
+fn some(count: usize) -> String {
+    if count == 0 { ABSENT.to_owned() } else { count.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_keep_their_nanoseconds() {
+        for (ns, text) in [
+            (0, "+0 ns"),
+            (-999_999, "-999999 ns"),
+            (5_000_034_692, "+5.000034692 s"),
+            (-1_000_000, "-0.001000000 s"),
+            (i64::MIN, "-9223372036.854775808 s"),
+        ] {
+            assert_eq!(offset(ns), text);
+        }
+    }
+
+    #[test]
+    fn a_missing_bound_is_said() {
+        let point = |lo, hi| ClockPoint { offset_ns: 100, bound_lo_ns: lo, bound_hi_ns: hi, ..ClockPoint::default() };
+        assert_eq!(bound(&point(Some(-20), Some(190))), "-120 +90 ns");
+        assert_eq!(bound(&point(None, Some(190))), "… +90 ns");
+        assert_eq!(bound(&point(None, None)), ABSENT);
+    }
+}

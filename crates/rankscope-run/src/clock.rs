@@ -1,0 +1,89 @@
+//! Files of clock synchronisation, told apart by their names.
+//!
+//! `windows-node<k>.jsonl` holds windows, as do the origin's `probe_windows_node<ID>.jsonl`; `offsets.jsonl` and its
+//! `round_offsets.jsonl` hold offsets. In a run directory they lie in `clock/`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Files of clock synchronisation, each once and in order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClockFiles {
+    /// Of windows, one a node.
+    pub windows: Vec<PathBuf>,
+    /// Of offsets.
+    pub offsets: Vec<PathBuf>,
+}
+
+/// What `paths` mean: files as they are, and of directories those that are named like files of clock synchronisation.
+///
+/// # Errors
+/// [`Error::Missing`], [`Error::NoClocks`], and what the file system refuses.
+pub fn clock_files(paths: &[PathBuf]) -> Result<ClockFiles, Error> {
+    let mut found = ClockFiles::default();
+    for path in paths {
+        if path.is_dir() {
+            in_directory(path, &mut found)?;
+        } else if path.exists() {
+            let of_offsets = path.file_name().is_some_and(|name| name.to_string_lossy().contains("offsets"));
+            let list = if of_offsets { &mut found.offsets } else { &mut found.windows };
+            list.push(path.clone());
+        } else {
+            return Err(Error::Missing { path: path.clone() });
+        }
+    }
+    for list in [&mut found.windows, &mut found.offsets] {
+        list.sort();
+        list.dedup();
+    }
+    Ok(found)
+}
+
+fn in_directory(directory: &Path, found: &mut ClockFiles) -> Result<(), Error> {
+    let inner = directory.join("clock");
+    let directory = if inner.is_dir() { inner } else { directory.to_owned() };
+    let before = found.windows.len() + found.offsets.len();
+    for entry in fs::read_dir(&directory).map_err(|error| Error::io(&directory, error))? {
+        let path = entry.map_err(|error| Error::io(&directory, error))?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if name == "offsets.jsonl" || name == "round_offsets.jsonl" {
+            found.offsets.push(path);
+        } else if name.ends_with(".jsonl") && name.contains("windows") && name.contains("node") && !name.starts_with('.') {
+            found.windows.push(path);
+        }
+    }
+    if found.windows.len() + found.offsets.len() == before {
+        return Err(Error::NoClocks { path: directory });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_windows_from_offsets() {
+        let root = tempfile::tempdir().unwrap();
+        let clock = root.path().join("clock");
+        fs::create_dir(&clock).unwrap();
+        for name in ["windows-node1.jsonl", "probe_windows_node0.jsonl", "offsets.jsonl", "snapshots-node0.jsonl", "notes.txt"]
+        {
+            fs::write(clock.join(name), "").unwrap();
+        }
+        let own = clock.join("mine.jsonl");
+        fs::write(&own, "").unwrap();
+        let found = clock_files(&[root.path().to_owned(), own.clone(), own.clone()]).unwrap();
+        assert_eq!(found.windows, [own, clock.join("probe_windows_node0.jsonl"), clock.join("windows-node1.jsonl")]);
+        assert_eq!(found.offsets, [clock.join("offsets.jsonl")]);
+    }
+
+    #[test]
+    fn nothing_there_is_said() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(matches!(clock_files(&[root.path().to_owned()]), Err(Error::NoClocks { .. })));
+        assert!(matches!(clock_files(&[root.path().join("x")]), Err(Error::Missing { .. })));
+    }
+}

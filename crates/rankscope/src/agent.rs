@@ -1,0 +1,196 @@
+//! `rankscope agent`: the clock agent of one node, when something else starts the job.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use rankscope_clock::NodeId;
+use rankscope_config::ClockSettings;
+use rankscope_probe::agent::{Agent, MeetingOptions, Minutes, PortMode, meet, reopen};
+use rankscope_probe::interfaces::{Interface, Preference};
+use rankscope_probe::launch::{Launch, launch};
+use rankscope_probe::rendezvous::{self, Meeting, Place, SharedKey};
+
+use crate::clock::{setup, watch};
+use crate::{config, output};
+
+/// Keep this node's clock measured while a job runs, one agent a node, until it is stopped by a signal.
+///
+/// Who this node is, how many there are and where they meet comes from the flags, the settings, or the launcher (torchrun,
+/// srun, mpirun, a Kubernetes job). Windows are appended to windows-node<k>.jsonl as they close, and the node that leads
+/// appends the clocks of all nodes to offsets.jsonl.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// This node, from 0 on
+    #[arg(long, alias = "node-id", alias = "node_id")]
+    rank: Option<u32>,
+    /// How many nodes there are
+    #[arg(long, alias = "num_nodes")]
+    num_nodes: Option<u32>,
+    /// Where nodes meet: tcp://HOST:PORT (node 0 hosts it), file:///SHARED/FOLDER or etcd://HOST:PORT
+    #[arg(long, value_name = "PLACE")]
+    rendezvous: Option<String>,
+    /// Folder for windows and offsets
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<String>,
+    /// Stop by itself after so many seconds
+    #[arg(long, alias = "duration_sec", value_name = "SECONDS")]
+    duration_sec: Option<u64>,
+    #[command(flatten)]
+    from: config::From,
+}
+
+/// Nodes may start minutes apart; the origin waits two.
+const MEET_WITHIN: Duration = Duration::from_secs(120);
+
+pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
+    for (key, value) in [
+        ("rank", args.rank.map(|rank| rank.to_string())),
+        ("num-nodes", args.num_nodes.map(|nodes| nodes.to_string())),
+        ("rendezvous", args.rendezvous.clone()),
+        ("output-dir", args.out.clone()),
+    ] {
+        args.from.set.extend(value.map(|value| format!("{key}={value}")));
+    }
+    let settings = config::settings(args.from)?;
+    for complaint in &settings.complaints {
+        output::remark(&format!("rankscope: {complaint}"));
+    }
+    let settings = ClockSettings::of(&settings);
+    let who = identity(&settings)?;
+    if who.local_rank != 0 {
+        output::remark("one agent is enough for a node: that of local rank 0 runs, this one has nothing to do");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let stop = watch::stop_signals()?;
+    let (meeting_options, place) = meeting(&settings, &who)?;
+    let minutes_path = Path::new(&settings.output_dir).join(format!("minutes-node{}.json", who.node));
+    let kept = Minutes::kept(&minutes_path, &run_key(&who), who.node).filter(|_| resumable(&settings, &who));
+    let (agreement, _server) = match kept {
+        Some(minutes) => {
+            output::remark("this node met the others before in this run; it goes on with what was agreed");
+            (reopen(minutes, &meeting_options)?, None)
+        }
+        None => {
+            let mut meeting = Meeting::at(&place, store_options(&settings, &who))?;
+            (meet(meeting.store.as_mut(), &meeting_options).context("the nodes did not meet")?, meeting.server)
+        }
+    };
+    if resumable(&settings, &who)
+        && settings.probe_export
+        && let Err(error) = std::fs::create_dir_all(&settings.output_dir)
+            .and_then(|()| agreement.minutes.keep(&minutes_path, &run_key(&who), who.node))
+    {
+        output::remark(&format!("{}: {error}; should this agent be killed, it cannot join again", minutes_path.display()));
+    }
+    let session = setup::session(&settings, who.node, &agreement.minutes);
+    let mut options = setup::agent(&settings)?;
+    options.run_id = Some(who.run_id.clone());
+    output::remark(&format!(
+        "node {} of {}: {} edges begin here, {} end here; windows of {:.1} s",
+        who.node,
+        who.num_nodes,
+        agreement.minutes.edges.out.len(),
+        agreement.minutes.edges.back.len(),
+        settings.probe_window.as_secs_f64()
+    ));
+    let agent = Agent::start(session, agreement.endpoints, options)?;
+    watch::until_stopped(agent, &stop, args.duration_sec.map(Duration::from_secs), watch::Tell::Lines)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Who this node is: settings first, then what the launcher left.
+fn identity(settings: &ClockSettings) -> Result<Launch> {
+    let launched = launch(|name| std::env::var(name).ok());
+    let mut who = match (settings.rank, settings.num_nodes, launched) {
+        (Some(node), Some(num_nodes), launched) => {
+            let (place, run_id, restart) =
+                launched.map_or((None, "default".to_owned(), 0), |it| (it.place, it.run_id, it.restart));
+            let source = rankscope_probe::launch::Source::Explicit;
+            Launch { node: NodeId(node), num_nodes, local_rank: 0, place, run_id, restart, source }
+        }
+        (rank, num_nodes, Ok(launched)) => {
+            Launch { node: rank.map_or(launched.node, NodeId), num_nodes: num_nodes.unwrap_or(launched.num_nodes), ..launched }
+        }
+        (_, _, Err(error)) => {
+            return Err(anyhow!(error).context("which node is this? Give --rank and --num-nodes, or start it with a launcher"));
+        }
+    };
+    if who.node.0 >= who.num_nodes {
+        bail!("node {} of {}: nodes are numbered from 0", who.node, who.num_nodes);
+    }
+    if let Some(text) = &settings.rendezvous {
+        who.place = Some(text.parse()?);
+    }
+    if let Some(run_id) = &settings.run_id {
+        who.run_id = run_id.clone();
+    }
+    Ok(who)
+}
+
+/// Whether minutes can be told from those of another run: only where somebody named the run.
+fn resumable(settings: &ClockSettings, who: &Launch) -> bool {
+    settings.run_id.is_some() || who.run_id != "default"
+}
+
+fn run_key(who: &Launch) -> String {
+    format!("{}/{}", who.run_id, who.restart)
+}
+
+fn meeting(settings: &ClockSettings, who: &Launch) -> Result<(MeetingOptions, Place)> {
+    let place = who.place.clone();
+    let place = place.context("where do the nodes meet? Give --rendezvous tcp://HOST:PORT, with the host of node 0")?;
+    let toward = match &place {
+        Place::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().ok().and_then(|mut found| found.next()),
+        _ => None,
+    };
+    let (ip, interface) = own_address(settings, toward)?;
+    let options = MeetingOptions {
+        node: who.node,
+        num_nodes: who.num_nodes,
+        ip,
+        ports: setup::ports(settings),
+        topology: setup::topology(settings),
+        seed: GRAPH_SEED,
+        secret: settings.key.as_ref().map(|key| key.reveal().as_bytes().to_vec()),
+        socket: setup::sockets(settings, interface.as_deref()),
+        timeout: MEET_WITHIN,
+    };
+    if let PortMode::PerEdge { blocks, .. } = options.ports
+        && who.num_nodes > u32::from((u16::MAX - blocks.base) / blocks.per_node)
+    {
+        bail!(
+            "{} nodes do not fit into blocks of {} ports from {} on; set port-mode=single",
+            who.num_nodes,
+            blocks.per_node,
+            blocks.base
+        );
+    }
+    Ok((options, place))
+}
+
+/// The origin's, so that graphs stay the same from run to run.
+const GRAPH_SEED: u64 = 12_345;
+
+fn own_address(settings: &ClockSettings, toward: Option<SocketAddr>) -> Result<(IpAddr, Option<String>)> {
+    let look_up = |name: &str| match name {
+        // The setting already took in the variables of NCCL and Gloo.
+        "RANKSCOPE_SOCKET_IFNAME" if !settings.interfaces.is_empty() => Some(settings.interfaces.clone()),
+        _ => std::env::var(name).ok(),
+    };
+    let interfaces = Interface::all().context("failed to list network interfaces")?;
+    let (interface, ip) = Preference::of(look_up, toward).choose(&interfaces)?;
+    Ok((ip, Some(interface.name.clone())))
+}
+
+fn store_options(settings: &ClockSettings, who: &Launch) -> rendezvous::MeetingOptions {
+    rendezvous::MeetingOptions {
+        run_id: who.run_id.clone(),
+        restart: who.restart,
+        key: SharedKey::new(settings.key.as_ref().map_or("", |key| key.reveal())),
+        patience: MEET_WITHIN,
+        host: who.node == NodeId(0),
+    }
+}

@@ -1,0 +1,116 @@
+//! Reading files of windows and of offsets.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rankscope_clock::files::{
+    Damage, DamagedLine, NodeOrigin, OffsetsFile, OffsetsHeader, WindowsFile, WindowsHeader, node_of_name, read_offsets,
+    read_windows,
+};
+use rankscope_clock::{NodeId, NodeWindow};
+use rankscope_report::{Note, NoteLevel};
+
+/// Windows of all nodes.
+#[derive(Debug, Default)]
+pub(super) struct Windows {
+    pub(super) windows: Vec<NodeWindow>,
+    pub(super) headers: Vec<(NodeId, WindowsHeader)>,
+    /// What was odd about the files.
+    pub(super) notes: Vec<Note>,
+}
+
+/// Reads files of windows.
+pub(super) fn windows(paths: &[PathBuf]) -> Result<Windows> {
+    let mut all = Windows::default();
+    for path in paths {
+        let WindowsFile { header, windows, foreign, damaged } = read_windows(&name(path), &bytes(path)?);
+        if windows.is_empty() && header.is_none() {
+            let why = damaged.first().map_or_else(|| "it is empty".to_owned(), DamagedLine::to_string);
+            bail!("{}: no window can be read: {why}. Give files of windows, as clock agents write them", path.display());
+        }
+        all.notes.extend(damage(path, &damaged));
+        if foreign {
+            all.notes
+                .push(note(NoteLevel::Caution, format!("{}: holds no bounds, so its edges guarantee nothing", path.display())));
+        }
+        let node = windows.first().map(|window| window.node).or_else(|| node_of_name(&name(path)));
+        all.headers.extend(node.zip(header));
+        all.windows.extend(windows);
+    }
+    all.notes.extend(several_runs(&all.headers));
+    Ok(all)
+}
+
+/// Reads files of offsets into one.
+pub(super) fn offsets(paths: &[PathBuf]) -> Result<(OffsetsFile, Vec<Note>)> {
+    let mut all = OffsetsFile::default();
+    let mut notes = Vec::new();
+    for path in paths {
+        let OffsetsFile { header, rows, damaged } = read_offsets(&bytes(path)?);
+        if rows.is_empty() && header.is_none() {
+            let why = damaged.first().map_or_else(|| "it is empty".to_owned(), DamagedLine::to_string);
+            bail!(
+                "{}: no offset can be read: {why}. Give a file of offsets, as `rankscope clock solve` writes them",
+                path.display()
+            );
+        }
+        notes.extend(damage(path, &damaged));
+        all.header = all.header.or(header);
+        all.rows.extend(rows);
+    }
+    Ok((all, notes))
+}
+
+/// The header of offsets made from windows of these.
+pub(super) fn offsets_header(windows: &Windows, nodes: &BTreeSet<NodeId>, reference: NodeId) -> OffsetsHeader {
+    let of = |node: NodeId| windows.headers.iter().find(|(known, _)| *known == node).map(|(_, header)| header);
+    let origin = |node: &NodeId| NodeOrigin {
+        node: *node,
+        start_walltime_ns: of(*node).and_then(|header| header.start_walltime_ns),
+        start_gpu_ns: of(*node).and_then(|header| header.start_gpu_ns),
+    };
+    OffsetsHeader {
+        nodes: nodes.iter().map(origin).collect(),
+        reference: Some(reference),
+        run_id: windows.headers.iter().find_map(|(_, header)| header.run_id.clone()),
+    }
+}
+
+/// What was read, for headings.
+pub(super) fn title(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn note(level: NoteLevel, text: String) -> Note {
+    Note { level, text }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| path.display().to_string())
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A line that was cut off is told mildly; of other damage the first lines are named.
+fn damage(path: &Path, damaged: &[DamagedLine]) -> Vec<Note> {
+    let path = path.display();
+    let (cut, malformed): (Vec<_>, Vec<_>) = damaged.iter().partition(|line| line.damage == Damage::CutOff);
+    let mut notes: Vec<_> =
+        malformed.iter().take(3).map(|line| note(NoteLevel::Problem, format!("{path}: {line}; passed over"))).collect();
+    if let Some(more) = malformed.len().checked_sub(3).filter(|more| *more > 0) {
+        notes.push(note(NoteLevel::Problem, format!("{path}: {more} more lines cannot be read")));
+    }
+    notes.extend(cut.iter().map(|line| note(NoteLevel::Caution, format!("{path}: {line}; all other lines are used"))));
+    notes
+}
+
+fn several_runs(headers: &[(NodeId, WindowsHeader)]) -> Option<Note> {
+    let runs: BTreeSet<&str> = headers.iter().filter_map(|(_, header)| header.run_id.as_deref()).collect();
+    (runs.len() > 1).then(|| {
+        let runs: Vec<_> = runs.into_iter().collect();
+        note(NoteLevel::Problem, format!("these files are of several runs: {}", runs.join(", ")))
+    })
+}

@@ -1,0 +1,72 @@
+//! `rankscope clock show`: where every node's clock stood over time, as tables and as a page.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use rankscope_report::{ClockDocument, ClockTables, Style, clock_html, clock_terminal};
+use rankscope_run::{clock_files, write_file};
+
+use super::document::document;
+use super::read;
+use super::solve::{How, solved_files};
+use crate::output::{self, Format};
+
+/// Show the offset of every node over time, with what it can be at all.
+///
+/// Reads offsets.jsonl; where there is none, the windows of all nodes, and solves them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A run or clock directory, offsets.jsonl, or files of windows
+    #[arg(required = true, value_name = "FILES")]
+    paths: Vec<PathBuf>,
+    /// Write a page with a plot
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Show this node alone
+    #[arg(long, value_name = "NODE")]
+    node: Option<u32>,
+    #[command(flatten)]
+    how: How,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let mut drawn = from_files(&args)?;
+    if let Some(node) = args.node {
+        if drawn.nodes.iter().all(|known| known.node != node) {
+            let known: Vec<_> = drawn.nodes.iter().take(12).map(|known| known.node.to_string()).collect();
+            bail!("{}: there is no node {node}; there are nodes {}", drawn.title, known.join(", "));
+        }
+        drawn.nodes.retain(|known| known.node == node);
+    }
+    if let Some(path) = &args.html {
+        let page = clock_html(&drawn)?;
+        write_file(path, |file| anyhow::Ok(file.write_all(page.as_bytes())?))?;
+    }
+    match args.format {
+        Format::Json => output::answer(&serde_json::to_string(&drawn)?)?,
+        Format::Table => {
+            let style = Style { color: output::colored(), width: output::columns() };
+            output::answer(&clock_terminal(&drawn, ClockTables::Rounds, style))?;
+            if let Some(path) = &args.html {
+                output::remark(&format!("\nwritten: {}", path.display()));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn from_files(args: &Args) -> Result<ClockDocument> {
+    let files = clock_files(&args.paths)?;
+    let title = read::title(&args.paths);
+    if files.offsets.is_empty() {
+        let solved = solved_files(&files.windows, &args.how)?;
+        return Ok(document(title, &solved.rows, solved.header.reference, solved.notes));
+    }
+    let (offsets, notes) = read::offsets(&files.offsets)?;
+    Ok(document(title, &offsets.rows, offsets.header.and_then(|header| header.reference), notes))
+}

@@ -1,0 +1,158 @@
+//! `rankscope config`: the effective settings with the origin of each, and what is wrong with their sources.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Subcommand;
+use rankscope_config::{ConfigFile, Kind, Setting, Settings, Sources, Value, config_file, resolve, template};
+use rankscope_report::{Style, columns};
+use serde_json::{Value as Json, json};
+
+use crate::output::{self, Format};
+
+/// Show or check the configuration: default, preset, file, environment, flags, each over the one before.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print every setting with its value and where that came from
+    Show {
+        #[command(flatten)]
+        from: From,
+        /// What to print
+        #[arg(long, value_enum, default_value_t = Format::Table)]
+        format: Format,
+    },
+    /// Print only what is wrong; exit code 3 if anything is
+    Check {
+        #[command(flatten)]
+        from: From,
+        /// What to print
+        #[arg(long, value_enum, default_value_t = Format::Table)]
+        format: Format,
+    },
+    /// Print a configuration file that shows every setting at its default
+    Template,
+}
+
+/// Where settings come from, besides the environment.
+#[derive(Debug, clap::Args)]
+pub(crate) struct From {
+    /// Configuration file, TOML or JSON [default: what RANKSCOPE_CONFIG or XLA_DIST_PROF_CONFIG names]
+    #[arg(long, value_name = "FILE")]
+    config: Option<String>,
+    /// Cadence, window, spacing and snapshot period in one word
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// A setting, over all other sources (may be repeated)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    match args.verb {
+        Verb::Show { from, format } => {
+            let settings = settings(from)?;
+            let complaints = complaints(&settings);
+            output::answer(&match format {
+                Format::Json => json!({ "settings": rows(&settings), "complaints": complaints }).to_string(),
+                Format::Table => format!("{}{}", drawn(&settings), said(&complaints, "\n")),
+            })?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Verb::Check { from, format } => {
+            let complaints = complaints(&settings(from)?);
+            output::answer(&match format {
+                Format::Json => json!({ "complaints": complaints }).to_string(),
+                Format::Table if complaints.is_empty() => "the configuration is fine".to_owned(),
+                Format::Table => said(&complaints, ""),
+            })?;
+            Ok(if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(3) })
+        }
+        Verb::Template => {
+            output::answer(&template())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Reads the sources and lays them over each other.
+pub(crate) fn settings(from: From) -> Result<Settings> {
+    let mut flags = Vec::with_capacity(from.set.len() + 1);
+    flags.extend(from.preset.map(|name| ("preset".to_owned(), name)));
+    for pair in from.set {
+        let Some((key, value)) = pair.split_once('=') else {
+            bail!("--set {pair}: a setting is written KEY=VALUE, as in probe-window-s=2");
+        };
+        flags.push((key.trim().to_owned(), value.to_owned()));
+    }
+    let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    let environment: Vec<_> = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect();
+    let path = from.config.or_else(|| config_file(&environment).map(str::to_owned));
+    let text = path.as_ref().map(|path| std::fs::read_to_string(path).map_err(|error| error.to_string()));
+    let file = path
+        .as_deref()
+        .zip(text.as_ref())
+        .map(|(name, text)| ConfigFile { name, text: text.as_deref().map_err(String::as_str) });
+    Ok(resolve(&Sources { file, environment: &environment, flags: &flags }))
+}
+
+fn complaints(settings: &Settings) -> Vec<String> {
+    settings.complaints.iter().map(ToString::to_string).collect()
+}
+
+fn said(complaints: &[String], before: &str) -> String {
+    if complaints.is_empty() { String::new() } else { format!("{before}{}\n", complaints.join("\n")) }
+}
+
+fn drawn(settings: &Settings) -> String {
+    let rows = settings.iter().map(|(setting, resolved)| {
+        let value = resolved.value.as_ref().map_or_else(|| "not set".to_owned(), |value| setting.shown(value));
+        vec![setting.name.to_owned(), value, resolved.origin.to_string()]
+    });
+    let style = Style { color: output::colored(), width: output::columns() };
+    columns(&["setting", "value", "origin"], rows.collect(), style)
+}
+
+fn rows(settings: &Settings) -> Vec<Json> {
+    settings
+        .iter()
+        .map(|(setting, resolved)| {
+            json!({
+                "key": setting.name,
+                "section": setting.section,
+                "value": resolved.value.as_ref().map(|value| plain(setting, value)),
+                "unit": unit(setting),
+                "origin": resolved.origin.to_string(),
+                "default": setting.default,
+                "variable": setting.variable(),
+                "aliases": setting.variables.iter().chain(setting.borrowed).collect::<Vec<_>>(),
+                "doc": setting.doc,
+            })
+        })
+        .collect()
+}
+
+/// The value in the unit of its key.
+fn plain(setting: &Setting, value: &Value) -> Json {
+    match value {
+        Value::Switch(on) => json!(on),
+        Value::Integer(number) => json!(number),
+        Value::Duration(_) => serde_json::from_str(&setting.written(value)).unwrap_or(Json::Null),
+        Value::List(words) => json!(words),
+        Value::Edges(edges) => json!(edges),
+        Value::Text(_) | Value::Choice(_) | Value::Secret(_) => json!(value.to_string()),
+    }
+}
+
+fn unit(setting: &Setting) -> Option<&'static str> {
+    match setting.kind {
+        Kind::Duration { unit, .. } => Some(unit.symbol()),
+        Kind::Integer { unit, .. } if !unit.is_empty() => Some(unit),
+        _ => None,
+    }
+}
