@@ -4,7 +4,7 @@
 //! root, one way for the upper ends and the other way for the lower ends (Bellman 1958, Ford 1956, with a queue). Costs are
 //! taken against the estimate: one that satisfies all edges makes every cost positive, and the search ends almost at once. A
 //! cycle of negative cost is a proof that one of its edges lies. It is the one that disagrees most with the estimate, on which
-//! all other edges have voted; it is dropped, and the search begins anew.
+//! all other edges have voted, and one that proves nothing before one that does; it is dropped, and the search begins anew.
 //!
 //! Edges that prove nothing (degraded ones) are used only for nodes that no others reach.
 
@@ -64,36 +64,56 @@ pub(super) fn bounds(lines: &[Line<'_>], readings: &[i64], change_ppb_per_s: u32
 }
 
 fn bounds_with(lines: &[Line<'_>], readings: &[i64], change: u32, margin_ns: i64) -> Result<Vec<NodeBound>, Contradiction> {
-    let nodes = readings.len();
-    let (mut above, mut below) = (Search::new(nodes), Search::new(nodes));
-    for sound in [true, false] {
-        let mut upper = vec![Vec::new(); nodes];
-        let mut lower = vec![Vec::new(); nodes];
-        for (line, place) in lines.iter().zip(0u32..).filter(|(line, _)| line.sound || !sound) {
+    let proven = Network::new(lines, readings, change, margin_ns, |line| line.sound).bounds(change)?;
+    if proven.iter().all(Option::is_some) {
+        return Ok(proven.into_iter().flatten().collect());
+    }
+    let claimed = Network::new(lines, readings, change, margin_ns, |_| true).bounds(change)?;
+    let open =
+        NodeBound { below_ns: COST_MAX, above_ns: COST_MAX, log_rate_ppb: (f64::NEG_INFINITY, f64::INFINITY), sound: false };
+    let better = |(proven, claimed): (Option<NodeBound>, Option<NodeBound>)| {
+        proven.or(claimed.map(|claimed| NodeBound { sound: false, ..claimed })).unwrap_or(open)
+    };
+    Ok(proven.into_iter().zip(claimed).map(better).collect())
+}
+
+/// Constraints as costs: `upper` raises upper ends along an arc, `lower` lowers lower ends.
+struct Network<'a> {
+    lines: &'a [Line<'a>],
+    upper: Vec<Vec<Arc>>,
+    lower: Vec<Vec<Arc>>,
+}
+
+impl<'a> Network<'a> {
+    fn new(lines: &'a [Line<'a>], readings: &[i64], change: u32, margin_ns: i64, admits: impl Fn(&Line<'_>) -> bool) -> Self {
+        let mut network = Self { lines, upper: vec![Vec::new(); readings.len()], lower: vec![Vec::new(); readings.len()] };
+        for (line, place) in lines.iter().zip(0u32..).filter(|(line, _)| admits(line)) {
             let (src_ns, dst_ns) = line.ends(readings);
             let (lo, hi) = line.interval_ns(src_ns, change);
             let difference = dst_ns.saturating_sub(src_ns);
             let cost = |slack: i64| slack.saturating_add(margin_ns).clamp(-COST_MAX, COST_MAX);
             let (over, under) = (cost(hi.saturating_sub(difference)), cost(difference.saturating_sub(lo)));
-            upper[line.src as usize].push(Arc { to: line.dst, cost: over, line: place });
-            upper[line.dst as usize].push(Arc { to: line.src, cost: under, line: place });
-            lower[line.src as usize].push(Arc { to: line.dst, cost: under, line: place });
-            lower[line.dst as usize].push(Arc { to: line.src, cost: over, line: place });
+            let (src, dst) = (line.src as usize, line.dst as usize);
+            network.upper[src].push(Arc { to: line.dst, cost: over, line: place });
+            network.upper[dst].push(Arc { to: line.src, cost: under, line: place });
+            network.lower[src].push(Arc { to: line.dst, cost: under, line: place });
+            network.lower[dst].push(Arc { to: line.src, cost: over, line: place });
         }
-        above.run(&upper, sound)?;
-        below.run(&lower, sound)?;
-        if above.is_complete() && below.is_complete() {
-            break;
-        }
+        network
     }
-    let rates = above.log_rates(lines, change);
-    let bound = |node: usize| NodeBound {
-        above_ns: above.cost[node],
-        below_ns: below.cost[node],
-        log_rate_ppb: rates[node],
-        sound: above.sound[node] && below.sound[node],
-    };
-    Ok((0..nodes).map(bound).collect())
+
+    /// By node; none for those that no path reaches.
+    fn bounds(&self, change: u32) -> Result<Vec<Option<NodeBound>>, Contradiction> {
+        let above = Search::run(&self.upper, self.lines)?;
+        let below = Search::run(&self.lower, self.lines)?;
+        let rates = above.log_rates(self.lines, change);
+        let bound = |node: usize| {
+            let (above_ns, below_ns) = (above.cost[node], below.cost[node]);
+            let reached = above_ns != UNREACHED && below_ns != UNREACHED;
+            reached.then_some(NodeBound { below_ns, above_ns, log_rate_ppb: rates[node], sound: true })
+        };
+        Ok((0..above.cost.len()).map(bound).collect())
+    }
 }
 
 /// Shortest paths from node 0.
@@ -101,41 +121,27 @@ struct Search {
     cost: Vec<i64>,
     /// The node and the arc that the path to each node comes by.
     from: Vec<Option<(u32, Arc)>>,
-    sound: Vec<bool>,
 }
 
 /// The cost of what has not been reached.
 const UNREACHED: i64 = i64::MAX;
 
 impl Search {
-    fn new(nodes: usize) -> Self {
-        let mut cost = vec![UNREACHED; nodes];
-        cost[0] = 0;
-        Self { cost, from: vec![None; nodes], sound: vec![true; nodes] }
-    }
-
-    fn is_complete(&self) -> bool {
-        !self.cost.contains(&UNREACHED)
-    }
-
-    /// Goes on from what has been reached. Where `sound`, nothing but the root has; otherwise what has been reached by sound
-    /// edges stays as it is. The root stays open: a cycle through it must show.
-    fn run(&mut self, arcs: &[Vec<Arc>], sound: bool) -> Result<(), Contradiction> {
-        let mut fixed: Vec<bool> = self.cost.iter().map(|cost| !sound && *cost != UNREACHED).collect();
-        fixed[0] = false;
-        let mut queue: VecDeque<u32> = (0..).zip(&self.cost).filter(|(_, cost)| **cost != UNREACHED).map(|(n, _)| n).collect();
-        let mut queued = vec![false; self.cost.len()];
-        let mut until_check = self.cost.len();
+    fn run(arcs: &[Vec<Arc>], lines: &[Line<'_>]) -> Result<Self, Contradiction> {
+        let mut search = Self { cost: vec![UNREACHED; arcs.len()], from: vec![None; arcs.len()] };
+        search.cost[0] = 0;
+        let mut queue = VecDeque::from([0u32]);
+        let mut queued = vec![false; arcs.len()];
+        let mut until_check = arcs.len();
         while let Some(node) = queue.pop_front() {
             queued[node as usize] = false;
-            let here = self.cost[node as usize];
+            let here = search.cost[node as usize];
             for arc in &arcs[node as usize] {
                 let to = arc.to as usize;
                 let cost = here.saturating_add(arc.cost);
-                if cost < self.cost[to] && !fixed[to] {
-                    self.cost[to] = cost;
-                    self.from[to] = Some((node, *arc));
-                    self.sound[to] = sound;
+                if cost < search.cost[to] {
+                    search.cost[to] = cost;
+                    search.from[to] = Some((node, *arc));
                     if !std::mem::replace(&mut queued[to], true) {
                         queue.push_back(arc.to);
                     }
@@ -144,16 +150,16 @@ impl Search {
             // A cycle of negative cost shows as a cycle of predecessors; looking once for every so many nodes costs nothing.
             until_check -= 1;
             if until_check == 0 {
-                until_check = self.cost.len();
-                if let Some(contradiction) = self.cycle() {
+                until_check = arcs.len();
+                if let Some(contradiction) = search.cycle(lines) {
                     return Err(contradiction);
                 }
             }
         }
-        Ok(())
+        Ok(search)
     }
 
-    fn cycle(&self) -> Option<Contradiction> {
+    fn cycle(&self, lines: &[Line<'_>]) -> Option<Contradiction> {
         let mut seen_from = vec![usize::MAX; self.cost.len()];
         for start in 0..self.cost.len() {
             let mut node = start;
@@ -163,14 +169,14 @@ impl Search {
                 node = before as usize;
             }
             if seen_from[node] == start && self.from[node].is_some() {
-                return self.around(node);
+                return self.around(node, lines);
             }
         }
         None
     }
 
     /// The contradiction on the cycle of predecessors through `node`, if there is one.
-    fn around(&self, node: usize) -> Option<Contradiction> {
+    fn around(&self, node: usize, lines: &[Line<'_>]) -> Option<Contradiction> {
         let mut arcs = Vec::new();
         let mut at = node;
         loop {
@@ -182,7 +188,7 @@ impl Search {
             }
         }
         let excess_ns = -arcs.iter().map(|arc| arc.cost).sum::<i64>();
-        let worst = (0..arcs.len()).min_by_key(|place| arcs[*place].cost)?;
+        let worst = (0..arcs.len()).min_by_key(|place| (lines[arcs[*place].line as usize].sound, arcs[*place].cost))?;
         arcs.rotate_left(worst);
         let lines = arcs.iter().map(|arc| arc.line as usize).collect();
         (excess_ns > 0).then_some(Contradiction { lines, excess_ns })

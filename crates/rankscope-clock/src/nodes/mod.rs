@@ -2,22 +2,30 @@
 //!
 //! A round gives each edge a line. Lines are followed outwards from the reference once, in integers; what they leave over is
 //! small and goes through robust least squares on the graph's Laplacian, for offsets and for rates. Beside the estimate runs the
-//! guarantee: intervals of edges are difference constraints, and shortest paths turn them into intervals of nodes.
+//! guarantee: intervals of edges are difference constraints, and shortest paths turn them into intervals of nodes. Rounds
+//! become maps afterwards in [`smooth`], and meanwhile in [`ClockFilter`].
 //!
 //! Asymmetry of paths that cancels around all loops cannot be seen from here; the intervals contain it, the estimates do not
 //! know it.
 
 mod anchor;
 mod bounds;
+mod filter;
+mod kalman;
 mod laplacian;
 mod least_squares;
 mod line;
 mod loops;
+mod smooth;
 mod steps;
+mod stretch;
 mod tree;
 
+pub use filter::ClockFilter;
 pub use loops::LoopSurplus;
+pub use smooth::smooth;
 pub use steps::NodeStep;
+pub use stretch::Stretch;
 
 use std::collections::BTreeSet;
 
