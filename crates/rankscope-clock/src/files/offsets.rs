@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::SCHEMA;
 use super::lines::{DamagedLine, each_line, line};
 use super::nanos::Nanos;
-use super::parts::{bounded, finite, interval};
+use super::parts::{believable, bounded, finite, interval, rates};
 use crate::nodes::{NodeEstimate, Solution};
 use crate::{HostInstant, NodeId};
 
@@ -69,9 +69,24 @@ impl OffsetRow {
     /// The lines of a round that took `window`.
     pub fn of_solution(round: u64, window: Span, solution: &Solution) -> impl Iterator<Item = Self> {
         let row = move |node, estimate| Self { round, window_id: round, window, node, estimate };
-        let placed = solution.nodes.iter().map(move |estimate| row(estimate.node, Some(*estimate)));
+        let placed = solution.nodes.iter().map(move |estimate| row(estimate.node, Some(unless_idle(*estimate))));
         placed.chain(solution.unreachable.iter().map(move |node| row(*node, None)))
     }
+}
+
+/// A bound this far from its offset is what remains where edges bound nothing.
+const IDLE_NS: i64 = 86_400_000_000_000;
+
+/// The estimate without a bound that says nothing.
+fn unless_idle(mut estimate: NodeEstimate) -> NodeEstimate {
+    let reach = Span::from_nanos(IDLE_NS);
+    if estimate.offset - estimate.bound.lo > reach {
+        estimate.bound.lo = Span::from_nanos(i64::MIN);
+    }
+    if estimate.bound.hi - estimate.offset > reach {
+        estimate.bound.hi = Span::MAX;
+    }
+    estimate
 }
 
 /// The header as a line.
@@ -209,8 +224,8 @@ impl Row {
             skew_ppb: estimate.map(|estimate| estimate.skew_ppb),
             bound_lo_ns: estimate.and_then(|estimate| bounded(estimate.bound.lo)),
             bound_hi_ns: estimate.and_then(|estimate| bounded(estimate.bound.hi)),
-            skew_lo_ppb: estimate.and_then(|estimate| finite(estimate.skew_bound_ppb.0)),
-            skew_hi_ppb: estimate.and_then(|estimate| finite(estimate.skew_bound_ppb.1)),
+            skew_lo_ppb: estimate.and_then(|estimate| believable(estimate.skew_bound_ppb.0)),
+            skew_hi_ppb: estimate.and_then(|estimate| believable(estimate.skew_bound_ppb.1)),
             sigma_ns: estimate.and_then(|estimate| finite(estimate.sigma_ns)),
             degraded: estimate.is_some_and(|estimate| estimate.degraded),
             midpoint_sys_ns: None,
@@ -243,7 +258,7 @@ impl Row {
             offset: Span::from_nanos(self.offset_ns.0),
             skew_ppb: self.skew_ppb.unwrap_or(self.drift_ppm * 1e3),
             bound: interval(self.bound_lo_ns, self.bound_hi_ns)?,
-            skew_bound_ppb: (self.skew_lo_ppb.unwrap_or(f64::NEG_INFINITY), self.skew_hi_ppb.unwrap_or(f64::INFINITY)),
+            skew_bound_ppb: rates(self.skew_lo_ppb, self.skew_hi_ppb),
             sigma_ns: self.sigma_ns.unwrap_or(f64::INFINITY),
             residual_ns: self.residual.unwrap_or(0.0),
             degraded: self.degraded,

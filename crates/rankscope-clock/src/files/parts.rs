@@ -2,7 +2,7 @@
 //!
 //! The origin's line is `theta(t) = alpha * (t - window_start) + beta`. Ours is anchored in the middle of its own data, where
 //! it is known best, and carries its bounds; both are written, and where ours is there it counts. A bound that is not there
-//! is no bound: it reaches as far as 64 bits do.
+//! is no bound: of an offset it reaches as far as 64 bits do, of a skew as far as anyone would believe.
 
 use rankscope_time::Span;
 use serde::{Deserialize, Serialize};
@@ -92,8 +92,8 @@ impl PartRow {
             sigma_ns: finite(fit.sigma_ns),
             bound_lo_ns: bounded(fit.bound.lo),
             bound_hi_ns: bounded(fit.bound.hi),
-            skew_lo_ppb: finite(fit.skew_bound_ppb.0),
-            skew_hi_ppb: finite(fit.skew_bound_ppb.1),
+            skew_lo_ppb: believable(fit.skew_bound_ppb.0),
+            skew_hi_ppb: believable(fit.skew_bound_ppb.1),
             rtt_min_ns: bounded(fit.rtt_min),
             points_fwd: Some(fit.points_forward),
             points_rev: Some(fit.points_reverse),
@@ -122,7 +122,7 @@ impl PartRow {
             offset: span(self.offset_ns, origin.beta),
             skew_ppb: self.skew_ppb.unwrap_or(origin.alpha * 1e9),
             bound: interval(self.bound_lo_ns, self.bound_hi_ns)?,
-            skew_bound_ppb: (self.skew_lo_ppb.unwrap_or(f64::NEG_INFINITY), self.skew_hi_ppb.unwrap_or(f64::INFINITY)),
+            skew_bound_ppb: rates(self.skew_lo_ppb, self.skew_hi_ppb),
             sigma_ns: self.sigma_ns.unwrap_or(SIGMA_UNKNOWN_NS),
             rtt_min: span(self.rtt_min_ns, Span::MAX),
             points_forward: self.points_fwd.unwrap_or(origin.pairs),
@@ -135,6 +135,19 @@ impl PartRow {
 
 /// A file of the origin does not say how good its lines are; this makes them all alike.
 const SIGMA_UNKNOWN_NS: f64 = 1_000.0;
+
+/// No clock runs at half the rate of another, so this bounds nothing, and it is finite, as estimators need it.
+const SKEW_UNKNOWN_PPB: f64 = 5e8;
+
+/// A bound of a skew, or none if it bounds nothing.
+pub(super) fn believable(skew_ppb: f64) -> Option<f64> {
+    (skew_ppb.abs() < SKEW_UNKNOWN_PPB).then_some(skew_ppb)
+}
+
+/// What lies between two bounds of a skew.
+pub(super) fn rates(lo: Option<f64>, hi: Option<f64>) -> (f64, f64) {
+    (lo.unwrap_or(-SKEW_UNKNOWN_PPB), hi.unwrap_or(SKEW_UNKNOWN_PPB))
+}
 
 /// No number in JSON is infinite.
 pub(super) fn finite(value: f64) -> Option<f64> {

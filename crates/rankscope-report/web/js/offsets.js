@@ -102,7 +102,7 @@ function plot() {
     const list = [];
     let run = [];
     node.x.forEach((_, k) => {
-      if (node.stepAt.has(k) || node.gapAt.has(k) || !whole(k)) {
+      if (node.stepAt.has(k) || node.x[k] - node.x[k - 1] > node.pause || !whole(k)) {
         list.push(run);
         run = [];
       }
@@ -174,6 +174,7 @@ function plot() {
   function reading(t) {
     const rows = shown().slice(0, 16).map((node) => {
       const k = nearest(node.x, t);
+      if (Math.abs(node.x[k] - t) > node.pause / 2) return [`node ${node.node}`, "not placed"];
       const bounds = node.lo[k] === null || node.hi[k] === null ? "no bound" : `${signed(node.lo[k])} to ${signed(node.hi[k])}`;
       const marks = [node.stepAt.has(k) && "step", node.degradedAt.has(k) && "degraded"].filter(Boolean).join(", ");
       return [`node ${node.node}`, exact(node.offset[k]), signed(node.stray[k]), bounds, marks];
@@ -220,11 +221,10 @@ function plot() {
   return { canvas, draw, how: set("how"), node: set("node") };
 }
 
-// Places after a pause that is long for this list: a line across it would say what nobody measured.
-function gaps(x) {
-  const pauses = x.slice(1).map((t, k) => t - x[k]);
-  const usual = [...pauses].sort((a, b) => a - b)[pauses.length >> 1];
-  return new Set(pauses.flatMap((pause, k) => (pause > 2.5 * usual ? [k + 1] : [])));
+// A pause that is long for this list: a line across it would say what nobody measured.
+function longPause(x) {
+  const pauses = x.slice(1).map((t, k) => t - x[k]).sort((a, b) => a - b);
+  return pauses.length > 0 ? 2.5 * pauses[pauses.length >> 1] : Infinity;
 }
 
 function nearest(list, t) {
@@ -291,6 +291,6 @@ function drawOffsets() {
 for (const node of nodes) {
   node.stepAt = new Set(node.steps);
   node.degradedAt = new Set(node.degraded);
-  node.gapAt = gaps(node.x);
+  node.pause = longPause(node.x);
 }
 if (drawable.length > 0) drawOffsets();

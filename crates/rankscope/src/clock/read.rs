@@ -23,6 +23,7 @@ pub(super) struct Windows {
 /// Reads files of windows.
 pub(super) fn windows(paths: &[PathBuf]) -> Result<Windows> {
     let mut all = Windows::default();
+    let mut unbounded = 0;
     for path in paths {
         let WindowsFile { header, windows, foreign, damaged } = read_windows(&name(path), &bytes(path)?);
         if windows.is_empty() && header.is_none() {
@@ -30,13 +31,14 @@ pub(super) fn windows(paths: &[PathBuf]) -> Result<Windows> {
             bail!("{}: no window can be read: {why}. Give files of windows, as clock agents write them", path.display());
         }
         all.notes.extend(damage(path, &damaged));
-        if foreign {
-            all.notes
-                .push(note(NoteLevel::Caution, format!("{}: holds no bounds, so its edges guarantee nothing", path.display())));
-        }
+        unbounded += usize::from(foreign);
         let node = windows.first().map(|window| window.node).or_else(|| node_of_name(&name(path)));
         all.headers.extend(node.zip(header));
         all.windows.extend(windows);
+    }
+    if unbounded > 0 {
+        let text = format!("{unbounded} of {} files hold no bounds, so their edges guarantee nothing", paths.len());
+        all.notes.push(note(NoteLevel::Caution, text));
     }
     all.notes.extend(several_runs(&all.headers));
     Ok(all)

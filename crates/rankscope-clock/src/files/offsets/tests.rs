@@ -20,7 +20,7 @@ fn estimates() -> impl Strategy<Value = NodeEstimate> {
                 }
                 None => Interval { lo: Span::from_nanos(i64::MIN), hi: Span::MAX },
             },
-            skew_bound_ppb: bound.map_or((f64::NEG_INFINITY, f64::INFINITY), |_| (skew_ppb - 1.0, skew_ppb + 1.0)),
+            skew_bound_ppb: bound.map_or((-5e8, 5e8), |_| (skew_ppb - 1.0, skew_ppb + 1.0)),
             sigma_ns: sigma_ns.abs(),
             residual_ns: sigma_ns / 3.0,
             degraded,
@@ -94,4 +94,24 @@ fn rows_of_the_origin_and_its_older_ones() {
     assert_eq!(seen, expected);
     assert_eq!(file.damaged.len(), 2);
     assert_eq!((file.damaged[0].line, file.damaged[1].damage == Damage::CutOff), (6, true));
+}
+
+#[test]
+fn a_bound_of_days_is_none() {
+    let span = Span::from_nanos;
+    let estimate = NodeEstimate {
+        node: NodeId(1),
+        at: HostInstant::from_nanos_since_epoch(0),
+        offset: span(5),
+        skew_ppb: 0.0,
+        bound: Interval { lo: span(-(1 << 50)), hi: span(9) },
+        skew_bound_ppb: (-1.0, 1.0),
+        sigma_ns: 1.0,
+        residual_ns: 0.0,
+        degraded: false,
+    };
+    let solution = Solution { nodes: vec![estimate], unreachable: vec![NodeId(2)], ..Solution::default() };
+    let rows: Vec<_> = OffsetRow::of_solution(7, span(4), &solution).collect();
+    assert_eq!(rows[0].estimate.map(|estimate| estimate.bound), Some(Interval { lo: span(i64::MIN), hi: span(9) }));
+    assert_eq!((rows[1].node, rows[1].estimate), (NodeId(2), None));
 }

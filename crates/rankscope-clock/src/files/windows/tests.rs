@@ -27,7 +27,7 @@ fn intervals() -> impl Strategy<Value = Interval> {
 }
 
 fn fits() -> impl Strategy<Value = Result<EdgeFit, NoFit>> {
-    let slopes = (floats(), floats(), prop::option::of(floats()));
+    let slopes = (floats(), -1e6..1e6f64, prop::option::of(-1e6..1e6f64));
     let good = (instants(), instants(), instants(), spans(), slopes, intervals(), 0.0..1e6, any::<(u32, u32, bool)>());
     let good = good.prop_map(
         |(a, b, mid, offset, (skew_ppb, lo, hi), bound, sigma_ns, (points_forward, points_reverse, degraded))| {
@@ -38,7 +38,7 @@ fn fits() -> impl Strategy<Value = Result<EdgeFit, NoFit>> {
                 offset,
                 skew_ppb,
                 bound,
-                skew_bound_ppb: (lo, hi.unwrap_or(f64::INFINITY)),
+                skew_bound_ppb: (lo, hi.unwrap_or(5e8)),
                 sigma_ns,
                 rtt_min: if degraded { Span::MAX } else { offset.abs() },
                 points_forward,
@@ -167,7 +167,7 @@ fn the_origins_line_starts_at_the_window_and_bounds_nothing() {
     assert_eq!((fit.mid, fit.offset.as_nanos()), (window.start, -123_456_789));
     assert!((fit.skew_ppb - 2_300.0).abs() < 1e-9);
     assert_eq!((fit.bound.lo.as_nanos(), fit.bound.hi), (i64::MIN, Span::MAX));
-    assert_eq!(fit.skew_bound_ppb, (f64::NEG_INFINITY, f64::INFINITY));
+    assert_eq!(fit.skew_bound_ppb, (-5e8, 5e8));
     assert!(fit.sigma_ns > 0.0 && fit.sigma_ns.is_finite());
     assert_eq!((record.counts.complete, record.counts.lost_forward), (4_900, 3));
 }
