@@ -1,11 +1,10 @@
 //! The loop of one agent: it waits, moves bytes and stamps between sockets and the session, and writes what the session says.
 //!
-//! One thread does everything, so nothing is locked and nothing can stall anything else. Packets need not be read at once: the
-//! kernel stamped them when they came. That is why the loop may sleep a little longer and read several together.
+//! One thread does everything, so nothing is locked and nothing can stall anything else. It sleeps until something is due and
+//! never waits for packets: the kernel stamps them when they come, so a packet that is read two milliseconds later is worth as
+//! much, and reading several together costs a tenth of waking for each.
 
 use std::collections::VecDeque;
-use std::io;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -19,10 +18,10 @@ use super::endpoints::Endpoints;
 use super::files::Files;
 use super::{Event, Summary};
 use crate::clocks::HostTime;
-use crate::stamps::{SentId, wait};
+use crate::stamps::{PACKETS_MAX, SentId};
 
-/// How long a request to stop may go unseen.
-const STOP_SEEN_WITHIN: Span = Span::from_nanos(50_000_000);
+/// How long packets, and a request to stop, may lie unseen.
+const READ_EVERY: Span = Span::from_nanos(2_000_000);
 
 /// Packets of one socket whose stamps are waited for. Older ones are given up: the session has long done so too.
 const OWED_MAX: usize = 1_024;
@@ -60,10 +59,7 @@ impl Driver {
         self.feed(Input::Tick);
         while let Some(wake) = self.drain() {
             let wake = wake.min(self.host.snapshot_due());
-            if let Err(error) = self.wait_until(wake) {
-                self.trouble(format!("cannot wait for packets: {error}"));
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            self.sleep_until(wake);
             if self.host.snapshot_due() <= self.host.now().monotonic {
                 self.snapshot();
             }
@@ -130,12 +126,9 @@ impl Driver {
         }
     }
 
-    fn wait_until(&mut self, wake: MonotonicInstant) -> io::Result<()> {
-        let left = (wake - self.host.now().monotonic).clamp(Span::ZERO, STOP_SEEN_WITHIN);
-        wait(
-            self.endpoints.sockets.iter().map(|endpoint| endpoint.socket.as_fd()),
-            Duration::from_nanos(left.as_nanos() as u64),
-        )
+    fn sleep_until(&mut self, wake: MonotonicInstant) {
+        let left = (wake - self.host.now().monotonic).clamp(Span::ZERO, READ_EVERY);
+        std::thread::sleep(Duration::from_nanos(left.as_nanos() as u64));
     }
 
     fn snapshot(&mut self) {
@@ -169,7 +162,8 @@ impl Driver {
 
     fn collect_packets(&mut self) {
         for index in 0..self.endpoints.sockets.len() {
-            loop {
+            let mut more = true;
+            while more {
                 let (session, host, unusable) = (&mut self.session, &mut self.host, &mut self.summary.unusable_stamps);
                 let endpoint = &mut self.endpoints.sockets[index];
                 let edge = endpoint.edge;
@@ -178,13 +172,11 @@ impl Driver {
                     *unusable += u64::from(received.is_none());
                     session.handle(host.now(), Input::Datagram { socket: edge, received, bytes: packet.bytes });
                 });
+                // A batch that is not full was the last.
+                more = got.as_ref().is_ok_and(|count| *count >= PACKETS_MAX);
                 match got {
-                    Ok(0) => break,
                     Ok(count) => self.summary.received_packets += count as u64,
-                    Err(_) => {
-                        self.summary.socket_errors += 1;
-                        break;
-                    }
+                    Err(_) => self.summary.socket_errors += 1,
                 }
             }
         }

@@ -83,7 +83,7 @@ pub(super) fn time_daemons() -> Vec<TimeDaemon> {
         DAEMONS.contains(&name.as_str()).then_some(TimeDaemon { name, pid })
     };
     let mut found: Vec<TimeDaemon> = processes.flatten().filter_map(daemon).collect();
-    found.sort_by_key(|daemon| daemon.pid);
+    found.sort_by(|a, b| (&a.name, a.pid).cmp(&(&b.name, b.pid)));
     // A daemon that forks helpers, as chronyd does, is one.
     found.dedup_by(|a, b| a.name == b.name);
     found

@@ -12,7 +12,7 @@ use nix::libc;
 use super::control::{self, Ancillary};
 
 /// Packets for one call.
-pub(super) const PACKETS_MAX: usize = 32;
+pub(crate) const PACKETS_MAX: usize = 32;
 
 /// The longest packet that is received whole: all that a standard Ethernet frame can hold.
 pub(super) const PAYLOAD_MAX: usize = 1_500;

@@ -14,6 +14,7 @@ mod poll;
 mod self_test;
 mod socket;
 
+pub(crate) use batch::PACKETS_MAX;
 pub use capability::{Capability, switch_on};
 pub use poll::wait;
 pub use self_test::{LoopbackReport, self_test};

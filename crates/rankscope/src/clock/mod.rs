@@ -1,5 +1,6 @@
 //! `rankscope clock`: how the clocks of the nodes differ: measured, solved, simulated, shown.
 
+mod doctor;
 mod document;
 mod fit;
 mod read;
@@ -23,6 +24,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Doctor(doctor::Args),
     Fit(fit::Args),
     Show(show::Args),
     Solve(solve::Args),
@@ -31,6 +33,7 @@ enum Verb {
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     match args.verb {
+        Verb::Doctor(args) => doctor::run(args),
         Verb::Fit(args) => fit::run(args),
         Verb::Show(args) => show::run(args),
         Verb::Solve(args) => solve::run(args),
