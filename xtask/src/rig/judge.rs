@@ -21,6 +21,8 @@ pub(crate) struct Verdict {
     estimates: usize,
     /// Distance of the estimates from the truth.
     error_ns: Quantiles,
+    /// Mean of estimate minus truth: what is left of it is an asymmetry of the paths, which no estimate can see.
+    bias_ns: i64,
     /// Share of guaranteed intervals that hold the truth.
     bound_coverage: f64,
     /// Width of those intervals.
@@ -72,7 +74,7 @@ pub(crate) fn judge(agents: &Agents, costs: &[Cost], stop_seconds: f64, chrony_n
             longest_gap_windows = longest_gap_windows.max(*most as f64 / *usual as f64);
         }
     }
-    let (mut rounds, mut errors, mut widths, mut held) = (0, Vec::new(), Vec::new(), 0usize);
+    let (mut rounds, mut errors, mut widths, mut held, mut sum_ns) = (0, Vec::new(), Vec::new(), 0usize, 0);
     for master in 0..agents.count() {
         let path = agents.folder(master).join("offsets.jsonl");
         let rows = if path.exists() { lines(&path)? } else { Vec::new() };
@@ -88,6 +90,7 @@ pub(crate) fn judge(agents: &Agents, costs: &[Cost], stop_seconds: f64, chrony_n
             let truth_ns = others[node as usize - 1].ahead_of(&mut reference[0], at_ns);
             let (lo_ns, hi_ns) = (field("bound_lo_ns")?, field("bound_hi_ns")?);
             errors.push((offset_ns - truth_ns).abs());
+            sum_ns += offset_ns - truth_ns;
             widths.push(hi_ns - lo_ns);
             held += usize::from((lo_ns..=hi_ns).contains(&truth_ns));
         }
@@ -100,6 +103,7 @@ pub(crate) fn judge(agents: &Agents, costs: &[Cost], stop_seconds: f64, chrony_n
         rounds,
         estimates: errors.len(),
         bound_coverage: held as f64 / errors.len() as f64,
+        bias_ns: sum_ns / errors.len() as i64,
         error_ns: Quantiles::of(errors),
         bound_width_ns: Quantiles::of(widths),
         windows,
@@ -159,7 +163,7 @@ pub(crate) fn print(verdict: &Verdict, json: bool) -> Result<()> {
     let Verdict { error_ns, bound_width_ns, .. } = verdict;
     println!("rounds solved        {}", verdict.rounds);
     println!("windows per node     {:?}, longest gap {:.2} windows", verdict.windows, verdict.longest_gap_windows);
-    println!("error                p50 {} ns, p99 {} ns, max {} ns", error_ns.p50, error_ns.p99, error_ns.max);
+    println!("error                p50 {} ns, p99 {} ns, max {} ns, mean {:+} ns", error_ns.p50, error_ns.p99, error_ns.max, verdict.bias_ns);
     if let Some(chrony_ns) = &verdict.chrony_error_ns {
         println!("chrony's error       p50 {} ns, p99 {} ns, max {} ns", chrony_ns.p50, chrony_ns.p99, chrony_ns.max);
     }

@@ -68,7 +68,7 @@ impl SessionSettings {
             spacing: Span::from_nanos(100_000),
             jitter_percent: 10,
             train: 16,
-            budget_bits_per_s: 1_000_000,
+            budget_bits_per_s: 150_000,
             window: Span::from_nanos(4_000_000_000),
             handshake: Span::from_nanos(30_000_000_000),
             fit: crate::fit::fit_window,

@@ -1,10 +1,12 @@
 //! The loop of one agent: it waits, moves bytes and stamps between sockets and the session, and writes what the session says.
 //!
-//! One thread does everything, so nothing is locked and nothing can stall anything else. It sleeps until something is due and
-//! never waits for packets: the kernel stamps them when they come, so a packet that is read two milliseconds later is worth as
-//! much, and reading several together costs a tenth of waking for each.
+//! One thread does everything, so nothing is locked and nothing can stall anything else. While probes come and go it sleeps by
+//! the clock and reads what has come: the kernel stamped it, so being read later costs nothing, and waking costs more than all
+//! else that is done here. Only when nothing is going on does it wait for packets.
 
 use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -18,9 +20,12 @@ use super::endpoints::Endpoints;
 use super::files::Files;
 use super::{Event, Summary};
 use crate::clocks::HostTime;
-use crate::stamps::{PACKETS_MAX, SentId};
+use crate::stamps::{PACKETS_MAX, SentId, wait};
 
-/// How long packets, and a request to stop, may lie unseen.
+/// How long a request to stop may go unseen.
+const STOP_SEEN_WITHIN: Span = Span::from_nanos(50_000_000);
+
+/// Packets are read this often while they come, whatever the cadence.
 const READ_EVERY: Span = Span::from_nanos(2_000_000);
 
 /// Packets of one socket whose stamps are waited for. Older ones are given up: the session has long done so too.
@@ -36,6 +41,13 @@ pub(super) struct Driver {
     files: Files,
     events: SyncSender<Event>,
     stop: Arc<AtomicBool>,
+    /// While probes come in, they are read once a cadence: each exchange is then answered by itself, as slowly as it was asked,
+    /// and packets of both directions leave an equally awake processor. Else one way would be faster by 100 ns.
+    cadence: Span,
+    /// When packets came last.
+    last_came: MonotonicInstant,
+    /// When packets are read next, whatever else is due.
+    read_due: MonotonicInstant,
     summary: Summary,
 }
 
@@ -48,9 +60,22 @@ impl Driver {
         events: SyncSender<Event>,
         stop: Arc<AtomicBool>,
     ) -> Self {
-        let session = Session::new(settings, host.now());
+        let (cadence, now) = (settings.cadence.min(READ_EVERY), host.now());
+        let session = Session::new(settings, now);
         let owed = endpoints.sockets.iter().map(|_| VecDeque::new()).collect();
-        Self { session, host, endpoints, owed, files, events, stop, summary: Summary::default() }
+        Self {
+            session,
+            host,
+            endpoints,
+            owed,
+            files,
+            events,
+            stop,
+            cadence,
+            last_came: now.monotonic,
+            read_due: now.monotonic,
+            summary: Summary::default(),
+        }
     }
 
     /// Runs until it is stopped, and closes everything within half a second of that.
@@ -59,7 +84,10 @@ impl Driver {
         self.feed(Input::Tick);
         while let Some(wake) = self.drain() {
             let wake = wake.min(self.host.snapshot_due());
-            self.sleep_until(wake);
+            if let Err(error) = self.rest_until(wake) {
+                self.trouble(format!("cannot wait for packets: {error}"));
+                std::thread::sleep(Duration::from_millis(1));
+            }
             if self.host.snapshot_due() <= self.host.now().monotonic {
                 self.snapshot();
             }
@@ -126,9 +154,21 @@ impl Driver {
         }
     }
 
-    fn sleep_until(&mut self, wake: MonotonicInstant) {
-        let left = (wake - self.host.now().monotonic).clamp(Span::ZERO, READ_EVERY);
-        std::thread::sleep(Duration::from_nanos(left.as_nanos() as u64));
+    fn rest_until(&mut self, wake: MonotonicInstant) -> io::Result<()> {
+        let now = self.host.now().monotonic;
+        let quiet = now - self.last_came > self.cadence + self.cadence;
+        let wake = match quiet {
+            true => wake.min(now + STOP_SEEN_WITHIN),
+            // Who probes is awake often enough to read then.
+            false if wake - now <= self.cadence => wake,
+            false => wake.min(self.read_due),
+        };
+        let left = Duration::from_nanos((wake - now).max(Span::ZERO).as_nanos() as u64);
+        if quiet {
+            return wait(self.endpoints.sockets.iter().map(|endpoint| endpoint.socket.as_fd()), left);
+        }
+        std::thread::sleep(left);
+        Ok(())
     }
 
     fn snapshot(&mut self) {
@@ -144,7 +184,8 @@ impl Driver {
     }
 
     fn collect_stamps(&mut self) {
-        for (endpoint, owed) in self.endpoints.sockets.iter_mut().zip(&mut self.owed) {
+        let sent = self.endpoints.sockets.iter_mut().zip(&mut self.owed);
+        for (endpoint, owed) in sent.filter(|(endpoint, _)| endpoint.socket.unstamped() > 0) {
             let (session, host, unusable) = (&mut self.session, &mut self.host, &mut self.summary.unusable_stamps);
             let drained = endpoint.socket.drain_stamps(|id, packet| {
                 let Ok(place) = owed.binary_search_by_key(&id, |(id, _)| *id) else { return };
@@ -161,6 +202,7 @@ impl Driver {
     }
 
     fn collect_packets(&mut self) {
+        let before = self.summary.received_packets;
         for index in 0..self.endpoints.sockets.len() {
             let mut more = true;
             while more {
@@ -179,6 +221,13 @@ impl Driver {
                     Err(_) => self.summary.socket_errors += 1,
                 }
             }
+        }
+        let now = self.host.now().monotonic;
+        if self.summary.received_packets > before {
+            self.last_came = now;
+        }
+        if self.last_came == now || self.read_due <= now {
+            self.read_due = now + self.cadence;
         }
     }
 
