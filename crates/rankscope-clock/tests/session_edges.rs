@@ -141,7 +141,7 @@ fn cadence_and_spacing_are_what_is_configured() {
 #[test]
 fn the_budget_is_kept_by_every_node() {
     for (nodes, edges) in [(2, complete(2)), (8, complete(8)), (64, circle(64, 7))] {
-        let mut network = Network::started(nodes, &edges, 6, |_| {});
+        let mut network = Network::started(nodes, &edges, 6, |settings| settings.budget_bits_per_s = 1_000_000);
         network.weather.control_loss = 0.05;
         network.keep_history = false;
         let seconds = if nodes == 64 { 13 } else { 25 };

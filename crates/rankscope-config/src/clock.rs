@@ -19,8 +19,8 @@ pub struct ClockSettings {
     pub jitter_percent: u32,
     /// Probes sent back to back at most.
     pub train_length: u32,
-    /// What one node may send.
-    pub budget_bits_per_s: u64,
+    /// What one node may send; none follows from its edges.
+    pub budget_bits_per_s: Option<u64>,
     /// From one reading of the host's clocks against each other to the next.
     pub snapshot_period: Duration,
     /// Whether to write those readings.
@@ -125,7 +125,7 @@ impl ClockSettings {
             packet_spacing: duration(settings, Key::PacketSpacing),
             jitter_percent: required(settings, Key::JitterPercent),
             train_length: required(settings, Key::TrainLength),
-            budget_bits_per_s: required(settings, Key::BudgetBitsPerS),
+            budget_bits_per_s: integer(settings, Key::BudgetBitsPerS),
             snapshot_period: duration(settings, Key::SnapshotPeriod),
             clock_snapshots: switch(settings, Key::ClockSnapshots),
             output_dir: text(settings, Key::OutputDir).unwrap_or_default(),

@@ -3,17 +3,17 @@
 use crate::Key;
 
 /// The settings that a preset changes.
-const COLUMNS: [Key; 4] = [Key::ProbeCadence, Key::ProbeWindow, Key::PacketSpacing, Key::SnapshotPeriod];
+const COLUMNS: [Key; 5] = [Key::ProbeCadence, Key::ProbeWindow, Key::PacketSpacing, Key::SnapshotPeriod, Key::BudgetBitsPerS];
 
-/// Name, and the columns as they would be written.
-const PRESETS: [(&str, [&str; 4]); 7] = [
-    ("high-accuracy", ["400", "2", "50", "50"]),
-    ("low-overhead", ["2000", "10", "200", "200"]),
-    ("debug", ["1000", "2", "100", "100"]),
-    ("sync-debug", ["200", "1", "50", "25"]),
-    ("benchmark", ["5000", "20", "200", "500"]),
-    ("jax-training", ["1000", "5", "100", "100"]),
-    ("inference", ["500", "3", "75", "75"]),
+/// Name, and the columns as they would be written. The first four are the origin's; it had no budget.
+const PRESETS: [(&str, [&str; 5]); 7] = [
+    ("high-accuracy", ["400", "2", "50", "50", "1000000"]),
+    ("low-overhead", ["2000", "10", "200", "200", "60000"]),
+    ("debug", ["1000", "2", "100", "100", "150000"]),
+    ("sync-debug", ["200", "1", "50", "25", "1000000"]),
+    ("benchmark", ["5000", "20", "200", "500", "60000"]),
+    ("jax-training", ["1000", "5", "100", "100", "150000"]),
+    ("inference", ["500", "3", "75", "75", "300000"]),
 ];
 
 /// What the preset `name` says.

@@ -163,7 +163,10 @@ pub(crate) fn print(verdict: &Verdict, json: bool) -> Result<()> {
     let Verdict { error_ns, bound_width_ns, .. } = verdict;
     println!("rounds solved        {}", verdict.rounds);
     println!("windows per node     {:?}, longest gap {:.2} windows", verdict.windows, verdict.longest_gap_windows);
-    println!("error                p50 {} ns, p99 {} ns, max {} ns, mean {:+} ns", error_ns.p50, error_ns.p99, error_ns.max, verdict.bias_ns);
+    println!(
+        "error                p50 {} ns, p99 {} ns, max {} ns, mean {:+} ns",
+        error_ns.p50, error_ns.p99, error_ns.max, verdict.bias_ns
+    );
     if let Some(chrony_ns) = &verdict.chrony_error_ns {
         println!("chrony's error       p50 {} ns, p99 {} ns, max {} ns", chrony_ns.p50, chrony_ns.p99, chrony_ns.max);
     }

@@ -34,6 +34,7 @@ pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes)
         ..SolveOptions::for_reference(NodeId(settings.reference_node))
     };
     let participants = (0..minutes.addresses.len() as u32).map(NodeId).collect();
+    let usual = SessionSettings::new(node, minutes.plain_edges(), minutes.run, Key::derive(&minutes.secret), fit, solve);
     SessionSettings {
         participants,
         // Nodes of one job draw different jitter.
@@ -42,10 +43,10 @@ pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes)
         spacing: span(settings.packet_spacing),
         jitter_percent: u64::from(settings.jitter_percent),
         train: settings.train_length,
-        budget_bits_per_s: settings.budget_bits_per_s,
+        budget_bits_per_s: settings.budget_bits_per_s.unwrap_or(usual.budget_bits_per_s),
         window: span(settings.probe_window),
         handshake: span(settings.handshake_timeout),
-        ..SessionSettings::new(node, minutes.plain_edges(), minutes.run, Key::derive(&minutes.secret), fit, solve)
+        ..usual
     }
 }
 
