@@ -19,9 +19,15 @@ fn the_budget_is_shared_by_all_edges_and_control() {
         let settings = settings(nodes, degree);
         let trains_per_s = 1e9 / settings.train_period().as_nanos() as f64;
         let bits = trains_per_s * f64::from(2 * settings.train + 1) * f64::from(degree) * packet_bits(PROBE_LEN) as f64;
-        let control = (settings.control_bits_per_s() as f64).min(4.9e5);
-        assert!((bits + control - 9.8e5).abs() < 1e3, "{nodes} nodes: {bits} + {control} bit/s");
+        let spent = 0.98 * settings.budget_bits_per_s as f64;
+        let control = (settings.control_bits_per_s() as f64).min(spent / 2.0);
+        assert!((bits + control - spent).abs() < 1e3, "{nodes} nodes: {bits} + {control} bit/s");
     }
+}
+
+#[test]
+fn the_usual_budget_stays_below_a_megabit() {
+    assert_eq!([0, 1, 7, 14, 1_000].map(SessionSettings::budget_for), [110_000, 147_000, 369_000, 628_000, 1_000_000]);
 }
 
 #[test]
