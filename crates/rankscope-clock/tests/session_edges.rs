@@ -172,7 +172,7 @@ fn a_driver_that_sleeps_makes_no_burst() {
 #[test]
 fn losses_are_counted_in_the_direction_they_happened() {
     let edges = [Edge { src: NodeId(0), dst: NodeId(1) }];
-    let mut network = Network::started(2, &edges, 8, |_| {});
+    let mut network = Network::started(2, &edges, 8, |settings| settings.budget_bits_per_s = 1_000_000);
     network.run_for(SECOND);
     let (mut number, lost) = (0, Rc::new(RefCell::new([0u32; 2])));
     let log = Rc::clone(&lost);
@@ -201,7 +201,7 @@ fn losses_are_counted_in_the_direction_they_happened() {
 #[test]
 fn doubles_disorder_and_missing_stamps_are_counted_and_harmless() {
     let edges = [Edge { src: NodeId(0), dst: NodeId(1) }];
-    let mut network = Network::started(2, &edges, 9, |_| {});
+    let mut network = Network::started(2, &edges, 9, |settings| settings.budget_bits_per_s = 1_000_000);
     network.weather = Weather { duplicates: 0.02, reordering: 0.05, stamp_loss: 0.03, ..Weather::default() };
     network.run_for(21 * SECOND);
     for (_, window) in &network.hosts[0].windows[1..] {

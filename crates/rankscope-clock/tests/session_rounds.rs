@@ -5,8 +5,9 @@ mod network;
 use std::collections::{BTreeMap, BTreeSet};
 
 use network::{MS, Network, SECOND, Weather, circle, complete};
-use rankscope_clock::Edge;
+use rankscope_clock::nodes::{Solution, SolveOptions};
 use rankscope_clock::session::SessionSettings;
+use rankscope_clock::{Edge, NodeId, NodeWindow};
 
 /// Less traffic than by default: rounds are the subject.
 fn quiet(settings: &mut SessionSettings) {
@@ -105,6 +106,27 @@ fn a_killed_worker_costs_the_others_nothing() {
     network.run_for(4 * WINDOW);
     assert!(told(&network, 2).ends_with(&[10, 11, 12]), "{:?}", told(&network, 2));
     assert_eq!(network.masters(), [0]);
+}
+
+/// A solver that, without the reference, knows nothing but what it is reminded of.
+fn hangs_on_before(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveOptions) -> Solution {
+    if windows.iter().any(|window| window.node == options.reference) {
+        return network::estimate::solve(windows, before, options);
+    }
+    before.cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_new_master_goes_on_from_where_it_was_told_to_stand() {
+    let mut network = Network::started(3, &complete(3), 5, |settings| {
+        quiet(settings);
+        settings.solve = hangs_on_before;
+    });
+    network.run_for(3 * WINDOW);
+    network.kill(0);
+    network.run_for(5 * WINDOW);
+    let (.., last) = network.hosts[1].solved.last().unwrap();
+    assert_eq!(last.nodes.iter().map(|placed| placed.node).collect::<Vec<_>>(), [NodeId(1)]);
 }
 
 #[test]

@@ -48,10 +48,13 @@ struct Results {
 }
 
 impl Master {
-    pub(super) fn new(due: MonotonicInstant, participants: usize) -> Self {
+    /// A master whose first round ends at `due`. Should the reference be gone, `own`, where this node's clock was told to stand,
+    /// is what later rounds hang on.
+    pub(super) fn new(due: MonotonicInstant, participants: usize, own: Option<NodeEstimate>) -> Self {
+        let before = own.map(|own| Solution { nodes: vec![own], ..Solution::default() });
         let mut assemblies = Vec::new();
         assemblies.resize_with(participants, Assembly::default);
-        Self { due, gather: None, results: None, assemblies, early: Vec::new(), before: None }
+        Self { due, gather: None, results: None, assemblies, early: Vec::new(), before }
     }
 
     pub(super) fn next_due(&self) -> MonotonicInstant {

@@ -19,6 +19,7 @@ use super::outbox::Outbox;
 use super::settings::SessionSettings;
 use super::wire::{Header, Reject};
 use super::{Now, Output};
+use crate::nodes::NodeEstimate;
 use crate::{MonotonicInstant, NodeId, NodeWindow};
 use master::Master;
 use message::{Knowledge, Message, Term};
@@ -56,7 +57,7 @@ pub(super) struct Rounds {
     patience: Span,
     window: Span,
     /// The last round whose result was handed out.
-    told: Option<u64>,
+    told: Option<(u64, NodeEstimate)>,
     stopping: bool,
 }
 
@@ -204,8 +205,8 @@ impl Rounds {
                     return Err(Reject::Body);
                 }
                 self.peers.send(from, self.knowledge, &Message::ResultAck { round }, out);
-                if self.told.is_none_or(|told| told < round) {
-                    self.told = Some(round);
+                if self.told.is_none_or(|(told, _)| told < round) {
+                    self.told = Some((round, estimate));
                     out.push(Output::Clock { round, estimate });
                 }
             }
@@ -278,7 +279,8 @@ impl Rounds {
         let Some(term) = next.filter(|term| *term != u32::MAX).map(Term) else { return };
         out.counters.elections += 1;
         self.knowledge = Knowledge { term: Some(term), round: first_round(term) };
-        self.role = Role::Master(Box::new(Master::new(now.max(opened + self.window), self.peers.len())));
+        self.role =
+            Role::Master(Box::new(Master::new(now.max(opened + self.window), self.peers.len(), self.told.map(|(_, own)| own))));
         self.beat = now;
     }
 
