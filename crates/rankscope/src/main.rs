@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 failed, 2 used wrongly, 3 a check said no. Errors go to stderr as one paragraph; with `--format json`
 //! stdout holds one JSON document and nothing else.
 
+mod clock;
 mod convert;
 mod document;
 mod load;
@@ -26,12 +27,14 @@ struct Cli {
 enum Verb {
     Report(report::Args),
     Convert(convert::Args),
+    Clock(clock::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
         Verb::Report(args) => report::run(args),
         Verb::Convert(args) => convert::run(args),
+        Verb::Clock(args) => clock::run(args),
     };
     match done {
         Ok(code) => code,
