@@ -53,10 +53,11 @@ pub struct SolveOptions {
 }
 
 impl SolveOptions {
-    /// The origin's thresholds, skews up to 1000 ppm, and 30 ppb in a second: three times what quartz in a machine room does.
+    /// The origin's thresholds, skews up to 1000 ppm (two clocks slewed by 500 in opposite directions), and 100 ppb in a second:
+    /// ten times what oscillators in machine rooms do.
     pub fn for_reference(reference: NodeId) -> Self {
         let skew_max = Rate::from_ppb(1_000_000);
-        Self { reference, pairs_min: 12, loss_ratio_max: 0.6, skew_max, skew_change_ppb_per_s: 30 }
+        Self { reference, pairs_min: 12, loss_ratio_max: 0.6, skew_max, skew_change_ppb_per_s: 100 }
     }
 }
 

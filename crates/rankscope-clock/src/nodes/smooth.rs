@@ -30,8 +30,8 @@ pub fn smooth(node: NodeId, rounds: &[Solution], change_ppb_per_s: u32) -> Resul
     let mut placed: Vec<(&NodeEstimate, Vec<&NodeStep>)> = Vec::new();
     for round in rounds {
         steps.extend(round.steps.iter().filter(|step| step.node == node));
-        if let Some(estimate) = round.nodes.iter().find(|estimate| estimate.node == node) {
-            placed.push((estimate, std::mem::take(&mut steps)));
+        if let Ok(place) = round.nodes.binary_search_by_key(&node, |estimate| estimate.node) {
+            placed.push((&round.nodes[place], std::mem::take(&mut steps)));
         }
     }
     let placed: Vec<(&NodeEstimate, &[&NodeStep])> = placed.iter().map(|(one, steps)| (*one, steps.as_slice())).collect();

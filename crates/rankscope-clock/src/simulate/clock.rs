@@ -1,8 +1,10 @@
 //! A clock that is wrong in a known way: offset, skew, a random walk of its rate, steps and slews.
 //!
 //! `local(true) = true + offset + skew * elapsed + walk(elapsed) + steps + slews`, with `elapsed` counted from an origin. The
-//! walk is a piecewise linear phase whose rate changes every [`GRID_NS`]; it is computed as far as it is asked for. The same
-//! function serves simulations and real agents whose stamps are bent on purpose, so that the truth of a real run is known.
+//! walk is a piecewise linear phase whose rate changes every [`GRID_NS`]; it is computed as far as it is asked for, and kept
+//! until it is forgotten on demand. The same function serves simulations and real agents whose stamps are bent on purpose, so that the truth of a real run is known.
+
+use std::collections::VecDeque;
 
 use rankscope_time::{Rate, Span};
 
@@ -19,8 +21,9 @@ pub struct SimClock {
     skew: Rate,
     wander_ppb: f64,
     rng: Rng,
-    /// Phase in nanoseconds and rate in ppb at each grid point from the origin on.
-    walk: Vec<(f64, f64)>,
+    /// Phase in nanoseconds and rate in ppb at grid points; the first `forgotten` are gone.
+    walk: VecDeque<(f64, f64)>,
+    forgotten: usize,
     /// When, and how much the clock gains at once.
     steps: Vec<(i64, Span)>,
     /// From when until when, and by what rate the clock runs faster.
@@ -31,8 +34,8 @@ impl SimClock {
     /// A clock that is `offset` ahead at the true time `origin_ns`, gains `skew`, and whose rate walks `wander_ppb` in a second
     /// (one standard deviation, growing with the square root of time).
     pub fn new(origin_ns: i64, offset: Span, skew: Rate, wander_ppb: f64, seed: u64) -> Self {
-        let walk = vec![(0.0, 0.0)];
-        Self { origin_ns, offset, skew, wander_ppb, rng: Rng::new(seed), walk, steps: Vec::new(), slews: Vec::new() }
+        let (rng, walk) = (Rng::new(seed), VecDeque::from([(0.0, 0.0)]));
+        Self { origin_ns, offset, skew, wander_ppb, rng, walk, forgotten: 0, steps: Vec::new(), slews: Vec::new() }
     }
 
     /// A clock that tells the truth.
@@ -82,15 +85,27 @@ impl SimClock {
         guess
     }
 
+    /// Lets go of the walk before the true time `true_ns`, which nobody will ask for again: where somebody does, the walk stands
+    /// still before it. A clock of many hours need not remember them.
+    pub fn forget_before(&mut self, true_ns: i64) {
+        let cell = usize::try_from(true_ns.saturating_sub(self.origin_ns) / GRID_NS).unwrap_or(0);
+        let gone = cell.saturating_sub(self.forgotten).min(self.walk.len() - 1);
+        self.walk.drain(..gone);
+        self.forgotten += gone;
+    }
+
     fn walk_ns(&mut self, elapsed: Span) -> i64 {
         if self.wander_ppb == 0.0 || elapsed <= Span::ZERO {
             return 0;
         }
         let (cell, rest) = ((elapsed.as_nanos() / GRID_NS) as usize, elapsed.as_nanos() % GRID_NS);
+        let Some(cell) = cell.checked_sub(self.forgotten) else {
+            return self.walk[0].0.round() as i64;
+        };
         while self.walk.len() <= cell {
             let (phase, rate) = self.walk[self.walk.len() - 1];
             let kick = self.rng.normal() * self.wander_ppb * (GRID_NS as f64 * 1e-9).sqrt();
-            self.walk.push((phase + rate * 1e-9 * GRID_NS as f64, rate + kick));
+            self.walk.push_back((phase + rate * 1e-9 * GRID_NS as f64, rate + kick));
         }
         let (phase, rate) = self.walk[cell];
         (phase + rate * 1e-9 * rest as f64).round() as i64
@@ -121,5 +136,18 @@ mod tests {
             assert!((clock.true_ns(local_ns) - true_ns).abs() <= 1);
         }
         assert_eq!(clock.local_ns(1_000), 5_000_001_000);
+    }
+
+    #[test]
+    fn forgetting_changes_nothing_later() {
+        let clock = || SimClock::new(0, Span::ZERO, Rate::ZERO, 10.0, 4);
+        let (mut keeps, mut forgets) = (clock(), clock());
+        for second in 1..1_000 {
+            let true_ns = second * 1_000_000_000;
+            forgets.forget_before(true_ns - 2_000_000_000);
+            assert_eq!(forgets.local_ns(true_ns), keeps.local_ns(true_ns));
+            assert_eq!(forgets.local_ns(true_ns - 1_500_000_000), keeps.local_ns(true_ns - 1_500_000_000));
+        }
+        assert!(forgets.walk.len() < 50);
     }
 }

@@ -6,6 +6,7 @@ mod fit;
 mod read;
 pub(crate) mod setup;
 mod show;
+mod simulate;
 mod solve;
 mod standalone;
 pub(crate) mod watch;
@@ -27,6 +28,7 @@ enum Verb {
     Doctor(doctor::Args),
     Fit(fit::Args),
     Show(show::Args),
+    Simulate(simulate::Args),
     Solve(solve::Args),
     Standalone(standalone::Args),
 }
@@ -36,6 +38,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Verb::Doctor(args) => doctor::run(args),
         Verb::Fit(args) => fit::run(args),
         Verb::Show(args) => show::run(args),
+        Verb::Simulate(args) => simulate::run(args),
         Verb::Solve(args) => solve::run(args),
         Verb::Standalone(args) => standalone::run(args),
     }
