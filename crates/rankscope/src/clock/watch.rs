@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rankscope_clock::ClockEvent;
 use rankscope_clock::nodes::NodeEstimate;
+use rankscope_clock::session::wire::Reject;
 use rankscope_probe::agent::{Agent, Event, Summary};
 
 use crate::output;
@@ -79,9 +80,18 @@ const TOLD_MAX: usize = 65_536;
 
 fn line(event: &Event) -> Option<String> {
     match event {
+        // What stands where it stands by definition is no news.
+        Event::Clock { estimate, .. } if estimate.bound.lo == estimate.bound.hi => None,
         Event::Clock { round, estimate } => Some(format!("round {round}: {}", position(estimate))),
+        Event::Solved { solution, .. } if solution.nodes.is_empty() => None,
         Event::Solved { round, solution } => {
-            let mut text = format!("round {round}: {} nodes placed", solution.nodes.len());
+            let mut text = match solution.nodes.as_slice() {
+                [_, node] => format!("round {round}: {}", position(node)),
+                nodes => {
+                    let widest = nodes.iter().map(|node| (node.bound.hi - node.bound.lo).as_nanos() / 2).max();
+                    format!("round {round}: {} nodes placed, guaranteed within ±{} ns", nodes.len(), widest.unwrap_or(0))
+                }
+            };
             if !solution.unreachable.is_empty() {
                 let missing: Vec<_> = solution.unreachable.iter().map(|node| node.to_string()).collect();
                 let _ = write!(text, ", without an edge: {}", missing.join(" "));
@@ -120,7 +130,8 @@ fn farewell(summary: &Summary, elapsed: Duration) -> String {
         "stopped after {seconds:.1} s: {} windows, {} packets sent ({kbit_per_s:.0} kbit/s), {} received",
         summary.windows, summary.sent_packets, summary.received_packets
     );
-    let rejected = summary.session.rejected_in_all();
+    // Packets of a session that is over are what every start and stop leaves on the way.
+    let rejected = summary.session.rejected_in_all() - summary.session.rejected(Reject::Session);
     for (count, what) in [
         (rejected, "packets of others or forged ones dropped"),
         (summary.unusable_stamps, "packets without a usable stamp"),
