@@ -54,6 +54,7 @@ const STAGES: &[Stage] = &[
     ("format", |_| cargo(&["fmt", "--all", "--check"])),
     ("deps", |_| deps::run()),
     ("clippy", |_| cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])),
+    ("features", |_| features()),
     ("tests", |_| tests()),
     ("doctests", |_| cargo(&["test", "--workspace", "--doc", "--locked", "--quiet"])),
     ("docs", |_| docs()),
@@ -72,6 +73,15 @@ fn check(command: &mut Command) -> Result<()> {
     if !status.success() {
         let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
         bail!("`{} {}` failed ({status})", Path::new(command.get_program()).display(), args.join(" "));
+    }
+    Ok(())
+}
+
+/// The product without what it can be built without.
+fn features() -> Result<()> {
+    let check = ["clippy", "--package", "rankscope", "--bins", "--tests", "--locked", "--no-default-features"];
+    for features in ["", "clock"] {
+        cargo(&[&check[..], &["--features", features, "--", "-D", "warnings"]].concat())?;
     }
     Ok(())
 }

@@ -49,7 +49,6 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     for (key, value) in [
         ("rank", args.rank.map(|rank| rank.to_string())),
         ("num-nodes", args.num_nodes.map(|nodes| nodes.to_string())),
-        ("rendezvous", args.rendezvous.clone()),
         ("output-dir", args.out.clone()),
     ] {
         args.from.set.extend(value.map(|value| format!("{key}={value}")));
@@ -59,12 +58,11 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         output::remark(&format!("rankscope: {complaint}"));
     }
     let settings = ClockSettings::of(&settings);
-    let who = identity(&settings)?;
+    let who = identity(&settings, args.rendezvous.as_deref())?;
     if who.local_rank != 0 {
         output::remark("one agent is enough for a node: that of local rank 0 runs, this one has nothing to do");
         return Ok(ExitCode::SUCCESS);
     }
-    let stop = watch::stop_signals()?;
     let (meeting_options, place) = meeting(&settings, &who)?;
     let minutes_path = Path::new(&settings.output_dir).join(format!("minutes-node{}.json", who.node));
     let kept = Minutes::kept(&minutes_path, &run_key(&who), who.node).filter(|_| resumable(&settings, &who));
@@ -85,6 +83,8 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     {
         output::remark(&format!("{}: {error}; should this agent be killed, it cannot join again", minutes_path.display()));
     }
+    // Until here there is nothing to bring to disk: a signal ends this process at once, as it does any other.
+    let stop = watch::stop_signals()?;
     let session = setup::session(&settings, who.node, &agreement.minutes);
     let mut options = setup::agent(&settings)?;
     options.run_id = Some(who.run_id.clone());
@@ -101,8 +101,8 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who this node is: settings first, then what the launcher left.
-fn identity(settings: &ClockSettings) -> Result<Launch> {
+/// Who this node is: settings first, then what the launcher left. `place` is the flag, which takes every way to write a place.
+fn identity(settings: &ClockSettings, place: Option<&str>) -> Result<Launch> {
     let launched = launch(|name| std::env::var(name).ok());
     let mut who = match (settings.rank, settings.num_nodes, launched) {
         (Some(node), Some(num_nodes), launched) => {
@@ -121,8 +121,8 @@ fn identity(settings: &ClockSettings) -> Result<Launch> {
     if who.node.0 >= who.num_nodes {
         bail!("node {} of {}: nodes are numbered from 0", who.node, who.num_nodes);
     }
-    if let Some(text) = &settings.rendezvous {
-        who.place = Some(text.parse()?);
+    if let Some(text) = place.or(settings.rendezvous.as_deref()) {
+        who.place = Some(text.parse().with_context(|| format!("rendezvous {text}"))?);
     }
     if let Some(run_id) = &settings.run_id {
         who.run_id = run_id.clone();

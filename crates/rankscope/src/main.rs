@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 failed, 2 used wrongly, 3 a check said no. Errors go to stderr as one paragraph; with `--format json`
 //! stdout holds one JSON document and nothing else.
 
+#[cfg(feature = "clock")]
 mod agent;
 mod clock;
 mod config;
@@ -27,6 +28,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    #[cfg(feature = "clock")]
     Agent(agent::Args),
     Report(report::Args),
     Convert(convert::Args),
@@ -36,6 +38,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
+        #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Convert(args) => convert::run(args),

@@ -1,5 +1,5 @@
 //! `clock doctor` looks at a real host and says something about everything.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "clock"))]
 
 mod common;
 

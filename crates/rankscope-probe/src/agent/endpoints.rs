@@ -96,3 +96,65 @@ impl Endpoints {
         self.routes.get(&to).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankscope_clock::graph::EdgePorts;
+    use std::net::{Ipv4Addr, UdpSocket};
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const OUT: Edge = Edge { src: NodeId(0), dst: NodeId(1) };
+    const BACK: Edge = Edge { src: NodeId(1), dst: NodeId(0) };
+
+    fn socket() -> StampedSocket {
+        StampedSocket::bind(SocketAddr::new(HERE, 0), &SocketOptions::default()).unwrap()
+    }
+
+    fn addresses() -> [SocketAddr; 2] {
+        ["10.0.0.1:7000".parse().unwrap(), "10.0.0.2:8000".parse().unwrap()]
+    }
+
+    #[test]
+    fn one_socket_reaches_everyone() {
+        let addresses = addresses();
+        // Node 7 is in no list: nobody knows where it is.
+        let unknown = Edge { src: NodeId(0), dst: NodeId(7) };
+        let endpoints = Endpoints::single(socket(), &[OUT, BACK, unknown], &addresses);
+        assert_eq!(endpoints.route(Destination::Listener(OUT)), Some((0, addresses[1])));
+        assert_eq!(endpoints.route(Destination::Prober(BACK)), Some((0, addresses[1])));
+        assert_eq!(endpoints.route(Destination::Control(NodeId(1))), Some((0, addresses[1])));
+        assert_eq!(endpoints.route(Destination::Listener(unknown)), None);
+        assert_eq!(endpoints.sockets[0].edge, None);
+    }
+
+    #[test]
+    fn edges_open_all_or_none() {
+        let holders = [(); 4].map(|()| UdpSocket::bind((HERE, 0)).unwrap());
+        let [a, b, c, taken] = holders.each_ref().map(|holder| holder.local_addr().unwrap().port());
+        let [holder_a, holder_b, holder_c, holder_taken] = holders;
+        drop((holder_a, holder_b, holder_c));
+        let hosts = addresses().map(|address| address.ip());
+        let edges = |listen| Neighbourhood {
+            out: vec![(OUT, EdgePorts { listen: 9_001, response: a })],
+            back: vec![(BACK, EdgePorts { listen, response: 9_002 })],
+        };
+        let mut endpoints = Endpoints::control(socket(), &addresses());
+        let options = SocketOptions::default();
+        assert_eq!(endpoints.add_edges(HERE, &edges(taken), &hosts, &options).unwrap(), BTreeSet::from([taken]));
+        assert_eq!((endpoints.sockets.len(), endpoints.route(Destination::Listener(OUT))), (1, None));
+        drop(holder_taken);
+
+        assert_eq!(endpoints.add_edges(HERE, &edges(b), &hosts, &options).unwrap(), BTreeSet::new());
+        let port = |index: usize| endpoints.sockets[index].socket.local_addr().port();
+        assert_eq!((port(1), endpoints.sockets[1].edge), (a, Some(OUT)), "answers come to the port that probes leave from");
+        assert_eq!((port(2), endpoints.sockets[2].edge), (b, Some(BACK)));
+        assert_eq!(endpoints.route(Destination::Listener(OUT)), Some((1, SocketAddr::new(hosts[1], 9_001))));
+        assert_eq!(endpoints.route(Destination::Prober(BACK)), Some((2, SocketAddr::new(hosts[1], 9_002))));
+
+        endpoints.drop_edges();
+        assert_eq!((endpoints.sockets.len(), endpoints.route(Destination::Prober(BACK))), (1, None));
+        assert!(endpoints.route(Destination::Control(NodeId(1))).is_some());
+        assert_eq!(endpoints.add_edges(HERE, &edges(c), &hosts, &options).unwrap(), BTreeSet::new(), "ports are free again");
+    }
+}

@@ -244,3 +244,6 @@ fn answers(store: &mut dyn KeyValueStore, version: u32, options: &MeetingOptions
     }
     Ok(busy)
 }
+
+#[cfg(test)]
+mod tests;

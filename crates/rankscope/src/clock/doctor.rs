@@ -8,32 +8,23 @@ use rankscope_probe::doctor::{Advice, Examination, Expectation, Grade, Interface
 use rankscope_probe::stamps::{Capability, LoopbackReport, Stamping};
 use serde_json::{Value, json};
 
-use crate::output;
+use crate::output::{self, Format};
 
 /// Look at this host's stamps, sockets, clocks, permissions and time daemons, and say what accuracy to expect.
 ///
 /// Sends packets from this host to itself; changes nothing. Exits with 3 if something makes synchronisation impossible or wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How to print the answer
-    #[arg(long, value_enum, default_value_t)]
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
-enum Format {
-    /// A table for people
-    #[default]
-    Text,
-    /// One JSON document
-    Json,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let seen = examine();
     let (advice, expected) = (advise(&seen), expect(&seen));
     let text = match args.format {
-        Format::Text => table(&seen, &advice, &expected, output::columns()),
+        Format::Table => table(&seen, &advice, &expected, output::columns()),
         Format::Json => format!("{:#}", document(&seen, &advice, &expected)),
     };
     output::answer(&text)?;

@@ -81,6 +81,9 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     let stop = watch::stop_signals()?;
     let node = NodeId(args.rank);
     let addresses = args.addresses.iter().map(|text| resolve(text)).collect::<Result<Vec<_>>>()?;
+    if let Some((at, address)) = addresses.iter().enumerate().find(|(at, address)| addresses[..*at].contains(address)) {
+        bail!("--addresses lists {address} twice, the second time for node {at}: every node needs a port of its own");
+    }
     let minutes = minutes(&args.addresses, addresses, node, &args.topology, &settings)?;
     let options = MeetingOptions {
         node,

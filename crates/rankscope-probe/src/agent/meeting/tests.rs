@@ -1,0 +1,136 @@
+use std::net::{Ipv4Addr, UdpSocket};
+
+use rankscope_clock::Edge;
+use rankscope_clock::graph::EdgePorts;
+
+use super::*;
+use crate::rendezvous::DirectoryStore;
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const NODES: u32 = 4;
+
+fn options(node: u32, ports: PortMode) -> MeetingOptions {
+    MeetingOptions {
+        node: NodeId(node),
+        num_nodes: NODES,
+        ip: HERE,
+        ports,
+        topology: Topology::Ring,
+        seed: 1,
+        secret: None,
+        socket: SocketOptions::default(),
+        timeout: Duration::from_secs(20),
+    }
+}
+
+/// `nodes` meet, each in a thread of its own, over a store in a folder.
+fn meetings(nodes: impl Iterator<Item = MeetingOptions>) -> Vec<Result<Agreement, MeetError>> {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = nodes
+            .map(|options| {
+                let mut store = DirectoryStore::open(folder.path()).unwrap();
+                scope.spawn(move || meet(&mut store, &options))
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// What both ends know of an edge must be the same; returns all edges.
+fn agreed_edges(met: &[Agreement]) -> Vec<(Edge, EdgePorts)> {
+    let sorted = |mut edges: Vec<(Edge, EdgePorts)>| {
+        edges.sort_by_key(|(edge, _)| *edge);
+        edges
+    };
+    let out = sorted(met.iter().flat_map(|it| it.minutes.edges.out.clone()).collect());
+    assert_eq!(out, sorted(met.iter().flat_map(|it| it.minutes.edges.back.clone()).collect()));
+    out
+}
+
+/// A block of ports for each node, all of them free.
+fn free_blocks() -> PortOptions {
+    let per_node = 10;
+    let free = |base: &u16| (0..4 * per_node).all(|port| UdpSocket::bind((HERE, base + port)).is_ok());
+    let base = (30_000..32_000).step_by(100).find(free).expect("forty free ports in a row");
+    PortOptions { base, per_node }
+}
+
+#[test]
+fn four_nodes_agree_on_one_port_each() {
+    let met: Vec<Agreement> =
+        meetings((0..NODES).map(|node| options(node, PortMode::Single(0)))).into_iter().map(Result::unwrap).collect();
+    let first = &met[0].minutes;
+    assert!(first.secret.len() >= 32);
+    for (it, node) in met.iter().zip(0..) {
+        assert_eq!((it.minutes.run, &it.minutes.secret, &it.minutes.addresses), (first.run, &first.secret, &first.addresses));
+        assert_eq!(it.minutes.addresses[node], it.endpoints.sockets[0].socket.local_addr());
+        assert_eq!(it.endpoints.sockets.len(), 1);
+    }
+    for (edge, ports) in agreed_edges(&met) {
+        let port = |node: NodeId| first.addresses[node.0 as usize].port();
+        assert_eq!(ports, EdgePorts { listen: port(edge.dst), response: port(edge.src) });
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_given_to_no_edge() {
+    let blocks = free_blocks();
+    let mode = PortMode::PerEdge { blocks, control: 0 };
+    // The lowest ports of the blocks of nodes 0 and 2 are the first to be given out.
+    let busy = [blocks.base, blocks.base + 2 * blocks.per_node];
+    let _holders = busy.map(|port| UdpSocket::bind((HERE, port)).unwrap());
+    let met: Vec<Agreement> = meetings((0..NODES).map(|node| options(node, mode))).into_iter().map(Result::unwrap).collect();
+    let edges = agreed_edges(&met);
+    assert!(edges.len() >= NODES as usize);
+    for (edge, ports) in edges {
+        assert!(!busy.contains(&ports.listen) && !busy.contains(&ports.response), "{edge}: {ports:?}");
+        let block = |node: NodeId| blocks.base + node.0 as u16 * blocks.per_node;
+        assert!((block(edge.dst)..block(edge.dst) + blocks.per_node).contains(&ports.listen));
+        assert!((block(edge.src)..block(edge.src) + blocks.per_node).contains(&ports.response));
+    }
+    for it in &met {
+        assert_eq!(it.endpoints.sockets.len(), 1 + it.minutes.plain_edges().len());
+    }
+}
+
+#[test]
+fn who_does_not_come_is_named() {
+    let timeout = Duration::from_millis(300);
+    let present = [0, 1, 3].map(|node| MeetingOptions { timeout, ..options(node, PortMode::Single(0)) });
+    for result in meetings(present.into_iter()) {
+        let error = result.unwrap_err().to_string();
+        assert!(error.starts_with("1 of 4 nodes did not publish their address") && error.contains(": node 2."), "{error}");
+    }
+}
+
+#[test]
+fn a_secret_that_all_know_is_not_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = DirectoryStore::open(folder.path()).unwrap();
+    let secret = Some(b"known to all".to_vec());
+    let options = MeetingOptions { secret: secret.clone(), ..options(0, PortMode::Single(0)) };
+    let (run, used) = session(&mut store, &options).unwrap();
+    assert_eq!(Some(used), secret);
+    assert_eq!(store.get(SESSION).unwrap().unwrap().len(), 16, "the number of the run, and nothing else");
+    assert_eq!(session(&mut store, &options).unwrap().0, run, "node 0 in its second life");
+    store.set(SESSION, "é1").unwrap();
+    assert!(matches!(session(&mut store, &options), Err(MeetError::Foreign(_))));
+}
+
+#[test]
+fn what_was_agreed_opens_the_same_ports_again() {
+    let mode = PortMode::PerEdge { blocks: free_blocks(), control: 0 };
+    let mut met = meetings((0..NODES).map(|node| options(node, mode)));
+    let Agreement { minutes, endpoints } = met.remove(1).unwrap();
+    let options = options(1, mode);
+    let still_open = reopen(minutes.clone(), &options);
+    assert!(matches!(still_open, Err(MeetError::Socket(SocketError::Bind { .. }))), "{still_open:?}");
+    let ports = |endpoints: &Endpoints| -> Vec<SocketAddr> {
+        endpoints.sockets.iter().map(|endpoint| endpoint.socket.local_addr()).collect()
+    };
+    let before = ports(&endpoints);
+    drop(endpoints);
+    let again = reopen(minutes.clone(), &options).unwrap();
+    assert_eq!((again.minutes, ports(&again.endpoints)), (minutes, before));
+}
