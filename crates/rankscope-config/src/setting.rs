@@ -104,7 +104,7 @@ pub enum Kind {
     List,
     /// Pairs of node numbers: `0-1`.
     Edges,
-    /// Where nodes find each other: `tcp://host:port`, `dir:///path` or `etcd://host:port`.
+    /// Where nodes find each other: `tcp://host:port`, `file:///path` or `etcd://host:port`.
     Rendezvous,
     /// One of a few words.
     Choice(&'static [Word]),

@@ -74,7 +74,7 @@ pub(crate) fn allowed(kind: &Kind) -> String {
         Kind::Text | Kind::Secret => "text that is not empty".to_owned(),
         Kind::List => "words parted by commas".to_owned(),
         Kind::Edges => "pairs of nodes parted by commas, as in 0-1,1-2".to_owned(),
-        Kind::Rendezvous => "tcp://host:port, dir:///path or etcd://host:port".to_owned(),
+        Kind::Rendezvous => "tcp://host:port, file:///path or etcd://host:port".to_owned(),
         Kind::Choice(words) => {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
             format!("one of {}", words.join(", "))
@@ -182,11 +182,15 @@ fn edge(text: &str) -> Option<(u32, u32)> {
 /// An address without a scheme is that of rank 0's server.
 fn rendezvous(text: &str) -> Option<String> {
     let Some((scheme, rest)) = text.split_once("://") else {
+        if text.starts_with('/') {
+            return Some(format!("file://{text}"));
+        }
         return host_and_port(text).then(|| format!("tcp://{text}"));
     };
     let right = match scheme {
-        "tcp" | "etcd" => host_and_port(rest),
-        "dir" => !rest.is_empty(),
+        "tcp" => host_and_port(rest),
+        "etcd" => rest.split(',').all(host_and_port),
+        "file" | "dir" => rest.starts_with('/'),
         _ => false,
     };
     right.then(|| text.to_owned())

@@ -46,6 +46,10 @@ fn addresses_need_a_host_and_a_port() {
         ("tcp://:1", None),
         ("node0:0", None),
         ("http://node0:80", None),
+        ("file:///shared/run", Some("file:///shared/run")),
+        ("/shared/run", Some("file:///shared/run")),
+        ("etcd://a:1,b:2", Some("etcd://a:1,b:2")),
+        ("file://shared", None),
         ("dir://", None),
     ] {
         assert_eq!(parse(&Kind::Rendezvous, text), is.map(|is| Value::Text(is.to_owned())), "{text:?}");
