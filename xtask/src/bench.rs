@@ -1,10 +1,11 @@
 //! `cargo xtask bench ingest`: what a user waits and pays for, from file to finished report, beside inflating the same bytes
-//! and beside the peers.
+//! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
 
 mod child;
+mod clock;
 mod inflate;
 mod inputs;
 mod peers;
@@ -35,6 +36,8 @@ pub(crate) struct Args {
 enum What {
     /// Time complete reports of large traces.
     Ingest(Ingest),
+    /// Judge the clock synchronisation against clocks whose truth is known.
+    Clock(clock::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf },
@@ -94,6 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.what {
         What::Prepare { folder } => inputs::make(folder),
         What::Ingest(args) => ingest(args),
+        What::Clock(args) => clock::run(args),
     }
 }
 
