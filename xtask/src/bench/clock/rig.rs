@@ -92,9 +92,9 @@ fn fault(row: Row, verdict: &Value, victims: usize) -> Row {
 }
 
 fn cost(row: Row, verdict: &Value) -> Row {
-    let (cores, bits_per_s) = (&verdict["cores_max"], &verdict["bits_per_s_max"]);
-    row.figure("cores", cores.clone())
-        .figure("bits_per_s", bits_per_s.clone())
-        .figure("stop_seconds", verdict["stop_seconds"].clone())
-        .holds(cores.as_f64().is_some_and(|cores| cores <= 0.01) && bits_per_s.as_f64().is_some_and(|bits| bits <= 1e6))
+    let [cores, bits_per_s, stop_seconds] = ["cores_max", "bits_per_s_max", "stop_seconds"].map(|name| verdict[name].as_f64());
+    row.figure("cores", cores.map(rounded))
+        .figure("bits_per_s", bits_per_s.map(f64::round))
+        .figure("stop_seconds", stop_seconds.map(rounded))
+        .holds(cores.is_some_and(|cores| cores <= 0.01) && bits_per_s.is_some_and(|bits| bits <= 1e6))
 }
