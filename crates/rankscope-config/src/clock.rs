@@ -78,9 +78,9 @@ pub enum Topology {
     Random,
     /// Each node its successor, and the last the first.
     Ring,
-    /// Each node its successor.
+    /// Node 0 all others.
     Directed,
-    /// Two nodes, each the other.
+    /// Node 0 node 1, which probes all others, which probe node 0.
     Loop,
     /// These.
     Explicit(Vec<(u32, u32)>),

@@ -1,9 +1,10 @@
-//! Files of clock synchronisation, told apart by their names.
+//! Files of clock synchronisation, told apart by their names, and where a name says nothing by what they hold.
 //!
 //! `windows-node<k>.jsonl` holds windows, as do the origin's `probe_windows_node<ID>.jsonl`; `offsets.jsonl` and its
 //! `round_offsets.jsonl` hold offsets. In a run directory they lie in `clock/`.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
@@ -27,8 +28,7 @@ pub fn clock_files(paths: &[PathBuf]) -> Result<ClockFiles, Error> {
         if path.is_dir() {
             in_directory(path, &mut found)?;
         } else if path.exists() {
-            let of_offsets = path.file_name().is_some_and(|name| name.to_string_lossy().contains("offsets"));
-            let list = if of_offsets { &mut found.offsets } else { &mut found.windows };
+            let list = if holds_offsets(path) { &mut found.offsets } else { &mut found.windows };
             list.push(path.clone());
         } else {
             return Err(Error::Missing { path: path.clone() });
@@ -40,6 +40,21 @@ pub fn clock_files(paths: &[PathBuf]) -> Result<ClockFiles, Error> {
     }
     Ok(found)
 }
+
+/// Whether a file that somebody named is one of offsets. One that cannot be read is taken for windows, whose reader says why.
+fn holds_offsets(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if name.contains("offsets") || name.contains("windows") {
+        return name.contains("offsets");
+    }
+    let mut head = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let head = String::from_utf8_lossy(&head);
+    read.is_ok() && head.contains("\"offset_ns\"") && !head.contains("\"edges\"")
+}
+
+/// Holds the header and a row of either kind.
+const HEAD_BYTES: u64 = 65_536;
 
 fn in_directory(directory: &Path, found: &mut ClockFiles) -> Result<(), Error> {
     let inner = directory.join("clock");
@@ -73,11 +88,12 @@ mod tests {
         {
             fs::write(clock.join(name), "").unwrap();
         }
-        let own = clock.join("mine.jsonl");
+        let (own, solved) = (clock.join("mine.jsonl"), clock.join("solved.jsonl"));
         fs::write(&own, "").unwrap();
-        let found = clock_files(&[root.path().to_owned(), own.clone(), own.clone()]).unwrap();
+        fs::write(&solved, r#"{"node_id":1,"offset_ns":5}"#).unwrap();
+        let found = clock_files(&[root.path().to_owned(), own.clone(), own.clone(), solved.clone()]).unwrap();
         assert_eq!(found.windows, [own, clock.join("probe_windows_node0.jsonl"), clock.join("windows-node1.jsonl")]);
-        assert_eq!(found.offsets, [clock.join("offsets.jsonl")]);
+        assert_eq!(found.offsets, [clock.join("offsets.jsonl"), solved]);
     }
 
     #[test]
