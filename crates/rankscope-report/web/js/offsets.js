@@ -115,7 +115,7 @@ function plot() {
   function band(node, colour) {
     const { pen, x, y } = frame;
     pen.fillStyle = colour;
-    pen.globalAlpha = shown().length > 8 ? 0.05 : 0.16;
+    pen.globalAlpha = Math.max(0.3 / Math.max(2, shown().length), 0.02);
     for (const run of runs(node, (k) => node.lo[k] !== null && node.hi[k] !== null)) {
       // One round alone has a band as wide as a hair.
       const ends = run.length > 1 ? run.map((k) => [x(node.x[k]), k]) : [[x(node.x[run[0]]) - 2, run[0]], [x(node.x[run[0]]) + 2, run[0]]];
