@@ -19,7 +19,7 @@ use crate::{config, output};
 /// Keep this node's clock measured while a job runs, one agent a node, until it is stopped by a signal.
 ///
 /// Who this node is, how many there are and where they meet comes from the flags, the settings, or the launcher (torchrun,
-/// srun, mpirun, a Kubernetes job). Windows are appended to windows-node<k>.jsonl as they close, and the node that leads
+/// srun, mpirun, a Kubernetes job). Windows are appended to windows-nodeK.jsonl as they close, and the node that leads
 /// appends the clocks of all nodes to offsets.jsonl.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -21,7 +21,7 @@ use crate::output::{self, Format};
 
 /// Solve recorded windows of all nodes into the offset of every node in every round.
 ///
-/// Reads windows-node<k>.jsonl and probe_windows_node<k>.jsonl. Windows are put into rounds by time; numbers of rounds are a
+/// Reads windows-nodeK.jsonl and probe_windows_nodeK.jsonl. Windows are put into rounds by time; numbers of rounds are a
 /// hint only.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -74,7 +74,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let files = clock_files(&paths)?;
     if files.windows.is_empty() {
         let title = read::title(&paths);
-        bail!("{title}: no file of windows (windows-node<k>.jsonl or probe_windows_node<k>.jsonl) is there, only offsets");
+        bail!("{title}: no file of windows (windows-nodeK.jsonl or probe_windows_nodeK.jsonl) is there, only offsets");
     }
     let mut solved = solved(read::windows(&files.windows)?, &args.how)?;
     if let Some(out) = &args.out {
