@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rankscope_clock::NodeId;
 use rankscope_config::ClockSettings;
 use rankscope_probe::agent::{Agent, MeetingOptions, Minutes, PortMode, meet, reopen};
+use rankscope_probe::clocks::phc::Phc;
 use rankscope_probe::interfaces::{Interface, Preference};
 use rankscope_probe::launch::{Launch, launch};
 use rankscope_probe::rendezvous::{self, Meeting, Place, SharedKey};
@@ -45,25 +46,19 @@ pub(crate) struct Args {
 /// Nodes may start minutes apart; the origin waits two.
 const MEET_WITHIN: Duration = Duration::from_secs(120);
 
-pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
-    for (key, value) in [
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let flags = [
         ("rank", args.rank.map(|rank| rank.to_string())),
         ("num-nodes", args.num_nodes.map(|nodes| nodes.to_string())),
-        ("output-dir", args.out.clone()),
-    ] {
-        args.from.set.extend(value.map(|value| format!("{key}={value}")));
-    }
-    let settings = config::settings(args.from)?;
-    for complaint in &settings.complaints {
-        output::remark(&format!("rankscope: {complaint}"));
-    }
-    let settings = ClockSettings::of(&settings);
+        ("output-dir", args.out),
+    ];
+    let settings = setup::settings(args.from, flags)?;
     let who = identity(&settings, args.rendezvous.as_deref())?;
     if who.local_rank != 0 {
         output::remark("one agent is enough for a node: that of local rank 0 runs, this one has nothing to do");
         return Ok(ExitCode::SUCCESS);
     }
-    let (meeting_options, place) = meeting(&settings, &who)?;
+    let (meeting_options, place, card) = meeting(&settings, &who)?;
     let minutes_path = Path::new(&settings.output_dir).join(format!("minutes-node{}.json", who.node));
     let kept = Minutes::kept(&minutes_path, &run_key(&who), who.node).filter(|_| resumable(&settings, &who));
     let (agreement, _server) = match kept {
@@ -88,6 +83,7 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     let session = setup::session(&settings, who.node, &agreement.minutes);
     let mut options = setup::agent(&settings)?;
     options.run_id = Some(who.run_id.clone());
+    options.card = card;
     output::remark(&format!(
         "node {} of {}: {} edges begin here, {} end here; windows of {:.1} s",
         who.node,
@@ -139,7 +135,7 @@ fn run_key(who: &Launch) -> String {
     format!("{}/{}", who.run_id, who.restart)
 }
 
-fn meeting(settings: &ClockSettings, who: &Launch) -> Result<(MeetingOptions, Place)> {
+fn meeting(settings: &ClockSettings, who: &Launch) -> Result<(MeetingOptions, Place, Option<Phc>)> {
     let place = who.place.clone();
     let place = place.context("where do the nodes meet? Give --rendezvous tcp://HOST:PORT, with the host of node 0")?;
     let toward = match &place {
@@ -147,15 +143,16 @@ fn meeting(settings: &ClockSettings, who: &Launch) -> Result<(MeetingOptions, Pl
         _ => None,
     };
     let (ip, interface) = own_address(settings, toward)?;
+    let (stamping, card) = setup::stamping(&interface);
     let options = MeetingOptions {
         node: who.node,
         num_nodes: who.num_nodes,
         ip,
         ports: setup::ports(settings),
         topology: setup::topology(settings),
-        seed: GRAPH_SEED,
+        seed: setup::GRAPH_SEED,
         secret: settings.key.as_ref().map(|key| key.reveal().as_bytes().to_vec()),
-        socket: setup::sockets(settings, interface.as_deref()),
+        socket: setup::sockets(settings, stamping),
         timeout: MEET_WITHIN,
     };
     if let PortMode::PerEdge { blocks, .. } = options.ports
@@ -168,13 +165,10 @@ fn meeting(settings: &ClockSettings, who: &Launch) -> Result<(MeetingOptions, Pl
             blocks.base
         );
     }
-    Ok((options, place))
+    Ok((options, place, card))
 }
 
-/// The origin's, so that graphs stay the same from run to run.
-const GRAPH_SEED: u64 = 12_345;
-
-fn own_address(settings: &ClockSettings, toward: Option<SocketAddr>) -> Result<(IpAddr, Option<String>)> {
+fn own_address(settings: &ClockSettings, toward: Option<SocketAddr>) -> Result<(IpAddr, String)> {
     let look_up = |name: &str| match name {
         // The setting already took in the variables of NCCL and Gloo.
         "RANKSCOPE_SOCKET_IFNAME" if !settings.interfaces.is_empty() => Some(settings.interfaces.clone()),
@@ -182,7 +176,7 @@ fn own_address(settings: &ClockSettings, toward: Option<SocketAddr>) -> Result<(
     };
     let interfaces = Interface::all().context("failed to list network interfaces")?;
     let (interface, ip) = Preference::of(look_up, toward).choose(&interfaces)?;
-    Ok((ip, Some(interface.name.clone())))
+    Ok((ip, interface.name.clone()))
 }
 
 fn store_options(settings: &ClockSettings, who: &Launch) -> rendezvous::MeetingOptions {

@@ -117,13 +117,11 @@ impl Driver {
             match self.session.poll() {
                 Output::Transmit { to, token, bytes } => self.transmit(to, token, &bytes),
                 Output::Window(window) => {
-                    self.summary.windows += 1;
                     let written = self.files.window(&window);
                     self.report(written);
                     self.tell(Event::Window(window));
                 }
                 Output::Solved { round, solution } => {
-                    self.summary.rounds += 1;
                     let written = self.files.solution(round, &solution);
                     self.report(written);
                     self.tell(Event::Solved { round, solution });
@@ -140,7 +138,6 @@ impl Driver {
         match self.endpoints.sockets[index].socket.send(address, bytes) {
             Ok(id) => {
                 self.summary.sent_packets += 1;
-                self.summary.sent_bytes += bytes.len() as u64;
                 if let Some(token) = token {
                     let owed = &mut self.owed[index];
                     if owed.len() == OWED_MAX {

@@ -28,12 +28,13 @@ use rankscope_clock::nodes::{NodeEstimate, Solution};
 use rankscope_clock::session::{Counters, Session, SessionSettings};
 use rankscope_clock::{ClockEvent, NodeWindow};
 
+use crate::clocks::phc::{Phc, PhcError};
 use crate::clocks::{Clock, HostTime, HostTimeOptions};
 use driver::Driver;
 use files::{About, Files};
 
 /// What an agent is told beside what its session is told.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct AgentOptions {
     /// Where files go; none writes nothing.
     pub folder: Option<PathBuf>,
@@ -41,6 +42,8 @@ pub struct AgentOptions {
     pub snapshots: bool,
     /// What the headers of files call this run.
     pub run_id: Option<String>,
+    /// The clock of the network card, where that stamps the packets.
+    pub card: Option<Phc>,
     /// How the host clock is kept.
     pub host: HostTimeOptions,
     /// How the thread runs.
@@ -75,14 +78,8 @@ pub enum Event {
 /// What an agent did, when it is over.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Windows that closed.
-    pub windows: u64,
-    /// Rounds that this node solved as master.
-    pub rounds: u64,
     /// Packets that left.
     pub sent_packets: u64,
-    /// Their payloads.
-    pub sent_bytes: u64,
     /// Packets that the kernel refused to send.
     pub unsent_packets: u64,
     /// Packets that came.
@@ -114,6 +111,9 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
+    /// The clock of the network card, which stamps the packets, cannot be read.
+    #[error(transparent)]
+    Card(#[from] PhcError),
     /// There is no thread for it.
     #[error("cannot start the agent's thread: {0}")]
     Thread(io::Error),
@@ -136,7 +136,10 @@ impl Agent {
     /// # Errors
     /// [`StartError`]; nothing is left running.
     pub fn start(session: SessionSettings, endpoints: Endpoints, options: AgentOptions) -> Result<Self, StartError> {
-        let host = HostTime::start(options.host.clone());
+        let mut host = HostTime::start(options.host);
+        if let Some(card) = options.card {
+            host.attach(card)?;
+        }
         let folder = options.folder.as_ref().map_or_else(String::new, |folder| folder.display().to_string());
         let about = About {
             header: WindowsHeader {

@@ -11,10 +11,31 @@ use rankscope_clock::simulate::SimClock;
 use rankscope_config::{self as config, ClockSettings};
 use rankscope_probe::agent::{AgentOptions, Minutes, PortMode, ThreadOptions};
 use rankscope_probe::clocks::HostTimeOptions;
-use rankscope_probe::stamps::{Capability, SocketOptions, Stamping};
+use rankscope_probe::clocks::phc::Phc;
+use rankscope_probe::stamps::{Capability, SocketOptions, Stamping, switch_on};
 use rankscope_time::{Rate, Span};
 
 use anyhow::{Context, Result};
+
+use crate::output;
+
+/// The origin's, so that graphs stay the same from run to run, and nodes that meet nobody lay out the same one.
+pub(crate) const GRAPH_SEED: u64 = 12_345;
+
+/// The settings of an agent; `flags` are those that have an option of their own. What is wrong with them is told, and the agent
+/// runs with what is left: it must not fail the job it serves.
+pub(crate) fn settings<const N: usize>(
+    mut from: crate::config::From,
+    flags: [(&str, Option<String>); N],
+) -> Result<ClockSettings> {
+    let given = flags.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
+    from.set.extend(given);
+    let resolved = crate::config::settings(from)?;
+    for complaint in &resolved.complaints {
+        output::remark(&format!("rankscope: {complaint}"));
+    }
+    Ok(ClockSettings::of(&resolved))
+}
 
 /// What the session of `node` is told.
 pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes) -> SessionSettings {
@@ -60,16 +81,25 @@ pub(crate) fn agent(settings: &ClockSettings) -> Result<AgentOptions> {
         folder: settings.probe_export.then(|| settings.output_dir.clone().into()),
         snapshots: settings.clock_snapshots,
         run_id: settings.run_id.clone(),
+        card: None,
         host: HostTimeOptions { snapshot_every: span(settings.snapshot_period), bend, ..HostTimeOptions::default() },
         thread: ThreadOptions { cpu: settings.cpu.map(usize::from), fifo: settings.scheduling == config::Scheduling::Fifo },
     })
 }
 
-/// How its sockets are opened. `interface` is the one that the others are reached over, if that is known.
-pub(crate) fn sockets(settings: &ClockSettings, interface: Option<&str>) -> SocketOptions {
-    let capability = interface.and_then(|name| Capability::of(name).ok());
-    // Cards are asked for stamps only where their clock can be opened, which the doctor says; the kernel stamps everywhere.
-    let stamping = capability.map_or(Stamping::Kernel, |capability| Stamping::best(&capability));
+/// Who stamps packets over `interface`: its card, where it can and its clock can be opened, else the kernel, which stamps
+/// everywhere.
+pub(crate) fn stamping(interface: &str) -> (Stamping, Option<Phc>) {
+    let card = Capability::of(interface).ok().filter(Capability::hardware).and_then(|capability| capability.phc);
+    let open = |index: u32| switch_on(interface).ok().and_then(|()| Phc::open(index).ok());
+    match card.and_then(open) {
+        Some(card) => (Stamping::Hardware, Some(card)),
+        None => (Stamping::Kernel, None),
+    }
+}
+
+/// How its sockets are opened.
+pub(crate) fn sockets(settings: &ClockSettings, stamping: Stamping) -> SocketOptions {
     let busy_poll_us = u32::try_from(settings.busy_poll.as_micros()).ok().filter(|us| *us > 0);
     SocketOptions { stamping, busy_poll_us, ..SocketOptions::default() }
 }

@@ -11,6 +11,7 @@ use rankscope_clock::nodes::Solution;
 use rankscope_clock::{Edge, EdgeFit, EdgeRecord, NodeId};
 use rankscope_config::ClockSettings;
 use rankscope_probe::agent::{Agent, Event, MeetingOptions, Minutes, PortMode, reopen};
+use rankscope_probe::stamps::Stamping;
 use rankscope_report::{Style, columns};
 use serde_json::{Value, json};
 
@@ -57,7 +58,7 @@ pub(crate) struct Args {
     from: config::From,
 }
 
-pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let nodes = args.addresses.len() as u32;
     if args.num_nodes.is_some_and(|num_nodes| num_nodes != nodes) {
         bail!("--num-nodes is {}, but --addresses lists {nodes}", args.num_nodes.unwrap_or_default());
@@ -66,18 +67,13 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         bail!("node {} of {nodes}: give at least two addresses, and a rank from 0 to one less than their number", args.rank);
     }
     let window_s = args.probe_window_s.or_else(|| (args.duration_sec < 16).then(|| (args.duration_sec as f64 / 4.0).max(0.5)));
-    for (key, value) in [
+    let probe_export = args.out.is_some();
+    let flags = [
         ("probe-cadence-us", args.probe_cadence_us.map(|us| us.to_string())),
         ("probe-window-s", window_s.map(|seconds| seconds.to_string())),
-        ("output-dir", args.out.clone()),
-    ] {
-        args.from.set.extend(value.map(|value| format!("{key}={value}")));
-    }
-    let resolved = config::settings(args.from)?;
-    for complaint in &resolved.complaints {
-        output::remark(&format!("rankscope: {complaint}"));
-    }
-    let settings = ClockSettings { probe_export: args.out.is_some(), ..ClockSettings::of(&resolved) };
+        ("output-dir", args.out),
+    ];
+    let settings = ClockSettings { probe_export, ..setup::settings(args.from, flags)? };
     let stop = watch::stop_signals()?;
     let node = NodeId(args.rank);
     let addresses = args.addresses.iter().map(|text| resolve(text)).collect::<Result<Vec<_>>>()?;
@@ -91,9 +87,9 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         ip: minutes.addresses[args.rank as usize].ip(),
         ports: PortMode::Single(0),
         topology: Topology::default(),
-        seed: GRAPH_SEED,
+        seed: setup::GRAPH_SEED,
         secret: None,
-        socket: setup::sockets(&settings, None),
+        socket: setup::sockets(&settings, Stamping::Kernel),
         timeout: Duration::ZERO,
     };
     let session = setup::session(&settings, node, &minutes);
@@ -118,9 +114,6 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All nodes lay out the same graph by themselves.
-const GRAPH_SEED: u64 = 12_345;
-
 fn resolve(text: &str) -> Result<SocketAddr> {
     let found =
         text.to_socket_addrs().with_context(|| format!("--addresses {text}: not HOST:PORT of a host that is known here"))?;
@@ -135,7 +128,7 @@ fn minutes(
     topology: &str,
     settings: &ClockSettings,
 ) -> Result<Minutes> {
-    let graph = topology.parse::<Topology>()?.graph(addresses.len() as u32, GRAPH_SEED)?;
+    let graph = topology.parse::<Topology>()?.graph(addresses.len() as u32, setup::GRAPH_SEED)?;
     let plan = PortPlan::single(&graph, |node| addresses[node.0 as usize].port());
     let published: BTreeMap<String, String> = keys::publish(&graph, &plan).into_iter().collect();
     let edges = keys::read(node, |key| published.get(key).cloned())?;
@@ -199,7 +192,7 @@ impl<'a> Outcome<'a> {
         });
         json!({
             "edges": edges.collect::<Vec<_>>(), "nodes": nodes.collect::<Vec<_>>(),
-            "windows": summary.windows, "rounds": summary.rounds,
+            "windows": summary.session.windows, "rounds": summary.session.rounds_solved,
             "packets_sent": summary.sent_packets, "packets_received": summary.received_packets,
         })
     }

@@ -128,7 +128,7 @@ fn farewell(summary: &Summary, elapsed: Duration) -> String {
     let kbit_per_s = summary.session.bits_sent as f64 / seconds / 1e3;
     let mut text = format!(
         "stopped after {seconds:.1} s: {} windows, {} packets sent ({kbit_per_s:.0} kbit/s), {} received",
-        summary.windows, summary.sent_packets, summary.received_packets
+        summary.session.windows, summary.sent_packets, summary.received_packets
     );
     // Packets of a session that is over are what every start and stop leaves on the way.
     let rejected = summary.session.rejected_in_all() - summary.session.rejected(Reject::Session);
