@@ -14,6 +14,7 @@ mod kineto;
 mod open;
 mod options;
 pub mod perfetto;
+pub mod recording;
 pub mod wire;
 pub mod xspace;
 

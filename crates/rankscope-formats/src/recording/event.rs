@@ -1,0 +1,135 @@
+//! What comes out of a recording: events in the order their thread recorded them, in ticks.
+
+use super::NameId;
+
+/// One event of one thread. Arguments are lent beside it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// When, in ticks of the recording.
+    pub tick: u64,
+    /// Its name; none for ends and memory.
+    pub name: NameId,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum What {
+    /// A span begins.
+    Begin {
+        /// Its correlation id: thread slot in the upper 16 bits, a count in the lower 48.
+        id: u64,
+        /// What follows the name, behind a `#`.
+        number: Option<i64>,
+    },
+    /// The innermost open span ends.
+    End {
+        /// It never ended in the recording: this is the cut, not an end.
+        unfinished: bool,
+    },
+    /// A moment.
+    Instant,
+    /// A value.
+    Counter(CounterValue),
+    /// An arrow touches the innermost open span.
+    Flow {
+        /// Ties the points of one arrow together.
+        id: u64,
+        /// Which point this is.
+        stage: FlowStage,
+    },
+    /// A span begins that may end elsewhere.
+    AsyncBegin {
+        /// Ties its two ends together.
+        id: u64,
+    },
+    /// Such a span ends.
+    AsyncEnd {
+        /// Ties its two ends together.
+        id: u64,
+    },
+    /// Memory taken (positive) or given back (negative).
+    Memory {
+        /// Address of the block.
+        address: u64,
+        /// Its bytes, signed.
+        bytes: i64,
+        /// Kind of device, as torch numbers them: 0 CPU, 1 CUDA.
+        device_type: u8,
+        /// Which of them; −1 for the host.
+        device_index: i16,
+        /// The memory was not there.
+        out_of_memory: bool,
+    },
+}
+
+/// The value of a counter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CounterValue {
+    /// A whole number.
+    I64(i64),
+    /// Any number.
+    F64(f64),
+}
+
+/// A point of an arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowStage {
+    /// Where it starts.
+    Start,
+    /// Where it passes.
+    Step,
+    /// Where it ends.
+    End,
+}
+
+/// The clocks an anchor may tie ticks to. Other numbers are clocks of plugins; readers keep them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClockId(pub u32);
+
+impl ClockId {
+    /// `CLOCK_MONOTONIC_RAW`: never stepped, never slewed. The clock of the recording.
+    pub const MONOTONIC_RAW: Self = Self(1);
+    /// `CLOCK_MONOTONIC`: slewed.
+    pub const MONOTONIC: Self = Self(2);
+    /// `CLOCK_REALTIME`: stepped and slewed; nanoseconds since the Unix epoch.
+    pub const REALTIME: Self = Self(3);
+    /// `CLOCK_BOOTTIME`: as monotonic, suspension included.
+    pub const BOOTTIME: Self = Self(4);
+}
+
+/// Why an event is not in a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The recording had reached the size it was given.
+    Full = 1,
+    /// The storage could not grow: disk full, file size limit.
+    Storage = 2,
+    /// A signal handler, or an allocator called by the recorder, recorded while its thread was recording.
+    Reentrant = 3,
+    /// More spans were open on a thread than are kept.
+    TooDeep = 4,
+    /// The process forked and the child does not record.
+    Forked = 5,
+    /// A ring let go of them to make room.
+    Overwritten = 6,
+}
+
+impl DropReason {
+    /// All reasons.
+    pub const ALL: [Self; 6] = [Self::Full, Self::Storage, Self::Reentrant, Self::TooDeep, Self::Forked, Self::Overwritten];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Storage => "storage",
+            Self::Reentrant => "reentrant",
+            Self::TooDeep => "too_deep",
+            Self::Forked => "forked",
+            Self::Overwritten => "overwritten",
+        }
+    }
+}

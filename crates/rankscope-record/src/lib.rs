@@ -1,0 +1,9 @@
+//! The in-process recorder.
+
+mod category;
+mod scope;
+mod value;
+
+pub use category::{Categories, Category};
+pub use scope::Scope;
+pub use value::Value;
