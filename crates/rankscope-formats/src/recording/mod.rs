@@ -5,10 +5,12 @@
 //! killed process: nothing in it has to be completed for it to be readable. What is not here: writing the live file while a
 //! program runs (rankscope-record), paths, clocks of this machine.
 
+mod category;
 mod chunk;
 mod event;
 mod word;
 
+pub use category::{Categories, Category};
 pub use chunk::{
     CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, FILE_HEADER_BYTES, LIVE_MAGIC,
     LIVE_VERSION,
