@@ -1,9 +1,8 @@
 //! The in-process recorder.
 
-mod category;
 mod scope;
 mod value;
 
-pub use category::{Categories, Category};
+pub use rankscope_formats::recording::{Categories, Category};
 pub use scope::Scope;
 pub use value::Value;
