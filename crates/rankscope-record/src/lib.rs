@@ -1,6 +1,7 @@
 //! The in-process recorder.
 
 mod category;
+pub mod kineto;
 mod scope;
 mod value;
 
