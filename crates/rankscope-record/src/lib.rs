@@ -13,6 +13,7 @@ mod anchors;
 mod control;
 mod events;
 mod keeper;
+pub mod kineto;
 mod lane;
 mod names;
 mod recorded;
