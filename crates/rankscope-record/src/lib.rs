@@ -1,6 +1,7 @@
 //! The in-process recorder.
 
 mod category;
+pub mod schedule;
 mod scope;
 mod value;
 
