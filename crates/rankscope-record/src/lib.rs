@@ -1,10 +1,9 @@
 //! The in-process recorder.
 
-mod category;
 pub mod schedule;
 mod scope;
 mod value;
 
-pub use category::{Categories, Category};
+pub use rankscope_formats::recording::{Categories, Category};
 pub use scope::Scope;
 pub use value::Value;

@@ -5,13 +5,37 @@
 //! killed process: nothing in it has to be completed for it to be readable. What is not here: writing the live file while a
 //! program runs (rankscope-record), paths, clocks of this machine.
 
+mod args;
+mod author;
+mod category;
 mod chunk;
 mod event;
+mod live;
+mod open;
+mod records;
+mod replay;
+mod session;
+mod system;
+mod ticks;
+mod varint;
+mod wild;
 mod word;
 
+#[cfg(test)]
+mod tests;
+
+pub use args::{ArgIter, ArgView, Args, I64s};
+pub use author::LiveAuthor;
+pub use category::{Categories, Category};
 pub use chunk::{
     CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, FILE_HEADER_BYTES, LIVE_MAGIC,
     LIVE_VERSION,
 };
 pub use event::{ClockId, CounterValue, DropReason, Event, FlowStage, What};
+pub use live::{Chunks, LIVE_HEAD_BYTES, LiveFile, live_head};
+pub use open::{Recording, Thread};
+pub use replay::Replay;
+pub use session::{Cut, SessionMark};
+pub use system::{Anchor, Name};
+pub use ticks::{TickCursor, TickMap};
 pub use word::{DELTA_BITS, KIND_BITS, Kind, NAME_BITS, NameId, Word};

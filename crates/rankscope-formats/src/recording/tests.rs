@@ -1,0 +1,1 @@
+//! Laws of reading recordings, on files that [`LiveAuthor`] writes.
