@@ -18,6 +18,7 @@ mod lane;
 mod names;
 mod recorded;
 mod report;
+pub mod schedule;
 mod scope;
 mod session;
 mod span;
