@@ -1,6 +1,10 @@
 //! [`KinetoError`] and [`Warning`]: where Kineto asserts, prints or keeps quiet, this face returns a value.
 
+use std::io;
+use std::path::PathBuf;
+
 use super::{ActivityType, ProfilerState};
+use crate::{StartError, StopError};
 
 /// Why a call of the face did nothing.
 #[derive(Debug, thiserror::Error)]
@@ -106,13 +110,37 @@ pub enum KinetoError {
         /// What belongs there.
         wanted: &'static str,
     },
+    /// Nothing was recorded, so there is nothing to save.
+    #[error("save the trace: {reason}")]
+    NothingToSave {
+        /// Why there is nothing.
+        reason: String,
+    },
+    /// Choose another place.
+    #[error("write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No session was started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The session was not stopped, or not changed.
+    #[error(transparent)]
+    Stop(#[from] StopError),
+    /// The recording cannot be read.
+    #[error("read the recording: {0}")]
+    Read(#[from] rankscope_formats::Error),
 }
 
 impl KinetoError {
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {
         match self {
-            Self::VendorAbsent { .. } | Self::NoPlugin => Fault::Environment,
+            Self::VendorAbsent { .. } | Self::NoPlugin | Self::Write { .. } | Self::Read(_) => Fault::Environment,
+            Self::Start(StartError::Storage { .. }) => Fault::Environment,
             Self::InvalidJson { .. } | Self::ConfigValues { .. } | Self::BackendInterval { .. } => Fault::Input,
             _ => Fault::Caller,
         }
