@@ -183,7 +183,7 @@ fn pass_on(ranges: Ranges, scopes: &Scopes, shapes: bool) -> CallbackHandle {
     let ranges = std::sync::Arc::new(ranges);
     let (scopes, ending) = (*scopes, ranges.clone());
     let callback = RecordFunctionCallback::new(move |op| {
-        let dims = if shapes { super::inputs::dims(op.inputs) } else { String::new() };
+        let dims = if shapes && !op.inputs.is_empty() { super::inputs::dims(op.inputs) } else { String::new() };
         match (op.sequence_nr >= 0, dims.is_empty()) {
             (false, true) => ranges.push(op.name),
             (true, true) => ranges.push(&format!("{}, seq = {}", op.name, op.sequence_nr)),

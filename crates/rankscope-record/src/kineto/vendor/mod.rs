@@ -1,11 +1,12 @@
 //! Ranges passed on to a vendor's tool: NVTX and ITT, through their real libraries where the process can load them.
 //!
 //! A library is looked for once, when it is asked for; without it [`Ranges`] cannot be made, and the reason says what was tried.
-//! After that nothing can fail. A name with a zero byte goes on up to that byte: the libraries take C strings.
+//! After that nothing can fail. Zero bytes in a name are left out: the libraries take C strings.
 
 mod itt;
 mod nvtx;
 
+use std::error::Error;
 use std::ffi::{CString, OsStr};
 
 use libloading::Library;
@@ -94,10 +95,11 @@ fn open(vendor: &'static str, file: &OsStr) -> Result<Library, KinetoError> {
 }
 
 fn absent(vendor: &'static str, file: &OsStr, error: &libloading::Error) -> KinetoError {
-    KinetoError::VendorAbsent { vendor, reason: format!("{}: {error}", file.display()) }
+    // What the loader said is in the source alone.
+    let said = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    KinetoError::VendorAbsent { vendor, reason: format!("{}: {said}", file.display()) }
 }
 
 fn c_string(name: &str) -> CString {
-    let until = name.bytes().position(|byte| byte == 0).unwrap_or(name.len());
-    CString::new(&name[..until]).unwrap_or_default()
+    CString::new(name).unwrap_or_else(|_| CString::new(name.replace('\0', "")).unwrap_or_default())
 }
