@@ -16,7 +16,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let count: u64 = count.parse()?;
     let session = if what == "off" { None } else { Some(Session::start(SessionOptions::default())?) };
-    if what == "span_two_args" { spans_with_two_args(count) } else { spans(count) }
+    if what == "span_two_args" {
+        spans_with_two_args(count)
+    } else {
+        spans(count)
+    }
     if let Some(session) = session {
         session.stop()?;
     }
