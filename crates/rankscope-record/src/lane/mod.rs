@@ -12,6 +12,8 @@ mod arguments;
 mod attach;
 pub(crate) mod quiet;
 pub(crate) mod registry;
+#[cfg(test)]
+mod tests;
 
 use std::cell::Cell;
 use std::ptr;
