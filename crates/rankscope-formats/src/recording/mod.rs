@@ -10,6 +10,7 @@ mod author;
 mod category;
 mod chunk;
 mod event;
+pub mod export;
 mod live;
 mod open;
 mod records;
