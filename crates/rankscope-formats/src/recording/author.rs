@@ -184,8 +184,7 @@ impl LiveAuthor {
         let stream = self.stream(to);
         stream.chunk = Some(chunk);
         stream.base_tick = tick;
-        let switch =
-            [Word::new(Kind::Switch, 0, 0).0, u64::from(to) << 32 | u64::from(stream.pieces), tick, stream.next_id];
+        let switch = [Word::new(Kind::Switch, 0, 0).0, u64::from(to) << 32 | u64::from(stream.pieces), tick, stream.next_id];
         stream.pieces += 1;
         self.chunks[chunk].words.extend(switch);
         self.chunks[chunk].header.shared = true;
@@ -259,7 +258,8 @@ impl LiveAuthor {
                     self.seal(full, tick);
                 }
                 // The begin at hand, if it is one, has taken its id already.
-                let takes_id = record.first().is_some_and(|word| matches!(Word(*word).kind(), Some(Kind::Begin | Kind::BeginNumbered)));
+                let takes_id =
+                    record.first().is_some_and(|word| matches!(Word(*word).kind(), Some(Kind::Begin | Kind::BeginNumbered)));
                 let first_id = next_id - u64::from(takes_id);
                 let chunk = self.new_chunk(ChunkKind::Events, stream, pieces, base_tick, first_id);
                 let of = self.stream(stream);

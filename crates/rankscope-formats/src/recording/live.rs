@@ -57,7 +57,8 @@ impl<R: Read + Seek> LiveFile<R> {
         // A panic elsewhere cannot leave a position behind: every read seeks first.
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         let offset = FILE_HEADER_BYTES as u64 + u64::from(index) * CHUNK_BYTES as u64;
-        let read = input.seek(SeekFrom::Start(offset)).is_ok() && read_padded(&mut *input, bytemuck::cast_slice_mut(words)).is_ok();
+        let read =
+            input.seek(SeekFrom::Start(offset)).is_ok() && read_padded(&mut *input, bytemuck::cast_slice_mut(words)).is_ok();
         for word in words {
             *word = u64::from_le(*word);
         }

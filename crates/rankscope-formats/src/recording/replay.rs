@@ -5,6 +5,7 @@
 //! ring has let go of): an end does not say which span it ends, so nothing behind a hole can be tied to a span before it.
 //! All spans open there end, unfinished, at the last tick before it, and ends behind it that have no begin are skipped.
 
+use super::CHUNK_WORDS;
 use super::args::Args;
 use super::event::{CounterValue, Event, FlowStage, What};
 use super::live::Chunks;
@@ -12,7 +13,6 @@ use super::open::{Piece, Recording};
 use super::records::{Record, Stop, args_end, record};
 use super::session::{Cut, Mask};
 use super::word::{Kind, NameId};
-use super::CHUNK_WORDS;
 
 /// Walks the events of a thread.
 pub struct Replay<'r, C> {
@@ -47,7 +47,10 @@ enum Phase {
     /// Within the cut.
     Within,
     /// Open spans are ended at `tick`; whether more may follow.
-    Closing { tick: u64, more: bool },
+    Closing {
+        tick: u64,
+        more: bool,
+    },
     Done,
 }
 
