@@ -1,5 +1,6 @@
 //! `cargo xtask bench ingest`: what a user waits and pays for, from file to finished report, beside inflating the same bytes
-//! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised.
+//! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
+//! costs.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -9,6 +10,7 @@ mod clock;
 mod inflate;
 mod inputs;
 mod peers;
+mod record;
 mod repeat;
 mod table;
 
@@ -38,6 +40,8 @@ enum What {
     Ingest(Ingest),
     /// Judge the clock synchronisation against clocks whose truth is known.
     Clock(clock::Args),
+    /// Time the recorder, beside the floor of this machine and beside other recorders.
+    Record(record::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf },
@@ -98,6 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Prepare { folder } => inputs::make(folder),
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
+        What::Record(args) => record::run(args),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Everything CI runs, in the order that fails soonest, each stage named with its seconds.
 //!
-//! One target directory and one profile serve all stages. A stage that cannot run here says why it was skipped; it never
-//! passes silently.
+//! One target directory and one profile serve all stages but the instruction count, which is of a release. A stage that cannot
+//! run here says why it was skipped; it never passes silently.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::{self, Metadata};
-use crate::{deps, readme};
+use crate::{deps, instructions, readme};
 
 /// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
@@ -59,6 +59,7 @@ const STAGES: &[Stage] = &[
     ("doctests", |_| cargo(&["test", "--workspace", "--doc", "--locked", "--quiet"])),
     ("docs", |_| docs()),
     ("examples", |_| examples()),
+    ("instructions", |_| instructions::run(&instructions::Args::default())),
     ("fuzz-targets", |_| fuzz_targets()),
     ("fuzz-smoke", |args| fuzz_smoke(args.fuzz_seconds)),
     ("readme", |_| readme::check()),

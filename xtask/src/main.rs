@@ -8,6 +8,7 @@ mod bench;
 mod cargo;
 mod ci;
 mod deps;
+mod instructions;
 mod purity;
 mod readme;
 mod rig;
@@ -35,6 +36,8 @@ enum Verb {
     FuzzSmoke(smoke::Args),
     /// Measure the product, and its peers where they are installed.
     Bench(bench::Args),
+    /// Count the instructions of a span and hold them against the budget; needs valgrind.
+    Instructions(instructions::Args),
     /// Run real agents over simulated networks with wrong clocks and faults, and judge what they say.
     Rig(rig::Args),
     /// The rig's cross traffic.
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Verb::Ci(args) => ci::run(&args),
         Verb::FuzzSmoke(args) => smoke::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Instructions(args) => instructions::run(&args),
         Verb::Rig(args) => rig::run(&args),
         Verb::RigTraffic(args) => rig::traffic::send(&args),
     };

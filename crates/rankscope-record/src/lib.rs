@@ -1,9 +1,42 @@
-//! The in-process recorder.
+//! The in-process recorder: a span for some twenty nanoseconds, kept when the process dies.
+//!
+//! A program says what it does with [`record_function!`] and its relatives; a [`Session`] says that somebody wants to know. Off,
+//! an instrumented scope costs one relaxed load. On, a thread writes raw ticks into memory of its own, which may be a file that
+//! outlives the process; names were interned once per call site. Everything expensive (time from ticks, trees, formats) happens
+//! later, from [`Recorded`] or from the file.
+//!
+//! The recorder never harms the program: what finds no room is dropped and counted, and every stop says what was lost and why.
+//! What is not here: reading recordings (rankscope-formats), clocks of other hosts, devices.
 
-mod category;
+mod about;
+mod anchors;
+mod control;
+mod events;
+mod keeper;
+pub mod kineto;
+mod lane;
+mod names;
+mod recorded;
+mod report;
+pub mod schedule;
 mod scope;
+mod session;
+mod span;
+mod state;
+mod store;
+mod ticks;
 mod value;
 
-pub use category::{Categories, Category};
+pub use about::{set_metadata, set_process_name, set_thread_name};
+pub use events::{AsyncSpan, MemoryEvent, begin_async, counter_f64, counter_i64, flow, instant, memory};
+pub use names::{Site, intern, intern_key};
+pub use rankscope_formats::recording::{Categories, Category, DropReason, FlowStage, NameId};
+pub use recorded::{ExportError, ExportFormat, Recorded, StoreChunks};
+pub use report::{ClockReport, Phases, Report, ThreadReport};
 pub use scope::Scope;
+pub use session::{Session, SessionOptions, StartError, StopError, Stopped, ThreadFilter};
+pub use span::{OpenSpan, SpanGuard, begin, begin_named, begin_raw, begin_step, begin_with, end_raw};
+pub use state::is_on;
+pub use store::{Overflow, Storage};
+pub use ticks::{TickSource, tick_source, ticks};
 pub use value::Value;

@@ -7,6 +7,7 @@
 
 mod args;
 mod author;
+mod category;
 mod chunk;
 mod event;
 mod live;
@@ -26,6 +27,7 @@ mod tests;
 
 pub use args::{ArgIter, ArgView, Args, I64s};
 pub use author::LiveAuthor;
+pub use category::{Categories, Category};
 pub use chunk::{
     CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, FILE_HEADER_BYTES, LIVE_MAGIC,
     LIVE_VERSION,

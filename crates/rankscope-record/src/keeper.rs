@@ -1,0 +1,84 @@
+//! The keeper: one thread per recording that does what no recording thread should wait for: chunks made ready and checked, an
+//! anchor every second, losses written down, files flushed.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::lane::registry;
+use crate::store::Store;
+use crate::{anchors, ticks::ticks};
+
+/// Between anchors, once the first few have given the rate.
+const ANCHOR_EVERY: Duration = Duration::from_secs(1);
+/// The first anchors come sooner, so that a process killed after a moment leaves times and not just ticks.
+const FIRST_ANCHORS: [Duration; 3] = [Duration::from_millis(2), Duration::from_millis(20), Duration::from_millis(200)];
+/// What a power failure may take at most.
+const FLUSH_EVERY: Duration = Duration::from_millis(500);
+/// Between looks at a store that needs nothing.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Starts the keeper of `store`. Where no thread can be had, the recording does without: it is slower, and has the anchors of
+/// its start and stop.
+pub(crate) fn start(store: Arc<Store>) {
+    let _ = thread::Builder::new().name("rankscope-rec".to_owned()).stack_size(256 << 10).spawn(move || keep(&store));
+}
+
+fn keep(store: &Store) {
+    block_signals();
+    let (began, first_tick) = (Instant::now(), ticks());
+    let mut next_anchor = FIRST_ANCHORS[0];
+    let mut next_flush = FLUSH_EVERY;
+    let mut anchors_taken = 0;
+    loop {
+        let ticks_per_second = rate(began, first_tick);
+        let wait = next_anchor.saturating_sub(began.elapsed()).clamp(Duration::from_millis(1), LOOK_EVERY);
+        store.keep(wait, ticks_per_second);
+        if store.is_closing() && !store.has_sealed() {
+            return;
+        }
+        if !store.is_closing() && began.elapsed() >= next_anchor {
+            anchors_taken += 1;
+            next_anchor = FIRST_ANCHORS.get(anchors_taken).copied().unwrap_or(began.elapsed() + ANCHOR_EVERY);
+            let anchors = anchors::take();
+            store.system(|system| system.anchors(&anchors));
+            write_drops(store);
+        }
+        if began.elapsed() >= next_flush {
+            store.flush();
+            next_flush = began.elapsed() + FLUSH_EVERY;
+        }
+    }
+}
+
+/// Writes down what threads have lost so far, and the ring let go of.
+pub(crate) fn write_drops(store: &Store) {
+    let tallies = registry::lock().tallies();
+    store.system(|system| {
+        for tally in &tallies {
+            for (reason, count) in crate::report::reasons(&tally.drops) {
+                system.drops(reason, tally.stream, count);
+            }
+        }
+        let overwritten = store.overwritten();
+        if overwritten > 0 {
+            system.drops(rankscope_formats::recording::DropReason::Overwritten, 0, overwritten);
+        }
+    });
+}
+
+fn rate(began: Instant, first_tick: u64) -> u64 {
+    let elapsed_ns = began.elapsed().as_nanos().max(1);
+    (u128::from(ticks().saturating_sub(first_tick)) * 1_000_000_000 / elapsed_ns) as u64
+}
+
+/// Signals are for the program's threads; a handler that runs here would see a thread it does not know.
+#[expect(unsafe_code, reason = "the signal mask is set by a system call")]
+fn block_signals() {
+    // SAFETY: the set is filled before it is used.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
+    }
+}

@@ -1,0 +1,181 @@
+//! The cold half of a lane: joining a recording, getting a new piece, counting what cannot be kept.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rankscope_formats::recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, Word};
+
+use super::quiet::Busy;
+use super::{DEPTH_MAX, END_WORDS, Lane, REBASE_WORDS, bump, hold, let_go, registry};
+use crate::control;
+use crate::store::{Chunk, Piece, Store, new_header};
+
+/// No chunk.
+const NONE: u32 = u32::MAX;
+
+impl Lane {
+    /// Makes room for `words` more words of the recording `epoch`, joining it if need be. False where the event is lost; then it
+    /// has been counted, unless the recording is over.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_ready(&self, epoch: u32, words: usize, begins: bool) -> bool {
+        let recording = self.epoch.load(Ordering::Relaxed) == 0 && self.attached.get() != 0;
+        if recording || self.busy.load(Ordering::Relaxed) > 0 {
+            return self.drop_for(DropReason::Reentrant);
+        }
+        let busy = Busy::mark();
+        let ready = self.prepare(epoch, words + if begins { END_WORDS } else { 0 });
+        drop(busy);
+        if self.attached.get() != 0 {
+            self.epoch.store(self.attached.get(), Ordering::Relaxed);
+        }
+        match ready {
+            Ok(ready) => ready,
+            Err(reason) => self.drop_for(reason),
+        }
+    }
+
+    fn drop_for(&self, reason: DropReason) -> bool {
+        bump(&self.drops[reason as usize]);
+        false
+    }
+
+    fn prepare(&self, epoch: u32, words: usize) -> Result<bool, DropReason> {
+        if self.attached.get() != epoch && !self.attach(epoch) {
+            return Ok(false);
+        }
+        if self.open.get() >= DEPTH_MAX {
+            return Err(DropReason::TooDeep);
+        }
+        // The rest of somebody's chunk may be too small; a chunk of one's own is not.
+        for _ in 0..2 {
+            if self.room() >= words + REBASE_WORDS {
+                return Ok(true);
+            }
+            self.next_piece()?;
+        }
+        Ok(self.room() >= words + REBASE_WORDS)
+    }
+
+    fn room(&self) -> usize {
+        (self.limit.get() as usize).saturating_sub(self.next.get() as usize) / 8
+    }
+
+    /// Joins the recording `epoch`; false where it is over.
+    fn attach(&self, epoch: u32) -> bool {
+        self.detach();
+        let Some(store) = control::current_store(epoch) else { return false };
+        let thread = registry::enter(self);
+        store.system(|system| system.thread(thread.stream, thread.tid, &thread.name));
+        self.store.set(hold(store));
+        self.sequence.set(0);
+        self.attached.set(epoch);
+        true
+    }
+
+    /// Leaves whatever recording this lane was in, without touching its piece: it is readable as it is.
+    pub(super) fn detach(&self) {
+        self.attached.set(0);
+        self.epoch.store(0, Ordering::Relaxed);
+        self.open.set(0);
+        self.next.set(std::ptr::null_mut());
+        self.limit.set(std::ptr::null_mut());
+        self.chunk.store(NONE, Ordering::Relaxed);
+        let_go(self.store.replace(std::ptr::null()));
+    }
+
+    /// As [`Lane::detach`], in the child of a fork: what the parent holds is not this process's to let go of.
+    pub(crate) fn forget_after_fork(&self) {
+        self.store.set(std::ptr::null());
+        self.detach();
+        self.busy.store(0, Ordering::Relaxed);
+    }
+
+    #[expect(unsafe_code, reason = "the lane holds its store by raw pointer")]
+    fn held(&self) -> Option<&Store> {
+        // SAFETY: the pointer is null or came from `hold`, and is let go of only in `detach`.
+        unsafe { self.store.get().as_ref() }
+    }
+
+    /// The piece being written, and how many of its chunk's words are in use.
+    fn piece(&self) -> Option<(Piece, usize)> {
+        let index = self.chunk.load(Ordering::Relaxed);
+        let chunk = self.held()?.chunk(index)?;
+        let used = (self.next.get() as usize - chunk.base() as usize) / 8;
+        Some((Piece { index, chunk, from: used }, used))
+    }
+
+    fn next_piece(&self) -> Result<(), DropReason> {
+        let store = self.held().ok_or(DropReason::Storage)?;
+        let full = self.piece();
+        let stream = self.stream.load(Ordering::Relaxed);
+        let header = new_header(ChunkKind::Events, stream, self.sequence.get(), self.next_id.get());
+        let piece = store.take_piece(header, full.is_none())?;
+        if let Some((full, used)) = full {
+            store.seal(full, used, self.last_tick.get());
+        }
+        self.sequence.set(self.sequence.get() + 1);
+        self.base_tick.set(header.base_tick);
+        self.last_tick.set(header.base_tick);
+        let mut from = piece.from;
+        if from > CHUNK_HEADER_WORDS {
+            let place = u64::from(stream) << 32 | u64::from(header.sequence);
+            from += switch(piece.chunk, from, [place, header.base_tick, header.first_id]);
+        }
+        self.chunk.store(piece.index, Ordering::Relaxed);
+        self.next.set(piece.chunk.base().wrapping_add(from));
+        let reserved = END_WORDS * self.open.get() as usize;
+        self.limit.set(piece.chunk.base().wrapping_add(CHUNK_WORDS - reserved));
+        Ok(())
+    }
+
+    /// The thread ends: its piece is left to others.
+    pub(super) fn leave(&self) {
+        if let (Some((piece, used)), Some(store)) = (self.piece(), self.held()) {
+            store.leave(piece, used, self.last_tick.get());
+        }
+        self.detach();
+    }
+
+    /// Ends a span in a recording that this lane is no longer in, or in the middle of another record: nothing to do in the first
+    /// case; the second cannot be, because a begin there was dropped as well.
+    #[cold]
+    pub(super) fn end_of_another(&self, epoch: u32) {
+        if self.attached.get() == epoch {
+            self.drop_for(DropReason::Reentrant);
+        }
+    }
+
+    /// Writes a new base of ticks in front of a record of `words` words whose payload is stored already; returns the ticks since
+    /// that base, which are none.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn rebase(&self, words: usize, tick: u64) -> u64 {
+        let Some((Piece { chunk, from, .. }, _)) = self.piece() else { return 0 };
+        for at in (from + 1..from + words).rev() {
+            let word = chunk.word(at).load(Ordering::Relaxed);
+            chunk.word(at + REBASE_WORDS).store(word, Ordering::Relaxed);
+        }
+        // What is behind the new base must look like space until the record's own head is there.
+        chunk.word(from + REBASE_WORDS).store(0, Ordering::Relaxed);
+        chunk.word(from + 1).store(tick, Ordering::Relaxed);
+        chunk.word(from).store(Word::new(Kind::Rebase, 0, 0).0, Ordering::Release);
+        self.next.set(chunk.base().wrapping_add(from + REBASE_WORDS));
+        self.base_tick.set(tick);
+        0
+    }
+
+    /// The store this lane writes to, and its chunk, if they are `store`'s.
+    pub(super) fn owns(&self, store: &Arc<Store>) -> Option<u32> {
+        std::ptr::eq(self.store.get(), Arc::as_ptr(store)).then(|| self.chunk.load(Ordering::Relaxed))
+    }
+}
+
+/// Says in a chunk that what follows is another thread's; returns the words that took.
+fn switch(chunk: Chunk, at: usize, payload: [u64; 3]) -> usize {
+    for (index, word) in (at + 1..).zip(payload) {
+        chunk.word(index).store(word, Ordering::Relaxed);
+    }
+    chunk.word(at).store(Word::new(Kind::Switch, 0, 0).0, Ordering::Release);
+    1 + payload.len()
+}

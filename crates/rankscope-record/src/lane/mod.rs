@@ -1,0 +1,289 @@
+//! [`Lane`]: what a thread needs at hand to record, and the few instructions that do it.
+//!
+//! The common case is: the thread's epoch is the recording's, the piece has room. Then the lane is marked busy (by taking its
+//! epoch away, so that a signal handler or an allocator's hook that comes in between finds no lane), words are stored, the head
+//! last, and the lane is handed back. Everything else is cold and lives in [`attach`].
+//!
+//! Room is reserved for the end of every span that is open, so that a recording that is full drops whole spans and never the
+//! end of one.
+#![expect(unsafe_code, reason = "words are stored through a raw pointer into the thread's own piece")]
+
+mod arguments;
+mod attach;
+pub(crate) mod quiet;
+pub(crate) mod registry;
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+use rankscope_formats::recording::{DELTA_BITS, Kind, NameId, Word};
+
+use crate::Value;
+use crate::store::Store;
+use crate::ticks::ticks;
+
+/// Kept for each open span: its end, and the new base of ticks that a long silence before it may need.
+const END_WORDS: usize = 3;
+
+/// A record may need a new base of ticks in front of it.
+const REBASE_WORDS: usize = 2;
+
+/// Spans open at a time on one thread.
+pub(crate) const DEPTH_MAX: u32 = 4096;
+
+/// Sorts of events that are counted.
+pub(crate) const SORTS: usize = 6;
+
+/// A sort of event, as reports count them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    Span,
+    Instant,
+    Counter,
+    Flow,
+    Async,
+    Memory,
+}
+
+/// Reasons a thread itself drops events for.
+pub(crate) const REASONS: usize = 7;
+
+/// A thread's place to record. Lives in the thread's own memory; others read only what is atomic.
+#[repr(align(128))]
+pub(crate) struct Lane {
+    /// Epoch of the recording this lane is ready for; zero when it is not, or is busy.
+    epoch: AtomicU32,
+    /// How deep this thread is in the recorder's cold parts.
+    busy: AtomicU32,
+    /// The epoch that was there when it came into them.
+    resting: Cell<u32>,
+    open: Cell<u32>,
+    /// Where the next head goes.
+    next: Cell<*mut AtomicU64>,
+    /// What may be written, but for the ends of spans that are open.
+    limit: Cell<*mut AtomicU64>,
+    base_tick: Cell<u64>,
+    last_tick: Cell<u64>,
+    next_id: Cell<u64>,
+    counts: [AtomicU64; SORTS],
+    drops: [AtomicU64; REASONS],
+    // Cold from here.
+    /// Epoch of the store that is held; zero for none.
+    attached: Cell<u32>,
+    store: Cell<*const Store>,
+    chunk: AtomicU32,
+    stream: AtomicU32,
+    sequence: Cell<u32>,
+}
+
+thread_local! {
+    /// Plain memory without a destructor: reachable until the thread's very end, from destructors and signal handlers too.
+    static LANE: Lane = const { Lane::new() };
+}
+
+/// Runs `with` on this thread's lane.
+#[inline(always)]
+pub(crate) fn with<T>(with: impl FnOnce(&Lane) -> T) -> T {
+    LANE.with(with)
+}
+
+impl Lane {
+    const fn new() -> Self {
+        Self {
+            epoch: AtomicU32::new(0),
+            busy: AtomicU32::new(0),
+            resting: Cell::new(0),
+            open: Cell::new(0),
+            next: Cell::new(ptr::null_mut()),
+            limit: Cell::new(ptr::null_mut()),
+            base_tick: Cell::new(0),
+            last_tick: Cell::new(0),
+            next_id: Cell::new(0),
+            counts: [const { AtomicU64::new(0) }; SORTS],
+            drops: [const { AtomicU64::new(0) }; REASONS],
+            attached: Cell::new(0),
+            store: Cell::new(ptr::null()),
+            chunk: AtomicU32::new(u32::MAX),
+            stream: AtomicU32::new(0),
+            sequence: Cell::new(0),
+        }
+    }
+
+    /// Begins a span. Its end is then sure to find room. False where it was dropped, which is counted.
+    #[inline(always)]
+    pub(crate) fn begin(&self, epoch: u32, name: NameId) -> bool {
+        if !self.is_ready(epoch, 1 + END_WORDS) && !self.make_ready(epoch, 1, true) {
+            return false;
+        }
+        self.while_busy(epoch, || {
+            let tick = ticks();
+            let delta = self.delta(tick);
+            self.store(0, Word::new(Kind::Begin, name.0, delta));
+            self.opened();
+        });
+        true
+    }
+
+    /// Begins a span that has arguments or a number. The clock is read last, so that writing them is not measured.
+    #[inline]
+    pub(crate) fn begin_with(&self, epoch: u32, name: NameId, number: Option<i64>, args: &[(NameId, Value<'_>)]) -> bool {
+        let payload = usize::from(number.is_some());
+        let words = 1 + payload + arguments::words(args);
+        if !self.is_ready(epoch, words + END_WORDS) && !self.make_ready(epoch, words, true) {
+            return false;
+        }
+        self.while_busy(epoch, || {
+            arguments::write(self, 1 + payload, args);
+            let kind = match number {
+                Some(number) => {
+                    self.payload(1, number as u64);
+                    Kind::BeginNumbered
+                }
+                None => Kind::Begin,
+            };
+            let delta = self.delta_before(words, ticks());
+            self.store(words - 1, Word::new(kind, name.0, delta));
+            self.opened();
+        });
+        true
+    }
+
+    /// Ends the innermost open span, whose begin was recorded under `epoch`.
+    #[inline(always)]
+    pub(crate) fn end(&self, epoch: u32) {
+        if self.epoch.load(Ordering::Relaxed) != epoch {
+            return self.end_of_another(epoch);
+        }
+        self.while_busy(epoch, || {
+            let tick = ticks();
+            self.closed();
+            let delta = self.delta(tick);
+            self.store(0, Word::new(Kind::End, 0, delta));
+        });
+    }
+
+    /// Ends the innermost open span, with arguments where they find room. The clock is read first.
+    #[inline]
+    pub(crate) fn end_with(&self, epoch: u32, args: &[(NameId, Value<'_>)]) {
+        if self.epoch.load(Ordering::Relaxed) != epoch {
+            return self.end_of_another(epoch);
+        }
+        let tick = ticks();
+        let words = 1 + arguments::words(args);
+        if args.is_empty() || (!self.is_ready(epoch, words) && !self.make_ready(epoch, words, false)) {
+            return self.end(epoch);
+        }
+        self.while_busy(epoch, || {
+            self.closed();
+            arguments::write(self, 1, args);
+            let delta = self.delta_before(words, tick);
+            self.store(words - 1, Word::new(Kind::End, 0, delta));
+        });
+    }
+
+    /// Anything but a span.
+    #[inline]
+    pub(crate) fn event(&self, epoch: u32, sort: Sort, head: (Kind, u32), payload: &[u64], args: &[(NameId, Value<'_>)]) {
+        let words = 1 + payload.len() + arguments::words(args);
+        if !self.is_ready(epoch, words) && !self.make_ready(epoch, words, false) {
+            return;
+        }
+        self.while_busy(epoch, || {
+            for (at, word) in (1..).zip(payload) {
+                self.payload(at, *word);
+            }
+            arguments::write(self, 1 + payload.len(), args);
+            let delta = self.delta_before(words, ticks());
+            self.store(words - 1, Word::new(head.0, head.1, delta));
+            bump(&self.counts[sort as usize]);
+        });
+    }
+
+    /// The correlation id of the span that began last on this thread.
+    pub(crate) fn last_id(&self) -> u64 {
+        self.next_id.get().wrapping_sub(1)
+    }
+
+    #[inline(always)]
+    fn is_ready(&self, epoch: u32, words: usize) -> bool {
+        let room = (self.limit.get() as usize).wrapping_sub(self.next.get() as usize) as isize;
+        self.epoch.load(Ordering::Relaxed) == epoch
+            && room >= ((words + REBASE_WORDS) * 8) as isize
+            && self.open.get() < DEPTH_MAX
+    }
+
+    #[inline(always)]
+    fn while_busy(&self, epoch: u32, record: impl FnOnce()) {
+        self.epoch.store(0, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        record();
+        compiler_fence(Ordering::SeqCst);
+        self.epoch.store(epoch, Ordering::Relaxed);
+    }
+
+    /// Ticks since the base, for a record of one word.
+    #[inline(always)]
+    fn delta(&self, tick: u64) -> u64 {
+        self.delta_before(1, tick)
+    }
+
+    /// Ticks since the base; a new base is written first if they do not fit. `words` have been stored from `next` on but for the
+    /// head, and move behind it.
+    #[inline(always)]
+    fn delta_before(&self, words: usize, tick: u64) -> u64 {
+        let delta = tick.wrapping_sub(self.base_tick.get());
+        self.last_tick.set(tick);
+        if delta >> DELTA_BITS == 0 { delta } else { self.rebase(words, tick) }
+    }
+
+    /// Stores the head at `next` and moves on behind the `more` words that follow it.
+    #[inline(always)]
+    fn store(&self, more: usize, head: Word) {
+        let next = self.next.get();
+        // SAFETY: `is_ready` saw room for the record in this thread's own piece, which is mapped while the lane holds its store.
+        unsafe { (*next).store(head.0, Ordering::Release) };
+        self.next.set(next.wrapping_add(1 + more));
+    }
+
+    /// Stores a payload word, `at` words behind the head.
+    #[inline(always)]
+    fn payload(&self, at: usize, word: u64) {
+        // SAFETY: as for the head.
+        unsafe { (*self.next.get().wrapping_add(at)).store(word, Ordering::Relaxed) };
+    }
+
+    #[inline(always)]
+    fn opened(&self) {
+        self.limit.set(self.limit.get().wrapping_sub(END_WORDS));
+        self.open.set(self.open.get() + 1);
+        self.next_id.set(self.next_id.get() + 1);
+        bump(&self.counts[Sort::Span as usize]);
+    }
+
+    #[inline(always)]
+    fn closed(&self) {
+        self.limit.set(self.limit.get().wrapping_add(END_WORDS));
+        self.open.set(self.open.get() - 1);
+    }
+}
+
+/// Adds one to a number that only this thread writes.
+#[inline(always)]
+fn bump(count: &AtomicU64) {
+    count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+/// Holds a store by raw pointer, as the lane does.
+fn hold(store: Arc<Store>) -> *const Store {
+    Arc::into_raw(store)
+}
+
+/// Lets go of a store held by [`hold`].
+fn let_go(store: *const Store) {
+    if !store.is_null() {
+        // SAFETY: the pointer came from `hold`, and the lane forgets it in the same step.
+        drop(unsafe { Arc::from_raw(store) });
+    }
+}

@@ -1,0 +1,107 @@
+//! [`Recorded`]: what a session recorded, as long as somebody wants it, and its way out.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording};
+
+use crate::lane::registry;
+use crate::store::Store;
+
+/// A claim on a store's content. When the last one goes, the memory goes.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    store: Arc<Store>,
+}
+
+impl Lease {
+    pub(crate) fn new(store: Arc<Store>) -> Self {
+        Self { store }
+    }
+
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // The pieces that threads hold stay: a thread may be about to write one.
+        let owned = registry::lock().owned(&self.store);
+        self.store.retire(|index| owned.contains(&index));
+    }
+}
+
+/// The formats a recording can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// The packed recording, `.rkr`.
+    Native,
+    /// Chrome JSON as Kineto writes it, `.json`.
+    KinetoJson,
+    /// Perfetto's protobuf, `.pftrace`.
+    Perfetto,
+    /// XLA's protobuf, `.xplane.pb`. Held in memory while it is written.
+    XSpace,
+}
+
+/// Why a recording was not written.
+#[derive(Debug, thiserror::Error)]
+#[error("{} could not be written: {source}. No file was left there half written", path.display())]
+pub struct ExportError {
+    /// The file.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub source: rankscope_formats::Error,
+}
+
+/// What a session recorded. Clones share it; the memory is given back with the last.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    lease: Arc<Lease>,
+    cut: Cut,
+}
+
+impl Recorded {
+    pub(crate) fn new(lease: Arc<Lease>, cut: Cut) -> Self {
+        Self { lease, cut }
+    }
+
+    /// Opens it for reading, also while other sessions record on.
+    ///
+    /// # Errors
+    /// If it holds nothing that can be read.
+    pub fn open(&self) -> Result<Recording<StoreChunks>, rankscope_formats::Error> {
+        Recording::open(StoreChunks { lease: self.lease.clone() })
+    }
+
+    /// Which part of the recording is this session's.
+    pub fn cut(&self) -> &Cut {
+        &self.cut
+    }
+
+    /// The live file it lies in, if it is one.
+    pub fn live_file(&self) -> Option<&Path> {
+        self.lease.store().path()
+    }
+}
+
+/// The chunks of a recording in this process.
+#[derive(Clone, Debug)]
+pub struct StoreChunks {
+    lease: Arc<Lease>,
+}
+
+impl Chunks for StoreChunks {
+    fn count(&self) -> u32 {
+        self.lease.store().chunk_count()
+    }
+
+    fn header(&self, index: u32) -> Option<[u64; CHUNK_HEADER_WORDS]> {
+        Some(self.lease.store().chunk(index)?.header_words())
+    }
+
+    fn copy(&self, index: u32, words: &mut [u64]) -> bool {
+        self.lease.store().chunk(index).is_some_and(|chunk| chunk.copy(words))
+    }
+}

@@ -1,0 +1,186 @@
+//! [`Report`]: how a session went. Every stop returns one, and an empty recording says why it is empty.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use rankscope_formats::recording::{Anchor, ClockId, DropReason, TickMap};
+use serde::Serialize;
+
+use crate::lane::registry::Tally;
+use crate::lane::{REASONS, SORTS, Sort};
+use crate::ticks::tick_source;
+
+/// What one thread recorded in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ThreadReport {
+    /// Its number in the recording.
+    pub stream: u32,
+    /// Its number in the operating system.
+    pub tid: u64,
+    /// Its name.
+    pub name: String,
+    /// Spans that began.
+    pub spans: u64,
+    /// Moments.
+    pub instants: u64,
+    /// Values.
+    pub counters: u64,
+    /// Points of arrows.
+    pub flows: u64,
+    /// Begins and ends of asynchronous spans.
+    pub async_ends: u64,
+    /// Memory events.
+    pub memory: u64,
+}
+
+impl ThreadReport {
+    /// All of them.
+    pub fn events(&self) -> u64 {
+        self.spans + self.instants + self.counters + self.flows + self.async_ends + self.memory
+    }
+}
+
+/// How well ticks are known as time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClockReport {
+    /// Where ticks come from: `tsc`, `cntvct`, `monotonic_raw`.
+    pub tick_source: &'static str,
+    /// Readings of ticks against the recording's clock.
+    pub anchors: usize,
+    /// Width of the narrowest bracket, in nanoseconds: no anchor is surer than that.
+    pub bracket_min_ns: u64,
+    /// Median distance of an anchor from the line through its neighbours.
+    pub residual_median_ns: u64,
+    /// The largest.
+    pub residual_max_ns: u64,
+}
+
+/// Time spent by the recorder itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Phases {
+    /// Stopping.
+    pub stop_ns: u64,
+}
+
+/// How a session went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// What each thread recorded; threads that recorded nothing are left out.
+    pub threads: Vec<ThreadReport>,
+    /// What was lost, by reason.
+    pub drops: Vec<(&'static str, u64)>,
+    /// The clock.
+    pub clock: ClockReport,
+    /// Bytes of memory or file that the recording holds.
+    pub bytes: u64,
+    /// Where the recorder's own time went.
+    pub phases: Phases,
+    /// Why nothing was recorded; none if something was.
+    pub empty: Option<String>,
+}
+
+/// What a report is made of.
+pub(crate) struct Facts<'a> {
+    pub(crate) before: &'a [Tally],
+    pub(crate) after: &'a [Tally],
+    pub(crate) streams: Option<&'a [u32]>,
+    pub(crate) overwritten: u64,
+    pub(crate) exhausted: Option<DropReason>,
+    pub(crate) anchors: &'a [Anchor],
+    pub(crate) bytes: u64,
+    pub(crate) stop: Duration,
+}
+
+impl Report {
+    pub(crate) fn of(facts: &Facts<'_>) -> Self {
+        let before: HashMap<u32, &Tally> = facts.before.iter().map(|tally| (tally.stream, tally)).collect();
+        let grown: Vec<Tally> = facts.after.iter().map(|after| grown(before.get(&after.stream).copied(), after)).collect();
+        let is_wanted = |tally: &&Tally| facts.streams.is_none_or(|streams| streams.contains(&tally.stream));
+        let threads: Vec<ThreadReport> =
+            grown.iter().filter(is_wanted).map(thread).filter(|thread| thread.events() > 0).collect();
+        let drops = drops(&grown, facts.overwritten);
+        let empty = threads.is_empty().then(|| why_empty(facts, &grown, &drops));
+        Self {
+            threads,
+            drops,
+            clock: clock(facts.anchors),
+            bytes: facts.bytes,
+            phases: Phases { stop_ns: facts.stop.as_nanos() as u64 },
+            empty,
+        }
+    }
+
+    /// Events of all threads.
+    pub fn events(&self) -> u64 {
+        self.threads.iter().map(ThreadReport::events).sum()
+    }
+
+    /// Events that were lost.
+    pub fn dropped(&self) -> u64 {
+        self.drops.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// Reasons with something lost.
+pub(crate) fn reasons(drops: &[u64; REASONS]) -> impl Iterator<Item = (DropReason, u64)> + '_ {
+    DropReason::ALL.into_iter().map(|reason| (reason, drops[reason as usize])).filter(|(_, count)| *count > 0)
+}
+
+fn grown(before: Option<&Tally>, after: &Tally) -> Tally {
+    let mut grown = after.clone();
+    if let Some(before) = before {
+        for (count, old) in grown.counts.iter_mut().zip(before.counts) {
+            *count -= old.min(*count);
+        }
+        for (count, old) in grown.drops.iter_mut().zip(before.drops) {
+            *count -= old.min(*count);
+        }
+    }
+    grown
+}
+
+fn thread(tally: &Tally) -> ThreadReport {
+    let counts: &[u64; SORTS] = &tally.counts;
+    ThreadReport {
+        stream: tally.stream,
+        tid: tally.tid,
+        name: tally.name.clone(),
+        spans: counts[Sort::Span as usize],
+        instants: counts[Sort::Instant as usize],
+        counters: counts[Sort::Counter as usize],
+        flows: counts[Sort::Flow as usize],
+        async_ends: counts[Sort::Async as usize],
+        memory: counts[Sort::Memory as usize],
+    }
+}
+
+fn drops(grown: &[Tally], overwritten: u64) -> Vec<(&'static str, u64)> {
+    let of = |reason: DropReason| {
+        let dropped: u64 = grown.iter().map(|tally| tally.drops[reason as usize]).sum();
+        if reason == DropReason::Overwritten { dropped + overwritten } else { dropped }
+    };
+    DropReason::ALL.into_iter().map(|reason| (reason.name(), of(reason))).filter(|(_, count)| *count > 0).collect()
+}
+
+fn why_empty(facts: &Facts<'_>, grown: &[Tally], drops: &[(&'static str, u64)]) -> String {
+    let others: u64 = grown.iter().map(|tally| thread(tally).events()).sum();
+    if !drops.is_empty() {
+        let storage = facts.exhausted.map_or("", |_| ", the storage being full");
+        return format!("every event was dropped{storage}: see the counts of drops");
+    }
+    if others > 0 {
+        return format!("{others} events were recorded on threads that the session's filter leaves out");
+    }
+    "no event of the session's categories began while it ran: is the instrumented code reached between start and stop?"
+        .to_owned()
+}
+
+fn clock(anchors: &[Anchor]) -> ClockReport {
+    let raw: Vec<&Anchor> = anchors.iter().filter(|anchor| anchor.clock == ClockId::MONOTONIC_RAW).collect();
+    let map = TickMap::new(anchors);
+    let (residual_median_ns, residual_max_ns) = map.residuals_ns();
+    let narrowest = raw.iter().min_by_key(|anchor| anchor.width_ticks);
+    let bracket_min_ns =
+        narrowest.map_or(0, |anchor| (map.ns(anchor.tick + anchor.width_ticks) - map.ns(anchor.tick)).unsigned_abs());
+    ClockReport { tick_source: tick_source().name(), anchors: raw.len(), bracket_min_ns, residual_median_ns, residual_max_ns }
+}

@@ -1,0 +1,133 @@
+//! The memory behind a recording: runs of chunks, mapped from a file or from nowhere, as long as there is room.
+//!
+//! A file is made longer before it is mapped, so that a full disk is an error here and not a signal when a page is touched;
+//! the limit on file sizes is asked first, because running into it is a signal too.
+#![expect(unsafe_code, reason = "mapping memory is what this module is for")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::atomic::AtomicU64;
+
+use rankscope_formats::recording::{CHUNK_BYTES, FILE_HEADER_BYTES, LIVE_MAGIC, LIVE_VERSION};
+
+/// Where chunks come from.
+#[derive(Debug)]
+pub(crate) enum Backing {
+    /// Memory of this process.
+    Memory,
+    /// A file, shared with whoever reads it, also after this process is gone.
+    File { file: File, path: PathBuf },
+}
+
+impl Backing {
+    /// A new live file at `path`. One that is there already is taken away first and not written over: somebody may be reading
+    /// it, or recording into it.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        check_size_limit(FILE_HEADER_BYTES as u64)?;
+        let mut header = [0; FILE_HEADER_BYTES];
+        header[..8].copy_from_slice(&LIVE_MAGIC);
+        header[8..12].copy_from_slice(&LIVE_VERSION.to_le_bytes());
+        header[12..16].copy_from_slice(&(CHUNK_BYTES as u32).to_le_bytes());
+        header[16..20].copy_from_slice(&std::process::id().to_le_bytes());
+        file.write_all(&header)?;
+        Ok(Self::File { file, path: path.to_owned() })
+    }
+
+    /// The file's path.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Memory => None,
+            Self::File { path, .. } => Some(path),
+        }
+    }
+
+    /// Brings what is in memory to the disk. A disk that fails here has its say when the file grows.
+    pub(crate) fn flush(&self) {
+        if let Self::File { file, .. } = self {
+            let _ = file.sync_data();
+        }
+    }
+
+    /// Maps `chunks` more chunks behind the first `first`.
+    pub(crate) fn grow(&self, first: usize, chunks: usize) -> io::Result<Run> {
+        let bytes = chunks * CHUNK_BYTES;
+        let (descriptor, offset, flags) = match self {
+            Self::Memory => (-1, 0, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE),
+            Self::File { file, .. } => {
+                let offset = FILE_HEADER_BYTES + first * CHUNK_BYTES;
+                check_size_limit((offset + bytes) as u64)?;
+                // SAFETY: a system call on a descriptor that is open.
+                let failed = unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as i64, bytes as i64) };
+                if failed != 0 {
+                    return Err(io::Error::from_raw_os_error(failed));
+                }
+                (file.as_raw_fd(), offset, libc::MAP_SHARED)
+            }
+        };
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address the kernel chooses overlaps nothing.
+        let base = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, descriptor, offset as i64) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Run { base: base.cast(), bytes })
+    }
+}
+
+/// An error if this process may not have a file of that length.
+fn check_size_limit(bytes: u64) -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place for the answer.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
+    if known && limit.rlim_cur != libc::RLIM_INFINITY && bytes > limit.rlim_cur {
+        return Err(io::Error::from_raw_os_error(libc::EFBIG));
+    }
+    Ok(())
+}
+
+/// A run of mapped chunks.
+#[derive(Debug)]
+pub(crate) struct Run {
+    base: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: the memory is only reached through atomics, and unmapped by whoever owns the run.
+unsafe impl Send for Run {}
+// SAFETY: as above.
+unsafe impl Sync for Run {}
+
+impl Run {
+    /// The first word of every chunk of the run.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = *mut AtomicU64> {
+        let base = self.base;
+        (0..self.bytes / CHUNK_BYTES).map(move |at| base.wrapping_add(at * CHUNK_BYTES).cast())
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // SAFETY: the run is mapped, and its owner says that nobody will touch it again.
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
+    }
+}
+
+/// Makes the kernel provide the pages of a chunk now, so that whoever writes it is never stopped by a first touch.
+pub(crate) fn prefault(chunk: *mut AtomicU64) {
+    // SAFETY: the chunk is mapped; kernels that do not know the advice refuse it, and nothing is lost.
+    unsafe { libc::madvise(chunk.cast(), CHUNK_BYTES, libc::MADV_POPULATE_WRITE) };
+}
+
+/// Lets go of the resident pages of a chunk. Those of a file keep their content there; those of memory lose it.
+pub(crate) fn let_go(chunk: *mut AtomicU64) {
+    // SAFETY: the chunk is mapped, and the caller wants exactly this.
+    unsafe { libc::madvise(chunk.cast(), CHUNK_BYTES, libc::MADV_DONTNEED) };
+}

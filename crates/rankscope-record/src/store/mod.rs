@@ -1,0 +1,413 @@
+//! [`Store`]: the chunks of one recording, who has them, and what happens when there are no more.
+//!
+//! A thread takes a whole chunk and then writes it alone, so the lock here is taken once in some ten thousand events. Nothing
+//! under it allocates once the store is made: the lock may be wanted inside an allocator's hook. Chunks are never given back to
+//! the system while somebody may still write them; a thread holds the store it writes to.
+
+mod chunk;
+mod mapping;
+mod system;
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use rankscope_formats::recording::{
+    Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, DropReason, FILE_HEADER_BYTES,
+};
+
+pub(crate) use chunk::Chunk;
+use mapping::{Backing, Run};
+use system::SystemWriter;
+
+use crate::lane::quiet;
+use crate::ticks::ticks;
+
+/// Where a recording lies while it is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// In memory of the process; gone with it.
+    #[default]
+    Memory,
+    /// In a live file, which `rankscope recover` reads whatever happens to the process.
+    File(PathBuf),
+}
+
+/// What happens when a recording has reached its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// Later events are dropped and counted.
+    Stop {
+        /// The size.
+        max_bytes: u64,
+    },
+    /// The oldest events make room: a flight recorder.
+    Ring {
+        /// The size.
+        max_bytes: u64,
+        /// Events older than this make room before the size is reached.
+        keep: Duration,
+    },
+}
+
+impl Default for Overflow {
+    fn default() -> Self {
+        Self::Stop { max_bytes: 1 << 30 }
+    }
+}
+
+impl Overflow {
+    /// How many chunks of events that is: at least one.
+    fn chunks(self) -> u32 {
+        let (Self::Stop { max_bytes } | Self::Ring { max_bytes, .. }) = self;
+        (max_bytes / CHUNK_BYTES as u64).clamp(1, u64::from(CHUNKS_MAX)) as u32
+    }
+}
+
+/// A quarter of a terabyte.
+const CHUNKS_MAX: u32 = 1 << 20;
+
+/// Chunks for names, anchors and marks, beyond those for events.
+const SYSTEM_CHUNKS_MAX: u32 = 1024;
+
+/// So many are mapped at once at most: 16 MiB.
+const GROW_CHUNKS_MAX: usize = 64;
+
+/// So many are kept ready to be written without a page fault.
+const READY_CHUNKS: usize = 4;
+
+/// A piece of a chunk that a thread may write: the chunk's number, the first free word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    pub(crate) index: u32,
+    pub(crate) chunk: Chunk,
+    /// First word that may be written.
+    pub(crate) from: usize,
+}
+
+/// The chunks of one recording.
+#[derive(Debug)]
+pub(crate) struct Store {
+    /// Which recording of this process it is; never zero.
+    pub(crate) epoch: u32,
+    pub(crate) overflow: Overflow,
+    backing: Backing,
+    /// First word of every chunk there may be; null until mapped.
+    chunks: Box<[AtomicPtr<AtomicU64>]>,
+    mapped: AtomicU32,
+    inner: Mutex<Inner>,
+    /// A [`DropReason`] once no chunk can be had, so that threads need not ask again and again.
+    exhausted: AtomicU8,
+    overwritten: AtomicU64,
+    closing: AtomicBool,
+    wake: Condvar,
+}
+
+#[derive(Debug)]
+struct Inner {
+    runs: Vec<Run>,
+    /// Mapped and never touched.
+    fresh: VecDeque<u32>,
+    /// Touched, so that writing faults no more.
+    ready: Vec<u32>,
+    /// Left behind by threads that ended, with their first free word.
+    partial: Vec<(u32, usize)>,
+    /// Full, and not yet looked after by the keeper.
+    sealed: VecDeque<u32>,
+    /// Full and looked after, oldest first: what a ring takes from.
+    aged: VecDeque<u32>,
+    event_chunks: u32,
+    system: SystemWriter,
+    anchors: Vec<Anchor>,
+    retired: bool,
+}
+
+impl Store {
+    /// A store with its first chunks mapped.
+    ///
+    /// # Errors
+    /// What the file system or the kernel refuses.
+    pub(crate) fn create(epoch: u32, storage: &Storage, overflow: Overflow) -> io::Result<Self> {
+        let backing = match storage {
+            Storage::Memory => Backing::Memory,
+            Storage::File(path) => Backing::create(path)?,
+        };
+        let chunks_max = overflow.chunks() as usize + SYSTEM_CHUNKS_MAX as usize;
+        let store = Self {
+            epoch,
+            overflow,
+            backing,
+            chunks: (0..chunks_max).map(|_| AtomicPtr::default()).collect(),
+            mapped: AtomicU32::new(0),
+            inner: Mutex::new(Inner::with_room(chunks_max)),
+            exhausted: AtomicU8::new(0),
+            overwritten: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+            wake: Condvar::new(),
+        };
+        store.grow(&mut quiet::lock(&store.inner))?;
+        Ok(store)
+    }
+
+    /// The live file, if it is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.backing.path()
+    }
+
+    /// How many chunks are mapped.
+    pub(crate) fn chunk_count(&self) -> u32 {
+        self.mapped.load(Ordering::Acquire)
+    }
+
+    /// A chunk that is mapped.
+    pub(crate) fn chunk(&self, index: u32) -> Option<Chunk> {
+        Chunk::at(self.chunks.get(index as usize)?.load(Ordering::Acquire))
+    }
+
+    /// Bytes mapped, or of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        let header = if self.path().is_some() { FILE_HEADER_BYTES } else { 0 };
+        header as u64 + u64::from(self.chunk_count()) * CHUNK_BYTES as u64
+    }
+
+    /// Events a ring has let go of.
+    pub(crate) fn overwritten(&self) -> u64 {
+        self.overwritten.load(Ordering::Relaxed)
+    }
+
+    /// Why no chunk can be had, if that is so.
+    pub(crate) fn exhausted(&self) -> Option<DropReason> {
+        let number = self.exhausted.load(Ordering::Relaxed);
+        DropReason::ALL.into_iter().find(|reason| *reason as u8 == number)
+    }
+
+    /// A piece for a thread's events. `header` is what a new chunk's header shall say; where the piece is the rest of another
+    /// thread's chunk, the caller writes a switch first.
+    pub(crate) fn take_piece(&self, header: ChunkHeader, may_share: bool) -> Result<Piece, DropReason> {
+        if let Some(reason) = self.exhausted() {
+            return Err(reason);
+        }
+        let mut inner = quiet::lock(&self.inner);
+        if inner.retired {
+            return Err(DropReason::Storage);
+        }
+        if may_share && let Some((index, from)) = inner.partial.pop() {
+            let chunk = self.chunk(index).ok_or(DropReason::Storage)?;
+            chunk.update_header(|header| header.shared = true);
+            return Ok(Piece { index, chunk, from });
+        }
+        let (index, chunk) = match self.take_chunk(&mut inner) {
+            Ok(taken) => taken,
+            Err(reason) => {
+                self.exhausted.store(reason as u8, Ordering::Relaxed);
+                return Err(reason);
+            }
+        };
+        if inner.ready.len() < READY_CHUNKS / 2 {
+            self.wake.notify_one();
+        }
+        let generation = chunk.word(CHUNK_HEADER_WORDS - 1).load(Ordering::Relaxed) as u32;
+        chunk.set_header(ChunkHeader { generation, ..header });
+        Ok(Piece { index, chunk, from: CHUNK_HEADER_WORDS })
+    }
+
+    /// An empty chunk for events: ready, fresh, new, or the oldest of the ring.
+    fn take_chunk(&self, inner: &mut Inner) -> Result<(u32, Chunk), DropReason> {
+        let full = inner.event_chunks >= self.overflow.chunks();
+        if full || (inner.is_empty() && self.grow(inner).is_err()) {
+            return self.steal(inner).ok_or(if full { DropReason::Full } else { DropReason::Storage });
+        }
+        let index = inner.ready.pop().or_else(|| inner.fresh.pop_front()).ok_or(DropReason::Storage)?;
+        inner.event_chunks += 1;
+        Ok((index, self.chunk(index).ok_or(DropReason::Storage)?))
+    }
+
+    /// The oldest full chunk, emptied; only of a ring.
+    fn steal(&self, inner: &mut Inner) -> Option<(u32, Chunk)> {
+        if !matches!(self.overflow, Overflow::Ring { .. }) {
+            return None;
+        }
+        let index = inner.aged.pop_front().or_else(|| inner.sealed.pop_front())?;
+        let chunk = self.chunk(index)?;
+        self.recycle(chunk);
+        Some((index, chunk))
+    }
+
+    fn recycle(&self, chunk: Chunk) {
+        let generation = chunk.header().map_or(0, |header| header.generation);
+        self.overwritten.fetch_add(chunk.count_events(), Ordering::Relaxed);
+        chunk.clear();
+        // The last header word is spare in a chunk that is in use, and carries the generation to the next owner.
+        chunk.word(CHUNK_HEADER_WORDS - 1).store(u64::from(generation) + 1, Ordering::Relaxed);
+    }
+
+    /// Maps more chunks: twice as many as last time, fewer where the system will not have it.
+    fn grow(&self, inner: &mut Inner) -> io::Result<()> {
+        let first = self.mapped.load(Ordering::Relaxed) as usize;
+        let room = self.chunks.len() - first;
+        let mut wanted = first.clamp(READY_CHUNKS, GROW_CHUNKS_MAX).min(room);
+        let run = loop {
+            match self.backing.grow(first, wanted) {
+                Ok(run) if wanted > 0 => break run,
+                Ok(_) => return Err(io::ErrorKind::OutOfMemory.into()),
+                Err(error) if wanted <= 1 => return Err(error),
+                Err(_) => wanted /= 2,
+            }
+        };
+        for (index, chunk) in (first..).zip(run.chunks()) {
+            self.chunks[index].store(chunk, Ordering::Release);
+            inner.fresh.push_back(index as u32);
+        }
+        inner.runs.push(run);
+        self.mapped.store((first + wanted) as u32, Ordering::Release);
+        Ok(())
+    }
+
+    /// A thread has filled its piece.
+    pub(crate) fn seal(&self, piece: Piece, used_words: usize, last_tick: u64) {
+        let mut inner = quiet::lock(&self.inner);
+        piece.chunk.seal(used_words, last_tick);
+        inner.sealed.push_back(piece.index);
+        self.wake.notify_one();
+    }
+
+    /// A thread ends and leaves the rest of its chunk to the next.
+    pub(crate) fn leave(&self, piece: Piece, used_words: usize, last_tick: u64) {
+        if CHUNK_WORDS - used_words < CHUNK_WORDS / 16 {
+            return self.seal(piece, used_words, last_tick);
+        }
+        quiet::lock(&self.inner).partial.push((piece.index, used_words));
+    }
+
+    /// Writes to the system chunks.
+    pub(crate) fn system<T>(&self, write: impl FnOnce(&mut system::Access<'_>) -> T) -> T {
+        let mut inner = quiet::lock(&self.inner);
+        write(&mut system::Access { store: self, inner: &mut inner })
+    }
+
+    /// All anchors so far.
+    pub(crate) fn anchors(&self) -> Vec<Anchor> {
+        quiet::lock(&self.inner).anchors.clone()
+    }
+
+    /// No recording wants these chunks any more: all pages but those of chunks that `is_owned` are given back. The addresses go
+    /// when the last thread has let go of the store.
+    pub(crate) fn retire(&self, is_owned: impl Fn(u32) -> bool) {
+        self.closing.store(true, Ordering::Relaxed);
+        let mut inner = quiet::lock(&self.inner);
+        inner.retired = true;
+        for index in (0..self.chunk_count()).filter(|index| !is_owned(*index)) {
+            if let Some(chunk) = self.chunk(index) {
+                chunk.let_go();
+            }
+        }
+        self.wake.notify_all();
+    }
+
+    /// Tells the keeper that it is not needed after what is left to do.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.wake.notify_all();
+    }
+
+    /// Whether no more events come.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Whether the keeper has chunks left to check.
+    pub(crate) fn has_sealed(&self) -> bool {
+        let inner = quiet::lock(&self.inner);
+        !inner.retired && !inner.sealed.is_empty()
+    }
+
+    /// Brings a file's pages to its disk, for the day the power fails.
+    pub(crate) fn flush(&self) {
+        self.backing.flush();
+    }
+
+    /// The keeper's work: chunks made ready, full ones checked, old ones of a ring let go. Returns after `wait` at the latest,
+    /// and at once when there is work.
+    pub(crate) fn keep(&self, wait: Duration, ticks_per_second: u64) {
+        let mut inner = quiet::lock(&self.inner);
+        if inner.sealed.is_empty() && (inner.ready.len() >= READY_CHUNKS || inner.fresh.is_empty()) && !self.is_closing() {
+            inner = inner.wait(&self.wake, wait);
+        }
+        if inner.retired {
+            return;
+        }
+        let to_check = inner.sealed.pop_front();
+        let to_touch = if inner.ready.len() < READY_CHUNKS { inner.fresh.pop_front() } else { None };
+        drop(inner);
+        if let Some(chunk) = to_touch.and_then(|index| self.chunk(index)) {
+            chunk.prefault();
+        }
+        if let Some(chunk) = to_check.and_then(|index| self.chunk(index)) {
+            chunk.check();
+            if self.path().is_some() {
+                chunk.let_go();
+            }
+        }
+        let mut inner = quiet::lock(&self.inner);
+        inner.ready.extend(to_touch);
+        inner.aged.extend(to_check);
+        self.let_age(&mut inner, ticks_per_second);
+    }
+
+    fn let_age(&self, inner: &mut Inner, ticks_per_second: u64) {
+        let Overflow::Ring { keep, .. } = self.overflow else { return };
+        let keep_ticks = (u128::from(ticks_per_second) * keep.as_nanos() / 1_000_000_000) as u64;
+        let oldest = ticks().saturating_sub(keep_ticks);
+        while let Some(chunk) = inner.aged.front().and_then(|index| self.chunk(*index)) {
+            if chunk.header().is_some_and(|header| header.last_tick >= oldest) {
+                break;
+            }
+            self.recycle(chunk);
+            let index = inner.aged.pop_front();
+            inner.ready.extend(index);
+            inner.event_chunks -= 1;
+        }
+    }
+}
+
+impl Inner {
+    /// Empty, with room for every chunk in every list, so that nothing here ever allocates again.
+    fn with_room(chunks: usize) -> Self {
+        Self {
+            runs: Vec::with_capacity(chunks / GROW_CHUNKS_MAX + 64),
+            fresh: VecDeque::with_capacity(chunks),
+            ready: Vec::with_capacity(chunks),
+            partial: Vec::with_capacity(chunks),
+            sealed: VecDeque::with_capacity(chunks),
+            aged: VecDeque::with_capacity(chunks),
+            event_chunks: 0,
+            system: SystemWriter::default(),
+            anchors: Vec::new(),
+            retired: false,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.fresh.is_empty()
+    }
+}
+
+/// The header of a chunk that starts now.
+pub(crate) fn new_header(kind: ChunkKind, stream: u32, sequence: u32, first_id: u64) -> ChunkHeader {
+    ChunkHeader {
+        kind,
+        state: ChunkState::Open,
+        shared: false,
+        generation: 0,
+        stream,
+        sequence,
+        base_tick: ticks(),
+        first_id,
+        used_words: 0,
+        crc: 0,
+        last_tick: 0,
+    }
+}
