@@ -15,6 +15,7 @@ mod events;
 mod keeper;
 pub mod kineto;
 mod lane;
+pub mod memory;
 mod names;
 mod recorded;
 mod report;
