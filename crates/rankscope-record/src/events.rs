@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rankscope_formats::recording::{FlowStage, Kind, NameId};
 
@@ -88,12 +89,14 @@ impl Drop for AsyncSpan {
     }
 }
 
-/// Unique in the process without a number that threads share: 16 bits of the thread, 48 of its count.
+/// Unique in the process: 24 bits of a number that each thread draws once, 40 of its own count.
 fn next_async_id() -> u64 {
+    static THREADS: AtomicU64 = AtomicU64::new(1);
     thread_local!(static NEXT: Cell<u64> = const { Cell::new(0) });
-    let count = NEXT.get();
-    NEXT.set(count + 1);
-    u64::from(lane::registry::own_stream()) << 40 | count
+    if NEXT.get() == 0 {
+        NEXT.set(THREADS.fetch_add(1, Ordering::Relaxed) << 40);
+    }
+    NEXT.replace(NEXT.get() + 1)
 }
 
 /// Memory taken or given back.

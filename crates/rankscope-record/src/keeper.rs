@@ -13,6 +13,8 @@ use crate::{anchors, ticks::ticks};
 const ANCHOR_EVERY: Duration = Duration::from_secs(1);
 /// The first anchors come sooner, so that a process killed after a moment leaves times and not just ticks.
 const FIRST_ANCHORS: [Duration; 3] = [Duration::from_millis(2), Duration::from_millis(20), Duration::from_millis(200)];
+/// What a power failure may take at most.
+const FLUSH_EVERY: Duration = Duration::from_millis(500);
 /// Between looks at a store that needs nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -26,6 +28,7 @@ fn keep(store: &Store) {
     block_signals();
     let (began, first_tick) = (Instant::now(), ticks());
     let mut next_anchor = FIRST_ANCHORS[0];
+    let mut next_flush = FLUSH_EVERY;
     let mut anchors_taken = 0;
     loop {
         let ticks_per_second = rate(began, first_tick);
@@ -40,7 +43,10 @@ fn keep(store: &Store) {
             let anchors = anchors::take();
             store.system(|system| system.anchors(&anchors));
             write_drops(store);
+        }
+        if began.elapsed() >= next_flush {
             store.flush();
+            next_flush = began.elapsed() + FLUSH_EVERY;
         }
     }
 }

@@ -12,6 +12,8 @@ mod arguments;
 mod attach;
 pub(crate) mod quiet;
 pub(crate) mod registry;
+#[cfg(test)]
+mod tests;
 
 use std::cell::Cell;
 use std::ptr;
@@ -204,6 +206,11 @@ impl Lane {
     /// The correlation id of the span that began last on this thread.
     pub(crate) fn last_id(&self) -> u64 {
         self.next_id.get().wrapping_sub(1)
+    }
+
+    /// Its thread's number in recordings; zero before it is known.
+    pub(crate) fn stream(&self) -> u32 {
+        self.stream.load(Ordering::Relaxed)
     }
 
     #[inline(always)]

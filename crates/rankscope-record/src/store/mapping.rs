@@ -49,11 +49,10 @@ impl Backing {
         }
     }
 
-    /// Starts writing what is in memory to the disk, without waiting for it.
+    /// Brings what is in memory to the disk. A disk that fails here has its say when the file grows.
     pub(crate) fn flush(&self) {
         if let Self::File { file, .. } = self {
-            // SAFETY: a system call on a descriptor that is open; a whole file from its start.
-            unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+            let _ = file.sync_data();
         }
     }
 

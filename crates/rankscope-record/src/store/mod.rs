@@ -324,7 +324,7 @@ impl Store {
         !inner.retired && !inner.sealed.is_empty()
     }
 
-    /// Asks the system to bring a file's pages to its disk, for the day the power fails.
+    /// Brings a file's pages to its disk, for the day the power fails.
     pub(crate) fn flush(&self) {
         self.backing.flush();
     }

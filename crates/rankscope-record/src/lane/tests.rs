@@ -1,0 +1,126 @@
+//! What cannot be waited for or provoked from outside: silences longer than a word's ticks, a lane that is busy.
+
+use std::sync::Mutex;
+
+use rankscope_formats::recording::{ArgView, What};
+
+use super::with;
+use crate::{
+    Category, NameId, Recorded, Scope, Session, SessionOptions, Value, begin_named, begin_raw, end_raw, intern, intern_key,
+    ticks,
+};
+
+fn recorded(record: impl FnOnce()) -> (Recorded, crate::Report) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let session = Session::start(SessionOptions::default()).unwrap();
+    record();
+    let stopped = session.stop().unwrap();
+    (stopped.recorded, stopped.report)
+}
+
+/// Ticks of all events, and the arguments of all, in text.
+fn replayed(recorded: &Recorded) -> (Vec<u64>, Vec<String>) {
+    let recording = recorded.open().unwrap();
+    let (mut ticks, mut args) = (Vec::new(), Vec::new());
+    for thread in recording.threads() {
+        let mut replay = recording.replay(thread, recorded.cut());
+        while let Some((event, more)) = replay.next() {
+            ticks.push(event.tick);
+            args.extend(more.iter().map(|(key, value)| format!("{} {value:?}", recording.names()[key.0 as usize].text)));
+            assert!(!matches!(event.what, What::End { unfinished: true }));
+        }
+    }
+    (ticks, args)
+}
+
+#[test]
+fn after_a_long_silence_there_is_a_new_base() {
+    let name = intern("patient", Category::USER_ANNOTATION, Scope::UserScope);
+    let keys = [intern_key("first"), intern_key("second")];
+    let args = [(keys[0], Value::F64(0.5)), (keys[1], Value::Text("twelve bytes"))];
+    let long_ago = || with(|lane| lane.base_tick.set(ticks() - (3 << 40)));
+    let mut bounds = (0, 0);
+    let (recorded, report) = recorded(|| {
+        // The first one joins the recording; a base can only be moved in a piece.
+        drop(begin_named(name, Category::USER_ANNOTATION, &[]));
+        bounds.0 = ticks();
+        long_ago();
+        let span = begin_named(name, Category::USER_ANNOTATION, &args);
+        long_ago();
+        span.end_with(&args);
+        long_ago();
+        let span = begin_raw(name, Category::USER_ANNOTATION, &[]).unwrap();
+        long_ago();
+        end_raw(span, &[]);
+        bounds.1 = ticks();
+    });
+    let (ticks, args) = replayed(&recorded);
+    assert_eq!((ticks.len(), report.dropped()), (6, 0));
+    assert!(ticks.is_sorted() && ticks[2..].iter().all(|tick| (bounds.0..=bounds.1).contains(tick)), "{ticks:?} {bounds:?}");
+    let once = ["first F64(0.5)", r#"second Text("twelve bytes")"#];
+    assert_eq!(args, [once, once].concat());
+}
+
+#[test]
+fn spans_deeper_than_the_limit_are_dropped_whole() {
+    let name = intern("deep", Category::USER_ANNOTATION, Scope::UserScope);
+    let depth = super::DEPTH_MAX as usize + 100;
+    let (recorded, report) = recorded(|| {
+        let mut open: Vec<_> = (0..depth).filter_map(|_| begin_raw(name, Category::USER_ANNOTATION, &[])).collect();
+        while let Some(span) = open.pop() {
+            end_raw(span, &[]);
+        }
+    });
+    assert_eq!(report.drops, [("too_deep", 100)]);
+    assert_eq!(replayed(&recorded).0.len(), 2 * super::DEPTH_MAX as usize);
+}
+
+#[test]
+fn what_comes_while_the_lane_is_busy_is_counted() {
+    let name = intern("reentrant", Category::USER_ANNOTATION, Scope::UserScope);
+    let (recorded, report) = recorded(|| {
+        drop(begin_named(name, Category::USER_ANNOTATION, &[]));
+        let _busy = super::quiet::Busy::mark();
+        drop(begin_named(name, Category::USER_ANNOTATION, &[]));
+    });
+    assert_eq!(report.drops, [("reentrant", 1)]);
+    assert_eq!(replayed(&recorded).0.len(), 2);
+}
+
+#[test]
+fn arguments_that_are_too_long_say_so() {
+    let name = intern("long", Category::USER_ANNOTATION, Scope::UserScope);
+    let keys: Vec<NameId> = (0..40).map(|at| intern_key(&format!("key {at}"))).collect();
+    let text = "x".repeat(100_000);
+    let numbers: Vec<i64> = (0..5_000).map(|at| at * 1_000_003 * if at % 2 == 0 { 1 } else { -1 }).collect();
+    let many: Vec<_> = keys.iter().map(|key| (*key, Value::U64(u64::MAX))).collect();
+    let (recorded, report) = recorded(|| {
+        for args in
+            [&[(keys[0], Value::Text(&text))][..], &[(keys[0], Value::I64s(&numbers)), (keys[1], Value::Bool(true))], &many]
+        {
+            drop(begin_named(name, Category::USER_ANNOTATION, args));
+        }
+    });
+    assert_eq!(report.dropped(), 0);
+    let recording = recorded.open().unwrap();
+    let thread = recording.threads().iter().find(|thread| thread.stream == report.threads[0].stream).unwrap();
+    let mut replay = recording.replay(thread, recorded.cut());
+    let (mut cuts, mut whole) = (Vec::new(), 0);
+    while let Some((_, args)) = replay.next() {
+        for (key, value) in args.iter() {
+            match value {
+                ArgView::Cut { true_len } => cuts.push((key, true_len)),
+                ArgView::Text(kept) => assert!(text.starts_with(&*kept) && kept.len() > 10_000),
+                ArgView::I64s(kept) => {
+                    let kept: Vec<i64> = kept.collect();
+                    assert!(numbers.starts_with(&kept) && kept.len() > 100);
+                }
+                ArgView::U64(u64::MAX) => whole += 1,
+                other => assert_eq!(format!("{other:?}"), "Bool(true)"),
+            }
+        }
+    }
+    assert_eq!(cuts, [(keys[0], 100_000), (keys[0], 5_000), (NameId(0), 8)]);
+    assert_eq!(whole, 32);
+}
