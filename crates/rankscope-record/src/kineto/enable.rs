@@ -199,14 +199,15 @@ fn pass_on(ranges: Ranges, scopes: &Scopes, shapes: bool) -> CallbackHandle {
 fn finish(mut active: Active, stopped: Stopped) -> Result<ProfilerResult, KinetoError> {
     let wishes = Wishes::of(&active.config, active.scopes);
     if active.config.experimental.trace_only {
-        return Ok(ProfilerResult::trace_only(stopped, &active.reported));
+        return Ok(ProfilerResult::trace_only(stopped, active.reported));
     }
     let recording = stopped.recorded.open()?;
     let mut converted = convert(&recording, stopped.recorded.cut(), wishes, &active.reported);
     if let Some(resolve) = &mut active.post_process {
         post_process(&mut converted, resolve);
     }
-    Ok(ProfilerResult::new(converted, stopped))
+    let resolved = active.post_process.is_some();
+    Ok(ProfilerResult::new(converted, stopped, active.reported, resolved))
 }
 
 fn post_process(converted: &mut Converted, resolve: &mut PostProcess) {

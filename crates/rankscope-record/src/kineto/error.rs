@@ -1,10 +1,7 @@
 //! [`KinetoError`] and [`Warning`]: where Kineto asserts, prints or keeps quiet, this face returns a value.
 
-use std::io;
-use std::path::PathBuf;
-
 use super::{ActivityType, ProfilerState};
-use crate::{StartError, StopError};
+use crate::{ExportError, StartError, StopError};
 
 /// Why a call of the face did nothing.
 #[derive(Debug, thiserror::Error)]
@@ -117,13 +114,8 @@ pub enum KinetoError {
         reason: String,
     },
     /// Choose another place.
-    #[error("write {}: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Write(#[from] ExportError),
     /// No session was started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -139,7 +131,7 @@ impl KinetoError {
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {
         match self {
-            Self::VendorAbsent { .. } | Self::NoPlugin | Self::Write { .. } | Self::Read(_) => Fault::Environment,
+            Self::VendorAbsent { .. } | Self::NoPlugin | Self::Write(_) | Self::Read(_) => Fault::Environment,
             Self::Start(StartError::Storage { .. }) => Fault::Environment,
             Self::InvalidJson { .. } | Self::ConfigValues { .. } | Self::BackendInterval { .. } => Fault::Input,
             _ => Fault::Caller,

@@ -5,8 +5,7 @@
 //! "total_allocated","total_reserved"}]}`, in order of time, `action` being `alloc`, `free` or `oom`, `bytes` never negative,
 //! and totals there if the allocator told them.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +14,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 
 use super::KinetoError;
+use crate::recorded::write_whole;
 use crate::{Category, Recorded, Session, SessionOptions};
 
 enum Profile {
@@ -69,20 +69,7 @@ pub fn export_memory_profile(path: &Path) -> Result<(), KinetoError> {
         Profile::Stopped(recorded) => recorded.clone(),
     };
     let history = History::read(&recorded)?;
-    write(path, &history).map_err(|source| KinetoError::Write { path: path.to_owned(), source })
-}
-
-fn write(path: &Path, history: &History) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = Path::new(&beside);
-    let written = File::create(beside).and_then(|file| {
-        let mut output = BufWriter::new(file);
-        serde_json::to_writer(&mut output, history)?;
-        output.flush()?;
-        std::fs::rename(beside, path)
-    });
-    written.inspect_err(|_| _ = std::fs::remove_file(beside))
+    Ok(write_whole(path, |output| Ok(serde_json::to_writer(output, &history).map_err(io::Error::from)?))?)
 }
 
 #[derive(Serialize)]

@@ -6,6 +6,7 @@
 
 mod accessors;
 mod activity;
+mod amend;
 mod callbacks;
 mod child;
 mod config;

@@ -3,6 +3,7 @@
 mod callbacks;
 mod events;
 mod refused;
+mod saved;
 mod states;
 mod traps;
 mod vendors;
