@@ -19,6 +19,7 @@ mod session;
 mod system;
 mod ticks;
 mod varint;
+mod wall;
 mod wild;
 mod word;
 
@@ -39,4 +40,5 @@ pub use replay::Replay;
 pub use session::{Cut, SessionMark};
 pub use system::{Anchor, Name};
 pub use ticks::{TickCursor, TickMap};
+pub use wall::{WallChange, wall_changes};
 pub use word::{DELTA_BITS, KIND_BITS, Kind, NAME_BITS, NameId, Word};
