@@ -1,9 +1,5 @@
 //! Whatever a program calls its things, the exports parse and give the texts back.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod scene;
-
 use std::borrow::Cow;
 use std::io::Cursor;
 
@@ -12,6 +8,8 @@ use rankscope_formats::recording::export::{About, kineto_json, perfetto};
 use rankscope_formats::recording::{ArgView, Cut, Kind, LiveAuthor, Word};
 use rankscope_formats::{ArgsPolicy, ReadOptions};
 use serde_json::Value;
+
+use crate::scene;
 
 /// A recording with these texts in every place that takes one: a span's name, a thread's, an argument's key and its value, a
 /// key of the metadata and its value.

@@ -1,9 +1,5 @@
 //! A recording streamed into the formats of others, read back.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod scene;
-
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Write};
 
@@ -13,6 +9,8 @@ use rankscope_formats::wire::Fields;
 use rankscope_formats::{ArgsPolicy, Encoding, ReadOptions, json};
 use rankscope_trace::Trace;
 use serde_json::Value;
+
+use crate::scene;
 
 fn to_json<C: Chunks>(recording: &Recording<C>, cut: &Cut) -> (Written, Vec<u8>) {
     let mut bytes = Vec::new();

@@ -3,19 +3,16 @@
 //! Each part runs where its consumer is named, and says so and passes otherwise: `RANKSCOPE_TRACE_PROCESSOR` a folder with the
 //! engine, `RANKSCOPE_HTA_PYTHON` a Python that has HolisticTraceAnalysis installed.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod engine;
-mod scene;
-
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use engine::{ask, engine, scratch};
 use rankscope_formats::recording::Cut;
 use rankscope_formats::recording::export::{About, kineto_json, perfetto};
+
+use crate::engine::{ask, engine, scratch};
+use crate::scene;
 
 #[test]
 fn the_engine_sees_the_same_in_both() {

@@ -9,8 +9,6 @@ use rankscope_formats::recording::{
 
 /// When tick zero was, in nanoseconds since the Unix epoch. A tick is a nanosecond.
 pub(crate) const EPOCH_NS: i64 = 1_790_860_000_123_456_789;
-/// The process.
-pub(crate) const PID: u32 = 4711;
 /// Steps of the main thread.
 pub(crate) const STEPS: i64 = 20;
 /// Spans: a step, an operator, its backward twin, a launch, a kernel and an asynchronous one in each; an odd one and two that

@@ -1,10 +1,6 @@
 //! The six rules of the validator that ships with torch, held against what we export: of a recording with device work, and of
 //! one in which each rule is broken once.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod scene;
-
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +8,12 @@ use rankscope_formats::recording::export::{About, kineto_json};
 use rankscope_formats::recording::{ArgView, Category, Cut, LiveAuthor};
 use serde_json::Value;
 
-const RULES: [(&str, fn(&Spans) -> bool); 6] = [
+use crate::scene;
+
+/// Whether a rule holds.
+type Rule = fn(&Spans) -> bool;
+
+const RULES: [(&str, Rule); 6] = [
     ("a kernel starts after its launch", kernels_follow_launches),
     ("a wait names what it waits for", waits_are_known),
     ("what is waited for was recorded before", waits_follow_records),
