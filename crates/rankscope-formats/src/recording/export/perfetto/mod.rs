@@ -46,7 +46,7 @@ pub fn perfetto<C: Chunks>(
     let mut counters = FxHashSet::default();
     describe_process(sequence.encoder(), about);
     let mut threads = Vec::with_capacity(recording.threads().len());
-    for (at, thread) in (0..).zip(recording.threads()) {
+    for (at, thread) in (0..).zip(recording.threads()).filter(|(_, thread)| cut.has_stream(thread.stream)) {
         describe_thread(sequence.encoder(), about, thread, uuid_of_thread(at));
         sequence.start(HEADER_SEQUENCE + 1 + at, uuid_of_thread(at));
         let mut tally = ThreadWritten::of(thread);
