@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording, export};
-use rankscope_formats::{Encoder, Encoding};
+use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording, export, packed, to_trace};
+use rankscope_formats::{ArgsPolicy, Encoder, Encoding, Format, ReadOptions, xspace};
 
 use crate::lane::registry;
 use crate::store::Store;
@@ -38,10 +38,26 @@ impl Drop for Lease {
 /// The formats a recording can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
+    /// The packed recording, `.rkr`.
+    Native,
     /// Chrome JSON as Kineto writes it, `.json`.
     KinetoJson,
     /// Perfetto's protobuf, `.pftrace`.
     Perfetto,
+    /// XLA's protobuf, `.xplane.pb`. The whole recording is held in memory while it is written.
+    XSpace,
+}
+
+impl ExportFormat {
+    /// The format a file name asks for, compression suffixes aside.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Some(match Format::of_name(name)? {
+            Format::Recording => Self::Native,
+            Format::Json => Self::KinetoJson,
+            Format::Perfetto => Self::Perfetto,
+            Format::XSpace => Self::XSpace,
+        })
+    }
 }
 
 /// Why a recording was not written.
@@ -97,12 +113,15 @@ impl Recorded {
     /// # Errors
     /// What `output` fails with.
     pub fn export_to(&self, format: ExportFormat, output: &mut impl Write) -> Result<(), rankscope_formats::Error> {
-        let recording = self.open()?;
+        let (recording, cut) = (self.open()?, &self.cut);
         match format {
-            ExportFormat::KinetoJson => {
-                export::kineto_json(&recording, &self.cut, &export::About::of(&recording), output).map(drop)
+            ExportFormat::Native => packed::write(&recording, cut, output).map(drop),
+            ExportFormat::KinetoJson => export::kineto_json(&recording, cut, &export::About::of(&recording), output).map(drop),
+            ExportFormat::Perfetto => export::perfetto(&recording, cut, &export::About::of(&recording), output).map(drop),
+            ExportFormat::XSpace => {
+                let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+                xspace::write(&to_trace(&recording, cut, &options), output)
             }
-            ExportFormat::Perfetto => export::perfetto(&recording, &self.cut, &export::About::of(&recording), output).map(drop),
         }
     }
 }
