@@ -45,3 +45,8 @@ pub use ticks::{TickSource, tick_source, ticks};
 #[cfg(feature = "tracing")]
 pub use tracing_layer::RecordingLayer;
 pub use value::Value;
+
+/// Compiles and runs what the guide shows.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/instrument.md")]
+pub struct Guide;

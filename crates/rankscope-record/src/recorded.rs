@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rankscope_formats::Encoding;
 use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording, export};
+use rankscope_formats::{Encoder, Encoding};
 
 use crate::lane::registry;
 use crate::store::Store;
@@ -89,23 +89,7 @@ impl Recorded {
     /// # Errors
     /// What the file system refuses; then what was at `path` before is still there.
     pub fn export(&self, format: ExportFormat, path: &Path) -> Result<(), ExportError> {
-        let failed = |source: rankscope_formats::Error| ExportError { path: path.to_owned(), source };
-        let beside = beside(path);
-        let written = self.write_beside(format, path, &beside).and_then(|()| Ok(std::fs::rename(&beside, path)?));
-        written.map_err(|error| {
-            let _ = std::fs::remove_file(&beside);
-            failed(error)
-        })
-    }
-
-    fn write_beside(&self, format: ExportFormat, path: &Path, beside: &Path) -> Result<(), rankscope_formats::Error> {
-        let file = File::create(beside)?;
-        let buffered = BufWriter::with_capacity(1 << 18, &file);
-        let mut output = Encoding::of_name(&path.to_string_lossy()).encoder(buffered)?;
-        self.export_to(format, &mut output)?;
-        output.finish()?;
-        // Renamed before it is on the disk, it could be an empty file after a power failure.
-        Ok(file.sync_data()?)
+        write_whole(path, |output| self.export_to(format, output))
     }
 
     /// Writes it to `output`. Memory is a few chunks, but for XSpace.
@@ -121,6 +105,33 @@ impl Recorded {
             ExportFormat::Perfetto => export::perfetto(&recording, &self.cut, &export::About::of(&recording), output).map(drop),
         }
     }
+}
+
+/// Writes a file that appears whole or not at all, compressed as its name says.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut Encoder<BufWriter<&File>>) -> Result<(), rankscope_formats::Error>,
+) -> Result<(), ExportError> {
+    let beside = beside(path);
+    let written = write_beside(path, &beside, write).and_then(|()| Ok(std::fs::rename(&beside, path)?));
+    written.map_err(|source| {
+        let _ = std::fs::remove_file(&beside);
+        ExportError { path: path.to_owned(), source }
+    })
+}
+
+fn write_beside(
+    path: &Path,
+    beside: &Path,
+    write: impl FnOnce(&mut Encoder<BufWriter<&File>>) -> Result<(), rankscope_formats::Error>,
+) -> Result<(), rankscope_formats::Error> {
+    let file = File::create(beside)?;
+    let buffered = BufWriter::with_capacity(1 << 18, &file);
+    let mut output = Encoding::of_name(&path.to_string_lossy()).encoder(buffered)?;
+    write(&mut output)?;
+    output.finish()?;
+    // Renamed before it is on the disk, it could be an empty file after a power failure.
+    Ok(file.sync_data()?)
 }
 
 fn beside(path: &Path) -> PathBuf {

@@ -6,6 +6,7 @@
 
 mod about;
 mod kineto;
+mod links;
 mod names;
 mod perfetto;
 mod text;

@@ -87,23 +87,18 @@ impl<W: Write> Writer<'_, '_, W> {
         self.close();
     }
 
-    /// Kineto's arrows have one word for name and category.
     fn flow(&mut self, name: NameId, id: u64, stage: FlowStage, ns: i64) {
-        let phase = match stage {
-            FlowStage::Start => "s",
-            FlowStage::Step => "t",
-            FlowStage::End => "f\", \"bp\": \"e",
-        };
-        self.phase(phase);
         let Self { output, names, place, base_ns, .. } = self;
-        let (to, name) = (&mut output.buffer, names.quoted(name));
-        to.extend_from_slice(b", \"id\": ");
-        text::unsigned(to, id);
-        for part in [b", \"cat\": ", name, b", \"name\": ", name, &place[..]] {
-            to.extend_from_slice(part);
+        arrow(&mut output.buffer, names.quoted(name), id, stage, place, ns.saturating_sub(*base_ns));
+    }
+
+    /// An arrow between two spans, each given by its thread and its start.
+    pub(super) fn link(&mut self, id: u64, ends: [(u64, i64); 2]) {
+        for (stage, (tid, ns)) in [FlowStage::Start, FlowStage::End].into_iter().zip(ends) {
+            self.stand_on(tid);
+            let Self { output, place, base_ns, .. } = self;
+            arrow(&mut output.buffer, LINK, id, stage, place, ns.saturating_sub(*base_ns));
         }
-        text::micros(to, ns.saturating_sub(*base_ns));
-        self.close();
     }
 
     /// One end of a span whose other end may be on another thread.
@@ -190,6 +185,27 @@ impl<W: Write> Writer<'_, '_, W> {
     fn close(&mut self) {
         self.output.buffer.extend_from_slice(b"\n  }");
     }
+}
+
+/// The name of arrows to gradients, in quotes.
+const LINK: &[u8] = b"\"fwdbwd\"";
+
+/// A point of an arrow. Kineto has one word for its name and its category.
+fn arrow(to: &mut Vec<u8>, name: &[u8], id: u64, stage: FlowStage, place: &[u8], ns: i64) {
+    let phase: &[u8] = match stage {
+        FlowStage::Start => b"s",
+        FlowStage::Step => b"t",
+        FlowStage::End => b"f\", \"bp\": \"e",
+    };
+    for part in [b",\n  {\n    \"ph\": \"", phase, b"\", \"id\": "] {
+        to.extend_from_slice(part);
+    }
+    text::unsigned(to, id);
+    for part in [b", \"cat\": ", name, b", \"name\": ", name, place] {
+        to.extend_from_slice(part);
+    }
+    text::micros(to, ns);
+    to.extend_from_slice(b"\n  }");
 }
 
 const ARGS: &[u8] = b",\n    \"args\": {\n      ";

@@ -67,7 +67,7 @@ impl<W: Write> Writer<'_, '_, W> {
         }
     }
 
-    /// Names a thread as Kineto does, and remembers its place.
+    /// Names a thread as Kineto does, and goes there.
     pub(super) fn enter(&mut self, thread: &Thread) {
         let (mut pid, mut tid, mut name) = (Vec::new(), Vec::new(), Vec::new());
         text::unsigned(&mut pid, self.about.pid.into());
@@ -75,10 +75,18 @@ impl<W: Write> Writer<'_, '_, W> {
         text::quoted(&mut name, &format!("thread {} ({})", thread.tid, thread.name));
         self.naming("thread_name", &pid, &tid, "name", &name);
         self.naming("thread_sort_index", &pid, &tid, "sort_index", &tid);
-        self.place.clear();
-        for part in [b", \"pid\": ", &pid[..], b", \"tid\": ", &tid[..], b",\n    \"ts\": "] {
-            self.place.extend_from_slice(part);
-        }
+        self.stand_on(thread.tid);
+    }
+
+    /// Makes thread `tid` the place of the events to come.
+    pub(super) fn stand_on(&mut self, tid: u64) {
+        let place = &mut self.place;
+        place.clear();
+        place.extend_from_slice(b", \"pid\": ");
+        text::unsigned(place, self.about.pid.into());
+        place.extend_from_slice(b", \"tid\": ");
+        text::unsigned(place, tid);
+        place.extend_from_slice(b",\n    \"ts\": ");
     }
 
     /// The marks of the whole recording, and the end of the file.

@@ -1,7 +1,7 @@
 //! Chrome JSON as Kineto writes it, streamed from a recording.
 //!
 //! Threads follow one another; a span stands where it ends, behind those it encloses, as readers of this format sort by time
-//! anyway. What is kept meanwhile is one buffer and the open spans of one thread. Asynchronous spans are `b` and `e` events of
+//! anyway. Arrows from operators to their gradients are drawn where the spans say enough for it. What is kept meanwhile is one buffer and the open spans of one thread. Asynchronous spans are `b` and `e` events of
 //! one id. A value of a counter that is not finite is left out: JSON has no word for it.
 
 mod events;
@@ -13,6 +13,7 @@ use std::io::Write;
 use super::{start_tick, text};
 use crate::Error;
 use crate::recording::export::about::About;
+use crate::recording::export::links::links;
 use crate::recording::export::names::Names;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
 use crate::recording::{Chunks, Cut, Recording, Thread};
@@ -49,8 +50,12 @@ pub fn kineto_json<C: Chunks>(
     let mut threads = Vec::with_capacity(recording.threads().len());
     writer.header();
     writer.process();
-    for thread in recording.threads() {
+    for thread in recording.threads().iter().filter(|thread| cut.has_stream(thread.stream)) {
         threads.push(writer.thread(recording, thread, cut)?);
+    }
+    for (id, ends) in (0..).zip(links(recording, cut, &writer.names)) {
+        writer.link(id, [ends.0, ends.1].map(|spot| (spot.tid, recording.ticks().ns(spot.tick))));
+        writer.output.flush_if_full()?;
     }
     writer.trailer();
     writer.output.finish(threads)

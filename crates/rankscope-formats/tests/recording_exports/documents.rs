@@ -1,18 +1,16 @@
 //! A recording streamed into the formats of others, read back.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod scene;
-
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Write};
 
 use rankscope_formats::recording::export::{About, Written, kineto_json, perfetto};
-use rankscope_formats::recording::{Category, Chunks, Cut, Recording};
+use rankscope_formats::recording::{ArgView, Category, Chunks, Cut, Recording};
 use rankscope_formats::wire::Fields;
 use rankscope_formats::{ArgsPolicy, Encoding, ReadOptions, json};
 use rankscope_trace::Trace;
 use serde_json::Value;
+
+use crate::scene;
 
 fn to_json<C: Chunks>(recording: &Recording<C>, cut: &Cut) -> (Written, Vec<u8>) {
     let mut bytes = Vec::new();
@@ -218,4 +216,43 @@ fn packet_ends(bytes: &[u8]) -> Vec<usize> {
         end
     });
     ends.collect()
+}
+
+/// Threads, ticks of beginning and end, sequence numbers, forward threads; and the arrows that belong to them.
+#[test]
+fn operators_are_tied_to_their_gradients() {
+    let spans = [
+        // An operator and the one it calls share a number: the later start is meant.
+        (1, (0, 100), 5, 0),
+        (1, (10, 90), 5, 0),
+        // The autograd engine's wrapper and its operator: the earlier end is meant.
+        (2, (200, 300), 5, 10),
+        (2, (210, 290), 5, 10),
+        // The same number of another thread, and numbers that have one side only.
+        (2, (400, 410), 5, 0),
+        (1, (500, 510), 6, 0),
+        (2, (600, 610), 7, 10),
+    ];
+    let mut author = scene::process();
+    author.thread(1, 10, "");
+    author.thread(2, 20, "");
+    let [operator, sequence, thread] = ["mm", "Sequence number", "Fwd thread id"].map(|text| author.name(text, 0, 0));
+    let mut edges: Vec<_> = spans.iter().flat_map(|span| [(span.1.0, true, *span), (span.1.1, false, *span)]).collect();
+    edges.sort_unstable_by_key(|(tick, begins, _)| (*tick, *begins));
+    for (tick, begins, (stream, _, number, forward)) in edges {
+        if begins {
+            author.begin(stream, tick, operator);
+            author.args(stream, &[(sequence, ArgView::I64(number)), (thread, ArgView::I64(forward))]);
+        } else {
+            author.end(stream, tick);
+        }
+    }
+    let (_, bytes) = to_json(&scene::open(author.finish()), &Cut::everything());
+    let document: Value = serde_json::from_slice(&bytes).unwrap();
+    let arrows = events(&document).iter().filter(|event| event["cat"] == "fwdbwd");
+    let arrows: Vec<_> = arrows.map(|arrow| (arrow["ph"].as_str(), arrow["id"].as_u64(), arrow["tid"].as_u64())).collect();
+    assert_eq!(arrows, [(Some("s"), Some(0), Some(10)), (Some("f"), Some(0), Some(20))]);
+    let trace = json::read(Cursor::new(bytes), &options()).unwrap();
+    let times: Vec<_> = trace.flows.iter().map(|point| point.time_ns - scene::EPOCH_NS).collect();
+    assert_eq!(times, [10, 210]);
 }

@@ -9,8 +9,6 @@ use rankscope_formats::recording::{
 
 /// When tick zero was, in nanoseconds since the Unix epoch. A tick is a nanosecond.
 pub(crate) const EPOCH_NS: i64 = 1_790_860_000_123_456_789;
-/// The process.
-pub(crate) const PID: u32 = 4711;
 /// Steps of the main thread.
 pub(crate) const STEPS: i64 = 20;
 /// Spans: a step, an operator, its backward twin, a launch, a kernel and an asynchronous one in each; an odd one and two that
@@ -98,7 +96,7 @@ impl<'a> Scene<'a> {
         author.flow(MAIN, at + 101, fwdbwd, id, FlowStage::Start);
         author.memory(MAIN, at + 150, 0x7000_0000_0000 + id, 512, (1, 0));
         author.begin(MAIN, at + 200, launch);
-        author.args(MAIN, &[(correlation, ArgView::U64(id)), (external, ArgView::U64(op))]);
+        author.args(MAIN, &[(correlation, ArgView::U64(id + 1)), (external, ArgView::U64(op))]);
         author.flow(MAIN, at + 201, ac2g, id, FlowStage::Start);
         author.end(MAIN, at + 300);
         author.end(MAIN, at + 50_000);
@@ -108,7 +106,7 @@ impl<'a> Scene<'a> {
         author.end(MAIN, at + 900_000);
 
         author.begin(STREAM, at + 400, kernel);
-        let on = [(stream, ArgView::I64(7)), (device, ArgView::I64(0)), (correlation, ArgView::U64(id))];
+        let on = [(stream, ArgView::I64(7)), (device, ArgView::I64(0)), (correlation, ArgView::U64(id + 1))];
         author.args(STREAM, &on);
         author.args(STREAM, &[(external, ArgView::U64(op))]);
         author.flow(STREAM, at + 401, ac2g, id, FlowStage::End);
