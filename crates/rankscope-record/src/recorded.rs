@@ -1,7 +1,7 @@
 //! [`Recorded`]: what a session recorded, as long as somebody wants it, and its way out.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -98,6 +98,20 @@ impl Recorded {
     /// The live file it lies in, if it is one.
     pub fn live_file(&self) -> Option<&Path> {
         self.lease.store().path()
+    }
+
+    /// Writes it to `path` in the format of its name: `.rkr`, `.json`, `.pftrace` or `.xplane.pb`, and `.gz` or `.zst` behind that
+    /// where it shall be compressed.
+    ///
+    /// # Errors
+    /// A name of another format, and what [`Recorded::export`] says.
+    pub fn save(&self, path: &Path) -> Result<(), ExportError> {
+        let Some(format) = ExportFormat::of_name(&path.to_string_lossy()) else {
+            let names = "its name is of no format: end it in .rkr, .json, .pftrace or .xplane.pb, with .gz or .zst behind";
+            let source = io::Error::new(io::ErrorKind::InvalidInput, names).into();
+            return Err(ExportError { path: path.to_owned(), source });
+        };
+        self.export(format, path)
     }
 
     /// Writes it to `path`, compressed if that ends in `.gz` or `.zst`: beside it first, then renamed.
