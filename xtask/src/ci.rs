@@ -78,13 +78,16 @@ fn check(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The product without what it can be built without.
+/// The product without what it can be built without, and the recorder with what it can be built with.
 fn features() -> Result<()> {
     let check = ["clippy", "--package", "rankscope", "--bins", "--tests", "--locked", "--no-default-features"];
     for features in ["", "clock"] {
         cargo(&[&check[..], &["--features", features, "--", "-D", "warnings"]].concat())?;
     }
-    Ok(())
+    let recorder = ["--package", "rankscope-record", "--features", "tracing", "--locked"];
+    cargo(&[&["clippy"], &recorder[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
+    cargo(&[&["test"], &recorder[..], &["--quiet", "--test", "tracing_layer"]].concat())?;
+    cargo(&[&["test"], &recorder[..], &["--quiet", "--doc"]].concat())
 }
 
 fn tests() -> Result<()> {

@@ -5,10 +5,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod engine;
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use engine::{ask, engine, scratch};
 use rankscope_formats::perfetto::{RankView, SpanOfRank, Tally, Timeline};
 use rankscope_time::{ClockMap, Rank, Span};
 use rankscope_trace::{
@@ -271,40 +273,4 @@ impl MadeUp {
         let name = self.trace.strings.intern(name);
         self.trace.instants.push(InstantMark { time_ns, name, track, category, scope });
     }
-}
-
-/// The engine's folder, or `None` after saying why there is none.
-fn engine() -> Option<PathBuf> {
-    let skip = |why: &str| {
-        #[expect(clippy::print_stderr, reason = "a skipped test says why")]
-        {
-            eprintln!("skipped: {why}");
-        }
-        None
-    };
-    let Some(folder) = std::env::var_os("RANKSCOPE_TRACE_PROCESSOR").map(PathBuf::from) else {
-        return skip("RANKSCOPE_TRACE_PROCESSOR names no engine");
-    };
-    if !folder.join("trace_processor.wasm").is_file() {
-        return skip("there is no trace_processor.wasm in the folder RANKSCOPE_TRACE_PROCESSOR names");
-    }
-    if Command::new("node").arg("--version").output().is_err() {
-        return skip("node is not installed");
-    }
-    Some(folder)
-}
-
-/// The rows that answer each query.
-fn ask(engine: &Path, file: &Path, queries: &[&str]) -> Vec<Vec<Vec<String>>> {
-    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perfetto_engine.cjs");
-    let output = Command::new("node").arg(driver).arg(engine).arg(file).args(queries).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let answers = String::from_utf8(output.stdout).unwrap();
-    let rows = |line: &str| serde_json::from_str::<Vec<Vec<Option<String>>>>(line).unwrap();
-    let text = |row: Vec<Option<String>>| row.into_iter().map(Option::unwrap_or_default).collect();
-    answers.lines().map(|line| rows(line).into_iter().map(text).collect()).collect()
-}
-
-fn scratch(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }

@@ -15,6 +15,7 @@ mod events;
 mod keeper;
 pub mod kineto;
 mod lane;
+pub mod memory;
 mod names;
 mod recorded;
 mod report;
@@ -25,6 +26,8 @@ mod span;
 mod state;
 mod store;
 mod ticks;
+#[cfg(feature = "tracing")]
+mod tracing_layer;
 mod value;
 
 pub use about::{set_metadata, set_process_name, set_thread_name};
@@ -39,4 +42,11 @@ pub use span::{OpenSpan, SpanGuard, begin, begin_named, begin_raw, begin_step, b
 pub use state::is_on;
 pub use store::{Overflow, Storage};
 pub use ticks::{TickSource, tick_source, ticks};
+#[cfg(feature = "tracing")]
+pub use tracing_layer::RecordingLayer;
 pub use value::Value;
+
+/// Compiles and runs what the guide shows.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/instrument.md")]
+pub struct Guide;

@@ -1,9 +1,12 @@
 //! [`Recorded`]: what a session recorded, as long as somebody wants it, and its way out.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording};
+use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording, export};
+use rankscope_formats::{Encoder, Encoding};
 
 use crate::lane::registry;
 use crate::store::Store;
@@ -35,14 +38,10 @@ impl Drop for Lease {
 /// The formats a recording can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// The packed recording, `.rkr`.
-    Native,
     /// Chrome JSON as Kineto writes it, `.json`.
     KinetoJson,
     /// Perfetto's protobuf, `.pftrace`.
     Perfetto,
-    /// XLA's protobuf, `.xplane.pb`. Held in memory while it is written.
-    XSpace,
 }
 
 /// Why a recording was not written.
@@ -84,6 +83,61 @@ impl Recorded {
     pub fn live_file(&self) -> Option<&Path> {
         self.lease.store().path()
     }
+
+    /// Writes it to `path`, compressed if that ends in `.gz` or `.zst`: beside it first, then renamed.
+    ///
+    /// # Errors
+    /// What the file system refuses; then what was at `path` before is still there.
+    pub fn export(&self, format: ExportFormat, path: &Path) -> Result<(), ExportError> {
+        write_whole(path, |output| self.export_to(format, output))
+    }
+
+    /// Writes it to `output`. Memory is a few chunks, but for XSpace.
+    ///
+    /// # Errors
+    /// What `output` fails with.
+    pub fn export_to(&self, format: ExportFormat, output: &mut impl Write) -> Result<(), rankscope_formats::Error> {
+        let recording = self.open()?;
+        match format {
+            ExportFormat::KinetoJson => {
+                export::kineto_json(&recording, &self.cut, &export::About::of(&recording), output).map(drop)
+            }
+            ExportFormat::Perfetto => export::perfetto(&recording, &self.cut, &export::About::of(&recording), output).map(drop),
+        }
+    }
+}
+
+/// Writes a file that appears whole or not at all, compressed as its name says.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut Encoder<BufWriter<&File>>) -> Result<(), rankscope_formats::Error>,
+) -> Result<(), ExportError> {
+    let beside = beside(path);
+    let written = write_beside(path, &beside, write).and_then(|()| Ok(std::fs::rename(&beside, path)?));
+    written.map_err(|source| {
+        let _ = std::fs::remove_file(&beside);
+        ExportError { path: path.to_owned(), source }
+    })
+}
+
+fn write_beside(
+    path: &Path,
+    beside: &Path,
+    write: impl FnOnce(&mut Encoder<BufWriter<&File>>) -> Result<(), rankscope_formats::Error>,
+) -> Result<(), rankscope_formats::Error> {
+    let file = File::create(beside)?;
+    let buffered = BufWriter::with_capacity(1 << 18, &file);
+    let mut output = Encoding::of_name(&path.to_string_lossy()).encoder(buffered)?;
+    write(&mut output)?;
+    output.finish()?;
+    // Renamed before it is on the disk, it could be an empty file after a power failure.
+    Ok(file.sync_data()?)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    PathBuf::from(name)
 }
 
 /// The chunks of a recording in this process.

@@ -12,6 +12,7 @@ mod document;
 mod load;
 mod notes;
 mod output;
+mod recover;
 mod report;
 
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ enum Verb {
     Agent(agent::Args),
     Report(report::Args),
     Convert(convert::Args),
+    Recover(recover::Args),
     Clock(clock::Args),
     Config(config::Args),
 }
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Convert(args) => convert::run(args),
+        Verb::Recover(args) => recover::run(args),
         Verb::Clock(args) => clock::run(args),
         Verb::Config(args) => config::run(args),
     };

@@ -23,7 +23,7 @@ pub(super) struct Fresh {
 
 /// Which strings a sequence has introduced already.
 #[derive(Default)]
-pub(super) struct Interned {
+pub(crate) struct Interned {
     /// By string: the sequence that introduced it last, counted here, and its iid there.
     slots: Vec<(u32, u32)>,
     sequence: u32,
@@ -32,18 +32,18 @@ pub(super) struct Interned {
 
 impl Interned {
     /// A table for `count` strings, none introduced.
-    pub(super) fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Self { slots: vec![(0, 0); count], ..Self::default() }
     }
 
     /// Starts the next sequence.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.sequence += 1;
         self.last = 0;
     }
 
     /// The iid of entry `at`, counted from one, and whether it is new.
-    pub(super) fn iid(&mut self, at: usize) -> (u64, bool) {
+    pub(crate) fn iid(&mut self, at: usize) -> (u64, bool) {
         let slot = &mut self.slots[at];
         let new = slot.0 != self.sequence;
         if new {

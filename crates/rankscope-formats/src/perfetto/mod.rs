@@ -21,13 +21,13 @@
 
 mod arrows;
 mod encode;
-mod interning;
+pub(crate) mod interning;
 mod lanes;
 mod layout;
-mod note;
+pub(crate) mod note;
 mod plan;
 mod read;
-mod schema;
+pub(crate) mod schema;
 #[cfg(test)]
 mod tests;
 mod writer;

@@ -114,6 +114,18 @@ impl Note {
     }
 }
 
+/// The note of a process that is the only one of its file.
+pub(crate) fn lone_process(pid: u32, name: &str, rank: Option<u32>, world_size: Option<u32>, host: Option<&str>) -> String {
+    let facts = Facts { rank, world_size, host: host.map(str::to_owned), ..Facts::default() };
+    let (key, name) = (Some(Key::Number(pid.into())), name.to_owned());
+    Note { key, name, group: Some(0), facts: Some(facts), ..Note::of(RowKind::Process) }.to_text()
+}
+
+/// The note of a counter that has one series.
+pub(crate) fn counter(name: &str, series: &str) -> String {
+    Note { name: name.to_owned(), series: series.to_owned(), ..Note::of(RowKind::Counter) }.to_text()
+}
+
 fn is_zero(lane: &u32) -> bool {
     *lane == 0
 }

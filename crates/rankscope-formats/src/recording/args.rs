@@ -115,14 +115,16 @@ pub struct I64s<'a> {
 }
 
 impl<'a> I64s<'a> {
-    /// The list as recorded: zigzag varints.
-    pub(super) const fn bytes(&self) -> &'a [u8] {
-        self.bytes
+    /// The list that `bytes` are, as [`I64s::pack`] makes them.
+    pub const fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes }
     }
 
-    /// A list of zigzag varints.
-    pub(super) const fn of(bytes: &'a [u8]) -> Self {
-        Self { bytes }
+    /// `numbers` as zigzag varints.
+    pub fn pack(numbers: &[i64]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(numbers.len());
+        numbers.iter().for_each(|number| varint::put_signed(&mut bytes, *number));
+        bytes
     }
 }
 

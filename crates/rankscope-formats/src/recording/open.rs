@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::chunk::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState};
 use super::event::DropReason;
 use super::live::Chunks;
-use super::records::{Stop, record};
+use super::records::record;
 use super::replay::Replay;
 use super::session::{Cut, SessionMark};
 use super::system::{Anchor, Name, System};

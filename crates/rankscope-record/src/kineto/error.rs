@@ -1,6 +1,7 @@
 //! [`KinetoError`] and [`Warning`]: where Kineto asserts, prints or keeps quiet, this face returns a value.
 
 use super::{ActivityType, ProfilerState};
+use crate::{ExportError, StartError, StopError};
 
 /// Why a call of the face did nothing.
 #[derive(Debug, thiserror::Error)]
@@ -106,13 +107,32 @@ pub enum KinetoError {
         /// What belongs there.
         wanted: &'static str,
     },
+    /// Nothing was recorded, so there is nothing to save.
+    #[error("save the trace: {reason}")]
+    NothingToSave {
+        /// Why there is nothing.
+        reason: String,
+    },
+    /// Choose another place.
+    #[error(transparent)]
+    Write(#[from] ExportError),
+    /// No session was started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The session was not stopped, or not changed.
+    #[error(transparent)]
+    Stop(#[from] StopError),
+    /// The recording cannot be read.
+    #[error("read the recording: {0}")]
+    Read(#[from] rankscope_formats::Error),
 }
 
 impl KinetoError {
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {
         match self {
-            Self::VendorAbsent { .. } | Self::NoPlugin => Fault::Environment,
+            Self::VendorAbsent { .. } | Self::NoPlugin | Self::Write(_) | Self::Read(_) => Fault::Environment,
+            Self::Start(StartError::Storage { .. }) => Fault::Environment,
             Self::InvalidJson { .. } | Self::ConfigValues { .. } | Self::BackendInterval { .. } => Fault::Input,
             _ => Fault::Caller,
         }

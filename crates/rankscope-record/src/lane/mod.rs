@@ -208,6 +208,11 @@ impl Lane {
         self.next_id.get().wrapping_sub(1)
     }
 
+    /// Its thread's number in recordings; zero before it is known.
+    pub(crate) fn stream(&self) -> u32 {
+        self.stream.load(Ordering::Relaxed)
+    }
+
     #[inline(always)]
     fn is_ready(&self, epoch: u32, words: usize) -> bool {
         let room = (self.limit.get() as usize).wrapping_sub(self.next.get() as usize) as isize;

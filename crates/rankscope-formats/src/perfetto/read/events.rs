@@ -27,7 +27,7 @@ impl Reader<'_> {
         };
         match (event.kind, event.legacy.phase) {
             (kinds::SLICE_BEGIN, _) | (0, b'B') => self.begin(event, place, row, None),
-            (kinds::SLICE_END, _) | (0, b'E') => self.end(place, row),
+            (kinds::SLICE_END, _) | (0, b'E') => self.end(event, place, row),
             (kinds::INSTANT, _) | (0, b'i' | b'I' | b'R') => self.instant(event, place, row),
             (0, b'X') => self.begin(event, place, row, Some(event.legacy.duration_us)),
             (kinds::COUNTER, _) => match event.value {
@@ -72,9 +72,12 @@ impl Reader<'_> {
         }
     }
 
-    fn end(&mut self, place: Place, row: RowId) {
-        let (number, _) = self.row(row, place.builder);
-        let spans = &mut self.builders[place.builder].trace.spans;
+    /// An end, which may be where an arrow arrives.
+    fn end(&mut self, event: &Event<'_>, place: Place, row: RowId) {
+        let (number, ours) = self.row(row, place.builder);
+        let builder = &mut self.builders[place.builder];
+        event.flows().for_each(|(flow, ends)| builder.touch(flow, number, place.time_ns, ends, ours));
+        let spans = &mut builder.trace.spans;
         if !self.rows.at(number).end(place.time_ns, spans) {
             self.problems.add_detailed(ProblemKind::UnbalancedSpan, place.offset, 1, "an end without a begin".to_owned());
         }

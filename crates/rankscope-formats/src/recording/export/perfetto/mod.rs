@@ -1,0 +1,110 @@
+//! Perfetto's protobuf, streamed from a recording.
+//!
+//! Every thread is a packet sequence of its own: names, categories and keys are said once in it, and times are the distance to
+//! the packet before. A begin without arguments takes some 20 bytes, an end 13. Counters and asynchronous spans lie on tracks
+//! of their own, which any thread's sequence may speak of. Times are nanoseconds since the Unix epoch, and the file says so.
+//!
+//! An arrow belongs to the innermost open span. Its start stands on that span's begin if nothing lies between, its end on that
+//! span's end, so that no arrow points back; any other point of it is an instant of its own.
+
+mod args;
+mod sequence;
+
+use std::io::Write;
+
+use rustc_hash::FxHashSet;
+
+use crate::Error;
+use crate::perfetto::note;
+use crate::perfetto::schema::{self, clock, packet, process, snapshot, thread, track};
+use crate::recording::export::about::About;
+use crate::recording::export::names::Names;
+use crate::recording::export::start_tick;
+use crate::recording::export::written::{Output, ThreadWritten, Written};
+use crate::recording::{Chunks, Cut, Recording, Thread};
+use crate::wire::Encoder;
+use sequence::Sequence;
+
+/// The sequence of packets that belong to no thread.
+const HEADER_SEQUENCE: u32 = 1;
+/// The process's track; the threads' follow.
+const PROCESS_UUID: u64 = 1;
+/// Tracks of counters have numbers from here on.
+const COUNTERS_UUID: u64 = 1 << 40;
+
+/// Writes the part of `recording` that lies in `cut` as a Perfetto trace. Memory is a few buffers and the recording's names.
+///
+/// # Errors
+/// What the output fails with.
+pub fn perfetto<C: Chunks>(
+    recording: &Recording<C>,
+    cut: &Cut,
+    about: &About,
+    output: &mut impl Write,
+) -> Result<Written, Error> {
+    let start_ns = recording.ticks().ns(start_tick(recording, cut)).max(0);
+    let mut sequence = Sequence::new(Names::new(recording.names()), Output::new(output));
+    let mut counters = FxHashSet::default();
+    describe_process(sequence.encoder(), about);
+    let mut threads = Vec::with_capacity(recording.threads().len());
+    for (at, thread) in (0..).zip(recording.threads()) {
+        describe_thread(sequence.encoder(), about, thread, uuid_of_thread(at));
+        sequence.start(HEADER_SEQUENCE + 1 + at, uuid_of_thread(at));
+        let mut tally = ThreadWritten::of(thread);
+        let mut ticks = recording.ticks().cursor();
+        let mut events = recording.replay(thread, cut);
+        while let Some((event, args)) = events.next() {
+            tally.count(&event.what);
+            sequence.event(&event, ticks.ns(event.tick), args, &mut counters)?;
+        }
+        sequence.end()?;
+        threads.push(tally);
+    }
+    tie_to_real_time(sequence.encoder(), start_ns as u64);
+    sequence.finish(threads)
+}
+
+fn uuid_of_thread(at: u32) -> u64 {
+    PROCESS_UUID + 1 + u64::from(at)
+}
+
+fn describe_process(encoder: &mut Encoder, about: &About) {
+    let note = note::lone_process(about.pid, &about.process_name, about.rank, about.world_size, about.host.as_deref());
+    encoder.message(schema::PACKET, |body| {
+        body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
+        body.message(packet::TRACK_DESCRIPTOR, |descriptor| {
+            descriptor.varint(track::UUID, PROCESS_UUID);
+            descriptor.message(track::PROCESS, |body| {
+                body.varint(process::PID, about.pid.into()).string(process::NAME, &about.process_name);
+            });
+            descriptor.string(track::DESCRIPTION, &note);
+        });
+    });
+}
+
+fn describe_thread(encoder: &mut Encoder, about: &About, of: &Thread, uuid: u64) {
+    encoder.message(schema::PACKET, |body| {
+        body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
+        body.message(packet::TRACK_DESCRIPTOR, |descriptor| {
+            descriptor.varint(track::UUID, uuid).varint(track::PARENT_UUID, PROCESS_UUID);
+            descriptor.message(track::THREAD, |body| {
+                body.varint(thread::PID, about.pid.into()).varint(thread::TID, of.tid).string(thread::NAME, &of.name);
+            });
+        });
+    });
+}
+
+/// States that boot time, the trace's own clock, is real time in this file. Comes last: the engine wants no snapshot before an
+/// earlier one, and those of the sequences stand at zero.
+fn tie_to_real_time(encoder: &mut Encoder, unix_ns: u64) {
+    encoder.message(schema::PACKET, |body| {
+        body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
+        body.message(packet::CLOCK_SNAPSHOT, |readings| {
+            for id in [clock::REALTIME, clock::BOOTTIME] {
+                readings.message(snapshot::CLOCKS, |reading| {
+                    reading.varint(clock::ID, id).varint(clock::TIMESTAMP, unix_ns);
+                });
+            }
+        });
+    });
+}

@@ -1,0 +1,276 @@
+//! The packets of one thread.
+//!
+//! A begin waits for the event behind it: Perfetto hangs arrows on begins, and recorders say them afterwards.
+
+use std::io::Write;
+
+use rustc_hash::FxHashSet;
+
+use super::args::Dictionary;
+use super::{COUNTERS_UUID, PROCESS_UUID};
+use crate::Error;
+use crate::perfetto::note;
+use crate::perfetto::schema::{self, clock, event as field, packet, snapshot, track};
+use crate::recording::export::names::{Names, needs_link};
+use crate::recording::export::written::{Output, ThreadWritten, Written};
+use crate::recording::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, What};
+use crate::wire::Encoder;
+
+/// One sequence after the other.
+pub(super) struct Sequence<'a, 'r, W> {
+    dictionary: Dictionary<'r>,
+    external_id: Option<u32>,
+    output: Output<'a, Encoder, W>,
+    id: u32,
+    last_ns: i64,
+    /// The body of an event that is not written yet, and whether it is a begin that waits for its arrows.
+    event: Encoder,
+    event_ns: i64,
+    waits: bool,
+    /// How many spans are open.
+    depth: usize,
+    /// Arrows that end in them: depth, arrow.
+    arrivals: Vec<(usize, u64)>,
+}
+
+impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
+    pub(super) fn new(names: Names<'r>, output: Output<'a, Encoder, W>) -> Self {
+        Self {
+            external_id: names.find("External id"),
+            dictionary: Dictionary::new(names),
+            output,
+            id: 0,
+            last_ns: 0,
+            event: Encoder::default(),
+            event_ns: 0,
+            waits: false,
+            depth: 0,
+            arrivals: Vec::new(),
+        }
+    }
+
+    /// Where packets that are of no thread go.
+    pub(super) fn encoder(&mut self) -> &mut Encoder {
+        &mut self.output.buffer
+    }
+
+    /// Opens the sequence of the thread on track `uuid`. Its clock counts nanoseconds since the packet before, the first time
+    /// since the epoch.
+    pub(super) fn start(&mut self, id: u32, uuid: u64) {
+        (self.id, self.last_ns, self.depth) = (id, 0, 0);
+        self.dictionary.forget();
+        self.output.buffer.message(schema::PACKET, |body| {
+            body.varint(packet::SEQUENCE_ID, id.into()).varint(packet::SEQUENCE_FLAGS, packet::STATE_CLEARED);
+            body.message(packet::CLOCK_SNAPSHOT, |readings| {
+                readings.message(snapshot::CLOCKS, |reading| {
+                    reading.varint(clock::ID, clock::FIRST_OF_SEQUENCE).varint(clock::TIMESTAMP, 0);
+                    reading.varint(clock::IS_INCREMENTAL, 1);
+                });
+                readings.message(snapshot::CLOCKS, |reading| {
+                    reading.varint(clock::ID, clock::BOOTTIME).varint(clock::TIMESTAMP, 0);
+                });
+            });
+            body.message(packet::DEFAULTS, |defaults| {
+                defaults.varint(packet::TIMESTAMP_CLOCK_ID, clock::FIRST_OF_SEQUENCE);
+                defaults.message(packet::TRACK_EVENT, |of_events| {
+                    of_events.varint(field::TRACK_UUID, uuid);
+                });
+            });
+        });
+    }
+
+    /// Closes the sequence.
+    pub(super) fn end(&mut self) -> Result<(), Error> {
+        self.settle();
+        self.output.flush_if_full()
+    }
+
+    /// Completes the file.
+    pub(super) fn finish(self, threads: Vec<ThreadWritten>) -> Result<Written, Error> {
+        self.output.finish(threads)
+    }
+
+    /// Adds an event of the thread. `counters` are those whose tracks have been described.
+    pub(super) fn event(&mut self, event: &Event, ns: i64, args: Args<'_>, counters: &mut FxHashSet<u32>) -> Result<(), Error> {
+        if let What::Flow { id, stage } = event.what {
+            self.flow(event.name, id, stage, ns);
+            return Ok(());
+        }
+        self.settle();
+        self.event_ns = ns;
+        match event.what {
+            What::Begin { id, number } => self.begin(event.name, id, number, args),
+            What::End { unfinished } => self.close(args, unfinished),
+            What::Instant => {
+                self.named(field::INSTANT, event.name);
+                self.args(args);
+            }
+            What::Counter(value) => self.counter(event.name, value, counters),
+            What::AsyncBegin { id } => {
+                let uuid = self.describe_async(event.name, id);
+                self.named(field::SLICE_BEGIN, event.name);
+                self.event.varint(field::TRACK_UUID, uuid);
+                self.args(args);
+            }
+            What::AsyncEnd { id } => {
+                self.event.varint(field::TYPE, field::SLICE_END).varint(field::TRACK_UUID, uuid_of_async(id));
+                self.args(args);
+            }
+            What::Memory { .. } => self.memory(&event.what, args),
+            What::Flow { .. } => {}
+        }
+        if !self.waits {
+            self.packet();
+        }
+        self.output.flush_if_full()
+    }
+
+    fn begin(&mut self, name: NameId, id: u64, number: Option<i64>, args: Args<'_>) {
+        match number {
+            None => self.named(field::SLICE_BEGIN, name),
+            Some(number) => {
+                let category = self.dictionary.category(self.dictionary.names.category(name));
+                let name = format!("{}#{number}", self.dictionary.names.text(name));
+                self.event.varint(field::TYPE, field::SLICE_BEGIN).string(field::NAME, &name);
+                self.event.varint(field::CATEGORY_IIDS, category);
+            }
+        }
+        let mut linked = id == 0 || needs_link(self.dictionary.names.category(name));
+        for (key, value) in args.iter() {
+            linked |= self.external_id == Some(self.dictionary.names.same(key));
+            self.dictionary.argument(&mut self.event, key, &value);
+        }
+        if !linked {
+            self.dictionary.own_argument(&mut self.event, "External id", &ArgView::U64(id));
+        }
+        self.depth += 1;
+        self.waits = true;
+    }
+
+    fn close(&mut self, args: Args<'_>, unfinished: bool) {
+        self.event.varint(field::TYPE, field::SLICE_END);
+        self.args(args);
+        if unfinished {
+            self.dictionary.own_argument(&mut self.event, "finished", &ArgView::Bool(false));
+        }
+        while let Some((_, arrow)) = self.arrivals.pop_if(|(depth, _)| *depth == self.depth) {
+            self.event.fixed64(field::TERMINATING_FLOW_IDS, arrow);
+        }
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    fn flow(&mut self, name: NameId, id: u64, stage: FlowStage, ns: i64) {
+        let arrow = self.arrow(name, id);
+        match stage {
+            FlowStage::End if self.depth > 0 => self.arrivals.push((self.depth, arrow)),
+            FlowStage::Start | FlowStage::Step if self.waits => {
+                self.event.fixed64(field::FLOW_IDS, arrow);
+            }
+            _ => {
+                self.settle();
+                self.event_ns = ns;
+                self.named(field::INSTANT, name);
+                let ends = stage == FlowStage::End;
+                self.event.fixed64(if ends { field::TERMINATING_FLOW_IDS } else { field::FLOW_IDS }, arrow);
+                self.packet();
+            }
+        }
+    }
+
+    /// An arrow's number in the file: arrows of two names may have the same number in the recording.
+    fn arrow(&self, name: NameId, id: u64) -> u64 {
+        let text = self.dictionary.names.text(name).bytes();
+        id ^ text.fold(0, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    }
+
+    fn counter(&mut self, name: NameId, value: CounterValue, described: &mut FxHashSet<u32>) {
+        let same = self.dictionary.names.same(name);
+        let uuid = COUNTERS_UUID + u64::from(same);
+        if described.insert(same) {
+            let text = self.dictionary.names.text(name);
+            self.describe(uuid, text, |descriptor| {
+                descriptor.message(track::COUNTER, |_| {}).string(track::DESCRIPTION, &note::counter(text, "value"));
+            });
+        }
+        self.event.varint(field::TYPE, field::COUNTER).varint(field::TRACK_UUID, uuid);
+        match value {
+            CounterValue::I64(value) => self.event.varint(field::COUNTER_VALUE, value as u64),
+            CounterValue::F64(value) => self.event.double(field::DOUBLE_COUNTER_VALUE, value),
+        };
+    }
+
+    fn memory(&mut self, what: &What, args: Args<'_>) {
+        let What::Memory { address, bytes, device_type, device_index, out_of_memory } = *what else { return };
+        let name = self.dictionary.own(if out_of_memory { "[OutOfMemory]" } else { "[memory]" });
+        let name = self.dictionary.own_name(name);
+        let category = self.dictionary.category(Category::CPU_INSTANT_EVENT.number());
+        self.event.varint(field::TYPE, field::INSTANT).varint(field::NAME_IID, name).varint(field::CATEGORY_IIDS, category);
+        for (key, value) in [
+            ("Addr", ArgView::U64(address)),
+            ("Bytes", ArgView::I64(bytes)),
+            ("Device Type", ArgView::I64(device_type.into())),
+            ("Device Id", ArgView::I64(device_index.into())),
+        ] {
+            self.dictionary.own_argument(&mut self.event, key, &value);
+        }
+        self.args(args);
+    }
+
+    /// Type, name and category of an event.
+    fn named(&mut self, kind: u64, name: NameId) {
+        let category = self.dictionary.category(self.dictionary.names.category(name));
+        let name = self.dictionary.name(name);
+        self.event.varint(field::TYPE, kind).varint(field::NAME_IID, name).varint(field::CATEGORY_IIDS, category);
+    }
+
+    fn args(&mut self, args: Args<'_>) {
+        for (key, value) in args.iter() {
+            self.dictionary.argument(&mut self.event, key, &value);
+        }
+    }
+
+    /// A track for one asynchronous span.
+    fn describe_async(&mut self, name: NameId, id: u64) -> u64 {
+        let uuid = uuid_of_async(id);
+        self.describe(uuid, self.dictionary.names.text(name), |_| {});
+        uuid
+    }
+
+    fn describe(&mut self, uuid: u64, name: &str, rest: impl FnOnce(&mut Encoder)) {
+        let id = self.id;
+        self.output.buffer.message(schema::PACKET, |body| {
+            body.varint(packet::SEQUENCE_ID, id.into());
+            body.message(packet::TRACK_DESCRIPTOR, |descriptor| {
+                descriptor.varint(track::UUID, uuid).varint(track::PARENT_UUID, PROCESS_UUID).string(track::NAME, name);
+                rest(descriptor);
+            });
+        });
+    }
+
+    /// Writes a begin that waits.
+    fn settle(&mut self) {
+        if std::mem::take(&mut self.waits) {
+            self.packet();
+        }
+    }
+
+    /// Writes the event.
+    #[inline]
+    fn packet(&mut self) {
+        let ticks = self.event_ns.saturating_sub(self.last_ns).max(0);
+        self.last_ns += ticks;
+        let Self { dictionary, event, id, .. } = self;
+        self.output.buffer.message(schema::PACKET, |body| {
+            body.varint(packet::TIMESTAMP, ticks as u64).varint(packet::SEQUENCE_ID, (*id).into());
+            body.varint(packet::SEQUENCE_FLAGS, packet::NEEDS_STATE).bytes_field(packet::TRACK_EVENT, event.bytes());
+            dictionary.introduce(body);
+        });
+        event.clear();
+    }
+}
+
+/// Far from all other tracks, whatever numbers the recorder gives.
+fn uuid_of_async(id: u64) -> u64 {
+    let mixed = (id ^ id >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29) | 1 << 63
+}

@@ -1,1 +1,0 @@
-//! Laws of reading recordings, on files that [`LiveAuthor`] writes.

@@ -1,0 +1,33 @@
+//! Laws of reading recordings, on files that [`LiveAuthor`] writes.
+
+mod cuts;
+mod damage;
+mod shadow;
+mod ticks;
+
+use std::io::Cursor;
+
+use super::*;
+
+/// A recording from the bytes of a live file.
+fn opened(file: Vec<u8>) -> Recording<LiveFile<Cursor<Vec<u8>>>> {
+    Recording::open(LiveFile::open(Cursor::new(file)).unwrap()).unwrap()
+}
+
+/// The events of one stream.
+fn events(recording: &Recording<impl Chunks>, stream: u32, cut: &Cut) -> Vec<Event> {
+    let thread = recording.threads().iter().find(|thread| thread.stream == stream).unwrap();
+    let mut replay = recording.replay(thread, cut);
+    std::iter::from_fn(|| replay.next().map(|(event, _)| event)).collect()
+}
+
+/// Ticks and marks of begins (`(`), ends (`)`), unfinished ends (`!`) and all else (`.`).
+fn shape(events: &[Event]) -> String {
+    let mark = |event: &Event| match event.what {
+        What::Begin { .. } => '(',
+        What::End { unfinished: false } => ')',
+        What::End { unfinished: true } => '!',
+        _ => '.',
+    };
+    events.iter().map(|event| format!("{}{} ", mark(event), event.tick)).collect::<String>().trim_end().to_owned()
+}

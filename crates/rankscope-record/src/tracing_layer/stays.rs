@@ -1,0 +1,59 @@
+//! The stays of a thread: which spans it is in, as the recorder knows them.
+//!
+//! The recorder ends the innermost span; `tracing` may leave another. Then those further in are ended with it and begun
+//! again: the timeline shows two pieces, and what each piece lay in is true.
+
+use std::cell::RefCell;
+
+use crate::{Category, NameId, OpenSpan, begin_raw, end_raw};
+
+/// One stay in a span.
+#[derive(Clone, Copy)]
+pub(super) struct Stay {
+    pub(super) layer: u64,
+    pub(super) span: u64,
+    pub(super) name: NameId,
+    pub(super) open: OpenSpan,
+    /// How many fields were written with its begin.
+    pub(super) fields: usize,
+}
+
+#[derive(Default)]
+struct Stays {
+    open: Vec<Stay>,
+    /// Ended to let one further out end; to be begun again, outermost last.
+    waiting: Vec<Stay>,
+}
+
+thread_local! {
+    static STAYS: RefCell<Stays> = RefCell::default();
+}
+
+pub(super) fn push(stay: Stay) {
+    // A thread that is ending has no list any more: its stay is ended by the end of the recording.
+    let _ = STAYS.try_with(|stays| stays.borrow_mut().open.push(stay));
+}
+
+/// Takes out the latest stay in a span, which is then the innermost of the recorder's open spans.
+pub(super) fn leave(layer: u64, span: u64) -> Option<Stay> {
+    let with = |stays: &RefCell<Stays>| {
+        let Stays { open, waiting } = &mut *stays.borrow_mut();
+        let at = open.iter().rposition(|stay| stay.layer == layer && stay.span == span)?;
+        for inner in open.drain(at + 1..).rev() {
+            end_raw(inner.open, &[]);
+            waiting.push(inner);
+        }
+        open.pop()
+    };
+    STAYS.try_with(with).ok().flatten()
+}
+
+/// Begins again what [`leave`] had to end.
+pub(super) fn reopen(category: Category) {
+    let with = |stays: &RefCell<Stays>| {
+        let Stays { open, waiting } = &mut *stays.borrow_mut();
+        let again = |stay: Stay| Some(Stay { open: begin_raw(stay.name, category, &[])?, ..stay });
+        open.extend(waiting.drain(..).rev().filter_map(again));
+    };
+    let _ = STAYS.try_with(with);
+}

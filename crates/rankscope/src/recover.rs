@@ -1,0 +1,150 @@
+//! `rankscope recover`: what a process that died had recorded, as a trace.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use rankscope_formats::recording::export::{About, ThreadWritten, Written, kineto_json, perfetto};
+use rankscope_formats::recording::{Chunks, Cut, LiveFile, Recording};
+use rankscope_formats::{Encoding, Format as TraceFormat};
+use rankscope_run::write_file;
+use serde::Serialize;
+
+use crate::convert::same_file;
+use crate::output::{self, Format};
+
+/// Recover what a process had recorded when it died.
+///
+/// Reads the file a recorder left behind, writes a whole trace beside it, and says for every thread how many events are in it
+/// and how many spans were open. A span counts as one event, whether it ended or not. The suffix of OUT decides what is
+/// written: .pftrace or .json, each also .gz or .zst. FILE itself stays as it is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The file a recorder left behind
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// The trace to write [default: FILE with the suffix .recovered.pftrace]
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let path = args.output.unwrap_or_else(|| args.input.with_extension("recovered.pftrace"));
+    if same_file(&args.input, &path) {
+        bail!("{}: input and output are the same file, and inputs are never written to", args.input.display());
+    }
+    let recording = open(&args.input).with_context(|| args.input.display().to_string())?;
+    let written = write(&recording, &path)?;
+    let recovered = Recovered::of(&recording, &written, &path);
+    match args.format {
+        Format::Json => output::answer(&serde_json::to_string(&recovered)?)?,
+        Format::Table => output::answer(&recovered.to_text()?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open(path: &Path) -> Result<Recording<LiveFile<File>>> {
+    Ok(Recording::open(LiveFile::open(File::open(path)?)?)?)
+}
+
+fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let format = TraceFormat::of_name(&name);
+    let Some(format @ (TraceFormat::Perfetto | TraceFormat::Json)) = format else {
+        bail!("{}: a recording is recovered into .pftrace or .json, with .gz or .zst behind it if you like", path.display());
+    };
+    let about = About { trace_name: Some(name.clone()), ..About::of(recording) };
+    let mut written = Written::default();
+    write_file(path, |file| {
+        let mut encoder = Encoding::of_name(&name).encoder(file)?;
+        let exported = match format {
+            TraceFormat::Json => kineto_json(recording, &Cut::everything(), &about, &mut encoder),
+            _ => perfetto(recording, &Cut::everything(), &about, &mut encoder),
+        };
+        written = exported.with_context(|| path.display().to_string())?;
+        encoder.finish().map_err(anyhow::Error::from)
+    })?;
+    Ok(written)
+}
+
+/// What came back.
+#[derive(Debug, Serialize)]
+struct Recovered<'a> {
+    output: &'a Path,
+    events: u64,
+    threads: Vec<Thread<'a>>,
+    /// Chunks nothing of which can be read.
+    lost_chunks: u32,
+    /// Chunks whose end cannot be read.
+    cut_chunks: u32,
+    /// What the recorder itself had to leave out.
+    dropped: Vec<Dropped>,
+}
+
+#[derive(Debug, Serialize)]
+struct Thread<'a> {
+    name: &'a str,
+    stream: u32,
+    tid: u64,
+    events: u64,
+    open_spans: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Dropped {
+    reason: &'static str,
+    stream: u32,
+    events: u64,
+}
+
+impl<'a> Recovered<'a> {
+    fn of<C: Chunks>(recording: &'a Recording<C>, written: &Written, output: &'a Path) -> Self {
+        let thread = |(thread, of): (&'a rankscope_formats::recording::Thread, &ThreadWritten)| Thread {
+            name: &thread.name,
+            stream: thread.stream,
+            tid: thread.tid,
+            events: of.events,
+            open_spans: of.open_spans,
+        };
+        let dropped = |(reason, stream, events): &(rankscope_formats::recording::DropReason, u32, u64)| Dropped {
+            reason: reason.name(),
+            stream: *stream,
+            events: *events,
+        };
+        Self {
+            output,
+            events: written.events,
+            threads: recording.threads().iter().zip(&written.threads).map(thread).collect(),
+            lost_chunks: recording.lost_chunks(),
+            cut_chunks: recording.cut_chunks(),
+            dropped: recording.drops().iter().map(dropped).collect(),
+        }
+    }
+
+    fn to_text(&self) -> Result<String> {
+        let mut text = String::new();
+        for thread in &self.threads {
+            let name = if thread.name.is_empty() { "(no name)" } else { thread.name };
+            write!(text, "{name} ({}): {} events", thread.tid, thread.events)?;
+            match thread.open_spans {
+                0 => writeln!(text)?,
+                open => writeln!(text, ", {open} spans open")?,
+            }
+        }
+        if self.lost_chunks + self.cut_chunks > 0 {
+            writeln!(text, "damaged: {} chunks lost, {} cut short", self.lost_chunks, self.cut_chunks)?;
+        }
+        let dropped: u64 = self.dropped.iter().map(|dropped| dropped.events).sum();
+        if dropped > 0 {
+            writeln!(text, "left out by the recorder: {dropped} events")?;
+        }
+        writeln!(text, "written: {}, {} events of {} threads", self.output.display(), self.events, self.threads.len())?;
+        Ok(text)
+    }
+}
