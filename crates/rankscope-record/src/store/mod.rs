@@ -6,14 +6,15 @@
 
 mod chunk;
 mod mapping;
+mod options;
 mod system;
+mod upkeep;
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
 
 use rankscope_formats::recording::{
     Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, DropReason, FILE_HEADER_BYTES,
@@ -21,54 +22,11 @@ use rankscope_formats::recording::{
 
 pub(crate) use chunk::Chunk;
 use mapping::{Backing, Run};
+pub use options::{Overflow, Storage};
 use system::SystemWriter;
 
 use crate::lane::quiet;
 use crate::ticks::ticks;
-
-/// Where a recording lies while it is made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Storage {
-    /// In memory of the process; gone with it.
-    #[default]
-    Memory,
-    /// In a live file, which `rankscope recover` reads whatever happens to the process.
-    File(PathBuf),
-}
-
-/// What happens when a recording has reached its size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overflow {
-    /// Later events are dropped and counted.
-    Stop {
-        /// The size.
-        max_bytes: u64,
-    },
-    /// The oldest events make room: a flight recorder.
-    Ring {
-        /// The size.
-        max_bytes: u64,
-        /// Events older than this make room before the size is reached.
-        keep: Duration,
-    },
-}
-
-impl Default for Overflow {
-    fn default() -> Self {
-        Self::Stop { max_bytes: 1 << 30 }
-    }
-}
-
-impl Overflow {
-    /// How many chunks of events that is: at least one.
-    fn chunks(self) -> u32 {
-        let (Self::Stop { max_bytes } | Self::Ring { max_bytes, .. }) = self;
-        (max_bytes / CHUNK_BYTES as u64).clamp(1, u64::from(CHUNKS_MAX)) as u32
-    }
-}
-
-/// A quarter of a terabyte.
-const CHUNKS_MAX: u32 = 1 << 20;
 
 /// Chunks for names, anchors and marks, beyond those for events.
 const SYSTEM_CHUNKS_MAX: u32 = 1024;
@@ -236,14 +194,6 @@ impl Store {
         Some((index, chunk))
     }
 
-    fn recycle(&self, chunk: Chunk) {
-        let generation = chunk.header().map_or(0, |header| header.generation);
-        self.overwritten.fetch_add(chunk.count_events(), Ordering::Relaxed);
-        chunk.clear();
-        // The last header word is spare in a chunk that is in use, and carries the generation to the next owner.
-        chunk.word(CHUNK_HEADER_WORDS - 1).store(u64::from(generation) + 1, Ordering::Relaxed);
-    }
-
     /// Maps more chunks: twice as many as last time, fewer where the system will not have it.
     fn grow(&self, inner: &mut Inner) -> io::Result<()> {
         let first = self.mapped.load(Ordering::Relaxed) as usize;
@@ -291,85 +241,6 @@ impl Store {
     /// All anchors so far.
     pub(crate) fn anchors(&self) -> Vec<Anchor> {
         quiet::lock(&self.inner).anchors.clone()
-    }
-
-    /// No recording wants these chunks any more: all pages but those of chunks that `is_owned` are given back. The addresses go
-    /// when the last thread has let go of the store.
-    pub(crate) fn retire(&self, is_owned: impl Fn(u32) -> bool) {
-        self.closing.store(true, Ordering::Relaxed);
-        let mut inner = quiet::lock(&self.inner);
-        inner.retired = true;
-        for index in (0..self.chunk_count()).filter(|index| !is_owned(*index)) {
-            if let Some(chunk) = self.chunk(index) {
-                chunk.let_go();
-            }
-        }
-        self.wake.notify_all();
-    }
-
-    /// Tells the keeper that it is not needed after what is left to do.
-    pub(crate) fn close(&self) {
-        self.closing.store(true, Ordering::Relaxed);
-        self.wake.notify_all();
-    }
-
-    /// Whether no more events come.
-    pub(crate) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::Relaxed)
-    }
-
-    /// Whether the keeper has chunks left to check.
-    pub(crate) fn has_sealed(&self) -> bool {
-        let inner = quiet::lock(&self.inner);
-        !inner.retired && !inner.sealed.is_empty()
-    }
-
-    /// Brings a file's pages to its disk, for the day the power fails.
-    pub(crate) fn flush(&self) {
-        self.backing.flush();
-    }
-
-    /// The keeper's work: chunks made ready, full ones checked, old ones of a ring let go. Returns after `wait` at the latest,
-    /// and at once when there is work.
-    pub(crate) fn keep(&self, wait: Duration, ticks_per_second: u64) {
-        let mut inner = quiet::lock(&self.inner);
-        if inner.sealed.is_empty() && (inner.ready.len() >= READY_CHUNKS || inner.fresh.is_empty()) && !self.is_closing() {
-            inner = inner.wait(&self.wake, wait);
-        }
-        if inner.retired {
-            return;
-        }
-        let to_check = inner.sealed.pop_front();
-        let to_touch = if inner.ready.len() < READY_CHUNKS { inner.fresh.pop_front() } else { None };
-        drop(inner);
-        if let Some(chunk) = to_touch.and_then(|index| self.chunk(index)) {
-            chunk.prefault();
-        }
-        if let Some(chunk) = to_check.and_then(|index| self.chunk(index)) {
-            chunk.check();
-            if self.path().is_some() {
-                chunk.let_go();
-            }
-        }
-        let mut inner = quiet::lock(&self.inner);
-        inner.ready.extend(to_touch);
-        inner.aged.extend(to_check);
-        self.let_age(&mut inner, ticks_per_second);
-    }
-
-    fn let_age(&self, inner: &mut Inner, ticks_per_second: u64) {
-        let Overflow::Ring { keep, .. } = self.overflow else { return };
-        let keep_ticks = (u128::from(ticks_per_second) * keep.as_nanos() / 1_000_000_000) as u64;
-        let oldest = ticks().saturating_sub(keep_ticks);
-        while let Some(chunk) = inner.aged.front().and_then(|index| self.chunk(*index)) {
-            if chunk.header().is_some_and(|header| header.last_tick >= oldest) {
-                break;
-            }
-            self.recycle(chunk);
-            let index = inner.aged.pop_front();
-            inner.ready.extend(index);
-            inner.event_chunks -= 1;
-        }
     }
 }
 

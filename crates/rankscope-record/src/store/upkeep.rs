@@ -1,0 +1,100 @@
+//! What is done to a store beside recording: chunks made ready, full ones checked, old ones of a ring let go, pages given back.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rankscope_formats::recording::CHUNK_HEADER_WORDS;
+
+use super::{Chunk, Inner, Overflow, READY_CHUNKS, Store};
+use crate::lane::quiet;
+use crate::ticks::ticks;
+
+impl Store {
+    /// Empties a chunk of a ring, and counts what is lost with it.
+    pub(super) fn recycle(&self, chunk: Chunk) {
+        let generation = chunk.header().map_or(0, |header| header.generation);
+        self.overwritten.fetch_add(chunk.count_events(), Ordering::Relaxed);
+        chunk.clear();
+        // The last header word is spare in a chunk that is in use, and carries the generation to the next owner.
+        chunk.word(CHUNK_HEADER_WORDS - 1).store(u64::from(generation) + 1, Ordering::Relaxed);
+    }
+
+    /// No recording wants these chunks any more: all pages but those of chunks that `is_owned` are given back. The addresses go
+    /// when the last thread has let go of the store.
+    pub(crate) fn retire(&self, is_owned: impl Fn(u32) -> bool) {
+        self.closing.store(true, Ordering::Relaxed);
+        let mut inner = quiet::lock(&self.inner);
+        inner.retired = true;
+        for index in (0..self.chunk_count()).filter(|index| !is_owned(*index)) {
+            if let Some(chunk) = self.chunk(index) {
+                chunk.let_go();
+            }
+        }
+        self.wake.notify_all();
+    }
+
+    /// Tells the keeper that it is not needed after what is left to do.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.wake.notify_all();
+    }
+
+    /// Whether no more events come.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Whether the keeper has chunks left to check.
+    pub(crate) fn has_sealed(&self) -> bool {
+        let inner = quiet::lock(&self.inner);
+        !inner.retired && !inner.sealed.is_empty()
+    }
+
+    /// Brings a file's pages to its disk, for the day the power fails.
+    pub(crate) fn flush(&self) {
+        self.backing.flush();
+    }
+
+    /// The keeper's work: chunks made ready, full ones checked, old ones of a ring let go. Returns after `wait` at the latest,
+    /// and at once when there is work.
+    pub(crate) fn keep(&self, wait: Duration, ticks_per_second: u64) {
+        let mut inner = quiet::lock(&self.inner);
+        if inner.sealed.is_empty() && (inner.ready.len() >= READY_CHUNKS || inner.fresh.is_empty()) && !self.is_closing() {
+            inner = inner.wait(&self.wake, wait);
+        }
+        if inner.retired {
+            return;
+        }
+        let to_check = inner.sealed.pop_front();
+        let to_touch = if inner.ready.len() < READY_CHUNKS { inner.fresh.pop_front() } else { None };
+        drop(inner);
+        if let Some(chunk) = to_touch.and_then(|index| self.chunk(index)) {
+            chunk.prefault();
+        }
+        if let Some(chunk) = to_check.and_then(|index| self.chunk(index)) {
+            chunk.check();
+            if self.path().is_some() {
+                chunk.let_go();
+            }
+        }
+        let mut inner = quiet::lock(&self.inner);
+        inner.ready.extend(to_touch);
+        inner.aged.extend(to_check);
+        self.let_age(&mut inner, ticks_per_second);
+    }
+
+    fn let_age(&self, inner: &mut Inner, ticks_per_second: u64) {
+        let Overflow::Ring { keep, .. } = self.overflow else { return };
+        let keep_ticks = (u128::from(ticks_per_second) * keep.as_nanos() / 1_000_000_000) as u64;
+        let oldest = ticks().saturating_sub(keep_ticks);
+        while let Some(chunk) = inner.aged.front().and_then(|index| self.chunk(*index)) {
+            if chunk.header().is_some_and(|header| header.last_tick >= oldest) {
+                break;
+            }
+            self.recycle(chunk);
+            let index = inner.aged.pop_front();
+            inner.ready.extend(index);
+            inner.event_chunks -= 1;
+        }
+    }
+}
