@@ -27,6 +27,13 @@ pub(crate) fn wanted(kind: CategoryKind, name: &[u8]) -> Wanted {
     }
 }
 
+/// Whether a span of this kind is device work or gives it meaning ([`crate::Scope::Device`]).
+pub(crate) fn kept_in_device_scope(kind: CategoryKind, wanted: Wanted) -> bool {
+    let annotation =
+        matches!(kind, CategoryKind::UserAnnotation | CategoryKind::GpuUserAnnotation | CategoryKind::CollectiveComm);
+    kind.is_on_device() || kind.is_launch() || annotation || wanted == Wanted::Collective
+}
+
 /// The collective that an annotation of a communication backend names: `all_reduce` of `gloo:all_reduce`.
 pub(crate) fn collective_of_annotation(name: &[u8]) -> Option<&[u8]> {
     const BACKENDS: [&[u8]; 7] = [b"nccl", b"gloo", b"mpi", b"ucc", b"xccl", b"hccl", b"rccl"];

@@ -6,6 +6,7 @@
 //!
 //! No room here knows a path: whoever owns the file names it in the [`ReadOptions`] and in its own errors.
 
+mod columns;
 mod deflate;
 mod error;
 mod inflate;

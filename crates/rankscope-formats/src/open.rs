@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use rankscope_trace::Trace;
 
 use crate::inflate::{Bytes, inflated};
-use crate::{Error, Format, ReadOptions, json, perfetto, wire, xspace};
+use crate::{Error, Format, ReadOptions, json, perfetto, recording, wire, xspace};
 
 /// One trace of a file, or why it could not be read.
 #[derive(Debug)]
@@ -26,12 +26,16 @@ pub struct Member {
 /// What `input` fails with, [`Error::Empty`], and an archive without a trace. A single trace that cannot be read is reported in
 /// its [`Member`].
 pub fn read(mut input: impl Read + Seek + Send, options: &ReadOptions) -> Result<Vec<Member>, Error> {
-    let mut head = [0; 4];
+    let mut head = [0; 8];
     let got = read_up_to(&mut input, &mut head)?;
     input.seek(SeekFrom::Start(0))?;
     match &head[..got] {
         [] => Err(Error::Empty),
-        [b'P', b'K', 3 | 5, 4 | 6] => read_zip(input, options),
+        [b'P', b'K', 3 | 5, 4 | 6, ..] => read_zip(input, options),
+        head if *head == recording::LIVE_MAGIC => {
+            let trace = recording::read_live(input, options);
+            Ok(vec![Member { label: options.label.clone(), trace }])
+        }
         _ => read_stream(Box::new(input), options),
     }
 }
@@ -66,6 +70,10 @@ fn read_stream(input: Bytes<'_>, options: &ReadOptions) -> Result<Vec<Member>, E
         Some(Format::Json) => json::read(input, options).map(|trace| vec![trace]),
         Some(Format::XSpace) => xspace::read(input, options).map(|trace| vec![trace]),
         Some(Format::Perfetto) => perfetto::read_all(input, options),
+        Some(Format::Recording) if head.starts_with(&recording::LIVE_MAGIC) => Err(Error::NotATrace {
+            found: "a live recording inside another file. Unpack it first: it is read from many places at once".into(),
+        }),
+        Some(Format::Recording) => recording::packed::read(input, options).map(|trace| vec![trace]),
         None => Err(not_a_trace(&head)),
     };
     let member = |trace| Member { label: options.label.clone(), trace };
@@ -92,6 +100,7 @@ fn format(head: &[u8]) -> Option<Format> {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{' | b'[') => Some(Format::Json),
+        _ if head.starts_with(&recording::LIVE_MAGIC) || head.starts_with(&recording::packed::MAGIC) => Some(Format::Recording),
         _ => protobuf_format(head),
     }
 }
@@ -125,7 +134,7 @@ fn not_a_trace(head: &[u8]) -> Error {
     let start: String = head.iter().take(16).map(|byte| format!("{byte:02x} ")).collect();
     Error::NotATrace {
         found: format!(
-            "it starts with the bytes {}and is neither JSON, XSpace, Perfetto, gzip, zstd, zip nor tar. Give the file the profiler wrote",
+            "it starts with the bytes {}and is neither JSON, XSpace, Perfetto, a recording, gzip, zstd, zip nor tar. Give the file the profiler wrote",
             start
         ),
     }
@@ -227,7 +236,7 @@ impl Read for Pumped {
 
 fn some_member(members: Vec<Member>, archive: &str) -> Result<Vec<Member>, Error> {
     if members.is_empty() {
-        let found = format!("a {archive} archive without a member named like a trace (.json, .xplane.pb, .pftrace)");
+        let found = format!("a {archive} archive without a member named like a trace (.json, .xplane.pb, .pftrace, .rkr)");
         return Err(Error::NotATrace { found });
     }
     Ok(members)

@@ -9,6 +9,8 @@ pub enum Format {
     XSpace,
     /// Perfetto's protobuf, `.pftrace`.
     Perfetto,
+    /// The recorder's own, live or packed, `.rkr`.
+    Recording,
 }
 
 impl Format {
@@ -19,6 +21,7 @@ impl Format {
             _ if name.ends_with(".json") => Some(Self::Json),
             _ if name.ends_with(".xplane.pb") || name.ends_with(".xspace.pb") => Some(Self::XSpace),
             _ if name.ends_with(".pftrace") || name.ends_with(".perfetto-trace") => Some(Self::Perfetto),
+            _ if name.ends_with(".rkr") => Some(Self::Recording),
             _ => None,
         }
     }
@@ -29,6 +32,7 @@ impl Format {
             Self::Json => "kineto",
             Self::XSpace => "xspace",
             Self::Perfetto => "perfetto",
+            Self::Recording => "recording",
         }
     }
 }

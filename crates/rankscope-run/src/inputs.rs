@@ -106,7 +106,8 @@ fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), 
 }
 
 /// What follows the stem in the name of a trace or of an archive of traces; the order is that of preference.
-const SUFFIXES: [&str; 15] = [
+const SUFFIXES: [&str; 16] = [
+    ".rkr",
     ".xplane.pb",
     ".xspace.pb",
     ".pt.trace.json",

@@ -29,7 +29,7 @@ pub use description::Description;
 pub use flow::{FlowPhase, FlowPoint};
 pub use mark::{CounterSample, InstantMark, InstantScope};
 pub use problem::{Problem, ProblemKind, Problems};
-pub use provenance::{DeviceInfo, ProcessGroup, Provenance, RankSource};
+pub use provenance::{ClockReading, DeviceInfo, HostClock, ProcessGroup, Provenance, RankSource};
 pub use span::{SpanId, SpanRow, Spans};
 pub use sparse::Sparse;
 pub use strings::{StrId, Strings};

@@ -37,6 +37,8 @@ pub enum ProblemKind {
     MissingInterned,
     /// Packets the recording profiler says it lost.
     LostPackets,
+    /// Part of a recording whose checksum is false, or that nobody can make sense of; it was left out.
+    DamagedBlock,
     /// An error or warning the recording profiler wrote into the file itself.
     ProfilerMessage,
     /// Two places of the file (or its name) disagree on its rank.
@@ -65,6 +67,7 @@ impl ProblemKind {
             Self::Unsupported => "unsupported",
             Self::MissingInterned => "missing_interned",
             Self::LostPackets => "lost_packets",
+            Self::DamagedBlock => "damaged_block",
             Self::ProfilerMessage => "profiler_message",
             Self::RankDisagreement => "rank_disagreement",
             Self::TruncatedRankList => "truncated_rank_list",

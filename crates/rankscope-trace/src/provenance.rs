@@ -41,12 +41,40 @@ pub struct ProcessGroup {
     pub ranks: Vec<Rank>,
 }
 
+/// A clock of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HostClock {
+    /// `CLOCK_MONOTONIC_RAW`: never stepped, never slewed.
+    MonotonicRaw,
+    /// `CLOCK_MONOTONIC`: slewed.
+    Monotonic,
+    /// `CLOCK_REALTIME`: stepped and slewed; nanoseconds since the Unix epoch.
+    Realtime,
+    /// `CLOCK_BOOTTIME`: as monotonic, suspension included.
+    Boottime,
+    /// Another one, by its number in the file.
+    Other(u32),
+}
+
+/// The trace's own clock and one of the host's, read at one moment: what aligning with other traces can start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReading {
+    /// Which clock.
+    pub clock: HostClock,
+    /// The trace's time, as its spans have it.
+    pub trace_ns: i64,
+    /// The clock's.
+    pub ns: i64,
+    /// How far apart the two readings may be, in nanoseconds of the trace.
+    pub width_ns: u64,
+}
+
 /// Everything a file says about itself, and what was wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// Path, and archive member, the bytes came from.
     pub file: String,
-    /// Format the file turned out to have: `kineto`, `xspace`, `perfetto`.
+    /// Format the file turned out to have: `kineto`, `xspace`, `perfetto`, `recording`.
     pub format: &'static str,
     /// The rank, and what told us.
     pub rank: Option<(Rank, RankSource)>,
@@ -58,6 +86,8 @@ pub struct Provenance {
     pub backend: Option<String>,
     /// What the file's own stamps are relative to, in nanoseconds since the Unix epoch. The model's stamps already include it.
     pub clock_base_ns: Option<i64>,
+    /// Readings of the host's clocks beside the trace's own, in order of time.
+    pub clock_readings: Vec<ClockReading>,
     /// Identity of the recording.
     pub trace_id: Option<String>,
     /// Devices of the host.

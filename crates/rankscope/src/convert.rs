@@ -14,7 +14,7 @@ use rankscope_trace::Trace;
 use crate::load::load_file;
 use crate::output;
 
-/// Convert a trace between formats: .json, .xplane.pb and .pftrace, each also .gz or .zst.
+/// Convert a trace between formats: .json, .xplane.pb and .pftrace, each also .gz or .zst; .rkr is read only.
 ///
 /// The suffix of OUT decides. Everything the target format has a word for is kept, arguments included.
 #[derive(Debug, clap::Args)]
@@ -67,6 +67,11 @@ fn write(traces: &[Trace], format: Format, output: &mut impl Write) -> Result<()
         }
         (Format::Json, [trace]) => json::write(trace, output)?,
         (Format::XSpace, [trace]) => xspace::write(trace, output)?,
+        (Format::Recording, _) => {
+            bail!(
+                "a .rkr is what the recorder writes, and what `rankscope recover` makes of a live one; traces of others lack its ticks"
+            )
+        }
         (Format::Json | Format::XSpace, several) => {
             bail!("the input holds {} ranks, and only .pftrace holds several in one file", several.len())
         }

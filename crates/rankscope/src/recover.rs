@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::recording::export::{About, ThreadWritten, Written, kineto_json, perfetto};
-use rankscope_formats::recording::{Chunks, Cut, LiveFile, Recording};
+use rankscope_formats::recording::{Chunks, Cut, LiveFile, Recording, packed};
 use rankscope_formats::{Encoding, Format as TraceFormat};
 use rankscope_run::write_file;
 use serde::Serialize;
@@ -20,13 +19,13 @@ use crate::output::{self, Format};
 ///
 /// Reads the file a recorder left behind, writes a whole trace beside it, and says for every thread how many events are in it
 /// and how many spans were open. A span counts as one event, whether it ended or not. The suffix of OUT decides what is
-/// written: .pftrace or .json, each also .gz or .zst. FILE itself stays as it is.
+/// written: .rkr, the recorder's own packed format, .pftrace or .json, each also .gz or .zst. FILE itself stays as it is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file a recorder left behind
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// The trace to write [default: FILE with the suffix .recovered.pftrace]
+    /// The trace to write [default: FILE with the suffix .recovered.rkr]
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// What to print
@@ -35,7 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let path = args.output.unwrap_or_else(|| args.input.with_extension("recovered.pftrace"));
+    let path = args.output.unwrap_or_else(|| args.input.with_extension("recovered.rkr"));
     if same_file(&args.input, &path) {
         bail!("{}: input and output are the same file, and inputs are never written to", args.input.display());
     }
@@ -56,16 +55,22 @@ fn open(path: &Path) -> Result<Recording<LiveFile<File>>> {
 fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let format = TraceFormat::of_name(&name);
-    let Some(format @ (TraceFormat::Perfetto | TraceFormat::Json)) = format else {
-        bail!("{}: a recording is recovered into .pftrace or .json, with .gz or .zst behind it if you like", path.display());
+    let Some(format @ (TraceFormat::Recording | TraceFormat::Perfetto | TraceFormat::Json)) = format else {
+        bail!(
+            "{}: a recording is recovered into .rkr, .pftrace or .json, with .gz or .zst behind it if you like; \
+             `rankscope convert` makes others of these",
+            path.display()
+        );
     };
+    let everything = Cut::everything();
     let about = About { trace_name: Some(name.clone()), ..About::of(recording) };
     let mut written = Written::default();
     write_file(path, |file| {
         let mut encoder = Encoding::of_name(&name).encoder(file)?;
         let exported = match format {
-            TraceFormat::Json => kineto_json(recording, &Cut::everything(), &about, &mut encoder),
-            _ => perfetto(recording, &Cut::everything(), &about, &mut encoder),
+            TraceFormat::Json => kineto_json(recording, &everything, &about, &mut encoder),
+            TraceFormat::Perfetto => perfetto(recording, &everything, &about, &mut encoder),
+            _ => packed::write(recording, &everything, &mut encoder),
         };
         written = exported.with_context(|| path.display().to_string())?;
         encoder.finish().map_err(anyhow::Error::from)

@@ -65,11 +65,13 @@ fn the_trace_beside_it_reports() {
     let path = killed(directory.path());
     let named = recover(&path, &[])["output"].as_str().map(PathBuf::from).expect("a path");
     assert_eq!(named.parent(), Some(directory.path()));
-    let json = directory.path().join("again.json.gz");
-    recover(&path, &["-o", &json.display().to_string()]);
-    for made in [named, json] {
-        let reported = report(&made, &["--out", &directory.path().join("report").display().to_string()]);
-        assert!(reported.is_object());
+    let others = ["again.json.gz", "again.pftrace", "again.rkr.zst"].map(|name| directory.path().join(name));
+    for other in &others {
+        recover(&path, &["-o", &other.display().to_string()]);
+    }
+    for made in [&named, &path].into_iter().chain(&others) {
+        let rank = &report(made, &["--out", &directory.path().join("report").display().to_string()])["ranks"][0];
+        assert!(rank.is_object(), "{}", made.display());
     }
 }
 
@@ -108,6 +110,6 @@ fn inputs_and_unknown_suffixes_are_left_alone() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = killed(directory.path()).display().to_string();
     assert!(failure(&["recover", &path, "-o", &path]).contains("same file"));
-    assert!(failure(&["recover", &path, "-o", &format!("{path}.txt")]).contains(".pftrace"));
+    assert!(failure(&["recover", &path, "-o", &format!("{path}.txt")]).contains(".rkr"));
     assert!(failure(&["recover", "/nonexistent/file"]).contains("/nonexistent/file"));
 }

@@ -15,7 +15,7 @@ use super::number::{nanos_of_micros, signed, unquoted, unsigned};
 use super::piece::{Arrow, Edge, Naming, Piece, Says};
 use super::scan::{Members, Mode, count_controls};
 use super::text::decode;
-use crate::kineto::{Wanted, wanted};
+use crate::kineto::{Wanted, kept_in_device_scope, wanted};
 use crate::{ArgsPolicy, ReadOptions, Scope};
 
 /// Whether a track is a device's, and the raw pid and tid.
@@ -326,12 +326,6 @@ fn number(raw: &[u8]) -> Option<ArgValue> {
     }
     let value: f64 = std::str::from_utf8(raw).ok()?.parse().ok()?;
     value.is_finite().then_some(ArgValue::F64(value))
-}
-
-fn kept_in_device_scope(kind: CategoryKind, wanted: Wanted) -> bool {
-    let annotation =
-        matches!(kind, CategoryKind::UserAnnotation | CategoryKind::GpuUserAnnotation | CategoryKind::CollectiveComm);
-    kind.is_on_device() || kind.is_launch() || annotation || wanted == Wanted::Collective
 }
 
 /// A flow's or asynchronous span's id: a decimal or hexadecimal number, or any text, hashed.

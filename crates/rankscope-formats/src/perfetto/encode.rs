@@ -11,8 +11,9 @@ use rankscope_trace::{InstantScope, Trace};
 
 use super::interning::{Fresh, Interned, Table, Values, annotate, intern, introduce};
 use super::layout::Row;
+use super::opening::{HEADER_SEQUENCE, open_sequence};
 use super::plan::Plan;
-use super::schema::{self, clock, event, legacy, packet, process, snapshot, thread, track};
+use super::schema::{self, event, legacy, packet, process, thread, track};
 use super::{RowKind, Tally};
 use crate::wire::Encoder;
 
@@ -24,9 +25,6 @@ pub(super) struct Base {
     /// The first free number for a track; processes and threads also use it for pid and tid.
     pub(super) row: u32,
 }
-
-/// The sequence of packets that belong to no row.
-pub(super) const HEADER_SEQUENCE: u32 = 1;
 
 /// Encoded bytes are handed on at this size.
 const FLUSH_BYTES: usize = 1 << 16;
@@ -141,28 +139,9 @@ impl<W: Write> Sequences<'_, '_, W> {
         Ok(())
     }
 
-    /// Opens the next sequence. Its clock counts nanoseconds since the packet before; the first packet counts from the epoch.
-    /// All sequences state the same snapshot, zero, because the engine wants the trace's own clock never to step back.
+    /// Opens the next sequence.
     fn start(&mut self, uuid: u32) {
-        let id = self.id;
-        self.encoder.message(schema::PACKET, |body| {
-            body.varint(packet::SEQUENCE_ID, id.into()).varint(packet::SEQUENCE_FLAGS, packet::STATE_CLEARED);
-            body.message(packet::CLOCK_SNAPSHOT, |readings| {
-                readings.message(snapshot::CLOCKS, |reading| {
-                    reading.varint(clock::ID, clock::FIRST_OF_SEQUENCE).varint(clock::TIMESTAMP, 0);
-                    reading.varint(clock::IS_INCREMENTAL, 1);
-                });
-                readings.message(snapshot::CLOCKS, |reading| {
-                    reading.varint(clock::ID, clock::BOOTTIME).varint(clock::TIMESTAMP, 0);
-                });
-            });
-            body.message(packet::DEFAULTS, |defaults| {
-                defaults.varint(packet::TIMESTAMP_CLOCK_ID, clock::FIRST_OF_SEQUENCE);
-                defaults.message(packet::TRACK_EVENT, |of_events| {
-                    of_events.varint(event::TRACK_UUID, uuid.into());
-                });
-            });
-        });
+        open_sequence(&mut self.encoder, self.id, uuid.into());
         self.id += 1;
         self.last_ns = 0;
         for table in [&mut self.names, &mut self.categories, &mut self.keys, &mut self.texts, &mut self.json] {

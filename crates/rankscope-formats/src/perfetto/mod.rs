@@ -25,6 +25,7 @@ pub(crate) mod interning;
 mod lanes;
 mod layout;
 pub(crate) mod note;
+pub(crate) mod opening;
 mod plan;
 mod read;
 pub(crate) mod schema;

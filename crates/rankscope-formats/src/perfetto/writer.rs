@@ -6,9 +6,10 @@ use rankscope_time::{ClockMap, Instant, Rank, RankClock, ReferenceClock};
 use rankscope_trace::{SpanId, Trace};
 use rayon::prelude::*;
 
-use super::encode::{self, Base, HEADER_SEQUENCE};
+use super::encode::{self, Base};
+use super::opening::{HEADER_SEQUENCE, tie_to_real_time};
 use super::plan::Plan;
-use super::schema::{self, clock, packet, snapshot, track};
+use super::schema::{self, packet, track};
 use crate::Error;
 use crate::wire::Encoder;
 
@@ -146,16 +147,7 @@ impl<W: Write> Timeline<W> {
         }
         let unix_ns = self.first_ns.unwrap_or(0).max(0) as u64;
         let mut encoder = Encoder::default();
-        encoder.message(schema::PACKET, |body| {
-            body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
-            body.message(packet::CLOCK_SNAPSHOT, |readings| {
-                for id in [clock::REALTIME, clock::BOOTTIME] {
-                    readings.message(snapshot::CLOCKS, |reading| {
-                        reading.varint(clock::ID, id).varint(clock::TIMESTAMP, unix_ns);
-                    });
-                }
-            });
-        });
+        tie_to_real_time(&mut encoder, unix_ns);
         self.output.write_all(encoder.bytes())?;
         self.output.flush()?;
         Ok(Tally { bytes: self.output.bytes, ..self.tally })

@@ -115,6 +115,11 @@ pub struct I64s<'a> {
 }
 
 impl<'a> I64s<'a> {
+    /// The list as recorded.
+    pub(super) const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// The list that `bytes` are, as [`I64s::pack`] makes them.
     pub const fn of(bytes: &'a [u8]) -> Self {
         Self { bytes }

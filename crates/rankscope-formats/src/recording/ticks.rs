@@ -108,6 +108,18 @@ impl TickMap {
         self.stretches[at.saturating_sub(1)].ns(tick)
     }
 
+    /// The time at `tick`, looked for from stretch `near` on, which is set to where it was found.
+    #[inline]
+    pub(super) fn ns_near(&self, near: &mut usize, tick: u64) -> i64 {
+        while self.stretches.get(*near + 1).is_some_and(|next| next.tick <= tick) {
+            *near += 1;
+        }
+        if tick < self.stretches[*near].tick {
+            *near = self.stretches.partition_point(|stretch| stretch.tick <= tick).saturating_sub(1);
+        }
+        self.stretches[*near].ns(tick)
+    }
+
     /// For many ticks that mostly rise.
     pub fn cursor(&self) -> TickCursor<'_> {
         TickCursor { map: self, at: 0 }
@@ -142,14 +154,7 @@ impl TickCursor<'_> {
     /// As [`TickMap::ns`], without searching while ticks rise.
     #[inline]
     pub fn ns(&mut self, tick: u64) -> i64 {
-        let stretches = &self.map.stretches;
-        while stretches.get(self.at + 1).is_some_and(|next| next.tick <= tick) {
-            self.at += 1;
-        }
-        if tick < stretches[self.at].tick {
-            self.at = stretches.partition_point(|stretch| stretch.tick <= tick).saturating_sub(1);
-        }
-        stretches[self.at].ns(tick)
+        self.map.ns_near(&mut self.at, tick)
     }
 }
 

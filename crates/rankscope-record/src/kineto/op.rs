@@ -56,7 +56,7 @@ impl<'a> Op<'a> {
     }
 
     pub(super) fn category(&self) -> Category {
-        if self.scope == Scope::UserScope { Category::USER_ANNOTATION } else { Category::CPU_OP }
+        category(self.scope)
     }
 
     /// Whether there is nothing but a name.
@@ -71,6 +71,16 @@ impl<'a> Op<'a> {
         let Self { name, scope, sequence_nr, forward_thread_id, debug_handle, inputs, .. } = *self;
         OpView { name, scope, sequence_nr, forward_thread_id, debug_handle, handle: 0, inputs, outputs: &[] }
     }
+}
+
+fn category(scope: Scope) -> Category {
+    if scope == Scope::UserScope { Category::USER_ANNOTATION } else { Category::CPU_OP }
+}
+
+/// Whether anybody records or watches ops of `scope`.
+#[inline(always)]
+fn is_wanted(scope: Scope) -> bool {
+    is_on(category(scope)) || callbacks::any()
 }
 
 /// An op that is open; it ends when this is dropped, on the thread it began on.
@@ -95,17 +105,13 @@ impl RecordFunction {
     /// Begins `op`.
     #[inline]
     pub fn begin(op: &Op<'_>) -> Self {
-        if is_on(op.category()) || callbacks::any() {
-            Self::begin_cold(op)
-        } else {
-            Self { open: None, watched: None, not_send: PhantomData }
-        }
+        if is_wanted(op.scope) { Self::begin_cold(op) } else { Self::off() }
     }
 
     /// Begins an op of which only name and scope are known.
     #[inline]
     pub fn named(name: &str, scope: Scope) -> Self {
-        Self::begin(&Op { scope, ..Op::new(name) })
+        if is_wanted(scope) { Self::begin_cold(&Op { scope, ..Op::new(name) }) } else { Self::off() }
     }
 
     /// Whether it is recorded.
@@ -131,6 +137,11 @@ impl RecordFunction {
     /// Ends it, with its outputs for the callbacks that asked for them.
     pub fn end_with_outputs(mut self, outputs: &[Input<'_>]) {
         self.finish(outputs);
+    }
+
+    #[inline(always)]
+    fn off() -> Self {
+        Self { open: None, watched: None, not_send: PhantomData }
     }
 
     #[cold]

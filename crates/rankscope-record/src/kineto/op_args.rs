@@ -4,8 +4,9 @@
 //! for them. Nothing is allocated for an op whose name this thread has seen before.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+use rustc_hash::FxHashMap;
 
 use super::inputs::EncodedInputs;
 use super::keys::Key;
@@ -126,7 +127,7 @@ fn join(out: &mut String, parts: &[&str], between: char) {
 
 /// The number of a name that is known only now, found without a lock when this thread has used it before.
 fn name_id(text: &str, category: Category, scope: Scope) -> NameId {
-    type Known = [HashMap<Box<str>, NameId>; Scope::ALL.len()];
+    type Known = [FxHashMap<Box<str>, NameId>; Scope::ALL.len()];
     thread_local!(static KNOWN: RefCell<Known> = RefCell::default());
     let find = |known: &RefCell<Known>| {
         // A callback of an allocator may run an op while this one looks.

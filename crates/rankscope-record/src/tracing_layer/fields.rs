@@ -51,6 +51,9 @@ impl Fields {
     /// Lends the values from the `first` on as arguments. Beyond what a call site may have, the latest are lent.
     pub(super) fn lend<T>(&self, first: usize, to: impl FnOnce(&[(NameId, Value<'_>)]) -> T) -> T {
         let values = self.values.get(first..).unwrap_or_default();
+        if values.is_empty() {
+            return to(&[]);
+        }
         let values = &values[values.len().saturating_sub(FIELDS_MAX)..];
         let mut args = [(NameId::default(), Value::Bool(false)); FIELDS_MAX];
         for (arg, (key, value)) in args.iter_mut().zip(values) {

@@ -80,7 +80,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecordingLayer {
         if self.has_lifetimes {
             extensions.insert(Life(fields.lend(0, |args| begin_async(names.name, SPANS, args))));
         }
-        extensions.insert(fields);
+        if fields.len() > 0 {
+            extensions.insert(fields);
+        }
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
@@ -127,10 +129,10 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecordingLayer {
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let mut extensions = span.extensions_mut();
-        let life = extensions.remove::<Life>();
-        if let (Some(Life(life)), Some(fields)) = (life, extensions.get_mut::<Fields>()) {
-            fields.lend(0, |args| life.end(args));
+        // Taken out first: the life's end reads the same extensions.
+        let life = span.extensions_mut().remove();
+        if let Some(Life(life)) = life {
+            span.extensions().get::<Fields>().unwrap_or(Fields::NONE).lend(0, |args| life.end(args));
         }
     }
 }

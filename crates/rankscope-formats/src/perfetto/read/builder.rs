@@ -9,9 +9,9 @@ use rankscope_trace::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::columns::Columns;
 use super::rows::{Row, Rows};
 use super::tracks::{Descriptors, TrackMaker};
+use crate::columns::Columns;
 use crate::kineto::{Wanted, wanted};
 use crate::perfetto::arrows::{BETWEEN_RANKS, GROUP_SHIFT, OWN_BITS, SORT_SHIFT, SORTS_MAX};
 use crate::perfetto::note::Facts;

@@ -13,7 +13,6 @@ use crate::{Error, ReadOptions};
 mod args;
 mod builder;
 mod clocks;
-mod columns;
 mod event;
 mod events;
 mod packet;

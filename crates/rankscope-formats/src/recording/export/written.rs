@@ -32,12 +32,12 @@ pub struct ThreadWritten {
 
 impl ThreadWritten {
     /// Nothing yet of `thread`.
-    pub(super) fn of(thread: &Thread) -> Self {
+    pub(in crate::recording) fn of(thread: &Thread) -> Self {
         Self { stream: thread.stream, name: thread.name.clone(), ..Self::default() }
     }
 
     /// Counts one event.
-    pub(super) fn count(&mut self, what: &What) {
+    pub(in crate::recording) fn count(&mut self, what: &What) {
         match what {
             What::End { unfinished } => self.open_spans += u64::from(*unfinished),
             _ => self.events += 1,

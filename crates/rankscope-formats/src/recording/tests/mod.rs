@@ -2,15 +2,16 @@
 
 mod cuts;
 mod damage;
-mod shadow;
+pub(super) mod shadow;
 mod ticks;
+pub(super) mod traces;
 
 use std::io::Cursor;
 
 use super::*;
 
 /// A recording from the bytes of a live file.
-fn opened(file: Vec<u8>) -> Recording<LiveFile<Cursor<Vec<u8>>>> {
+pub(super) fn opened(file: Vec<u8>) -> Recording<LiveFile<Cursor<Vec<u8>>>> {
     Recording::open(LiveFile::open(Cursor::new(file)).unwrap()).unwrap()
 }
 

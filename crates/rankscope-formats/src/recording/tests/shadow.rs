@@ -6,7 +6,7 @@ use super::*;
 
 /// An argument that owns what [`ArgView`] lends.
 #[derive(Clone, Debug)]
-pub(super) enum Arg {
+pub(in crate::recording) enum Arg {
     I64(i64),
     U64(u64),
     F64(f64),
@@ -50,15 +50,15 @@ fn arg() -> impl Strategy<Value = Arg> {
 }
 
 /// What happens, on which stream, so many ticks after the last thing there, with which arguments.
-pub(super) type Step = (u8, u32, u64, Vec<Arg>);
+pub(in crate::recording) type Step = (u8, u32, u64, Vec<Arg>);
 
-pub(super) fn steps(len: usize) -> impl Strategy<Value = Vec<Step>> {
+pub(in crate::recording) fn steps(len: usize) -> impl Strategy<Value = Vec<Step>> {
     let ticks = prop_oneof![9 => 0_u64..2_000, 1 => 0_u64..1 << 45];
     proptest::collection::vec((0_u8..12, 0_u32..3, ticks, proptest::collection::vec(arg(), 0..3)), 0..len)
 }
 
 /// Records `steps` and, beside, what they were.
-pub(super) fn record(author: &mut LiveAuthor, steps: &[Step]) -> Vec<Vec<(Event, String)>> {
+pub(in crate::recording) fn record(author: &mut LiveAuthor, steps: &[Step]) -> Vec<Vec<(Event, String)>> {
     let names: Vec<NameId> = ["matmul", "step", "queue"].iter().map(|text| author.name(text, 0, 0)).collect();
     let mut shadow = vec![Vec::new(); 3];
     let (mut ticks, mut depths) = ([1_u64 << 41; 3], [0_usize; 3]);

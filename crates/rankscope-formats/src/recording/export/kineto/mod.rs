@@ -50,7 +50,7 @@ pub fn kineto_json<C: Chunks>(
     let mut threads = Vec::with_capacity(recording.threads().len());
     writer.header();
     writer.process();
-    for thread in recording.threads() {
+    for thread in recording.threads().iter().filter(|thread| cut.has_stream(thread.stream)) {
         threads.push(writer.thread(recording, thread, cut)?);
     }
     for (id, ends) in (0..).zip(links(recording, cut, &writer.names)) {

@@ -16,7 +16,8 @@ use rustc_hash::FxHashSet;
 
 use crate::Error;
 use crate::perfetto::note;
-use crate::perfetto::schema::{self, clock, packet, process, snapshot, thread, track};
+use crate::perfetto::opening::{HEADER_SEQUENCE, tie_to_real_time};
+use crate::perfetto::schema::{self, packet, process, thread, track};
 use crate::recording::export::about::About;
 use crate::recording::export::names::Names;
 use crate::recording::export::start_tick;
@@ -25,8 +26,6 @@ use crate::recording::{Chunks, Cut, Recording, Thread};
 use crate::wire::Encoder;
 use sequence::Sequence;
 
-/// The sequence of packets that belong to no thread.
-const HEADER_SEQUENCE: u32 = 1;
 /// The process's track; the threads' follow.
 const PROCESS_UUID: u64 = 1;
 /// Tracks of counters have numbers from here on.
@@ -47,7 +46,7 @@ pub fn perfetto<C: Chunks>(
     let mut counters = FxHashSet::default();
     describe_process(sequence.encoder(), about);
     let mut threads = Vec::with_capacity(recording.threads().len());
-    for (at, thread) in (0..).zip(recording.threads()) {
+    for (at, thread) in (0..).zip(recording.threads()).filter(|(_, thread)| cut.has_stream(thread.stream)) {
         describe_thread(sequence.encoder(), about, thread, uuid_of_thread(at));
         sequence.start(HEADER_SEQUENCE + 1 + at, uuid_of_thread(at));
         let mut tally = ThreadWritten::of(thread);
@@ -90,21 +89,6 @@ fn describe_thread(encoder: &mut Encoder, about: &About, of: &Thread, uuid: u64)
             descriptor.message(track::THREAD, |body| {
                 body.varint(thread::PID, about.pid.into()).varint(thread::TID, of.tid).string(thread::NAME, &of.name);
             });
-        });
-    });
-}
-
-/// States that boot time, the trace's own clock, is real time in this file. Comes last: the engine wants no snapshot before an
-/// earlier one, and those of the sequences stand at zero.
-fn tie_to_real_time(encoder: &mut Encoder, unix_ns: u64) {
-    encoder.message(schema::PACKET, |body| {
-        body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
-        body.message(packet::CLOCK_SNAPSHOT, |readings| {
-            for id in [clock::REALTIME, clock::BOOTTIME] {
-                readings.message(snapshot::CLOCKS, |reading| {
-                    reading.varint(clock::ID, id).varint(clock::TIMESTAMP, unix_ns);
-                });
-            }
         });
     });
 }

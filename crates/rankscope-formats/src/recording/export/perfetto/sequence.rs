@@ -10,7 +10,8 @@ use super::args::Dictionary;
 use super::{COUNTERS_UUID, PROCESS_UUID};
 use crate::Error;
 use crate::perfetto::note;
-use crate::perfetto::schema::{self, clock, event as field, packet, snapshot, track};
+use crate::perfetto::opening::open_sequence;
+use crate::perfetto::schema::{self, event as field, packet, track};
 use crate::recording::export::names::{Names, needs_link};
 use crate::recording::export::written::{Output, ThreadWritten, Written};
 use crate::recording::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, What};
@@ -54,29 +55,11 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         &mut self.output.buffer
     }
 
-    /// Opens the sequence of the thread on track `uuid`. Its clock counts nanoseconds since the packet before, the first time
-    /// since the epoch.
+    /// Opens the sequence of the thread on track `uuid`.
     pub(super) fn start(&mut self, id: u32, uuid: u64) {
         (self.id, self.last_ns, self.depth) = (id, 0, 0);
         self.dictionary.forget();
-        self.output.buffer.message(schema::PACKET, |body| {
-            body.varint(packet::SEQUENCE_ID, id.into()).varint(packet::SEQUENCE_FLAGS, packet::STATE_CLEARED);
-            body.message(packet::CLOCK_SNAPSHOT, |readings| {
-                readings.message(snapshot::CLOCKS, |reading| {
-                    reading.varint(clock::ID, clock::FIRST_OF_SEQUENCE).varint(clock::TIMESTAMP, 0);
-                    reading.varint(clock::IS_INCREMENTAL, 1);
-                });
-                readings.message(snapshot::CLOCKS, |reading| {
-                    reading.varint(clock::ID, clock::BOOTTIME).varint(clock::TIMESTAMP, 0);
-                });
-            });
-            body.message(packet::DEFAULTS, |defaults| {
-                defaults.varint(packet::TIMESTAMP_CLOCK_ID, clock::FIRST_OF_SEQUENCE);
-                defaults.message(packet::TRACK_EVENT, |of_events| {
-                    of_events.varint(field::TRACK_UUID, uuid);
-                });
-            });
-        });
+        open_sequence(&mut self.output.buffer, id, uuid);
     }
 
     /// Closes the sequence.

@@ -56,13 +56,13 @@ const COLUMNS: [(&str, Column); 23] = [
 
 /// Which keys of a trace have columns.
 #[derive(Debug, Default)]
-pub(super) struct Columns {
+pub(crate) struct Columns {
     known: FxHashMap<StrId, Option<Column>>,
 }
 
 impl Columns {
     /// Files the arguments of the newest span into the columns of `trace`.
-    pub(super) fn file(&mut self, trace: &mut Trace, span: SpanId, kind: CategoryKind, args: &[(StrId, ArgValue)]) {
+    pub(crate) fn file(&mut self, trace: &mut Trace, span: SpanId, kind: CategoryKind, args: &[(StrId, ArgValue)]) {
         let mut collective = CollectiveArgs::of(span);
         let (mut dims, mut types) = (StrId::EMPTY, StrId::EMPTY);
         for (key, value) in args {

@@ -1,0 +1,436 @@
+//! Fills a [`Trace`] event by event.
+
+use rankscope_trace::{
+    ArgColumn, ArgValue, CategoryKind, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope, ProblemKind, Provenance,
+    SpanRow, StrId, Trace, TrackId, TrackKey, TrackKind,
+};
+use rustc_hash::FxHashMap;
+
+use super::super::replay::MEMORY_CATEGORY;
+use super::super::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, TickMap, What};
+use crate::columns::Columns;
+use crate::kineto::{Wanted, kept_in_device_scope, wanted};
+use crate::{ArgsPolicy, ReadOptions, Scope};
+
+/// Fills a trace from the events of one thread after the other, or of several by turns.
+pub(in crate::recording) struct Builder<'a> {
+    options: &'a ReadOptions,
+    ticks: TickMap,
+    trace: Trace,
+    columns: Columns,
+    names: Vec<Known>,
+    process: TrackId,
+    lanes: FxHashMap<u32, Lane>,
+    stream: u32,
+    lane: Lane,
+    /// Asynchronous spans by their name and id. They end on any thread, which may come before the one they began on.
+    begun: FxHashMap<(NameId, u64), Half>,
+    ended: FxHashMap<(NameId, u64), Half>,
+    args: Vec<(StrId, ArgValue)>,
+    unfinished: u64,
+    offset: u64,
+}
+
+/// A name, looked up once.
+#[derive(Clone, Copy)]
+struct Known {
+    text: StrId,
+    category: u16,
+    kind: CategoryKind,
+    wanted: Wanted,
+    kept: bool,
+}
+
+/// A thread.
+#[derive(Default)]
+struct Lane {
+    track: Option<TrackId>,
+    /// Its spans that are open, and their arguments so far.
+    open: Vec<Open>,
+    args: Vec<(StrId, ArgValue)>,
+    /// Where the ticks were found last.
+    near: usize,
+    last_tick: u64,
+}
+
+struct Open {
+    name: Known,
+    text: StrId,
+    start_ns: i64,
+    id: u64,
+    first_arg: usize,
+}
+
+/// One end of an asynchronous span.
+struct Half {
+    time_ns: i64,
+    args: Vec<(StrId, ArgValue)>,
+}
+
+impl<'a> Builder<'a> {
+    pub(in crate::recording) fn new(options: &'a ReadOptions, ticks: TickMap) -> Self {
+        Self {
+            options,
+            ticks,
+            trace: Trace::default(),
+            columns: Columns::default(),
+            names: Vec::new(),
+            process: TrackId(0),
+            lanes: FxHashMap::default(),
+            stream: 0,
+            lane: Lane::default(),
+            begun: FxHashMap::default(),
+            ended: FxHashMap::default(),
+            args: Vec::new(),
+            unfinished: 0,
+            offset: 0,
+        }
+    }
+
+    pub(in crate::recording) fn provenance(&mut self) -> &mut Provenance {
+        &mut self.trace.provenance
+    }
+
+    /// Where in the file the events to come lie.
+    pub(in crate::recording) fn at(&mut self, offset: u64) {
+        self.offset = offset;
+    }
+
+    /// Ticks to time, once that is known.
+    pub(in crate::recording) fn set_ticks(&mut self, ticks: TickMap) {
+        self.ticks = ticks;
+    }
+
+    /// Makes the track of the process, from what the metadata say. Comes before any thread.
+    pub(in crate::recording) fn name_process(&mut self) {
+        let said = |key: &str| {
+            let json = self.trace.provenance.header.iter().rev().find(|(known, _)| known == key)?;
+            serde_json::from_str::<serde_json::Value>(&json.1).ok()
+        };
+        let pid = said("pid").and_then(|pid| pid.as_i64()).unwrap_or(0);
+        let name = said("process_name").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
+        self.process = self.trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(pid));
+        self.trace.tracks.get_mut(self.process).name = self.trace.strings.intern(&name);
+    }
+
+    /// Enters a name by its number. Numbers come in order; what is skipped is empty.
+    pub(in crate::recording) fn name(&mut self, number: usize, text: &str, category: u8) {
+        let known = self.known(text, category);
+        if number >= self.names.len() {
+            let missing = self.known("", 0);
+            self.names.resize(number + 1, missing);
+        }
+        self.names[number] = known;
+    }
+
+    fn known(&mut self, text: &str, category: u8) -> Known {
+        let word = Category::of(category).map_or("unknown", Category::name);
+        let kind = CategoryKind::of_kineto(word);
+        let wanted = wanted(kind, text.as_bytes());
+        let kept = self.options.scope == Scope::All || kept_in_device_scope(kind, wanted);
+        Known { text: self.trace.strings.intern(text), category: self.trace.category(word, kind), kind, wanted, kept }
+    }
+
+    fn look_up(&mut self, name: NameId) -> Known {
+        match self.names.get(name.0 as usize) {
+            Some(known) => *known,
+            None => {
+                self.trace.provenance.problems.add(ProblemKind::MissingInterned, self.offset);
+                self.known("", 0)
+            }
+        }
+    }
+
+    /// The events to come are of this thread.
+    pub(in crate::recording) fn thread(&mut self, stream: u32, tid: u64, name: &str) {
+        self.turn_to(stream);
+        // A later thread may have got the number of an earlier one.
+        let key = TrackKey::Number(i64::try_from(tid).unwrap_or(i64::MAX));
+        let track = self.trace.tracks.find_or_add(TrackKind::Thread, Some(self.process), key);
+        if !name.is_empty() {
+            self.trace.tracks.get_mut(track).name = self.trace.strings.intern(name);
+        }
+        self.lane.track = Some(track);
+    }
+
+    /// The events to come are of a thread that was named before, or never.
+    pub(in crate::recording) fn turn_to(&mut self, stream: u32) {
+        if stream != self.stream {
+            let next = self.lanes.remove(&stream).unwrap_or_default();
+            let last = std::mem::replace(&mut self.lane, next);
+            self.lanes.insert(self.stream, last);
+            self.stream = stream;
+        }
+    }
+
+    fn track(&mut self) -> TrackId {
+        let (process, stream) = (self.process, self.stream);
+        let tracks = &mut self.trace.tracks;
+        *self.lane.track.get_or_insert_with(|| {
+            tracks.find_or_add(TrackKind::Thread, Some(process), TrackKey::Number(-1 - i64::from(stream)))
+        })
+    }
+
+    /// Part of the thread's events is missing here: what is open ends, unfinished, at its last tick.
+    pub(in crate::recording) fn hole(&mut self) {
+        let tick = self.lane.last_tick;
+        while !self.lane.open.is_empty() {
+            self.end(tick, Args::NONE, true);
+        }
+    }
+
+    /// Takes in one event.
+    pub(in crate::recording) fn event(&mut self, event: &Event, args: Args<'_>) {
+        self.lane.last_tick = event.tick;
+        match event.what {
+            What::Begin { id, number } => self.begin(event, id, number, args),
+            What::End { unfinished } => self.end(event.tick, args, unfinished),
+            What::AsyncBegin { id } => self.async_half(event, id, args, true),
+            What::AsyncEnd { id } => self.async_half(event, id, args, false),
+            _ if self.options.scope == Scope::Device => {}
+            What::Instant => {
+                let name = self.look_up(event.name);
+                self.args.clear();
+                self.take_args(args);
+                self.instant(event.tick, name.text, name.category);
+            }
+            What::Counter(value) => self.counter(event, value),
+            What::Flow { id, stage } => self.flow(event, id, stage),
+            What::Memory { .. } => self.memory(event, args),
+        }
+    }
+
+    fn time(&mut self, tick: u64) -> i64 {
+        self.ticks.ns_near(&mut self.lane.near, tick)
+    }
+
+    fn begin(&mut self, event: &Event, id: u64, number: Option<i64>, args: Args<'_>) {
+        let name = self.look_up(event.name);
+        let text = match number {
+            Some(number) => {
+                let text = format!("{}#{number}", self.trace.strings.text(name.text));
+                self.trace.strings.intern(&text)
+            }
+            None => name.text,
+        };
+        let start_ns = self.time(event.tick);
+        let first_arg = self.lane.args.len();
+        if self.wants_args(name) && !args.is_empty() {
+            self.args.clear();
+            self.take_args(args);
+            self.lane.args.append(&mut self.args);
+        }
+        self.lane.open.push(Open { name, text, start_ns, id, first_arg });
+    }
+
+    fn wants_args(&self, name: Known) -> bool {
+        self.options.args == ArgsPolicy::All || name.wanted != Wanted::Nothing
+    }
+
+    fn end(&mut self, tick: u64, args: Args<'_>, unfinished: bool) {
+        // Its begin is lost.
+        let Some(open) = self.lane.open.pop() else { return };
+        self.args.clear();
+        self.args.extend(self.lane.args.drain(open.first_arg..));
+        if !open.name.kept {
+            return;
+        }
+        if self.wants_args(open.name) {
+            self.take_args(args);
+        }
+        if unfinished {
+            self.unfinished += 1;
+            self.mark_unfinished();
+        }
+        let end_ns = self.time(tick);
+        let track = self.track();
+        self.span(open.start_ns, end_ns, open.text, track, open.name, open.id);
+    }
+
+    fn mark_unfinished(&mut self) {
+        if self.options.args == ArgsPolicy::All {
+            self.args.push((self.trace.strings.intern("finished"), ArgValue::Bool(false)));
+        }
+    }
+
+    /// Files a span with the arguments that were collected.
+    fn span(&mut self, start_ns: i64, end_ns: i64, text: StrId, track: TrackId, name: Known, id: u64) {
+        let dur_ns = end_ns.saturating_sub(start_ns).max(0);
+        let row = SpanRow { start_ns, dur_ns, name: text, track, category: name.category, offset: self.offset };
+        let span = self.trace.spans.push(row);
+        if self.options.args == ArgsPolicy::All {
+            let key = self.trace.strings.intern("External id");
+            if !self.args.iter().any(|(known, _)| *known == key) {
+                let id = i64::try_from(id).map_or(ArgValue::U64(id), ArgValue::I64);
+                self.args.push((key, id));
+            }
+            file_args(&self.args, &mut self.trace.spans.args);
+            self.trace.spans.args.end_row();
+        }
+        if self.options.args == ArgsPolicy::All || name.wanted != Wanted::Nothing {
+            self.columns.file(&mut self.trace, span, name.kind, &self.args);
+        }
+    }
+
+    fn instant(&mut self, tick: u64, name: StrId, category: u16) {
+        let (time_ns, track) = (self.time(tick), self.track());
+        self.trace.instants.push(InstantMark { time_ns, name, track, category, scope: InstantScope::Thread });
+        if self.options.args == ArgsPolicy::All {
+            file_args(&self.args, &mut self.trace.instant_args);
+            self.trace.instant_args.end_row();
+        }
+    }
+
+    fn counter(&mut self, event: &Event, value: CounterValue) {
+        let name = self.look_up(event.name).text;
+        let value = match value {
+            CounterValue::I64(value) => value as f64,
+            CounterValue::F64(value) => value,
+        };
+        let (time_ns, series) = (self.time(event.tick), self.trace.strings.intern("value"));
+        self.trace.counters.push(CounterSample { time_ns, name, series, track: self.process, value });
+    }
+
+    fn flow(&mut self, event: &Event, id: u64, stage: FlowStage) {
+        let name = self.look_up(event.name);
+        let phase = match stage {
+            FlowStage::Start => FlowPhase::Start,
+            FlowStage::Step => FlowPhase::Step,
+            FlowStage::End => FlowPhase::End,
+        };
+        let (time_ns, track) = (self.time(event.tick), self.track());
+        self.trace.flows.push(FlowPoint { id, category: name.category, name: name.text, phase, track, time_ns });
+    }
+
+    fn memory(&mut self, event: &Event, args: Args<'_>) {
+        let What::Memory { address, bytes, device_type, device_index, out_of_memory } = event.what else { return };
+        let name = self.known(if out_of_memory { "[OutOfMemory]" } else { "[memory]" }, MEMORY_CATEGORY);
+        let device = [
+            ("Addr", i64::try_from(address).map_or(ArgValue::U64(address), ArgValue::I64)),
+            ("Bytes", ArgValue::I64(bytes)),
+            ("Device Type", ArgValue::I64(device_type.into())),
+            ("Device Id", ArgValue::I64(device_index.into())),
+        ];
+        self.args.clear();
+        for (key, value) in device {
+            self.args.push((self.trace.strings.intern(key), value));
+        }
+        self.take_args(args);
+        self.instant(event.tick, name.text, name.category);
+    }
+
+    fn async_half(&mut self, event: &Event, id: u64, args: Args<'_>, begins: bool) {
+        self.args.clear();
+        self.take_args(args);
+        let half = Half { time_ns: self.time(event.tick), args: std::mem::take(&mut self.args) };
+        let key = (event.name, id);
+        let (own, other) = if begins { (&mut self.begun, &mut self.ended) } else { (&mut self.ended, &mut self.begun) };
+        match other.remove(&key) {
+            Some(other) if begins => self.async_span(key, half, Some(other)),
+            Some(other) => self.async_span(key, other, Some(half)),
+            None => {
+                own.insert(key, half);
+            }
+        }
+    }
+
+    /// Without an end, it lasts to the end of the recording.
+    fn async_span(&mut self, (name, id): (NameId, u64), begin: Half, end: Option<Half>) {
+        let name = self.look_up(name);
+        if !name.kept {
+            return;
+        }
+        self.args = begin.args;
+        let end_ns = match end {
+            Some(end) => {
+                end.args.into_iter().for_each(|(key, value)| put(&mut self.args, key, value));
+                end.time_ns
+            }
+            None => {
+                self.unfinished += 1;
+                self.mark_unfinished();
+                self.trace.bounds_ns().map_or(begin.time_ns, |(_, end)| end)
+            }
+        };
+        let track = self.trace.tracks.find_or_add(TrackKind::Thread, Some(self.process), TrackKey::Text(name.text));
+        self.trace.tracks.get_mut(track).name = name.text;
+        self.span(begin.time_ns, end_ns, name.text, track, name, id);
+    }
+
+    /// Adds `args` to those collected; the later of equal keys counts.
+    fn take_args(&mut self, args: Args<'_>) {
+        for (key, value) in args {
+            let key = self.look_up(key).text;
+            let (key, value) = self.value(key, value);
+            put(&mut self.args, key, value);
+        }
+    }
+
+    fn value(&mut self, key: StrId, value: ArgView<'_>) -> (StrId, ArgValue) {
+        let strings = &mut self.trace.strings;
+        let value = match value {
+            ArgView::I64(value) => ArgValue::I64(value),
+            ArgView::U64(value) => i64::try_from(value).map_or(ArgValue::U64(value), ArgValue::I64),
+            ArgView::F64(value) => ArgValue::F64(value),
+            ArgView::Bool(value) => ArgValue::Bool(value),
+            ArgView::Name(name) => ArgValue::Text(self.look_up(name).text),
+            ArgView::Text(text) => ArgValue::Text(strings.intern(&text)),
+            ArgView::Json(text) => ArgValue::Json(strings.intern(&text)),
+            ArgView::I64s(list) => {
+                let list: Vec<String> = list.map(|number| number.to_string()).collect();
+                ArgValue::Json(strings.intern(&format!("[{}]", list.join(", "))))
+            }
+            ArgView::Bytes(bytes) => {
+                self.trace.blobs.push(bytes.into());
+                ArgValue::Blob((self.trace.blobs.len() - 1) as u32)
+            }
+            ArgView::Cut { true_len } => {
+                let of = if key.is_empty() { "arguments left out" } else { strings.text(key) };
+                let key = if key.is_empty() { of.to_owned() } else { format!("{of} (true length)") };
+                return (strings.intern(&key), ArgValue::I64(i64::try_from(true_len).unwrap_or(i64::MAX)));
+            }
+        };
+        (key, value)
+    }
+
+    /// The trace. What is still open ends here.
+    pub(in crate::recording) fn finish(mut self) -> Trace {
+        let mut streams: Vec<u32> = self.lanes.keys().copied().collect();
+        streams.push(self.stream);
+        streams.sort_unstable();
+        for stream in streams {
+            self.turn_to(stream);
+            self.hole();
+        }
+        let mut begun: Vec<_> = std::mem::take(&mut self.begun).into_iter().collect();
+        begun.sort_unstable_by_key(|(key, half)| (half.time_ns, *key));
+        for (key, half) in begun {
+            self.async_span(key, half, None);
+        }
+        let problems = &mut self.trace.provenance.problems;
+        if self.unfinished > 0 {
+            let detail = "spans that were open where the recording ends, or part of it is missing".to_owned();
+            problems.add_detailed(ProblemKind::UnbalancedSpan, self.offset, self.unfinished, detail);
+        }
+        self.trace.mark_profiler_steps();
+        self.trace
+    }
+}
+
+fn put(args: &mut Vec<(StrId, ArgValue)>, key: StrId, value: ArgValue) {
+    // No event has more; looking for equal keys among thousands is what a hostile file would want.
+    let looked_at = args.len().min(MOST_ARGS);
+    match args[..looked_at].iter_mut().find(|(known, _)| *known == key) {
+        Some(known) => known.1 = value,
+        None => args.push((key, value)),
+    }
+}
+
+/// Arguments of one event among which equal keys are looked for.
+const MOST_ARGS: usize = 64;
+
+fn file_args(args: &[(StrId, ArgValue)], column: &mut ArgColumn) {
+    for (key, value) in args {
+        column.push(*key, *value);
+    }
+}

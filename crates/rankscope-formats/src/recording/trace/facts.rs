@@ -1,0 +1,60 @@
+//! What a recording says about itself, as a trace has it.
+
+use rankscope_time::Rank;
+use rankscope_trace::{ClockReading, HostClock, Provenance, RankSource};
+use serde_json::Value;
+
+use super::super::{Anchor, ClockId, DropReason, TickMap};
+use crate::{Format, ReadOptions};
+
+/// Metadata and clocks, of a live or a packed recording.
+pub(in crate::recording) struct Facts<'a> {
+    pub(in crate::recording) meta: &'a [(String, String)],
+    pub(in crate::recording) anchors: &'a [Anchor],
+    pub(in crate::recording) ticks: &'a TickMap,
+}
+
+impl Facts<'_> {
+    /// Files them. Keys of the user lose their prefix, so that they stand in other formats as the user wrote them.
+    pub(in crate::recording) fn file(&self, to: &mut Provenance, options: &ReadOptions) {
+        to.file.clone_from(&options.label);
+        to.format = Format::Recording.name();
+        for (key, json) in self.meta {
+            let value = serde_json::from_str(json).unwrap_or(Value::Null);
+            let text = || value.as_str().map(str::to_owned);
+            let number = || value.as_u64().and_then(|number| u32::try_from(number).ok());
+            match key.as_str() {
+                "rank" => to.rank = number().map(|rank| (Rank(rank), RankSource::Header)),
+                "world_size" => to.world_size = number(),
+                "host_name" => to.host = text(),
+                "trace_id" => to.trace_id = text(),
+                _ => {}
+            }
+            to.header.push((key.strip_prefix("user.").unwrap_or(key).to_owned(), json.clone()));
+        }
+        let mut cursor = self.ticks.cursor();
+        to.clock_readings = self.anchors.iter().map(|anchor| reading(anchor, cursor.ns(anchor.tick), self.ticks)).collect();
+    }
+}
+
+fn reading(anchor: &Anchor, trace_ns: i64, ticks: &TickMap) -> ClockReading {
+    let clock = match anchor.clock {
+        ClockId::MONOTONIC_RAW => HostClock::MonotonicRaw,
+        ClockId::MONOTONIC => HostClock::Monotonic,
+        ClockId::REALTIME => HostClock::Realtime,
+        ClockId::BOOTTIME => HostClock::Boottime,
+        ClockId(other) => HostClock::Other(other),
+    };
+    ClockReading { clock, trace_ns, ns: anchor.ns, width_ns: ticks.length_ns(anchor.tick, anchor.width_ticks) }
+}
+
+/// `12 dropped: full, 3 dropped: reentrant`; none if nothing was dropped.
+pub(in crate::recording) fn drops_in_words(drops: &[(DropReason, u32, u64)]) -> Option<String> {
+    let of = |reason: &DropReason| -> u64 { drops.iter().filter(|drop| drop.0 == *reason).map(|drop| drop.2).sum() };
+    let said: Vec<String> = DropReason::ALL
+        .iter()
+        .filter(|reason| of(reason) > 0)
+        .map(|reason| format!("{} dropped: {}", of(reason), reason.name()))
+        .collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
