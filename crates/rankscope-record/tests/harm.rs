@@ -11,7 +11,7 @@ use std::process::Output;
 use std::thread;
 
 use rankscope_formats::recording::Cut;
-use rankscope_record::{Overflow, Report, Session, SessionOptions, StartError, StopError, Storage, record_function};
+use rankscope_record::{Report, Session, SessionOptions, StartError, record_function};
 
 #[test]
 #[ignore = "what the other tests start in a process of its own"]
@@ -23,7 +23,6 @@ fn child() {
         "disk full" => fills_its_disk(&file),
         "file limit" => reaches_its_file_limit(&file),
         "file limit at once" => may_not_have_a_file(&file),
-        "fork" => forks(&file),
         _ => panic!("no part is called {part:?}"),
     }
 }
@@ -169,48 +168,6 @@ fn limit_file_size(bytes: u64) {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
     // SAFETY: the limit is a live value.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
-}
-
-#[test]
-fn a_fork_leaves_the_parent_its_file_and_the_child_its_life() {
-    assert_lived(&play("fork").1);
-}
-
-#[expect(unsafe_code, reason = "a fork is what is tested")]
-fn forks(file: &Path) {
-    let session = Session::start(SessionOptions::to_file(file)).unwrap();
-    let outer = record_function!("outer");
-    (0..100).for_each(|_| drop(record_function!("before")));
-    // SAFETY: the child calls nothing that another thread of the parent may have held a lock of, but for the allocator, which
-    // the system makes safe.
-    let pid = unsafe { libc::fork() };
-    assert!(pid >= 0);
-    if pid == 0 {
-        let harmless = std::panic::catch_unwind(|| in_the_child(&session));
-        // SAFETY: leaves without the parent's destructors.
-        unsafe { libc::_exit(i32::from(harmless.is_err())) };
-    }
-    (0..100).for_each(|_| drop(record_function!("after")));
-    let mut status = 0;
-    // SAFETY: `status` is a live place for the answer.
-    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
-    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "the child ended with {status:#x}");
-    drop(outer);
-    let report = session.stop().unwrap().report;
-    assert_eq!(report.threads.iter().map(|thread| thread.spans).sum::<u64>(), 201);
-    let found = recovered::total(&recovered::spans(&child::left(file), &Cut::everything()));
-    assert_eq!(found, recovered::Found { ended: 201, open: 0 }, "nothing of the child is in the parent's file");
-}
-
-fn in_the_child(parents: &Session) {
-    (0..50).for_each(|_| drop(record_function!("in the child")));
-    assert!(matches!(parents.stop(), Err(StopError::OtherProcess { .. })));
-    let options = SessionOptions { storage: Storage::Memory, overflow: Overflow::default(), ..SessionOptions::default() };
-    let session = Session::start(options).unwrap();
-    (0..7).for_each(|_| drop(record_function!("in the child")));
-    let stopped = session.stop().unwrap();
-    let found = recovered::total(&recovered::spans(&stopped.recorded.open().unwrap(), stopped.recorded.cut()));
-    assert_eq!((found.ended, stopped.report.events()), (7, 7));
 }
 
 fn dropped(report: &Report, reason: &str) -> u64 {

@@ -1,7 +1,7 @@
 //! [`Chunk`]: one mapped chunk, reached word by word.
 //!
-//! Every access is an atomic one, because whoever takes a snapshot reads while the owner writes. A record is published by its
-//! head: payload first, head last and with release, so that a reader who sees the head sees the payload.
+//! Every access is an atomic one, because whoever takes a snapshot reads while the owner writes; in which order is what
+//! [`protocol`] says.
 #![expect(unsafe_code, reason = "words of mapped memory are reached by address")]
 
 use std::ptr::NonNull;
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use rankscope_formats::recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkState, Word};
 
 use super::mapping;
+use super::protocol::{self, Words};
 
 /// A chunk of a store. Valid for as long as its store is; whoever holds one holds the store.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,24 @@ pub(crate) struct Chunk(NonNull<AtomicU64>);
 unsafe impl Send for Chunk {}
 // SAFETY: as above.
 unsafe impl Sync for Chunk {}
+
+impl Words for Chunk {
+    fn count(&self) -> usize {
+        CHUNK_WORDS
+    }
+
+    fn load(&self, index: usize, order: Ordering) -> u64 {
+        self.word(index).load(order)
+    }
+
+    fn store(&self, index: usize, word: u64, order: Ordering) {
+        self.word(index).store(word, order);
+    }
+
+    fn fence(order: Ordering) {
+        fence(order);
+    }
+}
 
 impl Chunk {
     /// The chunk that starts at `base`, unless that is null.
@@ -50,11 +69,8 @@ impl Chunk {
 
     /// Writes the header, its first word last.
     pub(crate) fn set_header(&self, header: ChunkHeader) {
-        let words = header.to_words();
-        for (index, word) in words.iter().enumerate().skip(1) {
-            self.word(index).store(*word, Ordering::Relaxed);
-        }
-        self.word(0).store(words[0], Ordering::Release);
+        let [first, rest @ ..] = header.to_words();
+        protocol::publish(self, 0, first, rest);
     }
 
     /// Changes the header, if there is one.
@@ -86,12 +102,7 @@ impl Chunk {
 
     /// Copies all words; false where the chunk got another owner meanwhile.
     pub(crate) fn copy(&self, words: &mut [u64]) -> bool {
-        let before = self.header().map(|header| header.generation);
-        for (index, word) in words.iter_mut().enumerate().take(CHUNK_WORDS) {
-            *word = self.word(index).load(Ordering::Acquire);
-        }
-        fence(Ordering::Acquire);
-        self.header().map(|header| header.generation) == before
+        protocol::copy(self, words)
     }
 
     /// How many events lie in it: heads that are neither arguments nor bookkeeping.
@@ -106,14 +117,14 @@ impl Chunk {
         events
     }
 
-    /// Makes it empty, the header first so that no reader takes the old words for the new owner's.
+    /// Makes it empty.
     pub(crate) fn clear(&self) {
-        self.word(0).store(0, Ordering::Relaxed);
-        fence(Ordering::Release);
-        for index in 1..CHUNK_WORDS {
-            self.word(index).store(0, Ordering::Relaxed);
-        }
-        fence(Ordering::Release);
+        protocol::clear(self);
+    }
+
+    /// Writes a record at word `at`.
+    pub(crate) fn publish(&self, at: usize, head: Word, payload: impl IntoIterator<Item = u64>) {
+        protocol::publish(self, at, head.0, payload);
     }
 
     /// See [`mapping::prefault`].

@@ -7,6 +7,7 @@
 mod chunk;
 mod mapping;
 mod options;
+mod protocol;
 mod system;
 mod upkeep;
 

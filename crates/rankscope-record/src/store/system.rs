@@ -2,8 +2,6 @@
 //!
 //! What is said here must be there before any event that needs it, so a name is written before its number is given out.
 
-use std::sync::atomic::Ordering;
-
 use rankscope_formats::recording::{
     Anchor, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, DropReason, Kind, NameId, Word,
 };
@@ -95,15 +93,12 @@ impl Access<'_> {
         let total = 1 + payload.len() + text.len().div_ceil(8);
         let of = if kind == Kind::Anchor { ChunkKind::Anchors } else { ChunkKind::System };
         let Some((chunk, at)) = self.room(of, total) else { return };
-        for (index, word) in (at + 1..).zip(payload) {
-            chunk.word(index).store(*word, Ordering::Relaxed);
-        }
-        for (index, bytes) in (at + 1 + payload.len()..).zip(text.chunks(8)) {
+        let text = text.chunks(8).map(|bytes| {
             let mut padded = [0; 8];
             padded[..bytes.len()].copy_from_slice(bytes);
-            chunk.word(index).store(u64::from_le_bytes(padded), Ordering::Relaxed);
-        }
-        chunk.word(at).store(Word::new(kind, name, value).0, Ordering::Release);
+            u64::from_le_bytes(padded)
+        });
+        chunk.publish(at, Word::new(kind, name, value), payload.iter().copied().chain(text));
     }
 
     fn room(&mut self, kind: ChunkKind, words: usize) -> Option<(Chunk, usize)> {
