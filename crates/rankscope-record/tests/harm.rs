@@ -1,5 +1,6 @@
 //! What befalls a program must not be made worse by its being recorded: it goes on where it would have gone on, and what it
 //! recorded is in its file where it would have died.
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, reason = "a test")]
 
 mod child;
 mod recovered;
