@@ -1,4 +1,5 @@
 //! Ten thousand threads that live for a moment: every span is kept, and the memory of those that are gone is used again.
+#![expect(clippy::unwrap_used, reason = "a test of threads")]
 
 use std::thread;
 

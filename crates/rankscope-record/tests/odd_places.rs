@@ -1,4 +1,5 @@
 //! Places where programs record and recorders trip: destructors of dying threads, signal handlers, unwinding stacks.
+#![expect(clippy::unwrap_used, reason = "a test of odd places")]
 
 mod recovered;
 

@@ -1,4 +1,5 @@
 //! Whatever threads record comes out again as they recorded it: a log kept beside says what that was.
+#![expect(clippy::unwrap_used, reason = "a test of recordings")]
 
 use std::thread;
 
