@@ -132,7 +132,8 @@ impl Classes {
             let name = trace.strings.text(name);
             name.starts_with("c10d::") || name == "record_param_comms"
         };
-        let has_operators = trace.categories.iter().any(|category| category.kind == CategoryKind::CpuOp);
+        // A category may be there for flows or counters alone.
+        let has_operators = trace.spans.ids().any(|span| trace.kind(span) == CategoryKind::CpuOp);
         let class = |span: SpanId| {
             let at = span.0 as usize;
             let is_operator = !has_operators || trace.kind(span) == CategoryKind::CpuOp;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{panic, thread};
 
-use rankscope_record::{ExportFormat, Overflow, Session, SessionOptions, record_function};
+use rankscope_record::{Overflow, Session, SessionOptions, record_function};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).map_or_else(|| std::env::temp_dir().join("flight.json.gz"), PathBuf::from);
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{panic}");
         // A snapshot: other threads record on, and the spans that were open when it happened are in it, marked as unfinished.
         let dumped = recorder.snapshot().map_err(Box::<dyn Error>::from).and_then(|recorded| {
-            recorded.export(ExportFormat::KinetoJson, &path)?;
+            recorded.save(&path)?;
             Ok(path.metadata()?.len())
         });
         match dumped {

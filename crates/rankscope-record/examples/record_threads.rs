@@ -1,4 +1,4 @@
-//! Four threads that hand work on to one another, recorded and written in two formats:
+//! Four threads that hand work on to one another, recorded and written in every format:
 //! `cargo run --release --example record_threads -- DIRECTORY` (without one, the system's place for temporary files).
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
@@ -8,8 +8,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use rankscope_record::{
-    Category, ExportFormat, FlowStage, Scope, Session, SessionOptions, counter_i64, flow, intern, record_function, record_op,
-    set_metadata, set_thread_name,
+    Category, FlowStage, Scope, Session, SessionOptions, counter_i64, flow, intern, record_function, record_op, set_metadata,
+    set_thread_name,
 };
 
 const BATCHES: u64 = 200;
@@ -17,7 +17,7 @@ const BATCHES: u64 = 200;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let session = Session::start(SessionOptions::default())?;
-    set_metadata("user.model", "\"four threads\"");
+    set_metadata("model", "\"four threads\"");
     let (to_decode, batches) = mpsc::channel();
     let (to_train, decoded) = mpsc::channel();
     thread::scope(|scope| {
@@ -33,9 +33,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let clock = &stopped.report.clock;
     println!("{} events lost; ticks of {}, {} anchors", stopped.report.dropped(), clock.tick_source, clock.anchors);
-    for (format, name) in [(ExportFormat::KinetoJson, "threads.json.gz"), (ExportFormat::Perfetto, "threads.pftrace")] {
+    for name in ["threads.rkr", "threads.json.gz", "threads.pftrace", "threads.xplane.pb"] {
         let path = directory.join(name);
-        stopped.recorded.export(format, &path)?;
+        stopped.recorded.save(&path)?;
         println!("{}: {} bytes", path.display(), path.metadata()?.len());
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! [`Recorded`]: what a session recorded, as long as somebody wants it, and its way out.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording, export};
-use rankscope_formats::{Encoder, Encoding};
+use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording, export, packed, to_trace};
+use rankscope_formats::{ArgsPolicy, Encoder, Encoding, Format, ReadOptions, xspace};
 
 use crate::lane::registry;
 use crate::store::Store;
@@ -38,10 +38,26 @@ impl Drop for Lease {
 /// The formats a recording can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
+    /// The packed recording, `.rkr`.
+    Native,
     /// Chrome JSON as Kineto writes it, `.json`.
     KinetoJson,
     /// Perfetto's protobuf, `.pftrace`.
     Perfetto,
+    /// XLA's protobuf, `.xplane.pb`. The whole recording is held in memory while it is written.
+    XSpace,
+}
+
+impl ExportFormat {
+    /// The format a file name asks for, compression suffixes aside.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Some(match Format::of_name(name)? {
+            Format::Recording => Self::Native,
+            Format::Json => Self::KinetoJson,
+            Format::Perfetto => Self::Perfetto,
+            Format::XSpace => Self::XSpace,
+        })
+    }
 }
 
 /// Why a recording was not written.
@@ -84,6 +100,20 @@ impl Recorded {
         self.lease.store().path()
     }
 
+    /// Writes it to `path` in the format of its name: `.rkr`, `.json`, `.pftrace` or `.xplane.pb`, and `.gz` or `.zst` behind that
+    /// where it shall be compressed.
+    ///
+    /// # Errors
+    /// A name of another format, and what [`Recorded::export`] says.
+    pub fn save(&self, path: &Path) -> Result<(), ExportError> {
+        let Some(format) = ExportFormat::of_name(&path.to_string_lossy()) else {
+            let names = "its name is of no format: end it in .rkr, .json, .pftrace or .xplane.pb, with .gz or .zst behind";
+            let source = io::Error::new(io::ErrorKind::InvalidInput, names).into();
+            return Err(ExportError { path: path.to_owned(), source });
+        };
+        self.export(format, path)
+    }
+
     /// Writes it to `path`, compressed if that ends in `.gz` or `.zst`: beside it first, then renamed.
     ///
     /// # Errors
@@ -97,12 +127,15 @@ impl Recorded {
     /// # Errors
     /// What `output` fails with.
     pub fn export_to(&self, format: ExportFormat, output: &mut impl Write) -> Result<(), rankscope_formats::Error> {
-        let recording = self.open()?;
+        let (recording, cut) = (self.open()?, &self.cut);
         match format {
-            ExportFormat::KinetoJson => {
-                export::kineto_json(&recording, &self.cut, &export::About::of(&recording), output).map(drop)
+            ExportFormat::Native => packed::write(&recording, cut, output).map(drop),
+            ExportFormat::KinetoJson => export::kineto_json(&recording, cut, &export::About::of(&recording), output).map(drop),
+            ExportFormat::Perfetto => export::perfetto(&recording, cut, &export::About::of(&recording), output).map(drop),
+            ExportFormat::XSpace => {
+                let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+                xspace::write(&to_trace(&recording, cut, &options), output)
             }
-            ExportFormat::Perfetto => export::perfetto(&recording, &self.cut, &export::About::of(&recording), output).map(drop),
         }
     }
 }

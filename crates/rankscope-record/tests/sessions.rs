@@ -311,6 +311,8 @@ fn a_ring_keeps_the_last() {
     let first = laps - kept.len() as i64;
     assert!(kept.len() > 20_000 && kept.iter().copied().eq(first..laps), "{} kept from {first}", kept.len());
     assert_eq!(stopped.report.drops[0].0, "overwritten");
+    let chunk = rankscope_formats::recording::CHUNK_BYTES as u64;
+    assert!(stopped.report.bytes <= (1 << 20) + 2 * chunk, "a ring is as large as it was asked to be");
 }
 
 proptest! {

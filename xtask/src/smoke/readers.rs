@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::io::Cursor;
 
-use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto, read, wire, xspace};
+use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto, read, recording, wire, xspace};
 
 use rankscope_testkit::operations;
 
@@ -21,6 +21,7 @@ pub(crate) const READERS: &[Reader] = &[
     Reader { name: "json", read: |bytes| drop(black_box(json::read(bytes, &keep_all()))), seeds: seeds::json },
     Reader { name: "xspace", read: |bytes| drop(black_box(xspace::read(bytes, &keep_all()))), seeds: seeds::protobuf },
     Reader { name: "perfetto", read: |bytes| drop(black_box(perfetto::read_all(bytes, &keep_all()))), seeds: seeds::timelines },
+    Reader { name: "recording", read: recording, seeds: seeds::recordings },
     Reader { name: "archive", read: |bytes| drop(black_box(read(Cursor::new(bytes), &keep_all()))), seeds: seeds::archives },
     Reader { name: "wire", read: wire, seeds: seeds::protobuf },
     Reader { name: "clock_wire", read: operations::deliver, seeds: operations::packets },
@@ -30,6 +31,12 @@ pub(crate) const READERS: &[Reader] = &[
 /// Keeping everything runs more of a reader than keeping what analysis needs.
 fn keep_all() -> ReadOptions {
     ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() }
+}
+
+/// A live file, which is looked at all over, or a packed one.
+fn recording(bytes: &[u8]) {
+    drop(black_box(recording::packed::read(bytes, &keep_all())));
+    drop(black_box(recording::read_live(Cursor::new(bytes), &keep_all())));
 }
 
 /// The protobuf primitives below XSpace and Perfetto: the message in memory, two levels deep, and the same bytes as a stream.

@@ -7,6 +7,9 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::path::Path;
 
+use rankscope_formats::recording::{
+    ArgView, CHUNK_BYTES, ClockId, Cut, FILE_HEADER_BYTES, LiveAuthor, LiveFile, Recording, packed,
+};
 use rankscope_formats::wire::Encoder;
 use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto};
 use rankscope_testkit::damage::{self, BadDuration};
@@ -51,6 +54,36 @@ pub(crate) fn timelines() -> Vec<Vec<u8>> {
         timeline
     });
     protobuf().into_iter().chain(written).collect()
+}
+
+/// A live recording with one of most things, cut where its words end, and what it is packed.
+pub(crate) fn recordings() -> Vec<Vec<u8>> {
+    let mut author = LiveAuthor::new().with_chunk_words(64);
+    let (name, key) = (author.name("aten::mm", 0, 0), author.name("Input Dims", 0, 0));
+    author.meta("rank", "3");
+    author.thread(0, 4_000, "main");
+    author.session_start(1, 900, u32::MAX);
+    for second in 0..3_u64 {
+        author.anchor(ClockId::MONOTONIC_RAW, second * 3_000_000_000, second as i64 * 1_000_000_000, 60);
+    }
+    for number in 0..40_u64 {
+        author.begin(0, 1_000 + number * 100, name);
+        author.args(0, &[(key, ArgView::Text("[[2, 3]]".into())), (key, ArgView::U64(number))]);
+        author.end(0, 1_050 + number * 100);
+        author.memory(1, 1_060 + number * 100, number << 20, 512, (1, 0));
+        author.async_begin(1, 1_060 + number * 100, name, number);
+    }
+    author.hand_over(0, 2);
+    author.instant(2, 6_000, name);
+    author.begin(2, 6_100, name);
+    let live = author.finish();
+    let recording = LiveFile::open(Cursor::new(&live)).and_then(Recording::open).expect("the author writes good files");
+    let mut packed = Vec::new();
+    packed::write(&recording, &Cut::everything(), &mut packed).expect("writing to memory cannot fail");
+    // The words of the system's chunk and of the first events lie in the front of their chunks; the rest is zeros.
+    let system = live[..FILE_HEADER_BYTES + (2 << 10)].to_vec();
+    let first = live[..FILE_HEADER_BYTES + CHUNK_BYTES + (1 << 10)].to_vec();
+    vec![packed, system, first]
 }
 
 fn tar_of(trace: &[u8]) -> Vec<u8> {

@@ -40,26 +40,31 @@ impl Word {
     }
 
     /// What the record is; `None` for empty space and for kinds of a later version.
+    #[inline]
     pub const fn kind(self) -> Option<Kind> {
         Kind::of((self.0 & ((1 << KIND_BITS) - 1)) as u8)
     }
 
     /// The name field.
+    #[inline]
     pub const fn name(self) -> NameId {
         NameId(((self.0 >> KIND_BITS) & NameId::MAX as u64) as u32)
     }
 
     /// The value field: ticks since the base, a length, or an inline number.
+    #[inline]
     pub const fn value(self) -> u64 {
         self.0 >> (KIND_BITS + NAME_BITS)
     }
 
     /// The value field as a signed number.
+    #[inline]
     pub const fn signed(self) -> i64 {
         (self.0 as i64) >> (KIND_BITS + NAME_BITS)
     }
 
     /// How many payload words follow the head, with those of a text of this many bytes.
+    #[inline]
     pub const fn payload_words(self) -> Option<u64> {
         match self.kind() {
             Some(kind) => Some(match kind.payload() {
@@ -92,6 +97,7 @@ macro_rules! kinds {
 
         impl Kind {
             /// The kind with this number.
+            #[inline]
             pub const fn of(number: u8) -> Option<Self> {
                 match number {
                     $($number => Some(Self::$name),)*
@@ -100,6 +106,7 @@ macro_rules! kinds {
             }
 
             /// How long its records are.
+            #[inline]
             pub const fn payload(self) -> Payload {
                 match self {
                     $(Self::$name => $payload,)*

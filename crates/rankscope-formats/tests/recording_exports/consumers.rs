@@ -1,15 +1,16 @@
-//! What others make of our exports of a recording: Perfetto's engine, Python's `json`, HTA.
+//! What others make of our exports of a recording: Perfetto's engine, Python's `json`, HTA, JAX.
 //!
 //! Each part runs where its consumer is named, and says so and passes otherwise: `RANKSCOPE_TRACE_PROCESSOR` a folder with the
-//! engine, `RANKSCOPE_HTA_PYTHON` a Python that has HolisticTraceAnalysis installed.
+//! engine, `RANKSCOPE_HTA_PYTHON` a Python that has HolisticTraceAnalysis installed, `RANKSCOPE_JAX_PYTHON` one that has jax.
 
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rankscope_formats::recording::Cut;
 use rankscope_formats::recording::export::{About, kineto_json, perfetto};
+use rankscope_formats::recording::{Cut, to_trace};
+use rankscope_formats::{ArgsPolicy, ReadOptions, xspace};
 
 use crate::engine::{ask, engine, scratch};
 use crate::scene;
@@ -77,6 +78,30 @@ print(round(row['compute_time(us)']), round(row['kernel_time(us)']))
     let (expected, within_us) = ([40 * steps, (steps - 1) * 1_000 + 40], [steps, 1]);
     let near = last.iter().zip(expected).zip(within_us).all(|((found, expected), within)| (found - expected).abs() <= within);
     assert!(last.len() == 2 && near, "{last:?}, not {expected:?}");
+}
+
+/// Through a trace, as XSpace has one message for all of it.
+#[test]
+fn jax_reads_the_xspace() {
+    let Some(python) = std::env::var_os("RANKSCOPE_JAX_PYTHON").map(PathBuf::from) else {
+        return skip("RANKSCOPE_JAX_PYTHON names no Python");
+    };
+    let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+    let trace = to_trace(&scene::recording(), &Cut::everything(), &options);
+    let file = scratch("recording.xplane.pb");
+    let mut output = BufWriter::new(File::create(&file).unwrap());
+    xspace::write(&trace, &mut output).unwrap();
+    drop(output);
+    let count = "
+import sys
+from jax.profiler import ProfileData
+lines = [line for plane in ProfileData.from_file(sys.argv[1]).planes for line in plane.lines]
+steps = [event for line in lines for event in line.events if event.name.startswith('ProfilerStep#')]
+print(sum(len(list(line.events)) for line in lines), len(steps), round(sum(step.duration_ns for step in steps)))
+";
+    let marks = trace.spans.len() + trace.instants.len() + trace.counters.len();
+    assert_eq!(trace.spans.len() as u64, scene::SPANS);
+    assert_eq!(run(&python, count, &file), format!("{marks} {} {}", scene::STEPS, scene::STEPS * 900_000));
 }
 
 fn exported_json(name: &str) -> PathBuf {

@@ -198,8 +198,10 @@ impl Store {
     /// Maps more chunks: twice as many as last time, fewer where the system will not have it.
     fn grow(&self, inner: &mut Inner) -> io::Result<()> {
         let first = self.mapped.load(Ordering::Relaxed) as usize;
+        // Beyond what events may take, and a chunk for names and one for anchors, only what is asked for.
+        let planned = (self.overflow.chunks() as usize + 2).saturating_sub(first).max(1);
         let room = self.chunks.len() - first;
-        let mut wanted = first.clamp(READY_CHUNKS, GROW_CHUNKS_MAX).min(room);
+        let mut wanted = first.clamp(READY_CHUNKS, GROW_CHUNKS_MAX).min(planned).min(room);
         let run = loop {
             match self.backing.grow(first, wanted) {
                 Ok(run) if wanted > 0 => break run,
