@@ -1,5 +1,5 @@
 //! A process killed at any moment: what it had recorded by then is in its file.
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test of what a killed process leaves")]
 
 mod child;
 #[path = "../examples/record_until_killed.rs"]

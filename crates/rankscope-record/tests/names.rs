@@ -1,5 +1,4 @@
 //! Names: one number for one text, whoever asks, and a bound on how many there are.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
 use std::thread;

@@ -1,5 +1,5 @@
 //! Places where programs record and recorders trip: destructors of dying threads, signal handlers, unwinding stacks.
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test of odd places")]
 
 mod recovered;
 
