@@ -3,14 +3,14 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use rankscope_record::{ExportFormat, Session, SessionOptions, Storage};
+use rankscope_record::{ExportFormat, Overflow, Session, SessionOptions, Storage};
 
 use crate::{memory, ours};
 
 /// Records `spans` spans into `storage` (`memory` or `file`), exports them in `format`, prints what it took.
 pub fn run(format: &str, storage: &str, spans: u64) -> Result<()> {
     let (format, name) = match format {
-        "native" => (ExportFormat::Native, "trace.rks"),
+        "native" => (ExportFormat::Native, "trace.rkr"),
         "kineto_json" => (ExportFormat::KinetoJson, "trace.json"),
         "perfetto" => (ExportFormat::Perfetto, "trace.pftrace"),
         _ => bail!("no format is called {format:?}"),
@@ -21,7 +21,9 @@ pub fn run(format: &str, storage: &str, spans: u64) -> Result<()> {
         "file" => Storage::File(folder.path().join("live.rks")),
         _ => bail!("no storage is called {storage:?}"),
     };
-    let session = Session::start(SessionOptions { storage, ..ours::options() })?;
+    // Room for a thousand million.
+    let overflow = Overflow::Stop { max_bytes: 64 << 30 };
+    let session = Session::start(SessionOptions { storage, overflow, ..SessionOptions::default() })?;
     memory::forget_peak()?;
     let begun = Instant::now();
     ours::nested_spans(spans);

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use rankscope_record::{Overflow, Session, SessionOptions, record_function};
+use rankscope_record::{Session, SessionOptions, record_function};
 
 use crate::turns::crew;
 
@@ -46,9 +46,9 @@ pub fn together(threads: usize) -> Result<impl FnMut(u64) -> Duration> {
     })
 }
 
-/// The default, with room for every turn of the crew of four.
+/// The default: memory, up to a gigabyte.
 pub fn options() -> SessionOptions {
-    SessionOptions { overflow: Overflow::Stop { max_bytes: 64 << 30 }, ..SessionOptions::default() }
+    SessionOptions::default()
 }
 
 /// Spans with nothing in them, one after the other.
@@ -60,25 +60,29 @@ fn timed_spans(spans: u64) -> Duration {
     begun.elapsed()
 }
 
-/// `spans` spans of a shape programs have: steps of layers of operators, eight to a step, nested three deep.
+/// `spans` spans of a shape programs have: steps of layers of operators, eight to a step, nested three deep, some ten times as
+/// long as others. Durations are what takes room on a disk, so they must not repeat.
 pub fn nested_spans(spans: u64) {
+    let mut random = 1;
     for _ in 0..spans / 8 {
         let _step = record_function!("step");
         for _ in 0..2 {
             let _layer = record_function!("layer");
             {
                 let _operator = record_function!("matmul");
-                black_box(work(20));
+                work(&mut random);
             }
             let _operator = record_function!("add");
-            black_box(work(5));
+            work(&mut random);
         }
         let _optimizer = record_function!("optimizer");
-        black_box(work(10));
+        work(&mut random);
     }
 }
 
-/// A little of something, so that durations vary as they do.
-fn work(rounds: u64) -> u64 {
-    (0..black_box(rounds)).fold(1, |x, round| x ^ x.rotate_left(7) ^ round)
+/// A little of something, of a random length between nothing and a few hundred nanoseconds.
+fn work(random: &mut u64) {
+    *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    let rounds = (*random >> 57) << (*random >> 32 & 1);
+    black_box((0..black_box(rounds)).fold(1_u64, |x, round| x ^ x.rotate_left(7) ^ round));
 }

@@ -9,7 +9,7 @@ use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording, e
 use rankscope_formats::{ArgsPolicy, Encoder, Encoding, Format, ReadOptions, xspace};
 
 use crate::lane::registry;
-use crate::store::Store;
+use crate::store::{Chunk, Store};
 
 /// A claim on a store's content. When the last one goes, the memory goes.
 #[derive(Debug)]
@@ -179,16 +179,30 @@ pub struct StoreChunks {
     lease: Arc<Lease>,
 }
 
+impl StoreChunks {
+    /// Looks at a chunk. The pages of a file are let go of again: they stay in the file, and all of them together may be more
+    /// than there is memory.
+    fn look<T>(&self, index: u32, look: impl FnOnce(Chunk) -> T) -> Option<T> {
+        let store = self.lease.store();
+        let chunk = store.chunk(index)?;
+        let seen = look(chunk);
+        if store.path().is_some() {
+            chunk.let_go();
+        }
+        Some(seen)
+    }
+}
+
 impl Chunks for StoreChunks {
     fn count(&self) -> u32 {
         self.lease.store().chunk_count()
     }
 
     fn header(&self, index: u32) -> Option<[u64; CHUNK_HEADER_WORDS]> {
-        Some(self.lease.store().chunk(index)?.header_words())
+        self.look(index, |chunk| chunk.header_words())
     }
 
     fn copy(&self, index: u32, words: &mut [u64]) -> bool {
-        self.lease.store().chunk(index).is_some_and(|chunk| chunk.copy(words))
+        self.look(index, |chunk| chunk.copy(words)).unwrap_or(false)
     }
 }

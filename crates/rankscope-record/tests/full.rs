@@ -1,5 +1,4 @@
 //! A recording that is full: what is in it and what was dropped are all there was.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod recovered;
 

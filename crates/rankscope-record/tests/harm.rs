@@ -1,6 +1,7 @@
 //! What befalls a program must not be made worse by its being recorded: it goes on where it would have gone on, and what it
 //! recorded is in its file where it would have died.
-#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, reason = "a test")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a test that is skipped says so")]
+#![expect(clippy::unwrap_used, reason = "a test of what befalls programs")]
 
 mod child;
 mod recovered;

@@ -1,5 +1,4 @@
 //! An allocator that records every block: it is called by the recorder too, and must neither hang nor lose count.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
 //! Ten thousand threads that live for a moment: every span is kept, and the memory of those that are gone is used again.
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test of threads")]
 
 use std::thread;
 

@@ -1,5 +1,5 @@
 //! Places where programs record and recorders trip: destructors of dying threads, signal handlers, unwinding stacks.
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test of odd places")]
 
 mod recovered;
 
@@ -76,7 +76,9 @@ extern "C" fn record_in_a_handler(_: libc::c_int) {
 #[test]
 #[expect(unsafe_code, reason = "signals are sent and handled through the system")]
 fn a_signal_handler_records_or_is_counted() {
-    const SPANS: u64 = 300_000;
+    // However seldom a busy machine lets the sender run, so many signals are waited for.
+    const SIGNALS: u64 = 300;
+    let mut spans = 0;
     let handler: extern "C" fn(libc::c_int) = record_in_a_handler;
     // SAFETY: the handler touches an atomic and the recorder, which says that it may be called there.
     unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
@@ -92,18 +94,21 @@ fn a_signal_handler_records_or_is_counted() {
                     thread::yield_now();
                 }
             });
-            for number in 0..SPANS {
-                let _span = record_function!("interrupted", number = number);
+            while HANDLED.load(Ordering::Relaxed) < SIGNALS {
+                let _span = record_function!("interrupted", number = spans);
+                spans += 1;
+                if spans % 1000 == 0 {
+                    thread::yield_now();
+                }
             }
             done.store(true, Ordering::Relaxed);
         });
     });
     let handled = HANDLED.load(Ordering::Relaxed);
     let dropped = stopped.report.dropped();
-    assert!(handled > 100, "only {handled} signals came through");
     // What the handler could not record is what it interrupted in the middle of a record; nothing else is lost.
     assert!(stopped.report.drops.iter().all(|(reason, _)| *reason == "reentrant"), "{:?}", stopped.report.drops);
-    assert_eq!(stopped.report.events() + dropped, SPANS + handled);
-    assert_eq!(found(&stopped), recovered::Found { ended: SPANS + handled - dropped, open: 0 });
+    assert_eq!(stopped.report.events() + dropped, spans + handled);
+    assert_eq!(found(&stopped), recovered::Found { ended: spans + handled - dropped, open: 0 });
     assert!(dropped < handled);
 }

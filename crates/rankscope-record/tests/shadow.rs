@@ -1,5 +1,5 @@
 //! Whatever threads record comes out again as they recorded it: a log kept beside says what that was.
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test of recordings")]
 
 use std::thread;
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -49,7 +50,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn open(path: &Path) -> Result<Recording<LiveFile<File>>> {
-    Ok(Recording::open(LiveFile::open(File::open(path)?)?)?)
+    let mut file = File::open(path)?;
+    let mut magic = [0; packed::MAGIC.len()];
+    if file.read(&mut magic)? == magic.len() && magic == packed::MAGIC {
+        bail!(
+            "a packed recording needs no recovering: `rankscope report` and `convert` read it as it is, also when it was cut short"
+        );
+    }
+    file.rewind()?;
+    Ok(Recording::open(LiveFile::open(file)?)?)
 }
 
 fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {

@@ -113,3 +113,13 @@ fn inputs_and_unknown_suffixes_are_left_alone() {
     assert!(failure(&["recover", &path, "-o", &format!("{path}.txt")]).contains(".rkr"));
     assert!(failure(&["recover", "/nonexistent/file"]).contains("/nonexistent/file"));
 }
+
+#[test]
+fn a_packed_recording_is_sent_to_those_who_read_it() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = killed(directory.path());
+    recover(&path, &[]);
+    let packed = path.with_extension("recovered.rkr").display().to_string();
+    let refused = failure(&["recover", &packed]);
+    assert!(refused.contains("needs no recovering"), "{refused}");
+}
