@@ -188,6 +188,10 @@ impl StoreChunks {
         let seen = look(chunk);
         if store.path().is_some() {
             chunk.let_go();
+            // The kernel brings the pages around the first one touched too, and those are the end of the chunk before.
+            if let Some(before) = index.checked_sub(1).and_then(|before| store.chunk(before)) {
+                before.let_go();
+            }
         }
         Some(seen)
     }
