@@ -181,17 +181,13 @@ pub struct StoreChunks {
 
 impl StoreChunks {
     /// Looks at a chunk. The pages of a file are let go of again: they stay in the file, and all of them together may be more
-    /// than there is memory.
+    /// than there is memory. The neighbours' too, because the kernel brings in some pages around each that is touched.
     fn look<T>(&self, index: u32, look: impl FnOnce(Chunk) -> T) -> Option<T> {
         let store = self.lease.store();
-        let chunk = store.chunk(index)?;
-        let seen = look(chunk);
+        let seen = look(store.chunk(index)?);
         if store.path().is_some() {
-            chunk.let_go();
-            // The kernel brings the pages around the first one touched too, and those are the end of the chunk before.
-            if let Some(before) = index.checked_sub(1).and_then(|before| store.chunk(before)) {
-                before.let_go();
-            }
+            let around = index.saturating_sub(1)..=index.saturating_add(1);
+            around.filter_map(|near| store.chunk(near)).for_each(Chunk::let_go);
         }
         Some(seen)
     }
