@@ -36,7 +36,7 @@ const SYSTEM_CHUNKS_MAX: u32 = 1024;
 const GROW_CHUNKS_MAX: usize = 64;
 
 /// So many are kept ready to be written without a page fault.
-const READY_CHUNKS: usize = 4;
+const READY_CHUNKS: usize = 8;
 
 /// A piece of a chunk that a thread may write: the chunk's number, the first free word.
 #[derive(Clone, Copy, Debug)]

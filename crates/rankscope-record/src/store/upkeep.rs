@@ -9,6 +9,9 @@ use super::{Chunk, Inner, Overflow, READY_CHUNKS, Store};
 use crate::lane::quiet;
 use crate::ticks::ticks;
 
+/// Full chunks that may wait to be checked.
+const SEALED_CHUNKS_MAX: usize = 64;
+
 impl Store {
     /// Empties a chunk of a ring, and counts what is lost with it.
     pub(super) fn recycle(&self, chunk: Chunk) {
@@ -65,7 +68,10 @@ impl Store {
         if inner.retired {
             return;
         }
-        let to_check = inner.sealed.pop_front();
+        // A chunk that is wanted goes before one that was, but these may not pile up: of a file they hold memory until checked.
+        let is_wanted = inner.ready.len() < READY_CHUNKS / 2 && !inner.fresh.is_empty();
+        let is_urgent = is_wanted && inner.sealed.len() < SEALED_CHUNKS_MAX;
+        let to_check = if is_urgent { None } else { inner.sealed.pop_front() };
         let to_touch = if inner.ready.len() < READY_CHUNKS { inner.fresh.pop_front() } else { None };
         drop(inner);
         if let Some(chunk) = to_touch.and_then(|index| self.chunk(index)) {
@@ -85,6 +91,10 @@ impl Store {
 
     fn let_age(&self, inner: &mut Inner, ticks_per_second: u64) {
         let Overflow::Ring { keep, .. } = self.overflow else { return };
+        if self.is_closing() {
+            // Time stands still for a recording that is over.
+            return;
+        }
         let keep_ticks = (u128::from(ticks_per_second) * keep.as_nanos() / 1_000_000_000) as u64;
         let oldest = ticks().saturating_sub(keep_ticks);
         while let Some(chunk) = inner.aged.front().and_then(|index| self.chunk(*index)) {
