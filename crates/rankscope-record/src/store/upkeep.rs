@@ -108,3 +108,28 @@ impl Store {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rankscope_formats::recording::{ChunkKind, ChunkState};
+
+    use super::super::{Storage, new_header};
+    use super::*;
+
+    /// A ring that keeps nothing, with one full chunk, looked after until there is nothing to do; what became of the chunk.
+    fn looked_after(prepare: impl FnOnce(&Store)) -> Option<ChunkState> {
+        let overflow = Overflow::Ring { max_bytes: 4 << 20, keep: Duration::ZERO };
+        let store = Store::create(1, &Storage::Memory, overflow).unwrap();
+        let piece = store.take_piece(new_header(ChunkKind::Events, 1, 0, 0), false).unwrap();
+        store.seal(piece, CHUNK_HEADER_WORDS, 1);
+        prepare(&store);
+        (0..2 * READY_CHUNKS).for_each(|_| store.keep(Duration::ZERO, 1_000_000_000));
+        piece.chunk.header().map(|header| header.state)
+    }
+
+    #[test]
+    fn a_ring_lets_go_of_what_is_old_until_it_is_over() {
+        assert_eq!(looked_after(|_| {}), None);
+        assert_eq!(looked_after(Store::close), Some(ChunkState::Checked));
+    }
+}
