@@ -171,6 +171,8 @@ fn direction(name: &str) -> Direction {
 
 #[cfg(test)]
 mod tests {
+    use rankscope_trace::{SpanRow, TrackKey, TrackKind};
+
     use super::*;
 
     #[test]
@@ -186,5 +188,21 @@ mod tests {
         ] {
             assert_eq!(direction(name), direction_expected, "{name}");
         }
+    }
+
+    #[test]
+    fn annotations_count_where_no_operator_ran() {
+        let mut trace = Trace::default();
+        let track = trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(1));
+        let annotation = trace.category("user_annotation", CategoryKind::UserAnnotation);
+        // As of counters and arrows, which may be of a category that no span has.
+        let operator = trace.category("cpu_op", CategoryKind::CpuOp);
+        let name = trace.strings.intern("work");
+        let span = |category| SpanRow { start_ns: 0, dur_ns: 5, name, track, category, offset: 0 };
+        trace.spans.push(span(annotation));
+        let counted = |trace: &Trace| Classes::default().work(trace, &ClockMap::identity()).1.len();
+        assert_eq!(counted(&trace), 1);
+        trace.spans.push(span(operator));
+        assert_eq!(counted(&trace), 1, "the operator, and no longer the annotation around it");
     }
 }
