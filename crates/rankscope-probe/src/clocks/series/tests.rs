@@ -49,8 +49,8 @@ proptest! {
         (0..=200).for_each(|i| rig.snapshot(i * 10 * MS));
         let (error, claimed) = rig.error_ns(at, at).unwrap();
         prop_assert!(error.abs() <= claimed, "{error} of {claimed}");
-        // Eight half widths of 40 ns at the very most.
-        prop_assert!(claimed <= 321, "{claimed}");
+        // Nine half widths of 39 ns (its own, and four each of excess and noise), and a tenth for a chord before that is shorter.
+        prop_assert!(claimed <= 390, "{claimed}");
         prop_assert_eq!(&rig.changes, &[]);
     }
 
