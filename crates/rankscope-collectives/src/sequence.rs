@@ -25,7 +25,7 @@ pub(crate) fn pair(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Ve
         if common_offsets(ours, theirs, &in_order).is_some() {
             return in_order;
         }
-        let drifting = walk(ours, theirs, proposed_offset(ours, theirs, 0).unwrap_or(0));
+        let drifting = walk(ours, theirs, proposed_offset(ours, theirs, 0, PARTS[0]).unwrap_or(0));
         if drifting.pairs.len() == ours.len() {
             return in_order;
         }
@@ -33,7 +33,8 @@ pub(crate) fn pair(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Ve
     let (len, other) = (ours.len() as isize, theirs.len() as isize);
     let most = SHIFTS_MAX as isize;
     let shifts = -(len - 1).min(most)..=(other - 1).min(most);
-    let offsets = shifts.filter_map(|shift| proposed_offset(ours, theirs, shift)).chain([0]);
+    let tries = shifts.flat_map(|shift| PARTS.map(|part| (shift, part)));
+    let offsets = tries.filter_map(|(shift, part)| proposed_offset(ours, theirs, shift, part)).chain([0]);
     let best = offsets.map(|offset| walk(ours, theirs, offset)).reduce(Pairing::better);
     best.map_or_else(Vec::new, |best| refined(ours, theirs, best).pairs)
 }
@@ -63,9 +64,12 @@ fn refined(ours: &[&LocalCollective], theirs: &[&LocalCollective], mut best: Pai
     best
 }
 
-/// Their clock minus ours, if `theirs[i + shift]` is `ours[i]`: the middle of the narrowest range that holds a quarter of the
+/// Which part of the ends must coincide for an offset to be proposed: after several losses no one shift is right for many.
+const PARTS: [usize; 2] = [4, 8];
+
+/// Their clock minus ours, if `theirs[i + shift]` is `ours[i]`: the middle of the narrowest range that holds one in `part` of the
 /// differences between ends. Ends coincide far better than starts, and some pairs are wrong whatever the shift.
-fn proposed_offset(ours: &[&LocalCollective], theirs: &[&LocalCollective], shift: isize) -> Option<i64> {
+fn proposed_offset(ours: &[&LocalCollective], theirs: &[&LocalCollective], shift: isize, part: usize) -> Option<i64> {
     let mut differences: Vec<i64> = ours
         .iter()
         .enumerate()
@@ -74,7 +78,7 @@ fn proposed_offset(ours: &[&LocalCollective], theirs: &[&LocalCollective], shift
         .map(|(a, b)| b.end_ns.saturating_sub(a.end_ns))
         .collect();
     differences.sort_unstable();
-    let width = (differences.len() / 4).max(2.min(differences.len().saturating_sub(1)));
+    let width = (differences.len() / part).max(2.min(differences.len().saturating_sub(1)));
     let narrowest =
         (0..differences.len().checked_sub(width)?).min_by_key(|at| differences[at + width].saturating_sub(differences[*at]))?;
     Some(differences[narrowest].midpoint(differences[narrowest + width]))
