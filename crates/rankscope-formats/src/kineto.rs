@@ -5,6 +5,14 @@
 
 use rankscope_trace::CategoryKind;
 
+/// Kineto floors its base time to multiples of this many seconds, about three months, so that relative stamps stay exact.
+const BASE_GRID_NS: i64 = 7_889_238 * 1_000_000_000;
+
+/// What a file whose first stamp is `start_ns` counts its stamps from.
+pub(crate) fn base_ns(start_ns: i64) -> i64 {
+    start_ns.div_euclid(BASE_GRID_NS) * BASE_GRID_NS
+}
+
 /// What an event's arguments may hold for analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {

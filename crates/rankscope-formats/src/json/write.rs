@@ -8,10 +8,8 @@ use std::io::{self, Write};
 
 use rankscope_trace::{ArgColumn, ArgValue, FlowPhase, InstantScope, SpanId, StrId, Trace, TrackId, TrackKey, TrackKind};
 
+use crate::kineto::base_ns;
 use crate::{Error, Format};
-
-/// Kineto floors its base time to multiples of this many seconds, about three months, so that relative stamps stay exact.
-const BASE_GRID_NS: i64 = 7_889_238 * 1_000_000_000;
 
 /// Writes `trace` to `output`.
 ///
@@ -46,7 +44,7 @@ impl<'a, W: Write> Writer<'a, W> {
         let base_ns = match trace.provenance.clock_base_ns {
             Some(base) => base,
             None if trace.provenance.format == Format::Json.name() => 0,
-            None => trace.bounds_ns().map_or(0, |(start, _)| start.div_euclid(BASE_GRID_NS) * BASE_GRID_NS),
+            None => trace.bounds_ns().map_or(0, |(start, _)| base_ns(start)),
         };
         let key = |key: TrackKey| match key {
             TrackKey::Number(number) => number.to_string(),

@@ -12,15 +12,13 @@ use std::io::Write;
 
 use super::{start_tick, text};
 use crate::Error;
+use crate::kineto::base_ns;
 use crate::recording::export::about::About;
 use crate::recording::export::links::links;
 use crate::recording::export::names::Names;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
 use crate::recording::{Chunks, Cut, Recording, Thread};
 use spans::{OpenSpans, Seen};
-
-/// Kineto floors its base time to multiples of this many seconds, about three months, so that relative stamps stay exact.
-const BASE_GRID_NS: i64 = 7_889_238 * 1_000_000_000;
 
 /// Writes the part of `recording` that lies in `cut` as Kineto's JSON. Memory is a few buffers and the recording's names.
 ///
@@ -42,7 +40,7 @@ pub fn kineto_json<C: Chunks>(
         names,
         open: OpenSpans::default(),
         place: Vec::new(),
-        base_ns: start_ns.div_euclid(BASE_GRID_NS) * BASE_GRID_NS,
+        base_ns: base_ns(start_ns),
         start_ns,
         last_ns: start_ns,
         tally: ThreadWritten::default(),
