@@ -60,8 +60,8 @@ pub struct AsyncSpan {
 pub fn begin_async(name: NameId, category: Category, args: &[(NameId, Value<'_>)]) -> AsyncSpan {
     let Some(epoch) = state::epoch_if_on(category.alone().0) else { return AsyncSpan { epoch: 0, name, id: 0 } };
     let id = next_async_id();
-    lane::with(|lane| lane.event(epoch, Sort::Async, (Kind::AsyncBegin, name.0), &[id], args));
-    AsyncSpan { epoch, name, id }
+    let is_recorded = lane::with(|lane| lane.event(epoch, Sort::Async, (Kind::AsyncBegin, name.0), &[id], args));
+    AsyncSpan { epoch: if is_recorded { epoch } else { 0 }, name, id }
 }
 
 impl AsyncSpan {

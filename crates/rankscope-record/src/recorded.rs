@@ -15,11 +15,12 @@ use crate::store::{Chunk, Store};
 #[derive(Debug)]
 pub(crate) struct Lease {
     store: Arc<Store>,
+    process: u32,
 }
 
 impl Lease {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store }
+        Self { store, process: std::process::id() }
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {
@@ -29,6 +30,10 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // After a fork the parent's keeper, which this process does not have, may hold the store's lock for ever.
+            return;
+        }
         // The pieces that threads hold stay: a thread may be about to write one.
         let owned = registry::lock().owned(&self.store);
         self.store.retire(|index| owned.contains(&index));

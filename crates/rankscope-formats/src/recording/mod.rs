@@ -43,5 +43,6 @@ pub use session::{Cut, SessionMark};
 pub use system::{Anchor, Name};
 pub use ticks::{TickCursor, TickMap};
 pub use trace::{read_live, to_trace};
+pub use varint::zigzag;
 pub use wall::{WallChange, wall_changes};
 pub use word::{DELTA_BITS, KIND_BITS, Kind, NAME_BITS, NameId, Word};

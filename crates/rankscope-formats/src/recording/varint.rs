@@ -44,7 +44,8 @@ pub(super) fn take_signed(from: &mut &[u8]) -> Option<i64> {
     take(from).map(unzigzag)
 }
 
-const fn zigzag(value: i64) -> u64 {
+/// A signed number as one that is small whichever its sign.
+pub const fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 
 use super::callbacks::{self, OpView, Running};
 use super::{Input, op_args};
+use crate::lane::registry::tid;
 use crate::{Category, OpenSpan, Scope, Value, end_raw, is_on};
 
 /// What a framework knows about an op that begins.
@@ -191,13 +192,7 @@ impl Watched {
 pub fn current_thread_id() -> u64 {
     thread_local!(static OWN: Cell<u64> = const { Cell::new(0) });
     if OWN.get() == 0 {
-        OWN.set(thread_id());
+        OWN.set(tid());
     }
     OWN.get()
-}
-
-#[expect(unsafe_code, reason = "the standard library does not tell the number that the operating system gives a thread")]
-fn thread_id() -> u64 {
-    // SAFETY: it takes nothing, reads one number of the kernel's, and cannot fail.
-    unsafe { libc::gettid() as u64 }
 }

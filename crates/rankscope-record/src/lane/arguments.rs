@@ -2,7 +2,7 @@
 //!
 //! What is too long is cut and the cut is said, with the true length; the recorder never cuts in silence.
 
-use rankscope_formats::recording::{Kind, NameId, Word};
+use rankscope_formats::recording::{Kind, NameId, Word, zigzag};
 
 use super::Lane;
 use crate::Value;
@@ -59,8 +59,13 @@ pub(super) fn write(lane: &Lane, mut at: usize, args: &[(NameId, Value<'_>)]) {
         at = write_one(lane, at, key.0, value, max);
     }
     if args.len() > ARGS_MAX {
-        lane.payload(at, Word::new(Kind::ArgCut, 0, (args.len() - ARGS_MAX) as u64).0);
+        leave_out(lane, at, args.len() - ARGS_MAX);
     }
+}
+
+/// Says that so many arguments were left out.
+pub(super) fn leave_out(lane: &Lane, at: usize, count: usize) {
+    lane.payload(at, Word::new(Kind::ArgCut, 0, count as u64).0);
 }
 
 #[inline(always)]
@@ -106,10 +111,6 @@ fn cut(lane: &Lane, at: usize, key: u32, was_cut: bool, true_len: usize) -> usiz
         lane.payload(at, Word::new(Kind::ArgCut, key, true_len as u64).0);
     }
     at + usize::from(was_cut)
-}
-
-fn zigzag(number: i64) -> u64 {
-    ((number << 1) ^ (number >> 63)) as u64
 }
 
 fn varint_bytes(number: u64) -> usize {

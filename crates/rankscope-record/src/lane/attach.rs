@@ -8,7 +8,7 @@ use rankscope_formats::recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, D
 use super::quiet::Busy;
 use super::{DEPTH_MAX, END_WORDS, Lane, REBASE_WORDS, bump, hold, let_go, registry};
 use crate::control;
-use crate::store::{Chunk, Piece, Store, new_header};
+use crate::store::{Piece, Store, new_header};
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
@@ -18,21 +18,30 @@ impl Lane {
     /// has been counted, unless the recording is over.
     #[cold]
     #[inline(never)]
-    pub(super) fn make_ready(&self, epoch: u32, words: usize, begins: bool) -> bool {
+    pub(super) fn make_ready(&self, epoch: u32, words: usize) -> bool {
+        self.try_ready(epoch, words).unwrap_or_else(|reason| self.drop_for(reason))
+    }
+
+    /// As [`Lane::make_ready`], for a span that begins: its end must find room too.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_ready_to_begin(&self, epoch: u32, words: usize) -> bool {
+        self.make_ready(epoch, words + END_WORDS) && (self.open.get() < DEPTH_MAX || self.drop_for(DropReason::TooDeep))
+    }
+
+    /// As [`Lane::make_ready`], but nothing is counted: the reason is returned.
+    pub(super) fn try_ready(&self, epoch: u32, words: usize) -> Result<bool, DropReason> {
         let recording = self.epoch.load(Ordering::Relaxed) == 0 && self.attached.get() != 0;
         if recording || self.busy.load(Ordering::Relaxed) > 0 {
-            return self.drop_for(DropReason::Reentrant);
+            return Err(DropReason::Reentrant);
         }
         let busy = Busy::mark();
-        let ready = self.prepare(epoch, words + if begins { END_WORDS } else { 0 });
+        let ready = self.prepare(epoch, words);
         drop(busy);
         if self.attached.get() != 0 {
             self.epoch.store(self.attached.get(), Ordering::Relaxed);
         }
-        match ready {
-            Ok(ready) => ready,
-            Err(reason) => self.drop_for(reason),
-        }
+        ready
     }
 
     fn drop_for(&self, reason: DropReason) -> bool {
@@ -43,9 +52,6 @@ impl Lane {
     fn prepare(&self, epoch: u32, words: usize) -> Result<bool, DropReason> {
         if self.attached.get() != epoch && !self.attach(epoch) {
             return Ok(false);
-        }
-        if self.open.get() >= DEPTH_MAX {
-            return Err(DropReason::TooDeep);
         }
         // The rest of somebody's chunk may be too small; a chunk of one's own is not.
         for _ in 0..2 {
@@ -61,10 +67,11 @@ impl Lane {
         (self.limit.get() as usize).saturating_sub(self.next.get() as usize) / 8
     }
 
-    /// Joins the recording `epoch`; false where it is over.
+    /// Joins the recording `epoch`; false where it is over. Then the one this lane is in, which may be a later one, is not left:
+    /// the end of an asynchronous span may come long after its recording.
     fn attach(&self, epoch: u32) -> bool {
-        self.detach();
         let Some(store) = control::current_store(epoch) else { return false };
+        self.detach();
         let thread = registry::enter(self);
         store.system(|system| system.thread(thread.stream, thread.tid, &thread.name));
         self.store.set(hold(store));
@@ -97,12 +104,12 @@ impl Lane {
         unsafe { self.store.get().as_ref() }
     }
 
-    /// The piece being written, and how many of its chunk's words are in use.
-    fn piece(&self) -> Option<(Piece, usize)> {
+    /// What is left of the piece being written.
+    fn piece(&self) -> Option<Piece> {
         let index = self.chunk.load(Ordering::Relaxed);
         let chunk = self.held()?.chunk(index)?;
-        let used = (self.next.get() as usize - chunk.base() as usize) / 8;
-        Some((Piece { index, chunk, from: used }, used))
+        let from = (self.next.get() as usize - chunk.base() as usize) / 8;
+        Some(Piece { index, chunk, from })
     }
 
     fn next_piece(&self) -> Result<(), DropReason> {
@@ -111,8 +118,8 @@ impl Lane {
         let stream = self.stream.load(Ordering::Relaxed);
         let header = new_header(ChunkKind::Events, stream, self.sequence.get(), self.next_id.get());
         let piece = store.take_piece(header, full.is_none())?;
-        if let Some((full, used)) = full {
-            store.seal(full, used, self.last_tick.get());
+        if let Some(full) = full {
+            store.seal(full, self.last_tick.get());
         }
         self.sequence.set(self.sequence.get() + 1);
         self.base_tick.set(header.base_tick);
@@ -120,7 +127,9 @@ impl Lane {
         let mut from = piece.from;
         if from > CHUNK_HEADER_WORDS {
             let place = u64::from(stream) << 32 | u64::from(header.sequence);
-            from += switch(piece.chunk, from, [place, header.base_tick, header.first_id]);
+            let payload = [place, header.base_tick, header.first_id];
+            piece.chunk.publish(from, Word::new(Kind::Switch, 0, 0), payload);
+            from += 1 + payload.len();
         }
         self.chunk.store(piece.index, Ordering::Relaxed);
         self.next.set(piece.chunk.base().wrapping_add(from));
@@ -131,8 +140,8 @@ impl Lane {
 
     /// The thread ends: its piece is left to others.
     pub(super) fn leave(&self) {
-        if let (Some((piece, used)), Some(store)) = (self.piece(), self.held()) {
-            store.leave(piece, used, self.last_tick.get());
+        if let (Some(piece), Some(store)) = (self.piece(), self.held()) {
+            store.leave(piece, self.last_tick.get());
         }
         self.detach();
     }
@@ -151,15 +160,14 @@ impl Lane {
     #[cold]
     #[inline(never)]
     pub(super) fn rebase(&self, words: usize, tick: u64) -> u64 {
-        let Some((Piece { chunk, from, .. }, _)) = self.piece() else { return 0 };
+        let Some(Piece { chunk, from, .. }) = self.piece() else { return 0 };
         for at in (from + 1..from + words).rev() {
             let word = chunk.word(at).load(Ordering::Relaxed);
             chunk.word(at + REBASE_WORDS).store(word, Ordering::Relaxed);
         }
         // What is behind the new base must look like space until the record's own head is there.
         chunk.word(from + REBASE_WORDS).store(0, Ordering::Relaxed);
-        chunk.word(from + 1).store(tick, Ordering::Relaxed);
-        chunk.word(from).store(Word::new(Kind::Rebase, 0, 0).0, Ordering::Release);
+        chunk.publish(from, Word::new(Kind::Rebase, 0, 0), [tick]);
         self.next.set(chunk.base().wrapping_add(from + REBASE_WORDS));
         self.base_tick.set(tick);
         0
@@ -169,13 +177,4 @@ impl Lane {
     pub(super) fn owns(&self, store: &Arc<Store>) -> Option<u32> {
         std::ptr::eq(self.store.get(), Arc::as_ptr(store)).then(|| self.chunk.load(Ordering::Relaxed))
     }
-}
-
-/// Says in a chunk that what follows is another thread's; returns the words that took.
-fn switch(chunk: Chunk, at: usize, payload: [u64; 3]) -> usize {
-    for (index, word) in (at + 1..).zip(payload) {
-        chunk.word(index).store(word, Ordering::Relaxed);
-    }
-    chunk.word(at).store(Word::new(Kind::Switch, 0, 0).0, Ordering::Release);
-    1 + payload.len()
 }

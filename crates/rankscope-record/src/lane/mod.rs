@@ -26,8 +26,9 @@ use crate::Value;
 use crate::store::Store;
 use crate::ticks::ticks;
 
-/// Kept for each open span: its end, and the new base of ticks that a long silence before it may need.
-const END_WORDS: usize = 3;
+/// Kept for each open span: its end, the new base of ticks that a long silence before it may need, and a word that says how many
+/// arguments found no room.
+const END_WORDS: usize = 4;
 
 /// A record may need a new base of ticks in front of it.
 const REBASE_WORDS: usize = 2;
@@ -116,7 +117,7 @@ impl Lane {
     /// Begins a span. Its end is then sure to find room. False where it was dropped, which is counted.
     #[inline(always)]
     pub(crate) fn begin(&self, epoch: u32, name: NameId) -> bool {
-        if !self.is_ready(epoch, 1 + END_WORDS) && !self.make_ready(epoch, 1, true) {
+        if !self.is_ready_to_begin(epoch, 1) && !self.make_ready_to_begin(epoch, 1) {
             return false;
         }
         self.while_busy(epoch, || {
@@ -133,7 +134,7 @@ impl Lane {
     pub(crate) fn begin_with(&self, epoch: u32, name: NameId, number: Option<i64>, args: &[(NameId, Value<'_>)]) -> bool {
         let payload = usize::from(number.is_some());
         let words = 1 + payload + arguments::words(args);
-        if !self.is_ready(epoch, words + END_WORDS) && !self.make_ready(epoch, words, true) {
+        if !self.is_ready_to_begin(epoch, words) && !self.make_ready_to_begin(epoch, words) {
             return false;
         }
         self.while_busy(epoch, || {
@@ -166,31 +167,46 @@ impl Lane {
         });
     }
 
-    /// Ends the innermost open span, with arguments where they find room. The clock is read first.
+    /// Ends the innermost open span, with arguments; where these find no room, with how many there were. The clock is read first.
     #[inline]
     pub(crate) fn end_with(&self, epoch: u32, args: &[(NameId, Value<'_>)]) {
         if self.epoch.load(Ordering::Relaxed) != epoch {
             return self.end_of_another(epoch);
         }
-        let tick = ticks();
-        let words = 1 + arguments::words(args);
-        if args.is_empty() || (!self.is_ready(epoch, words) && !self.make_ready(epoch, words, false)) {
+        if args.is_empty() {
             return self.end(epoch);
+        }
+        let tick = ticks();
+        let mut words = 1 + arguments::words(args);
+        let fits = self.is_ready(epoch, words) || self.try_ready(epoch, words) == Ok(true);
+        if !fits {
+            words = 2;
         }
         self.while_busy(epoch, || {
             self.closed();
-            arguments::write(self, 1, args);
+            if fits {
+                arguments::write(self, 1, args);
+            } else {
+                arguments::leave_out(self, 1, args.len());
+            }
             let delta = self.delta_before(words, tick);
             self.store(words - 1, Word::new(Kind::End, 0, delta));
         });
     }
 
-    /// Anything but a span.
+    /// Anything but a span. False where it was dropped.
     #[inline]
-    pub(crate) fn event(&self, epoch: u32, sort: Sort, head: (Kind, u32), payload: &[u64], args: &[(NameId, Value<'_>)]) {
+    pub(crate) fn event(
+        &self,
+        epoch: u32,
+        sort: Sort,
+        head: (Kind, u32),
+        payload: &[u64],
+        args: &[(NameId, Value<'_>)],
+    ) -> bool {
         let words = 1 + payload.len() + arguments::words(args);
-        if !self.is_ready(epoch, words) && !self.make_ready(epoch, words, false) {
-            return;
+        if !self.is_ready(epoch, words) && !self.make_ready(epoch, words) {
+            return false;
         }
         self.while_busy(epoch, || {
             for (at, word) in (1..).zip(payload) {
@@ -201,6 +217,7 @@ impl Lane {
             self.store(words - 1, Word::new(head.0, head.1, delta));
             bump(&self.counts[sort as usize]);
         });
+        true
     }
 
     /// The correlation id of the span that began last on this thread.
@@ -216,9 +233,13 @@ impl Lane {
     #[inline(always)]
     fn is_ready(&self, epoch: u32, words: usize) -> bool {
         let room = (self.limit.get() as usize).wrapping_sub(self.next.get() as usize) as isize;
-        self.epoch.load(Ordering::Relaxed) == epoch
-            && room >= ((words + REBASE_WORDS) * 8) as isize
-            && self.open.get() < DEPTH_MAX
+        self.epoch.load(Ordering::Relaxed) == epoch && room >= ((words + REBASE_WORDS) * 8) as isize
+    }
+
+    /// As [`Lane::is_ready`], for a span that begins.
+    #[inline(always)]
+    fn is_ready_to_begin(&self, epoch: u32, words: usize) -> bool {
+        self.is_ready(epoch, words + END_WORDS) && self.open.get() < DEPTH_MAX
     }
 
     #[inline(always)]

@@ -169,7 +169,8 @@ extern "C" fn thread_exits(lane: *mut libc::c_void) {
     lock().leave(lane);
 }
 
-fn tid() -> u64 {
+/// The operating system's number of the calling thread.
+pub(crate) fn tid() -> u64 {
     // SAFETY: a system call without arguments.
     unsafe { libc::gettid() as u64 }
 }

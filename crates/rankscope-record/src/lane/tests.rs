@@ -6,14 +6,18 @@ use rankscope_formats::recording::{ArgView, What};
 
 use super::with;
 use crate::{
-    Category, NameId, Recorded, Scope, Session, SessionOptions, Value, begin_named, begin_raw, end_raw, intern, intern_key,
-    ticks,
+    Category, NameId, Overflow, Recorded, Scope, Session, SessionOptions, Value, begin_async, begin_named, begin_raw, end_raw,
+    instant, intern, intern_key, ticks,
 };
 
 fn recorded(record: impl FnOnce()) -> (Recorded, crate::Report) {
+    recorded_as(SessionOptions::default(), record)
+}
+
+fn recorded_as(options: SessionOptions, record: impl FnOnce()) -> (Recorded, crate::Report) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let session = Session::start(SessionOptions::default()).unwrap();
+    let session = Session::start(options).unwrap();
     record();
     let stopped = session.stop().unwrap();
     (stopped.recorded, stopped.report)
@@ -123,4 +127,57 @@ fn arguments_that_are_too_long_say_so() {
     }
     assert_eq!(cuts, [(keys[0], 100_000), (keys[0], 5_000), (NameId(0), 8)]);
     assert_eq!(whole, 32);
+}
+
+#[test]
+fn the_depth_limit_is_for_spans_alone() {
+    let name = intern("deep too", Category::USER_ANNOTATION, Scope::UserScope);
+    let key = intern_key("last");
+    let (recorded, report) = recorded(|| {
+        let mut open: Vec<_> = (0..super::DEPTH_MAX).filter_map(|_| begin_raw(name, Category::USER_ANNOTATION, &[])).collect();
+        instant(name, Category::USER_ANNOTATION, &[]);
+        while let Some(span) = open.pop() {
+            end_raw(span, &[(key, Value::Bool(true))]);
+        }
+    });
+    assert_eq!(report.drops, []);
+    let (ticks, args) = replayed(&recorded);
+    assert_eq!((ticks.len(), args.len()), (2 * super::DEPTH_MAX as usize + 1, super::DEPTH_MAX as usize));
+}
+
+#[test]
+fn an_end_whose_arguments_find_no_room_says_so_and_is_no_loss() {
+    let name = intern("full", Category::USER_ANNOTATION, Scope::UserScope);
+    let key = intern_key("much");
+    let options = SessionOptions { overflow: Overflow::Stop { max_bytes: 1 }, ..SessionOptions::default() };
+    let mut attempted = 0;
+    let (recorded, report) = recorded_as(options, || {
+        let mut open = Vec::new();
+        loop {
+            attempted += 1;
+            let Some(span) = begin_raw(name, Category::USER_ANNOTATION, &[]) else { break };
+            open.push(span);
+            attempted += 1;
+            instant(name, Category::USER_ANNOTATION, &[(key, Value::Text(&"x".repeat(1000)))]);
+        }
+        while let Some(span) = open.pop() {
+            end_raw(span, &[(key, Value::Text(&"y".repeat(30_000)))]);
+        }
+    });
+    assert_eq!(report.events() + report.dropped(), attempted);
+    let (_, args) = replayed(&recorded);
+    assert!(args.iter().any(|arg| arg.ends_with("Cut { true_len: 1 }")), "{:?}", args.last());
+}
+
+#[test]
+fn the_end_of_an_older_recording_leaves_the_lane_in_its_own() {
+    let name = intern("between", Category::USER_ANNOTATION, Scope::UserScope);
+    let mut old = None;
+    recorded(|| old = Some(begin_async(name, Category::USER_ANNOTATION, &[])));
+    let (recorded, report) = recorded(|| {
+        let _span = begin_named(name, Category::USER_ANNOTATION, &[]);
+        drop(old.take());
+    });
+    // `replayed` sees that the span ended.
+    assert_eq!((replayed(&recorded).0.len(), report.dropped()), (2, 0));
 }

@@ -12,6 +12,9 @@ use rankscope_formats::recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader,
 use super::mapping;
 use super::protocol::{self, Words};
 
+/// The last word of a header is spare in a chunk that is in use; in an empty one it keeps the generation for the next owner.
+const GENERATION: usize = CHUNK_HEADER_WORDS - 1;
+
 /// A chunk of a store. Valid for as long as its store is; whoever holds one holds the store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk(NonNull<AtomicU64>);
@@ -73,6 +76,19 @@ impl Chunk {
         protocol::publish(self, 0, first, rest);
     }
 
+    /// Gives an empty chunk to whom `header` names. The generation goes on from the last owner's.
+    pub(crate) fn hand_out(&self, header: ChunkHeader) {
+        let generation = self.word(GENERATION).load(Ordering::Relaxed) as u32;
+        self.set_header(ChunkHeader { generation, ..header });
+    }
+
+    /// Empties a chunk, for its next owner.
+    pub(crate) fn take_back(&self) {
+        let generation = self.header().map_or(0, |header| header.generation);
+        protocol::clear(self);
+        self.word(GENERATION).store(u64::from(generation) + 1, Ordering::Relaxed);
+    }
+
     /// Changes the header, if there is one.
     pub(crate) fn update_header(&self, change: impl FnOnce(&mut ChunkHeader)) {
         if let Some(mut header) = self.header() {
@@ -121,11 +137,6 @@ impl Chunk {
             index += 1 + payload as usize;
         }
         events
-    }
-
-    /// Makes it empty.
-    pub(crate) fn clear(&self) {
-        protocol::clear(self);
     }
 
     /// Writes a record at word `at`.

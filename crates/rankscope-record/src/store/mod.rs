@@ -168,8 +168,7 @@ impl Store {
         if inner.ready.len() < READY_CHUNKS / 2 {
             self.wake.notify_one();
         }
-        let generation = chunk.word(CHUNK_HEADER_WORDS - 1).load(Ordering::Relaxed) as u32;
-        chunk.set_header(ChunkHeader { generation, ..header });
+        chunk.hand_out(header);
         Ok(Piece { index, chunk, from: CHUNK_HEADER_WORDS })
     }
 
@@ -219,20 +218,20 @@ impl Store {
         Ok(())
     }
 
-    /// A thread has filled its piece.
-    pub(crate) fn seal(&self, piece: Piece, used_words: usize, last_tick: u64) {
+    /// A thread has filled its piece, up to where it says that it starts.
+    pub(crate) fn seal(&self, piece: Piece, last_tick: u64) {
         let mut inner = quiet::lock(&self.inner);
-        piece.chunk.seal(used_words, last_tick);
+        piece.chunk.seal(piece.from, last_tick);
         inner.sealed.push_back(piece.index);
         self.wake.notify_one();
     }
 
     /// A thread ends and leaves the rest of its chunk to the next.
-    pub(crate) fn leave(&self, piece: Piece, used_words: usize, last_tick: u64) {
-        if CHUNK_WORDS - used_words < CHUNK_WORDS / 16 {
-            return self.seal(piece, used_words, last_tick);
+    pub(crate) fn leave(&self, piece: Piece, last_tick: u64) {
+        if CHUNK_WORDS - piece.from < CHUNK_WORDS / 16 {
+            return self.seal(piece, last_tick);
         }
-        quiet::lock(&self.inner).partial.push((piece.index, used_words));
+        quiet::lock(&self.inner).partial.push((piece.index, piece.from));
     }
 
     /// Writes to the system chunks.

@@ -2,11 +2,10 @@
 //!
 //! What is said here must be there before any event that needs it, so a name is written before its number is given out.
 
-use rankscope_formats::recording::{
-    Anchor, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, DropReason, Kind, NameId, Word,
-};
+use rankscope_formats::recording::{Anchor, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, NameId, Word};
 
 use super::{Chunk, Inner, Store, new_header};
+use crate::ticks::ticks;
 
 /// Texts are cut here: a record has to fit a chunk many times over.
 const TEXT_BYTES_MAX: usize = 60 << 10;
@@ -103,13 +102,21 @@ impl Access<'_> {
 
     fn room(&mut self, kind: ChunkKind, words: usize) -> Option<(Chunk, usize)> {
         let cursor = self.cursor(kind);
-        if let Some((index, chunk)) = cursor.chunk {
-            if cursor.at + words <= CHUNK_WORDS {
-                let at = cursor.at;
-                cursor.at += words;
-                return Some((chunk, at));
-            }
-            chunk.seal(cursor.at, crate::ticks::ticks());
+        if let Some((_, chunk)) = cursor.chunk
+            && cursor.at + words <= CHUNK_WORDS
+        {
+            let at = cursor.at;
+            cursor.at += words;
+            return Some((chunk, at));
+        }
+        // The full one is let go of only when there is another: a chunk must not grow old twice.
+        let (index, chunk) = self.new_chunk()?;
+        let cursor = self.cursor(kind);
+        chunk.hand_out(new_header(kind, 0, cursor.sequence, 0));
+        let next = Cursor { chunk: Some((index, chunk)), at: CHUNK_HEADER_WORDS + words, sequence: cursor.sequence + 1 };
+        let full = std::mem::replace(cursor, next);
+        if let Some((index, chunk)) = full.chunk {
+            chunk.seal(full.at, ticks());
             chunk.check();
             if kind == ChunkKind::Anchors {
                 // Anchors age with the events they time; the rest must stay.
@@ -117,13 +124,6 @@ impl Access<'_> {
                 self.inner.event_chunks += 1;
             }
         }
-        let (index, chunk) = self.new_chunk()?;
-        let cursor = self.cursor(kind);
-        let header: ChunkHeader = new_header(kind, 0, cursor.sequence, 0);
-        cursor.sequence += 1;
-        cursor.chunk = Some((index, chunk));
-        cursor.at = CHUNK_HEADER_WORDS + words;
-        chunk.set_header(header);
         Some((chunk, CHUNK_HEADER_WORDS))
     }
 

@@ -3,8 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rankscope_formats::recording::CHUNK_HEADER_WORDS;
-
 use super::{Chunk, Inner, Overflow, READY_CHUNKS, Store};
 use crate::lane::quiet;
 use crate::ticks::ticks;
@@ -15,11 +13,8 @@ const SEALED_CHUNKS_MAX: usize = 64;
 impl Store {
     /// Empties a chunk of a ring, and counts what is lost with it.
     pub(super) fn recycle(&self, chunk: Chunk) {
-        let generation = chunk.header().map_or(0, |header| header.generation);
         self.overwritten.fetch_add(chunk.count_events(), Ordering::Relaxed);
-        chunk.clear();
-        // The last header word is spare in a chunk that is in use, and carries the generation to the next owner.
-        chunk.word(CHUNK_HEADER_WORDS - 1).store(u64::from(generation) + 1, Ordering::Relaxed);
+        chunk.take_back();
     }
 
     /// No recording wants these chunks any more: all pages but those of chunks that `is_owned` are given back. The addresses go
@@ -121,7 +116,7 @@ mod tests {
         let overflow = Overflow::Ring { max_bytes: 4 << 20, keep: Duration::ZERO };
         let store = Store::create(1, &Storage::Memory, overflow).unwrap();
         let piece = store.take_piece(new_header(ChunkKind::Events, 1, 0, 0), false).unwrap();
-        store.seal(piece, CHUNK_HEADER_WORDS, 1);
+        store.seal(piece, 1);
         prepare(&store);
         (0..2 * READY_CHUNKS).for_each(|_| store.keep(Duration::ZERO, 1_000_000_000));
         piece.chunk.header().map(|header| header.state)
