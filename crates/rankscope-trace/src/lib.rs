@@ -29,7 +29,9 @@ pub use description::Description;
 pub use flow::{FlowPhase, FlowPoint};
 pub use mark::{CounterSample, InstantMark, InstantScope};
 pub use problem::{Problem, ProblemKind, Problems};
-pub use provenance::{ClockReading, DeviceInfo, HostClock, ProcessGroup, Provenance, RankSource};
+pub use provenance::{
+    ClockReading, ClockScope, DeviceInfo, HostClock, ProcessGroup, Provenance, RankSource, SnapshotPair, TracerClock,
+};
 pub use span::{SpanId, SpanRow, Spans};
 pub use sparse::Sparse;
 pub use strings::{StrId, Strings};

@@ -69,6 +69,37 @@ pub struct ClockReading {
     pub width_ns: u64,
 }
 
+/// One reading of a tracer's clock between two of its host's: simultaneous to within the width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotPair {
+    /// What the tracer's clock showed.
+    pub tracer_ns: i64,
+    /// What the host's clock showed, in the middle between the readings around it.
+    pub host_ns: i64,
+    /// How far `host_ns` may be off, in either direction: half the distance of the readings around it.
+    pub half_width_ns: u64,
+}
+
+/// Which events a tracer's clock stamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClockScope {
+    /// Those of devices, as a GPU's profiler does; the host's own are on the host's clock already.
+    Devices,
+    /// All of them.
+    Everything,
+}
+
+/// A clock of a tracer, and its readings against the host's wall clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracerClock {
+    /// What reads it: `rocprofiler`, `cupti`, `ticks`.
+    pub name: String,
+    /// What it stamped.
+    pub scope: ClockScope,
+    /// In order of time.
+    pub pairs: Vec<SnapshotPair>,
+}
+
 /// Everything a file says about itself, and what was wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
@@ -88,6 +119,8 @@ pub struct Provenance {
     pub clock_base_ns: Option<i64>,
     /// Readings of the host's clocks beside the trace's own, in order of time.
     pub clock_readings: Vec<ClockReading>,
+    /// Clocks of tracers other than the trace's own, with their readings.
+    pub tracer_clocks: Vec<TracerClock>,
     /// Identity of the recording.
     pub trace_id: Option<String>,
     /// Devices of the host.
