@@ -14,6 +14,7 @@ mod notes;
 mod output;
 mod recover;
 mod report;
+mod runs;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ enum Verb {
     Recover(recover::Args),
     Clock(clock::Args),
     Config(config::Args),
+    Runs(runs::Args),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Verb::Recover(args) => recover::run(args),
         Verb::Clock(args) => clock::run(args),
         Verb::Config(args) => config::run(args),
+        Verb::Runs(args) => runs::run(args),
     };
     match done {
         Ok(code) => code,
