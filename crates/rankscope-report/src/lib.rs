@@ -25,3 +25,4 @@ pub use error::Error;
 pub use html::html;
 pub use json::{Layout, json};
 pub use terminal::{Style, columns, terminal};
+pub use units::{bytes, duration};

@@ -6,7 +6,7 @@
 pub(crate) const ABSENT: &str = "–";
 
 /// A duration in nanoseconds as ns, us, ms or s; nothing is a bare 0.
-pub(crate) fn duration(ns: f64) -> String {
+pub fn duration(ns: f64) -> String {
     if ns == 0.0 {
         return "0".to_owned();
     }
@@ -14,7 +14,7 @@ pub(crate) fn duration(ns: f64) -> String {
 }
 
 /// A size in bytes as B, KiB, MiB, GiB or TiB.
-pub(crate) fn bytes(count: u64) -> String {
+pub fn bytes(count: u64) -> String {
     const K: f64 = 1024.0;
     scaled(count as f64, &[("B", 1.0), ("KiB", K), ("MiB", K * K), ("GiB", K * K * K), ("TiB", K * K * K * K)])
 }

@@ -16,6 +16,7 @@ mod notes;
 mod output;
 mod recover;
 mod report;
+mod runs;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,7 @@ enum Verb {
     Recover(recover::Args),
     Clock(clock::Args),
     Config(config::Args),
+    Runs(runs::Args),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Verb::Recover(args) => recover::run(args),
         Verb::Clock(args) => clock::run(args),
         Verb::Config(args) => config::run(args),
+        Verb::Runs(args) => runs::run(args),
     };
     match done {
         Ok(code) => code,
