@@ -14,6 +14,8 @@ mod notes;
 mod output;
 mod recover;
 mod report;
+#[cfg(feature = "clock")]
+mod run;
 
 use std::process::ExitCode;
 
@@ -31,6 +33,8 @@ struct Cli {
 enum Verb {
     #[cfg(feature = "clock")]
     Agent(agent::Args),
+    #[cfg(feature = "clock")]
+    Run(run::Args),
     Report(report::Args),
     Convert(convert::Args),
     Recover(recover::Args),
@@ -42,6 +46,8 @@ fn main() -> ExitCode {
     let done = match Cli::parse().verb {
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
+        #[cfg(feature = "clock")]
+        Verb::Run(args) => run::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
