@@ -16,6 +16,8 @@ mod notes;
 mod output;
 mod recover;
 mod report;
+#[cfg(feature = "clock")]
+mod run;
 mod runs;
 
 use std::process::ExitCode;
@@ -34,6 +36,8 @@ struct Cli {
 enum Verb {
     #[cfg(feature = "clock")]
     Agent(agent::Args),
+    #[cfg(feature = "clock")]
+    Run(run::Args),
     Report(report::Args),
     Align(align::Args),
     Convert(convert::Args),
@@ -47,6 +51,8 @@ fn main() -> ExitCode {
     let done = match Cli::parse().verb {
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
+        #[cfg(feature = "clock")]
+        Verb::Run(args) => run::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Convert(args) => convert::run(args),
