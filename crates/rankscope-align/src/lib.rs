@@ -6,8 +6,12 @@
 //!
 //! What measured clocks say, when there are any, is stronger than all of this.
 
+mod apply;
 mod bounds;
 mod from_collectives;
+mod tracer;
 
+pub use apply::{Moved, apply, apply_to_devices};
 pub use bounds::{Bound, Bounds};
 pub use from_collectives::{ClockEstimate, RankClocks, estimate};
+pub use tracer::{TracerMap, tracer_map};
