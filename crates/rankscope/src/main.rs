@@ -8,6 +8,8 @@ mod agent;
 mod clock;
 mod config;
 mod convert;
+#[cfg(feature = "clock")]
+mod demo;
 mod document;
 mod job;
 mod load;
@@ -31,6 +33,11 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(feature = "clock")]
+    Demo(demo::Args),
+    #[cfg(feature = "clock")]
+    #[command(hide = true)]
+    DemoRank(demo::rank::Args),
+    #[cfg(feature = "clock")]
     Agent(agent::Args),
     Report(report::Args),
     Convert(convert::Args),
@@ -41,6 +48,10 @@ enum Verb {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
+        #[cfg(feature = "clock")]
+        Verb::Demo(args) => demo::run(args),
+        #[cfg(feature = "clock")]
+        Verb::DemoRank(args) => demo::rank::run(args),
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
