@@ -9,6 +9,8 @@ mod align;
 mod clock;
 mod config;
 mod convert;
+#[cfg(feature = "clock")]
+mod demo;
 mod document;
 mod job;
 mod load;
@@ -35,6 +37,11 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(feature = "clock")]
+    Demo(demo::Args),
+    #[cfg(feature = "clock")]
+    #[command(hide = true)]
+    DemoRank(demo::rank::Args),
+    #[cfg(feature = "clock")]
     Agent(agent::Args),
     #[cfg(feature = "clock")]
     Run(run::Args),
@@ -49,6 +56,10 @@ enum Verb {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
+        #[cfg(feature = "clock")]
+        Verb::Demo(args) => demo::run(args),
+        #[cfg(feature = "clock")]
+        Verb::DemoRank(args) => demo::rank::run(args),
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         #[cfg(feature = "clock")]
