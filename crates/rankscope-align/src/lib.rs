@@ -8,6 +8,7 @@
 
 mod bounds;
 mod from_collectives;
+pub mod validate;
 
 pub use bounds::{Bound, Bounds};
 pub use from_collectives::{ClockEstimate, RankClocks, estimate};

@@ -14,6 +14,7 @@ mod notes;
 mod output;
 mod recover;
 mod report;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ enum Verb {
     Report(report::Args),
     Convert(convert::Args),
     Recover(recover::Args),
+    Validate(validate::Args),
     Clock(clock::Args),
     Config(config::Args),
 }
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Report(args) => report::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
+        Verb::Validate(args) => validate::run(args),
         Verb::Clock(args) => clock::run(args),
         Verb::Config(args) => config::run(args),
     };
