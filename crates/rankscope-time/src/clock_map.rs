@@ -9,8 +9,12 @@
 //!
 //! The map does not know how its knots were measured.
 
+mod cursor;
+
 use std::fmt;
 use std::marker::PhantomData;
+
+pub use cursor::ClockCursor;
 
 use crate::{Instant, Rate, Span};
 
@@ -116,6 +120,41 @@ impl<A, B> ClockMap<A, B> {
         })
     }
 
+    /// The greatest [`uncertainty_ns`](Self::uncertainty_ns) from `from` to `until`.
+    ///
+    /// Between the knots of all stages it runs straight but for rounding, so it is greatest at one of them or at an end, to
+    /// within two nanoseconds a stage.
+    pub fn uncertainty_max_ns(&self, from: Instant<A>, until: Instant<A>) -> u64 {
+        let inside = |t: &i64| (from.nanos_since_epoch()..=until.nanos_since_epoch()).contains(t);
+        let mut before: Vec<Stage> = Vec::new();
+        let mut greatest = self.uncertainty_ns(from).max(self.uncertainty_ns(until));
+        for stage in &self.stages {
+            let back = |x: i64| before.iter().fold(x, |t, stage| stage.map(t));
+            let knots = stage.knots.iter().map(|knot| back(stage.x(knot))).filter(inside);
+            let at_knots = knots.map(|t| self.uncertainty_ns(Instant::from_nanos_since_epoch(t))).max();
+            greatest = greatest.max(at_knots.unwrap_or(0));
+            before.insert(0, stage.inverted());
+        }
+        let rounding = if from == until { 0 } else { 2 * self.stages.len() as u64 };
+        greatest.saturating_add(rounding)
+    }
+
+    /// For each stage, from and until which instant it has knots, mapped back to within a nanosecond a stage; none for a
+    /// constant offset, which holds at any time. Outside, [`extrapolates`](Self::extrapolates) is true.
+    pub fn known(&self) -> Vec<Option<(Instant<A>, Instant<A>)>> {
+        let mut before: Vec<Stage> = Vec::new();
+        let range = |stage: &Stage| {
+            let back = |x: i64| Instant::from_nanos_since_epoch(before.iter().fold(x, |t, stage| stage.map(t)));
+            let range = match stage.knots.as_slice() {
+                [first, .., last] => Some((back(stage.x(first)), back(stage.x(last)))),
+                _ => None,
+            };
+            before.insert(0, stage.inverted());
+            range
+        };
+        self.stages.iter().map(range).collect()
+    }
+
     /// First this map, then `next`.
     pub fn then<C>(&self, next: &ClockMap<B, C>) -> ClockMap<A, C> {
         ClockMap::of(self.stages.iter().chain(&next.stages).cloned().collect())
@@ -202,6 +241,14 @@ impl Stage {
         let after = self.knots.partition_point(|knot| self.x(knot) <= t);
         let right = after.clamp(1.min(self.knots.len() - 1), self.knots.len() - 1);
         (&self.knots[right.saturating_sub(1)], &self.knots[right])
+    }
+
+    /// From when until when the line through `a` and `b`, as [`around`](Self::around) found them, holds.
+    fn span_of(&self, a: &Knot, b: &Knot) -> (i64, i64) {
+        let (first, last) = (&self.knots[0], &self.knots[self.knots.len() - 1]);
+        let from = if a == first { i64::MIN } else { self.x(a) };
+        let until = if b == last { i64::MAX } else { self.x(b) };
+        (from, until)
     }
 
     fn map(&self, t: i64) -> i64 {

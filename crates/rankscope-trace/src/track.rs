@@ -109,6 +109,11 @@ impl Tracks {
         self.list.iter().enumerate().map(|(index, track)| (TrackId(index as u32), track))
     }
 
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (TrackId, &mut Track)> {
+        self.list.iter_mut().enumerate().map(|(index, track)| (TrackId(index as u32), track))
+    }
+
     /// How many tracks there are.
     pub fn len(&self) -> usize {
         self.list.len()

@@ -9,6 +9,7 @@ mod clock;
 mod config;
 mod convert;
 mod document;
+mod job;
 mod load;
 mod notes;
 mod output;

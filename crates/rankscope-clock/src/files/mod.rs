@@ -1,4 +1,5 @@
-//! The files of clock synchronisation, as text: windows of each node, offsets of all nodes, one JSON object a line.
+//! The files of clock synchronisation, as text: windows of each node, offsets of all nodes, snapshots of tracers' clocks, one
+//! JSON object a line.
 //!
 //! Names of fields are the origin's (`probe_windows_node<ID>.jsonl`, `round_offsets.jsonl`), so that its tools read ours and we
 //! read its files; what it had no field for is added under names of our own, and unknown names are passed over. Skews stay
@@ -14,11 +15,15 @@ mod nanos;
 mod offsets;
 mod origin;
 mod parts;
+mod snapshots;
 mod windows;
 
 pub use alpha_beta::AlphaBeta;
 pub use lines::{Damage, DamagedLine};
-pub use offsets::{NodeOrigin, OffsetRow, OffsetsFile, OffsetsHeader, encode_offset, encode_offsets_header, read_offsets};
+pub use offsets::{
+    NodeOrigin, OffsetRow, OffsetsFile, OffsetsHeader, encode_offset, encode_offsets_header, read_offsets, solutions,
+};
+pub use snapshots::{REALTIME, SnapshotSeries, SnapshotsFile, encode_snapshot, read_snapshots};
 pub use windows::{WindowsFile, WindowsHeader, encode_window, encode_windows_header, node_of_name, read_windows};
 
 /// The version of the files that this writes. Files without one are the origin's.

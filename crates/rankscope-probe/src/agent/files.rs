@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rankscope_clock::files::{
-    AlphaBeta, NodeOrigin, OffsetRow, OffsetsHeader, WindowsHeader, encode_offset, encode_offsets_header, encode_window,
-    encode_windows_header,
+    AlphaBeta, NodeOrigin, OffsetRow, OffsetsHeader, WindowsHeader, encode_offset, encode_offsets_header, encode_snapshot,
+    encode_window, encode_windows_header,
 };
 use rankscope_clock::nodes::Solution;
 use rankscope_clock::{NodeId, NodeWindow};
@@ -72,13 +72,7 @@ impl Files {
     /// Appends pairs of readings of the clock of traces and the host clock.
     pub(super) fn snapshots(&mut self, runs: &[TraceRun]) -> Result<(), String> {
         for knot in runs.iter().flat_map(|run| &run.knots) {
-            // The names are those of snapshot pairs in the origin, with the width added.
-            append(self.snapshots.as_mut(), || {
-                format!(
-                    r#"{{"tracer_clock_ns":{},"sys_clock_ns":{},"half_width_ns":{}}}{}"#,
-                    knot.from_ns, knot.to_ns, knot.uncertainty_ns, '\n'
-                )
-            })?;
+            append(self.snapshots.as_mut(), || encode_snapshot(knot))?;
         }
         Ok(())
     }

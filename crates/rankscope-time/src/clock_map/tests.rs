@@ -36,6 +36,11 @@ fn instants() -> impl Strategy<Value = i64> {
     prop_oneof![NOW - 5_000_000_000..NOW + 30_000_000_000, Just(i64::MIN / 4), Just(i64::MAX / 4)]
 }
 
+/// Also far away, and at the edges of time.
+fn wild_instants() -> impl Strategy<Value = i64> {
+    prop_oneof![instants(), instants(), any::<i64>(), Just(i64::MIN), Just(i64::MAX), Just(0)]
+}
+
 proptest! {
     #[test]
     fn order_and_nesting_survive(knots in knots(), mut t in prop::array::uniform4(instants())) {
@@ -60,6 +65,31 @@ proptest! {
     }
 
     #[test]
+    fn a_cursor_maps_as_its_map(first in knots(), second in knots(), ts in prop::collection::vec(wild_instants(), 1..40)) {
+        let first = ToHost::from_knots(first, Rate::ZERO).unwrap();
+        let second = ToReference::from_knots(second, Rate::ZERO).unwrap();
+        let there = first.then(&second);
+        let back = there.inverse();
+        let (mut onward, mut homeward) = (there.cursor(), back.cursor());
+        for t in ts {
+            prop_assert_eq!(onward.map(at(t)), there.map(at(t)));
+            prop_assert_eq!(homeward.map(at(t)), back.map(at(t)));
+        }
+    }
+
+    #[test]
+    fn the_greatest_uncertainty_is_not_exceeded(
+        first in knots(), second in knots(), mut ends in prop::array::uniform2(instants()), part in 0i64..=1_000
+    ) {
+        ends.sort_unstable();
+        let first = ToHost::from_knots(first, Rate::from_ppb(100)).unwrap();
+        let both = first.then(&ToReference::from_knots(second, Rate::from_ppb(100)).unwrap());
+        let t = (i128::from(ends[0]) + (i128::from(ends[1]) - i128::from(ends[0])) * i128::from(part) / 1_000) as i64;
+        let greatest = both.uncertainty_max_ns(at(ends[0]), at(ends[1]));
+        prop_assert!(both.uncertainty_ns(at(t)) <= greatest, "{} > {greatest}", both.uncertainty_ns(at(t)));
+    }
+
+    #[test]
     fn the_uncertainty_holds_the_truth(knots in knots(), t in instants(), signs in prop::collection::vec(-1i64..=1, 12)) {
         // The truth lies anywhere inside every knot's uncertainty. Where the disturbed knots still make a map, the two maps
         // may differ by no more than the claim between the knots.
@@ -81,6 +111,8 @@ fn a_knot_is_met_exactly() {
     assert_eq!(map.map(at(NOW)), at(NOW + 7));
     assert_eq!(map.map(at(NOW + 1_000_000_000)), at(NOW + 1_000_010_007));
     assert_eq!(map.map(at(NOW + 500_000_000)), at(NOW + 500_005_007));
+    assert_eq!(map.known(), [Some((at(NOW), at(NOW + 1_000_000_000)))]);
+    assert_eq!(ToHost::from_offset(Span::from_nanos(9), 0).known(), [None]);
     assert!(map.extrapolates(at(NOW - 1)));
     assert!(!map.extrapolates(at(NOW)));
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rankscope_align::validate::{Finding, Meeting, Rule, Verdict, Weight};
+use rankscope_align::validate::{Finding, Meeting, Participant, Rule, Verdict, Weight};
 use rankscope_trace::Trace;
 use serde::Serialize;
 
 use super::Judged;
+use crate::job::rank_of;
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
@@ -18,7 +19,9 @@ pub(super) struct Document {
     rankscope_version: &'static str,
     title: String,
     pub(super) clocks: &'static str,
-    pub(super) nodes: Vec<Node>,
+    /// What is odd about those.
+    pub(super) notes: Vec<String>,
+    nodes: Vec<Node>,
     pub(super) missing_ranks: Vec<u32>,
     skipped: Vec<String>,
     /// What cannot have happened.
@@ -95,10 +98,11 @@ impl Document {
             schema: SCHEMA,
             rankscope_version: env!("CARGO_PKG_VERSION"),
             title: paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
-            clocks: judged.clocks,
+            clocks: judged.job.clocks.method.name(),
+            notes: judged.job.notes.clone(),
             nodes: nodes(judged),
-            missing_ranks: judged.completeness.missing.iter().map(|rank| rank.0).collect(),
-            skipped: judged.loaded.skipped.clone(),
+            missing_ranks: judged.job.completeness.missing.iter().map(|rank| rank.0).collect(),
+            skipped: judged.job.loaded.skipped.clone(),
             violations: of_weight(Weight::Violation),
             overlaps: with_verdict(judged, |verdict| *verdict == Verdict::Overlap),
             losses: of_weight(Weight::Loss),
@@ -120,13 +124,9 @@ fn with_verdict(judged: &Judged, is: impl Fn(&Verdict) -> bool) -> u64 {
     judged.meetings.iter().filter(|meeting| is(&meeting.verdict)).count() as u64
 }
 
-fn rank_of(trace: &Trace) -> u32 {
-    trace.provenance.rank.map_or(0, |(rank, _)| rank.0)
-}
-
 fn nodes(judged: &Judged) -> Vec<Node> {
-    let of = |(node, participant): (usize, &rankscope_align::validate::Participant)| {
-        let trace = &judged.loaded.traces[participant.trace];
+    let of = |(node, participant): (usize, &Participant)| {
+        let trace = &judged.job.loaded.traces[participant.trace];
         let device = participant.device.map(|device| {
             let track = trace.tracks.get(device);
             match trace.strings.text(track.name) {
@@ -135,7 +135,7 @@ fn nodes(judged: &Judged) -> Vec<Node> {
             }
         });
         let about = &trace.provenance;
-        Node { node, rank: rank_of(trace), host: about.host.clone(), device, file: about.file.clone() }
+        Node { node, rank: rank_of(trace).0, host: about.host.clone(), device, file: about.file.clone() }
     };
     judged.participants.list.iter().enumerate().map(of).collect()
 }
@@ -200,7 +200,7 @@ fn missed(judged: &Judged, meeting: &Meeting) -> Option<Detail> {
 }
 
 fn findings(judged: &Judged, of: impl Fn(Weight) -> bool) -> Vec<Detail> {
-    let of_trace = judged.loaded.traces.iter().zip(&judged.checks);
+    let of_trace = judged.job.loaded.traces.iter().zip(&judged.checks);
     of_trace
         .flat_map(|(trace, checks)| checks.iter().map(move |check| (trace, check)))
         .filter(|(_, check)| of(check.rule.weight()))
@@ -212,7 +212,7 @@ fn told(trace: &Trace, rule: Rule, finding: &Finding) -> Detail {
     Detail {
         rule: rule.name(),
         op: finding.op.clone(),
-        rank: rank_of(trace),
+        rank: rank_of(trace).0,
         gap_ns: finding.gap_ns,
         at_ns: finding.at_ns,
         correlation_ids: finding.correlation.into_iter().collect(),

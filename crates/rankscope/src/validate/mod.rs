@@ -9,17 +9,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use rankscope_align::RankClocks;
 use rankscope_align::validate::{Check, Meeting, Participants, check_trace, meet, write_csv};
-use rankscope_collectives::{CommPatterns, Matched, RankCollectives, extract, match_ranks};
+use rankscope_collectives::{CommPatterns, Matched, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_run::{Completeness, completeness, settle_ranks, write_file};
-use rankscope_time::{ClockMap, Rank, RankClock, ReferenceClock, Span};
-use rankscope_trace::Trace;
+use rankscope_run::write_file;
 use rayon::prelude::*;
 
 use self::document::Document;
-use crate::load::{Loaded, load};
+use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs, run_directory};
 use crate::output::{self, Format};
 
 /// Check traces: causality across ranks, torch's six rules, nesting, flows, losses.
@@ -33,9 +30,11 @@ pub(crate) struct Args {
     /// Files, directories, archives or patterns of the traces of one run
     #[arg(required = true, value_name = "TRACES")]
     paths: Vec<PathBuf>,
-    /// On which clocks collectives are judged
-    #[arg(long, value_enum, default_value_t = Align::None)]
-    align: Align,
+    /// On which clocks collectives are judged [default: best for a run directory or with --clocks, none for plain traces]
+    #[arg(long, value_enum)]
+    align: Option<Align>,
+    #[command(flatten)]
+    measured: MeasuredArgs,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -51,7 +50,7 @@ pub(crate) struct Args {
     /// Kernels whose names match this regular expression communicate, too (may be repeated)
     #[arg(long, value_name = "REGEX")]
     comm_pattern: Vec<String>,
-    /// Pass over files that cannot be read
+    /// Check even if ranks are missing or files cannot be read
     #[arg(long)]
     partial: bool,
 }
@@ -60,23 +59,20 @@ pub(crate) struct Args {
 enum Align {
     /// As recorded
     None,
-    /// As the collectives of the traces allow
+    /// As the collectives of the traces suggest
     FromTraces,
+    /// As measured where they were, else as the collectives suggest
+    Best,
 }
-
-type Map = ClockMap<RankClock, ReferenceClock>;
 
 /// What the verb judged, and what came of it.
 struct Judged {
-    loaded: Loaded,
-    completeness: Completeness,
+    job: Job,
     participants: Participants,
     matched: Matched,
     meetings: Vec<Meeting>,
     /// By trace.
     checks: Vec<Vec<Check>>,
-    /// What clocks it was judged on, as a word.
-    clocks: &'static str,
 }
 
 /// A broken rule, as the exit code tells it.
@@ -104,34 +100,38 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn judge(args: &Args) -> Result<Judged> {
-    let patterns = CommPatterns::with_user(&args.comm_pattern)?;
-    let mut loaded = load(&args.paths, ArgsPolicy::All, Scope::All, args.partial)?;
-    settle_ranks(&mut loaded.traces)?;
-    let traces = &loaded.traces;
-    let rank_of = |trace: &Trace| trace.provenance.rank.map_or(Rank(0), |(rank, _)| rank);
-    let found: Vec<(RankCollectives, Vec<Check>)> =
-        traces.par_iter().map(|trace| (extract(rank_of(trace), trace, &patterns), check_trace(trace))).collect();
-    let (collectives, checks): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-    let (maps, clocks) = clocks(args.align, traces, &collectives);
-    let participants = Participants::of(traces, collectives);
-    let matched = match_ranks(&participants.collectives);
-    let meetings = meet(traces, &maps.iter().collect::<Vec<_>>(), &participants, &matched);
-    let completeness = completeness(traces);
-    Ok(Judged { completeness, participants, matched, meetings, checks, clocks, loaded })
+    let mut job = Job::read(
+        &args.paths,
+        &JobOptions {
+            args: ArgsPolicy::All,
+            scope: Scope::All,
+            partial: args.partial,
+            patterns: CommPatterns::with_user(&args.comm_pattern)?,
+            clocks: args.clocks(),
+            measured: args.measured.clone(),
+        },
+    )?;
+    let traces = &job.loaded.traces;
+    let checks: Vec<Vec<Check>> = traces.par_iter().map(check_trace).collect();
+    let participants = Participants::of(traces, std::mem::take(&mut job.collectives));
+    let matched = match participants.list.len() == traces.len() {
+        true => std::mem::take(&mut job.matched),
+        false => match_ranks(&participants.collectives),
+    };
+    let maps: Vec<_> = (0..traces.len()).map(|index| job.map(index)).collect();
+    let meetings = meet(traces, &maps, &participants, &matched);
+    Ok(Judged { participants, matched, meetings, checks, job })
 }
 
-/// The way from every trace's clock to the one all are judged on, and what that one is.
-fn clocks(align: Align, traces: &[Trace], collectives: &[RankCollectives]) -> (Vec<Map>, &'static str) {
-    match align {
-        Align::None => (vec![Map::identity(); traces.len()], "as_recorded"),
-        Align::FromTraces => {
-            let hosts: Vec<_> = traces.iter().map(|trace| trace.provenance.host.as_deref()).collect();
-            let estimate = rankscope_align::estimate(collectives, &match_ranks(collectives), &hosts);
-            let map = |clock: &RankClocks| {
-                let half_width = clock.bound.width_ns().map_or(0, |width| width.unsigned_abs() / 2);
-                Map::from_offset(Span::from_nanos(-clock.offset_ns), half_width)
-            };
-            (estimate.clocks.iter().map(map).collect(), "from_traces")
+impl Args {
+    fn clocks(&self) -> ClockChoice {
+        let plain = !self.measured.are_given() && run_directory(&self.paths).is_none();
+        match self.align {
+            Some(Align::None) => ClockChoice::AsRecorded,
+            Some(Align::FromTraces) => ClockChoice::FromTraces,
+            Some(Align::Best) => ClockChoice::Best,
+            None if plain => ClockChoice::AsRecorded,
+            None => ClockChoice::Best,
         }
     }
 }

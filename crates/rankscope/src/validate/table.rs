@@ -61,7 +61,9 @@ fn cut(text: &str, most: usize) -> String {
 fn heading(document: &Document) -> String {
     let clocks = match document.clocks {
         "as_recorded" => "on the clocks as recorded",
-        "from_traces" => "on clocks estimated from the traces themselves",
+        "one_host" => "on the one clock of the ranks' host",
+        "collectives" => "on clocks estimated from the collectives themselves",
+        "partly_measured" => "on clocks of which some were measured",
         _ => "on measured clocks",
     };
     let answer = match document.violations {
@@ -92,6 +94,9 @@ fn heading(document: &Document) -> String {
     }
     if !document.missing_ranks.is_empty() {
         text.push_str(&format!("{} ranks of the job gave no trace.\n", document.missing_ranks.len()));
+    }
+    for note in &document.notes {
+        text.push_str(&format!("About the clocks: {note}.\n"));
     }
     text
 }
