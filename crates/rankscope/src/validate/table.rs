@@ -1,13 +1,15 @@
 //! The document for people: the answer, what was judged, and the first of what was found.
 
+use std::collections::BTreeMap;
+
 use rankscope_report::{Style, columns};
 
 use super::document::{Detail, Document};
 use crate::notes::time;
 use crate::output;
 
-/// Findings shown of each weight; the JSON has more.
-const SHOWN_MAX: usize = 12;
+/// Findings shown of each rule; the JSON has more.
+const SHOWN_MAX: usize = 5;
 
 /// Columns an event's name or a sentence takes at most: template arguments run to kilobytes.
 const NAME_MAX: usize = 48;
@@ -31,8 +33,9 @@ pub(super) fn text(document: &Document) -> String {
         ("losses and warnings", &document.findings, document.losses + document.warnings),
     ] {
         if !details.is_empty() {
-            text.push_str(&format!("\n{title}\n{}", columns(&HEADER, shown(details), style)));
-            let more = all.saturating_sub(details.len().min(SHOWN_MAX) as u64);
+            let shown = shown(details);
+            let more = all.saturating_sub(shown.len() as u64);
+            text.push_str(&format!("\n{title}\n{}", columns(&HEADER, shown, style)));
             if more > 0 {
                 text.push_str(&format!("and {more} more; --format json has them\n"));
             }
@@ -48,7 +51,13 @@ fn shown(details: &[Detail]) -> Vec<Vec<String>> {
         let gap = detail.gap_ns.map_or_else(String::new, time);
         vec![detail.rule.to_owned(), detail.rank.to_string(), cut(&detail.op, NAME_MAX), gap, cut(&detail.detail, SENTENCE_MAX)]
     };
-    details.iter().take(SHOWN_MAX).map(row).collect()
+    let mut count = BTreeMap::<&str, usize>::new();
+    let first = details.iter().filter(|detail| {
+        let count = count.entry(detail.rule).or_default();
+        *count += 1;
+        *count <= SHOWN_MAX
+    });
+    first.map(row).collect()
 }
 
 fn cut(text: &str, most: usize) -> String {
