@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # A torchrun job over several machines, started by hand or by any tool that runs one command on each machine.
 #
-#   on the first machine:   NODE_RANK=0 NNODES=2 MASTER_ADDR=10.0.0.1 deploy/torchrun.sh train.py --epochs 3
-#   on the second machine:  NODE_RANK=1 NNODES=2 MASTER_ADDR=10.0.0.1 deploy/torchrun.sh train.py --epochs 3
+#   on the first machine:   export NNODES=2 MASTER_ADDR=10.0.0.1 RUN_DIR=/shared/runs/first
+#                           NODE_RANK=0 deploy/torchrun.sh train.py --epochs 3
+#   on the second machine:  the same with NODE_RANK=1
 #
 # On one machine nothing needs to be set. `rankscope run` starts torchrun as it is written below, keeps the profiles that the
 # ranks export, measures the clocks of the machines beside the job, and ends with torchrun's exit code. What the job needs of
@@ -18,8 +19,12 @@ set -euo pipefail
 # Processes on this machine: its GPUs, or one. torchrun itself understands `gpu` and a number.
 : "${NPROC_PER_NODE:=gpu}"
 
-# The run's directory, the same on all machines: a shared file system. It is made if it is not there.
-: "${RUN_DIR:=$PWD/runs/torchrun-$(date +%Y%m%d)}"
+# The run's directory. Several machines must name the same one, on a file system that all of them see; it is made if it is not
+# there.
+if [ "$NNODES" -gt 1 ]; then
+    : "${RUN_DIR:?name a directory on a shared file system, the same on all machines}"
+fi
+: "${RUN_DIR:=$PWD/runs/torchrun-$(date +%Y%m%d-%H%M%S)}"
 
 if [ "$#" -eq 0 ]; then
     echo "usage: [NNODES=… NODE_RANK=… MASTER_ADDR=…] $0 SCRIPT [ARGUMENTS]" >&2
