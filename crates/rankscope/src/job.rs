@@ -53,6 +53,13 @@ pub(crate) struct MeasuredArgs {
     ranks_per_node: Option<u32>,
 }
 
+impl MeasuredArgs {
+    /// Whether the user says where measured clocks are.
+    pub(crate) fn are_given(&self) -> bool {
+        self.folder.is_some()
+    }
+}
+
 /// Which clocks to go by.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ClockArgs {
