@@ -9,6 +9,8 @@ mod error;
 mod inputs;
 mod output;
 mod ranks;
+mod removal;
+mod retention;
 
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{
@@ -19,3 +21,5 @@ pub use error::Error;
 pub use inputs::{InputFile, discover};
 pub use output::{Outputs, write_file};
 pub use ranks::{Completeness, completeness, rank_of_name, settle_ranks};
+pub use removal::{Runs, remove_leftover, remove_run, runs_in};
+pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};

@@ -5,10 +5,14 @@
 
 #[cfg(feature = "clock")]
 mod agent;
+mod align;
 mod clock;
 mod config;
 mod convert;
+#[cfg(feature = "clock")]
+mod demo;
 mod document;
+mod job;
 mod load;
 mod notes;
 mod output;
@@ -16,6 +20,7 @@ mod recover;
 mod report;
 #[cfg(feature = "clock")]
 mod run;
+mod runs;
 
 use std::process::ExitCode;
 
@@ -32,27 +37,40 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(feature = "clock")]
+    Demo(demo::Args),
+    #[cfg(feature = "clock")]
+    #[command(hide = true)]
+    DemoRank(demo::rank::Args),
+    #[cfg(feature = "clock")]
     Agent(agent::Args),
     #[cfg(feature = "clock")]
     Run(run::Args),
     Report(report::Args),
+    Align(align::Args),
     Convert(convert::Args),
     Recover(recover::Args),
     Clock(clock::Args),
     Config(config::Args),
+    Runs(runs::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
         #[cfg(feature = "clock")]
+        Verb::Demo(args) => demo::run(args),
+        #[cfg(feature = "clock")]
+        Verb::DemoRank(args) => demo::rank::run(args),
+        #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         #[cfg(feature = "clock")]
         Verb::Run(args) => run::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Align(args) => align::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
         Verb::Clock(args) => clock::run(args),
         Verb::Config(args) => config::run(args),
+        Verb::Runs(args) => runs::run(args),
     };
     match done {
         Ok(code) => code,

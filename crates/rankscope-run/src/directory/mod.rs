@@ -23,12 +23,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::Error;
+use crate::{Error, StoredRun};
 
 pub(crate) use attempts::is_set_aside;
 pub use files::FileCheck;
 pub use lock::LockKind;
-use lock::WriterLock;
+pub(crate) use lock::WriterLock;
 use manifest::Document;
 pub use manifest::{Attempt, Exit, FileEntry, Manifest, NodeEntry, RankEntry, State};
 pub use nodes::{NodePart, node_part};
@@ -110,6 +110,32 @@ impl RunDirectory {
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What the directory is called.
+    pub fn name(&self) -> String {
+        self.path.file_name().map_or_else(|| self.path.display().to_string(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// When the first attempt began, in nanoseconds since 1970; 0 where that is not said.
+    pub fn started_unix_ns(&self) -> i64 {
+        self.manifest().attempts.first().map_or(0, |attempt| attempt.started_unix_ns)
+    }
+
+    /// What matters of it when it is decided which runs stay.
+    ///
+    /// # Errors
+    /// What the file system refuses when its files are counted.
+    pub fn stored(&self) -> Result<StoredRun, Error> {
+        let manifest = self.manifest();
+        let stamps = manifest.attempts.iter().map(|attempt| attempt.ended_unix_ns.unwrap_or(attempt.started_unix_ns));
+        Ok(StoredRun {
+            name: self.name(),
+            state: manifest.state,
+            started_unix_ns: self.started_unix_ns(),
+            last_unix_ns: stamps.max().unwrap_or(0),
+            bytes: self.total_bytes()?,
+        })
     }
 
     /// The folder of the ranks' own traces.
