@@ -21,13 +21,13 @@ use super::rank::PASSES;
 use super::work;
 
 /// What one step is made of at most: computing and as much waiting.
-const COMPUTING: Duration = Duration::from_millis(10);
+const COMPUTING: Duration = Duration::from_millis(20);
 
 /// Processors shall be half idle: agents and networks need some, and a machine is never alone.
-const BUSY: f64 = 0.35;
+const BUSY: f64 = 0.45;
 
 /// A slow rank has this much more to do, and up to as much again.
-const SLOWER: f64 = 0.45;
+const SLOWER: f64 = 0.6;
 
 /// Length of a probe window; short, so that the demo is.
 const WINDOW: Duration = Duration::from_secs(1);
