@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -48,12 +49,6 @@ impl Process {
 
     pub(super) fn pid(&self) -> u32 {
         self.child.id()
-    }
-
-    /// The pipes to it, if it was given any.
-    pub(super) fn pipes(&mut self) -> Result<(ChildStdin, BufReader<ChildStdout>)> {
-        let (stdin, stdout) = (self.child.stdin.take(), self.child.stdout.take());
-        Ok((stdin.context("no pipe to it")?, BufReader::new(stdout.context("no pipe from it")?)))
     }
 
     fn has_ended(&mut self) -> Result<bool> {
@@ -173,20 +168,23 @@ impl Fleet<'_> {
 /// What a rank says on its pipe, line by line, and is told.
 pub(super) struct Talk {
     to: ChildStdin,
-    from: BufReader<ChildStdout>,
+    lines: Receiver<String>,
 }
 
 impl Talk {
     pub(super) fn with(process: &mut Process) -> Result<Self> {
-        let (to, from) = process.pipes()?;
-        Ok(Self { to, from })
+        let (to, from) = (process.child.stdin.take(), process.child.stdout.take());
+        let (to, from) = (to.context("no pipe to it")?, from.context("no pipe from it")?);
+        let (said, lines) = channel();
+        // A pipe is waited for by somebody who may wait for ever: it closes with the process at the other end.
+        let listen = move || BufReader::new(from).lines().map_while(Result::ok).try_for_each(|line| said.send(line));
+        std::thread::Builder::new().name(format!("ear of {}", process.name)).spawn(listen)?;
+        Ok(Self { to, lines })
     }
 
-    /// Its next line; an empty one if it has gone. It answers at once or dies trying, so nobody waits here for long.
-    pub(super) fn hear(&mut self) -> Result<String> {
-        let mut line = String::new();
-        self.from.read_line(&mut line)?;
-        Ok(line.trim_end().to_owned())
+    /// Its next line, if it has said one by now.
+    pub(super) fn heard(&self) -> Option<String> {
+        self.lines.try_recv().ok()
     }
 
     /// Tells it a line. One that has gone is found out when it should answer.
