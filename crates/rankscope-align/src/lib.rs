@@ -13,5 +13,5 @@ mod tracer;
 
 pub use apply::{Moved, apply, apply_to_devices};
 pub use bounds::{Bound, Bounds};
-pub use from_collectives::{ClockEstimate, RankClocks, estimate};
+pub use from_collectives::{ClockEstimate, DRIFT_MAX, IntervalEnd, RankClocks, Side, estimate, estimate_at_start};
 pub use tracer::{TracerMap, tracer_map};

@@ -49,6 +49,14 @@ impl Group {
         }
     }
 
+    /// The global rank of `peer`, which frontends record as a global rank or as one within the group.
+    pub fn global_rank(&self, peer: u32) -> Rank {
+        if self.ranks.contains(&Rank(peer)) {
+            return Rank(peer);
+        }
+        self.ranks.get(peer as usize).copied().unwrap_or(Rank(peer))
+    }
+
     /// A group known only by what stands in for it: a stream, a backend.
     pub(crate) fn standing_in(name: String) -> Self {
         Self { ranks: Vec::new(), name, description: String::new() }
