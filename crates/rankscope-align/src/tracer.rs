@@ -10,7 +10,7 @@ use rankscope_time::{ClockMap, Instant, Knot, MapError, Rate};
 use rankscope_trace::SnapshotPair;
 
 /// A tracer's clock, mapped.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct TracerMap<A, B> {
     /// The map; one knot is a constant offset.
     pub map: ClockMap<A, B>,

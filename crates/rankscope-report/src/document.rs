@@ -288,10 +288,11 @@ pub struct CollectiveInstance {
     pub end_skew_ns: i64,
 }
 
-/// The ranks' clocks, as far as the traces tell.
+/// The ranks' clocks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Clock {
-    /// `as_recorded`, or `collectives` where offsets were estimated and applied.
+    /// `measured` by packets between hosts, `partly_measured`, `one_host`, `collectives` where offsets were estimated from them
+    /// and applied, or `as_recorded`.
     pub method: String,
     /// Whether anything was corrected.
     pub corrected: bool,
@@ -306,9 +307,18 @@ pub struct Clock {
 pub struct ClockOffset {
     /// The rank.
     pub rank: u32,
-    /// Subtracted from its stamps.
+    /// The node it ran on, where known.
+    #[serde(default)]
+    pub node: Option<u32>,
+    /// How its clock is known, as in [`Clock::method`].
+    #[serde(default)]
+    pub method: String,
+    /// Subtracted from its first stamp.
     pub offset_ns: i64,
-    /// Least offset from the reference rank that causality allows; none if it sets no bound.
+    /// What the offset grows by, in parts per billion of the time since then.
+    #[serde(default)]
+    pub drift_ppb: i64,
+    /// Least that the offset can be; none if nothing bounds it.
     pub lo_ns: Option<i64>,
     /// Greatest.
     pub hi_ns: Option<i64>,

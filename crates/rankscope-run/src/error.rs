@@ -56,6 +56,90 @@ pub enum Error {
         /// The other.
         second: String,
     },
+    /// A directory that is no run, where a run was wanted.
+    #[error("{path}: there is no run.json here, so this is no run directory", path = path.display())]
+    NotARun {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A new run was to lie where something else does.
+    #[error(
+        "{path}: this directory has {entry} in it and no run.json, so no run can begin here. Give a new directory, or an empty one",
+        path = path.display()
+    )]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+        /// The first thing found that is no part of a run.
+        entry: String,
+    },
+    /// A new run was to lie where another one does.
+    #[error(
+        "{path}: run {there} lies here, and this is run {wanted}. Give each run its own directory; only a restart under the same \
+         run id is put into the same one",
+        path = path.display()
+    )]
+    OtherRun {
+        /// The directory.
+        path: PathBuf,
+        /// The run that lies there.
+        there: String,
+        /// The run that was to begin.
+        wanted: String,
+    },
+    /// A run that is over was to go on.
+    #[error(
+        "{path}: run {run_id} is over ({state}), and what it left is not overwritten. Give another directory{again}",
+        path = path.display(),
+        again = if *failed { ", or say that this is a restart of it" } else { "" },
+        state = if *failed { "failed" } else { "finished" }
+    )]
+    RunOver {
+        /// The directory.
+        path: PathBuf,
+        /// The run.
+        run_id: String,
+        /// Whether it failed.
+        failed: bool,
+    },
+    /// Another process writes this run.
+    #[error("{path}: {holder} is writing this run. Wait for it to end, or give another directory", path = path.display())]
+    RunInUse {
+        /// The directory.
+        path: PathBuf,
+        /// Who, and how to go on if it is known to be gone.
+        holder: String,
+    },
+    /// A change to a run that was opened to be read.
+    #[error("{path}: this run was opened to be read, and only its writer changes it", path = path.display())]
+    NotTheWriter {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A manifest that cannot be read.
+    #[error(
+        "{path}: damaged at byte {offset} of {bytes}: {reason}. The traces in raw/ are not affected: give that folder instead, or \
+         restore this file from a copy",
+        path = path.display()
+    )]
+    DamagedManifest {
+        /// The file.
+        path: PathBuf,
+        /// Where reading it failed.
+        offset: usize,
+        /// How long it is.
+        bytes: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// A manifest of a later version.
+    #[error("{path}: written by a later version (schema {schema}, this program knows up to 1). Update rankscope", path = path.display())]
+    LaterSchema {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        schema: u32,
+    },
     /// The operating system refused.
     #[error("{path}: {source}", path = path.display())]
     Io {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rankscope_formats::Format;
 
 use crate::Error;
+use crate::directory::is_set_aside;
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,9 +71,13 @@ fn matching(pattern: &Path) -> Result<Vec<InputFile>, Error> {
 fn in_directory(directory: &Path) -> Result<Vec<InputFile>, Error> {
     // A run directory keeps the ranks' own traces in one place and what was made of them beside it.
     let raw = directory.join("raw");
-    let root = if directory.join("run.json").is_file() && raw.is_dir() { raw } else { directory.to_owned() };
+    let is_run = directory.join("run.json").is_file() && raw.is_dir();
+    let root = if is_run { raw } else { directory.to_owned() };
     let mut paths = Vec::new();
     walk(&root, DEPTH_MAX, &mut paths)?;
+    if is_run {
+        paths.retain(|path| !is_set_aside(&root, path));
+    }
     if paths.is_empty() {
         return Err(Error::NoTraces { path: directory.to_owned() });
     }

@@ -1,16 +1,25 @@
-//! The only library room that owns paths: which files a user means, whose rank each is, and outputs that appear whole or not
-//! at all.
+//! The only library room that owns paths: which files a user means, whose rank each is, the directory of a run, and outputs
+//! that appear whole or not at all.
 //!
 //! Inputs are read and never written to, nor is anything put beside them. Nothing here looks into an event.
 
 mod clock;
+mod directory;
 mod error;
 mod inputs;
 mod output;
 mod ranks;
+mod removal;
+mod retention;
 
 pub use clock::{ClockFiles, clock_files};
+pub use directory::{
+    Attempt, Exit, FileCheck, FileEntry, LockKind, Manifest, NewRun, NodeEntry, NodePart, RankEntry, RunDirectory, State,
+    node_part,
+};
 pub use error::Error;
 pub use inputs::{InputFile, discover};
 pub use output::{Outputs, write_file};
 pub use ranks::{Completeness, completeness, rank_of_name, settle_ranks};
+pub use removal::{Runs, remove_leftover, remove_run, runs_in};
+pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};

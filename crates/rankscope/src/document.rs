@@ -1,31 +1,27 @@
 //! From what analysis found to the report's document. Translates; decides nothing.
 
-use rankscope_align::ClockEstimate;
-use rankscope_analyze::{Account, ClassMode, CollectiveRow, Copied, Job, RankReport, Side};
+use rankscope_analyze::{Account, ClassMode, CollectiveRow, Copied, Job as Analysis, RankReport, Side};
 use rankscope_report::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel,
     Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective,
 };
-use rankscope_run::Completeness;
 use rankscope_trace::{RankSource, Trace};
 
+use crate::job::Job;
 use crate::notes::notes;
 
 /// What a document is made of.
 pub(crate) struct Source<'a> {
     pub(crate) title: &'a str,
     pub(crate) classes: ClassMode,
-    pub(crate) traces: &'a [Trace],
-    pub(crate) skipped: &'a [String],
-    pub(crate) completeness: &'a Completeness,
-    pub(crate) clocks: &'a ClockEstimate,
     pub(crate) job: &'a Job,
+    pub(crate) analysis: &'a Analysis,
 }
 
 impl Source<'_> {
     /// The number of the rank at `index`.
     pub(crate) fn rank(&self, index: usize) -> u32 {
-        self.job.ranks[index].rank.0
+        self.analysis.ranks[index].rank.0
     }
 }
 
@@ -40,14 +36,15 @@ const PAIRED_RANKS_MAX: usize = 64;
 const SCHEMA: u32 = 1;
 
 pub(crate) fn document(source: &Source<'_>) -> Document {
-    let ranks: Vec<Rank> = source.traces.iter().zip(&source.job.ranks).map(|(trace, report)| rank(trace, report)).collect();
+    let ranks: Vec<Rank> =
+        source.job.loaded.traces.iter().zip(&source.analysis.ranks).map(|(trace, report)| rank(trace, report)).collect();
     Document {
         schema: SCHEMA,
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
         title: source.title.to_owned(),
-        world_size: source.completeness.world_size,
-        missing_ranks: source.completeness.missing.iter().map(|rank| rank.0).collect(),
-        device_activity: source.job.ranks.iter().any(|rank| rank.side == Side::Device),
+        world_size: source.job.completeness.world_size,
+        missing_ranks: source.job.completeness.missing.iter().map(|rank| rank.0).collect(),
+        device_activity: source.analysis.ranks.iter().any(|rank| rank.side == Side::Device),
         classes: match source.classes {
             ClassMode::Default => "default".to_owned(),
             ClassMode::Tracelens => "tracelens".to_owned(),
@@ -147,7 +144,7 @@ fn copies(copies: &rankscope_analyze::Copies) -> Copies {
 }
 
 fn collectives(source: &Source<'_>) -> Collectives {
-    let table = &source.job.collectives;
+    let table = &source.analysis.collectives;
     let numbers = |indices: &[usize]| indices.iter().map(|index| source.rank(*index)).collect::<Vec<_>>();
     let by_rank = table.by_rank.iter().zip(&table.counts).enumerate();
     Collectives {
@@ -223,29 +220,32 @@ fn group(row: &CollectiveRow) -> CollectiveGroup {
 }
 
 fn clock(source: &Source<'_>) -> Clock {
-    let clocks = source.clocks;
-    let offsets = clocks.clocks.iter().enumerate().map(|(index, clock)| ClockOffset {
+    let clocks = &source.job.clocks;
+    let offsets = clocks.ranks.iter().enumerate().map(|(index, clock)| ClockOffset {
         rank: source.rank(index),
+        node: source.job.nodes[index],
+        method: clock.method.name().to_owned(),
         offset_ns: clock.offset_ns,
+        drift_ppb: clock.drift_ppb,
         lo_ns: clock.bound.lo_ns,
         hi_ns: clock.bound.hi_ns,
     });
     Clock {
-        method: if clocks.corrected { "collectives" } else { "as_recorded" }.to_owned(),
-        corrected: clocks.corrected,
+        method: clocks.method.name().to_owned(),
+        corrected: clocks.moves(),
         offsets: offsets.collect(),
         pairs: pairs(source),
     }
 }
 
 fn pairs(source: &Source<'_>) -> Vec<ClockPair> {
-    let ranks = source.job.ranks.len();
+    let ranks = source.analysis.ranks.len();
     if ranks > PAIRED_RANKS_MAX {
         return Vec::new();
     }
     let all = (0..ranks).flat_map(|a| (a + 1..ranks).map(move |b| (a, b)));
     all.filter_map(|(a, b)| {
-        let bound = source.clocks.bounds.between(a, b);
+        let bound = source.job.clocks.estimate.bounds.between(a, b);
         Some(ClockPair {
             a: source.rank(a),
             b: source.rank(b),

@@ -5,10 +5,12 @@
 
 #[cfg(feature = "clock")]
 mod agent;
+mod align;
 mod clock;
 mod config;
 mod convert;
 mod document;
+mod job;
 mod load;
 mod notes;
 mod output;
@@ -32,6 +34,7 @@ enum Verb {
     #[cfg(feature = "clock")]
     Agent(agent::Args),
     Report(report::Args),
+    Align(align::Args),
     Convert(convert::Args),
     Recover(recover::Args),
     Clock(clock::Args),
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Align(args) => align::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
         Verb::Clock(args) => clock::run(args),

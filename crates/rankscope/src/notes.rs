@@ -1,14 +1,15 @@
 //! What the reader should know, in sentences: the answers first, then the limits, then what was wrong with the input.
 
+use rankscope_align::Method;
 use rankscope_analyze::{Finding, Side};
 use rankscope_report::{Note, NoteLevel};
 
 use crate::document::Source;
-use crate::report::list;
+use crate::job::list;
 
 pub(crate) fn notes(source: &Source<'_>) -> Vec<Note> {
     let of = |level: NoteLevel| move |text: String| Note { level, text };
-    let findings = source.job.findings.iter().map(|finding| sentence(source, finding)).map(of(NoteLevel::Finding));
+    let findings = source.analysis.findings.iter().map(|finding| sentence(source, finding)).map(of(NoteLevel::Finding));
     let cautions = cautions(source).into_iter().map(of(NoteLevel::Caution));
     let problems = problems(source).into_iter().map(of(NoteLevel::Problem));
     findings.chain(cautions).chain(problems).collect()
@@ -17,7 +18,7 @@ pub(crate) fn notes(source: &Source<'_>) -> Vec<Note> {
 fn sentence(source: &Source<'_>, finding: &Finding) -> String {
     match finding {
         Finding::Split { computation, exposed_comm, exposed_memcpy, idle } => {
-            let whose = if source.job.ranks.iter().any(|rank| rank.side == Side::Device) { "device" } else { "host" };
+            let whose = if source.analysis.ranks.iter().any(|rank| rank.side == Side::Device) { "device" } else { "host" };
             format!(
                 "Of the {whose} time {} is computation, {} communication that nothing hides, {} exposed copies and {} idle.",
                 percent(*computation),
@@ -47,7 +48,7 @@ fn sentence(source: &Source<'_>, finding: &Finding) -> String {
         }
         Finding::NobodyLate { of } => format!("No rank stands out as late over {of} matched collectives."),
         Finding::MostExposed { row, exposed_ns, share, waiting } => {
-            let row = &source.job.collectives.rows[*row];
+            let row = &source.analysis.collectives.rows[*row];
             let waiting = waiting
                 .map_or_else(String::new, |waiting| format!("; {} of its stay is waiting for the last rank", percent(waiting)));
             format!(
@@ -69,41 +70,72 @@ fn describe(dtype: &str, elements: Option<u64>, group: &str) -> String {
 
 fn cautions(source: &Source<'_>) -> Vec<String> {
     let mut cautions = Vec::new();
-    let on_host: Vec<_> = source.job.ranks.iter().filter(|rank| rank.side == Side::Host).map(|rank| rank.rank).collect();
+    let on_host: Vec<_> = source.analysis.ranks.iter().filter(|rank| rank.side == Side::Host).map(|rank| rank.rank).collect();
     // Where no rank shows any, the views say so at their top.
-    if !on_host.is_empty() && on_host.len() < source.job.ranks.len() {
+    if !on_host.is_empty() && on_host.len() < source.analysis.ranks.len() {
         cautions.push(format!("No device activity on rank {}: the times there are of the host.", list(&on_host)));
     }
-    if !source.completeness.missing.is_empty() {
-        let world = source.completeness.world_size.unwrap_or(0);
-        let missing = list(&source.completeness.missing);
-        cautions.push(format!("{} of {world} ranks reported; there is no trace of rank {missing}.", source.traces.len()));
-    }
-    let table = &source.job.collectives;
-    let (matched, all) = (table.arrivals.len(), table.arrivals.len() + table.lacking.len());
-    if matched < all {
-        let why = if source.traces.len() == 1 { ", as there is one rank only" } else { "" };
-        cautions.push(format!("{matched} of {all} collectives matched across ranks{why}; waits and bandwidths are of those."));
-    }
-    if source.clocks.bounds.contradiction().is_some() {
-        cautions.push("The stamps of the ranks contradict causality whatever their clocks; no clock was corrected.".to_owned());
-    } else if source.clocks.corrected {
-        let largest = source.clocks.clocks.iter().map(|clock| clock.offset_ns.abs()).max().unwrap_or(0);
+    if !source.job.completeness.missing.is_empty() {
+        let world = source.job.completeness.world_size.unwrap_or(0);
+        let missing = list(&source.job.completeness.missing);
         cautions.push(format!(
-            "The ranks' clocks differ: corrected by up to {} from the ends of the collectives, which then agree to {}; causality alone \
-             guarantees {}. Measured clocks would be stronger.",
-            time(largest),
-            time(source.clocks.agreement_ns.unwrap_or(0)),
-            guaranteed(source)
+            "{} of {world} ranks reported; there is no trace of rank {missing}.",
+            source.job.loaded.traces.len()
         ));
     }
-    cautions.extend(source.skipped.iter().map(|skipped| format!("Passed over {skipped}.")));
+    let table = &source.analysis.collectives;
+    let (matched, all) = (table.arrivals.len(), table.arrivals.len() + table.lacking.len());
+    if matched < all {
+        let why = if source.job.loaded.traces.len() == 1 { ", as there is one rank only" } else { "" };
+        cautions.push(format!("{matched} of {all} collectives matched across ranks{why}; waits and bandwidths are of those."));
+    }
+    cautions.extend(clocks(source));
+    cautions.extend(source.job.loaded.skipped.iter().map(|skipped| format!("Passed over {skipped}.")));
     cautions
 }
 
-/// The widest half interval that causality leaves any rank.
+/// What the times between ranks rest on.
+fn clocks(source: &Source<'_>) -> Vec<String> {
+    let clocks = &source.job.clocks;
+    let largest = || clocks.ranks.iter().map(|clock| clock.offset_ns.saturating_abs()).max().unwrap_or(0);
+    let mut cautions = Vec::new();
+    match clocks.method {
+        Method::Measured => cautions.push(format!(
+            "The clocks were measured: they differ by up to {}, and every stamp is known to {}.",
+            time(largest()),
+            guaranteed(source)
+        )),
+        Method::OneHost | Method::AsRecorded => {}
+        Method::Mixed => {
+            let left = clocks.ranks.iter().zip(&source.analysis.ranks).filter(|(clock, _)| clock.method == Method::AsRecorded);
+            let left: Vec<_> = left.map(|(_, rank)| rank.rank).collect();
+            cautions.push(format!(
+                "Clocks were measured for some ranks only; rank {} stays as recorded, so times between it and the others are not to be \
+                 trusted.",
+                list(&left)
+            ));
+        }
+        Method::FromTraces => cautions.push(format!(
+            "The ranks' clocks differ: corrected by up to {} from the ends of the collectives, which then agree to {}; causality alone \
+             guarantees {}. Measured clocks would be stronger.",
+            time(largest()),
+            time(clocks.estimate.agreement_ns.unwrap_or(0)),
+            guaranteed(source)
+        )),
+    }
+    if clocks.estimate.bounds.contradiction().is_some() && !matches!(clocks.method, Method::Measured | Method::OneHost) {
+        cautions.push("The stamps of the ranks contradict causality whatever their clocks; no clock was corrected.".to_owned());
+    }
+    for (clock, rank) in clocks.ranks.iter().zip(&source.analysis.ranks) {
+        cautions.extend(clock.notes.iter().map(|note| format!("Rank {}: {note}.", rank.rank)));
+    }
+    cautions.extend(source.job.notes.iter().map(|note| format!("Clocks: {note}.")));
+    cautions
+}
+
+/// The widest half interval that is left to any rank's clock.
 fn guaranteed(source: &Source<'_>) -> String {
-    let halves = source.clocks.clocks.iter().map(|clock| clock.bound.width_ns().map(|width| width / 2));
+    let halves = source.job.clocks.ranks.iter().map(|clock| clock.bound.width_ns().map(|width| width / 2));
     match halves.collect::<Option<Vec<_>>>() {
         Some(halves) => format!("±{}", time(halves.into_iter().max().unwrap_or(0))),
         None => "nothing".to_owned(),
@@ -111,8 +143,8 @@ fn guaranteed(source: &Source<'_>) -> String {
 }
 
 fn problems(source: &Source<'_>) -> Vec<String> {
-    source
-        .traces
+    let traces = &source.job.loaded.traces;
+    traces
         .iter()
         .filter_map(|trace| {
             let about = &trace.provenance;

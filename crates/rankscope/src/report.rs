@@ -7,19 +7,20 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use rankscope_align::ClockEstimate;
-use rankscope_analyze::{ClassMode, Classes, Job, JobInput, RankInput, RankReport, analyze};
-use rankscope_collectives::{CommPatterns, Matched, RankCollectives, extract, match_ranks};
+use rankscope_align::{Method, RankMap};
+use rankscope_analyze::{ClassMode, Classes, Job as Analysis, JobInput, RankInput, RankReport, analyze};
+use rankscope_collectives::{CommPatterns, Matched, RankCollectives};
 use rankscope_formats::perfetto::{RankView, SpanOfRank, Timeline};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_report::{Document, Layout, Style};
-use rankscope_run::{Completeness, Outputs, completeness, settle_ranks};
-use rankscope_time::{ClockMap, Rank, RankClock, ReferenceClock, Span};
-use rankscope_trace::Trace;
+use rankscope_run::Outputs;
+use rankscope_time::{Instant, Rank};
 use rayon::prelude::*;
 
 use crate::document::{Source, document};
-use crate::load::{Loaded, load};
+use crate::job::{ClockArgs, Job, JobOptions, list, rank_of, run_directory};
+#[cfg(feature = "clock")]
+use crate::job::{ClockChoice, MeasuredArgs};
 use crate::output::{self, Format};
 
 /// Report on one run: where the time goes, who is late, what is exposed.
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     /// Files, directories, archives or patterns of the traces of one run
     #[arg(required = true, value_name = "TRACES")]
     paths: Vec<PathBuf>,
-    /// Directory for the report's files [default: rankscope-report; with --format json nothing is written unless given]
+    /// Directory for the report's files [default: the run directory itself, else rankscope-report; with --format json nothing is written unless given]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// What to print
@@ -58,6 +59,8 @@ pub(crate) struct Args {
     /// Do not write timeline.pftrace
     #[arg(long)]
     no_timeline: bool,
+    #[command(flatten)]
+    clocks: ClockArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -68,40 +71,71 @@ enum ClassesArg {
     Tracelens,
 }
 
-type Map = ClockMap<RankClock, ReferenceClock>;
-
 /// Everything the report is drawn from.
 struct Analysed {
-    loaded: Loaded,
-    completeness: Completeness,
-    collectives: Vec<RankCollectives>,
-    matched: Matched,
-    clocks: ClockEstimate,
-    maps: Vec<Map>,
     job: Job,
+    analysis: Analysis,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let classes = classes(&args)?;
-    let scope = if args.gpu_only { Scope::Device } else { Scope::All };
-    let mut loaded = load(&args.paths, ArgsPolicy::Analysis, scope, args.partial)?;
-    settle_ranks(&mut loaded.traces)?;
-    let completeness = completeness(&loaded.traces);
-    check_complete(&completeness, &args)?;
-    let analysed = analyse(loaded, completeness, &classes, args.step)?;
+    let options = JobOptions {
+        args: ArgsPolicy::Analysis,
+        scope: if args.gpu_only { Scope::Device } else { Scope::All },
+        partial: args.partial,
+        patterns: classes.patterns.clone(),
+        clocks: args.clocks.choice(),
+        measured: args.clocks.measured.clone(),
+    };
+    let analysed = analyse(Job::read(&args.paths, &options)?, &classes, args.step)?;
     let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
     let mut document = document(&source(&analysed, &title, &classes));
     select(&mut document, &args)?;
-    let directory = match (&args.out, args.format) {
-        (Some(out), _) => Some(out.clone()),
-        (None, Format::Json) => None,
-        (None, Format::Table) => Some(PathBuf::from("rankscope-report")),
+    let outputs = match (&args.out, args.format, run_directory(&args.paths)) {
+        (Some(out), ..) => Some(Places::beside(out)),
+        (None, Format::Json, _) => None,
+        (None, Format::Table, Some(run)) => Some(Places::in_run(run)),
+        (None, Format::Table, None) => Some(Places::beside(Path::new("rankscope-report"))),
     };
-    let written = directory.map(|directory| write(&directory, &document, &analysed, !args.no_timeline)).transpose()?;
+    let written = outputs.map(|places| write(&places, &document, &analysed, !args.no_timeline)).transpose()?;
     say(&document, args.format, written.unwrap_or_default())?;
     // The process ends here: giving back memory piece by piece would only take time.
     std::mem::forget(analysed);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reports on the run directory `run` into itself, with everything as it is by default, and says what it found.
+#[cfg(feature = "clock")]
+pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
+    let classes = Classes { mode: ClassMode::Default, patterns: CommPatterns::with_user(&[])? };
+    let options = JobOptions {
+        args: ArgsPolicy::Analysis,
+        scope: Scope::All,
+        partial: true,
+        patterns: classes.patterns.clone(),
+        clocks: ClockChoice::Best,
+        measured: MeasuredArgs::default(),
+    };
+    let analysed = analyse(Job::read(&[run.to_owned()], &options)?, &classes, None)?;
+    let document = document(&source(&analysed, &run.display().to_string(), &classes));
+    let written = write(&Places::in_run(run), &document, &analysed, true)?;
+    Ok((document, written))
+}
+
+/// Where files go.
+struct Places {
+    report: PathBuf,
+    timeline: PathBuf,
+}
+
+impl Places {
+    fn beside(folder: &Path) -> Self {
+        Self { report: folder.to_owned(), timeline: folder.to_owned() }
+    }
+
+    fn in_run(run: &Path) -> Self {
+        Self { report: run.join("report"), timeline: run.to_owned() }
+    }
 }
 
 fn classes(args: &Args) -> Result<Classes> {
@@ -111,67 +145,38 @@ fn classes(args: &Args) -> Result<Classes> {
     })
 }
 
-fn check_complete(completeness: &Completeness, args: &Args) -> Result<()> {
-    if !completeness.accidental || args.partial {
-        return Ok(());
-    }
-    let paths = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-    bail!(
-        "{paths}: the job has {} ranks, and there is no trace of rank {}. Add the missing {}, or pass --partial to report on \
-         the ranks that are there",
-        completeness.world_size.unwrap_or(0),
-        list(&completeness.missing),
-        if completeness.missing.len() == 1 { "file" } else { "files" }
-    )
-}
-
-/// The ranks as a list for people, cut where it gets long.
-pub(crate) fn list(ranks: &[Rank]) -> String {
-    let shown = ranks.iter().take(12).map(Rank::to_string).collect::<Vec<_>>().join(", ");
-    match ranks.len().saturating_sub(12) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
-
-fn analyse(loaded: Loaded, completeness: Completeness, classes: &Classes, step: Option<i64>) -> Result<Analysed> {
-    let traces = &loaded.traces;
-    let rank_of = |trace: &Trace| trace.provenance.rank.map_or(Rank(0), |(rank, _)| rank);
-    let collectives: Vec<_> = traces.par_iter().map(|trace| extract(rank_of(trace), trace, &classes.patterns)).collect();
-    let mut matched = match_ranks(&collectives);
-    let hosts: Vec<_> = traces.iter().map(|trace| trace.provenance.host.as_deref()).collect();
-    let clocks = rankscope_align::estimate(&collectives, &matched, &hosts);
-    let maps: Vec<Map> = clocks
-        .clocks
-        .iter()
-        .map(|clock| {
-            let half_width = clock.bound.width_ns().map_or(0, |width| width.unsigned_abs() / 2);
-            if clock.offset_ns == 0 {
-                Map::identity()
-            } else {
-                Map::from_offset(Span::from_nanos(-clock.offset_ns), half_width)
-            }
-        })
-        .collect();
-    let reports: Vec<RankReport> = traces
+fn analyse(mut job: Job, classes: &Classes, step: Option<i64>) -> Result<Analysed> {
+    let maps: Vec<&RankMap> = job.clocks.ranks.iter().map(|rank| &rank.map).collect();
+    let reports: Vec<RankReport> = job
+        .loaded
+        .traces
         .par_iter()
         .zip(&maps)
         .map(|(trace, map)| RankReport::of(RankInput { rank: rank_of(trace), trace, map }, classes))
         .collect();
     if let Some(step) = step {
-        keep_step(&mut matched, &collectives, &maps, &reports, step)?;
+        keep_step(&mut job.matched, &job.collectives, &maps, &reports, step)?;
     }
-    let input =
-        JobInput { collectives: &collectives, matched: &matched, uncertainty_ns: clocks.agreement_ns.unwrap_or(i64::MAX) };
-    let job = analyze(reports, &maps.iter().collect::<Vec<_>>(), input);
-    Ok(Analysed { completeness, collectives, matched, clocks, maps, job, loaded })
+    let input = JobInput { collectives: &job.collectives, matched: &job.matched, uncertainty_ns: between_ranks_ns(&job) };
+    let analysis = analyze(reports, &maps, input);
+    Ok(Analysed { job, analysis })
+}
+
+/// What the clocks of two ranks leave open between them.
+fn between_ranks_ns(job: &Job) -> i64 {
+    let widest = || job.clocks.ranks.iter().filter_map(|rank| rank.bound.width_ns()).max();
+    match job.clocks.method {
+        Method::Measured => widest().unwrap_or(i64::MAX),
+        Method::OneHost => widest().unwrap_or(0),
+        Method::FromTraces | Method::Mixed | Method::AsRecorded => job.clocks.estimate.agreement_ns.unwrap_or(i64::MAX),
+    }
 }
 
 /// Keeps the collectives that start within the step on the rank they are first found on.
 fn keep_step(
     matched: &mut Matched,
     collectives: &[RankCollectives],
-    maps: &[Map],
+    maps: &[&RankMap],
     reports: &[RankReport],
     step: i64,
 ) -> Result<()> {
@@ -196,7 +201,7 @@ fn keep_step(
     matched.instances.retain(|instance| {
         instance.members.iter().any(|member| {
             let start = collectives[member.rank].collectives[member.collective].start_ns;
-            let start = maps[member.rank].map(rankscope_time::Instant::from_nanos_since_epoch(start)).nanos_since_epoch();
+            let start = maps[member.rank].map(Instant::from_nanos_since_epoch(start)).nanos_since_epoch();
             windows.get(&member.rank).is_some_and(|(from, to)| (*from..*to).contains(&start))
         })
     });
@@ -204,15 +209,7 @@ fn keep_step(
 }
 
 fn source<'a>(analysed: &'a Analysed, title: &'a str, classes: &Classes) -> Source<'a> {
-    Source {
-        title,
-        classes: classes.mode,
-        traces: &analysed.loaded.traces,
-        skipped: &analysed.loaded.skipped,
-        completeness: &analysed.completeness,
-        clocks: &analysed.clocks,
-        job: &analysed.job,
-    }
+    Source { title, classes: classes.mode, job: &analysed.job, analysis: &analysed.analysis }
 }
 
 /// Narrows the document to the step and rank asked for.
@@ -235,35 +232,34 @@ fn select(document: &mut Document, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn write(directory: &Path, document: &Document, analysed: &Analysed, timeline: bool) -> Result<Vec<PathBuf>> {
-    let mut outputs = Outputs::into_directory(directory)?;
+fn write(places: &Places, document: &Document, analysed: &Analysed, timeline: bool) -> Result<Vec<PathBuf>> {
+    let mut outputs = Outputs::into_directory(&places.report)?;
     let html = rankscope_report::html(document)?;
     let json = rankscope_report::json(document, Layout::Pretty);
     outputs.write("report.html", |file| Ok::<_, anyhow::Error>(file.write_all(html.as_bytes())?))?;
     outputs.write("report.json", |file| Ok::<_, anyhow::Error>(file.write_all(json.as_bytes())?))?;
+    let mut drawn = Outputs::into_directory(&places.timeline)?;
     if timeline {
-        outputs.write("timeline.pftrace", |file| write_timeline(file, analysed)).context("timeline.pftrace")?;
+        drawn.write("timeline.pftrace", |file| write_timeline(file, &analysed.job)).context("timeline.pftrace")?;
     }
-    Ok(outputs.commit()?)
+    let mut written = outputs.commit()?;
+    written.extend(drawn.commit()?);
+    Ok(written)
 }
 
 /// All ranks on one clock, with an arrow through every matched collective.
-fn write_timeline(file: &mut impl Write, analysed: &Analysed) -> Result<()> {
+pub(crate) fn write_timeline(file: &mut impl Write, job: &Job) -> Result<()> {
     let mut timeline = Timeline::new(file);
-    let complete = analysed.matched.instances.iter().filter(|instance| instance.complete && instance.members.len() > 1);
+    let complete = job.matched.instances.iter().filter(|instance| instance.complete && instance.members.len() > 1);
     timeline.connect(complete.map(|instance| {
         instance.members.iter().map(|member| SpanOfRank {
             rank: member.rank,
-            span: analysed.collectives[member.rank].collectives[member.collective].span,
+            span: job.collectives[member.rank].collectives[member.collective].span,
         })
     }));
-    let views: Vec<_> = analysed
-        .loaded
-        .traces
-        .iter()
-        .zip(&analysed.maps)
-        .map(|(trace, map)| RankView { trace, rank: trace.provenance.rank.map(|(rank, _)| rank), map })
-        .collect();
+    let traces = job.loaded.traces.iter().enumerate();
+    let views: Vec<_> =
+        traces.map(|(index, trace)| RankView { trace, rank: Some(rank_of(trace)), map: job.map(index) }).collect();
     timeline.add(&views)?;
     timeline.finish()?;
     Ok(())

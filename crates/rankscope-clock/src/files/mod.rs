@@ -20,7 +20,9 @@ mod windows;
 
 pub use alpha_beta::AlphaBeta;
 pub use lines::{Damage, DamagedLine};
-pub use offsets::{NodeOrigin, OffsetRow, OffsetsFile, OffsetsHeader, encode_offset, encode_offsets_header, read_offsets};
+pub use offsets::{
+    NodeOrigin, OffsetRow, OffsetsFile, OffsetsHeader, encode_offset, encode_offsets_header, read_offsets, solutions,
+};
 pub use snapshots::{REALTIME, SnapshotSeries, SnapshotsFile, encode_snapshot, read_snapshots};
 pub use windows::{WindowsFile, WindowsHeader, encode_window, encode_windows_header, node_of_name, read_windows};
 

@@ -132,6 +132,25 @@ pub fn read_offsets(bytes: &[u8]) -> OffsetsFile {
     file
 }
 
+/// The rounds that `rows` are of, as far as rows tell: edges left out, jumps and loops are not in files. In order of time on
+/// the clock of each round's first node.
+pub fn solutions(rows: &[OffsetRow]) -> Vec<Solution> {
+    let mut rounds: BTreeMap<u64, Solution> = BTreeMap::new();
+    for row in rows {
+        let round = rounds.entry(row.round).or_default();
+        match row.estimate {
+            // A master that took over may have solved a round that its predecessor had solved.
+            Some(estimate) if round.nodes.iter().all(|known| known.node != row.node) => round.nodes.push(estimate),
+            Some(_) => {}
+            None => round.unreachable.push(row.node),
+        }
+    }
+    let mut rounds: Vec<Solution> = rounds.into_values().collect();
+    rounds.iter_mut().for_each(|round| round.nodes.sort_unstable_by_key(|estimate| estimate.node));
+    rounds.sort_by_key(|round| round.nodes.first().map(|estimate| estimate.at));
+    rounds
+}
+
 #[derive(Serialize, Deserialize)]
 struct HeaderRow {
     meta: bool,

@@ -27,6 +27,8 @@ pub struct WindowsHeader {
     pub run_id: Option<String>,
     /// What the host clock adds to `CLOCK_MONOTONIC_RAW`.
     pub host_minus_raw_ns: Option<i64>,
+    /// Name of the host.
+    pub host: Option<String>,
     /// Name of the clock that stamps are on.
     pub clock: Option<String>,
     /// What stamps are made of.
@@ -56,6 +58,7 @@ pub fn encode_windows_header(header: &WindowsHeader) -> String {
         schema: Some(SCHEMA),
         run_id: header.run_id.clone(),
         host_minus_raw_ns: header.host_minus_raw_ns.map(Nanos),
+        host: header.host.clone(),
         clock: header.clock.clone(),
         ts_source: header.stamps.map(Source::of),
     })
@@ -129,6 +132,8 @@ struct HeaderRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     host_minus_raw_ns: Option<Nanos>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ts_source: Option<Source>,
@@ -142,6 +147,7 @@ impl HeaderRow {
             start_gpu_ns: self.start_gpu_ns.map(|ns| ns.0),
             run_id: self.run_id,
             host_minus_raw_ns: self.host_minus_raw_ns.map(|ns| ns.0),
+            host: self.host,
             clock: self.clock,
             stamps: self.ts_source.map(Source::stamps),
         }

@@ -63,6 +63,13 @@ fn smoothed(estimates: &[&NodeEstimate]) -> Vec<Span> {
     estimates.iter().zip(states).map(offset).collect()
 }
 
+/// What an estimate without a word on its error is taken to be off: all such count alike.
+const SIGMA_UNSAID_NS: f64 = 1_000.0;
+
+fn sigma_ns(estimate: &NodeEstimate) -> f64 {
+    if estimate.sigma_ns.is_finite() { estimate.sigma_ns.max(1.0) } else { SIGMA_UNSAID_NS }
+}
+
 /// The line from which floats count: that of the first estimate.
 struct Baseline<'a> {
     first: &'a NodeEstimate,
@@ -92,14 +99,14 @@ struct Pass {
 impl Pass {
     fn forward(estimates: &[&NodeEstimate], line: &Baseline<'_>, wander_ppb: f64) -> Self {
         let skew_sigma_ppb = (line.first.skew_bound_ppb.1 - line.first.skew_bound_ppb.0) / 4.0;
-        let begin = ClockState::new(0.0, line.first.sigma_ns.max(1.0), 0.0, skew_sigma_ppb.clamp(1.0, 1e6));
+        let begin = ClockState::new(0.0, sigma_ns(line.first), 0.0, skew_sigma_ppb.clamp(1.0, 1e6));
         let mut pass = Self { gaps_s: Vec::new(), states: vec![(begin, begin)], surprises: 0.0, log_variances: 0.0 };
         let mut state = begin;
         for pair in estimates.windows(2) {
             let gap_s = (pair[1].at - pair[0].at).as_nanos() as f64 * 1e-9;
             let expected = state.predicted(gap_s, wander_ppb);
             let measured_ns = (pair[1].offset - line.offset(pair[1])).as_nanos() as f64;
-            let (updated, surprise, variance) = expected.updated(measured_ns, pair[1].sigma_ns.max(1.0));
+            let (updated, surprise, variance) = expected.updated(measured_ns, sigma_ns(pair[1]));
             pass.gaps_s.push(gap_s);
             pass.states.push((expected, updated));
             pass.surprises += surprise;

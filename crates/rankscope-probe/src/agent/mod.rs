@@ -147,6 +147,7 @@ impl Agent {
                 start_walltime_ns: Some(Clock::Realtime.now_ns()),
                 run_id: options.run_id.clone(),
                 host_minus_raw_ns: Some(host.shift().as_nanos()),
+                host: host_name(),
                 ..WindowsHeader::default()
             },
             node: session.node,
@@ -189,4 +190,10 @@ impl Agent {
         self.ask_to_stop();
         self.thread.join().ok()
     }
+}
+
+/// The name that traces of this host carry, too.
+fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }

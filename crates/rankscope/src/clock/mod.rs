@@ -4,12 +4,12 @@
 mod doctor;
 mod document;
 mod fit;
-mod read;
+pub(crate) mod read;
 #[cfg(feature = "clock")]
 pub(crate) mod setup;
 mod show;
 mod simulate;
-mod solve;
+pub(crate) mod solve;
 #[cfg(feature = "clock")]
 mod standalone;
 #[cfg(feature = "clock")]

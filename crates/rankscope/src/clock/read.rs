@@ -13,15 +13,15 @@ use rankscope_report::{Note, NoteLevel};
 
 /// Windows of all nodes.
 #[derive(Debug, Default)]
-pub(super) struct Windows {
+pub(crate) struct Windows {
     pub(super) windows: Vec<NodeWindow>,
-    pub(super) headers: Vec<(NodeId, WindowsHeader)>,
+    pub(crate) headers: Vec<(NodeId, WindowsHeader)>,
     /// What was odd about the files.
     pub(super) notes: Vec<Note>,
 }
 
 /// Reads files of windows.
-pub(super) fn windows(paths: &[PathBuf]) -> Result<Windows> {
+pub(crate) fn windows(paths: &[PathBuf]) -> Result<Windows> {
     let mut all = Windows::default();
     let mut unbounded = 0;
     for path in paths {
@@ -45,7 +45,7 @@ pub(super) fn windows(paths: &[PathBuf]) -> Result<Windows> {
 }
 
 /// Reads files of offsets into one.
-pub(super) fn offsets(paths: &[PathBuf]) -> Result<(OffsetsFile, Vec<Note>)> {
+pub(crate) fn offsets(paths: &[PathBuf]) -> Result<(OffsetsFile, Vec<Note>)> {
     let mut all = OffsetsFile::default();
     let mut notes = Vec::new();
     for path in paths {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use rankscope_clock::files::{OffsetRow, OffsetsHeader, encode_offset, encode_offsets_header};
 use rankscope_clock::nodes::{Solution, SolveOptions, solve};
-use rankscope_clock::rounds::{Rounds, ease, rounds};
+use rankscope_clock::rounds::{Round, Rounds, ease, rounds};
 use rankscope_clock::{NodeId, NodeWindow};
 use rankscope_report::{ClockTables, Note, NoteLevel, Style, clock_terminal};
 use rankscope_run::{clock_files, write_file};
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
 /// How nodes are placed.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct How {
+pub(crate) struct How {
     /// Node whose clock the others are told in
     #[arg(long, value_name = "NODE", default_value_t = 0, alias = "reference_node")]
     reference_node: u32,
@@ -61,12 +61,21 @@ pub(super) struct How {
     num_nodes: i64,
 }
 
+impl How {
+    /// As the options have it when none is given.
+    pub(crate) fn usual(reference: NodeId) -> Self {
+        Self { reference_node: reference.0, min_pairs: 12, max_loss_ratio: 0.6, smoothing_factor: 1.0, num_nodes: -1 }
+    }
+}
+
 /// The clocks of all nodes in all rounds.
-pub(super) struct Solved {
+pub(crate) struct Solved {
     pub(super) header: OffsetsHeader,
     pub(super) rows: Vec<OffsetRow>,
+    /// The rounds that the rows are of, in order of time.
+    pub(crate) solutions: Vec<Solution>,
     /// What was odd.
-    pub(super) notes: Vec<Note>,
+    pub(crate) notes: Vec<Note>,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
@@ -96,7 +105,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 /// Solves windows that lie in files, for whoever wants offsets.
-pub(super) fn solved_files(paths: &[PathBuf], how: &How) -> Result<Solved> {
+pub(crate) fn solved_files(paths: &[PathBuf], how: &How) -> Result<Solved> {
     solved(windows(paths)?, how)
 }
 
@@ -115,30 +124,32 @@ fn solved(mut read: Windows, how: &How) -> Result<Solved> {
     let found = rounds(windows, reference);
     let mut notes = read.notes;
     notes.extend(oddities(&found, &nodes));
-    let rows = rows(&found, &nodes, how, &mut notes);
-    Ok(Solved { header, rows, notes })
+    let solutions = solutions(&found, &nodes, how, &mut notes);
+    let of_round =
+        |(round, solution): (&Round, &Solution)| OffsetRow::of_solution(round.id, round.length, solution).collect::<Vec<_>>();
+    let rows = found.rounds.iter().zip(&solutions).flat_map(of_round).collect();
+    Ok(Solved { header, rows, solutions, notes })
 }
 
-fn rows(found: &Rounds, nodes: &BTreeSet<NodeId>, how: &How, notes: &mut Vec<Note>) -> Vec<OffsetRow> {
+fn solutions(found: &Rounds, nodes: &BTreeSet<NodeId>, how: &How, notes: &mut Vec<Note>) -> Vec<Solution> {
     let options = SolveOptions {
         pairs_min: how.min_pairs,
         loss_ratio_max: how.max_loss_ratio,
         ..SolveOptions::for_reference(NodeId(how.reference_node))
     };
-    let mut rows = Vec::with_capacity(found.rounds.len() * nodes.len());
-    let mut before: Option<Solution> = None;
+    let mut solutions: Vec<Solution> = Vec::with_capacity(found.rounds.len());
     for round in &found.rounds {
-        let mut solution = solve(&round.windows, before.as_ref(), &options);
+        let before = solutions.last();
+        let mut solution = solve(&round.windows, before, &options);
         // Whoever is expected and was not placed is told apart from whoever is not there at all.
         solution.unreachable = nodes.iter().filter(|node| !is_placed(&solution, **node)).copied().collect();
-        if let Some(before) = before.as_ref().filter(|_| how.smoothing_factor < 1.0) {
+        if let Some(before) = before.filter(|_| how.smoothing_factor < 1.0) {
             ease(before, &mut solution, how.smoothing_factor);
         }
         notes.extend(remarks(round.id, &solution));
-        rows.extend(OffsetRow::of_solution(round.id, round.length, &solution));
-        before = Some(solution);
+        solutions.push(solution);
     }
-    rows
+    solutions
 }
 
 fn is_placed(solution: &Solution, node: NodeId) -> bool {

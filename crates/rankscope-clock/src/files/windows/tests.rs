@@ -102,6 +102,7 @@ fn header() -> WindowsHeader {
         start_gpu_ns: None,
         run_id: Some("run \"7\"\n".to_owned()),
         host_minus_raw_ns: Some(1_700_000_000_000_000_001),
+        host: Some("node-7".to_owned()),
         clock: Some("REALTIME".to_owned()),
         stamps: Some(StampSource::Hardware),
     }

@@ -1,0 +1,107 @@
+use rankscope_time::{Knot, Rate};
+use rankscope_trace::{CategoryKind, ClockReading, SpanRow, StrId, TrackKey, TrackKind};
+
+use super::*;
+use crate::Bounds;
+
+const NOW: i64 = 1_790_857_026_000_000_000;
+const SECOND: i64 = 1_000_000_000;
+
+/// A trace of ten seconds from `start_ns` on, on `host`.
+fn trace(start_ns: i64, host: &str) -> Trace {
+    let mut trace = Trace::default();
+    trace.provenance.host = Some(host.to_owned());
+    let track = trace.tracks.find_or_add(TrackKind::Thread, None, TrackKey::Number(1));
+    let category = trace.category("", CategoryKind::CpuOp);
+    trace.spans.push(SpanRow { start_ns, dur_ns: 10 * SECOND, name: StrId::EMPTY, track, category, offset: 0 });
+    trace
+}
+
+/// The same, as a recording: its clock is `trace_minus_raw_ns` ahead of the raw clock.
+fn recording(start_ns: i64, host: &str, trace_minus_raw_ns: i64) -> Trace {
+    let mut trace = trace(start_ns, host);
+    let reading = |i: i64| {
+        let trace_ns = start_ns + i * SECOND;
+        ClockReading { clock: ReadClock::MonotonicRaw, trace_ns, ns: trace_ns - trace_minus_raw_ns, width_ns: 60 }
+    };
+    trace.provenance.clock_readings = (0..=10).map(reading).collect();
+    trace
+}
+
+/// A node whose host clock is 2 ms ahead of the reference and gains 10 ppm, whose wall clock is 1 ms ahead of its host clock.
+fn node() -> NodeClock {
+    let knot =
+        |i: i64| Knot { from_ns: NOW + i * SECOND, to_ns: NOW + i * SECOND - 2_000_000 - i * 10_000, uncertainty_ns: 400 };
+    let pair = |i: i64| SnapshotPair { tracer_ns: NOW + 1_000_000 + i * SECOND, host_ns: NOW + i * SECOND, half_width_ns: 50 };
+    NodeClock {
+        node: 1,
+        to_reference: ClockMap::from_knots((-5..20).map(knot).collect(), Rate::from_ppb(100)).unwrap(),
+        host_minus_raw_ns: Some(NOW - 77),
+        realtime: (-5..20).map(pair).collect(),
+        degraded: false,
+    }
+}
+
+fn nothing(ranks: usize) -> ClockEstimate {
+    crate::estimate(
+        &(0..ranks)
+            .map(|rank| rankscope_collectives::RankCollectives {
+                rank: rankscope_time::Rank(rank as u32),
+                groups: Vec::new(),
+                collectives: Vec::new(),
+            })
+            .collect::<Vec<_>>(),
+        &rankscope_collectives::Matched::default(),
+        &vec![None; ranks],
+    )
+}
+
+#[test]
+fn a_recording_goes_by_the_raw_clock() {
+    // The host clock is raw + NOW - 77, the recording's raw + NOW: 77 ns ahead of it.
+    let trace = recording(NOW, "b", NOW);
+    let node = node();
+    let clocks = align(&[RankSource { trace: &trace, node: Some(&node) }], nothing(1));
+    let rank = &clocks.ranks[0];
+    assert_eq!((clocks.method, rank.method, rank.offset_ns), (Method::Measured, Method::Measured, 2_000_000 + 77));
+    assert!((9_990..=10_010).contains(&rank.drift_ppb), "{}", rank.drift_ppb);
+    let (lo_ns, hi_ns) = (rank.bound.lo_ns.unwrap(), rank.bound.hi_ns.unwrap());
+    assert!(lo_ns <= 2_000_077 && 2_000_077 <= hi_ns && hi_ns - lo_ns < 1_000, "{:?}", rank.bound);
+}
+
+#[test]
+fn other_traces_go_by_the_wall_clock() {
+    let trace = trace(NOW + 1_000_000, "b");
+    let node = node();
+    let clocks = align(&[RankSource { trace: &trace, node: Some(&node) }], nothing(1));
+    assert_eq!(clocks.ranks[0].offset_ns, 3_000_000);
+    assert_eq!(clocks.ranks[0].stages, ["snapshots", "offsets"]);
+}
+
+#[test]
+fn recordings_of_one_host_meet_on_the_raw_clock() {
+    let (first, second) = (recording(NOW, "a", NOW), recording(NOW + 5_000, "a", NOW + 5_000));
+    let sources = [&first, &second].map(|trace| RankSource { trace, node: None });
+    let clocks = align(&sources, nothing(2));
+    assert_eq!(clocks.method, Method::OneHost);
+    assert_eq!(clocks.ranks.iter().map(|rank| rank.offset_ns).collect::<Vec<_>>(), [0, 5_000]);
+}
+
+#[test]
+fn unmeasured_ranks_among_measured_ones_stay() {
+    let (first, second) = (trace(NOW + 1_000_000, "b"), trace(NOW, "c"));
+    let node = node();
+    let sources = [RankSource { trace: &first, node: Some(&node) }, RankSource { trace: &second, node: None }];
+    let clocks = align(&sources, nothing(2));
+    assert_eq!(clocks.method, Method::Mixed);
+    assert!(clocks.ranks[1].map.is_identity() && clocks.ranks[1].notes.len() == 1);
+}
+
+#[test]
+fn nothing_known_changes_nothing() {
+    let (first, second) = (trace(NOW, "a"), trace(NOW, "b"));
+    let sources = [&first, &second].map(|trace| RankSource { trace, node: None });
+    let clocks = align(&sources, nothing(2));
+    assert_eq!(clocks.method, Method::AsRecorded);
+    assert!(!clocks.moves() && clocks.estimate.bounds.between(0, 1) == Bounds::free(2).between(0, 1));
+}

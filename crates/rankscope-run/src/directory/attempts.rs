@@ -1,0 +1,53 @@
+//! Beginning again: what the attempt before left in `raw/` moves to `raw/attempt-<n>/`, so that nothing is overwritten and the
+//! traces of two attempts are never read as one.
+//!
+//! Moves come before the manifest that counts the new attempt. If they are cut short, the next beginning makes the rest of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+const FOLDER: &str = "attempt-";
+
+/// Whether `path`, in the folder `raw` of a run, belongs to an attempt that is over.
+pub(crate) fn is_set_aside(raw: &Path, path: &Path) -> bool {
+    let first = path.strip_prefix(raw).ok().and_then(|below| below.components().next());
+    first.is_some_and(|name| is_folder(&name.as_os_str().to_string_lossy()))
+}
+
+/// Moves what the attempt `number` left in `raw` into its folder.
+pub(super) fn set_aside(raw: &Path, number: u32) -> Result<(), Error> {
+    let refused = |path: &Path| {
+        let path = path.to_owned();
+        move |error| Error::io(path, error)
+    };
+    let folder = raw.join(format!("{FOLDER}{number}"));
+    for entry in fs::read_dir(raw).map_err(refused(raw))? {
+        let entry = entry.map_err(refused(raw))?;
+        let name = entry.file_name();
+        if is_folder(&name.to_string_lossy()) {
+            continue;
+        }
+        fs::create_dir_all(&folder).map_err(refused(&folder))?;
+        let place = free_place(&folder, &name.to_string_lossy());
+        fs::rename(entry.path(), &place).map_err(refused(&place))?;
+    }
+    Ok(())
+}
+
+fn is_folder(name: &str) -> bool {
+    name.strip_prefix(FOLDER).is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Where `name` can lie in `folder` without hiding another.
+fn free_place(folder: &Path, name: &str) -> PathBuf {
+    let mut place = folder.join(name);
+    for number in 2.. {
+        if place.symlink_metadata().is_err() {
+            break;
+        }
+        place = folder.join(format!("{number}-{name}"));
+    }
+    place
+}

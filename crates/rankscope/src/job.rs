@@ -1,0 +1,254 @@
+//! A job read and put on one clock: what every verb that looks at all ranks together begins with.
+
+mod measured;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rankscope_align::{JobClocks, Method, NodeClock, RankMap, RankSource, Settled, align, settle_tracers};
+use rankscope_clock::files::read_snapshots;
+use rankscope_collectives::{CommPatterns, Matched, RankCollectives, extract, match_ranks};
+use rankscope_formats::{ArgsPolicy, Scope};
+use rankscope_run::{Completeness, RunDirectory, completeness, settle_ranks};
+use rankscope_time::Rank;
+use rankscope_trace::{ClockScope, Trace, TracerClock};
+use rayon::prelude::*;
+
+use crate::load::{Loaded, load};
+use measured::Measured;
+
+/// Which clocks ranks are put on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ClockChoice {
+    /// Measured ones, else what the collectives tell.
+    #[default]
+    Best,
+    /// What the collectives tell, whatever was measured.
+    FromTraces,
+    /// None: stamps stay.
+    AsRecorded,
+}
+
+/// How a job is read.
+#[derive(Debug)]
+pub(crate) struct JobOptions {
+    pub(crate) args: ArgsPolicy,
+    pub(crate) scope: Scope,
+    /// Go on without ranks that are missing or cannot be read.
+    pub(crate) partial: bool,
+    pub(crate) patterns: CommPatterns,
+    pub(crate) clocks: ClockChoice,
+    pub(crate) measured: MeasuredArgs,
+}
+
+/// Where measured clocks are, beside traces that are no run directory.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct MeasuredArgs {
+    /// Folder or run that clock agents wrote into [a run directory has its own]
+    #[arg(long = "clocks", value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Ranks of one node follow each other, so many a node; needed where neither traces nor the run say which host they are of
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks_per_node: Option<u32>,
+}
+
+/// Which clocks to go by.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ClockArgs {
+    #[command(flatten)]
+    pub(crate) measured: MeasuredArgs,
+    /// Go by the collectives alone, whatever was measured
+    #[arg(long, conflicts_with = "as_recorded")]
+    from_traces: bool,
+    /// Leave every stamp as it was recorded
+    #[arg(long)]
+    as_recorded: bool,
+}
+
+impl ClockArgs {
+    pub(crate) fn choice(&self) -> ClockChoice {
+        match (self.from_traces, self.as_recorded) {
+            (_, true) => ClockChoice::AsRecorded,
+            (true, _) => ClockChoice::FromTraces,
+            _ => ClockChoice::Best,
+        }
+    }
+}
+
+/// A job, with a map for every rank.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) loaded: Loaded,
+    pub(crate) completeness: Completeness,
+    pub(crate) collectives: Vec<RankCollectives>,
+    pub(crate) matched: Matched,
+    pub(crate) clocks: JobClocks,
+    /// Node of each rank, where it is known.
+    pub(crate) nodes: Vec<Option<u32>>,
+    /// Clocks of tracers that were put on their host's, by rank.
+    pub(crate) settled: Vec<Vec<Settled>>,
+    /// What is odd about the clocks.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Job {
+    /// Reads the traces that `paths` mean and finds out how their clocks stand.
+    pub(crate) fn read(paths: &[PathBuf], options: &JobOptions) -> Result<Self> {
+        let mut loaded = load(paths, options.args, options.scope, options.partial)?;
+        settle_ranks(&mut loaded.traces)?;
+        let completeness = completeness(&loaded.traces);
+        if completeness.accidental && !options.partial {
+            bail!(incomplete(&completeness, paths));
+        }
+        let folder = options.measured.folder.as_deref().or_else(|| run_directory(paths));
+        if let Some(folder) = folder {
+            attach_snapshots(folder, &mut loaded.traces)?;
+        }
+        let settled: Vec<Vec<Settled>> = loaded.traces.par_iter_mut().map(settle_tracers).collect();
+        let patterns = &options.patterns;
+        let collectives: Vec<_> = loaded.traces.par_iter().map(|trace| extract(rank_of(trace), trace, patterns)).collect();
+        let matched = match_ranks(&collectives);
+        let mut notes = Vec::new();
+        let known = match (options.clocks, folder) {
+            (ClockChoice::Best, Some(folder)) => measured::measured(folder)?,
+            _ => None,
+        };
+        let nodes = nodes_of(&loaded.traces, folder, known.as_ref(), options.measured.ranks_per_node)?;
+        if let (Some(known), Some(_)) = (&known, &options.measured.folder)
+            && nodes.iter().all(Option::is_none)
+            && known.nodes.len() > 1
+        {
+            notes.push(
+                "which rank ran on which node is not known, so measured clocks are of no use; pass --ranks-per-node".to_owned(),
+            );
+        }
+        let clocks = clocks(&loaded.traces, &collectives, &matched, options.clocks, known.as_ref(), &nodes);
+        notes.extend(known.into_iter().flat_map(|known| known.notes));
+        Ok(Self { loaded, completeness, collectives, matched, clocks, nodes, settled, notes })
+    }
+
+    /// From the stamps of the rank at `index` to the reference.
+    pub(crate) fn map(&self, index: usize) -> &RankMap {
+        &self.clocks.ranks[index].map
+    }
+}
+
+/// The rank of a trace whose rank is settled.
+pub(crate) fn rank_of(trace: &Trace) -> Rank {
+    trace.provenance.rank.map_or(Rank(0), |(rank, _)| rank)
+}
+
+fn clocks(
+    traces: &[Trace],
+    collectives: &[RankCollectives],
+    matched: &Matched,
+    choice: ClockChoice,
+    known: Option<&Measured>,
+    nodes: &[Option<u32>],
+) -> JobClocks {
+    let hosts: Vec<_> = traces.iter().map(|trace| trace.provenance.host.as_deref()).collect();
+    let starts: Vec<_> = traces.iter().map(|trace| trace.bounds_ns().map(|(first, _)| first)).collect();
+    let estimate = rankscope_align::estimate_at_start(collectives, matched, &hosts, &starts);
+    let clock_of = |node: u32| known.and_then(|known| known.nodes.iter().find(|clock| clock.node == node));
+    let sources: Vec<RankSource<'_>> = traces
+        .iter()
+        .zip(nodes)
+        .map(|(trace, node)| RankSource { trace, node: node.and_then(clock_of).filter(|_| choice == ClockChoice::Best) })
+        .collect();
+    let mut clocks = align(&sources, estimate);
+    if choice == ClockChoice::AsRecorded {
+        for rank in &mut clocks.ranks {
+            (rank.map, rank.method, rank.offset_ns, rank.drift_ppb) = (RankMap::identity(), Method::AsRecorded, 0, 0);
+        }
+        clocks.method = Method::AsRecorded;
+    }
+    let one_node = |clock: &&NodeClock| sources.iter().all(|source| source.node.is_some_and(|node| node.node == clock.node));
+    if sources.first().and_then(|source| source.node).as_ref().is_some_and(one_node) {
+        // All ranks share the clock that was measured, so nothing between hosts was.
+        clocks.method = Method::OneHost;
+        clocks.ranks.iter_mut().for_each(|rank| rank.method = Method::OneHost);
+    }
+    clocks
+}
+
+/// The run directory that a user means, if it is one.
+pub(crate) fn run_directory(paths: &[PathBuf]) -> Option<&Path> {
+    match paths {
+        [only] if RunDirectory::is_run(only) || only.join("clock").is_dir() => Some(only),
+        _ => None,
+    }
+}
+
+/// Adds the readings of tracers' clocks that lie beside traces in files of their own.
+fn attach_snapshots(folder: &Path, traces: &mut [Trace]) -> Result<()> {
+    for path in measured::files_named(folder, "snapshots-rank")? {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let Some(rank) = rankscope_run::rank_of_name(&name) else { continue };
+        let Some(trace) = traces.iter_mut().find(|trace| rank_of(trace) == rank) else { continue };
+        let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+        for (name, series) in read_snapshots(&bytes).clocks {
+            let scope = if series.devices_only { ClockScope::Devices } else { ClockScope::Everything };
+            let pairs = series.pairs.iter().map(measured::pair).collect();
+            // Of clocks that stamp everything the trace's own readings tell more.
+            if scope == ClockScope::Devices {
+                trace.provenance.tracer_clocks.push(TracerClock { name, scope, pairs });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which node each rank ran on: as the run says, else by names of hosts, else by their number, else where there is one only.
+fn nodes_of(
+    traces: &[Trace],
+    folder: Option<&Path>,
+    known: Option<&Measured>,
+    ranks_per_node: Option<u32>,
+) -> Result<Vec<Option<u32>>> {
+    let told = folder.map(manifest_nodes).transpose()?.unwrap_or_default();
+    let node = |trace: &Trace| {
+        let rank = rank_of(trace);
+        let by_run = || told.get(&rank.0).copied();
+        let by_number = || ranks_per_node.map(|many| rank.0 / many);
+        let by_host = || {
+            let host = trace.provenance.host.as_deref()?;
+            let hosts = &known?.hosts;
+            let mut same = hosts.iter().filter(|(_, name)| name.as_str() == host);
+            let first = same.next().map(|(node, _)| *node);
+            first.filter(|_| same.next().is_none())
+        };
+        let only = || known.and_then(|known| if let [only] = known.nodes.as_slice() { Some(only.node) } else { None });
+        by_number().or_else(by_run).or_else(by_host).or_else(only)
+    };
+    Ok(traces.iter().map(node).collect())
+}
+
+/// Ranks and their nodes, as the run's manifest has them; none where `folder` is no run.
+fn manifest_nodes(folder: &Path) -> Result<BTreeMap<u32, u32>> {
+    if !RunDirectory::is_run(folder) {
+        return Ok(BTreeMap::new());
+    }
+    let run = RunDirectory::open(folder)?;
+    Ok(run.manifest().ranks.iter().map(|entry| (entry.rank, entry.node)).collect())
+}
+
+fn incomplete(completeness: &Completeness, paths: &[PathBuf]) -> String {
+    let paths = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+    format!(
+        "{paths}: the job has {} ranks, and there is no trace of rank {}. Add the missing {}, or pass --partial to report on \
+         the ranks that are there",
+        completeness.world_size.unwrap_or(0),
+        list(&completeness.missing),
+        if completeness.missing.len() == 1 { "file" } else { "files" }
+    )
+}
+
+/// The ranks as a list for people, cut where it gets long.
+pub(crate) fn list(ranks: &[Rank]) -> String {
+    let shown = ranks.iter().take(12).map(Rank::to_string).collect::<Vec<_>>().join(", ");
+    match ranks.len().saturating_sub(12) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
