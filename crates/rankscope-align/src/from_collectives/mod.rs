@@ -3,10 +3,12 @@
 //! The rules, each paid for on real traces:
 //! - The interval is the result, and the point a convenience. The interval comes only from causes that come before their
 //!   effects, and holds for clocks that drift.
-//! - Stamps are corrected as far as causality forces it and no further where all ranks may share a clock: on an oversubscribed
-//!   host every point estimate is off by hundreds of microseconds while the interval holds. Where hosts are not known and equal
-//!   clocks are possible, they are taken to be equal: ends may be late on the same ranks every time, so no agreement of ends is
-//!   evidence of another clock, while an effect before its cause is. What that may cost is in the interval.
+//! - Stamps of one host are corrected as far as causality forces it and no further: on an oversubscribed host every point
+//!   estimate is off by hundreds of microseconds while the interval holds.
+//! - Where hosts are not known, equal clocks are presumed until something speaks against them: an effect before its cause; or
+//!   collectives that would not overlap on equal clocks, though theirs is a kind that proves nothing, together with ends that
+//!   agree on a difference far better than it is large. The agreement of ends alone says nothing, because the same ranks may
+//!   be late every time. What the presumption may cost is in the interval.
 //! - Where clocks do differ, a point comes from the ends of collectives, the shorter ones first, and a drift from their slope
 //!   if the span shows it above the noise. Both stay inside what causality allows.
 
@@ -27,7 +29,7 @@ pub use self::intervals::DRIFT_MAX;
 use self::intervals::{Intervals, intervals};
 use self::meetings::meetings;
 use self::placing::{Choice, chosen};
-use self::sharing::{SharedClock, by_host, equal_clocks_fit, host_name, merged, tie_all};
+use self::sharing::{SharedClock, by_host, equal_clocks_fit, host_name, merged, seem_to_differ, tie_all};
 use self::ties::{Line, gained_ns};
 use crate::{Bound, Bounds};
 
@@ -116,8 +118,13 @@ pub fn estimate_at_start(
     let shown_ns: Vec<i64> = lines.iter().map(|line| at_ns.saturating_add(line.at(at_ns))).collect();
     let Intervals { bounds, drift_ppb } = intervals(&shown_ns, &meetings);
 
+    let named: Vec<_> = hosts.iter().map(|host| host_name(*host)).collect();
+    let hosts_known = named.iter().all(Option::is_some);
+    let one_host = hosts_known && named.iter().all(|host| host == &named[0]);
+    let may_differ = || if hosts_known { !one_host } else { seem_to_differ(&clocks, &meetings) };
+    let differ = !equal_clocks_fit(&meetings, |_| true) || may_differ();
     let mut choice = Choice::nothing(ranks.len());
-    if bounds.contradiction().is_none() && !equal_clocks_fit(&meetings, |_| true) {
+    if differ && bounds.contradiction().is_none() {
         tie_all(&mut clocks, &meetings, Some(&bounds));
         clocks = merged(clocks, &meetings);
         tie_all(&mut clocks, &meetings, Some(&bounds));
@@ -129,12 +136,10 @@ pub fn estimate_at_start(
         RankClocks { offset_ns, drift_ppb, bound, applied: offset_ns != 0 || drift_ppb != 0 }
     };
     let of_ranks: Vec<RankClocks> = (0..ranks.len()).map(of_rank).collect();
-    let named: Vec<_> = hosts.iter().map(|host| host_name(*host)).collect();
-    let one_host = named.first().is_some_and(|first| first.is_some() && named.iter().all(|host| host == first));
     ClockEstimate {
         corrected: of_ranks.iter().any(|clock| clock.applied),
         agreement_ns: if one_host { Some(0) } else { agreement_ns(&of_ranks, &meetings, at_ns) },
-        hosts_known: named.iter().all(Option::is_some),
+        hosts_known,
         shared: clocks.into_iter().map(|clock| clock.ranks).collect(),
         clocks: of_ranks,
         bounds,

@@ -25,6 +25,8 @@ pub(crate) struct SharedClock {
 
 /// Lines that are this many of their errors apart are of different clocks.
 const APART_ERRORS: f64 = 6.0;
+/// Ends agree on a difference that is so many times what one of them strays.
+const DIFFERENT_NOISES: f64 = 8.0;
 /// Less than this is no difference worth a clock of its own.
 const APART_NS_MIN: f64 = 50.0;
 
@@ -48,6 +50,16 @@ impl SharedClock {
 /// Whether the stamps of the `chosen` ranks, as they are, keep every cause before its effect.
 pub(crate) fn equal_clocks_fit(meetings: &[Meeting], chosen: impl Fn(usize) -> bool) -> bool {
     meetings.iter().all(|meeting| meeting.slack_ns(&chosen).is_none_or(|slack| slack >= 0))
+}
+
+/// Whether something other than proof says that the clocks differ: stays that would not overlap if they were equal, and ends that
+/// agree on a difference far better than it is large.
+pub(crate) fn seem_to_differ(clocks: &[SharedClock], meetings: &[Meeting]) -> bool {
+    let apart = |clock: &SharedClock| {
+        let tie = clock.tie.filter(|tie| tie.count >= ENDS_MIN);
+        tie.is_some_and(|tie| tie.line.offset_ns.unsigned_abs() as f64 > DIFFERENT_NOISES * tie.noise_ns)
+    };
+    meetings.iter().any(|meeting| meeting.overlap_ns() < 0) && clocks.iter().any(apart)
 }
 
 /// The name of a host that is one: machines that were never named all have the same.
