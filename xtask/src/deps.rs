@@ -78,6 +78,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-align", "rankscope-time", "applies clock maps"),
     ("rankscope-align", "rankscope-trace", "moves events"),
     ("rankscope-align", "rankscope-collectives", "matched collectives bound clocks"),
+    ("rankscope-align", "rankscope-clock", "collectives bound clocks as packets do: one exact fit for both"),
     ("rankscope-analyze", "rankscope-time", "durations and clock maps"),
     ("rankscope-analyze", "rankscope-trace", "counts what traces hold"),
     ("rankscope-analyze", "rankscope-collectives", "waits and transfers per matched collective"),
