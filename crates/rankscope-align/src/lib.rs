@@ -12,6 +12,7 @@
 mod apply;
 mod bounds;
 mod clocks;
+pub mod combine;
 mod devices;
 mod from_collectives;
 mod tracer;
