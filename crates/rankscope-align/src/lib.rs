@@ -15,6 +15,7 @@ mod clocks;
 mod devices;
 mod from_collectives;
 mod tracer;
+pub mod validate;
 
 pub use apply::{Moved, apply, apply_to_devices};
 pub use bounds::{Bound, Bounds};

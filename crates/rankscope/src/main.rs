@@ -5,6 +5,7 @@
 
 #[cfg(feature = "clock")]
 mod agent;
+mod align;
 mod clock;
 mod config;
 mod convert;
@@ -17,6 +18,10 @@ mod notes;
 mod output;
 mod recover;
 mod report;
+#[cfg(feature = "clock")]
+mod run;
+mod runs;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -39,11 +44,16 @@ enum Verb {
     DemoRank(demo::rank::Args),
     #[cfg(feature = "clock")]
     Agent(agent::Args),
+    #[cfg(feature = "clock")]
+    Run(run::Args),
     Report(report::Args),
+    Align(align::Args),
     Convert(convert::Args),
     Recover(recover::Args),
+    Validate(validate::Args),
     Clock(clock::Args),
     Config(config::Args),
+    Runs(runs::Args),
 }
 
 fn main() -> ExitCode {
@@ -54,11 +64,16 @@ fn main() -> ExitCode {
         Verb::DemoRank(args) => demo::rank::run(args),
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
+        #[cfg(feature = "clock")]
+        Verb::Run(args) => run::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Align(args) => align::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
+        Verb::Validate(args) => validate::run(args),
         Verb::Clock(args) => clock::run(args),
         Verb::Config(args) => config::run(args),
+        Verb::Runs(args) => runs::run(args),
     };
     match done {
         Ok(code) => code,
