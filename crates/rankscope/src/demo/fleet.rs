@@ -1,6 +1,5 @@
 //! The processes of the demo: started, watched, asked to stop, and never left behind.
 
-use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -51,11 +50,11 @@ impl Process {
         self.child.id()
     }
 
-    fn has_ended(&mut self) -> Result<bool> {
+    fn look(&mut self) -> Result<()> {
         if self.status.is_none() {
             self.status = self.child.try_wait()?;
         }
-        Ok(self.status.is_some())
+        Ok(())
     }
 
     fn has_failed(&self) -> bool {
@@ -130,29 +129,24 @@ impl Fleet<'_> {
         self.processes.iter().all(|process| process.status.is_some())
     }
 
-    /// Whether all that have ended have ended well.
+    /// Whether all that have ended have ended well, and nobody wants to end it all.
     pub(super) fn check(&mut self) -> Result<()> {
+        self.look()?;
+        if self.processes.iter().any(Process::has_failed) {
+            // One that fails takes its neighbours along, and Ctrl-C reaches everybody: a moment later the cause is known.
+            std::thread::sleep(LOOK_EVERY * 10);
+            self.look()?;
+        }
         if self.interrupted.load(Ordering::Relaxed) {
             bail!("interrupted");
         }
-        for process in &mut self.processes {
-            process.has_ended()?;
-        }
-        if !self.processes.iter().any(Process::has_failed) {
-            return Ok(());
-        }
-        // One that fails takes its neighbours along; a moment later all of them are there to tell the cause from the rest.
-        std::thread::sleep(LOOK_EVERY * 10);
-        let mut failed = VecDeque::new();
-        for process in &mut self.processes {
-            process.has_ended()?;
-            match process.status.and_then(|status| status.signal()) {
-                Some(_) => failed.push_front(&*process),
-                None if process.has_failed() => failed.push_back(process),
-                None => {}
-            }
-        }
-        Err(failed.front().map_or_else(|| anyhow!("a process has failed"), |process| process.epitaph()))
+        let killed = |process: &&Process| process.status.is_some_and(|status| status.signal().is_some());
+        let cause = self.processes.iter().filter(|process| process.has_failed()).min_by_key(|process| !killed(process));
+        cause.map_or(Ok(()), |process| Err(process.epitaph()))
+    }
+
+    fn look(&mut self) -> Result<()> {
+        self.processes.iter_mut().try_for_each(Process::look)
     }
 
     /// Asks all to stop, and waits until they have.

@@ -179,6 +179,8 @@ fn agent(folder: &Folder, cast: &Cast, clocks: &Clocks, node: u32) -> Result<Pro
     Process::start(format!("the agent of host {node}"), scratch.join(format!("agent-{node}.log")), |command| {
         command.args(["agent", "--rank", &node.to_string(), "--num-nodes", &cast.ranks.to_string()]);
         command.arg("--out").arg(folder.clock());
+        // Should nobody be left to stop it.
+        command.args(["--duration-sec", &(cast.length * 3 + 4 * PATIENCE).as_secs().to_string()]);
         command.args(settings.iter().flat_map(|setting| ["--set", setting]));
     })
 }
