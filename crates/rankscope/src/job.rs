@@ -17,6 +17,7 @@ use rayon::prelude::*;
 
 use crate::load::{Loaded, load};
 use measured::Measured;
+pub(crate) use measured::pair;
 
 /// Which clocks ranks are put on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +52,13 @@ pub(crate) struct MeasuredArgs {
     /// Ranks of one node follow each other, so many a node; needed where neither traces nor the run say which host they are of
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
+}
+
+impl MeasuredArgs {
+    /// The folder, where one was given.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
 }
 
 /// Which clocks to go by.
@@ -180,7 +188,7 @@ pub(crate) fn run_directory(paths: &[PathBuf]) -> Option<&Path> {
 }
 
 /// Adds the readings of tracers' clocks that lie beside traces in files of their own.
-fn attach_snapshots(folder: &Path, traces: &mut [Trace]) -> Result<()> {
+pub(crate) fn attach_snapshots(folder: &Path, traces: &mut [Trace]) -> Result<()> {
     for path in measured::files_named(folder, "snapshots-rank")? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(rank) = rankscope_run::rank_of_name(&name) else { continue };

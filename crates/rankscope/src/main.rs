@@ -6,6 +6,7 @@
 #[cfg(feature = "clock")]
 mod agent;
 mod clock;
+mod combine;
 mod config;
 mod convert;
 mod document;
@@ -33,6 +34,7 @@ enum Verb {
     #[cfg(feature = "clock")]
     Agent(agent::Args),
     Report(report::Args),
+    Combine(combine::Args),
     Convert(convert::Args),
     Recover(recover::Args),
     Clock(clock::Args),
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Combine(args) => combine::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
         Verb::Clock(args) => clock::run(args),
