@@ -169,7 +169,8 @@ fn clocks(
     nodes: &[Option<u32>],
 ) -> JobClocks {
     let hosts: Vec<_> = traces.iter().map(|trace| trace.provenance.host.as_deref()).collect();
-    let estimate = rankscope_align::estimate(collectives, matched, &hosts);
+    let starts: Vec<_> = traces.iter().map(|trace| trace.bounds_ns().map(|(first, _)| first)).collect();
+    let estimate = rankscope_align::estimate_at_start(collectives, matched, &hosts, &starts);
     let clock_of = |node: u32| known.and_then(|known| known.nodes.iter().find(|clock| clock.node == node));
     let sources: Vec<RankSource<'_>> = traces
         .iter()

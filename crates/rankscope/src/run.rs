@@ -13,6 +13,7 @@ mod lines;
 mod name;
 mod outcome;
 mod signals;
+mod summary;
 mod tied;
 
 use std::ffi::OsString;
@@ -89,7 +90,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     }
     // Before anything is started, so that the end of no process is missed.
     let signals = Signals::listen(args.ranks.is_some_and(|ranks| ranks > 1))?;
-    let mut directory = directory(&args, &words, &described);
+    let directory = directory(&args, &words, &described);
     let collection = Collection::before(&args.collect);
     let agent = match &directory {
         Some(directory) if !args.no_clock => AgentProcess::start(&described.agents, directory),
@@ -106,10 +107,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Ok(outcome) => outcome,
         Err(error) => outcome::not_started(&words[0], &error),
     };
-    if let Some(directory) = &mut directory {
-        collection.into_raw(&directory.raw());
-        let limits = finish::Limits { report: !args.no_report, within: Duration::from_secs(args.finish_within) };
-        finish::finish(directory, &described, &outcome, &limits, &signals, args.format);
+    if let Some(directory) = directory {
+        let what = finish::Finish { collection, report: !args.no_report, format: args.format };
+        finish::finish(directory, described, outcome, what, &signals, Duration::from_secs(args.finish_within));
     } else if args.format == Format::Json {
         output::answer(&serde_json::json!({ "run": null, "exit_code": outcome.code() }).to_string())?;
     }

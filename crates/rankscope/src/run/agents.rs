@@ -84,6 +84,7 @@ impl AgentProcess {
 
     /// Asks it to write what it has and to end, and sees to it that it does.
     pub(super) fn stop(self) {
+        self.notice();
         let mut child = self.child.into_inner();
         let deadline = Instant::now() + STOP_WITHIN;
         let group = Pid::from_raw(child.id().cast_signed());

@@ -6,12 +6,15 @@
 use std::ffi::OsString;
 use std::io;
 use std::net::TcpListener;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg, raise};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
+use rankscope_run::Exit;
 
 use super::agents::AgentProcess;
 use super::directory::Variables;
@@ -29,7 +32,13 @@ pub(super) struct Job {
 
 struct Process {
     child: Child,
-    ended: Option<ExitStatus>,
+    ended: Option<Exit>,
+}
+
+impl Process {
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
 }
 
 impl Job {
@@ -78,11 +87,11 @@ impl Job {
     /// Waits for the job to end, and passes signals on meanwhile. When a rank fails the others are asked to end, and killed after
     /// `grace`.
     pub(super) fn run(mut self, signals: &Signals, agent: Option<&AgentProcess>, grace: Duration) -> Outcome {
-        let mut first_failure: Option<ExitStatus> = None;
+        let mut first_failure: Option<Exit> = None;
         let mut deadline = None;
         let mut told_to_end = false;
         loop {
-            if let Some(failed) = self.reap()
+            if let Some(failed) = self.look()
                 && first_failure.is_none()
             {
                 first_failure = Some(failed);
@@ -95,11 +104,7 @@ impl Job {
                 break;
             }
             match signals.next(deadline) {
-                Heard::Child => {
-                    if let Some(agent) = agent {
-                        agent.notice();
-                    }
-                }
+                Heard::Child => agent.into_iter().for_each(AgentProcess::notice),
                 Heard::Signal { number, to_all } => {
                     told_to_end |= number == Signal::SIGTERM as i32 || number == Signal::SIGINT as i32;
                     self.pass_on(number, to_all);
@@ -108,26 +113,34 @@ impl Job {
                     deadline = None;
                     self.signal(Signal::SIGKILL);
                 }
-                Heard::Nothing => {}
+                Heard::Nothing | Heard::Done => {}
             }
         }
+        if first_failure.is_some() && self.apart {
+            // What a rank started and did not end in time goes with it.
+            self.signal(Signal::SIGKILL);
+        }
         self.lines.end();
-        Outcome::of(first_failure.unwrap_or_default())
+        for process in &mut self.ranks {
+            let _ended = process.child.wait();
+        }
+        Outcome { exit: first_failure.unwrap_or(Exit::Code(0)) }
     }
 
-    /// Takes note of what has ended; returns the first failure among it.
-    fn reap(&mut self) -> Option<ExitStatus> {
+    /// Takes note of what has ended; returns the first failure among it. Nothing is waited for yet, so that every process keeps
+    /// its number, and with it its group, until the job is over.
+    fn look(&mut self) -> Option<Exit> {
         let mut failed = None;
         for process in self.ranks.iter_mut().filter(|process| process.ended.is_none()) {
-            let ended = match process.child.try_wait() {
-                Ok(ended) => ended,
+            let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+            process.ended = match waitid(Id::Pid(process.pid()), flags) {
+                Ok(WaitStatus::Exited(_, code)) => Some(Exit::Code(code)),
+                Ok(WaitStatus::Signaled(_, signal, _)) => Some(Exit::Signal(signal as i32)),
+                Ok(_) | Err(Errno::EINTR) => None,
                 // It cannot be waited for, so nobody will ever know.
-                Err(_) => Some(ExitStatus::from_raw(1 << 8)),
+                Err(_) => Some(Exit::Code(1)),
             };
-            if let Some(status) = ended {
-                process.ended = Some(status);
-                failed = failed.or((!status.success()).then_some(status));
-            }
+            failed = failed.or(process.ended.filter(|exit| !exit.is_success()));
         }
         failed
     }
@@ -143,16 +156,10 @@ impl Job {
         }
     }
 
-    /// Sends `signal` to what has not ended. A rank's group may live on without it.
+    /// Sends `signal` to the command, or to the groups of all ranks, which may live on without their leaders.
     fn signal(&self, signal: Signal) {
         for process in &self.ranks {
-            let pid = Pid::from_raw(process.child.id().cast_signed());
-            // Only what was not waited for keeps its number.
-            let _gone = match (self.apart, process.ended.is_none()) {
-                (true, true) => killpg(pid, signal),
-                (false, true) => kill(pid, signal),
-                (_, false) => continue,
-            };
+            let _gone = if self.apart { killpg(process.pid(), signal) } else { kill(process.pid(), signal) };
         }
     }
 

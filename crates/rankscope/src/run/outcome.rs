@@ -1,8 +1,7 @@
 //! How a job ended, as an exit code.
 
 use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{ExitCode, ExitStatus};
+use std::process::ExitCode;
 
 use rankscope_run::Exit;
 
@@ -15,11 +14,6 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn of(status: ExitStatus) -> Self {
-        let exit = status.code().map_or_else(|| Exit::Signal(status.signal().unwrap_or(0)), Exit::Code);
-        Self { exit }
-    }
-
     /// As a shell tells it: of a process that was killed, 128 and the signal.
     pub(super) fn code(self) -> i32 {
         match self.exit {

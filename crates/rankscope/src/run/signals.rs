@@ -4,7 +4,7 @@
 //! job that shares our group. What somebody sends to this process alone is.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -20,12 +20,15 @@ pub(super) enum Heard {
     Child,
     /// A signal, and whether the terminal sent it to the whole foreground.
     Signal { number: i32, to_all: bool },
+    /// A thread of ours is done.
+    Done,
     /// Nothing until the deadline.
     Nothing,
 }
 
 pub(super) struct Signals {
     queue: Receiver<Heard>,
+    sender: Sender<Heard>,
 }
 
 const PASSED_ON: [i32; 7] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH];
@@ -40,6 +43,7 @@ impl Signals {
         let mut info: SignalsInfo<WithOrigin> =
             SignalsInfo::new(heeded.chain(stops).chain([SIGCHLD])).context("failed to listen for signals")?;
         let (sender, queue) = channel();
+        let heard_by = sender.clone();
         std::thread::Builder::new()
             .name("rankscope-signals".to_owned())
             .spawn(move || {
@@ -48,33 +52,36 @@ impl Signals {
                         SIGCHLD => Heard::Child,
                         number => Heard::Signal { number, to_all: matches!(origin.cause, Cause::Kernel) },
                     };
-                    if sender.send(heard).is_err() {
+                    if heard_by.send(heard).is_err() {
                         break;
                     }
                 }
             })
             .context("failed to listen for signals")?;
-        Ok(Self { queue })
+        Ok(Self { queue, sender })
     }
 
     /// What is heard next, or nothing until `deadline`.
     pub(super) fn next(&self, deadline: Option<Instant>) -> Heard {
         let patience = deadline.map_or(FOREVER, |deadline| deadline.saturating_duration_since(Instant::now()));
-        match self.queue.recv_timeout(patience) {
-            Ok(heard) => heard,
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => {
-                // Without its thread there is only looking now and then.
-                std::thread::sleep(patience.min(Duration::from_millis(50)));
-                Heard::Child
-            }
-        }
+        self.queue.recv_timeout(patience).unwrap_or(Heard::Nothing)
     }
 
-    /// Whether somebody asked this process to end since the queue was looked at.
-    pub(super) fn asked_to_end(&self) -> bool {
-        let ends = |heard| matches!(heard, Heard::Signal { number: SIGINT | SIGTERM | SIGHUP | SIGQUIT, .. });
-        self.queue.try_iter().any(ends)
+    /// Where a thread of ours says that it is done.
+    pub(super) fn sender(&self) -> Sender<Heard> {
+        self.sender.clone()
+    }
+
+    /// Forgets what was heard until now.
+    pub(super) fn forget(&self) {
+        self.queue.try_iter().for_each(drop);
+    }
+}
+
+impl Heard {
+    /// Whether somebody asks this process to end.
+    pub(super) fn ends(self) -> bool {
+        matches!(self, Self::Signal { number: SIGINT | SIGTERM | SIGHUP | SIGQUIT, .. })
     }
 }
 

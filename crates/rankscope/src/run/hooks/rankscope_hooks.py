@@ -5,9 +5,7 @@ raw/rank-R.*, older ones go to raw/more, and those of an attempt before a restar
 """
 
 import functools
-import json
 import os
-import socket
 import sys
 
 _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX")
@@ -107,7 +105,8 @@ def _jax_rank():
 
 def _keep(path, raw, rank_of):
     rank = rank_of() or 0
-    suffix = next((suffix for suffix in _SUFFIXES if path.endswith(suffix)), ".json")
+    other = ".json.gz" if path.endswith(".gz") else ".json"
+    suffix = next((suffix for suffix in _SUFFIXES if path.endswith(suffix)), other)
     partial = os.path.join(raw, ".rank-%d.%d.partial" % (rank, os.getpid()))
     try:
         _copy(path, partial)
@@ -159,6 +158,9 @@ def _make_room(raw, rank):
 
 def _tell(raw, rank):
     """Where this rank runs: one small file a rank, as no two processes may append to one file of a shared disk."""
+    import json
+    import socket
+
     folder = os.path.join(os.environ.get("RANKSCOPE_RUN_DIR") or os.path.dirname(raw), "nodes")
     about = {"rank": rank, "host": socket.gethostname(), "pid": os.getpid()}
     for key, value in (("world_size", _number(_WORLDS)), ("node", _number(_NODES))):

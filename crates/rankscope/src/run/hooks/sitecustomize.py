@@ -26,36 +26,38 @@ def _watch():
     wanted = {"torch.profiler.profiler": patch("torch_profiler"), "jax._src.profiler": patch("jax_profiler")}
 
     class Finder:
+        """Finds nothing itself: it asks the others, and has a word with what they find."""
+
         @staticmethod
         def find_spec(name, path=None, target=None):
             if name not in wanted:
                 return None
-            after = wanted.pop(name)
-            if not wanted and Finder in sys.meta_path:
-                sys.meta_path.remove(Finder)
             for finder in list(sys.meta_path):
                 find = getattr(finder, "find_spec", None)
                 spec = None if finder is Finder or find is None else find(name, path, target)
                 if spec is not None:
-                    _then(spec.loader, after)
+                    _then(spec.loader, name, wanted)
                     return spec
             return None
 
     sys.meta_path.insert(0, Finder)
 
 
-def _then(loader, after):
-    """Lets `after` see a module as soon as its own code has run."""
+def _then(loader, name, wanted):
+    """Lets the patch of `name` see the module as soon as its own code has run."""
     execute = getattr(loader, "exec_module", None)
     if execute is None:
         return
 
     def exec_module(module):
         execute(module)
-        try:
-            after(module)
-        except Exception as error:
-            _complain(error)
+        # A loader may serve other modules, too.
+        after = wanted.pop(name, None) if module.__name__ == name else None
+        if after is not None:
+            try:
+                after(module)
+            except Exception as error:
+                _complain(error)
 
     try:
         loader.exec_module = exec_module
