@@ -1,6 +1,7 @@
 //! `rankscope align`: every trace on to the reference clock.
 
 mod document;
+mod from_traces;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_report::{Style, alignment_terminal};
 use rankscope_run::Outputs;
 
-use crate::job::{ClockArgs, Job, JobOptions, run_directory};
+use crate::job::{ClockArgs, ClockChoice, Job, JobOptions, run_directory};
 use crate::output::{self, Format};
 use crate::report::write_timeline;
 
@@ -51,6 +52,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         measured: args.clocks.measured.clone(),
     };
     let mut job = Job::read(&args.paths, &options)?;
+    // Who asks for nothing else wants to know what hangs on it, too.
+    let weaker = (options.clocks == ClockChoice::FromTraces).then(|| from_traces::document(&job));
     let moved = job.settle();
     let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
     let document = document::document(title, &job, &moved);
@@ -61,9 +64,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
             Some(run_directory(&args.paths).map_or_else(|| PathBuf::from("rankscope-report"), PathBuf::from))
         }
     };
-    match args.format {
-        Format::Json => output::answer(&serde_json::to_string_pretty(&document)?)?,
-        Format::Table => {
+    match (args.format, weaker) {
+        (Format::Json, Some(weaker)) => output::answer(&serde_json::to_string_pretty(&weaker)?)?,
+        (Format::Table, Some(weaker)) => output::answer(&weaker.table())?,
+        (Format::Json, None) => output::answer(&serde_json::to_string_pretty(&document)?)?,
+        (Format::Table, None) => {
             output::answer(&alignment_terminal(&document, Style { color: output::colored(), width: output::columns() }))?;
         }
     }

@@ -53,6 +53,13 @@ pub(crate) struct MeasuredArgs {
     ranks_per_node: Option<u32>,
 }
 
+impl MeasuredArgs {
+    /// Whether the user says where measured clocks are.
+    pub(crate) fn are_given(&self) -> bool {
+        self.folder.is_some()
+    }
+}
+
 /// Which clocks to go by.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ClockArgs {
@@ -162,7 +169,8 @@ fn clocks(
     nodes: &[Option<u32>],
 ) -> JobClocks {
     let hosts: Vec<_> = traces.iter().map(|trace| trace.provenance.host.as_deref()).collect();
-    let estimate = rankscope_align::estimate(collectives, matched, &hosts);
+    let starts: Vec<_> = traces.iter().map(|trace| trace.bounds_ns().map(|(first, _)| first)).collect();
+    let estimate = rankscope_align::estimate_at_start(collectives, matched, &hosts, &starts);
     let clock_of = |node: u32| known.and_then(|known| known.nodes.iter().find(|clock| clock.node == node));
     let sources: Vec<RankSource<'_>> = traces
         .iter()

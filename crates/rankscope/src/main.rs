@@ -21,6 +21,7 @@ mod report;
 #[cfg(feature = "clock")]
 mod run;
 mod runs;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,7 @@ enum Verb {
     Align(align::Args),
     Convert(convert::Args),
     Recover(recover::Args),
+    Validate(validate::Args),
     Clock(clock::Args),
     Config(config::Args),
     Runs(runs::Args),
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Verb::Align(args) => align::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
+        Verb::Validate(args) => validate::run(args),
         Verb::Clock(args) => clock::run(args),
         Verb::Config(args) => config::run(args),
         Verb::Runs(args) => runs::run(args),

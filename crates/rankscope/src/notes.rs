@@ -162,7 +162,7 @@ fn percent(share: f64) -> String {
     format!("{:.1}\u{a0}%", share * 100.0)
 }
 
-fn time(ns: i64) -> String {
+pub(crate) fn time(ns: i64) -> String {
     let ns = ns as f64;
     match ns.abs() {
         s if s >= 1e9 => format!("{:.2} s", ns / 1e9),

@@ -1,12 +1,12 @@
 //! The processes of the demo: started, watched, asked to stop, and never left behind.
 
-use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -50,17 +50,11 @@ impl Process {
         self.child.id()
     }
 
-    /// The pipes to it, if it was given any.
-    pub(super) fn pipes(&mut self) -> Result<(ChildStdin, BufReader<ChildStdout>)> {
-        let (stdin, stdout) = (self.child.stdin.take(), self.child.stdout.take());
-        Ok((stdin.context("no pipe to it")?, BufReader::new(stdout.context("no pipe from it")?)))
-    }
-
-    fn has_ended(&mut self) -> Result<bool> {
+    fn look(&mut self) -> Result<()> {
         if self.status.is_none() {
             self.status = self.child.try_wait()?;
         }
-        Ok(self.status.is_some())
+        Ok(())
     }
 
     fn has_failed(&self) -> bool {
@@ -135,29 +129,24 @@ impl Fleet<'_> {
         self.processes.iter().all(|process| process.status.is_some())
     }
 
-    /// Whether all that have ended have ended well.
+    /// Whether all that have ended have ended well, and nobody wants to end it all.
     pub(super) fn check(&mut self) -> Result<()> {
+        self.look()?;
+        if self.processes.iter().any(Process::has_failed) {
+            // One that fails takes its neighbours along, and Ctrl-C reaches everybody: a moment later the cause is known.
+            std::thread::sleep(LOOK_EVERY * 10);
+            self.look()?;
+        }
         if self.interrupted.load(Ordering::Relaxed) {
             bail!("interrupted");
         }
-        for process in &mut self.processes {
-            process.has_ended()?;
-        }
-        if !self.processes.iter().any(Process::has_failed) {
-            return Ok(());
-        }
-        // One that fails takes its neighbours along; a moment later all of them are there to tell the cause from the rest.
-        std::thread::sleep(LOOK_EVERY * 10);
-        let mut failed = VecDeque::new();
-        for process in &mut self.processes {
-            process.has_ended()?;
-            match process.status.and_then(|status| status.signal()) {
-                Some(_) => failed.push_front(&*process),
-                None if process.has_failed() => failed.push_back(process),
-                None => {}
-            }
-        }
-        Err(failed.front().map_or_else(|| anyhow!("a process has failed"), |process| process.epitaph()))
+        let killed = |process: &&Process| process.status.is_some_and(|status| status.signal().is_some());
+        let cause = self.processes.iter().filter(|process| process.has_failed()).min_by_key(|process| !killed(process));
+        cause.map_or(Ok(()), |process| Err(process.epitaph()))
+    }
+
+    fn look(&mut self) -> Result<()> {
+        self.processes.iter_mut().try_for_each(Process::look)
     }
 
     /// Asks all to stop, and waits until they have.
@@ -173,20 +162,23 @@ impl Fleet<'_> {
 /// What a rank says on its pipe, line by line, and is told.
 pub(super) struct Talk {
     to: ChildStdin,
-    from: BufReader<ChildStdout>,
+    lines: Receiver<String>,
 }
 
 impl Talk {
     pub(super) fn with(process: &mut Process) -> Result<Self> {
-        let (to, from) = process.pipes()?;
-        Ok(Self { to, from })
+        let (to, from) = (process.child.stdin.take(), process.child.stdout.take());
+        let (to, from) = (to.context("no pipe to it")?, from.context("no pipe from it")?);
+        let (said, lines) = channel();
+        // A pipe is waited for by somebody who may wait for ever: it closes with the process at the other end.
+        let listen = move || BufReader::new(from).lines().map_while(Result::ok).try_for_each(|line| said.send(line));
+        std::thread::Builder::new().name(format!("ear of {}", process.name)).spawn(listen)?;
+        Ok(Self { to, lines })
     }
 
-    /// Its next line; an empty one if it has gone. It answers at once or dies trying, so nobody waits here for long.
-    pub(super) fn hear(&mut self) -> Result<String> {
-        let mut line = String::new();
-        self.from.read_line(&mut line)?;
-        Ok(line.trim_end().to_owned())
+    /// Its next line, if it has said one by now.
+    pub(super) fn heard(&self) -> Option<String> {
+        self.lines.try_recv().ok()
     }
 
     /// Tells it a line. One that has gone is found out when it should answer.

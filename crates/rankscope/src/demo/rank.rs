@@ -1,8 +1,8 @@
 //! One rank of the demo, in a process of its own: a training loop as small as one can be that still has all its parts.
 //!
-//! It loads a batch (that is, waits), goes forward and back through its layers, has their gradients summed over all ranks while
-//! it goes on, and applies them; the ranks tell each other their losses after every step. It knows nothing of any truth: it
-//! records itself like any program, on a clock it believes in.
+//! It loads a batch (that is, waits) and goes forward and back through layers that are spread over all ranks, so that after
+//! each of them activations or gradients are summed up; the ranks tell each other their losses after every step. It knows
+//! nothing of any truth: it records itself like any program, on a clock it believes in.
 
 use std::io::{BufRead, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -16,7 +16,7 @@ use rankscope_record::{
 };
 
 use super::clocks;
-use super::comm::{Answer, Ask, Comm};
+use super::comm::Comm;
 use super::ring::Ring;
 use super::work::Layer;
 
@@ -41,16 +41,16 @@ pub(crate) struct Args {
 }
 
 /// Layers of the model. Each has a forward pass, and a backward pass of twice the work.
-pub(super) const LAYERS: usize = 4;
+pub(super) const LAYERS: usize = 3;
 
 /// Products of a whole step for each of a layer's forward pass.
 pub(super) const PASSES: u32 = 3 * LAYERS as u32;
 
-/// Gradients of a layer, for each rank.
-const GRADIENTS: usize = 2_048;
+/// Activations of a layer, and as many gradients, for each rank.
+const ELEMENTS: usize = 512;
 
 /// Steps between barriers, as for checkpoints.
-const BARRIER_EVERY: u64 = 10;
+const BARRIER_EVERY: i64 = 10;
 
 /// Waiting for a batch takes this long, and up to as long again.
 const LOADING: Duration = Duration::from_micros(1_500);
@@ -66,10 +66,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     set_thread_name("training");
     let ring = meet(rank, ranks, args.seed)?;
     quit_with_parent()?;
-    let comm = Comm::start(ring, ranks)?;
-    let trained = Training::new(&args, rank, ranks, &comm).run();
-    // The ring knows better than the loop why it broke.
-    comm.finish().and(trained)?;
+    Training::new(&args, rank, ranks, Comm::new(ring, ranks)).run()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -110,38 +107,46 @@ fn quit_with_parent() -> Result<()> {
     Ok(())
 }
 
-struct Training<'a> {
-    comm: &'a Comm,
+struct Training {
+    comm: Comm,
     rank: u32,
     ranks: u32,
     products: u32,
     length: Duration,
     rng: Rng,
     layers: Vec<Layer>,
+    /// What is summed up over the ranks.
+    shared: Vec<f32>,
 }
 
-impl<'a> Training<'a> {
-    fn new(args: &Args, rank: u32, ranks: u32, comm: &'a Comm) -> Self {
-        let (rng, layers) = (Rng::lane(args.seed, 100 + u64::from(rank)), (0..LAYERS as u64).map(Layer::new).collect());
-        Self { comm, rank, ranks, products: args.products, length: Duration::from_secs_f64(args.seconds), rng, layers }
+impl Training {
+    fn new(args: &Args, rank: u32, ranks: u32, comm: Comm) -> Self {
+        Self {
+            comm,
+            rank,
+            ranks,
+            products: args.products,
+            length: Duration::from_secs_f64(args.seconds),
+            rng: Rng::lane(args.seed, 100 + u64::from(rank)),
+            layers: (0..LAYERS as u64).map(Layer::new).collect(),
+            shared: vec![0.0; ELEMENTS * ranks as usize],
+        }
     }
 
     fn run(&mut self) -> Result<()> {
         let begun = Instant::now();
         for step in 0.. {
-            let _step = begin_step(step as i64);
+            let _step = begin_step(step);
             self.load();
             let products = self.rng.around(i64::from(self.products), 8).max(1) as u32;
-            self.forward(products);
-            self.backward(products);
-            self.collect()?;
+            self.forward(products)?;
+            self.backward(products)?;
             self.optimise(products);
             if self.told_to_stop(begun.elapsed() >= self.length)? {
-                return Ok(());
+                break;
             }
             if step % BARRIER_EVERY == BARRIER_EVERY - 1 {
-                self.comm.ask(Ask::Barrier);
-                self.comm.answer()?;
+                self.comm.barrier()?;
             }
         }
         Ok(())
@@ -153,53 +158,55 @@ impl<'a> Training<'a> {
         std::thread::sleep(LOADING + longer);
     }
 
-    fn forward(&mut self, products: u32) {
+    fn forward(&mut self, products: u32) -> Result<()> {
         let _span = record_function!("forward");
-        for layer in &mut self.layers {
-            let _op = record_op!("linear", products = products);
-            layer.multiply(products);
+        for at in 0..LAYERS {
+            {
+                let _op = record_op!("linear", products = products);
+                self.layers[at].multiply(products);
+            }
+            self.sum_up(at)?;
         }
+        Ok(())
     }
 
-    /// The last layer first; its gradients are on their way while the ones before it are computed.
-    fn backward(&mut self, products: u32) {
+    fn backward(&mut self, products: u32) -> Result<()> {
         let _span = record_function!("backward");
-        for (at, layer) in self.layers.iter_mut().enumerate().rev() {
-            let _op = record_op!("linear_backward", products = 2 * products);
-            layer.multiply(2 * products);
-            self.comm.ask(Ask::AllReduce(vec![gradient(self.rank, at); GRADIENTS * self.ranks as usize]));
+        for at in (0..LAYERS).rev() {
+            {
+                let _op = record_op!("linear_backward", products = 2 * products);
+                self.layers[at].multiply(2 * products);
+            }
+            self.sum_up(at)?;
         }
+        Ok(())
     }
 
-    /// Waits for the gradients, and sees that they are the sum of everybody's.
-    fn collect(&mut self) -> Result<()> {
-        let _span = record_function!("wait for gradients");
-        for at in (0..LAYERS).rev() {
-            let Answer::Reduced(sum) = self.comm.answer()? else { bail!("another answer than a sum") };
-            let expected: f32 = (0..self.ranks).map(|rank| gradient(rank, at)).sum();
-            ensure!(sum.iter().all(|value| *value == expected), "the gradients of layer {at} are not the sum of all ranks'");
-        }
+    /// Sums up what all ranks have of a layer, and sees that it is the sum.
+    fn sum_up(&mut self, layer: usize) -> Result<()> {
+        // Small whole numbers, so that their sum is exact in any order.
+        let value = |rank: u32| (rank + 1) as f32 * (layer + 1) as f32;
+        self.shared.fill(value(self.rank));
+        self.comm.all_reduce(&mut self.shared)?;
+        let expected: f32 = (0..self.ranks).map(value).sum();
+        ensure!(
+            self.shared.iter().all(|value| *value == expected),
+            "layer {layer} is not the sum of what all ranks have of it"
+        );
         Ok(())
     }
 
     fn optimise(&mut self, products: u32) {
         let _op = record_op!("optimizer");
-        self.layers.iter_mut().for_each(|layer| layer.multiply(products.div_ceil(8)));
+        self.layers.iter_mut().for_each(|layer| layer.multiply(products.div_ceil(4)));
     }
 
     /// Exchanges losses; what rank 0 says about stopping counts for all, so that nobody does a step more.
     fn told_to_stop(&mut self, stop: bool) -> Result<bool> {
-        let _span = record_function!("exchange losses");
         let mut own = (self.rng.unit() as f32).to_le_bytes().to_vec();
         own.push(u8::from(stop));
-        let each = own.len();
-        self.comm.ask(Ask::AllGather(own));
-        let Answer::Gathered(all) = self.comm.answer()? else { bail!("another answer than a list") };
-        Ok(all.get(each - 1) == Some(&1))
+        let of_first = own.len() - 1;
+        let all = self.comm.all_gather(&own)?;
+        Ok(all.get(of_first) == Some(&1))
     }
-}
-
-/// What a layer's gradients are, all of them: small whole numbers, so that sums are exact in any order.
-fn gradient(rank: u32, layer: usize) -> f32 {
-    (rank + 1) as f32 * (layer + 1) as f32
 }

@@ -21,13 +21,13 @@ use super::rank::PASSES;
 use super::work;
 
 /// What one step is made of at most: computing and as much waiting.
-const COMPUTING: Duration = Duration::from_millis(10);
+const COMPUTING: Duration = Duration::from_millis(20);
 
 /// Processors shall be half idle: agents and networks need some, and a machine is never alone.
-const BUSY: f64 = 0.35;
+const BUSY: f64 = 0.45;
 
 /// A slow rank has this much more to do, and up to as much again.
-const SLOWER: f64 = 0.45;
+const SLOWER: f64 = 0.6;
 
 /// Length of a probe window; short, so that the demo is.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -119,12 +119,16 @@ impl<'a> Stage<'a> {
 
     /// A line of every rank.
     fn hear_all(&mut self) -> Result<Vec<String>> {
-        let lines: Vec<String> = self.talks.iter_mut().map(Talk::hear).collect::<Result<_>>()?;
-        if lines.iter().any(String::is_empty) {
-            // Whoever has nothing to say is about to be gone.
-            self.ranks.wait_for("a rank to say something", PATIENCE, |_| Ok(false))?;
-        }
-        Ok(lines)
+        let mut lines: Vec<Option<String>> = vec![None; self.talks.len()];
+        let (agents, talks) = (&mut self.agents, &self.talks);
+        self.ranks.wait_for("the ranks to meet", PATIENCE, |_| {
+            agents.check()?;
+            for (line, talk) in lines.iter_mut().zip(talks) {
+                *line = line.take().or_else(|| talk.heard());
+            }
+            Ok(lines.iter().all(Option::is_some))
+        })?;
+        Ok(lines.into_iter().flatten().collect())
     }
 
     fn tell_all(&mut self, line: &str) {
@@ -175,6 +179,8 @@ fn agent(folder: &Folder, cast: &Cast, clocks: &Clocks, node: u32) -> Result<Pro
     Process::start(format!("the agent of host {node}"), scratch.join(format!("agent-{node}.log")), |command| {
         command.args(["agent", "--rank", &node.to_string(), "--num-nodes", &cast.ranks.to_string()]);
         command.arg("--out").arg(folder.clock());
+        // Should nobody be left to stop it.
+        command.args(["--duration-sec", &(cast.length * 3 + 4 * PATIENCE).as_secs().to_string()]);
         command.args(settings.iter().flat_map(|setting| ["--set", setting]));
     })
 }

@@ -21,9 +21,13 @@ impl Layer {
         Self { weights: matrix(0), activations: matrix(5), product: [[0.0; SIDE]; SIDE] }
     }
 
-    /// So many products, one after the other.
+    /// So many products, one after the other. Where there are fewer processors than ranks, those take turns in between: else
+    /// whoever begins first ends first, however much it has to do.
     pub(super) fn multiply(&mut self, products: u32) {
-        for _ in 0..products {
+        for product in 0..products {
+            if product % TURN_PRODUCTS == TURN_PRODUCTS - 1 {
+                std::thread::yield_now();
+            }
             // The optimiser may not learn that every product is the same.
             black_box(&mut self.weights);
             for (row, weights) in self.product.iter_mut().zip(&self.weights) {
@@ -54,6 +58,9 @@ pub(super) fn product_ns() -> u64 {
 pub(super) fn products_in(computing: Duration, product_ns: u64) -> u32 {
     u32::try_from(computing.as_nanos() as u64 / product_ns).unwrap_or(u32::MAX).max(1)
 }
+
+/// Some tenths of a millisecond.
+const TURN_PRODUCTS: u32 = 32;
 
 const TRIES: u32 = 20;
 const TRY_PRODUCTS: u32 = 20;
