@@ -40,7 +40,7 @@ fn keep(store: &Store) {
         if !store.is_closing() && began.elapsed() >= next_anchor {
             anchors_taken += 1;
             next_anchor = FIRST_ANCHORS.get(anchors_taken).copied().unwrap_or(began.elapsed() + ANCHOR_EVERY);
-            let anchors = anchors::take();
+            let anchors = anchors::take(store.test_clock.as_ref());
             store.system(|system| system.anchors(&anchors));
             write_drops(store);
         }

@@ -18,7 +18,7 @@ use crate::recorded::{Lease, Recorded};
 use crate::report::{Facts, Report};
 use crate::store::{Overflow, Storage, Store};
 use crate::ticks::ticks;
-use crate::{Categories, about, anchors, control, keeper, names};
+use crate::{Categories, TestClock, about, anchors, control, keeper, names};
 
 /// Which threads a session is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,9 @@ pub struct SessionOptions {
     pub storage: Storage,
     /// What happens when it is full; a session that joins a running one takes it as it is.
     pub overflow: Overflow,
+    /// For tests only: clocks of the host that are wrong in a known way. None takes them as they are; a session that joins a
+    /// running one takes that one's.
+    pub test_clock: Option<TestClock>,
 }
 
 impl Default for SessionOptions {
@@ -52,6 +55,7 @@ impl Default for SessionOptions {
             threads: ThreadFilter::All,
             storage: Storage::Memory,
             overflow: Overflow::default(),
+            test_clock: None,
         }
     }
 }
@@ -170,7 +174,7 @@ impl Session {
     }
 
     fn begin(options: SessionOptions) -> Result<Self, StartError> {
-        let SessionOptions { categories, threads, storage, overflow } = options;
+        let SessionOptions { categories, threads, storage, overflow, test_clock } = options;
         if categories.is_empty() {
             return Err(StartError::NoCategories);
         }
@@ -182,7 +186,7 @@ impl Session {
             Some(running) => joined(running, &storage)?,
             None => {
                 control.last_epoch = control.last_epoch.wrapping_add(1).max(1);
-                let lease = begin(control.last_epoch, &storage, overflow)?;
+                let lease = begin(control.last_epoch, &storage, overflow, test_clock)?;
                 names.as_ref().inspect(|names| names.write_all(lease.store()));
                 control.current = Some(lease.clone());
                 lease
@@ -192,7 +196,7 @@ impl Session {
         control.last_session += 1;
         let id = control.last_session;
         let store = lease.store();
-        let (anchors, before, start_tick) = (anchors::take(), registry::lock().tallies(), ticks());
+        let (anchors, before, start_tick) = (anchors::take(store.test_clock.as_ref()), registry::lock().tallies(), ticks());
         store.system(|system| {
             system.anchors(&anchors);
             system.session_start(id, start_tick, categories.0);
@@ -254,7 +258,7 @@ impl Session {
         let to_tick = ticks();
         let (control, at) = self.find()?;
         let lease = control.current.clone().ok_or(StopError::AlreadyStopped { id: self.id })?;
-        let anchors = anchors::take();
+        let anchors = anchors::take(lease.store().test_clock.as_ref());
         lease.store().system(|system| system.anchors(&anchors));
         let cut = control.sessions[at].cut(to_tick, &registry::lock().tallies());
         Ok(Recorded::new(lease, cut))
@@ -275,7 +279,7 @@ impl Session {
         let lease = control.current.clone().ok_or(StopError::AlreadyStopped { id: self.id })?;
         control.publish();
         let store = lease.store();
-        let anchors = anchors::take();
+        let anchors = anchors::take(store.test_clock.as_ref());
         store.system(|system| {
             system.anchors(&anchors);
             system.session_stop(self.id, to_tick);
@@ -336,7 +340,7 @@ fn joined(running: &Arc<Lease>, storage: &Storage) -> Result<Arc<Lease>, StartEr
     }
 }
 
-fn begin(epoch: u32, storage: &Storage, overflow: Overflow) -> Result<Arc<Lease>, StartError> {
+fn begin(epoch: u32, storage: &Storage, overflow: Overflow, test_clock: Option<TestClock>) -> Result<Arc<Lease>, StartError> {
     let refused = |source| {
         let path = match storage {
             Storage::Memory => None,
@@ -344,7 +348,7 @@ fn begin(epoch: u32, storage: &Storage, overflow: Overflow) -> Result<Arc<Lease>
         };
         StartError::Storage { path, source }
     };
-    let store = Arc::new(Store::create(epoch, storage, overflow).map_err(refused)?);
+    let store = Arc::new(Store::create(epoch, storage, overflow, test_clock).map_err(refused)?);
     registry::lock().forget_departed();
     keeper::start(store.clone());
     Ok(Arc::new(Lease::new(store)))

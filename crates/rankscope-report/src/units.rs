@@ -24,6 +24,15 @@ pub(crate) fn rate(gbps: f64) -> String {
     scaled(gbps * 1e9, &[("B/s", 1.0), ("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)])
 }
 
+/// Every nanosecond of it: three digits of a second hide what was measured.
+pub(crate) fn offset(ns: i64) -> String {
+    if ns.unsigned_abs() < 1_000_000 {
+        return format!("{ns:+} ns");
+    }
+    let (sign, ns) = (if ns < 0 { '-' } else { '+' }, ns.unsigned_abs());
+    format!("{sign}{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
 /// `part` of `whole` in percent.
 pub(crate) fn percent(part: i64, whole: i64) -> String {
     if whole <= 0 { ABSENT.to_owned() } else { format!("{:.1} %", part as f64 / whole as f64 * 100.0) }
