@@ -37,8 +37,10 @@ impl SharedClock {
 
     /// Whether its line cannot be told from that of `other`.
     fn may_be(&self, other: &Self) -> bool {
-        let [a, b] = [self, other].map(|clock| clock.tie.map_or(0.0, |tie| tie.error_ns));
-        let near_ns = APART_ERRORS * a.hypot(b) + APART_NS_MIN;
+        let most = |of: fn(&Tie) -> f64| [self, other].map(|clock| clock.tie.as_ref().map_or(0.0, of));
+        let ([a, b], [noise, other_noise]) = (most(|tie| tie.error_ns), most(|tie| tie.noise_ns));
+        // Half of the noise may be lateness that went unnoticed under it; a slope that it hid from one of the two leaves as much.
+        let near_ns = APART_ERRORS * a.hypot(b) + noise.max(other_noise) / 2.0 + APART_NS_MIN;
         let apart_ns = |at_ns: i64| self.line.at(at_ns).saturating_sub(other.line.at(at_ns)).unsigned_abs() as f64;
         self.tie.iter().chain(&other.tie).all(|tie| {
             let (first, last) = tie.reach_ns;

@@ -47,6 +47,8 @@ const SLOPED_ENDS_MIN: usize = 8;
 /// hundred pairs of clocks.
 const SLOPE_ERRORS: f64 = 2.5;
 const SLOPE_ERRORS_FEW: f64 = 8.0;
+/// A span over which a slope of as many parts per million as clocks usually have is lost in its error tells nothing of a drift.
+const SLOPE_ERROR_MAX: f64 = 5e-6;
 /// Slopes between all pairs of this many points at most; more points are first taken together in runs.
 const SLOPED_POINTS_MAX: usize = 128;
 /// Median absolute deviations in a standard deviation.
@@ -154,12 +156,14 @@ impl Residuals {
         Self { middle_ns, noise_ns: noise_ns.max(variance.sqrt()) }
     }
 
-    /// Whether `slope` stands out: against its own error, and over the whole span against the noise of one end.
+    /// Whether `slope` stands out: the span tells slopes apart that clocks have, and this one from none; and over the whole span
+    /// it is more than the noise of one end.
     fn show(&self, slope: f64, points: &[(f64, f64)]) -> bool {
         let squares: f64 = points.iter().map(|(x, _)| x * x).sum();
+        let error = self.noise_ns / squares.sqrt();
         let errors = SLOPE_ERRORS + SLOPE_ERRORS_FEW / points.len() as f64;
         let span = points.last().map_or(0.0, |last| last.0) - points.first().map_or(0.0, |first| first.0);
-        slope.abs() * squares.sqrt() > errors * self.noise_ns && slope.abs() * span > self.noise_ns
+        error <= SLOPE_ERROR_MAX && slope.abs() > errors * error && slope.abs() * span > self.noise_ns
     }
 }
 
