@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_same_ranking_flips_nothing() {
-        let one = ranking(&[(9, 900), (1, 5)]);
+        let one = ranking(&[(10, 900), (0, 5)]);
         assert_eq!((one.late, one.flips(&one)), (Some(0), Vec::new()));
     }
 
