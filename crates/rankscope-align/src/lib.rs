@@ -12,9 +12,11 @@
 mod apply;
 mod bounds;
 mod clocks;
+pub mod combine;
 mod devices;
 mod from_collectives;
 mod tracer;
+pub mod validate;
 
 pub use apply::{Moved, apply, apply_to_devices};
 pub use bounds::{Bound, Bounds};

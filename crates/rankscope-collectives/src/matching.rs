@@ -104,8 +104,8 @@ fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequences) -> Vec<
             let collective = &ranks[rank].collectives[at];
             let own = ranks[rank].rank;
             let to = match (collective.kind, collective.peer) {
-                (Kind::Send, Some(peer)) => pairs.entry((own, group.global_rank(peer))).or_default(),
-                (Kind::Recv, Some(peer)) => pairs.entry((group.global_rank(peer), own)).or_default(),
+                (Kind::Send, Some(peer)) => pairs.entry((own, group.global(peer))).or_default(),
+                (Kind::Recv, Some(peer)) => pairs.entry((group.global(peer), own)).or_default(),
                 _ => &mut whole,
             };
             to.entry(rank).or_default().push(at);

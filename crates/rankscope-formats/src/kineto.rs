@@ -9,7 +9,7 @@ use rankscope_trace::CategoryKind;
 const BASE_GRID_NS: i64 = 7_889_238 * 1_000_000_000;
 
 /// What a file whose first stamp is `start_ns` counts its stamps from.
-pub(crate) fn base_ns(start_ns: i64) -> i64 {
+pub fn base_ns(start_ns: i64) -> i64 {
     start_ns.div_euclid(BASE_GRID_NS) * BASE_GRID_NS
 }
 

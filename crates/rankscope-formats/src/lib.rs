@@ -6,6 +6,7 @@
 //!
 //! No room here knows a path: whoever owns the file names it in the [`ReadOptions`] and in its own errors.
 
+pub mod archive;
 mod columns;
 mod deflate;
 mod error;
@@ -16,6 +17,7 @@ mod open;
 mod options;
 pub mod perfetto;
 pub mod recording;
+pub mod snapshot_pairs;
 pub mod wire;
 pub mod xspace;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use rankscope_align::{JobClocks, Method, NodeClock, RankMap, RankSource, Settled, align, settle_tracers};
+use rankscope_align::{JobClocks, Method, Moved, NodeClock, RankMap, RankSource, Settled, align, apply, settle_tracers};
 use rankscope_clock::files::read_snapshots;
 use rankscope_collectives::{CommPatterns, Matched, RankCollectives, extract, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
@@ -17,6 +17,7 @@ use rayon::prelude::*;
 
 use crate::load::{Loaded, load};
 use measured::Measured;
+pub(crate) use measured::pair;
 
 /// Which clocks ranks are put on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +52,13 @@ pub(crate) struct MeasuredArgs {
     /// Ranks of one node follow each other, so many a node; needed where neither traces nor the run say which host they are of
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
+}
+
+impl MeasuredArgs {
+    /// The folder, where one was given.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
 }
 
 /// Which clocks to go by.
@@ -88,8 +96,13 @@ pub(crate) struct Job {
     pub(crate) nodes: Vec<Option<u32>>,
     /// Clocks of tracers that were put on their host's, by rank.
     pub(crate) settled: Vec<Vec<Settled>>,
+    /// The node whose clock is the reference, where clocks were measured.
+    pub(crate) reference_node: u32,
     /// What is odd about the clocks.
     pub(crate) notes: Vec<String>,
+    /// Whether stamps are the reference's already.
+    moved: bool,
+    same: RankMap,
 }
 
 impl Job {
@@ -124,13 +137,22 @@ impl Job {
             );
         }
         let clocks = clocks(&loaded.traces, &collectives, &matched, options.clocks, known.as_ref(), &nodes);
+        let reference_node = known.as_ref().map_or(0, |known| known.reference);
         notes.extend(known.into_iter().flat_map(|known| known.notes));
-        Ok(Self { loaded, completeness, collectives, matched, clocks, nodes, settled, notes })
+        let (moved, same) = (false, RankMap::identity());
+        Ok(Self { loaded, completeness, collectives, matched, clocks, nodes, settled, reference_node, notes, moved, same })
     }
 
     /// From the stamps of the rank at `index` to the reference.
     pub(crate) fn map(&self, index: usize) -> &RankMap {
-        &self.clocks.ranks[index].map
+        if self.moved { &self.same } else { &self.clocks.ranks[index].map }
+    }
+
+    /// Moves every event to the reference, once, and says what that did to each rank. From then on stamps need no map.
+    pub(crate) fn settle(&mut self) -> Vec<Moved> {
+        let clocks = &self.clocks.ranks;
+        self.moved = true;
+        self.loaded.traces.par_iter_mut().zip(clocks).map(|(trace, clock)| apply(trace, &clock.map)).collect()
     }
 }
 
@@ -181,7 +203,7 @@ pub(crate) fn run_directory(paths: &[PathBuf]) -> Option<&Path> {
 }
 
 /// Adds the readings of tracers' clocks that lie beside traces in files of their own.
-fn attach_snapshots(folder: &Path, traces: &mut [Trace]) -> Result<()> {
+pub(crate) fn attach_snapshots(folder: &Path, traces: &mut [Trace]) -> Result<()> {
     for path in measured::files_named(folder, "snapshots-rank")? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(rank) = rankscope_run::rank_of_name(&name) else { continue };

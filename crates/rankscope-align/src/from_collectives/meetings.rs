@@ -61,7 +61,7 @@ pub(crate) fn meetings(ranks: &[RankCollectives], matched: &Matched) -> Vec<Meet
 
 /// Whether a rank is needed by others in a collective, and whether it needs others.
 fn role(collective: &LocalCollective, group: &Group, of: &RankCollectives) -> (bool, bool) {
-    let is_root = || collective.peer.map(|root| group.global_rank(root) == of.rank);
+    let is_root = || collective.peer.map(|root| group.global(root) == of.rank);
     match collective.kind {
         kind if kind.needs_all() => (true, true),
         Kind::Send => (true, false),

@@ -21,6 +21,7 @@ mod layout;
 mod mask;
 mod number;
 mod piece;
+pub mod runs;
 mod scan;
 mod shape;
 mod source;
@@ -43,6 +44,7 @@ use self::piece::{Pending, Piece};
 use self::scan::skip_space;
 use self::source::{Source, Stretch};
 pub use self::write::write;
+pub use crate::kineto::base_ns;
 use crate::{Error, Format, ReadOptions};
 
 /// The header is looked for in this many bytes at first, and the layout learnt from them.

@@ -6,7 +6,9 @@
 
 use std::io::{self, Write};
 
-use rankscope_trace::{ArgColumn, ArgValue, FlowPhase, InstantScope, SpanId, StrId, Trace, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{
+    ArgColumn, ArgValue, FlowPhase, FlowPoint, InstantScope, SpanId, StrId, Trace, TrackId, TrackKey, TrackKind,
+};
 
 use crate::kineto::base_ns;
 use crate::{Error, Format};
@@ -19,33 +21,38 @@ pub fn write(trace: &Trace, output: &mut impl Write) -> Result<(), Error> {
     let mut writer = Writer::new(trace, output);
     writer.header()?;
     writer.tracks()?;
-    writer.spans()?;
-    writer.instants()?;
-    writer.counters()?;
-    writer.flows()?;
+    trace.spans.ids().try_for_each(|span| writer.span(span))?;
+    (0..trace.instants.len()).try_for_each(|at| writer.instant(at))?;
+    (0..trace.counters.len()).try_for_each(|at| writer.counter(at))?;
+    trace.flows.iter().try_for_each(|point| writer.flow(point, point.id))?;
     writer.output.write_all(b"\n  ]\n}\n")?;
     Ok(())
 }
 
-struct Writer<'a, W> {
+pub(super) struct Writer<'a, W> {
     trace: &'a Trace,
     output: &'a mut W,
     base_ns: i64,
     /// Every string as a JSON string.
     quoted: Vec<String>,
     /// pid and tid of every track, as JSON.
-    places: Vec<(String, String)>,
+    pub(super) places: Vec<(String, String)>,
     first: bool,
 }
 
 impl<'a, W: Write> Writer<'a, W> {
     fn new(trace: &'a Trace, output: &'a mut W) -> Self {
-        let quoted: Vec<String> = trace.strings.iter().map(|(_, text)| quote(text)).collect();
         let base_ns = match trace.provenance.clock_base_ns {
             Some(base) => base,
             None if trace.provenance.format == Format::Json.name() => 0,
             None => trace.bounds_ns().map_or(0, |(start, _)| base_ns(start)),
         };
+        Self::with_base(trace, base_ns, output)
+    }
+
+    /// A writer of stamps relative to `base_ns`.
+    pub(super) fn with_base(trace: &'a Trace, base_ns: i64, output: &'a mut W) -> Self {
+        let quoted: Vec<String> = trace.strings.iter().map(|(_, text)| quote(text)).collect();
         let key = |key: TrackKey| match key {
             TrackKey::Number(number) => number.to_string(),
             TrackKey::Text(text) => quoted[text.0 as usize].clone(),
@@ -81,6 +88,12 @@ impl<'a, W: Write> Writer<'a, W> {
             writeln!(self.output, "  \"baseTimeNanoseconds\": {},", self.base_ns)?;
         }
         write!(self.output, "  \"displayTimeUnit\": \"ms\",\n  \"traceEvents\": [")
+    }
+
+    /// Where what is written goes. The next event is the first there.
+    pub(super) fn restart(&mut self) -> &mut W {
+        self.first = true;
+        self.output
     }
 
     /// Starts an event: separator, phase, place and time.
@@ -122,28 +135,25 @@ impl<'a, W: Write> Writer<'a, W> {
         Ok(())
     }
 
-    fn naming(&mut self, track: TrackId, time_ns: i64, name: &str, key: &str, value: &str) -> io::Result<()> {
+    pub(super) fn naming(&mut self, track: TrackId, time_ns: i64, name: &str, key: &str, value: &str) -> io::Result<()> {
         self.begin("M", track, time_ns)?;
         write!(self.output, ", \"name\": \"{name}\",\n    \"args\": {{\n      \"{key}\": {value}\n    }}")?;
         self.end()
     }
 
-    fn spans(&mut self) -> io::Result<()> {
-        for span in self.trace.spans.ids() {
-            let row = self.trace.spans.row(span);
-            self.begin("X", row.track, row.start_ns)?;
-            self.output.write_all(b", \"dur\": ")?;
-            micros(self.output, row.dur_ns)?;
-            self.named(row.category, row.name)?;
-            let trace = self.trace;
-            if trace.spans.args.rows() > 0 {
-                self.args(&trace.spans.args, span.0 as usize)?;
-            } else {
-                self.links(span)?;
-            }
-            self.end()?;
+    pub(super) fn span(&mut self, span: SpanId) -> io::Result<()> {
+        let trace = self.trace;
+        let row = trace.spans.row(span);
+        self.begin("X", row.track, row.start_ns)?;
+        self.output.write_all(b", \"dur\": ")?;
+        micros(self.output, row.dur_ns)?;
+        self.named(row.category, row.name)?;
+        if trace.spans.args.rows() > 0 {
+            self.args(&trace.spans.args, span.0 as usize)?;
+        } else {
+            self.links(span)?;
         }
-        Ok(())
+        self.end()
     }
 
     fn named(&mut self, category: u16, name: StrId) -> io::Result<()> {
@@ -204,53 +214,46 @@ impl<'a, W: Write> Writer<'a, W> {
         write!(self.output, ",\n    \"args\": {{\n      {}\n    }}", known.join(", "))
     }
 
-    fn instants(&mut self) -> io::Result<()> {
-        let trace = self.trace;
-        for (at, mark) in trace.instants.iter().enumerate() {
-            self.begin("i", mark.track, mark.time_ns)?;
-            let scope = match mark.scope {
-                InstantScope::Thread => 't',
-                InstantScope::Process => 'p',
-                InstantScope::Global => 'g',
-            };
-            write!(self.output, ", \"s\": \"{scope}\"")?;
-            self.named(mark.category, mark.name)?;
-            self.args(&trace.instant_args, at)?;
-            self.end()?;
-        }
-        Ok(())
+    pub(super) fn instant(&mut self, at: usize) -> io::Result<()> {
+        let mark = self.trace.instants[at];
+        self.begin("i", mark.track, mark.time_ns)?;
+        let scope = match mark.scope {
+            InstantScope::Thread => 't',
+            InstantScope::Process => 'p',
+            InstantScope::Global => 'g',
+        };
+        write!(self.output, ", \"s\": \"{scope}\"")?;
+        self.named(mark.category, mark.name)?;
+        self.args(&self.trace.instant_args, at)?;
+        self.end()
     }
 
-    fn counters(&mut self) -> io::Result<()> {
-        for sample in &self.trace.counters {
-            self.begin("C", sample.track, sample.time_ns)?;
-            let (name, series) = (&self.quoted[sample.name.0 as usize], &self.quoted[sample.series.0 as usize]);
-            write!(self.output, ", \"name\": {name}, \"args\": {{{series}: {:?}}}", sample.value)?;
-            self.end()?;
-        }
-        Ok(())
+    pub(super) fn counter(&mut self, at: usize) -> io::Result<()> {
+        let sample = self.trace.counters[at];
+        self.begin("C", sample.track, sample.time_ns)?;
+        let (name, series) = (&self.quoted[sample.name.0 as usize], &self.quoted[sample.series.0 as usize]);
+        write!(self.output, ", \"name\": {name}, \"args\": {{{series}: {:?}}}", sample.value)?;
+        self.end()
     }
 
-    fn flows(&mut self) -> io::Result<()> {
-        for point in &self.trace.flows {
-            let phase = match point.phase {
-                FlowPhase::Start => "s",
-                FlowPhase::Step => "t",
-                FlowPhase::End => "f",
-            };
-            self.begin(phase, point.track, point.time_ns)?;
-            write!(self.output, ", \"id\": {}", point.id)?;
-            self.named(point.category, point.name)?;
-            if point.phase == FlowPhase::End {
-                self.output.write_all(b", \"bp\": \"e\"")?;
-            }
-            self.end()?;
+    /// A point of the flow that the file knows as `id`.
+    pub(super) fn flow(&mut self, point: &FlowPoint, id: u64) -> io::Result<()> {
+        let phase = match point.phase {
+            FlowPhase::Start => "s",
+            FlowPhase::Step => "t",
+            FlowPhase::End => "f",
+        };
+        self.begin(phase, point.track, point.time_ns)?;
+        write!(self.output, ", \"id\": {id}")?;
+        self.named(point.category, point.name)?;
+        if point.phase == FlowPhase::End {
+            self.output.write_all(b", \"bp\": \"e\"")?;
         }
-        Ok(())
+        self.end()
     }
 }
 
-fn quote(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

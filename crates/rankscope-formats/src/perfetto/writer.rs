@@ -73,6 +73,7 @@ pub struct Timeline<W> {
     /// Arrows between ranks, by rank and span: rank, span, arrow.
     arrows: Vec<(usize, u32, u64)>,
     first_ns: Option<i64>,
+    real_time: bool,
     tally: Tally,
 }
 
@@ -81,7 +82,14 @@ impl<W: Write> Timeline<W> {
     pub fn new(output: W) -> Self {
         let base = Base { sequence: HEADER_SEQUENCE + 1, row: 1 };
         let output = Counted { inner: output, bytes: 0 };
-        Self { output, base, ranks: 0, arrows: Vec::new(), first_ns: None, tally: Tally::default() }
+        Self { output, base, ranks: 0, arrows: Vec::new(), first_ns: None, real_time: true, tally: Tally::default() }
+    }
+
+    /// Says nothing about real time. In an archive the clocks of files are tied to each other, and real time, which is taken to
+    /// be one on all machines, would be a second and contradicting tie.
+    #[must_use]
+    pub fn without_real_time(self) -> Self {
+        Self { real_time: false, ..self }
     }
 
     /// Draws an arrow through the spans of each list, in order of time, as through one collective's part on each rank. Spans of
@@ -145,10 +153,12 @@ impl<W: Write> Timeline<W> {
         if self.ranks == 0 {
             self.header()?;
         }
-        let unix_ns = self.first_ns.unwrap_or(0).max(0) as u64;
-        let mut encoder = Encoder::default();
-        tie_to_real_time(&mut encoder, unix_ns);
-        self.output.write_all(encoder.bytes())?;
+        if self.real_time {
+            let unix_ns = self.first_ns.unwrap_or(0).max(0) as u64;
+            let mut encoder = Encoder::default();
+            tie_to_real_time(&mut encoder, unix_ns);
+            self.output.write_all(encoder.bytes())?;
+        }
         self.output.flush()?;
         Ok(Tally { bytes: self.output.bytes, ..self.tally })
     }

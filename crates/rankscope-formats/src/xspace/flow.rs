@@ -9,10 +9,12 @@ use super::layout::{Item, Layout};
 #[derive(Debug, Default)]
 pub(super) struct FlowEnds {
     ends: Vec<(SpanId, u64)>,
+    count: u64,
 }
 
 impl FlowEnds {
-    pub(super) fn of(trace: &Trace, layout: &Layout) -> Self {
+    /// Numbers start behind `base`, so that traces written into one file keep theirs apart.
+    pub(super) fn of(trace: &Trace, layout: &Layout, base: u64) -> Self {
         if layout.native || trace.flows.is_empty() {
             return Self::default();
         }
@@ -21,7 +23,7 @@ impl FlowEnds {
         let mut numbers: FxHashMap<(u64, u16, StrId), u64> = FxHashMap::default();
         let mut ends = Vec::new();
         for point in &trace.flows {
-            let next = numbers.len() as u64 + 1;
+            let next = base + numbers.len() as u64 + 1;
             let number = *numbers.entry((point.id, point.category, point.name)).or_insert(next);
             let landed = spans.get(&point.track).and_then(|spans| enclosing(trace, spans, point.time_ns));
             if let Some(span) = landed {
@@ -29,7 +31,12 @@ impl FlowEnds {
             }
         }
         ends.sort_unstable();
-        Self { ends }
+        Self { ends, count: numbers.len() as u64 }
+    }
+
+    /// How many flows there are.
+    pub(super) fn count(&self) -> u64 {
+        self.count
     }
 
     /// The ends on `span`.

@@ -21,6 +21,7 @@
 //! | event metadata | the span's name, and a description |
 //! | `correlation_id`, `step_num`, `memcpy_details` | correlations, steps, bytes |
 //! | `hlo_op` naming a collective | collectives |
+//! | plane `/host:snapshots` | clocks of tracers, in the provenance |
 //!
 //! Reading holds one plane's events in columns and one message in a buffer, so the protobuf limit of 2 GB does not apply. What
 //! is kept with [`crate::ArgsPolicy::All`] is all of it: written again, JAX's own reader finds the same planes, lines, events
@@ -32,15 +33,20 @@ mod cursor;
 mod flow;
 mod hlo;
 mod layout;
+mod names;
 mod plane;
 mod reader;
 mod schema;
 mod settle;
+mod snapshots;
+mod space;
 mod stats;
 #[cfg(test)]
 mod tests;
 mod verdict;
 mod writer;
 
+pub use names::PlaneNames;
 pub use reader::read;
+pub use space::Space;
 pub use writer::write;

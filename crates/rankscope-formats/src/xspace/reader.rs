@@ -9,6 +9,7 @@ use super::cursor::{Cursor, END_OF_INPUT};
 use super::plane::{RawLine, RawPlane, Store, utf8};
 use super::schema::{self, line, plane, space};
 use super::settle::{Findings, Settling};
+use super::snapshots;
 use crate::{ArgsPolicy, Error, ReadOptions, Scope};
 
 /// Reads an `XSpace`.
@@ -87,6 +88,11 @@ impl<R: BufRead> Reader<R> {
             }
         }
         raw.close();
+        if self.trace.strings.text(raw.name) == schema::SNAPSHOT_PLANE {
+            let clocks = snapshots::clocks(&raw, &self.trace.strings, &mut self.cursor.problems);
+            self.trace.provenance.tracer_clocks.extend(clocks);
+            return Ok(());
+        }
         Settling {
             trace: &mut self.trace,
             problems: &mut self.cursor.problems,
@@ -175,6 +181,7 @@ impl<R: BufRead> Reader<R> {
             return Err(Error::NoEvents { offset: first.map_or(0, |p| p.offset), reason: reason.trim_end().into() });
         }
         self.apply_clock_base();
+        snapshots::settle(&mut self.trace);
         self.finish_columns();
         let rank = self.findings.rank.map(|rank| (rank, RankSource::Header));
         let known = mem::take(&mut self.trace.provenance);

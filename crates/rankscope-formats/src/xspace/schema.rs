@@ -76,6 +76,18 @@ pub(super) mod stat_metadata {
 pub(super) const HOST_PLANE: &str = "/host:CPU";
 /// The plane that says when profiling started and stopped.
 pub(super) const ENVIRONMENT_PLANE: &str = "Task Environment";
+/// The plane of a tracer's clock beside the host's.
+pub(super) const SNAPSHOT_PLANE: &str = "/host:snapshots";
+/// Its line.
+pub(super) const SNAPSHOT_LINE: &str = "Clock Snapshots";
+/// Its events, one a pair.
+pub(super) const SNAPSHOT_EVENT: &str = "Snapshot";
+/// What the tracer's clock showed.
+pub(super) const TRACER_NS: &str = "rocm_ns";
+/// How far a pair may be off; ours.
+pub(super) const HALF_WIDTH_NS: &str = "half_width_ns";
+/// The tracer whose clock it is where the plane names none.
+pub(super) const TRACER_DEFAULT: &str = "rocprofiler";
 /// The line viewers draw as graphs.
 pub(super) const COUNTER_LINE: &str = "_counters_";
 

@@ -145,7 +145,8 @@ impl<'t> SortTable<'t> {
     }
 }
 
-fn sort_entry(out: &mut Encoder, id: i64, name: &str, rest: impl FnOnce(&mut Encoder)) {
+/// Encodes an entry of the events' names, `rest` being what follows the name.
+pub(super) fn sort_entry(out: &mut Encoder, id: i64, name: &str, rest: impl FnOnce(&mut Encoder)) {
     out.message(plane::EVENT_METADATA, |out| {
         out.varint(entry::KEY, id as u64).message(entry::VALUE, |out| {
             out.varint(event_metadata::ID, id as u64).string(event_metadata::NAME, name);

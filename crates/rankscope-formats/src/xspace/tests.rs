@@ -2,6 +2,7 @@ mod damage;
 mod meaning;
 mod picture;
 mod round_trip;
+mod several;
 
 use rankscope_trace::Trace;
 

@@ -6,13 +6,14 @@
 
 use std::io::Write;
 
-use rankscope_trace::{ArgValue, CategoryKind, SpanId, StepMark, StrId, Trace, TrackKind};
+use rankscope_trace::{ArgValue, CategoryKind, SpanId, StepMark, StrId, Trace, TrackKey, TrackKind};
 use rustc_hash::FxHashMap;
 
 use super::collective::Parameter;
 use super::flow::FlowEnds;
 use super::layout::{Item, Layout, Line, Plane, times};
 use super::schema::{self, event, line, plane, space};
+use super::snapshots;
 use super::stats::{SortTable, StatTable};
 use crate::Error;
 use crate::wire::Encoder;
@@ -23,13 +24,28 @@ use crate::wire::Encoder;
 /// [`Error::Io`] where `output` fails.
 pub fn write(trace: &Trace, output: &mut impl Write) -> Result<(), Error> {
     let layout = Layout::of(trace);
-    let flows = FlowEnds::of(trace, &layout);
+    planes(trace, &layout, 0, output)?;
+    let mut out = Encoder::default();
+    snapshots::encode(trace, layout.base_ns, &mut out);
+    if !layout.complete {
+        environment(trace, &layout, &mut out);
+    }
+    for (field, text) in notices(trace) {
+        out.string(field, &text);
+    }
+    output.write_all(out.bytes())?;
+    Ok(())
+}
+
+/// Writes the planes of `trace`; its flows are numbered behind the `flow_base` of others. Returns how many it has.
+pub(super) fn planes(trace: &Trace, layout: &Layout, flow_base: u64, output: &mut impl Write) -> Result<u64, Error> {
+    let flows = FlowEnds::of(trace, layout, flow_base);
     let steps = trace.steps.iter().map(|StepMark { number, span }| (*span, *number)).collect();
     let mut out = Encoder::default();
     for plane in &layout.planes {
         let mut writer = PlaneWriter {
             trace,
-            layout: &layout,
+            layout,
             flows: &flows,
             steps: &steps,
             stats: StatTable::new(trace),
@@ -40,12 +56,7 @@ pub fn write(trace: &Trace, output: &mut impl Write) -> Result<(), Error> {
         output.write_all(out.bytes())?;
         out.clear();
     }
-    if !layout.complete {
-        environment(trace, &layout, &mut out);
-    }
-    notices(trace, &mut out);
-    output.write_all(out.bytes())?;
-    Ok(())
+    Ok(flows.count())
 }
 
 struct PlaneWriter<'t> {
@@ -79,11 +90,12 @@ impl PlaneWriter<'_> {
 
     fn plane_stats(&mut self, out: &mut Encoder, plane: &Plane) {
         let track = self.trace.tracks.get(plane.track);
+        let number = if let TrackKey::Number(number) = track.key { number } else { plane.id };
         if track.kind == TrackKind::Process {
             let key = self.stats.key(schema::PROCESS_ID);
-            return self.stats.stat(out, plane::STATS, key, ArgValue::I64(plane.id));
+            return self.stats.stat(out, plane::STATS, key, ArgValue::I64(number));
         }
-        let device = self.trace.provenance.devices.iter().find(|device| device.index == plane.id);
+        let device = self.trace.provenance.devices.iter().find(|device| device.index == number);
         if let Some(device) = device.filter(|_| track.kind == TrackKind::Device) {
             let key = self.stats.key(schema::DEVICE_TYPE);
             self.stats.text_stat(out, plane::STATS, key, &device.name);
@@ -241,41 +253,50 @@ impl PlaneWriter<'_> {
 /// The plane that says what the stamps of all others are relative to, and which process this was.
 fn environment(trace: &Trace, layout: &Layout, out: &mut Encoder) {
     let provenance = &trace.provenance;
-    let mut stats = StatTable::new(trace);
-    let mut entries = Vec::new();
-    if layout.base_ns > 0 {
-        entries.push((schema::PROFILE_START, layout.base_ns as u64));
-        entries.push((schema::PROFILE_STOP, layout.bounds_ns.1.max(layout.base_ns) as u64));
+    let mut entries = profile_times(layout.base_ns, layout.bounds_ns.1);
+    entries.extend(provenance.rank.map(|(rank, _)| (schema::PROCESS_INDEX, ArgValue::U64(rank.0.into()))));
+    entries.extend(provenance.world_size.map(|size| (schema::PROCESS_COUNT, ArgValue::U64(size.into()))));
+    if !entries.is_empty() {
+        facts(0, schema::ENVIRONMENT_PLANE, &entries, out);
     }
-    entries.extend(provenance.rank.map(|(rank, _)| (schema::PROCESS_INDEX, u64::from(rank.0))));
-    entries.extend(provenance.world_size.map(|size| (schema::PROCESS_COUNT, u64::from(size))));
-    if entries.is_empty() {
-        return;
+}
+
+/// What stamps are relative to and when the last event was, unless stamps are absolute.
+pub(super) fn profile_times(base_ns: i64, last_ns: i64) -> Vec<(&'static str, ArgValue)> {
+    if base_ns <= 0 {
+        return Vec::new();
     }
+    let stamp = |ns: i64| ArgValue::U64(ns as u64);
+    vec![(schema::PROFILE_START, stamp(base_ns)), (schema::PROFILE_STOP, stamp(last_ns.max(base_ns)))]
+}
+
+/// A plane that has no lines and says something by its statistics.
+pub(super) fn facts(id: i64, name: &str, entries: &[(&'static str, ArgValue)], out: &mut Encoder) {
+    let nothing = Trace::default();
+    let mut stats = StatTable::new(&nothing);
     out.message(space::PLANES, |out| {
-        out.string(plane::NAME, schema::ENVIRONMENT_PLANE);
+        number(out, plane::ID, id);
+        out.string(plane::NAME, name);
         for (key, value) in entries {
             let key = stats.key(key);
-            stats.stat(out, plane::STATS, key, ArgValue::U64(value));
+            stats.stat(out, plane::STATS, key, *value);
         }
         stats.encode(out, |_| None);
     });
 }
 
-/// Errors, warnings and host names, as the header keeps them.
-fn notices(trace: &Trace, out: &mut Encoder) {
+/// Errors, warnings and host names, as the header keeps them, with the fields they go to.
+pub(super) fn notices(trace: &Trace) -> Vec<(u32, String)> {
     let header = &trace.provenance.header;
+    let mut notices = Vec::new();
     for (field, name) in schema::NOTICES {
-        for (_, json) in header.iter().filter(|(key, _)| key == name) {
-            if let Ok(text) = serde_json::from_str::<String>(json) {
-                out.string(field, &text);
-            }
-        }
+        let told = header.iter().filter(|(key, _)| key == name);
+        notices.extend(told.filter_map(|(_, json)| Some((field, serde_json::from_str(json).ok()?))));
     }
     let told = header.iter().any(|(key, _)| key == schema::NOTICES[2].1);
-    if let Some(host) = trace.provenance.host.as_ref().filter(|_| !told) {
-        out.string(space::HOSTNAMES, host);
-    }
+    let host = trace.provenance.host.as_ref().filter(|_| !told);
+    notices.extend(host.map(|host| (space::HOSTNAMES, host.clone())));
+    notices
 }
 
 fn stat_descriptions(trace: &Trace) -> FxHashMap<&str, String> {
