@@ -70,3 +70,34 @@ impl Ranking {
         counts.max_by_key(|(at, rank)| (rank.last, std::cmp::Reverse(*at))).map(|(at, _)| at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranking(last: &[(u64, i64)]) -> Ranking {
+        let by_rank: Vec<_> = last
+            .iter()
+            .map(|(last, delay_ns)| RankArrivals { matched: 10, last: *last, delay_ns: *delay_ns, ..RankArrivals::default() })
+            .collect();
+        Ranking { late: latest(&by_rank), by_rank }
+    }
+
+    #[test]
+    fn the_same_ranking_flips_nothing() {
+        let one = ranking(&[(10, 900), (0, 5)]);
+        assert_eq!((one.late, one.flips(&one)), (Some(0), Vec::new()));
+    }
+
+    #[test]
+    fn another_rank_in_front_is_a_flip_and_so_are_its_counts() {
+        let (from, to) = (ranking(&[(9, 900), (1, 5), (0, 0)]), ranking(&[(4, 90), (6, 50), (0, 0)]));
+        let expected = [
+            Flip::Late { from: Some(0), to: None },
+            Flip::MostOftenLast { from: 0, to: 1 },
+            Flip::Last { rank: 0, from: 9, to: 4 },
+            Flip::Last { rank: 1, from: 1, to: 6 },
+        ];
+        assert_eq!(from.flips(&to), expected);
+    }
+}

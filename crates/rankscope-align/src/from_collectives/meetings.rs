@@ -42,13 +42,6 @@ impl Meeting {
         let left = stays().filter(|stay| stay.needs).map(|stay| stay.end_ns).min()?;
         Some(left.saturating_sub(entered))
     }
-
-    /// The earliest end less the latest start, as if everybody needed everybody. For most collectives that is so; a broadcast may
-    /// be over for its root before others come, but then its ends agree on nothing.
-    pub(crate) fn overlap_ns(&self) -> i64 {
-        let entered = self.stays.iter().map(|stay| stay.start_ns).max().unwrap_or(i64::MIN);
-        self.stays.iter().map(|stay| stay.end_ns).min().unwrap_or(i64::MAX).saturating_sub(entered)
-    }
 }
 
 /// All collectives found on more than one rank.

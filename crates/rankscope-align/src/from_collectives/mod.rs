@@ -6,9 +6,8 @@
 //! - Stamps of one host are corrected as far as causality forces it and no further: on an oversubscribed host every point
 //!   estimate is off by hundreds of microseconds while the interval holds.
 //! - Where hosts are not known, equal clocks are presumed until something speaks against them: an effect before its cause; or
-//!   collectives that would not overlap on equal clocks, though theirs is a kind that proves nothing, together with ends that
-//!   agree on a difference far better than it is large. The agreement of ends alone says nothing, because the same ranks may
-//!   be late every time. What the presumption may cost is in the interval.
+//!   ends that agree on a difference far better than it is large, and larger than the collectives were long. The agreement of
+//!   ends alone says nothing, because the same ranks may be late every time. What the presumption may cost is in the interval.
 //! - Where clocks do differ, a point comes from the ends of collectives, the shorter ones first, and a drift from their slope
 //!   if the span shows it above the noise. Both stay inside what causality allows.
 
@@ -121,7 +120,7 @@ pub fn estimate_at_start(
     let named: Vec<_> = hosts.iter().map(|host| host_name(*host)).collect();
     let hosts_known = named.iter().all(Option::is_some);
     let one_host = hosts_known && named.iter().all(|host| host == &named[0]);
-    let may_differ = || if hosts_known { !one_host } else { seem_to_differ(&clocks, &meetings) };
+    let may_differ = || if hosts_known { !one_host } else { seem_to_differ(&clocks) };
     let differ = !equal_clocks_fit(&meetings, |_| true) || may_differ();
     let mut choice = Choice::nothing(ranks.len());
     if differ && bounds.contradiction().is_none() {

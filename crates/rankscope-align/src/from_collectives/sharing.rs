@@ -37,8 +37,10 @@ impl SharedClock {
 
     /// Whether its line cannot be told from that of `other`.
     fn may_be(&self, other: &Self) -> bool {
-        let [a, b] = [self, other].map(|clock| clock.tie.map_or(0.0, |tie| tie.error_ns));
-        let near_ns = APART_ERRORS * a.hypot(b) + APART_NS_MIN;
+        let most = |of: fn(&Tie) -> f64| [self, other].map(|clock| clock.tie.as_ref().map_or(0.0, of));
+        let ([a, b], [noise, other_noise]) = (most(|tie| tie.error_ns), most(|tie| tie.noise_ns));
+        // Half of the noise may be lateness that went unnoticed under it; a slope that it hid from one of the two leaves as much.
+        let near_ns = APART_ERRORS * a.hypot(b) + noise.max(other_noise) / 2.0 + APART_NS_MIN;
         let apart_ns = |at_ns: i64| self.line.at(at_ns).saturating_sub(other.line.at(at_ns)).unsigned_abs() as f64;
         self.tie.iter().chain(&other.tie).all(|tie| {
             let (first, last) = tie.reach_ns;
@@ -52,14 +54,15 @@ pub(crate) fn equal_clocks_fit(meetings: &[Meeting], chosen: impl Fn(usize) -> b
     meetings.iter().all(|meeting| meeting.slack_ns(&chosen).is_none_or(|slack| slack >= 0))
 }
 
-/// Whether something other than proof says that the clocks differ: stays that would not overlap if they were equal, and ends that
-/// agree on a difference far better than it is large.
-pub(crate) fn seem_to_differ(clocks: &[SharedClock], meetings: &[Meeting]) -> bool {
-    let apart = |clock: &SharedClock| {
-        let tie = clock.tie.filter(|tie| tie.count >= ENDS_MIN);
-        tie.is_some_and(|tie| tie.line.offset_ns.unsigned_abs() as f64 > DIFFERENT_NOISES * tie.noise_ns)
-    };
-    meetings.iter().any(|meeting| meeting.overlap_ns() < 0) && clocks.iter().any(apart)
+/// Whether something other than proof says that clocks differ: ends agree on a difference far better than it is large, and it is
+/// larger than the collectives were long. Once everybody has come, nobody stays twice as long as the rest, time after time.
+pub(crate) fn seem_to_differ(clocks: &[SharedClock]) -> bool {
+    clocks.iter().filter_map(|clock| clock.tie).filter(|tie| tie.count >= ENDS_MIN).any(|tie| {
+        let (first, last) = tie.reach_ns;
+        let apart_ns = [tie.line.center_ns, first, last].map(|at_ns| tie.line.at(at_ns).saturating_abs()).into_iter().max();
+        let apart_ns = apart_ns.unwrap_or(0);
+        apart_ns as f64 > DIFFERENT_NOISES * tie.noise_ns && apart_ns > tie.shortest_ns
+    })
 }
 
 /// The name of a host that is one: machines that were never named all have the same.

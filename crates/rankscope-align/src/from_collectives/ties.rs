@@ -23,6 +23,8 @@ pub(crate) struct Tie {
     /// How far the line is off at its centre by chance; at the ends of what it was drawn through twice as much.
     pub(crate) error_ns: f64,
     pub(crate) count: usize,
+    /// How long the shortest of the collectives were: all but a few were longer.
+    pub(crate) shortest_ns: i64,
     /// First and last end it was drawn through.
     pub(crate) reach_ns: (i64, i64),
 }
@@ -41,8 +43,12 @@ pub(crate) struct EndPair {
 pub(crate) const ENDS_MIN: usize = 3;
 /// Fewer ends than this have no slope.
 const SLOPED_ENDS_MIN: usize = 8;
-/// A slope counts if it is this many times its error: less happens by chance once in some hundred pairs of clocks.
+/// A slope counts if it is this many times its error, and more where few ends tell the noise: less happens by chance once in some
+/// hundred pairs of clocks.
 const SLOPE_ERRORS: f64 = 2.5;
+const SLOPE_ERRORS_FEW: f64 = 8.0;
+/// A span over which a slope of as many parts per million as clocks usually have is lost in its error tells nothing of a drift.
+const SLOPE_ERROR_MAX: f64 = 5e-6;
 /// Slopes between all pairs of this many points at most; more points are first taken together in runs.
 const SLOPED_POINTS_MAX: usize = 128;
 /// Median absolute deviations in a standard deviation.
@@ -83,7 +89,7 @@ pub(crate) fn tie(mut ends: Vec<EndPair>) -> Option<Tie> {
     ties.min_by(|x, y| x.error_ns.total_cmp(&y.error_ns))
 }
 
-/// A line through all of `ends`: level, unless a slope is there for certain.
+/// A line through all of `ends`, which are in order of their length: level, unless a slope is there for certain.
 fn through(ends: &[EndPair]) -> Option<Tie> {
     let base_ns = median(ends.iter().map(|end| end.difference_ns).collect())?;
     let center_ns = mean_ns(ends.iter().map(|end| end.at_ns));
@@ -107,6 +113,7 @@ fn through(ends: &[EndPair]) -> Option<Tie> {
         noise_ns: residuals.noise_ns,
         error_ns: residuals.noise_ns / (ends.len() as f64).sqrt(),
         count: ends.len(),
+        shortest_ns: ends[ENDS_MIN.min(ends.len()) - 1].shortest_ns,
         reach_ns: ends.iter().fold((i64::MAX, i64::MIN), |(first, last), end| (first.min(end.at_ns), last.max(end.at_ns))),
     })
 }
@@ -140,16 +147,23 @@ impl Residuals {
         // The median of few is fitted to them.
         let few = (points.len() as f64 / (points.len() as f64 - 2.0).max(1.0)).sqrt();
         let noise_ns = (MAD * deviation * few).max(GRAIN_NS);
-        // The mean of what lies near the median: nearly as sharp as the mean where noise is normal, and as robust.
+        // The mean of what lies near the median: nearly as sharp as the mean where noise is normal, and as robust. Its own
+        // deviation takes the luck out of the median's where there are few.
         let near = || residuals.iter().filter(|residual| (*residual - median).abs() <= 3.0 * noise_ns);
-        Self { middle_ns: near().sum::<f64>() / near().count().max(1) as f64, noise_ns }
+        let count = near().count().max(1) as f64;
+        let middle_ns = near().sum::<f64>() / count;
+        let variance = near().map(|residual| (residual - middle_ns).powi(2)).sum::<f64>() / (count - 2.0).max(1.0);
+        Self { middle_ns, noise_ns: noise_ns.max(variance.sqrt()) }
     }
 
-    /// Whether `slope` stands out: against its own error, and over the whole span against the noise of one end.
+    /// Whether `slope` stands out: the span tells slopes apart that clocks have, and this one from none; and over the whole span
+    /// it is more than the noise of one end.
     fn show(&self, slope: f64, points: &[(f64, f64)]) -> bool {
         let squares: f64 = points.iter().map(|(x, _)| x * x).sum();
+        let error = self.noise_ns / squares.sqrt();
+        let errors = SLOPE_ERRORS + SLOPE_ERRORS_FEW / points.len() as f64;
         let span = points.last().map_or(0.0, |last| last.0) - points.first().map_or(0.0, |first| first.0);
-        slope.abs() * squares.sqrt() > SLOPE_ERRORS * self.noise_ns && slope.abs() * span > self.noise_ns
+        error <= SLOPE_ERROR_MAX && slope.abs() > errors * error && slope.abs() * span > self.noise_ns
     }
 }
 

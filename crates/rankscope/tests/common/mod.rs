@@ -58,9 +58,14 @@ pub fn fixture(name: &str) -> PathBuf {
 pub fn corpus(test: &str) -> Option<PathBuf> {
     let corpus = std::env::var_os("RANKSCOPE_CORPUS").map(PathBuf::from);
     if corpus.is_none() {
-        eprintln!("{test}: skipped, because RANKSCOPE_CORPUS names no corpus");
+        skipped(test, "RANKSCOPE_CORPUS names no corpus");
     }
     corpus
+}
+
+/// Says that `test` did not run.
+pub fn skipped(test: &str, why: &str) {
+    eprintln!("{test}: skipped, because {why}");
 }
 
 /// A time of a rank's account, in nanoseconds.
