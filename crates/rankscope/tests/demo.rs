@@ -1,5 +1,6 @@
 //! The demo on this host, for a moment: what it tells holds whatever else runs here, and when it fails nothing of it stays.
 #![cfg(all(target_os = "linux", feature = "clock"))]
+#![expect(clippy::unwrap_used, reason = "a test of what is said and left")]
 
 #[expect(dead_code, reason = "fleets of agents are for their own tests")]
 mod agents;
