@@ -47,6 +47,8 @@ fn a_kernel_starts_after_its_launch() {
     assert_eq!(ask(Rule::KernelAfterLaunch, &[LAUNCH, &kernel(99, 9)]), (1, 1));
     // The first kernel of the id counts, wherever it stands.
     assert_eq!(ask(Rule::KernelAfterLaunch, &[&kernel(120, 9), LAUNCH, &kernel(90, 9)]), (1, 1));
+    let of_none = [LAUNCH, &kernel(90, 9)].map(|event| event.replace("\"External id\":7", "\"External id\":0"));
+    assert_eq!(ask(Rule::KernelAfterLaunch, &of_none.each_ref().map(String::as_str)), (0, 0));
     let copy = kernel(90, 9).replace("\"kernel\"", "\"gpu_memcpy\"");
     assert_eq!(ask(Rule::KernelAfterLaunch, &[LAUNCH, &copy]), (0, 0));
 }

@@ -12,7 +12,8 @@ pub(super) fn check(trace: &Trace) -> Check {
     let launches = Names::that(trace, is_launch);
     let mut first_launch: FxHashMap<u64, SpanId> = FxHashMap::default();
     let mut first_kernel: FxHashMap<u64, SpanId> = FxHashMap::default();
-    for (span, id) in trace.external_ids.iter() {
+    // Zero is what old releases write for work of no operator.
+    for (span, id) in trace.external_ids.iter().filter(|(_, id)| *id != 0) {
         let firsts = match trace.kind(span) {
             CategoryKind::Kernel => &mut first_kernel,
             kind if kind.is_launch() && launches.contain(trace.spans.row(span).name) => &mut first_launch,
