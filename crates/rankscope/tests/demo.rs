@@ -86,6 +86,8 @@ fn a_whole_run_is_left(out: &Path, story: &Value) {
     left.retain(|name| !name.starts_with('.'));
     left.sort();
     assert_eq!(left, ["clock", "demo.json", "raw", "report", "run.json", "timeline.pftrace"]);
+    let secrets = |name: &&String| name.starts_with("minutes");
+    assert_eq!(names(&out.join("clock")).iter().find(secrets), None, "what agents agreed on in secret is not left");
     let kept: Value = serde_json::from_slice(&fs::read(out.join("demo.json")).unwrap()).unwrap();
     assert_eq!(&kept, story);
     for named in ["report", "timeline"] {
