@@ -166,7 +166,6 @@ fn agent(folder: &Folder, cast: &Cast, clocks: &Clocks, node: u32) -> Result<Pro
         format!("rendezvous=file://{}", scratch.join("meet").display()),
         // Whatever else this machine is connected to, its ranks talk over the loopback.
         "interfaces=lo".to_owned(),
-        format!("run-id={}", cast.run_id()),
         format!("probe-window-s={}", WINDOW.as_secs_f64()),
         // Nothing lies between two hosts of one machine, so nothing is lost by asking more than the usual.
         "probe-cadence-us=400".to_owned(),
