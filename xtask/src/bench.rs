@@ -1,10 +1,11 @@
 //! `cargo xtask bench ingest`: what a user waits and pays for, from file to finished report, beside inflating the same bytes
 //! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
-//! costs.
+//! costs. `cargo xtask bench align`: how fast ranks come on to one clock.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
 
+mod align;
 mod child;
 mod clock;
 mod inflate;
@@ -42,9 +43,11 @@ enum What {
     Clock(clock::Args),
     /// Time the recorder, beside the floor of this machine and beside other recorders.
     Record(record::Args),
+    /// Time putting ranks on one clock and into one file, beside other programs that make one file of ranks.
+    Align(align::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
-    Prepare { folder: PathBuf },
+    Prepare { folder: PathBuf, which: String },
 }
 
 /// Options of `cargo xtask bench ingest`.
@@ -99,7 +102,9 @@ pub(crate) struct Measured {
 /// Runs the benchmark.
 pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.what {
-        What::Prepare { folder } => inputs::make(folder),
+        What::Prepare { folder, which } if which == SIXTEEN => inputs::make_sixteen(folder),
+        What::Prepare { folder, .. } => inputs::make(folder),
+        What::Align(args) => align::run(args),
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),
@@ -142,13 +147,24 @@ fn ingest(args: &Ingest) -> Result<()> {
 fn made(folder: &Path) -> Result<Vec<Input>> {
     let inputs = inputs::all(folder);
     if inputs.iter().any(|input| !input.path.exists()) {
-        let myself = std::env::current_exe().context("failed to find this program")?;
-        let status = Command::new(myself).args(["bench", "prepare"]).arg(folder).status();
-        if !status.context("failed to start the input maker")?.success() {
-            bail!("the benchmark's inputs could not be made in {}", folder.display());
-        }
+        prepare(folder, REPORTED)?;
     }
     Ok(inputs)
+}
+
+/// The traces that are reported on.
+const REPORTED: &str = "reported";
+/// The ranks that are combined.
+const SIXTEEN: &str = "sixteen";
+
+/// Makes inputs in a process of its own.
+fn prepare(folder: &Path, which: &str) -> Result<()> {
+    let myself = std::env::current_exe().context("failed to find this program")?;
+    let status = Command::new(myself).args(["bench", "prepare"]).arg(folder).arg(which).status();
+    if !status.context("failed to start the input maker")?.success() {
+        bail!("the benchmark's inputs could not be made in {}", folder.display());
+    }
+    Ok(())
 }
 
 fn measure(input: &Input, binary: &Path, runs: usize, folder: &Path) -> Result<Measured> {

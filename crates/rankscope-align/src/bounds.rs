@@ -27,6 +27,21 @@ impl Bound {
         self.hi_ns.map_or(low, |hi| low.min(hi))
     }
 
+    /// What both allow.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let tighter = |a: Option<i64>, b: Option<i64>, of: fn(i64, i64) -> i64| match (a, b) {
+            (Some(a), Some(b)) => Some(of(a, b)),
+            (known, other) => known.or(other),
+        };
+        Self { lo_ns: tighter(self.lo_ns, other.lo_ns, i64::max), hi_ns: tighter(self.hi_ns, other.hi_ns, i64::min) }
+    }
+
+    /// The same interval, seen from a clock that is `ahead_ns` behind.
+    pub(crate) fn shifted(self, ahead_ns: i64) -> Self {
+        let shift = |end: i64| end.saturating_add(ahead_ns);
+        Self { lo_ns: self.lo_ns.map(shift), hi_ns: self.hi_ns.map(shift) }
+    }
+
     /// The middle, where both ends are known.
     pub fn middle(self) -> Option<i64> {
         Some(self.lo_ns?.midpoint(self.hi_ns?))
@@ -51,8 +66,11 @@ pub struct Bounds {
 /// No bound. Small enough that two of them add up without overflow.
 const FREE: i64 = i64::MAX / 4;
 
-/// Beyond this many ranks the paths are not closed (it takes time cubic in the ranks): direct bounds stand as they are.
+/// Beyond this many ranks not all paths are followed, which takes time cubic in the ranks: only those through a few.
 const CLOSED_RANKS_MAX: usize = 256;
+
+/// The few: those that bound most others.
+const HUBS_MAX: usize = 16;
 
 impl Bounds {
     /// No bound between any of `ranks` ranks.
@@ -60,22 +78,25 @@ impl Bounds {
         Self { ranks, most: vec![FREE; ranks * ranks], contradiction: None }
     }
 
-    /// All of `stays`, given as rank, start and end, overlapped.
-    pub fn overlap(&mut self, stays: &[(usize, i64, i64)]) {
-        for (entered, start, _) in stays {
-            for (left, _, end) in stays.iter().filter(|(left, ..)| left != entered) {
-                let most = &mut self.most[entered * self.ranks + left];
-                *most = (*most).min(end.saturating_sub(*start));
-            }
-        }
+    /// `c[b] - c[a]` is at most `most_ns`, if that is anything.
+    pub fn at_most(&mut self, a: usize, b: usize, most_ns: Option<i64>) {
+        let most = &mut self.most[a * self.ranks + b];
+        *most = (*most).min(most_ns.map_or(FREE, |ns| ns.max(-FREE)));
+    }
+
+    /// Widens every bound by `margin_ns`.
+    pub(crate) fn loosen(&mut self, margin_ns: i64) {
+        self.most.iter_mut().filter(|most| **most < FREE).for_each(|most| *most = most.saturating_add(margin_ns).min(FREE));
+    }
+
+    /// Something else has shown that no clocks satisfy the constraints of `rank`.
+    pub(crate) fn refute(&mut self, rank: usize) {
+        self.contradiction = self.contradiction.or(Some(rank));
     }
 
     /// Tightens every bound along all paths.
     pub fn close(&mut self) {
-        if self.ranks > CLOSED_RANKS_MAX {
-            return;
-        }
-        for via in 0..self.ranks {
+        for via in self.vias() {
             for from in 0..self.ranks {
                 let first = self.most[from * self.ranks + via];
                 if first >= FREE {
@@ -90,7 +111,18 @@ impl Bounds {
                 }
             }
         }
-        self.contradiction = (0..self.ranks).find(|rank| self.most[rank * self.ranks + rank] < 0);
+        self.contradiction = (0..self.ranks).find(|rank| self.most[rank * self.ranks + rank] < 0).or(self.contradiction);
+    }
+
+    /// The ranks that paths are followed through.
+    fn vias(&self) -> Vec<usize> {
+        let mut vias: Vec<usize> = (0..self.ranks).collect();
+        if self.ranks > CLOSED_RANKS_MAX {
+            let row = |rank: usize| &self.most[rank * self.ranks..(rank + 1) * self.ranks];
+            vias.sort_by_cached_key(|rank| std::cmp::Reverse(row(*rank).iter().filter(|most| **most < FREE).count()));
+            vias.truncate(HUBS_MAX);
+        }
+        vias
     }
 
     /// The interval of `c[b] - c[a]`.
@@ -116,6 +148,15 @@ mod tests {
 
     use super::*;
 
+    /// All of `stays`, given as rank, start and end, overlapped.
+    fn overlap(bounds: &mut Bounds, stays: &[(usize, i64, i64)]) {
+        for (entered, start, _) in stays {
+            for (left, _, end) in stays.iter().filter(|(left, ..)| left != entered) {
+                bounds.at_most(*entered, *left, Some(end - start));
+            }
+        }
+    }
+
     proptest! {
         /// Whatever the clocks, the truth lies inside the bounds.
         #[test]
@@ -130,7 +171,7 @@ mod tests {
                 let last = now + ranks.iter().take(clocks.len()).map(|(late, _)| *late).max().unwrap_or(0);
                 let stays: Vec<_> = clocks.iter().zip(ranks).enumerate()
                     .map(|(rank, (clock, (late, linger)))| (rank, now + late + clock, last + linger + clock)).collect();
-                bounds.overlap(&stays);
+                overlap(&mut bounds, &stays);
                 now = last + 20_000;
             }
             bounds.close();
@@ -147,8 +188,8 @@ mod tests {
     #[test]
     fn stays_that_cannot_overlap_contradict() {
         let mut bounds = Bounds::free(2);
-        bounds.overlap(&[(0, 0, 10), (1, 0, 10)]);
-        bounds.overlap(&[(0, 100, 110), (1, 200, 210)]);
+        overlap(&mut bounds, &[(0, 0, 10), (1, 0, 10)]);
+        overlap(&mut bounds, &[(0, 100, 110), (1, 200, 210)]);
         bounds.close();
         assert!(bounds.contradiction().is_some());
     }
@@ -156,8 +197,8 @@ mod tests {
     #[test]
     fn bounds_add_along_a_path() {
         let mut bounds = Bounds::free(3);
-        bounds.overlap(&[(0, 0, 10), (1, 0, 10)]);
-        bounds.overlap(&[(1, 50, 60), (2, 50, 60)]);
+        overlap(&mut bounds, &[(0, 0, 10), (1, 0, 10)]);
+        overlap(&mut bounds, &[(1, 50, 60), (2, 50, 60)]);
         bounds.close();
         assert_eq!(bounds.between(0, 2), Bound { lo_ns: Some(-20), hi_ns: Some(20) });
     }

@@ -208,13 +208,9 @@ fn on_one_host(ranks: &[RankSource<'_>]) -> Option<Vec<RankAlignment>> {
 /// By the collectives.
 fn estimated(trace: &Trace, estimate: &ClockEstimate, index: usize) -> RankAlignment {
     let clock = &estimate.clocks[index];
-    let half_width = clock.bound.width_ns().map_or(0, |width| width.unsigned_abs() / 2);
-    if clock.offset_ns == 0 {
-        let same = RankAlignment::of(trace, RankMap::identity(), Method::AsRecorded, Vec::new());
-        return RankAlignment { bound: clock.bound, ..same };
-    }
-    let map = RankMap::from_offset(Span::from_nanos(-clock.offset_ns), half_width);
-    RankAlignment { bound: clock.bound, ..RankAlignment::of(trace, map, Method::FromTraces, vec!["collectives"]) }
+    let (method, stages) =
+        if clock.applied { (Method::FromTraces, vec!["collectives"]) } else { (Method::AsRecorded, Vec::new()) };
+    RankAlignment { bound: clock.bound, ..RankAlignment::of(trace, clock.map(estimate.at_ns), method, stages) }
 }
 
 impl RankAlignment {

@@ -2,7 +2,7 @@
 //!
 //! A straggler is named only if it leads by more than the clocks leave open.
 
-use crate::{Accounting, CollectiveTable};
+use crate::{Accounting, CollectiveTable, RankArrivals};
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,19 +70,22 @@ fn split(accounts: &[&Accounting]) -> Option<Finding> {
 
 fn late(table: &CollectiveTable, uncertainty_ns: i64) -> Option<Finding> {
     let of = table.arrivals.iter().filter(|arrival| arrival.order.len() > 1).count() as u64;
-    let ranks = table.by_rank.iter().filter(|rank| rank.matched > 0).count() as u64;
-    let (rank, worst) = table.by_rank.iter().enumerate().max_by_key(|(_, rank)| (rank.delay_ns, rank.last))?;
-    if of == 0 || ranks < 2 {
+    if of == 0 || table.by_rank.iter().filter(|rank| rank.matched > 0).count() < 2 {
         return None;
     }
-    // Twice its fair share of last places, and at least three: less than that happens by chance.
-    let stands_out = worst.last >= 3 && worst.last * ranks >= worst.matched * 2;
-    if !stands_out {
-        return Some(Finding::NobodyLate { of });
-    }
+    let Some(rank) = latest(&table.by_rank) else { return Some(Finding::NobodyLate { of }) };
+    let worst = &table.by_rank[rank];
     let lead_ns = worst.delay_ns / worst.last.max(1) as i64;
     let (last, delay_ns) = (worst.last, worst.delay_ns);
     Some(Finding::Late { rank, last, of: worst.matched, delay_ns, certain: lead_ns > uncertainty_ns, uncertainty_ns })
+}
+
+/// The rank that costs the job most, if it comes last often enough to stand out.
+pub(crate) fn latest(by_rank: &[RankArrivals]) -> Option<usize> {
+    let ranks = by_rank.iter().filter(|rank| rank.matched > 0).count() as u64;
+    let (rank, worst) = by_rank.iter().enumerate().max_by_key(|(_, rank)| (rank.delay_ns, rank.last))?;
+    // Twice its fair share of last places, and at least three: less than that happens by chance.
+    (ranks > 1 && worst.last >= 3 && worst.last * ranks >= worst.matched * 2).then_some(rank)
 }
 
 fn most_exposed(table: &CollectiveTable) -> Option<Finding> {

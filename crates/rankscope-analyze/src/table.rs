@@ -182,7 +182,7 @@ impl Sums {
     fn of(first: &LocalCollective, group: &Group, instance: &Instance) -> Self {
         let known = u32::try_from(group.ranks.len()).unwrap_or(u32::MAX);
         let seen = u32::try_from(instance.members.len() + instance.absent.len()).unwrap_or(u32::MAX);
-        let ranks = if first.peer.is_some() {
+        let ranks = if first.kind.is_point_to_point() && first.peer.is_some() {
             2
         } else if known > 0 {
             known

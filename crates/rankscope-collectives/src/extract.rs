@@ -85,8 +85,8 @@ fn local(trace: &Trace, span: SpanId, args: Option<&CollectiveArgs>, group: usiz
         group,
         sequence: args.sequence,
         peer: match kind {
-            Kind::Send => args.destination_rank,
-            Kind::Recv => args.source_rank,
+            Kind::Send | Kind::Reduce | Kind::Gather => args.destination_rank,
+            Kind::Recv | Kind::Broadcast | Kind::Scatter => args.source_rank,
             _ => None,
         },
     }

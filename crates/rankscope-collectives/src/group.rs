@@ -37,6 +37,14 @@ impl Group {
         Some(Self { ranks, name, description: text(args.group_description) })
     }
 
+    /// The global rank of `peer`, which frontends record as a global rank or as one within the group.
+    pub fn global(&self, peer: u32) -> Rank {
+        if self.ranks.contains(&Rank(peer)) {
+            return Rank(peer);
+        }
+        self.ranks.get(peer as usize).copied().unwrap_or(Rank(peer))
+    }
+
     /// The group that a collective without any group belongs to, if the header leaves only one choice.
     pub(crate) fn only(trace: &Trace) -> Option<Self> {
         match trace.provenance.process_groups.as_slice() {

@@ -27,7 +27,7 @@ pub struct LocalCollective {
     pub group: usize,
     /// Sequence number within the communicator.
     pub sequence: Option<u64>,
-    /// The other rank of a point-to-point operation.
+    /// The other rank of a point-to-point operation; the root of an operation from or to one rank, where it is recorded.
     pub peer: Option<u32>,
 }
 

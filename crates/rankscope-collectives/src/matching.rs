@@ -104,8 +104,8 @@ fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequences) -> Vec<
             let collective = &ranks[rank].collectives[at];
             let own = ranks[rank].rank;
             let to = match (collective.kind, collective.peer) {
-                (Kind::Send, Some(peer)) => pairs.entry((own, global(group, peer))).or_default(),
-                (Kind::Recv, Some(peer)) => pairs.entry((global(group, peer), own)).or_default(),
+                (Kind::Send, Some(peer)) => pairs.entry((own, group.global(peer))).or_default(),
+                (Kind::Recv, Some(peer)) => pairs.entry((group.global(peer), own)).or_default(),
                 _ => &mut whole,
             };
             to.entry(rank).or_default().push(at);
@@ -114,14 +114,6 @@ fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequences) -> Vec<
     let pairs = pairs.into_iter().map(|(pair, sequences)| Lane { sequences, between: Some(pair) });
     let whole = Some(Lane { sequences: whole, between: None }).filter(|lane| !lane.sequences.is_empty());
     whole.into_iter().chain(pairs).collect()
-}
-
-/// The global rank of `peer`, which frontends record as a global rank or as one within the group.
-fn global(group: &Group, peer: u32) -> Rank {
-    if group.ranks.contains(&Rank(peer)) {
-        return Rank(peer);
-    }
-    group.ranks.get(peer as usize).copied().unwrap_or(Rank(peer))
 }
 
 fn given_of_pair(ranks: &[RankCollectives], pair: (Rank, Rank)) -> Vec<usize> {

@@ -69,6 +69,8 @@ pub struct ClockSettings {
     pub scheduling: Scheduling,
     /// Errors put into this node's stamps on purpose.
     pub test_clock: Option<String>,
+    /// What is added to `CLOCK_MONOTONIC_RAW` to make the host clock; none makes it the time of day.
+    pub test_clock_shift_ns: Option<i64>,
 }
 
 /// Which nodes probe which.
@@ -154,6 +156,7 @@ impl ClockSettings {
             cpu: integer(settings, Key::Cpu),
             scheduling: if chosen(settings, Key::Scheduling) == "fifo" { Scheduling::Fifo } else { Scheduling::Normal },
             test_clock: text(settings, Key::TestClock),
+            test_clock_shift_ns: integer(settings, Key::TestClockShift),
         }
     }
 }

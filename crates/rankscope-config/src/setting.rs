@@ -37,6 +37,7 @@ pub enum Key {
     Cpu,
     Scheduling,
     TestClock,
+    TestClockShift,
 }
 
 /// The unit that a key ends in, and that a bare number is read in.

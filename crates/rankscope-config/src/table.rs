@@ -246,6 +246,14 @@ pub const SETTINGS: &[Setting] = &[
         "How the probing thread is scheduled.",
     ),
     row(Key::TestClock, "test-clock", "process", Kind::Text, None, "Errors put into this node's stamps on purpose, for tests."),
+    row(
+        Key::TestClockShift,
+        "test-clock-shift-ns",
+        "process",
+        number("ns", 0, i64::MAX as u64),
+        None,
+        "What is added to CLOCK_MONOTONIC_RAW to make the host clock, for tests; not set, what makes it the time of day.",
+    ),
 ];
 
 impl Key {

@@ -46,6 +46,19 @@ pub fn set_process_name(name: &str) {
     put("process_name", &serde_json::Value::from(name).to_string());
 }
 
+/// Calls the host something in the recording that runs, for a process that knows better than the kernel whose host it is.
+pub fn set_host_name(name: &str) {
+    put("host_name", &serde_json::Value::from(name).to_string());
+}
+
+/// Says which rank of how many the process is, in the recording that runs.
+pub(crate) fn set_rank(rank: u32, world_size: Option<u32>) {
+    put("rank", &rank.to_string());
+    if let Some(world_size) = world_size {
+        put("world_size", &world_size.to_string());
+    }
+}
+
 /// Calls the calling thread something, in the recording that runs and in those to come.
 pub fn set_thread_name(name: &str) {
     let thread = registry::rename(name);

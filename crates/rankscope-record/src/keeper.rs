@@ -40,7 +40,7 @@ fn keep(store: &Store) {
         if !store.is_closing() && began.elapsed() >= next_anchor {
             anchors_taken += 1;
             next_anchor = FIRST_ANCHORS.get(anchors_taken).copied().unwrap_or(began.elapsed() + ANCHOR_EVERY);
-            let anchors = anchors::take();
+            let anchors = anchors::take(store.test_clock.as_ref());
             store.system(|system| system.anchors(&anchors));
             write_drops(store);
         }
@@ -74,7 +74,7 @@ fn rate(began: Instant, first_tick: u64) -> u64 {
 
 /// Signals are for the program's threads; a handler that runs here would see a thread it does not know.
 #[expect(unsafe_code, reason = "the signal mask is set by a system call")]
-fn block_signals() {
+pub(crate) fn block_signals() {
     // SAFETY: the set is filled before it is used.
     unsafe {
         let mut all = std::mem::zeroed();

@@ -12,26 +12,31 @@ mod about;
 mod anchors;
 mod control;
 mod events;
+mod join;
 mod keeper;
 pub mod kineto;
 mod lane;
 pub mod memory;
 mod names;
+pub mod plugins;
 mod recorded;
 mod report;
 pub mod schedule;
 mod scope;
 mod session;
+pub mod snapshots;
 mod span;
 mod state;
 mod store;
+mod test_clock;
 mod ticks;
 #[cfg(feature = "tracing")]
 mod tracing_layer;
 mod value;
 
-pub use about::{set_metadata, set_process_name, set_thread_name};
+pub use about::{set_host_name, set_metadata, set_process_name, set_thread_name};
 pub use events::{AsyncSpan, MemoryEvent, begin_async, counter_f64, counter_i64, flow, instant, memory};
+pub use join::{JoinedRun, join_run, join_run_with};
 pub use names::{Site, intern, intern_key};
 pub use rankscope_formats::recording::{Categories, Category, DropReason, FlowStage, NameId};
 pub use recorded::{ExportError, ExportFormat, Recorded, StoreChunks};
@@ -41,6 +46,7 @@ pub use session::{Session, SessionOptions, StartError, StopError, Stopped, Threa
 pub use span::{OpenSpan, SpanGuard, begin, begin_named, begin_raw, begin_step, begin_with, end_raw};
 pub use state::is_on;
 pub use store::{Overflow, Storage};
+pub use test_clock::TestClock;
 pub use ticks::{TickSource, tick_source, ticks};
 #[cfg(feature = "tracing")]
 pub use tracing_layer::RecordingLayer;

@@ -13,11 +13,12 @@ use rankscope_formats::recording::Cut;
 
 use crate::lane::quiet::Quiet;
 use crate::lane::registry::{self, Tally};
+use crate::plugins::Registry;
 use crate::recorded::{Lease, Recorded};
 use crate::report::{Facts, Report};
 use crate::store::{Overflow, Storage, Store};
 use crate::ticks::ticks;
-use crate::{Categories, about, anchors, control, keeper, names};
+use crate::{Categories, TestClock, about, anchors, control, keeper, names};
 
 /// Which threads a session is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,9 @@ pub struct SessionOptions {
     pub storage: Storage,
     /// What happens when it is full; a session that joins a running one takes it as it is.
     pub overflow: Overflow,
+    /// For tests only: clocks of the host that are wrong in a known way. None takes them as they are; a session that joins a
+    /// running one takes that one's.
+    pub test_clock: Option<TestClock>,
 }
 
 impl Default for SessionOptions {
@@ -51,6 +55,7 @@ impl Default for SessionOptions {
             threads: ThreadFilter::All,
             storage: Storage::Memory,
             overflow: Overflow::default(),
+            test_clock: None,
         }
     }
 }
@@ -118,6 +123,7 @@ pub(crate) struct Active {
     own_stream: u32,
     before: Vec<Tally>,
     overwritten_before: u64,
+    plugins: Option<Registry>,
 }
 
 /// What a session leaves.
@@ -142,7 +148,33 @@ impl Session {
     /// # Errors
     /// See [`StartError`].
     pub fn start(options: SessionOptions) -> Result<Self, StartError> {
-        let SessionOptions { categories, threads, storage, overflow } = options;
+        Self::start_with(options, Registry::new())
+    }
+
+    /// Starts one with plugins, whose hooks run on this thread now and on the one that stops it.
+    ///
+    /// # Errors
+    /// See [`StartError`]; a plugin that fails is none, but stands in the report.
+    pub fn start_with(options: SessionOptions, mut plugins: Registry) -> Result<Self, StartError> {
+        if plugins.is_empty() {
+            return Self::begin(options);
+        }
+        let session = Self::begin(options.clone())?;
+        plugins.start(&options);
+        let mut control = control::lock();
+        match control.sessions.iter_mut().find(|active| active.id == session.id) {
+            Some(active) => active.plugins = Some(plugins),
+            // Somebody counted sessions and has stopped this one; what its plugins started ends with them.
+            None => {
+                drop(control);
+                plugins.finish();
+            }
+        }
+        Ok(session)
+    }
+
+    fn begin(options: SessionOptions) -> Result<Self, StartError> {
+        let SessionOptions { categories, threads, storage, overflow, test_clock } = options;
         if categories.is_empty() {
             return Err(StartError::NoCategories);
         }
@@ -154,7 +186,7 @@ impl Session {
             Some(running) => joined(running, &storage)?,
             None => {
                 control.last_epoch = control.last_epoch.wrapping_add(1).max(1);
-                let lease = begin(control.last_epoch, &storage, overflow)?;
+                let lease = begin(control.last_epoch, &storage, overflow, test_clock)?;
                 names.as_ref().inspect(|names| names.write_all(lease.store()));
                 control.current = Some(lease.clone());
                 lease
@@ -164,14 +196,24 @@ impl Session {
         control.last_session += 1;
         let id = control.last_session;
         let store = lease.store();
-        let (anchors, before, start_tick) = (anchors::take(), registry::lock().tallies(), ticks());
+        let (anchors, before, start_tick) = (anchors::take(store.test_clock.as_ref()), registry::lock().tallies(), ticks());
         store.system(|system| {
             system.anchors(&anchors);
             system.session_start(id, start_tick, categories.0);
         });
         let changes = vec![(start_tick, categories.0)];
         let overwritten_before = store.overwritten();
-        control.sessions.push(Active { id, categories, threads, start_tick, changes, own_stream, before, overwritten_before });
+        control.sessions.push(Active {
+            id,
+            categories,
+            threads,
+            start_tick,
+            changes,
+            own_stream,
+            before,
+            overwritten_before,
+            plugins: None,
+        });
         control.publish();
         let fresh = control.sessions.len() == 1;
         drop(control);
@@ -216,7 +258,7 @@ impl Session {
         let to_tick = ticks();
         let (control, at) = self.find()?;
         let lease = control.current.clone().ok_or(StopError::AlreadyStopped { id: self.id })?;
-        let anchors = anchors::take();
+        let anchors = anchors::take(lease.store().test_clock.as_ref());
         lease.store().system(|system| system.anchors(&anchors));
         let cut = control.sessions[at].cut(to_tick, &registry::lock().tallies());
         Ok(Recorded::new(lease, cut))
@@ -228,13 +270,16 @@ impl Session {
     /// See [`StopError`].
     pub fn stop(&self) -> Result<Stopped, StopError> {
         let began = Instant::now();
+        // Plugins record, so nothing may be locked while they stop.
+        let plugins = self.find().map(|(mut control, at)| control.sessions[at].plugins.take())?;
+        let failures = plugins.map_or_else(Vec::new, Registry::finish);
         let to_tick = ticks();
         let (mut control, at) = self.find()?;
         let session = control.sessions.remove(at);
         let lease = control.current.clone().ok_or(StopError::AlreadyStopped { id: self.id })?;
         control.publish();
         let store = lease.store();
-        let anchors = anchors::take();
+        let anchors = anchors::take(store.test_clock.as_ref());
         store.system(|system| {
             system.anchors(&anchors);
             system.session_stop(self.id, to_tick);
@@ -258,7 +303,7 @@ impl Session {
             bytes: store.bytes(),
             stop: began.elapsed(),
         };
-        let report = Report::of(&facts);
+        let report = Report { plugins: failures, ..Report::of(&facts) };
         Ok(Stopped { recorded: Recorded::new(lease, cut), report })
     }
 
@@ -295,7 +340,7 @@ fn joined(running: &Arc<Lease>, storage: &Storage) -> Result<Arc<Lease>, StartEr
     }
 }
 
-fn begin(epoch: u32, storage: &Storage, overflow: Overflow) -> Result<Arc<Lease>, StartError> {
+fn begin(epoch: u32, storage: &Storage, overflow: Overflow, test_clock: Option<TestClock>) -> Result<Arc<Lease>, StartError> {
     let refused = |source| {
         let path = match storage {
             Storage::Memory => None,
@@ -303,7 +348,7 @@ fn begin(epoch: u32, storage: &Storage, overflow: Overflow) -> Result<Arc<Lease>
         };
         StartError::Storage { path, source }
     };
-    let store = Arc::new(Store::create(epoch, storage, overflow).map_err(refused)?);
+    let store = Arc::new(Store::create(epoch, storage, overflow, test_clock).map_err(refused)?);
     registry::lock().forget_departed();
     keeper::start(store.clone());
     Ok(Arc::new(Lease::new(store)))

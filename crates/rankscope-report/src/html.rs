@@ -9,6 +9,7 @@ pub(crate) mod embed;
 
 use minijinja::{Environment, Value, context};
 
+use crate::terminal::clocks;
 use crate::text::{clean, rank_list};
 use crate::units::{counted, of};
 use crate::{Document, Error, NoteLevel};
@@ -60,7 +61,7 @@ fn facts(document: &Document) -> Vec<String> {
         return facts;
     }
     facts.push(if document.device_activity { "device times" } else { "host times" }.to_owned());
-    facts.push(if document.clock.corrected { "clocks corrected" } else { "clocks as recorded" }.to_owned());
+    facts.push(clocks(&document.clock).to_owned());
     if !document.classes.is_empty() {
         facts.push(format!("classes: {}", clean(&document.classes)));
     }

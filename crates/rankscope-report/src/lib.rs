@@ -1,9 +1,11 @@
 //! Draws what analysis found and computes nothing: a number that is not in the [`Document`] appears nowhere.
 //!
 //! The document is `report.json` (schema 1, docs/formats/report-json.md); the terminal summary and `report.html` are views of it.
-//! The clocks of nodes over a run are a document of their own, [`ClockDocument`], with a table and a page.
+//! The clocks of nodes over a run are a document of their own, [`ClockDocument`], with a table and a page; so is how ranks came on
+//! to one clock, [`AlignmentDocument`].
 //! Views format, scale, sort and leave out, and say so where they leave out. They touch no files: callers get strings.
 
+mod alignment;
 mod clock;
 mod document;
 mod error;
@@ -13,6 +15,7 @@ mod terminal;
 mod text;
 mod units;
 
+pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment, alignment_terminal};
 pub use clock::{ClockDocument, ClockPoint, ClockTables, NodeClock, clock_html, clock_terminal};
 pub use document::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel, Note,
@@ -22,3 +25,4 @@ pub use error::Error;
 pub use html::html;
 pub use json::{Layout, json};
 pub use terminal::{Style, columns, terminal};
+pub use units::{bytes, duration};

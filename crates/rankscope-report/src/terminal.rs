@@ -16,6 +16,7 @@ mod time;
 
 use crate::Document;
 use crate::text::clean;
+pub(crate) use heading::clocks;
 use paint::Paint;
 
 pub(crate) use notes::sentences;
@@ -102,3 +103,11 @@ impl Sheet {
 const NARROWEST: usize = 72;
 /// Wider than this the eye loses the row.
 const WIDEST: usize = 140;
+
+/// The lines of a table, indented, its header dim.
+pub(crate) fn drawn(table: &Table, sheet: Sheet) -> Vec<String> {
+    let (header, rows) = table.lines();
+    let mut lines = vec![format!("  {}", sheet.paint().dim(&header))];
+    lines.extend(rows.into_iter().map(|row| format!("  {row}")));
+    lines
+}

@@ -6,7 +6,7 @@
 pub(crate) const ABSENT: &str = "–";
 
 /// A duration in nanoseconds as ns, us, ms or s; nothing is a bare 0.
-pub(crate) fn duration(ns: f64) -> String {
+pub fn duration(ns: f64) -> String {
     if ns == 0.0 {
         return "0".to_owned();
     }
@@ -14,7 +14,7 @@ pub(crate) fn duration(ns: f64) -> String {
 }
 
 /// A size in bytes as B, KiB, MiB, GiB or TiB.
-pub(crate) fn bytes(count: u64) -> String {
+pub fn bytes(count: u64) -> String {
     const K: f64 = 1024.0;
     scaled(count as f64, &[("B", 1.0), ("KiB", K), ("MiB", K * K), ("GiB", K * K * K), ("TiB", K * K * K * K)])
 }
@@ -22,6 +22,15 @@ pub(crate) fn bytes(count: u64) -> String {
 /// A rate in GB/s, in smaller units where that reads better.
 pub(crate) fn rate(gbps: f64) -> String {
     scaled(gbps * 1e9, &[("B/s", 1.0), ("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)])
+}
+
+/// Every nanosecond of it: three digits of a second hide what was measured.
+pub(crate) fn offset(ns: i64) -> String {
+    if ns.unsigned_abs() < 1_000_000 {
+        return format!("{ns:+} ns");
+    }
+    let (sign, ns) = (if ns < 0 { '-' } else { '+' }, ns.unsigned_abs());
+    format!("{sign}{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
 /// `part` of `whole` in percent.

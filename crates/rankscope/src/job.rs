@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use rankscope_align::{JobClocks, Method, NodeClock, RankMap, RankSource, Settled, align, settle_tracers};
+use rankscope_align::{JobClocks, Method, Moved, NodeClock, RankMap, RankSource, Settled, align, apply, settle_tracers};
 use rankscope_clock::files::read_snapshots;
 use rankscope_collectives::{CommPatterns, Matched, RankCollectives, extract, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
@@ -96,8 +96,13 @@ pub(crate) struct Job {
     pub(crate) nodes: Vec<Option<u32>>,
     /// Clocks of tracers that were put on their host's, by rank.
     pub(crate) settled: Vec<Vec<Settled>>,
+    /// The node whose clock is the reference, where clocks were measured.
+    pub(crate) reference_node: u32,
     /// What is odd about the clocks.
     pub(crate) notes: Vec<String>,
+    /// Whether stamps are the reference's already.
+    moved: bool,
+    same: RankMap,
 }
 
 impl Job {
@@ -132,13 +137,22 @@ impl Job {
             );
         }
         let clocks = clocks(&loaded.traces, &collectives, &matched, options.clocks, known.as_ref(), &nodes);
+        let reference_node = known.as_ref().map_or(0, |known| known.reference);
         notes.extend(known.into_iter().flat_map(|known| known.notes));
-        Ok(Self { loaded, completeness, collectives, matched, clocks, nodes, settled, notes })
+        let (moved, same) = (false, RankMap::identity());
+        Ok(Self { loaded, completeness, collectives, matched, clocks, nodes, settled, reference_node, notes, moved, same })
     }
 
     /// From the stamps of the rank at `index` to the reference.
     pub(crate) fn map(&self, index: usize) -> &RankMap {
-        &self.clocks.ranks[index].map
+        if self.moved { &self.same } else { &self.clocks.ranks[index].map }
+    }
+
+    /// Moves every event to the reference, once, and says what that did to each rank. From then on stamps need no map.
+    pub(crate) fn settle(&mut self) -> Vec<Moved> {
+        let clocks = &self.clocks.ranks;
+        self.moved = true;
+        self.loaded.traces.par_iter_mut().zip(clocks).map(|(trace, clock)| apply(trace, &clock.map)).collect()
     }
 }
 
@@ -156,7 +170,8 @@ fn clocks(
     nodes: &[Option<u32>],
 ) -> JobClocks {
     let hosts: Vec<_> = traces.iter().map(|trace| trace.provenance.host.as_deref()).collect();
-    let estimate = rankscope_align::estimate(collectives, matched, &hosts);
+    let starts: Vec<_> = traces.iter().map(|trace| trace.bounds_ns().map(|(first, _)| first)).collect();
+    let estimate = rankscope_align::estimate_at_start(collectives, matched, &hosts, &starts);
     let clock_of = |node: u32| known.and_then(|known| known.nodes.iter().find(|clock| clock.node == node));
     let sources: Vec<RankSource<'_>> = traces
         .iter()

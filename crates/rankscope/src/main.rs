@@ -5,10 +5,13 @@
 
 #[cfg(feature = "clock")]
 mod agent;
+mod align;
 mod clock;
 mod combine;
 mod config;
 mod convert;
+#[cfg(feature = "clock")]
+mod demo;
 mod document;
 mod job;
 mod load;
@@ -16,6 +19,10 @@ mod notes;
 mod output;
 mod recover;
 mod report;
+#[cfg(feature = "clock")]
+mod run;
+mod runs;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -32,25 +39,44 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(feature = "clock")]
+    Demo(demo::Args),
+    #[cfg(feature = "clock")]
+    #[command(hide = true)]
+    DemoRank(demo::rank::Args),
+    #[cfg(feature = "clock")]
     Agent(agent::Args),
+    #[cfg(feature = "clock")]
+    Run(run::Args),
     Report(report::Args),
+    Align(align::Args),
     Combine(combine::Args),
     Convert(convert::Args),
     Recover(recover::Args),
+    Validate(validate::Args),
     Clock(clock::Args),
     Config(config::Args),
+    Runs(runs::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
         #[cfg(feature = "clock")]
+        Verb::Demo(args) => demo::run(args),
+        #[cfg(feature = "clock")]
+        Verb::DemoRank(args) => demo::rank::run(args),
+        #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
+        #[cfg(feature = "clock")]
+        Verb::Run(args) => run::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
+        Verb::Validate(args) => validate::run(args),
         Verb::Clock(args) => clock::run(args),
         Verb::Config(args) => config::run(args),
+        Verb::Runs(args) => runs::run(args),
     };
     match done {
         Ok(code) => code,

@@ -5,7 +5,7 @@ use rankscope_analyze::{Finding, Side};
 use rankscope_report::{Note, NoteLevel};
 
 use crate::document::Source;
-use crate::job::list;
+use crate::job::{Job, list, rank_of};
 
 pub(crate) fn notes(source: &Source<'_>) -> Vec<Note> {
     let of = |level: NoteLevel| move |text: String| Note { level, text };
@@ -89,53 +89,53 @@ fn cautions(source: &Source<'_>) -> Vec<String> {
         let why = if source.job.loaded.traces.len() == 1 { ", as there is one rank only" } else { "" };
         cautions.push(format!("{matched} of {all} collectives matched across ranks{why}; waits and bandwidths are of those."));
     }
-    cautions.extend(clocks(source));
+    cautions.extend(clock_notes(source.job));
     cautions.extend(source.job.loaded.skipped.iter().map(|skipped| format!("Passed over {skipped}.")));
     cautions
 }
 
 /// What the times between ranks rest on.
-fn clocks(source: &Source<'_>) -> Vec<String> {
-    let clocks = &source.job.clocks;
+pub(crate) fn clock_notes(job: &Job) -> Vec<String> {
+    let clocks = &job.clocks;
+    let ranks = || clocks.ranks.iter().zip(job.loaded.traces.iter().map(rank_of));
     let largest = || clocks.ranks.iter().map(|clock| clock.offset_ns.saturating_abs()).max().unwrap_or(0);
-    let mut cautions = Vec::new();
+    let mut notes = Vec::new();
     match clocks.method {
-        Method::Measured => cautions.push(format!(
-            "The clocks were measured: they differ by up to {}, and every stamp is known to {}.",
+        Method::Measured => notes.push(format!(
+            "The clocks were measured: they differ by up to {}, and every rank's is known to {}.",
             time(largest()),
-            guaranteed(source)
+            guaranteed(job)
         )),
         Method::OneHost | Method::AsRecorded => {}
         Method::Mixed => {
-            let left = clocks.ranks.iter().zip(&source.analysis.ranks).filter(|(clock, _)| clock.method == Method::AsRecorded);
-            let left: Vec<_> = left.map(|(_, rank)| rank.rank).collect();
-            cautions.push(format!(
+            let left = ranks().filter(|(clock, _)| clock.method == Method::AsRecorded).map(|(_, rank)| rank);
+            notes.push(format!(
                 "Clocks were measured for some ranks only; rank {} stays as recorded, so times between it and the others are not to be \
                  trusted.",
-                list(&left)
+                list(&left.collect::<Vec<_>>())
             ));
         }
-        Method::FromTraces => cautions.push(format!(
+        Method::FromTraces => notes.push(format!(
             "The ranks' clocks differ: corrected by up to {} from the ends of the collectives, which then agree to {}; causality alone \
              guarantees {}. Measured clocks would be stronger.",
             time(largest()),
             time(clocks.estimate.agreement_ns.unwrap_or(0)),
-            guaranteed(source)
+            guaranteed(job)
         )),
     }
     if clocks.estimate.bounds.contradiction().is_some() && !matches!(clocks.method, Method::Measured | Method::OneHost) {
-        cautions.push("The stamps of the ranks contradict causality whatever their clocks; no clock was corrected.".to_owned());
+        notes.push("The stamps of the ranks contradict causality whatever their clocks; no clock was corrected.".to_owned());
     }
-    for (clock, rank) in clocks.ranks.iter().zip(&source.analysis.ranks) {
-        cautions.extend(clock.notes.iter().map(|note| format!("Rank {}: {note}.", rank.rank)));
+    for (clock, rank) in ranks() {
+        notes.extend(clock.notes.iter().map(|note| format!("Rank {rank}: {note}.")));
     }
-    cautions.extend(source.job.notes.iter().map(|note| format!("Clocks: {note}.")));
-    cautions
+    notes.extend(job.notes.iter().map(|note| format!("Clocks: {note}.")));
+    notes
 }
 
 /// The widest half interval that is left to any rank's clock.
-fn guaranteed(source: &Source<'_>) -> String {
-    let halves = source.job.clocks.ranks.iter().map(|clock| clock.bound.width_ns().map(|width| width / 2));
+fn guaranteed(job: &Job) -> String {
+    let halves = job.clocks.ranks.iter().map(|clock| clock.bound.width_ns().map(|width| width / 2));
     match halves.collect::<Option<Vec<_>>>() {
         Some(halves) => format!("±{}", time(halves.into_iter().max().unwrap_or(0))),
         None => "nothing".to_owned(),
@@ -162,7 +162,7 @@ fn percent(share: f64) -> String {
     format!("{:.1}\u{a0}%", share * 100.0)
 }
 
-fn time(ns: i64) -> String {
+pub(crate) fn time(ns: i64) -> String {
     let ns = ns as f64;
     match ns.abs() {
         s if s >= 1e9 => format!("{:.2} s", ns / 1e9),

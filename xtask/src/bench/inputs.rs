@@ -56,12 +56,27 @@ pub(crate) fn all(folder: &Path) -> Vec<Input> {
     vec![input(&one, Some(gzip.clone()), vec![one.clone()]), input(&gzip, None, vec![gzip.clone()]), input(&eight, None, ranks)]
 }
 
+/// Sixteen ranks of together ten million events, whether or not they are there yet.
+pub(crate) fn sixteen(folder: &Path) -> Vec<PathBuf> {
+    let kind = if corpus_trace().is_some() { "mi300x" } else { "synthetic" };
+    let folder = folder.join(format!("{kind}-16ranks"));
+    (0..SIXTEEN).map(|rank| folder.join(format!("rank{rank}.json.gz"))).collect()
+}
+
+/// Writes the sixteen ranks.
+pub(crate) fn make_sixteen(folder: &Path) -> Result<()> {
+    let source = Source::find()?;
+    let Some(ranks) = sixteen(folder).first().and_then(|first| Some(first.parent()?.to_owned())) else { return Ok(()) };
+    once(&ranks, |part| {
+        fs::create_dir_all(part)?;
+        (0..SIXTEEN)
+            .try_for_each(|rank| compressed(&source, rank, SIXTEEN, SIXTEEN_REPEATS, &part.join(format!("rank{rank}.json.gz"))))
+    })
+}
+
 /// Writes the inputs that are missing.
 pub(crate) fn make(folder: &Path) -> Result<()> {
-    let source = match corpus_trace() {
-        Some(trace) => Source::Repeated(Base::read(&trace)?),
-        None => Source::Synthetic,
-    };
+    let source = Source::find()?;
     let inputs = all(folder);
     let [plain, gzip, eight] = &inputs[..] else { return Ok(()) };
     once(&plain.path, |part| source.write(0, 1, REPEATS, BufWriter::new(File::create(part)?)))?;
@@ -81,6 +96,13 @@ enum Source {
 }
 
 impl Source {
+    fn find() -> Result<Self> {
+        Ok(match corpus_trace() {
+            Some(trace) => Self::Repeated(Base::read(&trace)?),
+            None => Self::Synthetic,
+        })
+    }
+
     fn write(&self, rank: u32, ranks: u32, repeats: u32, mut out: impl Write) -> Result<()> {
         match self {
             Self::Repeated(base) => base.write(rank, ranks, repeats, &mut out)?,
@@ -127,5 +149,8 @@ fn corpus_trace() -> Option<PathBuf> {
 
 const TRACE: &str = "kineto/mi300x_resnet_act_checkpoint.json.gz";
 const RANKS: u32 = 8;
+const SIXTEEN: u32 = 16;
+/// Repeats that make more than ten million events on sixteen ranks.
+const SIXTEEN_REPEATS: u32 = 12;
 /// Repeats of the 16.8 MB trace that make 531 MB.
 const REPEATS: u32 = 32;

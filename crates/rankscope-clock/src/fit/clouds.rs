@@ -69,7 +69,8 @@ impl Clouds {
         exchange.reverse.iter().filter_map(lower_bound).filter_map(|point| self.place(point))
     }
 
-    fn place(&self, Point { x, y }: Point) -> Option<Point> {
+    /// `point` seen from the origin; none where it is too far away to be of this window.
+    pub(super) fn place(&self, Point { x, y }: Point) -> Option<Point> {
         let known = within(x, self.mid_ns, REACH_X_NS) && within(y, self.base_ns, REACH_Y_NS);
         known.then(|| Point { x: x - self.mid_ns, y: y - self.base_ns })
     }

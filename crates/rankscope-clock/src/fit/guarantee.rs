@@ -27,10 +27,7 @@ pub(super) struct Guarantee {
 impl Guarantee {
     /// None where the bounds contradict each other.
     pub(super) fn of(clouds: &Clouds, options: &FitOptions) -> Option<Self> {
-        let lift = |x: i64| bend_ns(options.skew_change_ppb_per_s, x).saturating_add(RESOLUTION_NS);
-        let mut hulls = Hulls::default();
-        clouds.upper.iter().for_each(|point| hulls.push_upper(Point { y: point.y + lift(point.x), ..*point }));
-        clouds.lower.iter().for_each(|point| hulls.push_lower(Point { y: point.y - lift(point.x), ..*point }));
+        let hulls = loosened(clouds, options);
         let slopes = hulls.feasible(options.slopes())?;
         let (lo_ns, hi_ns) = hulls.range_at_zero(slopes);
         Some(Self { lo_ns, hi_ns, skews_ppb: (slopes.0.ppb().next_down(), slopes.1.ppb().next_up()) })
@@ -62,6 +59,15 @@ impl EdgeFit {
     pub fn offset_at(&self, at: HostInstant) -> Span {
         self.offset + Span::from_nanos((self.skew_ppb * 1e-9 * (at - self.mid).as_nanos() as f64).round() as i64)
     }
+}
+
+/// Hulls of the bounds on the line that touches the difference in the middle.
+pub(super) fn loosened(clouds: &Clouds, options: &FitOptions) -> Hulls {
+    let lift = |x: i64| bend_ns(options.skew_change_ppb_per_s, x).saturating_add(RESOLUTION_NS);
+    let mut hulls = Hulls::default();
+    clouds.upper.iter().for_each(|point| hulls.push_upper(Point { y: point.y + lift(point.x), ..*point }));
+    clouds.lower.iter().for_each(|point| hulls.push_lower(Point { y: point.y - lift(point.x), ..*point }));
+    hulls
 }
 
 /// How far a clock can leave its tangent within `x`, rounded up.

@@ -11,6 +11,7 @@ mod clouds;
 mod guarantee;
 mod hull;
 mod line;
+mod possible;
 mod purity;
 mod slope;
 mod svm;
@@ -21,6 +22,7 @@ mod trimmed;
 use rankscope_time::Rate;
 
 use self::clouds::{Clouds, Point};
+pub use self::possible::{Possible, possible};
 use self::slope::Slope;
 use crate::{ClockEvent, EdgeFit, Exchange, NoFit};
 

@@ -223,6 +223,8 @@ fn what_is_not_ours_is_left_alone() {
     let foreign =
         [("XLA_FLAGS", "--x"), ("XLA_ENABLE_PARAM_ALIASING", "1"), ("RANK", "3"), ("RANKSCOPE_PORT", ""), ("HOME", "/")];
     assert_eq!(said(&resolved(None, &foreign, &[])), [""; 0]);
+    let of_a_run = [("RANKSCOPE_RUN_DIR", "/runs/a"), ("RANKSCOPE_RAW_DIR", "/runs/a/raw"), ("RANKSCOPE_RUN_ID", "a")];
+    assert_eq!(said(&resolved(None, &of_a_run, &[])), [""; 0]);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! A pure function of a lookup: it reads no environment itself.
 
 mod cluster;
+pub mod command;
 mod env;
 mod hostlist;
 mod mpi;

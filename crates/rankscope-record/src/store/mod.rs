@@ -26,6 +26,7 @@ use mapping::{Backing, Run};
 pub use options::{Overflow, Storage};
 use system::SystemWriter;
 
+use crate::TestClock;
 use crate::lane::quiet;
 use crate::ticks::ticks;
 
@@ -53,6 +54,8 @@ pub(crate) struct Store {
     /// Which recording of this process it is; never zero.
     pub(crate) epoch: u32,
     pub(crate) overflow: Overflow,
+    /// What the host's clocks are taken to show, in tests.
+    pub(crate) test_clock: Option<TestClock>,
     backing: Backing,
     /// First word of every chunk there may be; null until mapped.
     chunks: Box<[AtomicPtr<AtomicU64>]>,
@@ -89,7 +92,7 @@ impl Store {
     ///
     /// # Errors
     /// What the file system or the kernel refuses.
-    pub(crate) fn create(epoch: u32, storage: &Storage, overflow: Overflow) -> io::Result<Self> {
+    pub(crate) fn create(epoch: u32, storage: &Storage, overflow: Overflow, test_clock: Option<TestClock>) -> io::Result<Self> {
         let backing = match storage {
             Storage::Memory => Backing::Memory,
             Storage::File(path) => Backing::create(path)?,
@@ -98,6 +101,7 @@ impl Store {
         let store = Self {
             epoch,
             overflow,
+            test_clock,
             backing,
             chunks: (0..chunks_max).map(|_| AtomicPtr::default()).collect(),
             mapped: AtomicU32::new(0),

@@ -114,7 +114,7 @@ mod tests {
     /// A ring that keeps nothing, with one full chunk, looked after until there is nothing to do; what became of the chunk.
     fn looked_after(prepare: impl FnOnce(&Store)) -> Option<ChunkState> {
         let overflow = Overflow::Ring { max_bytes: 4 << 20, keep: Duration::ZERO };
-        let store = Store::create(1, &Storage::Memory, overflow).unwrap();
+        let store = Store::create(1, &Storage::Memory, overflow, None).unwrap();
         let piece = store.take_piece(new_header(ChunkKind::Events, 1, 0, 0), false).unwrap();
         store.seal(piece, 1);
         prepare(&store);

@@ -2,9 +2,9 @@
 
 use super::{ClockDocument, ClockPoint, NodeClock};
 use crate::Style;
-use crate::terminal::{Sheet, Table, sentences};
+use crate::terminal::{Sheet, Table, drawn, sentences};
 use crate::text::{clean, shorten};
-use crate::units::{ABSENT, counted, of, or_absent};
+use crate::units::{ABSENT, counted, of, offset, or_absent};
 
 /// What to draw of a [`ClockDocument`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,22 +108,6 @@ fn rounds(node: &NodeClock, sheet: Sheet) -> Vec<String> {
     let mut lines = vec![sheet.heading(&format!("NODE {}", node.node), &aside)];
     lines.extend(drawn(&table, sheet));
     lines
-}
-
-fn drawn(table: &Table, sheet: Sheet) -> Vec<String> {
-    let (header, rows) = table.lines();
-    let mut lines = vec![format!("  {}", sheet.paint().dim(&header))];
-    lines.extend(rows.into_iter().map(|row| format!("  {row}")));
-    lines
-}
-
-/// Every nanosecond of it: three digits of a second hide what was measured.
-fn offset(ns: i64) -> String {
-    if ns.unsigned_abs() < 1_000_000 {
-        return format!("{ns:+} ns");
-    }
-    let (sign, ns) = (if ns < 0 { '-' } else { '+' }, ns.unsigned_abs());
-    format!("{sign}{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
 /// The bound as seen from the offset.

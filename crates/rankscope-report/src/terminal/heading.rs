@@ -37,8 +37,15 @@ fn facts(document: &Document) -> Vec<String> {
     facts
 }
 
-fn clocks(clock: &Clock) -> &'static str {
-    if clock.corrected { "clocks corrected" } else { "clocks as recorded" }
+/// What the times between ranks rest on, in two words.
+pub(crate) fn clocks(clock: &Clock) -> &'static str {
+    match clock.method.as_str() {
+        "measured" => "clocks measured",
+        "partly_measured" => "clocks partly measured",
+        "one_host" => "one clock",
+        _ if clock.corrected => "clocks corrected",
+        _ => "clocks as recorded",
+    }
 }
 
 const NO_TRACE: &str = "No trace could be read, so there is nothing to report.";

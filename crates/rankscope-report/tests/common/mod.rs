@@ -307,7 +307,10 @@ fn clock(ranks: u32, chance: &mut Chance) -> Clock {
     let offsets = (0..ranks)
         .map(|rank| ClockOffset {
             rank,
+            node: Some(rank / 8),
+            method: "as_recorded".to_owned(),
             offset_ns: 0,
+            drift_ppb: 0,
             lo_ns: (rank > 0).then(|| -30_000 - chance.below(60_000)),
             hi_ns: (rank > 0).then(|| 12_000 + chance.below(50_000)),
         })

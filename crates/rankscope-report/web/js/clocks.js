@@ -3,16 +3,24 @@
 function drawClocks(doc) {
   const { body } = section("clocks");
   const { clock } = doc;
-  body.append(lead(clock.corrected
-    ? "The offsets below were estimated from the collectives themselves and subtracted. The interval is what causality allows: no rank leaves a collective before every rank has entered it."
-    : "Times are as recorded: nothing was corrected. Waits and skews between ranks are only as good as the agreement of their clocks."));
+  body.append(lead(clockSentence(clock)));
   if (clock.offsets.length > 0) body.append(offsetTable(clock.offsets));
   if (clock.pairs.length > 0) body.append(h("h3", {}, "Pairs of ranks"), lead(pairSentence(clock)), pairTable(clock.pairs));
   if (clock.offsets.length === 0 && clock.pairs.length === 0) body.append(empty("No collective bounds the clocks against each other, so their difference is unknown."));
 }
 
+function clockSentence(clock) {
+  switch (clock.method) {
+    case "measured": return "The clocks were measured by packets between the hosts, and the offsets below subtracted. The interval is guaranteed: nothing arrives before it is sent.";
+    case "partly_measured": return "The clocks of some ranks were measured by packets between hosts; the others stay as recorded.";
+    case "one_host": return "All ranks ran on one host and share its clock; what is subtracted is only where each recording began to count.";
+    case "collectives": return "The offsets below were estimated from the collectives themselves and subtracted. The interval is what causality allows: no rank leaves a collective before every rank has entered it. Measured clocks would be stronger.";
+    default: return "Times are as recorded: nothing was corrected. Waits and skews between ranks are only as good as the agreement of their clocks.";
+  }
+}
+
 function offsetTable(offsets) {
-  const bound = (value) => (value === null ? absent("causality sets no bound on this side") : formatTime(value));
+  const bound = (value) => (value === null ? absent("nothing bounds it on this side") : formatTime(value));
   const [, reach] = extent(offsets.flatMap((o) => [o.offset_ns, o.lo_ns ?? 0, o.hi_ns ?? 0].map(Math.abs)));
   return table({
     label: "Clock offsets",
@@ -20,6 +28,7 @@ function offsetTable(offsets) {
     columns: [
       { head: "Rank", text: true, first: "ascending", key: (o) => o.rank, cell: (o) => String(o.rank) },
       { head: "Subtracted", key: (o) => o.offset_ns, cell: (o) => (o.offset_ns === 0 ? "0" : formatTime(o.offset_ns)) },
+      { head: "Drift ppm", key: (o) => o.drift_ppb, cell: (o) => (o.drift_ppb === 0 ? "0" : (o.drift_ppb / 1e3).toFixed(3)) },
       { head: "At least", key: (o) => o.lo_ns, cell: (o) => bound(o.lo_ns) },
       { head: "At most", key: (o) => o.hi_ns, cell: (o) => bound(o.hi_ns) },
       { head: "", text: true, class: "plot", cell: (o) => interval(o, reach) },

@@ -82,7 +82,12 @@ pub(crate) fn agent(settings: &ClockSettings) -> Result<AgentOptions> {
         snapshots: settings.clock_snapshots,
         run_id: settings.run_id.clone(),
         card: None,
-        host: HostTimeOptions { snapshot_every: span(settings.snapshot_period), bend, ..HostTimeOptions::default() },
+        host: HostTimeOptions {
+            snapshot_every: span(settings.snapshot_period),
+            shift: settings.test_clock_shift_ns.map(Span::from_nanos),
+            bend,
+            ..HostTimeOptions::default()
+        },
         thread: ThreadOptions { cpu: settings.cpu.map(usize::from), fifo: settings.scheduling == config::Scheduling::Fifo },
     })
 }

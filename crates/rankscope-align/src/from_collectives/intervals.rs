@@ -1,0 +1,115 @@
+//! What the clocks can differ by at all, at one instant, though they drift.
+//!
+//! A constraint holds when its stamps were taken, and clocks drift on from there. So each pair of clocks gets what lines through
+//! all of its constraints can be at the instant, exactly ([`rankscope_clock::fit::possible`]); then pairs are combined along
+//! paths like any difference constraints. Assumed is only how fast clocks drift at most and how fast that changes. No host name
+//! and no agreement of ends has a part in it, and dropping constraints, which is done where they are many, only widens it.
+
+use rankscope_clock::fit::{Estimator, FitOptions, possible};
+use rankscope_time::{Rate, Span};
+
+use super::meetings::{Meeting, Stay};
+use crate::Bounds;
+
+/// Two clocks drift apart by less than this: crystals are within 100 parts per million of their frequency, one may be fast and
+/// the other slow.
+pub const DRIFT_MAX: Rate = Rate::from_ppb(200_000);
+
+/// Beyond this many ranks, a rank's clock is bounded only by those of the first rank of each of its groups: pairs, and paths
+/// through pairs, grow with the square and the cube.
+pub(crate) const PAIRED_RANKS_MAX: usize = 256;
+
+/// The recording is cut into so many stretches; of each, every pair keeps its tightest constraint in either direction.
+const STRETCHES: usize = 32;
+
+/// The intervals between all pairs, and what clocks can gain on the first.
+pub(crate) struct Intervals {
+    /// At the instant.
+    pub(crate) bounds: Bounds,
+    /// By rank, what it can gain on the first rank, in parts per billion, where the two met.
+    pub(crate) drift_ppb: Vec<Option<(f64, f64)>>,
+}
+
+/// A constraint as a packet would be: nobody leaves before this was sent.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    entered_ns: i64,
+    left_ns: i64,
+}
+
+impl Passage {
+    fn slack_ns(self) -> i64 {
+        self.left_ns.saturating_sub(self.entered_ns)
+    }
+}
+
+/// The stays that constrain each other, as pairs of who enters and who leaves.
+pub(crate) fn constrained_pairs(meeting: &Meeting, ranks: usize) -> impl Iterator<Item = (&Stay, &Stay)> {
+    let hub = meeting.stays.first().map(|stay| stay.rank).filter(|_| ranks > PAIRED_RANKS_MAX);
+    let pair = move |entered: &Stay, left: &Stay| hub.is_none_or(|hub| entered.rank == hub || left.rank == hub);
+    let needed = meeting.stays.iter().filter(|stay| stay.is_needed);
+    needed.flat_map(move |entered| {
+        let needing = meeting.stays.iter().filter(move |left| left.needs && left.rank != entered.rank);
+        needing.filter(move |left| pair(entered, left)).map(move |left| (entered, left))
+    })
+}
+
+/// The tightest constraints of each ordered pair of ranks, one for each stretch of `meetings`, which are in order of time.
+fn tightest(ranks: usize, meetings: &[Meeting]) -> Vec<Vec<Passage>> {
+    let mut kept: Vec<Vec<Passage>> = vec![Vec::new(); ranks * ranks];
+    let mut tightest: Vec<Option<Passage>> = vec![None; ranks * ranks];
+    for stretch in meetings.chunks(meetings.len().div_ceil(STRETCHES).max(1)) {
+        for (entered, left) in stretch.iter().flat_map(|meeting| constrained_pairs(meeting, ranks)) {
+            let passage = Passage { entered_ns: entered.start_ns, left_ns: left.end_ns };
+            let known = &mut tightest[entered.rank * ranks + left.rank];
+            if known.is_none_or(|known| passage.slack_ns() < known.slack_ns()) {
+                *known = Some(passage);
+            }
+        }
+        for (kept, tightest) in kept.iter_mut().zip(&mut tightest) {
+            kept.extend(tightest.take());
+        }
+    }
+    kept
+}
+
+/// The intervals at the instant when each rank's clock shows about `shown_ns`, from `meetings` in order of time.
+pub(crate) fn intervals(shown_ns: &[i64], meetings: &[Meeting]) -> Intervals {
+    let ranks = shown_ns.len();
+    let passages = tightest(ranks, meetings);
+    let options = FitOptions { skew_max: DRIFT_MAX, ..FitOptions::usual(Estimator::Band) };
+    let mut direct = Bounds::free(ranks);
+    let mut drift_ppb = vec![None; ranks];
+    let mut refuted = None;
+    for (a, b) in (0..ranks).flat_map(|a| (a + 1..ranks).map(move |b| (a, b))) {
+        let span = |since: i64| Span::from_nanos(since.saturating_sub(shown_ns[a]));
+        let differs = |theirs: i64, ours: i64| Span::from_nanos(theirs.saturating_sub(ours));
+        let (there, back) = (&passages[a * ranks + b], &passages[b * ranks + a]);
+        if there.is_empty() && back.is_empty() {
+            continue;
+        }
+        let above: Vec<_> = there.iter().map(|one| (span(one.entered_ns), differs(one.left_ns, one.entered_ns))).collect();
+        let below: Vec<_> = back.iter().map(|one| (span(one.left_ns), differs(one.entered_ns, one.left_ns))).collect();
+        match possible(&above, &below, &options) {
+            Some(found) => {
+                direct.at_most(a, b, found.hi.map(Span::as_nanos));
+                direct.at_most(b, a, found.lo.map(|lo| lo.as_nanos().saturating_neg()));
+                if a == 0 {
+                    drift_ppb[b] = Some(found.skew_ppb);
+                }
+            }
+            None => refuted = refuted.or(Some(b)),
+        }
+    }
+    let mut bounds = direct.clone();
+    bounds.close();
+    // The instant itself is known only as well as each clock is, and within that a pair drifts apart.
+    let open_ns = (1..ranks).filter_map(|rank| bounds.between(0, rank).width_ns()).max().unwrap_or(0);
+    let margin_ns = 2 * (i128::from(open_ns.max(0)) * i128::from(DRIFT_MAX.ppb()) / 1_000_000_000) as i64 + 1;
+    direct.loosen(margin_ns);
+    direct.close();
+    if let Some(rank) = refuted {
+        direct.refute(rank);
+    }
+    Intervals { bounds: direct, drift_ppb }
+}

@@ -1,0 +1,222 @@
+//! How two clocks differ by the ends of what their ranks did together.
+//!
+//! Once everybody has come, a short collective ends everywhere at nearly the same moment. A long one need not: parts of a ring
+//! truly end a third of a millisecond apart, the same ranks late every time, which looks precise and is wrong. So the shortest
+//! collectives count first, and longer ones only while the ends agree as well with them as without. Through the differences goes
+//! a line, by Theil (1950) and Sen (1968); its slope is believed only if the span shows it above the noise.
+
+/// The difference of two clocks as a line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Line {
+    /// Where `offset_ns` holds.
+    pub(crate) center_ns: i64,
+    pub(crate) offset_ns: i64,
+    pub(crate) drift_ppb: i64,
+}
+
+/// A line through ends, and how well it is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tie {
+    pub(crate) line: Line,
+    /// How far a single end lies off it, one standard deviation.
+    pub(crate) noise_ns: f64,
+    /// How far the line is off at its centre by chance; at the ends of what it was drawn through twice as much.
+    pub(crate) error_ns: f64,
+    pub(crate) count: usize,
+    /// First and last end it was drawn through.
+    pub(crate) reach_ns: (i64, i64),
+}
+
+/// The ends of one collective on two clocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndPair {
+    /// How short the collective was: the shorter, the more its ends are worth.
+    pub(crate) shortest_ns: i64,
+    /// When it ended.
+    pub(crate) at_ns: i64,
+    pub(crate) difference_ns: i64,
+}
+
+/// Fewer ends than this agree by chance.
+pub(crate) const ENDS_MIN: usize = 3;
+/// Fewer ends than this have no slope.
+const SLOPED_ENDS_MIN: usize = 8;
+/// A slope counts if it is this many times its error: less happens by chance once in some hundred pairs of clocks.
+const SLOPE_ERRORS: f64 = 2.5;
+/// Slopes between all pairs of this many points at most; more points are first taken together in runs.
+const SLOPED_POINTS_MAX: usize = 128;
+/// Median absolute deviations in a standard deviation.
+const MAD: f64 = 1.4826;
+/// Whole nanoseconds: ends that agree perfectly are this far off.
+const GRAIN_NS: f64 = 1.0;
+
+impl Line {
+    /// The difference at another instant.
+    pub(crate) fn at(&self, at_ns: i64) -> i64 {
+        self.offset_ns.saturating_add(gained_ns(self.drift_ppb, at_ns.saturating_sub(self.center_ns)))
+    }
+
+    /// The same at its centre, with another slope.
+    pub(crate) fn with_drift(self, drift_ppb: i64) -> Self {
+        Self { drift_ppb, ..self }
+    }
+
+    /// What clocks differ by that differ by `self` and then by `next`.
+    pub(crate) fn then(&self, next: &Self) -> Self {
+        let offset_ns = self.at(next.center_ns).saturating_add(next.offset_ns);
+        Self { center_ns: next.center_ns, offset_ns, drift_ppb: self.drift_ppb.saturating_add(next.drift_ppb) }
+    }
+}
+
+/// What a clock gains within `elapsed_ns`.
+pub(crate) fn gained_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
+    let gained = (i128::from(drift_ppb) * i128::from(elapsed_ns)).div_euclid(1_000_000_000);
+    gained.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
+/// The line through as many of the shortest collectives as tie best; `None` without any.
+pub(crate) fn tie(mut ends: Vec<EndPair>) -> Option<Tie> {
+    ends.sort_unstable_by_key(|end| (end.shortest_ns, end.at_ns));
+    let all = ends.len();
+    let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(all.min(ENDS_MIN)));
+    let ties = counts.into_iter().filter_map(|count| through(&ends[..count]));
+    ties.min_by(|x, y| x.error_ns.total_cmp(&y.error_ns))
+}
+
+/// A line through all of `ends`: level, unless a slope is there for certain.
+fn through(ends: &[EndPair]) -> Option<Tie> {
+    let base_ns = median(ends.iter().map(|end| end.difference_ns).collect())?;
+    let center_ns = mean_ns(ends.iter().map(|end| end.at_ns));
+    // Floats from here on hold differences to the middle of all.
+    let mut points: Vec<(f64, f64)> = ends
+        .iter()
+        .map(|end| (end.at_ns.saturating_sub(center_ns) as f64, end.difference_ns.saturating_sub(base_ns) as f64))
+        .collect();
+    points.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let slope = (points.len() >= SLOPED_ENDS_MIN).then(|| theil_sen(&points)).flatten();
+    let sloped = slope.map(|slope| (slope, Residuals::along(&points, slope)));
+    let (slope, residuals) = sloped
+        .filter(|(slope, residuals)| residuals.show(*slope, &points))
+        .unwrap_or_else(|| (0.0, Residuals::along(&points, 0.0)));
+    Some(Tie {
+        line: Line {
+            center_ns,
+            offset_ns: base_ns.saturating_add(residuals.middle_ns.round() as i64),
+            drift_ppb: (slope * 1e9).round() as i64,
+        },
+        noise_ns: residuals.noise_ns,
+        error_ns: residuals.noise_ns / (ends.len() as f64).sqrt(),
+        count: ends.len(),
+        reach_ns: ends.iter().fold((i64::MAX, i64::MIN), |(first, last), end| (first.min(end.at_ns), last.max(end.at_ns))),
+    })
+}
+
+/// The median of the slopes between all pairs of points, or of runs of points where they are many.
+fn theil_sen(points: &[(f64, f64)]) -> Option<f64> {
+    let run = points.len().div_ceil(SLOPED_POINTS_MAX);
+    let middle = |values: Vec<f64>| median_of(values).unwrap_or(0.0);
+    let runs: Vec<(f64, f64)> = points
+        .chunks(run)
+        .map(|run| (middle(run.iter().map(|point| point.0).collect()), middle(run.iter().map(|point| point.1).collect())))
+        .collect();
+    let mut slopes = Vec::with_capacity(runs.len() * runs.len() / 2);
+    for (at, (x, y)) in runs.iter().enumerate() {
+        slopes.extend(runs[at + 1..].iter().filter(|(later, _)| later > x).map(|(later, other)| (other - y) / (later - x)));
+    }
+    median_of(slopes)
+}
+
+/// What is left of the differences along a slope.
+struct Residuals {
+    middle_ns: f64,
+    noise_ns: f64,
+}
+
+impl Residuals {
+    fn along(points: &[(f64, f64)], slope: f64) -> Self {
+        let residuals: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
+        let median = median_of(residuals.clone()).unwrap_or(0.0);
+        let deviation = median_of(residuals.iter().map(|residual| (residual - median).abs()).collect()).unwrap_or(0.0);
+        // The median of few is fitted to them.
+        let few = (points.len() as f64 / (points.len() as f64 - 2.0).max(1.0)).sqrt();
+        let noise_ns = (MAD * deviation * few).max(GRAIN_NS);
+        // The mean of what lies near the median: nearly as sharp as the mean where noise is normal, and as robust.
+        let near = || residuals.iter().filter(|residual| (*residual - median).abs() <= 3.0 * noise_ns);
+        Self { middle_ns: near().sum::<f64>() / near().count().max(1) as f64, noise_ns }
+    }
+
+    /// Whether `slope` stands out: against its own error, and over the whole span against the noise of one end.
+    fn show(&self, slope: f64, points: &[(f64, f64)]) -> bool {
+        let squares: f64 = points.iter().map(|(x, _)| x * x).sum();
+        let span = points.last().map_or(0.0, |last| last.0) - points.first().map_or(0.0, |first| first.0);
+        slope.abs() * squares.sqrt() > SLOPE_ERRORS * self.noise_ns && slope.abs() * span > self.noise_ns
+    }
+}
+
+fn mean_ns(values: impl Iterator<Item = i64>) -> i64 {
+    let (sum, count) = values.fold((0i128, 0i128), |(sum, count), value| (sum + i128::from(value), count + 1));
+    sum.checked_div(count).map_or(0, |mean| mean as i64)
+}
+
+/// The median; the middle of the two middle ones where they are two.
+pub(crate) fn median(mut values: Vec<i64>) -> Option<i64> {
+    let middle = values.len() / 2;
+    let (below, upper, _) = values.get(middle).is_some().then(|| values.select_nth_unstable(middle))?;
+    let upper = *upper;
+    let below = below.iter().copied().max().filter(|_| values.len().is_multiple_of(2));
+    Some(below.map_or(upper, |below| below.midpoint(upper)))
+}
+
+fn median_of(mut values: Vec<f64>) -> Option<f64> {
+    let middle = values.len() / 2;
+    values.get(middle)?;
+    Some(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ends every `gap_ns`, with differences of `of(at)`, every other collective long.
+    fn ends(count: i64, gap_ns: i64, of: impl Fn(i64, bool) -> i64) -> Vec<EndPair> {
+        let end = |at: i64| {
+            let long = at % 2 == 1;
+            let (at_ns, shortest_ns) = (at * gap_ns, if long { 1_000_000 } else { 5_000 } + at);
+            EndPair { shortest_ns, at_ns, difference_ns: of(at_ns, long) }
+        };
+        (0..count).map(end).collect()
+    }
+
+    /// Deviates by up to 700 in either direction, without a slope of its own.
+    fn chatter(at_ns: i64) -> i64 {
+        (at_ns / 1_000).wrapping_mul(2_654_435_761).rem_euclid(1_401) - 700
+    }
+
+    #[test]
+    fn late_ends_of_long_collectives_do_not_count() {
+        let found = tie(ends(40, 1_000_000, |at, long| 3_000_000 + chatter(at) + i64::from(long) * 200_000)).expect("ends");
+        assert!((found.line.offset_ns - 3_000_000).abs() < 500, "{found:?}");
+        assert!(found.count <= 20, "{found:?}");
+    }
+
+    #[test]
+    fn a_drift_shows_where_the_span_is_long_enough() {
+        let drifting = |gap_ns| tie(ends(100, gap_ns, |at, _| at / 100_000 + chatter(at))).expect("ends").line;
+        let long = drifting(10_000_000);
+        assert!((long.drift_ppb - 10_000).abs() < 500 && long.at(0).abs() < 500, "{long:?}");
+        assert_eq!(drifting(100_000).drift_ppb, 0);
+    }
+
+    #[test]
+    fn few_ends_have_no_slope_and_none_have_no_line() {
+        assert_eq!(tie(ends(5, 1_000_000_000, |at, _| at / 1_000)).expect("ends").line.drift_ppb, 0);
+        assert!(tie(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn hostile_stamps_do_not_panic() {
+        let extreme = [i64::MIN, i64::MAX, 0, -1, 1, i64::MAX - 1, i64::MIN + 1, 7, 9, 11];
+        let ends = extreme.map(|value| EndPair { shortest_ns: value, at_ns: value, difference_ns: value });
+        assert!(tie(ends.to_vec()).is_some());
+    }
+}

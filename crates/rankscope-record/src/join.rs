@@ -1,0 +1,142 @@
+//! [`join_run`]: a process of a distributed job records itself as its rank, into the run's directory.
+//!
+//! Who starts the job says where raw traces go (`RANKSCOPE_RAW_DIR`); which rank this is, the launcher says in one of the ways
+//! launchers have. The recording lies in a live file from its first event on, so a process that is killed leaves what it had;
+//! one that ends well packs it in place. What goes wrong here is said once, and the program goes on unrecorded.
+#![expect(clippy::print_stderr, reason = "a job that is not recorded must be able to learn why")]
+
+use std::path::{Path, PathBuf};
+
+use crate::{ExportFormat, Session, SessionOptions, Storage, about};
+
+/// Where raw traces of the run go.
+const RAW_DIR: &str = "RANKSCOPE_RAW_DIR";
+
+/// Who says which rank a process is, and of how many, in the order they are asked: torchrun, Open MPI, PMIx, PMI, Slurm, and
+/// the jobs of Kubernetes.
+const RANKS: [(&str, Option<&str>); 6] = [
+    ("RANK", Some("WORLD_SIZE")),
+    ("OMPI_COMM_WORLD_RANK", Some("OMPI_COMM_WORLD_SIZE")),
+    ("PMIX_RANK", Some("PMIX_SIZE")),
+    ("PMI_RANK", Some("PMI_SIZE")),
+    ("SLURM_PROCID", Some("SLURM_NTASKS")),
+    ("JOB_COMPLETION_INDEX", None),
+];
+
+/// Earlier attempts that are kept; a job that restarts for ever must not fill the disk.
+const ATTEMPTS_MAX: u32 = 64;
+
+/// A recording that is part of a run. It goes on until this is dropped.
+#[derive(Debug)]
+#[must_use = "the recording ends when this is dropped: give it a name like `_run`"]
+pub struct JoinedRun {
+    session: Session,
+    rank: u32,
+    file: PathBuf,
+}
+
+/// Records this process as a rank of the run it is part of; none, and nothing happens, where it is part of none. Call it once,
+/// early in `main`, and keep what it returns.
+pub fn join_run() -> Option<JoinedRun> {
+    join_run_with(SessionOptions::default())
+}
+
+/// As [`join_run`], with other options; where the recording lies is the run's to say, whatever they name.
+pub fn join_run_with(options: SessionOptions) -> Option<JoinedRun> {
+    let folder = PathBuf::from(std::env::var_os(RAW_DIR)?);
+    let Some((rank, world_size)) = rank(|name| std::env::var(name).ok()) else {
+        let names = RANKS.map(|(rank, _)| rank).join(", ");
+        eprintln!("rankscope: {RAW_DIR} is set, but none of {names} says which rank this is, so it is not recorded");
+        return None;
+    };
+    match JoinedRun::start(&folder, rank, world_size, options) {
+        Ok(run) => Some(run),
+        Err(why) => {
+            eprintln!("rankscope: rank {rank} is not recorded: {why}");
+            None
+        }
+    }
+}
+
+impl JoinedRun {
+    fn start(
+        folder: &Path,
+        rank: u32,
+        world_size: Option<u32>,
+        options: SessionOptions,
+    ) -> Result<Self, Box<dyn std::error::Error>> {
+        std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let file = folder.join(format!("rank-{rank}.rkr"));
+        put_aside(&file)?;
+        let session = Session::start(SessionOptions { storage: Storage::File(file.clone()), ..options })?;
+        about::set_rank(rank, world_size);
+        Ok(Self { session, rank, file })
+    }
+
+    /// The rank that is recorded.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Where.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The session, to change or to look at.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+}
+
+impl Drop for JoinedRun {
+    fn drop(&mut self) {
+        // Whoever stopped the session has the recording and may have moved it; a fork's is its parent's.
+        let Ok(stopped) = self.session.stop() else { return };
+        if let Err(error) = stopped.recorded.export(ExportFormat::Native, &self.file) {
+            eprintln!("rankscope: rank {} stays as it was recorded: {error}", self.rank);
+        }
+    }
+}
+
+/// Moves what an earlier attempt of this rank left at `file` into the first folder `attempt-<n>` beside it that has none.
+fn put_aside(file: &Path) -> std::io::Result<()> {
+    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return Ok(()) };
+    if !file.exists() {
+        return Ok(());
+    }
+    let free = (0..ATTEMPTS_MAX).map(|attempt| folder.join(format!("attempt-{attempt}"))).find(|old| !old.join(name).exists());
+    // With that many attempts kept, the last one makes room.
+    let Some(old) = free else { return Ok(()) };
+    std::fs::create_dir_all(&old)?;
+    std::fs::rename(file, old.join(name))
+}
+
+/// The rank, and how many there are, as far as `variable` tells. What is no number says nothing.
+fn rank(variable: impl Fn(&str) -> Option<String>) -> Option<(u32, Option<u32>)> {
+    let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
+    RANKS.iter().find_map(|(rank, size)| Some((number(rank)?, size.and_then(number))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Variables = &'static [(&'static str, &'static str)];
+
+    #[test]
+    fn launchers_are_asked_in_order() {
+        let table: [(Variables, _); 6] = [
+            (&[], None),
+            (&[("RANK", "3"), ("WORLD_SIZE", "8"), ("SLURM_PROCID", "5")], Some((3, Some(8)))),
+            (&[("SLURM_PROCID", "5"), ("SLURM_NTASKS", "6"), ("WORLD_SIZE", "9")], Some((5, Some(6)))),
+            (&[("RANK", ""), ("PMI_RANK", "1")], Some((1, None))),
+            (&[("JOB_COMPLETION_INDEX", "2")], Some((2, None))),
+            (&[("RANK", "-1")], None),
+        ];
+        for (variables, expected) in table {
+            let look_up = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            assert_eq!(rank(look_up), expected, "{variables:?}");
+        }
+    }
+}

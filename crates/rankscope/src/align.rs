@@ -1,0 +1,87 @@
+//! `rankscope align`: every trace on to the reference clock.
+
+mod document;
+mod from_traces;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use rankscope_collectives::CommPatterns;
+use rankscope_formats::{ArgsPolicy, Scope};
+use rankscope_report::{Style, alignment_terminal};
+use rankscope_run::Outputs;
+
+use crate::job::{ClockArgs, ClockChoice, Job, JobOptions, run_directory};
+use crate::output::{self, Format};
+use crate::report::write_timeline;
+
+/// Put every rank on one clock: timeline.pftrace, and alignment.json with how each clock was known and what moved.
+///
+/// Goes by the clocks a run directory holds, or those of --clocks; where nothing was measured, by what the collectives of the
+/// traces tell, which is weaker and says so. Traces are never written to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A run directory, or the traces of one run
+    #[arg(required = true, value_name = "RUN")]
+    paths: Vec<PathBuf>,
+    /// Directory for the files [default: the run directory itself, else rankscope-report; with --format json nothing is written
+    /// unless given]
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Go on without ranks that are missing or cannot be read
+    #[arg(long)]
+    partial: bool,
+    /// Do not write timeline.pftrace
+    #[arg(long)]
+    no_timeline: bool,
+    #[command(flatten)]
+    clocks: ClockArgs,
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let options = JobOptions {
+        args: ArgsPolicy::Analysis,
+        scope: Scope::All,
+        partial: args.partial,
+        patterns: CommPatterns::with_user(&[])?,
+        clocks: args.clocks.choice(),
+        measured: args.clocks.measured.clone(),
+    };
+    let mut job = Job::read(&args.paths, &options)?;
+    // Who asks for nothing else wants to know what hangs on it, too.
+    let weaker = (options.clocks == ClockChoice::FromTraces).then(|| from_traces::document(&job));
+    let moved = job.settle();
+    let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+    let document = document::document(title, &job, &moved);
+    let folder = match (&args.out, args.format) {
+        (Some(out), _) => Some(out.clone()),
+        (None, Format::Json) => None,
+        (None, Format::Table) => {
+            Some(run_directory(&args.paths).map_or_else(|| PathBuf::from("rankscope-report"), PathBuf::from))
+        }
+    };
+    match (args.format, weaker) {
+        (Format::Json, Some(weaker)) => output::answer(&serde_json::to_string_pretty(&weaker)?)?,
+        (Format::Table, Some(weaker)) => output::answer(&weaker.table())?,
+        (Format::Json, None) => output::answer(&serde_json::to_string_pretty(&document)?)?,
+        (Format::Table, None) => {
+            output::answer(&alignment_terminal(&document, Style { color: output::colored(), width: output::columns() }))?;
+        }
+    }
+    if let Some(folder) = folder {
+        let mut outputs = Outputs::into_directory(&folder)?;
+        outputs.write("alignment.json", |file| serde_json::to_writer_pretty(file, &document).map_err(anyhow::Error::from))?;
+        if !args.no_timeline {
+            outputs.write("timeline.pftrace", |file| write_timeline(file, &job)).context("timeline.pftrace")?;
+        }
+        let paths = outputs.commit()?;
+        let paths = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("  ");
+        output::remark(&format!("\nwritten: {paths}"));
+    }
+    std::mem::forget(job);
+    Ok(ExitCode::SUCCESS)
+}

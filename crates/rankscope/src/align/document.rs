@@ -1,0 +1,67 @@
+//! From a job that was moved to its document. Translates; decides nothing.
+
+use rankscope_align::{Method, Moved, RankAlignment};
+use rankscope_report::{AlignmentDocument, Note, NoteLevel, RankAlignment as RankRow, TracerAlignment};
+
+use crate::job::{Job, rank_of};
+use crate::notes::clock_notes;
+
+/// Layout version of the document.
+const SCHEMA: u32 = 1;
+
+/// How the ranks of `job` came on to one clock; `moved` says what that did to each.
+pub(super) fn document(title: String, job: &Job, moved: &[Moved]) -> AlignmentDocument {
+    let clocks = &job.clocks;
+    let ranks = clocks.ranks.iter().zip(moved).enumerate().map(|(index, (clock, moved))| rank(job, index, clock, moved));
+    let ranks: Vec<RankRow> = ranks.collect();
+    let complete = job.matched.instances.iter().filter(|instance| instance.complete).count() as u64;
+    let note = |text| Note { level: NoteLevel::Caution, text };
+    AlignmentDocument {
+        schema: SCHEMA,
+        title,
+        method: clocks.method.name().to_owned(),
+        weaker: clocks.method == Method::FromTraces,
+        reference: reference(job, &ranks),
+        matched: complete,
+        unmatched: job.matched.instances.len() as u64 - complete,
+        notes: clock_notes(job).into_iter().map(note).collect(),
+        ranks,
+    }
+}
+
+fn reference(job: &Job, ranks: &[RankRow]) -> String {
+    match job.clocks.method {
+        Method::Measured | Method::Mixed => format!("node {}", job.reference_node),
+        _ => ranks.first().map_or_else(|| "nothing".to_owned(), |rank| format!("rank {}", rank.rank)),
+    }
+}
+
+fn rank(job: &Job, index: usize, clock: &RankAlignment, moved: &Moved) -> RankRow {
+    let tracer = |settled: &rankscope_align::Settled| TracerAlignment {
+        clock: settled.clock.name.clone(),
+        knots: settled.map.knots,
+        passed_over: settled.map.passed_over,
+        steps: settled.map.steps,
+        events: settled.moved.events,
+        extrapolated: settled.moved.extrapolated,
+    };
+    RankRow {
+        rank: rank_of(&job.loaded.traces[index]).0,
+        node: job.nodes[index],
+        method: clock.method.name().to_owned(),
+        stages: clock.stages.iter().map(|stage| (*stage).to_owned()).collect(),
+        applied: !clock.map.is_identity(),
+        at_ns: clock.at_ns,
+        offset_ns: clock.offset_ns,
+        drift_ppb: clock.drift_ppb,
+        bound_lo_ns: clock.bound.lo_ns,
+        bound_hi_ns: clock.bound.hi_ns,
+        degraded: clock.degraded,
+        events: moved.events,
+        extrapolated: moved.extrapolated_by_stage.clone(),
+        correction_min_ns: moved.correction_min_ns,
+        correction_max_ns: moved.correction_max_ns,
+        uncertainty_max_ns: (clock.method != Method::AsRecorded).then_some(moved.uncertainty_max_ns),
+        tracers: job.settled[index].iter().map(tracer).collect(),
+    }
+}

@@ -1,0 +1,94 @@
+//! `rankscope demo`: a distributed job on this machine, on clocks that are wrong in a known way, and what becomes of it.
+//!
+//! Ranks and clock agents are processes of their own, on the real recorder, the real network stack and real time; only the
+//! hosts' clocks are bent, by this process, which therefore knows the truth and tells how far everything is from it.
+
+mod clocks;
+mod comm;
+mod document;
+mod fleet;
+mod folder;
+pub(crate) mod rank;
+mod ring;
+mod stage;
+mod terminal;
+mod truth;
+mod verdict;
+mod work;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use rankscope_report::Style;
+
+use crate::clock::watch;
+use crate::output::{self, Format};
+use clocks::Clocks;
+use folder::Folder;
+use stage::{Cast, Stage};
+use truth::Watch;
+
+/// Four ranks with different clocks on this machine: recorded, synchronised, aligned and reported, beside the truth.
+///
+/// Every rank is a process that plays a host of its own: it computes and all-reduces over the loopback, records itself, and has
+/// a clock that is milliseconds off and drifts, as drawn from --seed; one of them is slow. A clock agent for each measures
+/// what is between the clocks, and the traces are put on one. The truth is known here, so the error of every event is told
+/// beside what was guaranteed. It needs no cluster, no GPU and no privileges, and leaves a run directory to look around in.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How many ranks, each with a host of its own
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=16))]
+    ranks: u32,
+    /// How long to train
+    #[arg(long, default_value_t = 7.0)]
+    seconds: f64,
+    /// Clocks, work and who is slow come from it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The run directory; an older demo that is there makes room [default: rankscope-demo-SEED]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// Shorter, and no clock is measured twice; longer, and nobody waits for it.
+const SECONDS: std::ops::RangeInclusive<f64> = 2.0..=600.0;
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    ensure!(SECONDS.contains(&args.seconds), "--seconds {}: between {} and {}", args.seconds, SECONDS.start(), SECONDS.end());
+    let begun = Instant::now();
+    let interrupted = watch::stop_signals()?;
+    let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("rankscope-demo-{}", args.seed)));
+    let cast = Cast::draw(args.ranks, args.seed, Duration::from_secs_f64(args.seconds));
+    let mut folder = Folder::create(&path, &cast)?;
+    if args.format == Format::Table {
+        let ranks = args.ranks;
+        output::remark(&format!(
+            "{ranks} ranks train for {} s, each on a host with a clock of its own, while {ranks} agents measure the clocks ...",
+            args.seconds
+        ));
+    }
+    let clocks = Clocks::draw(args.ranks, args.seed)?;
+    let watch = Watch::start()?;
+    let recorded = Stage::set(&folder, &cast, &clocks, &interrupted)?.play(&mut folder)?;
+    let truth = watch.end(clocks)?;
+    let findings = folder.conclude()?;
+    let verdict = verdict::judge(folder.path(), recorded, truth).context("the demo's own run cannot be judged")?;
+    let story = document::Story::new(&cast, verdict, findings, &folder, begun.elapsed());
+    folder.keep(&story)?;
+    output::answer(&match args.format {
+        Format::Json => serde_json::to_string(&story)?,
+        Format::Table => terminal::draw(&story, Style { color: output::colored(), width: output::columns() }),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the host of a rank is called.
+fn host_name(rank: u32) -> String {
+    format!("demo-host-{rank}")
+}

@@ -1,0 +1,122 @@
+//! The demo's run directory: made where nothing is lost, described by its manifest, gone again if the demo fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rankscope_run::{Exit, NewRun, NodeEntry, RankEntry, RunDirectory, State, write_file};
+
+use super::document::Story;
+use super::host_name;
+use super::stage::{Cast, RUN_ID};
+use crate::report;
+
+/// What the demo told, and what tells a demo's directory from any other.
+const STORY: &str = "demo.json";
+
+/// Logs and meeting place; not part of what is left.
+const SCRATCH: &str = ".rankscope-demo";
+
+/// A run directory in the making.
+pub(super) struct Folder {
+    run: RunDirectory,
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Folder {
+    /// Makes it at `path`. What is there must be an older demo, or nothing.
+    pub(super) fn create(path: &Path, cast: &Cast) -> Result<Self> {
+        make_room(path)?;
+        let scratch = path.join(SCRATCH);
+        fs::create_dir_all(&scratch).with_context(|| scratch.display().to_string())?;
+        let new = NewRun {
+            run_id: cast.run_id(),
+            command: std::env::args().collect(),
+            world_size: Some(cast.ranks),
+            reference_node: 0,
+            restart: 0,
+        };
+        let run = RunDirectory::create(path, new).inspect_err(|_| {
+            let _gone = fs::remove_dir_all(path);
+        })?;
+        Ok(Self { run, path: path.to_owned(), kept: false })
+    }
+
+    /// As the user wrote it.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn raw(&self) -> PathBuf {
+        self.run.raw()
+    }
+
+    pub(super) fn clock(&self) -> PathBuf {
+        self.run.clock()
+    }
+
+    /// For what nobody needs afterwards.
+    pub(super) fn scratch(&self) -> PathBuf {
+        self.run.path().join(SCRATCH)
+    }
+
+    /// Enters who plays what.
+    pub(super) fn enter(&mut self, pids: &[u32]) -> Result<()> {
+        let ranks = (0..).zip(pids);
+        let node = |(node, _)| NodeEntry { node, host: host_name(node) };
+        let rank = |(rank, pid): (u32, &u32)| RankEntry { rank, node: rank, host: Some(host_name(rank)), pid: Some(*pid) };
+        Ok(self.run.update(|manifest| {
+            manifest.nodes = ranks.clone().map(node).collect();
+            manifest.ranks = ranks.map(rank).collect();
+        })?)
+    }
+
+    /// Ends the run and reports on it. Returns whom the report has delay the others most.
+    pub(super) fn conclude(&mut self) -> Result<Option<u32>> {
+        self.run.finish(Exit::Code(0))?;
+        let (report, _) = report::into_run(self.run.path())?;
+        let latest = report.collectives.ranks.iter().max_by_key(|rank| rank.delay_ns);
+        Ok(latest.map(|rank| rank.rank))
+    }
+
+    /// Keeps all of it, with the story.
+    pub(super) fn keep(&mut self, story: &Story) -> Result<()> {
+        write_file(&self.path.join(STORY), |file| Ok::<_, anyhow::Error>(serde_json::to_writer_pretty(file, story)?))?;
+        let scratch = self.scratch();
+        fs::remove_dir_all(&scratch).with_context(|| scratch.display().to_string())?;
+        self.run.seal()?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !self.kept {
+            // It failed for another reason already, which is the one to tell.
+            let _gone = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Removes an older demo at `path`; fails if anything else is there.
+fn make_room(path: &Path) -> Result<()> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.with_context(|| path.display().to_string())?,
+    };
+    let names = entries.map(|entry| Ok(entry?.file_name())).collect::<std::io::Result<Vec<_>>>()?;
+    let is_demo = names.iter().any(|name| name == STORY || name == SCRATCH);
+    let run = RunDirectory::open(path).ok();
+    match run.as_ref().map(RunDirectory::manifest) {
+        Some(manifest) if is_demo && manifest.state == State::Running => {
+            bail!("{}: a demo is running there; wait for it, or name another place with --out", path.display())
+        }
+        Some(manifest) if is_demo && manifest.run_id.starts_with(RUN_ID) => {}
+        // A demo that was killed before it was a run.
+        None if names.iter().all(|name| name == SCRATCH) => {}
+        _ => bail!("{}: something else than a demo is there; name another place with --out", path.display()),
+    }
+    fs::remove_dir_all(path).with_context(|| path.display().to_string())
+}

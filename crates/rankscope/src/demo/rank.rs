@@ -1,0 +1,212 @@
+//! One rank of the demo, in a process of its own: a training loop as small as one can be that still has all its parts.
+//!
+//! It loads a batch (that is, waits) and goes forward and back through layers that are spread over all ranks, so that after
+//! each of them activations or gradients are summed up; the ranks tell each other their losses after every step. It knows
+//! nothing of any truth: it records itself like any program, on a clock it believes in.
+
+use std::io::{BufRead, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use rankscope_clock::Rng;
+use rankscope_record::{
+    SessionOptions, begin_step, join_run_with, record_function, record_op, set_host_name, set_process_name, set_thread_name,
+};
+
+use super::clocks;
+use super::comm::Comm;
+use super::ring::Ring;
+use super::work::Layer;
+
+/// Play a rank of `rankscope demo`, which starts it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Products of a layer's forward pass
+    #[arg(long)]
+    products: u32,
+    /// How long to train; what rank 0 says counts
+    #[arg(long)]
+    seconds: f64,
+    /// Where chance comes from
+    #[arg(long)]
+    seed: u64,
+    /// How this host's clock is bent
+    #[arg(long)]
+    clock: String,
+    /// True host time minus CLOCK_MONOTONIC_RAW
+    #[arg(long)]
+    clock_shift_ns: i64,
+}
+
+/// Layers of the model. Each has a forward pass, and a backward pass of twice the work.
+pub(super) const LAYERS: usize = 3;
+
+/// Products of a whole step for each of a layer's forward pass.
+pub(super) const PASSES: u32 = 3 * LAYERS as u32;
+
+/// Activations of a layer, and as many gradients, for each rank.
+const ELEMENTS: usize = 512;
+
+/// Steps between barriers, as for checkpoints.
+const BARRIER_EVERY: i64 = 10;
+
+/// Waiting for a batch takes this long, and up to as long again.
+const LOADING: Duration = Duration::from_micros(1_500);
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let (rank, ranks) = (number("RANK")?, number("WORLD_SIZE")?);
+    ensure!(rank < ranks, "rank {rank} of {ranks}: ranks are numbered from 0");
+    let test_clock = Some(clocks::for_recorder(&args.clock, args.clock_shift_ns)?);
+    let recording = join_run_with(SessionOptions { test_clock, ..SessionOptions::default() });
+    let Some(_recording) = recording else { bail!("rank {rank} has no recording") };
+    set_process_name(&format!("rank {rank}"));
+    set_host_name(&super::host_name(rank));
+    set_thread_name("training");
+    let ring = meet(rank, ranks, args.seed)?;
+    quit_with_parent()?;
+    Training::new(&args, rank, ranks, Comm::new(ring, ranks)).run()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn number(name: &str) -> Result<u32> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).with_context(|| format!("{name} is not set to a number"))
+}
+
+/// Tells the parent this rank's port, hears those of all, joins the ring, and waits to be told to begin.
+fn meet(rank: u32, ranks: u32, seed: u64) -> Result<Ring> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port of the loopback is free")?;
+    tell(&listener.local_addr()?.port().to_string())?;
+    let ports: Vec<u16> = hear()?.split(' ').map(str::parse).collect::<Result<_, _>>().context("the ports of the ranks")?;
+    ensure!(ports.len() == ranks as usize, "{} ports for {ranks} ranks", ports.len());
+    let ring = Ring::meet(&listener, rank as usize, &ports, seed)?;
+    tell("ready")?;
+    hear()?;
+    Ok(ring)
+}
+
+fn tell(line: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{line}").and_then(|()| stdout.flush()).context("the demo has gone")
+}
+
+fn hear() -> Result<String> {
+    let mut line = String::new();
+    ensure!(std::io::stdin().lock().read_line(&mut line)? > 0, "the demo has gone");
+    Ok(line.trim_end().to_owned())
+}
+
+/// Ends this process when its parent ends, however that happens: the pipe between them closes.
+fn quit_with_parent() -> Result<()> {
+    let watch = || {
+        while std::io::stdin().lock().read_line(&mut String::new()).is_ok_and(|bytes| bytes > 0) {}
+        std::process::exit(1);
+    };
+    std::thread::Builder::new().name("parent".to_owned()).spawn(watch).context("there is no thread to watch the parent")?;
+    Ok(())
+}
+
+struct Training {
+    comm: Comm,
+    rank: u32,
+    ranks: u32,
+    products: u32,
+    length: Duration,
+    rng: Rng,
+    layers: Vec<Layer>,
+    /// What is summed up over the ranks.
+    shared: Vec<f32>,
+}
+
+impl Training {
+    fn new(args: &Args, rank: u32, ranks: u32, comm: Comm) -> Self {
+        Self {
+            comm,
+            rank,
+            ranks,
+            products: args.products,
+            length: Duration::from_secs_f64(args.seconds),
+            rng: Rng::lane(args.seed, 100 + u64::from(rank)),
+            layers: (0..LAYERS as u64).map(Layer::new).collect(),
+            shared: vec![0.0; ELEMENTS * ranks as usize],
+        }
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let begun = Instant::now();
+        for step in 0.. {
+            let _step = begin_step(step);
+            self.load();
+            let products = self.rng.around(i64::from(self.products), 8).max(1) as u32;
+            self.forward(products)?;
+            self.backward(products)?;
+            self.optimise(products);
+            if self.told_to_stop(begun.elapsed() >= self.length)? {
+                break;
+            }
+            if step % BARRIER_EVERY == BARRIER_EVERY - 1 {
+                self.comm.barrier()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&mut self) {
+        let _span = record_function!("load batch");
+        let longer = Duration::from_nanos(self.rng.below(LOADING.as_nanos() as u64));
+        std::thread::sleep(LOADING + longer);
+    }
+
+    fn forward(&mut self, products: u32) -> Result<()> {
+        let _span = record_function!("forward");
+        for at in 0..LAYERS {
+            {
+                let _op = record_op!("linear", products = products);
+                self.layers[at].multiply(products);
+            }
+            self.sum_up(at)?;
+        }
+        Ok(())
+    }
+
+    fn backward(&mut self, products: u32) -> Result<()> {
+        let _span = record_function!("backward");
+        for at in (0..LAYERS).rev() {
+            {
+                let _op = record_op!("linear_backward", products = 2 * products);
+                self.layers[at].multiply(2 * products);
+            }
+            self.sum_up(at)?;
+        }
+        Ok(())
+    }
+
+    /// Sums up what all ranks have of a layer, and sees that it is the sum.
+    fn sum_up(&mut self, layer: usize) -> Result<()> {
+        // Small whole numbers, so that their sum is exact in any order.
+        let value = |rank: u32| (rank + 1) as f32 * (layer + 1) as f32;
+        self.shared.fill(value(self.rank));
+        self.comm.all_reduce(&mut self.shared)?;
+        let expected: f32 = (0..self.ranks).map(value).sum();
+        ensure!(
+            self.shared.iter().all(|value| *value == expected),
+            "layer {layer} is not the sum of what all ranks have of it"
+        );
+        Ok(())
+    }
+
+    fn optimise(&mut self, products: u32) {
+        let _op = record_op!("optimizer");
+        self.layers.iter_mut().for_each(|layer| layer.multiply(products.div_ceil(4)));
+    }
+
+    /// Exchanges losses; what rank 0 says about stopping counts for all, so that nobody does a step more.
+    fn told_to_stop(&mut self, stop: bool) -> Result<bool> {
+        let mut own = (self.rng.unit() as f32).to_le_bytes().to_vec();
+        own.push(u8::from(stop));
+        let of_first = own.len() - 1;
+        let all = self.comm.all_gather(&own)?;
+        Ok(all.get(of_first) == Some(&1))
+    }
+}

@@ -1,0 +1,136 @@
+//! The story on one screen, in words that need no manual.
+
+use rankscope_report::{Style, columns};
+
+use super::document::{Rank, Story};
+
+/// Draws it.
+pub(super) fn draw(story: &Story, style: Style) -> String {
+    let sections = [clocks(story, style), events(story, style), causality(story), straggler(story), places(story)];
+    sections.join("\n")
+}
+
+fn clocks(story: &Story, style: Style) -> String {
+    let row = |rank: &Rank| {
+        let within = match (rank.bound_lo_ns, rank.bound_hi_ns) {
+            (Some(lo), Some(hi)) => {
+                format!("{} .. {}", signed(lo - rank.estimated_offset_ns), signed(hi - rank.estimated_offset_ns))
+            }
+            _ => "nothing".to_owned(),
+        };
+        vec![
+            rank.rank.to_string(),
+            signed(rank.true_offset_ns),
+            signed(rank.estimated_offset_ns),
+            signed(rank.estimated_offset_ns - rank.true_offset_ns),
+            within,
+            ppm(rank.true_drift_ppb),
+            ppm(rank.estimated_drift_ppb),
+        ]
+    };
+    let header =
+        ["rank", "truly ahead, ns", "measured, ns", "error, ns", "guaranteed, ns", "truly gains, ppm", "measured, ppm"];
+    format!(
+        "The clock of every host was made wrong; this is how wrong, against that of rank 0.\n{}",
+        columns(&header, story.ranks.iter().map(row).collect(), style)
+    )
+}
+
+fn events(story: &Story, style: Style) -> String {
+    let errors = &story.event_error_ns;
+    let row = |name: &str, values: [u64; 3]| std::iter::once(name.to_owned()).chain(values.map(scaled)).collect();
+    let rows = vec![
+        row("as recorded", [errors.before_p50, errors.before_p99, errors.before_max]),
+        row("aligned", [errors.after_p50, errors.after_p99, errors.after_max]),
+        row("guaranteed within", [errors.guaranteed_p50, errors.guaranteed_p99, errors.guaranteed_max]),
+    ];
+    format!(
+        "How far the {} starts and ends of events are from the truth:\n{}{} of them are within what was guaranteed for them.\n",
+        grouped(story.stamps as u64),
+        columns(&["", "half", "99 %", "all within"], rows, style),
+        percent(story.bound_coverage)
+    )
+}
+
+fn causality(story: &Story) -> String {
+    let violations = &story.violations;
+    let after = match violations.after {
+        0 => "none".to_owned(),
+        some => some.to_string(),
+    };
+    format!(
+        "Of {} collectives, {} were left by a rank before another entered them, as recorded; aligned, {after}.\n",
+        violations.collectives, violations.before
+    )
+}
+
+fn straggler(story: &Story) -> String {
+    let straggler = &story.straggler;
+    let found = match straggler.reported {
+        Some(rank) if rank == straggler.rank => format!("The report names it: rank {rank} was waited for most."),
+        Some(rank) => format!("The report names rank {rank}, which was waited for even more."),
+        None => "The report names nobody.".to_owned(),
+    };
+    format!("Rank {} had {:.2} times the work of the others. {found}\n", straggler.rank, straggler.work)
+}
+
+fn places(story: &Story) -> String {
+    format!(
+        "{} steps in {:.1} s; {:.1} s in all. Seed {}: the same clocks and work again, another one others.\n\
+         report    {}\ntimeline  {}  (open it at https://ui.perfetto.dev)\n",
+        story.steps,
+        story.trained_seconds,
+        story.seconds,
+        story.seed,
+        story.report.display(),
+        story.timeline.display()
+    )
+}
+
+/// `+3,210,334`
+fn signed(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "+" };
+    format!("{sign}{}", grouped(ns.unsigned_abs()))
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Three digits and a unit.
+fn scaled(ns: u64) -> String {
+    match ns {
+        0..10_000 => format!("{ns} ns"),
+        10_000..10_000_000 => format!("{:.1} us", ns as f64 / 1e3),
+        _ => format!("{:.1} ms", ns as f64 / 1e6),
+    }
+}
+
+fn ppm(ppb: i64) -> String {
+    format!("{:+.3}", ppb as f64 / 1e3)
+}
+
+/// Rounded down, so that 100 % are all.
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 10_000.0).floor() / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_at_a_glance() {
+        assert_eq!([signed(0), signed(-999), signed(1_000), signed(-3_210_334)], ["+0", "-999", "+1,000", "-3,210,334"]);
+        assert_eq!([scaled(9_999), scaled(10_000), scaled(12_345_678)], ["9999 ns", "10.0 us", "12.3 ms"]);
+        assert_eq!([percent(1.0), percent(0.999_999), percent(0.5)], ["100 %", "99.99 %", "50 %"]);
+    }
+}

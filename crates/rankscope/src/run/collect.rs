@@ -1,0 +1,179 @@
+//! What a job left behind: files that match a pattern and were not there before, and what its ranks said of themselves.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rankscope_run::rank_of_name;
+use serde::Deserialize;
+
+use crate::output;
+
+/// Patterns, and what matched them before the job ran.
+pub(super) struct Collection {
+    patterns: Vec<String>,
+    before: BTreeMap<PathBuf, State>,
+}
+
+/// By these a file that was written again is told from one that was not.
+type State = (Option<SystemTime>, u64);
+
+impl Collection {
+    /// Takes note of what is there.
+    pub(super) fn before(patterns: &[String]) -> Self {
+        let patterns: Vec<String> = patterns
+            .iter()
+            .filter(|pattern| match glob::Pattern::new(pattern) {
+                Ok(_) => true,
+                Err(error) => {
+                    output::remark(&format!("rankscope: --collect {pattern}: {error}; nothing is collected by it"));
+                    false
+                }
+            })
+            .cloned()
+            .collect();
+        let before = matching(&patterns);
+        Self { patterns, before }
+    }
+
+    /// Copies what is new or changed into `raw`.
+    pub(super) fn into_raw(self, raw: &Path) {
+        let own = raw.parent().unwrap_or(raw);
+        let new = matching(&self.patterns).into_iter().filter(|(path, state)| self.before.get(path) != Some(state));
+        for (path, _) in new.filter(|(path, _)| !path.starts_with(own)) {
+            if let Err(error) = keep(&path, raw) {
+                output::remark(&format!("rankscope: {} is not collected: {error}", path.display()));
+            }
+        }
+    }
+}
+
+fn matching(patterns: &[String]) -> BTreeMap<PathBuf, State> {
+    let paths = patterns.iter().filter_map(|pattern| glob::glob(pattern).ok()).flatten().flatten();
+    let found = paths.filter_map(|path| {
+        let path = std::path::absolute(path).ok()?;
+        let metadata = path.metadata().ok().filter(Metadata::is_file)?;
+        Some((path, (metadata.modified().ok(), metadata.len())))
+    });
+    found.collect()
+}
+
+/// A file that names a rank becomes that rank's trace, unless the rank has one: then it is kept aside, or not at all where both
+/// are the same.
+fn keep(path: &Path, raw: &Path) -> io::Result<()> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let (target, twin) = match rank_of_name(&path.to_string_lossy()) {
+        Some(rank) => {
+            let twin = of_rank(raw, &format!("rank-{rank}."))?;
+            (raw.join(format!("rank-{rank}{}", suffix(&name))), twin)
+        }
+        None => (raw.join(&name), Some(raw.join(&name)).filter(|there| there.exists())),
+    };
+    let target = match twin {
+        None => target,
+        Some(twin) if same(&twin, path)? => return Ok(()),
+        Some(_) => {
+            fs::create_dir_all(raw.join("more"))?;
+            let places = (0..).map(|number| raw.join("more").join(format!("{number}-{name}")));
+            places.into_iter().find(|place| !place.exists()).unwrap_or(target)
+        }
+    };
+    let partial = raw.join(format!(".{}.partial", target.file_name().unwrap_or_default().to_string_lossy()));
+    fs::copy(path, &partial)?;
+    fs::rename(&partial, &target)
+}
+
+fn of_rank(raw: &Path, prefix: &str) -> io::Result<Option<PathBuf>> {
+    for entry in fs::read_dir(raw)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            return Ok(Some(entry.path()));
+        }
+    }
+    Ok(None)
+}
+
+/// What follows the name of a file: `.pt.trace.json.gz` of `host_12.17.pt.trace.json.gz` is `.json.gz`.
+fn suffix(name: &str) -> &str {
+    const KNOWN: [&str; 9] =
+        [".xplane.pb.gz", ".xplane.pb", ".json.gz", ".json.zst", ".json", ".pftrace.gz", ".pftrace", ".perfetto-trace", ".rkr"];
+    let other = || name.rfind('.').map_or("", |at| &name[at..]);
+    KNOWN.into_iter().find(|suffix| name.ends_with(suffix)).unwrap_or_else(other)
+}
+
+fn same(a: &Path, b: &Path) -> io::Result<bool> {
+    if a.metadata()?.len() != b.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut a, mut b) = (io::BufReader::new(fs::File::open(a)?), io::BufReader::new(fs::File::open(b)?));
+    loop {
+        let (left, right) = (io::BufRead::fill_buf(&mut a)?, io::BufRead::fill_buf(&mut b)?);
+        let length = left.len().min(right.len());
+        if length == 0 {
+            return Ok(left.len() == right.len());
+        }
+        if left[..length] != right[..length] {
+            return Ok(false);
+        }
+        io::BufRead::consume(&mut a, length);
+        io::BufRead::consume(&mut b, length);
+    }
+}
+
+/// What a rank's process said of itself when it exported a profile.
+#[derive(Debug, Deserialize)]
+pub(super) struct RankWord {
+    pub(super) rank: u32,
+    pub(super) host: String,
+    pub(super) pid: u32,
+    pub(super) world_size: Option<u32>,
+    /// As its launcher numbers it.
+    pub(super) node: Option<u32>,
+}
+
+/// The words of all ranks of a run, in order; what cannot be read is left out.
+pub(super) fn rank_words(run: &Path) -> Vec<RankWord> {
+    let Ok(entries) = fs::read_dir(run.join("nodes")) else { return Vec::new() };
+    let of_rank = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rank-"));
+    let paths = entries.flatten().map(|entry| entry.path()).filter(of_rank);
+    let mut words: Vec<RankWord> = paths.filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok()).collect();
+    words.sort_by_key(|word| word.rank);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_is_new_or_changed_is_kept_once() {
+        let root = tempfile::tempdir().unwrap();
+        let (out, raw) = (root.path().join("out"), root.path().join("run/raw"));
+        [&out, &raw].iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
+        for (name, text) in [("rank0.json", "old"), ("rank3.json", "stays")] {
+            fs::write(out.join(name), text).unwrap();
+        }
+        let collection = Collection::before(&[out.join("*").display().to_string(), "[".to_owned()]);
+        let written =
+            [("rank0.json", "new and longer"), ("rank1.pt.trace.json.gz", "one"), ("rank2.json", "two"), ("other.json", "x")];
+        for (name, text) in written {
+            fs::write(out.join(name), text).unwrap();
+        }
+        // A hook was there before: of rank 1 it kept the same, of rank 2 something else.
+        fs::write(raw.join("rank-1.json.gz"), "one").unwrap();
+        fs::write(raw.join("rank-2.json"), "TWO").unwrap();
+        collection.into_raw(&raw);
+        assert_eq!(names(&raw), ["more", "other.json", "rank-0.json", "rank-1.json.gz", "rank-2.json"]);
+        assert_eq!(names(&raw.join("more")), ["0-rank2.json"]);
+        assert_eq!(fs::read_to_string(raw.join("rank-2.json")).unwrap(), "TWO");
+    }
+}

@@ -1,0 +1,156 @@
+//! Where a run lies, what its processes are told of it, and what this process has to do with it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use rankscope_probe::launch::command::{Agents, JobCommand};
+use rankscope_run::{NewRun, RunDirectory};
+
+use super::{hooks, name};
+use crate::output;
+
+/// Variables for the processes of a job.
+pub(super) type Variables = Vec<(&'static str, OsString)>;
+
+/// Where a run is to lie.
+pub(super) enum Wanted {
+    Path(PathBuf),
+    /// Below `runs/`.
+    Name(String),
+    Any,
+}
+
+/// The run directory as one of the run's processes sees it.
+pub(super) struct Directory {
+    path: PathBuf,
+    run_id: String,
+    pub(super) seat: Seat,
+    /// The manifest, in the hands of the one process that leads.
+    pub(super) manifest: Option<RunDirectory>,
+}
+
+/// Which of the processes of `rankscope run` this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub(super) node: u32,
+    pub(super) num_nodes: u32,
+    /// Among those of the node.
+    pub(super) local: u32,
+}
+
+impl Seat {
+    fn of(agents: &Agents) -> Self {
+        match agents {
+            Agents::Here { node, num_nodes, local_rank, .. } => {
+                Self { node: node.0, num_nodes: *num_nodes, local: *local_rank }
+            }
+            // One process sees to all nodes.
+            Agents::Everywhere { .. } | Agents::Impossible(_) => Self { node: 0, num_nodes: 1, local: 0 },
+        }
+    }
+
+    fn leads(self) -> bool {
+        (self.node, self.local) == (0, 0)
+    }
+}
+
+impl Directory {
+    /// Makes the directory, or joins it where another node leads.
+    pub(super) fn begin(wanted: Wanted, words: &[String], described: &JobCommand, ranks: Option<u32>) -> Result<Self> {
+        let seat = Seat::of(&described.agents);
+        let shared = seat.num_nodes > 1 || seat.local > 0;
+        if shared && matches!(wanted, Wanted::Any) && described.job.is_none() {
+            output::remark("rankscope: nothing names this job on all of its nodes; give each the same --name or --out");
+        }
+        let path = match wanted {
+            Wanted::Path(path) => path,
+            Wanted::Name(name) => Path::new("runs").join(name),
+            Wanted::Any => free(Path::new("runs"), &name::usual(words, described, shared), shared),
+        };
+        let path = std::path::absolute(&path).with_context(|| path.display().to_string())?;
+        let called = path.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+        let run_id = std::env::var("RANKSCOPE_RUN_ID").ok().filter(|id| !id.is_empty());
+        let run_id = run_id.or_else(|| described.job.clone().filter(|_| shared)).unwrap_or(called);
+        let manifest = if seat.leads() {
+            let world_size = ranks.or(described.ranks);
+            let new =
+                NewRun { run_id: run_id.clone(), command: words.to_vec(), world_size, reference_node: 0, restart: restart() };
+            Some(RunDirectory::create(&path, new)?)
+        } else {
+            for folder in [path.join("raw"), path.join("clock")] {
+                fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+            }
+            None
+        };
+        Ok(Self { path, run_id, seat, manifest })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
+    pub(super) fn raw(&self) -> PathBuf {
+        self.path.join("raw")
+    }
+
+    pub(super) fn clock(&self) -> PathBuf {
+        self.path.join("clock")
+    }
+
+    /// What the processes of the job are told.
+    pub(super) fn environment(&self, with_hooks: bool) -> Variables {
+        let mut variables = vec![
+            ("RANKSCOPE_RUN_DIR", self.path.clone().into_os_string()),
+            ("RANKSCOPE_RAW_DIR", self.raw().into_os_string()),
+            ("RANKSCOPE_RUN_ID", OsString::from(&self.run_id)),
+        ];
+        if with_hooks {
+            match hooks::write(&self.path) {
+                Ok(folder) => variables.push(("PYTHONPATH", hooks::python_path(&folder))),
+                Err(error) => output::remark(&format!("rankscope: profiles are not kept: {}: {error}", self.path.display())),
+            }
+        }
+        variables
+    }
+
+    /// `command` with the placeholders in its arguments replaced.
+    pub(super) fn filled_in(&self, command: &[OsString]) -> Vec<OsString> {
+        let fill = |word: &OsString| match word.to_str() {
+            Some(text) if text.contains("{run}") || text.contains("{raw}") => {
+                let (run, raw) = (self.path.to_string_lossy(), self.raw());
+                OsString::from(text.replace("{run}", &run).replace("{raw}", &raw.to_string_lossy()))
+            }
+            _ => word.clone(),
+        };
+        command.iter().enumerate().map(|(at, word)| if at == 0 { word.clone() } else { fill(word) }).collect()
+    }
+}
+
+/// A name that nothing has yet, where this process alone decides.
+fn free(below: &Path, name: &str, shared: bool) -> PathBuf {
+    let first = below.join(name);
+    if shared || !first.exists() {
+        return first;
+    }
+    (2..).map(|number| below.join(format!("{name}-{number}"))).find(|path| !path.exists()).unwrap_or(first)
+}
+
+/// How often the launcher, if there is one, started this job before.
+fn restart() -> u32 {
+    let said = |name: &str| std::env::var(name).ok()?.parse().ok();
+    ["RANKSCOPE_RESTART", "TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT", "JOBSET_RESTART_ATTEMPT"]
+        .into_iter()
+        .find_map(said)
+        .unwrap_or(0)
+}
+
+/// The name of this host.
+pub(super) fn host() -> String {
+    nix::unistd::gethostname().map_or_else(|_| "localhost".to_owned(), |name| OsStr::to_string_lossy(&name).into_owned())
+}

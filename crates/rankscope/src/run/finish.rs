@@ -1,0 +1,170 @@
+//! After the job: who was there, how it ended, and the report.
+//!
+//! All of it happens on a thread beside, and the report in a process of its own, so that it can be left at any time: after a
+//! limit, or at a signal. The exit code is known before it begins.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rankscope_probe::launch::command::{Agents, JobCommand};
+use rankscope_run::{NodePart, RankEntry, node_part};
+
+use super::collect::{Collection, RankWord, rank_words};
+use super::directory::{self, Directory};
+use super::hooks;
+use super::outcome::Outcome;
+use super::signals::{Heard, Signals};
+use super::summary::{Reported, Summary};
+use crate::output::{self, Format};
+
+/// What is to be done, and how it is told.
+pub(super) struct Finish {
+    pub(super) collection: Collection,
+    pub(super) report: bool,
+    pub(super) format: Format,
+}
+
+/// Completes the run directory and says where it is, within `limit`. What fails is said, and the rest is done.
+pub(super) fn finish(
+    directory: Directory,
+    described: JobCommand,
+    outcome: Outcome,
+    what: Finish,
+    signals: &Signals,
+    limit: Duration,
+) {
+    let path = directory.path().display().to_string();
+    // Signals until now were for the job.
+    signals.forget();
+    let done = signals.sender();
+    let thread = std::thread::Builder::new().name("rankscope-finish".to_owned()).spawn(move || {
+        complete(directory, &described, outcome, what);
+        let _nobody_waits = done.send(Heard::Done);
+    });
+    if let Err(error) = thread {
+        output::remark(&format!("rankscope: {path} is not completed: {error}"));
+        return;
+    }
+    let deadline = Instant::now() + limit;
+    let why = loop {
+        match signals.next(Some(deadline)) {
+            Heard::Done => return,
+            heard if heard.ends() => break "was interrupted",
+            Heard::Nothing if Instant::now() >= deadline => break "took too long (--finish-within)",
+            _ => {}
+        }
+    };
+    output::remark(&format!("rankscope: completing the run {why}; `rankscope report {path}` goes on"));
+}
+
+fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, what: Finish) {
+    what.collection.into_raw(&directory.raw());
+    if directory.seat.local > 0 {
+        return;
+    }
+    let words = rank_words(directory.path());
+    for part in parts(&directory, described, &words) {
+        tell(node_part(directory.path(), &part).context("what ran here is not written down"));
+    }
+    let path = directory.path().to_owned();
+    wait_for_nodes(&directory);
+    let Some(manifest) = &mut directory.manifest else { return };
+    hooks::remove(&path);
+    let world_size = words.iter().filter_map(|word| word.world_size).max();
+    tell(manifest.update(|manifest| manifest.world_size = manifest.world_size.or(world_size)).context("run.json"));
+    tell(manifest.finish(outcome.exit).context("run.json"));
+    let traces = traces(&path);
+    let reported = match traces {
+        _ if !what.report => Reported::NotWanted,
+        0 => Reported::NoTraces,
+        _ => match report(&path) {
+            Ok(()) => Reported::findings(&path.join("report/report.json")),
+            Err(error) => Reported::Failed(format!("{error:#}")),
+        },
+    };
+    tell(manifest.seal().context("run.json"));
+    Summary { run: &path, run_id: &manifest.manifest().run_id, outcome, traces, reported }.say(what.format);
+}
+
+fn tell(done: Result<()>) {
+    if let Err(error) = done {
+        output::remark(&format!("rankscope: {error:#}"));
+    }
+}
+
+/// Who was on which node. A process that sees to one node speaks for that; one that sees to all tells them apart by what the
+/// ranks' launcher said, or by their hosts.
+fn parts(directory: &Directory, described: &JobCommand, words: &[RankWord]) -> Vec<NodePart> {
+    let entry =
+        |node: u32, word: &RankWord| RankEntry { rank: word.rank, node, host: Some(word.host.clone()), pid: Some(word.pid) };
+    if let Agents::Here { num_nodes, .. } = described.agents {
+        let (node, host) = (directory.seat.node, directory::host());
+        let own = words.iter().filter(|word| num_nodes == 1 || word.host == host);
+        let ranks = own.map(|word| entry(node, word)).collect();
+        return vec![NodePart { node, host, ranks }];
+    }
+    let mut hosts: Vec<&str> = Vec::new();
+    let mut nodes: BTreeMap<u32, NodePart> = BTreeMap::new();
+    for word in words {
+        let seen = hosts.iter().position(|host| *host == word.host).unwrap_or_else(|| {
+            hosts.push(&word.host);
+            hosts.len() - 1
+        });
+        let node = word.node.unwrap_or(seen as u32);
+        let part = nodes.entry(node).or_insert_with(|| NodePart { node, host: word.host.clone(), ranks: Vec::new() });
+        part.ranks.push(entry(node, word));
+    }
+    nodes.into_values().collect()
+}
+
+/// Other nodes' jobs end at about the same time; each says so by its part.
+fn wait_for_nodes(directory: &Directory) {
+    let seat = directory.seat;
+    if directory.manifest.is_none() || seat.num_nodes == 1 {
+        return;
+    }
+    let deadline = Instant::now() + NODES_WITHIN;
+    let part = |node: u32| directory.path().join("nodes").join(format!("node-{node}.json"));
+    while let Some(missing) = (0..seat.num_nodes).find(|node| !part(*node).exists()) {
+        if Instant::now() > deadline {
+            let to = directory.path().display();
+            output::remark(&format!(
+                "rankscope: node {missing} has not written into {to}; if its disk is another, copy its raw/ and clock/ there"
+            ));
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+const NODES_WITHIN: Duration = Duration::from_secs(30);
+
+/// Files of traces in the run.
+fn traces(run: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(run.join("raw")) else { return 0 };
+    entries.flatten().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b".") && entry.path().is_file()).count()
+}
+
+/// Aligns and reports in a process of its own, which ends with this thread. Whatever happens to its memory and its threads does
+/// not happen to this process.
+fn report(run: &Path) -> Result<()> {
+    let own = std::env::current_exe().context("this program does not find itself")?;
+    let log = run.join(".rankscope-report.log");
+    let mut command = Command::new(&own);
+    command.args(["run", "--tied", &std::process::id().to_string(), "--"]).arg(&own);
+    command.arg("report").arg(run).arg("--partial");
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log)?);
+    let status = command.status().context("its process does not start")?;
+    let said = fs::read_to_string(&log).unwrap_or_default();
+    let _stays = fs::remove_file(&log);
+    if !status.success() {
+        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("its process failed");
+        bail!("{}", last.strip_prefix("rankscope: ").unwrap_or(last));
+    }
+    Ok(())
+}

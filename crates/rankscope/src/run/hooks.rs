@@ -1,0 +1,47 @@
+//! The Python files that keep a copy of every profile a job exports, put where each of its interpreters looks first.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const FILES: [(&str, &str); 2] = [
+    ("sitecustomize.py", include_str!("hooks/sitecustomize.py")),
+    ("rankscope_hooks.py", include_str!("hooks/rankscope_hooks.py")),
+];
+
+/// A run may begin in a folder that holds what begins so.
+const FOLDER: &str = ".rankscope-hooks";
+
+/// Writes them below `run`.
+///
+/// # Errors
+/// What the file system refuses.
+pub(super) fn write(run: &Path) -> io::Result<PathBuf> {
+    let folder = run.join(FOLDER);
+    fs::create_dir_all(&folder)?;
+    for (name, text) in FILES {
+        let path = folder.join(name);
+        // Another node's processes may be reading it.
+        if !fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
+            fs::write(&path, text)?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Takes them away again, with what Python made of them.
+pub(super) fn remove(run: &Path) {
+    // A process that the job left behind may be writing there; then they stay.
+    let _stays = fs::remove_dir_all(run.join(FOLDER));
+}
+
+/// `PYTHONPATH` with `folder` in front.
+pub(super) fn python_path(folder: &Path) -> OsString {
+    let mut path = folder.as_os_str().to_owned();
+    if let Some(rest) = std::env::var_os("PYTHONPATH").filter(|rest| !rest.is_empty()) {
+        path.push(":");
+        path.push(rest);
+    }
+    path
+}

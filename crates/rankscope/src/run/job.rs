@@ -1,0 +1,189 @@
+//! The processes of a job: one command as it is, or ranks that are started here.
+//!
+//! One command shares our process group, so a terminal treats it as if we were not there. Ranks get groups of their own, so that
+//! a rank ends with everything it started; they read nothing from the terminal.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill, killpg, raise};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
+use rankscope_run::Exit;
+
+use super::agents::AgentProcess;
+use super::directory::Variables;
+use super::lines::Lines;
+use super::outcome::Outcome;
+use super::signals::{Heard, Signals};
+
+/// A job that runs.
+pub(super) struct Job {
+    ranks: Vec<Process>,
+    /// Whether each process is the leader of its own group.
+    apart: bool,
+    lines: Lines,
+}
+
+struct Process {
+    child: Child,
+    ended: Option<Exit>,
+}
+
+impl Process {
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+}
+
+impl Job {
+    /// Starts `command`, once or as `ranks`, with `variables` beside ours. `aside` sends what it prints to stderr.
+    ///
+    /// # Errors
+    /// What the system says if it cannot be started; nothing is left running.
+    pub(super) fn start(command: &[OsString], ranks: Option<u32>, variables: Variables, aside: bool) -> io::Result<Self> {
+        let apart = ranks.is_some_and(|ranks| ranks > 1);
+        let mut job = Self { ranks: Vec::new(), apart, lines: Lines::new() };
+        let port = ranks.map(|_| free_port()).transpose()?;
+        for rank in 0..ranks.unwrap_or(1) {
+            let mut process = Command::new(&command[0]);
+            process.args(&command[1..]).envs(variables.iter().map(|(name, value)| (name, value)));
+            if let (Some(ranks), Some(port)) = (ranks, port) {
+                process.envs(of_rank(rank, ranks, port));
+            }
+            if apart {
+                process.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            } else if aside {
+                process.stdout(io::stderr());
+            }
+            match process.spawn() {
+                Ok(mut child) => {
+                    if let Some(out) = child.stdout.take() {
+                        if aside {
+                            job.lines.pass_on(rank, out, io::stderr())
+                        } else {
+                            job.lines.pass_on(rank, out, io::stdout())
+                        }
+                    }
+                    if let Some(err) = child.stderr.take() {
+                        job.lines.pass_on(rank, err, io::stderr());
+                    }
+                    job.ranks.push(Process { child, ended: None });
+                }
+                Err(error) => {
+                    job.end_at_once();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(job)
+    }
+
+    /// Waits for the job to end, and passes signals on meanwhile. When a rank fails the others are asked to end, and killed after
+    /// `grace`.
+    pub(super) fn run(mut self, signals: &Signals, agent: Option<&AgentProcess>, grace: Duration) -> Outcome {
+        let mut first_failure: Option<Exit> = None;
+        let mut deadline = None;
+        let mut told_to_end = false;
+        loop {
+            if let Some(failed) = self.look()
+                && first_failure.is_none()
+            {
+                first_failure = Some(failed);
+                if !told_to_end {
+                    self.signal(Signal::SIGTERM);
+                }
+                deadline = Some(Instant::now() + grace);
+            }
+            if self.ranks.iter().all(|process| process.ended.is_some()) {
+                break;
+            }
+            match signals.next(deadline) {
+                Heard::Child => agent.into_iter().for_each(AgentProcess::notice),
+                Heard::Signal { number, to_all } => {
+                    told_to_end |= number == Signal::SIGTERM as i32 || number == Signal::SIGINT as i32;
+                    self.pass_on(number, to_all);
+                }
+                Heard::Nothing if deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
+                    deadline = None;
+                    self.signal(Signal::SIGKILL);
+                }
+                Heard::Nothing | Heard::Done => {}
+            }
+        }
+        if first_failure.is_some() && self.apart {
+            // What a rank started and did not end in time goes with it.
+            self.signal(Signal::SIGKILL);
+        }
+        self.lines.end();
+        for process in &mut self.ranks {
+            let _ended = process.child.wait();
+        }
+        Outcome { exit: first_failure.unwrap_or(Exit::Code(0)) }
+    }
+
+    /// Takes note of what has ended; returns the first failure among it. Nothing is waited for yet, so that every process keeps
+    /// its number, and with it its group, until the job is over.
+    fn look(&mut self) -> Option<Exit> {
+        let mut failed = None;
+        for process in self.ranks.iter_mut().filter(|process| process.ended.is_none()) {
+            let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+            process.ended = match waitid(Id::Pid(process.pid()), flags) {
+                Ok(WaitStatus::Exited(_, code)) => Some(Exit::Code(code)),
+                Ok(WaitStatus::Signaled(_, signal, _)) => Some(Exit::Signal(signal as i32)),
+                Ok(_) | Err(Errno::EINTR) => None,
+                // It cannot be waited for, so nobody will ever know.
+                Err(_) => Some(Exit::Code(1)),
+            };
+            failed = failed.or(process.ended.filter(|exit| !exit.is_success()));
+        }
+        failed
+    }
+
+    fn pass_on(&self, number: i32, to_all: bool) {
+        let Ok(signal) = Signal::try_from(number) else { return };
+        if self.apart || !to_all {
+            self.signal(signal);
+        }
+        if signal == Signal::SIGTSTP {
+            // The ranks stop by what they were sent; this process has to stop by itself, so that the shell sees it.
+            let _stopped = raise(Signal::SIGSTOP);
+        }
+    }
+
+    /// Sends `signal` to the command, or to the groups of all ranks, which may live on without their leaders.
+    fn signal(&self, signal: Signal) {
+        for process in &self.ranks {
+            let _gone = if self.apart { killpg(process.pid(), signal) } else { kill(process.pid(), signal) };
+        }
+    }
+
+    fn end_at_once(&mut self) {
+        self.signal(Signal::SIGKILL);
+        for process in &mut self.ranks {
+            let _gone = process.child.wait();
+        }
+    }
+}
+
+/// What a rank of this host is told, in torchrun's words.
+fn of_rank(rank: u32, ranks: u32, port: u16) -> [(&'static str, String); 6] {
+    [
+        ("RANK", rank.to_string()),
+        ("WORLD_SIZE", ranks.to_string()),
+        ("LOCAL_RANK", rank.to_string()),
+        ("LOCAL_WORLD_SIZE", ranks.to_string()),
+        ("MASTER_ADDR", "127.0.0.1".to_owned()),
+        ("MASTER_PORT", port.to_string()),
+    ]
+}
+
+/// A port that nobody has now; whoever is told of it takes it soon.
+pub(super) fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}

@@ -1,0 +1,80 @@
+//! What a run is called when nobody names it: its program and the time.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rankscope_probe::launch::command::JobCommand;
+
+/// The name of a run of `words` that begins now. Nodes of one job have to find the same name, so there its id takes the place of
+/// the time.
+pub(super) fn usual(words: &[String], described: &JobCommand, shared: bool) -> String {
+    let program = stem(words.get(described.program).or_else(|| words.first()).map_or("run", String::as_str));
+    match &described.job {
+        Some(job) if shared => format!("{program}-{}", plain(job)),
+        _ => {
+            let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+            format!("{program}-{}", stamp(now_s))
+        }
+    }
+}
+
+fn stem(program: &str) -> String {
+    let name = program.rsplit('/').find(|part| !part.is_empty()).unwrap_or("run");
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let stem = plain(if stem.is_empty() { "run" } else { stem });
+    if stem.trim_matches('-').is_empty() { "run".to_owned() } else { stem }
+}
+
+/// Nothing that a shell or a path would take for something else.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' }).collect()
+}
+
+/// Year to second in UTC, as `20260131-235959`.
+fn stamp(unix_s: u64) -> String {
+    let (day, second) = (unix_s / 86_400, unix_s % 86_400);
+    // Days counted from 1 March of the year 0, so that the day that comes and goes is the last of its year.
+    let shifted = day + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}{month:02}{day:02}-{:02}{:02}{:02}", second / 3_600, second / 60 % 60, second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_of_the_calendar() {
+        let table = [
+            (0, "19700101-000000"),
+            (951_782_399, "20000228-235959"),
+            (951_782_400, "20000229-000000"),
+            (1_709_164_800, "20240229-000000"),
+            (4_107_542_400, "21000301-000000"),
+            (1_798_761_599, "20261231-235959"),
+        ];
+        for (unix_s, text) in table {
+            assert_eq!(stamp(unix_s), text);
+        }
+    }
+
+    #[test]
+    fn names_are_plain() {
+        let table = [
+            ("/opt/my tools/train.v2.py", "train"),
+            ("a b", "a-b"),
+            ("..", "run"),
+            ("/", "run"),
+            ("./träin", "tr-in"),
+            ("--", "run"),
+        ];
+        for (program, name) in table {
+            assert_eq!(stem(program), name, "{program}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Signals as a queue: those to pass on, and the end of a process.
+//!
+//! A terminal sends a signal to every process in its foreground, the job's among them; such a signal is not passed on again to a
+//! job that shares our group. What somebody sends to this process alone is.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use signal_hook::consts::signal::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::origin::WithOrigin;
+use signal_hook::low_level::siginfo::Cause;
+
+/// What was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// A process may have ended.
+    Child,
+    /// A signal, and whether the terminal sent it to the whole foreground.
+    Signal { number: i32, to_all: bool },
+    /// A thread of ours is done.
+    Done,
+    /// Nothing until the deadline.
+    Nothing,
+}
+
+pub(super) struct Signals {
+    queue: Receiver<Heard>,
+    sender: Sender<Heard>,
+}
+
+const PASSED_ON: [i32; 7] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH];
+
+impl Signals {
+    /// Listens from now on. `apart` says that the job is in groups of its own, which a terminal neither stops nor continues.
+    pub(super) fn listen(apart: bool) -> Result<Self> {
+        let ignored = ignored();
+        // What was ignored when we came, as under nohup, has to be ignored by the job, too; whoever listens changes that.
+        let heeded = PASSED_ON.into_iter().filter(|signal| !ignored.contains(signal));
+        let stops = [SIGTSTP, SIGCONT].into_iter().filter(|_| apart);
+        let mut info: SignalsInfo<WithOrigin> =
+            SignalsInfo::new(heeded.chain(stops).chain([SIGCHLD])).context("failed to listen for signals")?;
+        let (sender, queue) = channel();
+        let heard_by = sender.clone();
+        std::thread::Builder::new()
+            .name("rankscope-signals".to_owned())
+            .spawn(move || {
+                for origin in &mut info {
+                    let heard = match origin.signal {
+                        SIGCHLD => Heard::Child,
+                        number => Heard::Signal { number, to_all: matches!(origin.cause, Cause::Kernel) },
+                    };
+                    if heard_by.send(heard).is_err() {
+                        break;
+                    }
+                }
+            })
+            .context("failed to listen for signals")?;
+        Ok(Self { queue, sender })
+    }
+
+    /// What is heard next, or nothing until `deadline`.
+    pub(super) fn next(&self, deadline: Option<Instant>) -> Heard {
+        let patience = deadline.map_or(FOREVER, |deadline| deadline.saturating_duration_since(Instant::now()));
+        self.queue.recv_timeout(patience).unwrap_or(Heard::Nothing)
+    }
+
+    /// Where a thread of ours says that it is done.
+    pub(super) fn sender(&self) -> Sender<Heard> {
+        self.sender.clone()
+    }
+
+    /// Forgets what was heard until now.
+    pub(super) fn forget(&self) {
+        self.queue.try_iter().for_each(drop);
+    }
+}
+
+impl Heard {
+    /// Whether somebody asks this process to end.
+    pub(super) fn ends(self) -> bool {
+        matches!(self, Self::Signal { number: SIGINT | SIGTERM | SIGHUP | SIGQUIT, .. })
+    }
+}
+
+/// As good as no deadline.
+const FOREVER: Duration = Duration::from_secs(3_600);
+
+/// Signals that this process ignores, as the kernel tells it.
+fn ignored() -> BTreeSet<i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok()).unwrap_or(0);
+    (1..=64).filter(|signal| mask >> (signal - 1) & 1 == 1).collect()
+}

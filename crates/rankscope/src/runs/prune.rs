@@ -1,0 +1,172 @@
+//! `rankscope runs prune`: says which runs would go and why; with `--execute` they do.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::ArgGroup;
+use rankscope_report::{bytes, columns};
+use rankscope_run::{RetentionPlan, RetentionRules, Runs, plan, remove_leftover, remove_run, runs_in};
+use serde_json::json;
+
+use super::{moment, now_unix_ns, style};
+use crate::output::{self, Format};
+
+/// Say which runs in a folder may go and why; delete them with --execute.
+///
+/// --keep-last, --keep-days, --keep-failed and --keep each keep runs, and what none of them keeps goes. With --max-bytes it
+/// goes oldest first and only until all runs together fit. The newest run and runs that are being written always stay.
+#[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("rule").required(true).multiple(true).args(["keep_last", "keep_days", "max_bytes"]))]
+pub(super) struct Args {
+    /// The folder that holds the run directories
+    #[arg(value_name = "PARENT", default_value = "runs")]
+    parent: PathBuf,
+    /// Keep the newest N runs
+    #[arg(long, value_name = "N")]
+    keep_last: Option<usize>,
+    /// Keep runs that ended in the last D days
+    #[arg(long, value_name = "D")]
+    keep_days: Option<u32>,
+    /// Let what no other rule keeps go only until all runs fit into SIZE, as in 100GiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_bytes: Option<u64>,
+    /// Keep runs that did not finish
+    #[arg(long)]
+    keep_failed: bool,
+    /// Keep the runs with these names
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    keep: Vec<String>,
+    /// Delete; without it nothing is touched
+    #[arg(long)]
+    execute: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let found = runs_in(&args.parent)?;
+    if let Some(name) = args.keep.iter().find(|name| found.runs.iter().all(|run| run.name() != **name)) {
+        bail!("{}: no run here is called {name}, so --keep {name} keeps nothing. Nothing was deleted", args.parent.display());
+    }
+    let rules = RetentionRules {
+        keep_last: args.keep_last,
+        keep_days: args.keep_days,
+        bytes_max: args.max_bytes,
+        keep_failed: args.keep_failed,
+        keep_named: args.keep.clone(),
+    };
+    let stored = found.runs.iter().map(|run| run.stored()).collect::<Result<Vec<_>, _>>()?;
+    let plan = plan(stored, &rules, now_unix_ns());
+    let failed = if args.execute { execute(args, &plan, &found) } else { Vec::new() };
+    output::answer(&match args.format {
+        Format::Json => document(args, &plan, &found, &failed),
+        Format::Table => drawn(args, &plan, &found)?,
+    })?;
+    if args.format == Format::Table {
+        found.unreadable.iter().for_each(|error| output::remark(&format!("not touched: {error}")));
+        failed.iter().for_each(|error| output::remark(&format!("not removed: {error}")));
+    }
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Removes what the plan says, and returns what could not be removed.
+fn execute(args: &Args, plan: &RetentionPlan, found: &Runs) -> Vec<String> {
+    let leftovers = found.leftovers.iter().map(|path| remove_leftover(path));
+    let removals = plan.removals().map(|run| remove_run(&args.parent, run));
+    leftovers.chain(removals).filter_map(Result::err).map(|error| error.to_string()).collect()
+}
+
+fn document(args: &Args, plan: &RetentionPlan, found: &Runs, failed: &[String]) -> String {
+    let row = |(run, verdict): &(rankscope_run::StoredRun, rankscope_run::Verdict)| {
+        json!({
+            "name": run.name,
+            "state": run.state,
+            "started_unix_ns": run.started_unix_ns,
+            "bytes": run.bytes,
+            "verdict": if verdict.removes() { "remove" } else { "keep" },
+            "reason": verdict.reason(),
+        })
+    };
+    let unreadable: Vec<String> = found.unreadable.iter().map(ToString::to_string).collect();
+    json!({
+        "executed": args.execute,
+        "runs": plan.runs.iter().map(row).collect::<Vec<_>>(),
+        "remove_bytes": removed_bytes(plan),
+        "over_bytes": plan.over_bytes,
+        "leftovers": found.leftovers,
+        "unreadable": unreadable,
+        "failed": failed,
+    })
+    .to_string()
+}
+
+fn drawn(args: &Args, plan: &RetentionPlan, found: &Runs) -> Result<String> {
+    let rows = plan.runs.iter().map(|(run, verdict)| {
+        let what = if verdict.removes() { "remove" } else { "keep" };
+        vec![what.to_owned(), run.name.clone(), moment(run.started_unix_ns), bytes(run.bytes), verdict.reason().to_owned()]
+    });
+    let mut text = columns(&["", "run", "start", "size", "because"], rows.collect(), style());
+    let (count, size) = (plan.removals().count(), bytes(removed_bytes(plan)));
+    match args.execute {
+        true => writeln!(text, "{count} of {} runs were to go, {size}", plan.runs.len())?,
+        false => writeln!(text, "{count} of {} runs would go, {size}; nothing is deleted without --execute", plan.runs.len())?,
+    }
+    if plan.over_bytes > 0 {
+        writeln!(text, "runs that are kept by rules are {} over --max-bytes", bytes(plan.over_bytes))?;
+    }
+    if !found.leftovers.is_empty() {
+        let verb = if args.execute { "were ended" } else { "would be ended" };
+        writeln!(text, "{} removals that had been cut short {verb}", found.leftovers.len())?;
+    }
+    Ok(text)
+}
+
+fn removed_bytes(plan: &RetentionPlan) -> u64 {
+    plan.removals().map(|run| run.bytes).sum()
+}
+
+/// A number of bytes: `1048576`, `100GiB`, `2.5 TB`.
+fn size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())).map(|(_, factor)| *factor);
+    let (Some(factor), Ok(number)) = (factor, number.parse::<f64>()) else {
+        return Err("a size is a number and B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in 100GiB".to_owned());
+    };
+    // A limit on storage; what a float leaves out above 2^53 does not show.
+    Ok((number * factor as f64) as u64)
+}
+
+const UNITS: [(&str, u64); 10] = [
+    ("", 1),
+    ("B", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        for (text, bytes) in
+            [("0", 0), ("1048576", 1 << 20), ("100GiB", 100 << 30), ("2.5 TB", 2_500_000_000_000), ("1kb", 1_000)]
+        {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "GiB", "-1", "1 parsec", "1.2.3", "1e9"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

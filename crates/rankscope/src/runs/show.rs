@@ -1,0 +1,167 @@
+//! What runs are: the list, one of them, and whether it is whole.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use rankscope_report::{bytes, columns, duration};
+use rankscope_run::{Attempt, Exit, FileCheck, RunDirectory, State, runs_in};
+use serde_json::{Value, json};
+
+use super::{moment, now_unix_ns, style};
+use crate::output::{self, Format};
+
+pub(super) fn list(parent: &Path, format: Format) -> Result<ExitCode> {
+    let found = runs_in(parent)?;
+    let unreadable: Vec<String> = found.unreadable.iter().map(ToString::to_string).collect();
+    match format {
+        Format::Json => {
+            let runs = found.runs.iter().map(row).collect::<Result<Vec<_>>>()?;
+            output::answer(&json!({ "runs": runs, "unreadable": unreadable, "leftovers": found.leftovers }).to_string())?;
+        }
+        Format::Table if found.runs.is_empty() => output::answer(&format!("{}: no runs here", parent.display()))?,
+        Format::Table => {
+            let rows = found.runs.iter().map(cells).collect::<Result<Vec<_>>>()?;
+            output::answer(&columns(&["run", "state", "start", "duration", "ranks", "size", "command"], rows, style()))?;
+        }
+    }
+    if format == Format::Table {
+        unreadable.iter().for_each(|error| output::remark(error));
+        if !found.leftovers.is_empty() {
+            output::remark(&format!("{} removals were cut short; `runs prune --execute` ends them", found.leftovers.len()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(run: &RunDirectory) -> Result<Value> {
+    let manifest = run.manifest();
+    Ok(json!({
+        "name": run.name(),
+        "path": run.path(),
+        "run_id": manifest.run_id,
+        "state": manifest.state,
+        "started_unix_ns": run.started_unix_ns(),
+        "duration_ns": duration_ns(run),
+        "ranks": ranks(run),
+        "attempts": manifest.attempts.len(),
+        "bytes": run.total_bytes()?,
+        "command": manifest.command,
+    }))
+}
+
+fn cells(run: &RunDirectory) -> Result<Vec<String>> {
+    let unknown = || "unknown".to_owned();
+    Ok(vec![
+        run.name(),
+        run.manifest().state.name().to_owned(),
+        moment(run.started_unix_ns()),
+        duration_ns(run).map_or_else(unknown, |ns| duration(ns as f64)),
+        ranks(run).map_or_else(unknown, |ranks| ranks.to_string()),
+        bytes(run.total_bytes()?),
+        run.manifest().command.join(" "),
+    ])
+}
+
+/// From the first beginning to the last end; to now while it runs.
+fn duration_ns(run: &RunDirectory) -> Option<i64> {
+    let last = run.manifest().attempts.last()?;
+    let end = match run.manifest().state {
+        State::Running => now_unix_ns(),
+        _ => last.ended_unix_ns?,
+    };
+    Some(end.saturating_sub(run.started_unix_ns()))
+}
+
+fn ranks(run: &RunDirectory) -> Option<usize> {
+    let manifest = run.manifest();
+    manifest.world_size.map(|size| size as usize).or((!manifest.ranks.is_empty()).then_some(manifest.ranks.len()))
+}
+
+pub(super) fn show(directory: &Path, format: Format) -> Result<ExitCode> {
+    let run = RunDirectory::open(directory)?;
+    let problems: Vec<String> = run.problems().iter().map(ToString::to_string).collect();
+    match format {
+        Format::Json => {
+            let document = json!({ "run": row(&run)?, "manifest": run.manifest(), "problems": problems });
+            output::answer(&document.to_string())?;
+        }
+        Format::Table => {
+            output::answer(&described(&run)?)?;
+            problems.iter().for_each(|problem| output::remark(problem));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(run: &RunDirectory) -> Result<String> {
+    let manifest = run.manifest();
+    let mut text = String::new();
+    writeln!(text, "run        {} ({})", manifest.run_id, manifest.state.name())?;
+    writeln!(text, "command    {}", manifest.command.join(" "))?;
+    for attempt in &manifest.attempts {
+        writeln!(text, "attempt {}  {}", attempt.number, told(attempt))?;
+    }
+    for node in &manifest.nodes {
+        let ranks: Vec<String> =
+            manifest.ranks.iter().filter(|rank| rank.node == node.node).map(|rank| rank.rank.to_string()).collect();
+        let reference = if node.node == manifest.reference_node { ", whose clock is the reference" } else { "" };
+        writeln!(text, "node {:<5} {}{reference}; ranks {}", node.node, node.host, ranks.join(" "))?;
+    }
+    let versions: Vec<String> = manifest.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    writeln!(text, "versions   {}", versions.join(", "))?;
+    writeln!(text, "size       {}, {} files listed", bytes(run.total_bytes()?), manifest.files.len())?;
+    Ok(text)
+}
+
+fn told(attempt: &Attempt) -> String {
+    let how = match attempt.exit {
+        Some(Exit::Code(code)) => format!("exit code {code}"),
+        Some(Exit::Signal(signal)) => format!("ended by signal {signal}"),
+        None => "its end is not known".to_owned(),
+    };
+    let lasted = attempt.ended_unix_ns.map(|end| duration(end.saturating_sub(attempt.started_unix_ns) as f64));
+    format!("{}{}, {how}", moment(attempt.started_unix_ns), lasted.map_or_else(String::new, |lasted| format!(", {lasted}")))
+}
+
+pub(super) fn check(directory: &Path, format: Format) -> Result<ExitCode> {
+    let run = RunDirectory::open(directory)?;
+    let problems: Vec<String> = run.problems().iter().map(ToString::to_string).collect();
+    let files = run.check_files()?;
+    let is_whole = files.is_whole() && problems.is_empty();
+    match format {
+        Format::Json => {
+            let document = json!({
+                "run_id": run.manifest().run_id,
+                "state": run.manifest().state,
+                "listed": run.manifest().files.len(),
+                "intact": files.intact,
+                "missing": files.missing,
+                "changed": files.changed,
+                "extra": files.extra,
+                "problems": problems,
+            });
+            output::answer(&document.to_string())?;
+        }
+        Format::Table => output::answer(&compared(&run, &files, &problems)?)?,
+    }
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(3) })
+}
+
+fn compared(run: &RunDirectory, files: &FileCheck, problems: &[String]) -> Result<String> {
+    let listed = run.manifest().files.len();
+    let mut text = String::new();
+    if listed == 0 {
+        writeln!(text, "{}: no files are listed yet: they are when a run ends", run.manifest().state.name())?;
+    } else {
+        writeln!(text, "{} of {listed} files are as they were when the run ended", files.intact)?;
+    }
+    for (what, names) in [("missing", &files.missing), ("changed", &files.changed), ("made since", &files.extra)] {
+        for name in names {
+            writeln!(text, "{what}: {name}")?;
+        }
+    }
+    problems.iter().try_for_each(|problem| writeln!(text, "{problem}"))?;
+    Ok(text)
+}

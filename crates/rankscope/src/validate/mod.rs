@@ -1,0 +1,137 @@
+//! `rankscope validate`: can what the traces show have happened, and will a viewer show all of it?
+
+mod document;
+mod table;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use rankscope_align::validate::{Check, Meeting, Participants, check_trace, meet, write_csv};
+use rankscope_collectives::{CommPatterns, Matched, match_ranks};
+use rankscope_formats::{ArgsPolicy, Scope};
+use rankscope_run::write_file;
+use rayon::prelude::*;
+
+use self::document::Document;
+use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs, run_directory};
+use crate::output::{self, Format};
+
+/// Check traces: causality across ranks, torch's six rules, nesting, flows, losses.
+///
+/// Exit code 3 if anything is found that cannot have happened: a rank that left a collective before another entered it, a
+/// receive before its send, or a broken rule of torch's own validator. What a viewer would leave out (overlapping spans,
+/// arrows without a beginning) is counted beside it, and fails with --strict only: profilers write such files. Traces are
+/// judged as they are unless --align puts the ranks on one clock first.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Files, directories, archives or patterns of the traces of one run
+    #[arg(required = true, value_name = "TRACES")]
+    paths: Vec<PathBuf>,
+    /// On which clocks collectives are judged [default: best for a run directory or with --clocks, none for plain traces]
+    #[arg(long, value_enum)]
+    align: Option<Align>,
+    #[command(flatten)]
+    measured: MeasuredArgs,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Write the JSON document to this file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write every matched collective to this file: starts, gap and correlation ids of all ranks
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Exit with 3 for what a viewer would leave out, too
+    #[arg(long)]
+    strict: bool,
+    /// Kernels whose names match this regular expression communicate, too (may be repeated)
+    #[arg(long, value_name = "REGEX")]
+    comm_pattern: Vec<String>,
+    /// Check even if ranks are missing or files cannot be read
+    #[arg(long)]
+    partial: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Align {
+    /// As recorded
+    None,
+    /// As the collectives of the traces suggest
+    FromTraces,
+    /// As measured where they were, else as the collectives suggest
+    Best,
+}
+
+/// What the verb judged, and what came of it.
+struct Judged {
+    job: Job,
+    participants: Participants,
+    matched: Matched,
+    meetings: Vec<Meeting>,
+    /// By trace.
+    checks: Vec<Vec<Check>>,
+}
+
+/// A broken rule, as the exit code tells it.
+const BROKEN: u8 = 3;
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let judged = judge(&args)?;
+    let document = Document::of(&judged, &args.paths);
+    if let Some(path) = &args.csv {
+        write_file(path, |file| Ok::<_, anyhow::Error>(write_csv(file, &judged.meetings, judged.participants.list.len())?))?;
+    }
+    let json = || serde_json::to_string_pretty(&document);
+    if let Some(path) = &args.output {
+        let text = json()?;
+        write_file(path, |file| Ok::<_, anyhow::Error>(file.write_all(text.as_bytes())?))?;
+    }
+    match args.format {
+        Format::Json => output::answer(&json()?)?,
+        Format::Table => output::answer(&table::text(&document))?,
+    }
+    let broken = document.violations > 0 || (args.strict && document.losses > 0);
+    // The process ends here: giving back memory piece by piece would only take time.
+    std::mem::forget(judged);
+    Ok(if broken { ExitCode::from(BROKEN) } else { ExitCode::SUCCESS })
+}
+
+fn judge(args: &Args) -> Result<Judged> {
+    let mut job = Job::read(
+        &args.paths,
+        &JobOptions {
+            args: ArgsPolicy::All,
+            scope: Scope::All,
+            partial: args.partial,
+            patterns: CommPatterns::with_user(&args.comm_pattern)?,
+            clocks: args.clocks(),
+            measured: args.measured.clone(),
+        },
+    )?;
+    let traces = &job.loaded.traces;
+    let checks: Vec<Vec<Check>> = traces.par_iter().map(check_trace).collect();
+    let participants = Participants::of(traces, std::mem::take(&mut job.collectives));
+    let matched = match participants.list.len() == traces.len() {
+        true => std::mem::take(&mut job.matched),
+        false => match_ranks(&participants.collectives),
+    };
+    let maps: Vec<_> = (0..traces.len()).map(|index| job.map(index)).collect();
+    let meetings = meet(traces, &maps, &participants, &matched);
+    Ok(Judged { participants, matched, meetings, checks, job })
+}
+
+impl Args {
+    fn clocks(&self) -> ClockChoice {
+        let plain = !self.measured.folder().is_some() && run_directory(&self.paths).is_none();
+        match self.align {
+            Some(Align::None) => ClockChoice::AsRecorded,
+            Some(Align::FromTraces) => ClockChoice::FromTraces,
+            Some(Align::Best) => ClockChoice::Best,
+            None if plain => ClockChoice::AsRecorded,
+            None => ClockChoice::Best,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The document for people: the answer, what was judged, and the first of what was found.
+
+use std::collections::BTreeMap;
+
+use rankscope_report::{Style, columns};
+
+use super::document::{Detail, Document};
+use crate::notes::time;
+use crate::output;
+
+/// Findings shown of each rule; the JSON has more.
+const SHOWN_MAX: usize = 5;
+
+/// Columns an event's name or a sentence takes at most: template arguments run to kilobytes.
+const NAME_MAX: usize = 48;
+const SENTENCE_MAX: usize = 96;
+
+pub(super) fn text(document: &Document) -> String {
+    let style = Style { color: output::colored(), width: output::columns() };
+    let mut text = heading(document);
+    let (judged, idle): (Vec<_>, Vec<_>) = document.rules.iter().partition(|rule| rule.judged > 0);
+    let counts = judged
+        .iter()
+        .map(|rule| vec![rule.rule.to_owned(), rule.weight.to_owned(), rule.judged.to_string(), rule.found.to_string()]);
+    text.push('\n');
+    text.push_str(&columns(&["rule", "weight", "judged", "found"], counts.collect(), style));
+    if !idle.is_empty() {
+        let names = idle.iter().map(|rule| rule.rule).collect::<Vec<_>>().join(", ");
+        text.push_str(&format!("nothing to judge for {names}\n"));
+    }
+    for (title, details, all) in [
+        ("violations", &document.details, document.violations),
+        ("losses and warnings", &document.findings, document.losses + document.warnings),
+    ] {
+        if !details.is_empty() {
+            let shown = shown(details);
+            let more = all.saturating_sub(shown.len() as u64);
+            text.push_str(&format!("\n{title}\n{}", columns(&HEADER, shown, style)));
+            if more > 0 {
+                text.push_str(&format!("and {more} more; --format json has them\n"));
+            }
+        }
+    }
+    text
+}
+
+const HEADER: [&str; 5] = ["rule", "rank", "event", "by", "what"];
+
+fn shown(details: &[Detail]) -> Vec<Vec<String>> {
+    let row = |detail: &Detail| {
+        let gap = detail.gap_ns.map_or_else(String::new, time);
+        vec![detail.rule.to_owned(), detail.rank.to_string(), cut(&detail.op, NAME_MAX), gap, cut(&detail.detail, SENTENCE_MAX)]
+    };
+    let mut count = BTreeMap::<&str, usize>::new();
+    let first = details.iter().filter(|detail| {
+        let count = count.entry(detail.rule).or_default();
+        *count += 1;
+        *count <= SHOWN_MAX
+    });
+    first.map(row).collect()
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn heading(document: &Document) -> String {
+    let clocks = match document.clocks {
+        "as_recorded" => "on the clocks as recorded",
+        "one_host" => "on the one clock of the ranks' host",
+        "collectives" => "on clocks estimated from the collectives themselves",
+        "partly_measured" => "on clocks of which some were measured",
+        _ => "on measured clocks",
+    };
+    let answer = match document.violations {
+        0 => "No violation".to_owned(),
+        1 => "1 violation".to_owned(),
+        many => format!("{many} violations"),
+    };
+    let mut text = format!(
+        "{answer} {clocks}: {} of {} judged collectives overlap on all ranks; {} losses, {} warnings.\n",
+        document.overlaps,
+        document.matched - document.unjudged,
+        document.losses,
+        document.warnings
+    );
+    if let (Some(mean), Some(most)) = (document.avg_gap_ns, document.max_gap_ns) {
+        text.push_str(&format!(
+            "From first to last start {} on average and {} at most, over {} collectives.\n",
+            time(mean.round() as i64),
+            time(most),
+            document.gap_count
+        ));
+    }
+    if document.unmatched + document.unjudged > 0 {
+        text.push_str(&format!(
+            "{} collectives matched no other rank's, {} do not say who needs whom.\n",
+            document.unmatched, document.unjudged
+        ));
+    }
+    if !document.missing_ranks.is_empty() {
+        text.push_str(&format!("{} ranks of the job gave no trace.\n", document.missing_ranks.len()));
+    }
+    for note in &document.notes {
+        text.push_str(&format!("About the clocks: {note}.\n"));
+    }
+    text
+}
