@@ -19,7 +19,7 @@ impl Format {
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
         match name {
             _ if name.ends_with(".json") => Some(Self::Json),
-            _ if name.ends_with(".xplane.pb") || name.ends_with(".xspace.pb") => Some(Self::XSpace),
+            _ if [".xplane.pb", ".xspace.pb", ".xspace"].iter().any(|suffix| name.ends_with(suffix)) => Some(Self::XSpace),
             _ if name.ends_with(".pftrace") || name.ends_with(".perfetto-trace") => Some(Self::Perfetto),
             _ if name.ends_with(".rkr") => Some(Self::Recording),
             _ => None,

@@ -74,7 +74,7 @@ fn rate(began: Instant, first_tick: u64) -> u64 {
 
 /// Signals are for the program's threads; a handler that runs here would see a thread it does not know.
 #[expect(unsafe_code, reason = "the signal mask is set by a system call")]
-fn block_signals() {
+pub(crate) fn block_signals() {
     // SAFETY: the set is filled before it is used.
     unsafe {
         let mut all = std::mem::zeroed();

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::lane::registry::Tally;
 use crate::lane::{REASONS, SORTS, Sort};
+use crate::plugins::PluginFailure;
 use crate::ticks::tick_source;
 
 /// What one thread recorded in a session.
@@ -75,6 +76,8 @@ pub struct Report {
     pub bytes: u64,
     /// Where the recorder's own time went.
     pub phases: Phases,
+    /// Plugins that failed and were switched off.
+    pub plugins: Vec<PluginFailure>,
     /// Why nothing was recorded; none if something was.
     pub empty: Option<String>,
 }
@@ -106,6 +109,7 @@ impl Report {
             clock: clock(facts.anchors),
             bytes: facts.bytes,
             phases: Phases { stop_ns: facts.stop.as_nanos() as u64 },
+            plugins: Vec::new(),
             empty,
         }
     }

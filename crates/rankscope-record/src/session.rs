@@ -13,6 +13,7 @@ use rankscope_formats::recording::Cut;
 
 use crate::lane::quiet::Quiet;
 use crate::lane::registry::{self, Tally};
+use crate::plugins::Registry;
 use crate::recorded::{Lease, Recorded};
 use crate::report::{Facts, Report};
 use crate::store::{Overflow, Storage, Store};
@@ -122,6 +123,7 @@ pub(crate) struct Active {
     own_stream: u32,
     before: Vec<Tally>,
     overwritten_before: u64,
+    plugins: Option<Registry>,
 }
 
 /// What a session leaves.
@@ -146,6 +148,32 @@ impl Session {
     /// # Errors
     /// See [`StartError`].
     pub fn start(options: SessionOptions) -> Result<Self, StartError> {
+        Self::start_with(options, Registry::new())
+    }
+
+    /// Starts one with plugins, whose hooks run on this thread now and on the one that stops it.
+    ///
+    /// # Errors
+    /// See [`StartError`]; a plugin that fails is none, but stands in the report.
+    pub fn start_with(options: SessionOptions, mut plugins: Registry) -> Result<Self, StartError> {
+        if plugins.is_empty() {
+            return Self::begin(options);
+        }
+        let session = Self::begin(options.clone())?;
+        plugins.start(&options);
+        let mut control = control::lock();
+        match control.sessions.iter_mut().find(|active| active.id == session.id) {
+            Some(active) => active.plugins = Some(plugins),
+            // Somebody counted sessions and has stopped this one; what its plugins started ends with them.
+            None => {
+                drop(control);
+                plugins.finish();
+            }
+        }
+        Ok(session)
+    }
+
+    fn begin(options: SessionOptions) -> Result<Self, StartError> {
         let SessionOptions { categories, threads, storage, overflow, test_clock } = options;
         if categories.is_empty() {
             return Err(StartError::NoCategories);
@@ -175,7 +203,17 @@ impl Session {
         });
         let changes = vec![(start_tick, categories.0)];
         let overwritten_before = store.overwritten();
-        control.sessions.push(Active { id, categories, threads, start_tick, changes, own_stream, before, overwritten_before });
+        control.sessions.push(Active {
+            id,
+            categories,
+            threads,
+            start_tick,
+            changes,
+            own_stream,
+            before,
+            overwritten_before,
+            plugins: None,
+        });
         control.publish();
         let fresh = control.sessions.len() == 1;
         drop(control);
@@ -232,6 +270,9 @@ impl Session {
     /// See [`StopError`].
     pub fn stop(&self) -> Result<Stopped, StopError> {
         let began = Instant::now();
+        // Plugins record, so nothing may be locked while they stop.
+        let plugins = self.find().map(|(mut control, at)| control.sessions[at].plugins.take())?;
+        let failures = plugins.map_or_else(Vec::new, Registry::finish);
         let to_tick = ticks();
         let (mut control, at) = self.find()?;
         let session = control.sessions.remove(at);
@@ -262,7 +303,7 @@ impl Session {
             bytes: store.bytes(),
             stop: began.elapsed(),
         };
-        let report = Report::of(&facts);
+        let report = Report { plugins: failures, ..Report::of(&facts) };
         Ok(Stopped { recorded: Recorded::new(lease, cut), report })
     }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use rankscope_formats::recording::{LiveFile, Recording, What};
+use rankscope_record::plugins::{ProfilerPlugin, Registry};
 use rankscope_record::{Session, SessionOptions, StopError, record_function};
 
 /// Runs `child` in a fork and returns its exit status.
@@ -22,6 +23,26 @@ fn fork(child: impl FnOnce() -> i32) -> i32 {
         assert_eq!(libc::waitpid(pid, &raw mut status, 0), pid);
         assert!(libc::WIFEXITED(status), "the child was killed: {status:#x}");
         libc::WEXITSTATUS(status)
+    }
+}
+
+/// A plugin with a thread, for which its end would wait: the child has no such thread.
+struct HasThread {
+    process: u32,
+}
+
+impl ProfilerPlugin for HasThread {
+    fn name(&self) -> &str {
+        "has a thread"
+    }
+}
+
+impl Drop for HasThread {
+    fn drop(&mut self) {
+        if std::process::id() != self.process {
+            // SAFETY: leaving is all that is done.
+            unsafe { libc::_exit(77) };
+        }
     }
 }
 
@@ -51,7 +72,9 @@ fn count(path: &std::path::Path, name: &str) -> (usize, usize) {
 fn the_parent_is_whole_and_the_child_starts_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let (ours, theirs) = (folder.path().join("parent.rkr"), folder.path().join("child.rkr"));
-    let session = Session::start(SessionOptions::to_file(&ours)).unwrap();
+    let mut plugins = Registry::new();
+    plugins.register(HasThread { process: std::process::id() });
+    let session = Session::start_with(SessionOptions::to_file(&ours), plugins).unwrap();
     let goes_on = AtomicBool::new(true);
     let recorded = thread::scope(|scope| {
         let busy = scope.spawn(|| {

@@ -192,7 +192,8 @@ mod tests {
 
     #[test]
     fn a_run_directory_is_read_from_its_raw_folder() {
-        let root = tree(&["run.json", "raw/rank-0.json.gz", "report/report.json", "clock/offsets.json"]);
+        let root =
+            tree(&["run.json", "raw/rank-0.json.gz", "raw/more/rank-0.0.json", "report/report.json", "clock/offsets.json"]);
         assert_eq!(found(root.path(), &[""]), ["raw/rank-0.json.gz"]);
     }
 

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 
 use crate::load::{Loaded, load};
 use measured::Measured;
+pub(crate) use measured::pair;
 
 /// Which clocks ranks are put on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,9 +55,9 @@ pub(crate) struct MeasuredArgs {
 }
 
 impl MeasuredArgs {
-    /// Whether the user says where measured clocks are.
-    pub(crate) fn are_given(&self) -> bool {
-        self.folder.is_some()
+    /// The folder, where one was given.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 }
 
@@ -202,7 +203,7 @@ pub(crate) fn run_directory(paths: &[PathBuf]) -> Option<&Path> {
 }
 
 /// Adds the readings of tracers' clocks that lie beside traces in files of their own.
-fn attach_snapshots(folder: &Path, traces: &mut [Trace]) -> Result<()> {
+pub(crate) fn attach_snapshots(folder: &Path, traces: &mut [Trace]) -> Result<()> {
     for path in measured::files_named(folder, "snapshots-rank")? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(rank) = rankscope_run::rank_of_name(&name) else { continue };

@@ -7,6 +7,7 @@
 mod agent;
 mod align;
 mod clock;
+mod combine;
 mod config;
 mod convert;
 #[cfg(feature = "clock")]
@@ -48,6 +49,7 @@ enum Verb {
     Run(run::Args),
     Report(report::Args),
     Align(align::Args),
+    Combine(combine::Args),
     Convert(convert::Args),
     Recover(recover::Args),
     Validate(validate::Args),
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Align(args) => align::run(args),
+        Verb::Combine(args) => combine::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
         Verb::Validate(args) => validate::run(args),

@@ -10,10 +10,13 @@ use crate::Error;
 
 const FOLDER: &str = "attempt-";
 
-/// Whether `path`, in the folder `raw` of a run, belongs to an attempt that is over.
+/// Where a rank's earlier traces of the same attempt lie: the newest is the one that counts.
+const MORE: &str = "more";
+
+/// Whether `path`, in the folder `raw` of a run, belongs to an attempt that is over, or was followed by a newer trace.
 pub(crate) fn is_set_aside(raw: &Path, path: &Path) -> bool {
     let first = path.strip_prefix(raw).ok().and_then(|below| below.components().next());
-    first.is_some_and(|name| is_folder(&name.as_os_str().to_string_lossy()))
+    first.is_some_and(|name| name.as_os_str() == MORE || is_folder(&name.as_os_str().to_string_lossy()))
 }
 
 /// Moves what the attempt `number` left in `raw` into its folder.

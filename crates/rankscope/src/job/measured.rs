@@ -126,7 +126,7 @@ fn snapshots(folder: &Path) -> Result<BTreeMap<NodeId, Vec<SnapshotPair>>> {
 }
 
 /// A knot as the model has it.
-pub(super) fn pair(knot: &Knot) -> SnapshotPair {
+pub(crate) fn pair(knot: &Knot) -> SnapshotPair {
     SnapshotPair { tracer_ns: knot.from_ns, host_ns: knot.to_ns, half_width_ns: knot.uncertainty_ns }
 }
 

@@ -157,7 +157,7 @@ fn report(run: &Path) -> Result<()> {
     let log = run.join(".rankscope-report.log");
     let mut command = Command::new(&own);
     command.args(["run", "--tied", &std::process::id().to_string(), "--"]).arg(&own);
-    command.arg("report").arg(run).arg("--out").arg(run.join("report")).arg("--partial");
+    command.arg("report").arg(run).arg("--partial");
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log)?);
     let status = command.status().context("its process does not start")?;
     let said = fs::read_to_string(&log).unwrap_or_default();

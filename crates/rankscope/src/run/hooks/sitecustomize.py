@@ -74,8 +74,13 @@ def _complain(error):
 
 def _chain():
     """Runs the sitecustomize that this one stands in front of, as if this one were not there."""
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
+    try:
+        # What importlib itself stands on: it is there already, and the rest of importlib brings a dozen modules along.
+        from _frozen_importlib import module_from_spec
+        from _frozen_importlib_external import PathFinder
+    except ImportError:
+        from importlib.machinery import PathFinder
+        from importlib.util import module_from_spec
 
     elsewhere = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != _HERE]
     spec = PathFinder.find_spec("sitecustomize", elsewhere)

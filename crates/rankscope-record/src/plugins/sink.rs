@@ -1,0 +1,72 @@
+//! [`TraceSink`]: what a plugin may add to a recording.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::{Category, Scope, Value, counter_f64, counter_i64, instant, intern, intern_key, set_metadata};
+
+/// The recording, as a plugin sees it when it exports.
+#[derive(Debug)]
+pub struct TraceSink<'a> {
+    plugin: &'a str,
+    files: Option<&'a Path>,
+}
+
+impl<'a> TraceSink<'a> {
+    pub(super) fn new(plugin: &'a str, files: Option<&'a Path>) -> Self {
+        Self { plugin, files }
+    }
+
+    /// Adds something to know about the recording: `json` is JSON text; what is not is kept as a text.
+    pub fn metadata(&mut self, key: &str, json: &str) {
+        set_metadata(&format!("{}.{key}", self.plugin), json);
+    }
+
+    /// Adds a whole number, as of now.
+    pub fn counter_i64(&mut self, name: &str, value: i64) {
+        counter_i64(intern(name, CATEGORY, Scope::UserScope), CATEGORY, value);
+    }
+
+    /// Adds a number, as of now.
+    pub fn counter_f64(&mut self, name: &str, value: f64) {
+        counter_f64(intern(name, CATEGORY, Scope::UserScope), CATEGORY, value);
+    }
+
+    /// Adds a moment, now.
+    pub fn instant(&mut self, name: &str, args: &[(&str, Value<'_>)]) {
+        let args: Vec<_> = args.iter().map(|(key, value)| (intern_key(key), *value)).collect();
+        instant(intern(name, CATEGORY, Scope::UserScope), CATEGORY, &args);
+    }
+
+    /// Adds a file beside the recording, whole or not at all; its path is put into the metadata and returned.
+    ///
+    /// # Errors
+    /// Where the session has no place for files, `name` is not the plain name of a file, and what the file system refuses.
+    pub fn file(&mut self, name: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<PathBuf> {
+        let refused = |reason: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: {reason}"));
+        let directory = self.files.ok_or_else(|| refused("this session has no place for files: see Registry::files_in"))?;
+        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+            return Err(refused("not the plain name of a file"));
+        }
+        fs::create_dir_all(directory)?;
+        let path = directory.join(name);
+        let unfinished = directory.join(format!(".{name}.{}", std::process::id()));
+        let written = fill_file(&unfinished, fill).and_then(|()| fs::rename(&unfinished, &path));
+        if written.is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+        written?;
+        self.metadata(&format!("file.{name}"), &path.to_string_lossy());
+        Ok(path)
+    }
+}
+
+/// What plugins add is neither an operator nor a device's: a session that takes moments of the host takes it.
+const CATEGORY: Category = Category::CPU_INSTANT_EVENT;
+
+fn fill_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    fill(&mut file)?;
+    file.flush()
+}

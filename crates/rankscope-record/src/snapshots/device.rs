@@ -1,0 +1,80 @@
+//! Clocks of devices' profilers, through the vendor's library where the process can load it.
+//!
+//! `cuptiGetTimestamp` and `rocprofiler_get_timestamp` have one shape: they put nanoseconds into the caller's word and return 0.
+//! A library is looked for once, when its clock is asked for; it is absent with the reason of the loader.
+#![expect(unsafe_code, reason = "loads a vendor's library and calls one function of it by its documented signature")]
+
+use std::error::Error;
+use std::ffi::{OsStr, c_int};
+
+use libloading::Library;
+use rankscope_trace::ClockScope;
+
+use super::TracerReader;
+
+/// A device's clock cannot be read here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the clock of {clock} is absent: {reason}")]
+pub struct ClockAbsent {
+    /// Whose clock.
+    pub clock: &'static str,
+    /// What the loader said of each file that was tried, or what the function did.
+    pub reason: String,
+}
+
+/// A vendor's clock: the files it may be in, newest name last since links without a number point to what is installed.
+pub(super) struct Vendor {
+    clock: &'static str,
+    symbol: &'static [u8],
+    files: &'static [&'static str],
+}
+
+pub(super) const CUPTI: Vendor = Vendor {
+    clock: "cupti",
+    symbol: b"cuptiGetTimestamp\0",
+    files: &["libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"],
+};
+
+pub(super) const ROCPROFILER: Vendor = Vendor {
+    clock: "rocprofiler",
+    symbol: b"rocprofiler_get_timestamp\0",
+    files: &["librocprofiler-sdk.so", "librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0"],
+};
+
+type GetTimestamp = unsafe extern "C" fn(*mut u64) -> c_int;
+
+/// The clock in the first file that has it.
+pub(super) fn first_of(vendor: &Vendor) -> Result<TracerReader, ClockAbsent> {
+    let mut reasons = Vec::new();
+    for file in vendor.files {
+        match at(vendor, file.as_ref()) {
+            Ok(reader) => return Ok(reader),
+            Err(absent) => reasons.push(absent.reason),
+        }
+    }
+    Err(ClockAbsent { clock: vendor.clock, reason: reasons.join("; ") })
+}
+
+/// The clock in `file`.
+pub(super) fn at(vendor: &Vendor, file: &OsStr) -> Result<TracerReader, ClockAbsent> {
+    let absent = |reason: &str| ClockAbsent { clock: vendor.clock, reason: format!("{}: {reason}", file.display()) };
+    // What the loader said is in the source alone.
+    let unloadable = |error: libloading::Error| absent(&error.source().map_or_else(|| error.to_string(), ToString::to_string));
+    // SAFETY: the user asked for this vendor's clock, and with that for its library's initialisers to run.
+    let library = unsafe { Library::new(file) }.map_err(unloadable)?;
+    // SAFETY: this is the signature of the vendor's header, and the library is kept beside the function.
+    let get: GetTimestamp = *unsafe { library.get(vendor.symbol) }.map_err(unloadable)?;
+    let read = move || {
+        let _kept = &library;
+        let mut ns = 0;
+        // SAFETY: the library is loaded, and the word is the caller's.
+        let status = unsafe { get(&raw mut ns) };
+        // A library without a device answers with success and zero, or with an error.
+        if status == 0 { i64::try_from(ns).ok().filter(|ns| *ns > 0).ok_or(0) } else { Err(status) }
+    };
+    match read() {
+        Ok(_) => Ok(TracerReader::new(vendor.clock, ClockScope::Devices, move || read().ok())),
+        Err(0) => Err(absent("it gives no time")),
+        Err(status) => Err(absent(&format!("it gives no time: error {status}"))),
+    }
+}

@@ -1,0 +1,170 @@
+//! `rankscope combine`: the traces of all ranks, on one clock, in one file.
+//!
+//! One rank at a time is read, moved to the common clock and written; what memory it takes is that of the largest rank.
+//! Chrome JSON wants its events in order of time across ranks, so there each rank is put aside in order first, and all are
+//! merged at the end.
+
+mod clocks;
+mod inputs;
+mod metadata;
+mod print;
+mod sink;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use rankscope_align::combine::keep_original;
+use rankscope_formats::xspace::PlaneNames;
+use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, Scope};
+use rankscope_run::Outputs;
+
+use crate::job::ClockArgs;
+use crate::load::load_file;
+use crate::output::{self, Format};
+use clocks::Clocks;
+use inputs::{Numbering, inputs};
+use metadata::{Metadata, NodeMetadata};
+use sink::{Part, Sink};
+
+/// Combine the traces of all ranks or nodes into one file, every event on one clock.
+///
+/// The suffix of OUT decides: .xplane.pb or .xspace, .json, .pftrace (each also .gz or .zst), or .tar, an archive in which
+/// every rank keeps its own file and clock and a manifest relates them. OUT.metadata.json says what was done to each.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Files, directories, archives or patterns of the traces; a run directory brings its clocks along
+    #[arg(value_name = "TRACES")]
+    paths: Vec<PathBuf>,
+    /// The file to write
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Traces in the order of their nodes: the first is node 0
+    #[arg(long, value_name = "TRACE", num_args = 1..)]
+    traces: Vec<PathBuf>,
+    /// Snapshot pairs of each trace, in the same order [default: the traces' own plane /host:snapshots]
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "offsets")]
+    snapshots: Vec<PathBuf>,
+    /// Offsets of the nodes' clocks, as round_offsets.jsonl or offsets.jsonl has them; node numbers are places among the traces
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_correction", "from_traces", "as_recorded", "folder"])]
+    offsets: Option<PathBuf>,
+    /// Leave every stamp as it was recorded
+    #[arg(long, alias = "no_correction")]
+    no_correction: bool,
+    /// Run directory to take traces and clocks from
+    #[arg(long, alias = "run_dir", value_name = "DIR", conflicts_with_all = ["paths", "traces"])]
+    run_dir: Option<PathBuf>,
+    /// Take the traces of the current directory
+    #[arg(long, alias = "auto_discover", conflicts_with_all = ["paths", "traces", "run_dir"])]
+    auto_discover: bool,
+    /// What planes are called in an XSpace
+    #[arg(long, value_enum, default_value_t = NamesArg::Viewer)]
+    names: NamesArg,
+    /// Give every event its start and length as they were
+    #[arg(long, alias = "keep_original")]
+    keep_original: bool,
+    /// Print every event as it comes out
+    #[arg(long, alias = "print_events")]
+    print_events: bool,
+    /// Print every collective as it comes out
+    #[arg(long, alias = "print_collectives")]
+    print_collectives: bool,
+    /// Combine even if ranks are missing
+    #[arg(long)]
+    partial: bool,
+    /// What to print at the end
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    clocks: ClockArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum NamesArg {
+    /// As XLA's viewers draw them: /device:GPU:<100 + 64 node + n>
+    Viewer,
+    /// As they are: /node:<node>/device:GPU:<n>, and a plane /node:<node>/clock_metadata
+    Readable,
+}
+
+/// What OUT is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    XSpace(PlaneNames),
+    Json,
+    Perfetto,
+    Archive,
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let name = args.output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let target = target(&name, args.names).with_context(|| args.output.display().to_string())?;
+    let found = inputs(&args)?;
+    let clocks = Clocks::find(&args, &found)?;
+    clocks.notes.iter().for_each(|note| output::remark(note));
+
+    let parent = args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut outputs = Outputs::into_directory(parent)?;
+    let mut metadata = Metadata::new(&args.output, &clocks);
+    outputs.write(&name, |file| {
+        let mut encoder = Encoding::of_name(&name).encoder(file)?;
+        let sink = Sink::new(target, &mut encoder, parent)?;
+        combine(&args, &found, &clocks, sink, &mut metadata)?;
+        encoder.finish().map_err(anyhow::Error::from)
+    })?;
+    outputs.write(&metadata.name(&name), |file| metadata.write(file))?;
+    outputs.commit()?;
+    output::answer(&match args.format {
+        Format::Table => metadata.summary(),
+        Format::Json => metadata.json()?,
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn target(name: &str, names: NamesArg) -> Result<Target> {
+    let bare = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
+    if bare.ends_with(".tar") {
+        return Ok(Target::Archive);
+    }
+    Ok(match TraceFormat::of_name(name) {
+        Some(TraceFormat::XSpace) => Target::XSpace(names.into()),
+        Some(TraceFormat::Json) => Target::Json,
+        Some(TraceFormat::Perfetto) => Target::Perfetto,
+        Some(TraceFormat::Recording) | None => {
+            bail!("the suffix names no format that holds several ranks; use .xplane.pb, .xspace, .json, .pftrace or .tar")
+        }
+    })
+}
+
+impl From<NamesArg> for PlaneNames {
+    fn from(names: NamesArg) -> Self {
+        match names {
+            NamesArg::Viewer => Self::Viewer,
+            NamesArg::Readable => Self::Readable,
+        }
+    }
+}
+
+/// Reads, aligns and writes one trace after the other.
+fn combine(args: &Args, found: &inputs::Inputs, clocks: &Clocks, mut sink: Sink<'_>, metadata: &mut Metadata) -> Result<()> {
+    let mut numbering = Numbering::new(found.by_position);
+    let bar = output::progress(found.files.len(), "combining");
+    for path in &found.files {
+        for mut trace in load_file(path, ArgsPolicy::All, Scope::All)? {
+            let (number, numbered_by) = numbering.number(&trace, clocks.rank(&trace));
+            trace.provenance.rank = Some((rankscope_time::Rank(number), rankscope_trace::RankSource::Order));
+            if args.keep_original {
+                keep_original(&mut trace);
+            }
+            let aligned = clocks.align(number, &mut trace)?;
+            print::events(args, number, &trace)?;
+            let facts = aligned.facts();
+            let node = NodeMetadata::new(number, numbered_by, &trace, aligned);
+            sink.add(Part { number, trace: &mut trace, ahead_ns: node.ahead_ns, facts: &facts })?;
+            metadata.nodes.push(node);
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    sink.finish()
+}

@@ -1,0 +1,84 @@
+//! Which files are combined, and which number each trace gets: its node in the origin's words, its rank in ours.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use rankscope_run::{discover, rank_of_name};
+use rankscope_trace::Trace;
+
+use super::Args;
+use crate::convert::same_file;
+
+/// The files to combine, in order.
+#[derive(Debug)]
+pub(super) struct Inputs {
+    /// As the user gave them, directories and all.
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
+    /// Their order is that of their nodes.
+    pub(super) by_position: bool,
+}
+
+/// What `args` mean. What lies where the output will be is no input, unless somebody names it.
+pub(super) fn inputs(args: &Args) -> Result<Inputs> {
+    let mut paths = [args.paths.as_slice(), args.traces.as_slice()].concat();
+    paths.extend(args.run_dir.clone());
+    if args.auto_discover {
+        paths.push(PathBuf::from("."));
+    }
+    if paths.is_empty() {
+        bail!("there is nothing to combine; name traces, a directory of them or a run directory");
+    }
+    let mut files = Vec::new();
+    for path in &paths {
+        let mut found = discover(std::slice::from_ref(path))?;
+        if let Some(named) = found.iter().find(|file| file.named && same_file(&file.path, &args.output)) {
+            bail!("{}: input and output are the same file, and inputs are never written to", named.path.display());
+        }
+        found.retain(|file| !same_file(&file.path, &args.output));
+        // In a directory 10 would come before 2.
+        if found.iter().all(|file| rank_of_name(&file.path.to_string_lossy()).is_some()) {
+            found.sort_by_key(|file| rank_of_name(&file.path.to_string_lossy()));
+        }
+        files.extend(found.into_iter().map(|file| file.path));
+    }
+    Ok(Inputs { paths, files, by_position: !args.traces.is_empty() || args.offsets.is_some() })
+}
+
+/// What told a trace's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NumberedBy {
+    /// Its place among the inputs.
+    Position,
+    /// The trace itself, its name, or the run it is of.
+    Rank,
+}
+
+/// Gives every trace a number of its own.
+#[derive(Debug)]
+pub(super) struct Numbering {
+    by_position: bool,
+    next: u32,
+    taken: BTreeSet<u32>,
+}
+
+impl Numbering {
+    pub(super) fn new(by_position: bool) -> Self {
+        Self { by_position, next: 0, taken: BTreeSet::new() }
+    }
+
+    /// The number of `trace`, whose rank in the job may be known from elsewhere.
+    pub(super) fn number(&mut self, trace: &Trace, known: Option<u32>) -> (u32, NumberedBy) {
+        let own = || trace.provenance.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&trace.provenance.file));
+        let rank = if self.by_position { None } else { known.or_else(|| own().map(|rank| rank.0)) };
+        if let Some(rank) = rank.filter(|rank| self.taken.insert(*rank)) {
+            return (rank, NumberedBy::Rank);
+        }
+        while !self.taken.insert(self.next) {
+            self.next += 1;
+        }
+        (self.next, NumberedBy::Position)
+    }
+}

@@ -1,0 +1,140 @@
+//! `OUT.metadata.json`: what was done to each trace.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use rankscope_trace::Trace;
+use serde::Serialize;
+
+use super::clocks::{Aligned, Clocks};
+use super::inputs::NumberedBy;
+
+/// The document.
+#[derive(Debug, Serialize)]
+pub(super) struct Metadata {
+    schema: u32,
+    output: String,
+    /// How clocks are known, by and large.
+    method: &'static str,
+    notes: Vec<String>,
+    pub(super) nodes: Vec<NodeMetadata>,
+}
+
+/// One trace.
+#[derive(Debug, Serialize)]
+pub(super) struct NodeMetadata {
+    /// Its number in the combined file.
+    id: u32,
+    numbered_by: NumberedBy,
+    /// The node whose clock it was moved by.
+    node: Option<u32>,
+    host: Option<String>,
+    file: String,
+    method: &'static str,
+    events: u64,
+    snapshots: usize,
+    /// It has events of devices on a clock of their own, or may have, and no pairs for it.
+    missing_snapshots: bool,
+    offset_windows: usize,
+    /// Its clock minus the common one, in its middle.
+    #[serde(rename = "offset_ns")]
+    pub(super) ahead_ns: i64,
+    /// The most that was added to a stamp or taken off it between clocks, in either direction.
+    max_correction_ns: u64,
+    /// The most that the common time of an event may be off by what clocks claim.
+    uncertainty_ns: u64,
+    residual_ns: Option<f64>,
+    extrapolations: Extrapolations,
+    /// What was added to stamps that counted from the start of a collector.
+    restored: RestoredStamps,
+    notes: Vec<String>,
+}
+
+/// Events outside what was measured, by what was to be known there.
+#[derive(Debug, Serialize)]
+struct Extrapolations {
+    snapshots: u64,
+    offsets: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct RestoredStamps {
+    host_ns: i64,
+    devices_ns: i64,
+}
+
+impl Metadata {
+    pub(super) fn new(output: &Path, clocks: &Clocks) -> Self {
+        let output = output.display().to_string();
+        Self { schema: 1, output, method: clocks.method, notes: clocks.notes.clone(), nodes: Vec::new() }
+    }
+
+    /// The name of the file beside the output `name`.
+    pub(super) fn name(&self, name: &str) -> String {
+        let suffixes = [".gz", ".zst", ".json", ".trace", ".pb", ".xplane", ".xspace", ".pftrace", ".perfetto-trace", ".tar"];
+        let stem = suffixes.iter().fold(name, |stem, suffix| stem.strip_suffix(suffix).unwrap_or(stem));
+        format!("{stem}.metadata.json")
+    }
+
+    pub(super) fn json(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)?)
+    }
+
+    pub(super) fn write(&self, output: &mut impl Write) -> Result<()> {
+        Ok(writeln!(output, "{}", self.json()?)?)
+    }
+
+    /// For people.
+    pub(super) fn summary(&self) -> String {
+        let events: u64 = self.nodes.iter().map(|node| node.events).sum();
+        let mut text = format!("{}: {} traces, {events} events, clocks: {}\n", self.output, self.nodes.len(), self.method);
+        for node in &self.nodes {
+            let by = match node.numbered_by {
+                NumberedBy::Position => "by its place among the inputs",
+                NumberedBy::Rank => "by its rank",
+            };
+            text += &format!("  {} ({by}) {}: {} events", node.id, node.file, node.events);
+            if node.max_correction_ns > 0 {
+                text += &format!(", moved by up to {} ns, to within {} ns", node.max_correction_ns, node.uncertainty_ns);
+            }
+            text.push('\n');
+            node.notes.iter().for_each(|note| text += &format!("    {note}\n"));
+        }
+        text
+    }
+}
+
+impl NodeMetadata {
+    pub(super) fn new(id: u32, numbered_by: NumberedBy, trace: &Trace, aligned: Aligned) -> Self {
+        let moves = || aligned.settled.iter().map(|settled| &settled.moved).chain([&aligned.moved]);
+        let greatest =
+            |moved: &rankscope_align::Moved| moved.correction_min_ns.unsigned_abs().max(moved.correction_max_ns.unsigned_abs());
+        let mut notes = aligned.notes;
+        if aligned.restored.by_starts {
+            notes.push("devices are tied to the host by the two starts of its collector alone: it has no snapshots".to_owned());
+        }
+        Self {
+            id,
+            numbered_by,
+            node: aligned.node,
+            host: trace.provenance.host.clone(),
+            file: trace.provenance.file.clone(),
+            method: aligned.method,
+            events: aligned.moved.events,
+            snapshots: aligned.settled.iter().map(|settled| settled.clock.pairs.len()).sum(),
+            missing_snapshots: aligned.settled.is_empty() || aligned.restored.by_starts,
+            offset_windows: aligned.offset_windows,
+            ahead_ns: aligned.ahead_ns,
+            max_correction_ns: moves().last().map_or(0, greatest),
+            uncertainty_ns: moves().map(|moved| moved.uncertainty_max_ns).fold(0, u64::saturating_add),
+            residual_ns: aligned.residual_ns,
+            extrapolations: Extrapolations {
+                snapshots: aligned.settled.iter().map(|settled| settled.moved.extrapolated).sum(),
+                offsets: aligned.moved.extrapolated,
+            },
+            restored: RestoredStamps { host_ns: aligned.restored.host_ns, devices_ns: aligned.restored.devices_ns },
+            notes,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Where combined traces go, one after the other.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use rankscope_align::{RankMap, apply};
+use rankscope_formats::archive::{Archive, ArchiveMember};
+use rankscope_formats::json::{base_ns, runs};
+use rankscope_formats::perfetto::{RankView, Timeline};
+use rankscope_formats::xspace::{PlaneNames, Space};
+use rankscope_time::{Rank, Span};
+use rankscope_trace::Trace;
+
+use super::Target;
+
+/// One trace on its way out, on the common clock.
+pub(super) struct Part<'a> {
+    pub(super) number: u32,
+    pub(super) trace: &'a mut Trace,
+    /// Its own clock minus the common one, in its middle.
+    pub(super) ahead_ns: i64,
+    /// What a metadata plane says about it.
+    pub(super) facts: &'a [(&'static str, i64)],
+}
+
+/// A combined file under construction.
+pub(super) enum Sink<'a> {
+    XSpace(Space<&'a mut dyn Write>, PlaneNames),
+    Perfetto(Timeline<BufWriter<&'a mut dyn Write>>),
+    Json(Spool, &'a mut dyn Write),
+    Archive { archive: Archive<&'a mut dyn Write>, spool: File, first_ahead_ns: Option<i64> },
+}
+
+/// Ranks put aside in order of time, behind each other in one file that has no name.
+pub(super) struct Spool {
+    file: BufWriter<File>,
+    /// Where each rank ends.
+    ends: Vec<u64>,
+    numbers: runs::Numbers,
+    base_ns: Option<i64>,
+}
+
+/// Read ahead of each rank while merging: a thousand ranks take 32 MB.
+const BUFFER_BYTES: usize = 32 << 10;
+
+impl<'a> Sink<'a> {
+    /// A file written into `output`; what has to be put aside meanwhile lies in `folder`.
+    pub(super) fn new(target: Target, output: &'a mut dyn Write, folder: &Path) -> Result<Self> {
+        let spool = || tempfile::tempfile_in(folder).with_context(|| folder.display().to_string());
+        Ok(match target {
+            Target::XSpace(names) => Self::XSpace(Space::new(output, names), names),
+            Target::Perfetto => Self::Perfetto(Timeline::new(BufWriter::new(output))),
+            Target::Json => Self::Json(Spool::new(spool()?), output),
+            Target::Archive => Self::Archive { archive: Archive::new(output), spool: spool()?, first_ahead_ns: None },
+        })
+    }
+
+    pub(super) fn add(&mut self, part: Part<'_>) -> Result<()> {
+        let rank = Rank(part.number);
+        match self {
+            Self::XSpace(space, names) => {
+                space.add(part.number, part.trace)?;
+                if *names == PlaneNames::Readable {
+                    space.add_clock_metadata(part.number, part.facts)?;
+                }
+            }
+            Self::Perfetto(timeline) => {
+                let map = RankMap::identity();
+                timeline.add_rank(RankView { trace: part.trace, rank: Some(rank), map: &map })?;
+            }
+            Self::Json(spool, _) => spool.add(rank, part.trace)?,
+            Self::Archive { archive, spool, first_ahead_ns } => {
+                let first_ahead_ns = *first_ahead_ns.get_or_insert(part.ahead_ns);
+                // A manifest knows no drift, so the trace goes back by what its clock is ahead at one moment.
+                apply(part.trace, &RankMap::from_offset(Span::from_nanos(part.ahead_ns), 0));
+                let len = alone(part.trace, rank, spool)?;
+                let host = part.trace.provenance.host.as_deref().map_or_else(String::new, |host| format!(" on {host}"));
+                let to_first_ns = first_ahead_ns.saturating_sub(part.ahead_ns);
+                let path = format!("rank-{rank}.pftrace");
+                archive.add(ArchiveMember { path, machine: format!("rank {rank}{host}"), to_first_ns }, len, spool)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        match self {
+            Self::XSpace(space, _) => space.finish()?,
+            Self::Perfetto(timeline) => {
+                timeline.finish()?;
+            }
+            Self::Json(spool, output) => spool.merge(output)?,
+            Self::Archive { archive, .. } => archive.finish()?,
+        }
+        Ok(())
+    }
+}
+
+/// Writes `trace` as a file of its own into `spool`, and returns its length.
+fn alone(trace: &Trace, rank: Rank, spool: &mut File) -> Result<u64> {
+    spool.set_len(0)?;
+    spool.rewind()?;
+    let mut timeline = Timeline::new(BufWriter::new(&mut *spool)).without_real_time();
+    timeline.add_rank(RankView { trace, rank: Some(rank), map: &RankMap::identity() })?;
+    let len = timeline.finish()?.bytes;
+    spool.seek(SeekFrom::Start(0))?;
+    Ok(len)
+}
+
+impl Spool {
+    fn new(file: File) -> Self {
+        Self { file: BufWriter::new(file), ends: Vec::new(), numbers: runs::Numbers::default(), base_ns: None }
+    }
+
+    fn add(&mut self, rank: Rank, trace: &Trace) -> Result<()> {
+        let start_ns = trace.bounds_ns().map_or(0, |(start_ns, _)| start_ns);
+        let base_ns = *self.base_ns.get_or_insert_with(|| base_ns(start_ns));
+        runs::write_run(trace, rank, base_ns, &mut self.numbers, &mut self.file)?;
+        self.ends.push(self.file.stream_position()?);
+        Ok(())
+    }
+
+    fn merge(self, output: &mut dyn Write) -> Result<()> {
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let stretch = |(at, end)| BufReader::with_capacity(BUFFER_BYTES, Stretch { file: &file, at, end });
+        let mut stretches: Vec<_> = starts.zip(self.ends.iter().copied()).map(stretch).collect();
+        runs::merge(&[], self.base_ns.unwrap_or(0), &mut stretches, &mut BufWriter::new(output))?;
+        Ok(())
+    }
+}
+
+/// A part of a file that many read at once.
+struct Stretch<'a> {
+    file: &'a File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Stretch<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(buffer.len());
+        let read = self.file.read_at(&mut buffer[..left], self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}

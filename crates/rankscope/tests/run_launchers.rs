@@ -1,0 +1,96 @@
+//! Agents come to the nodes of a launcher: by a second srun, here a stand-in that runs its words on this host, and by a second
+//! mpirun, the real one where it is installed.
+#![cfg(all(target_os = "linux", feature = "clock"))]
+
+mod running;
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use running::{Room, ended, skipped, text, wait_for};
+
+/// Takes off its flags and runs the rest as the one task of one node; notes its flags.
+const SRUN: &str = r#"#!/bin/sh
+echo "$@" >> srun.log
+while [ "${1#-}" != "$1" ]; do shift; done
+export SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0 SLURM_STEP_NUM_NODES=1 SLURM_NTASKS=1 SLURM_STEP_ID=1
+export SLURM_STEP_NODELIST=localhost
+exec "$@"
+"#;
+
+/// A job that ends as soon as an agent writes.
+const UNTIL_MEASURED: &str = "until [ -s run/clock/snapshots-node0.jsonl ]; do sleep 0.05; done; exit 3";
+
+fn run(room: &Room, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = room.command(&[&["--no-report", "--"], arguments].concat());
+    let path = format!("{}:{}", room.path().display(), std::env::var("PATH").unwrap());
+    command.env("PATH", path).envs(variables.iter().copied());
+    ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+#[test]
+fn in_an_allocation_a_second_srun_starts_the_agents() {
+    let room = Room::new();
+    room.program("srun", SRUN);
+    let allocation = [("SLURM_JOB_ID", "77"), ("SLURM_JOB_NUM_NODES", "1"), ("RANKSCOPE_INTERFACES", "lo")];
+    let output = run(&room, &["srun", "-N1", "--label", "sh", "-c", UNTIL_MEASURED], &allocation);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let calls = fs::read_to_string(room.path().join("srun.log")).unwrap();
+    assert!(calls.contains(&format!("-N1 --label sh -c {UNTIL_MEASURED}\n")), "the job's own words are as they were: {calls}");
+    assert!(calls.contains("--overlap --input=none"), "{calls}");
+    assert!(calls.contains("--ntasks-per-node=1 --nodes=1 --ntasks=1 "), "{calls}");
+    assert!(room.names("clock").contains(&"windows-node0.jsonl".to_owned()));
+}
+
+#[test]
+fn without_an_allocation_the_clocks_are_left_out() {
+    let room = Room::new();
+    room.program("srun", SRUN);
+    let output = run(&room, &["srun", "-N1", "sh", "-c", "exit 4"], &[]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("within salloc or sbatch"), "{said}");
+    assert_eq!(fs::read_to_string(room.path().join("srun.log")).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn a_second_mpirun_starts_the_agents() {
+    let Ok(version) = Command::new("mpirun").arg("--version").output() else {
+        skipped("there is no mpirun");
+        return;
+    };
+    let host = text(&Command::new("hostname").output().unwrap().stdout).trim().to_owned();
+    if !text(&version.stdout).contains("Open MPI") {
+        skipped("this mpirun is not Open MPI");
+        return;
+    }
+    let room = Room::new();
+    let hosts = format!("{host}:2");
+    let words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "--host", &hosts, "sh", "-c", UNTIL_MEASURED];
+    let output = run(&room, &words, &[]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(room.names("clock").contains(&"agents.log".to_owned()), "{:?}", room.names("clock"));
+}
+
+#[test]
+fn two_nodes_meet_and_leave_one_run() {
+    let room = Room::new();
+    // Two torchruns on this host stand for two nodes; each ends when both are measured.
+    room.program("torchrun", "#!/bin/sh\nuntil grep -qs '\"node_id\":1' run/clock/offsets.jsonl; do sleep 0.05; done\n");
+    let start = |node: &str| {
+        let words =
+            ["--nnodes", "2", "--nproc_per_node", "1", "--rdzv_id", "j", "--master_addr", "127.0.0.1", "--node_rank", node];
+        let mut command = room.command(&[&["--no-report", "--", "./torchrun"], &words[..], &["train.py"]].concat());
+        command.env("RANKSCOPE_INTERFACES", "lo").env("RANKSCOPE_PROBE_WINDOW_S", "0.5");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let (first, second) = (start("0"), start("1"));
+    for child in [second, first] {
+        let output = ended(child);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let manifest = room.manifest();
+    assert_eq!((&manifest["run_id"], &manifest["world_size"]), (&"j".into(), &2.into()));
+    wait_for("both nodes' windows", || (0..2).all(|node| room.names("clock").contains(&format!("windows-node{node}.jsonl"))));
+    assert_eq!(manifest["nodes"].as_array().map(Vec::len), Some(2), "{manifest}");
+}
