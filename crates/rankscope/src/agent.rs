@@ -81,7 +81,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     // Until here there is nothing to bring to disk: a signal ends this process at once, as it does any other.
     let stop = watch::stop_signals()?;
     let session = setup::session(&settings, who.node, &agreement.minutes);
-    let mut options = setup::agent(&settings)?;
+    let mut options = setup::agent(&settings, &stop)?;
     options.run_id = Some(who.run_id.clone());
     options.card = card;
     output::remark(&format!(
