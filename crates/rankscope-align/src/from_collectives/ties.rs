@@ -40,6 +40,8 @@ pub(crate) struct EndPair {
     pub(crate) difference_ns: i64,
 }
 
+/// More ends agree as well as fewer do if they stray no more than this many times as far: few may agree by luck.
+const AS_WELL: f64 = 1.5;
 /// Fewer ends than this agree by chance.
 pub(crate) const ENDS_MIN: usize = 3;
 /// Fewer ends than this have no slope.
@@ -84,15 +86,16 @@ pub(crate) fn gained_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
     gained.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-/// The line through as many of the shortest collectives as tie best; `None` without any.
+/// The line through as many of the shortest collectives as tie as well as fewer do; `None` without any.
 pub(crate) fn tie(mut ends: Vec<EndPair>) -> Option<Tie> {
     ends.sort_unstable_by_key(|end| (end.shortest_ns, end.at_ns));
     let all = ends.len();
     // As few as have no slope agree by luck; they are taken only where half of all would be as few.
     let fewest = if all < 2 * SLOPED_ENDS_MIN { all.min(ENDS_MIN) } else { SLOPED_ENDS_MIN };
     let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(fewest));
-    let ties = counts.into_iter().filter_map(|count| through(&ends[..count]));
-    ties.min_by(|x, y| x.error_ns.total_cmp(&y.error_ns))
+    let ties: Vec<Tie> = counts.into_iter().filter_map(|count| through(&ends[..count])).collect();
+    let least_ns = ties.iter().map(|tie| tie.noise_ns).fold(f64::INFINITY, f64::min);
+    ties.into_iter().rev().find(|tie| tie.noise_ns <= AS_WELL * least_ns)
 }
 
 /// A line through all of `ends`, which are in order of their length: level, unless a slope is there for certain.
