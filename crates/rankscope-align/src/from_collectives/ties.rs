@@ -3,7 +3,8 @@
 //! Once everybody has come, a short collective ends everywhere at nearly the same moment. A long one need not: parts of a ring
 //! truly end a third of a millisecond apart, the same ranks late every time, which looks precise and is wrong. So the shortest
 //! collectives count first, and longer ones only while the ends agree as well with them as without. Through the differences goes
-//! a line, by Theil (1950) and Sen (1968); its slope is believed only if the span shows it above the noise.
+//! a line, by Theil (1950) and Sen (1968); its slope is believed only if the
+//! span is long enough to show one above the noise.
 
 /// The difference of two clocks as a line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,12 +44,15 @@ pub(crate) struct EndPair {
 pub(crate) const ENDS_MIN: usize = 3;
 /// Fewer ends than this have no slope.
 const SLOPED_ENDS_MIN: usize = 8;
-/// A slope counts if it is this many times its error, and more where few ends tell the noise: less happens by chance once in some
-/// hundred pairs of clocks.
+/// Clocks usually drift apart by some parts per million. A span that tells slopes apart as finely as this has a slope, whatever it
+/// is: to call it level would be the greater error.
+const SLOPE_ERROR_FINE: f64 = 2e-6;
+/// One that tells them no finer than this has none.
+const SLOPE_ERROR_MAX: f64 = 5e-6;
+/// Between the two a slope counts if it is this many times its error, and more where few ends tell the noise: less happens by
+/// chance once in some hundred pairs of clocks.
 const SLOPE_ERRORS: f64 = 2.5;
 const SLOPE_ERRORS_FEW: f64 = 8.0;
-/// A span over which a slope of as many parts per million as clocks usually have is lost in its error tells nothing of a drift.
-const SLOPE_ERROR_MAX: f64 = 5e-6;
 /// Slopes between all pairs of this many points at most; more points are first taken together in runs.
 const SLOPED_POINTS_MAX: usize = 128;
 /// Median absolute deviations in a standard deviation.
@@ -156,14 +160,12 @@ impl Residuals {
         Self { middle_ns, noise_ns: noise_ns.max(variance.sqrt()) }
     }
 
-    /// Whether `slope` stands out: the span tells slopes apart that clocks have, and this one from none; and over the whole span
-    /// it is more than the noise of one end.
+    /// Whether the span is long enough for a slope to rise above the noise.
     fn show(&self, slope: f64, points: &[(f64, f64)]) -> bool {
         let squares: f64 = points.iter().map(|(x, _)| x * x).sum();
         let error = self.noise_ns / squares.sqrt();
         let errors = SLOPE_ERRORS + SLOPE_ERRORS_FEW / points.len() as f64;
-        let span = points.last().map_or(0.0, |last| last.0) - points.first().map_or(0.0, |first| first.0);
-        error <= SLOPE_ERROR_MAX && slope.abs() > errors * error && slope.abs() * span > self.noise_ns
+        error <= SLOPE_ERROR_FINE || (error <= SLOPE_ERROR_MAX && slope.abs() > errors * error)
     }
 }
 
