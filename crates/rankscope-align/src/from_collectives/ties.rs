@@ -88,7 +88,9 @@ pub(crate) fn gained_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
 pub(crate) fn tie(mut ends: Vec<EndPair>) -> Option<Tie> {
     ends.sort_unstable_by_key(|end| (end.shortest_ns, end.at_ns));
     let all = ends.len();
-    let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(all.min(ENDS_MIN)));
+    // As few as have no slope agree by luck; they are taken only where half of all would be as few.
+    let fewest = if all < 2 * SLOPED_ENDS_MIN { all.min(ENDS_MIN) } else { SLOPED_ENDS_MIN };
+    let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(fewest));
     let ties = counts.into_iter().filter_map(|count| through(&ends[..count]));
     ties.min_by(|x, y| x.error_ns.total_cmp(&y.error_ns))
 }
