@@ -1,9 +1,10 @@
 //! Every rule of a single trace, on the smallest trace that keeps it and the smallest that breaks it.
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
+use proptest::prelude::*;
 use rankscope_align::validate::{Check, Rule, check_trace};
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
-use rankscope_trace::Trace;
+use rankscope_trace::{CategoryKind, FlowPhase, FlowPoint, SpanRow, StrId, Trace, TrackKey, TrackKind};
 
 /// The trace of these events, each the inside of a JSON object.
 fn trace(events: &[&str]) -> Trace {
@@ -189,4 +190,36 @@ fn a_stamp_of_another_epoch_is_outside() {
     events.push(op("zero", 1, "0", "9"));
     let with_zero: Vec<&str> = events.iter().map(String::as_str).collect();
     assert_eq!(ask(Rule::Outside, &with_zero), (41, 1));
+}
+
+fn any_ns() -> impl Strategy<Value = i64> {
+    prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(0), -50i64..50, any::<i64>()]
+}
+
+proptest! {
+    /// No stamp is too odd to be judged, and nothing is found more often than it was looked at.
+    #[test]
+    fn any_stamps_are_judged(
+        spans in prop::collection::vec((any_ns(), any_ns(), 0u8..3, 0u64..3), 0..30),
+        points in prop::collection::vec((any_ns(), 0u64..3, 0u8..3), 0..10)
+    ) {
+        let mut trace = Trace::default();
+        let process = trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(1));
+        let track = trace.tracks.find_or_add(TrackKind::Thread, Some(process), TrackKey::Number(1));
+        let kinds = [CategoryKind::Kernel, CategoryKind::Runtime, CategoryKind::Sync];
+        let categories = kinds.map(|kind| trace.category("any", kind));
+        let name = trace.strings.intern("cudaLaunchKernel");
+        for (start_ns, dur_ns, category, id) in spans {
+            let (category, dur_ns) = (categories[usize::from(category)], dur_ns.max(0));
+            let span = trace.spans.push(SpanRow { start_ns, dur_ns, name, track, category, offset: 0 });
+            trace.external_ids.push(span, id);
+        }
+        for (time_ns, id, phase) in points {
+            let phase = [FlowPhase::Start, FlowPhase::Step, FlowPhase::End][usize::from(phase)];
+            trace.flows.push(FlowPoint { id, category: 0, name: StrId::EMPTY, phase, track, time_ns });
+        }
+        for check in check_trace(&trace) {
+            prop_assert!(check.found <= check.judged, "{check:?}");
+        }
+    }
 }

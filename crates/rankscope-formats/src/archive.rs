@@ -59,7 +59,7 @@ impl<W: Write> Archive<W> {
         let files = std::mem::take(&mut self.files);
         let document = Document { perfetto_manifest: Manifest { version: 1, trace_time, files } };
         let text = serde_json::to_vec_pretty(&document).map_err(std::io::Error::from)?;
-        self.append("perfetto_manifest.json", text.len() as u64, text.as_slice())?;
+        self.append(MANIFEST, text.len() as u64, text.as_slice())?;
         Ok(self.tar.into_inner()?.flush()?)
     }
 
@@ -79,6 +79,9 @@ impl<W: Write> std::fmt::Debug for Archive<W> {
         f.debug_struct("Archive").field("files", &self.files).finish_non_exhaustive()
     }
 }
+
+/// The member that is no trace.
+pub(crate) const MANIFEST: &str = "perfetto_manifest.json";
 
 /// The clock that our Perfetto files have their events on.
 const CLOCK: &str = "BOOTTIME";

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use rankscope_trace::Trace;
 
+use crate::archive::MANIFEST;
 use crate::inflate::{Bytes, inflated};
 use crate::{Error, Format, ReadOptions, json, perfetto, recording, wire, xspace};
 
@@ -179,7 +180,7 @@ fn read_tar(input: impl Read, options: &ReadOptions) -> Result<Vec<Member>, Erro
 }
 
 fn read_member(name: &str, bytes: &mut impl Read, options: &ReadOptions, members: &mut Vec<Member>) {
-    if Format::of_name(name).is_none() {
+    if Format::of_name(name).is_none() || name == MANIFEST {
         return;
     }
     let options = ReadOptions { label: format!("{}:{name}", options.label), ..options.clone() };

@@ -16,6 +16,7 @@ mod header;
 mod job;
 mod json;
 pub mod operations;
+pub mod origin;
 mod recorder;
 
 mod schedule;

@@ -8,6 +8,7 @@ mod comm;
 mod document;
 mod fleet;
 mod folder;
+mod hosts;
 pub(crate) mod rank;
 mod ring;
 mod stage;
@@ -28,6 +29,7 @@ use crate::clock::watch;
 use crate::output::{self, Format};
 use clocks::Clocks;
 use folder::Folder;
+use hosts::{Host, hosts};
 use stage::{Cast, Stage};
 use truth::Watch;
 
@@ -54,6 +56,9 @@ pub(crate) struct Args {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// Where each rank runs, in their order: network namespace, interface and address
+    #[arg(long = "host", value_name = "NETNS,IF,ADDRESS", hide = true)]
+    hosts: Vec<Host>,
 }
 
 /// Shorter, and no clock is measured twice; longer, and nobody waits for it.
@@ -64,7 +69,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let begun = Instant::now();
     let interrupted = watch::stop_signals()?;
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("rankscope-demo-{}", args.seed)));
-    let cast = Cast::draw(args.ranks, args.seed, Duration::from_secs_f64(args.seconds));
+    let hosts = hosts(&args.hosts, args.ranks)?;
+    let cast = Cast::draw(hosts, args.seed, Duration::from_secs_f64(args.seconds));
     let mut folder = Folder::create(&path, &cast)?;
     if args.format == Format::Table {
         let ranks = args.ranks;

@@ -1,5 +1,6 @@
 //! The demo on this host, for a moment: what it tells holds whatever else runs here, and when it fails nothing of it stays.
 #![cfg(all(target_os = "linux", feature = "clock"))]
+#![expect(clippy::unwrap_used, reason = "a test of what is said and left")]
 
 #[expect(dead_code, reason = "fleets of agents are for their own tests")]
 mod agents;
@@ -85,6 +86,8 @@ fn a_whole_run_is_left(out: &Path, story: &Value) {
     left.retain(|name| !name.starts_with('.'));
     left.sort();
     assert_eq!(left, ["clock", "demo.json", "raw", "report", "run.json", "timeline.pftrace"]);
+    let secrets = |name: &&String| name.starts_with("minutes");
+    assert_eq!(names(&out.join("clock")).iter().find(secrets), None, "what agents agreed on in secret is not left");
     let kept: Value = serde_json::from_slice(&fs::read(out.join("demo.json")).unwrap()).unwrap();
     assert_eq!(&kept, story);
     for named in ["report", "timeline"] {

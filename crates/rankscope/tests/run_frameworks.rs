@@ -1,6 +1,7 @@
 //! Real frameworks under `rankscope run`, one command each, from the job to the report. They are large, so this is done where
 //! RANKSCOPE_TORCH_PYTHON or RANKSCOPE_JAX_PYTHON names an interpreter that has one.
 #![cfg(all(target_os = "linux", feature = "clock"))]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod running;
 

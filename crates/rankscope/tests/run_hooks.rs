@@ -1,6 +1,7 @@
 //! What Python programs export is kept. The frameworks are stand-ins, folders with the few lines that the hooks touch; the real
 //! ones are in `run_frameworks.rs`.
 #![cfg(all(target_os = "linux", feature = "clock"))]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod running;
 

@@ -1,6 +1,7 @@
 //! Agents come to the nodes of a launcher: by a second srun, here a stand-in that runs its words on this host, and by a second
 //! mpirun, the real one where it is installed.
 #![cfg(all(target_os = "linux", feature = "clock"))]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod running;
 
@@ -93,4 +94,25 @@ fn two_nodes_meet_and_leave_one_run() {
     assert_eq!((&manifest["run_id"], &manifest["world_size"]), (&"j".into(), &2.into()));
     wait_for("both nodes' windows", || (0..2).all(|node| room.names("clock").contains(&format!("windows-node{node}.jsonl"))));
     assert_eq!(manifest["nodes"].as_array().map(Vec::len), Some(2), "{manifest}");
+}
+
+#[test]
+fn completing_a_run_can_be_left() {
+    for (limit, interrupt, why) in [("600", true, "was interrupted"), ("0", false, "took too long")] {
+        let room = Room::new();
+        room.program("torchrun", "#!/bin/sh\nexit 3\n");
+        // The other node never comes, so there is something to wait for.
+        let words = ["--nnodes", "2", "--rdzv_id", "j", "--master_addr", "127.0.0.1", "--node_rank", "0", "train.py"];
+        let options = ["--no-clock", "--finish-within", limit, "--", "./torchrun"];
+        let mut command = room.command(&[&options[..], &words].concat());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        if interrupt {
+            wait_for("the part of this node", || room.path().join("run/nodes/node-0.json").exists());
+            running::signal("INT", child.id());
+        }
+        let output = ended(child);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains(why), "{said}");
+    }
 }

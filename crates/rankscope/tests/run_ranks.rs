@@ -35,9 +35,10 @@ fn one_rank_keeps_its_terminal() {
 #[test]
 fn a_failing_rank_ends_the_others() {
     let room = Room::new();
-    // The others wait for the failing one to be the only one that can end by itself.
-    let script = "echo $$ > pid$RANK; while [ ! -s pid0 -o ! -s pid1 -o ! -s pid2 ]; do sleep 0.01; done; \
-                  [ $RANK = 1 ] && exit 9; trap 'echo asked; exit 0' TERM; while :; do sleep 0.05; done";
+    // The failing one waits until the others listen.
+    let script = "trap 'echo asked; exit 0' TERM; touch up$RANK; \
+                  if [ $RANK = 1 ]; then until [ -e up0 ] && [ -e up2 ]; do sleep 0.01; done; exit 9; fi; \
+                  while :; do sleep 0.05; done";
     let output = room.plain(&["-n", "3", "--", "sh", "-c", script]);
     assert_eq!(output.status.code(), Some(9), "{}", text(&output.stderr));
     let said = text(&output.stdout);

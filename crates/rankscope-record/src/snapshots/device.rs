@@ -57,7 +57,12 @@ pub(super) fn first_of(vendor: &Vendor) -> Result<TracerReader, ClockAbsent> {
 
 /// The clock in `file`.
 pub(super) fn at(vendor: &Vendor, file: &OsStr) -> Result<TracerReader, ClockAbsent> {
-    let absent = |reason: &str| ClockAbsent { clock: vendor.clock, reason: format!("{}: {reason}", file.display()) };
+    let absent = |reason: &str| {
+        let file = file.to_string_lossy();
+        // The loader names the file by itself.
+        let reason = if reason.starts_with(&*file) { reason.to_owned() } else { format!("{file}: {reason}") };
+        ClockAbsent { clock: vendor.clock, reason }
+    };
     // What the loader said is in the source alone.
     let unloadable = |error: libloading::Error| absent(&error.source().map_or_else(|| error.to_string(), ToString::to_string));
     // SAFETY: the user asked for this vendor's clock, and with that for its library's initialisers to run.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use rankscope_trace::Trace;
+use rankscope_trace::{Trace, TrackKind};
 use serde::Serialize;
 
 use super::clocks::{Aligned, Clocks};
@@ -33,8 +33,9 @@ pub(super) struct NodeMetadata {
     file: String,
     method: &'static str,
     events: u64,
+    /// Pairs of a tracer's clock and the host's.
     snapshots: usize,
-    /// It has events of devices on a clock of their own, or may have, and no pairs for it.
+    /// It has events of devices, and nothing but the start of its collector says how their clock stood to the host's.
     missing_snapshots: bool,
     offset_windows: usize,
     /// Its clock minus the common one, in its middle.
@@ -110,7 +111,9 @@ impl NodeMetadata {
         let moves = || aligned.settled.iter().map(|settled| &settled.moved).chain([&aligned.moved]);
         let greatest =
             |moved: &rankscope_align::Moved| moved.correction_min_ns.unsigned_abs().max(moved.correction_max_ns.unsigned_abs());
-        let mut notes = aligned.notes;
+        let clocks = || aligned.settled.iter().map(|settled| &settled.clock).chain(&trace.provenance.tracer_clocks);
+        let has_devices = trace.tracks.iter().any(|(_, track)| matches!(track.kind, TrackKind::Device | TrackKind::Stream));
+        let mut notes = aligned.notes.clone();
         if aligned.restored.by_starts {
             notes.push("devices are tied to the host by the two starts of its collector alone: it has no snapshots".to_owned());
         }
@@ -122,8 +125,8 @@ impl NodeMetadata {
             file: trace.provenance.file.clone(),
             method: aligned.method,
             events: aligned.moved.events,
-            snapshots: aligned.settled.iter().map(|settled| settled.clock.pairs.len()).sum(),
-            missing_snapshots: aligned.settled.is_empty() || aligned.restored.by_starts,
+            snapshots: clocks().map(|clock| clock.pairs.len()).sum(),
+            missing_snapshots: has_devices && (clocks().next().is_none() || aligned.restored.by_starts),
             offset_windows: aligned.offset_windows,
             ahead_ns: aligned.ahead_ns,
             max_correction_ns: moves().last().map_or(0, greatest),

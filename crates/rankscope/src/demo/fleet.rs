@@ -13,6 +13,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::hosts::Host;
+
 /// Between looks at what is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -29,10 +31,10 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts this binary with `arguments`. What it says on stderr goes into the file `log`. What this process was told about
+    /// Starts this binary at `host`, as `prepare` has it. What it says on stderr goes into the file `log`. What this process was told about
     /// settings and jobs is for jobs of the user, not for the demo's.
-    pub(super) fn start(name: String, log: PathBuf, prepare: impl FnOnce(&mut Command)) -> Result<Self> {
-        let mut command = Command::new(std::env::current_exe().context("where is this program?")?);
+    pub(super) fn start(name: String, log: PathBuf, host: &Host, prepare: impl FnOnce(&mut Command)) -> Result<Self> {
+        let mut command = host.command(std::env::current_exe().context("where is this program?")?.as_os_str());
         let foreign = ["RANKSCOPE_", "XLA_", "NCCL_", "GLOO_", "SLURM_", "OMPI_", "PMI", "TORCHELASTIC_"];
         for (variable, _) in std::env::vars_os() {
             if foreign.iter().any(|prefix| variable.as_encoded_bytes().starts_with(prefix.as_bytes())) {

@@ -5,7 +5,7 @@
 //! nothing of any truth: it records itself like any program, on a clock it believes in.
 
 use std::io::{BufRead, Write};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,9 @@ use super::work::Layer;
 /// Play a rank of `rankscope demo`, which starts it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// This host's address
+    #[arg(long)]
+    address: IpAddr,
     /// Products of a layer's forward pass
     #[arg(long)]
     products: u32,
@@ -64,7 +67,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     set_process_name(&format!("rank {rank}"));
     set_host_name(&super::host_name(rank));
     set_thread_name("training");
-    let ring = meet(rank, ranks, args.seed)?;
+    let ring = meet(args.address, rank, ranks, args.seed)?;
     quit_with_parent()?;
     Training::new(&args, rank, ranks, Comm::new(ring, ranks)).run()?;
     Ok(ExitCode::SUCCESS)
@@ -74,13 +77,13 @@ fn number(name: &str) -> Result<u32> {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).with_context(|| format!("{name} is not set to a number"))
 }
 
-/// Tells the parent this rank's port, hears those of all, joins the ring, and waits to be told to begin.
-fn meet(rank: u32, ranks: u32, seed: u64) -> Result<Ring> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port of the loopback is free")?;
-    tell(&listener.local_addr()?.port().to_string())?;
-    let ports: Vec<u16> = hear()?.split(' ').map(str::parse).collect::<Result<_, _>>().context("the ports of the ranks")?;
-    ensure!(ports.len() == ranks as usize, "{} ports for {ranks} ranks", ports.len());
-    let ring = Ring::meet(&listener, rank as usize, &ports, seed)?;
+/// Tells the parent where this rank listens, hears where all do, joins the ring, and waits to be told to begin.
+fn meet(address: IpAddr, rank: u32, ranks: u32, seed: u64) -> Result<Ring> {
+    let listener = TcpListener::bind((address, 0)).with_context(|| format!("no port of {address} is free"))?;
+    tell(&listener.local_addr()?.to_string())?;
+    let all: Vec<SocketAddr> = hear()?.split(' ').map(str::parse).collect::<Result<_, _>>().context("where ranks listen")?;
+    ensure!(all.len() == ranks as usize, "{} addresses for {ranks} ranks", all.len());
+    let ring = Ring::meet(&listener, rank as usize, &all, seed)?;
     tell("ready")?;
     hear()?;
     Ok(ring)

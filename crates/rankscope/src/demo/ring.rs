@@ -4,7 +4,7 @@
 //! more than a piece ahead of what it has received, so all connections together hold at most a piece a rank and never fill up.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -24,10 +24,10 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Meets both neighbours. `ports` are those that the ranks listen on; `token` tells them from strangers.
-    pub(super) fn meet(listener: &TcpListener, rank: usize, ports: &[u16], token: u64) -> Result<Self> {
-        let (ranks, port) = (ports.len(), ports[(rank + 1) % ports.len()]);
-        let mut next = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).with_context(|| format!("no rank is on port {port}"))?;
+    /// Meets both neighbours. `all` is where the ranks listen; `token` tells them from strangers.
+    pub(super) fn meet(listener: &TcpListener, rank: usize, all: &[SocketAddr], token: u64) -> Result<Self> {
+        let (ranks, address) = (all.len(), all[(rank + 1) % all.len()]);
+        let mut next = TcpStream::connect(address).with_context(|| format!("no rank is at {address}"))?;
         next.write_all(&greeting(token, rank))?;
         let before = (rank + ranks - 1) % ranks;
         let previous = accept(listener, &greeting(token, before)).with_context(|| format!("rank {before} did not come"))?;
@@ -127,16 +127,18 @@ fn decoded(bytes: &[u8]) -> impl Iterator<Item = f32> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     /// Runs `part` on every rank of a ring and returns what they answer, in order.
     fn on_all<T: Send>(ranks: usize, part: impl Fn(&mut Ring, usize) -> T + Sync) -> Vec<T> {
         let listeners: Vec<_> = (0..ranks).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
-        let ports: Vec<u16> = listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
+        let all: Vec<SocketAddr> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
         std::thread::scope(|scope| {
             let run = |(rank, listener)| {
-                let (ports, part) = (&ports, &part);
-                scope.spawn(move || part(&mut Ring::meet(listener, rank, ports, 7).unwrap(), rank))
+                let (all, part) = (&all, &part);
+                scope.spawn(move || part(&mut Ring::meet(listener, rank, all, 7).unwrap(), rank))
             };
             let running: Vec<_> = listeners.iter().enumerate().map(run).collect();
             running.into_iter().map(|thread| thread.join().unwrap()).collect()

@@ -17,6 +17,7 @@ use rankscope_clock::files::read_offsets;
 use super::clocks::Clocks;
 use super::fleet::{Fleet, Process, Talk};
 use super::folder::Folder;
+use super::hosts::Host;
 use super::rank::PASSES;
 use super::work;
 
@@ -42,6 +43,8 @@ pub(super) const RUN_ID: &str = "demo-";
 #[derive(Clone, Debug)]
 pub(super) struct Cast {
     pub(super) ranks: u32,
+    /// Where each of them runs.
+    hosts: Vec<Host>,
     pub(super) seed: u64,
     pub(super) length: Duration,
     /// The slow rank.
@@ -51,10 +54,11 @@ pub(super) struct Cast {
 }
 
 impl Cast {
-    pub(super) fn draw(ranks: u32, seed: u64, length: Duration) -> Self {
+    pub(super) fn draw(hosts: Vec<Host>, seed: u64, length: Duration) -> Self {
+        let ranks = hosts.len() as u32;
         let mut rng = Rng::lane(seed, 2);
         let slow = rng.below(u64::from(ranks)) as u32;
-        Self { ranks, seed, length, slow, slowness: 1.0 + SLOWER * (1.0 + rng.unit()) }
+        Self { ranks, hosts, seed, length, slow, slowness: 1.0 + SLOWER * (1.0 + rng.unit()) }
     }
 
     pub(super) fn run_id(&self) -> String {
@@ -95,8 +99,8 @@ impl<'a> Stage<'a> {
     /// Trains, and returns what each rank recorded, unpacked.
     pub(super) fn play(mut self, folder: &mut Folder) -> Result<Vec<File>> {
         folder.enter(&self.ranks.processes.iter().map(Process::pid).collect::<Vec<_>>())?;
-        let ports = self.hear_all()?.join(" ");
-        self.tell_all(&ports);
+        let addresses = self.hear_all()?.join(" ");
+        self.tell_all(&addresses);
         self.hear_all()?;
         // A rank packs its recording when it ends; what is opened now stays as it was recorded.
         let live = |rank: usize| {
@@ -161,12 +165,11 @@ fn rounds(offsets: &Path, nodes: usize) -> usize {
 
 /// The agent of a host.
 fn agent(folder: &Folder, cast: &Cast, clocks: &Clocks, node: u32) -> Result<Process> {
-    let scratch = folder.scratch();
+    let (scratch, host) = (folder.scratch(), &cast.hosts[node as usize]);
     let settings = [
         format!("rendezvous=file://{}", scratch.join("meet").display()),
-        // Whatever else this machine is connected to, its ranks talk over the loopback.
-        "interfaces=lo".to_owned(),
-        format!("run-id={}", cast.run_id()),
+        // Whatever else this machine is connected to, this is what its ranks talk over.
+        format!("interfaces={}", host.interface),
         format!("probe-window-s={}", WINDOW.as_secs_f64()),
         // Nothing lies between two hosts of one machine, so nothing is lost by asking more than the usual.
         "probe-cadence-us=400".to_owned(),
@@ -176,7 +179,7 @@ fn agent(folder: &Folder, cast: &Cast, clocks: &Clocks, node: u32) -> Result<Pro
         format!("test-clock={}", clocks.hosts[node as usize].text),
         format!("test-clock-shift-ns={}", clocks.shift_ns),
     ];
-    Process::start(format!("the agent of host {node}"), scratch.join(format!("agent-{node}.log")), |command| {
+    Process::start(format!("the agent of host {node}"), scratch.join(format!("agent-{node}.log")), host, |command| {
         command.args(["agent", "--rank", &node.to_string(), "--num-nodes", &cast.ranks.to_string()]);
         command.arg("--out").arg(folder.clock());
         // Should nobody be left to stop it.
@@ -187,8 +190,17 @@ fn agent(folder: &Folder, cast: &Cast, clocks: &Clocks, node: u32) -> Result<Pro
 
 /// The process of a rank.
 fn trainer(folder: &Folder, cast: &Cast, clocks: &Clocks, rank: u32, products: u32) -> Result<Process> {
-    Process::start(format!("rank {rank}"), folder.scratch().join(format!("rank-{rank}.log")), |command| {
-        command.args(["demo-rank", "--products", &products.to_string(), "--seed", &cast.seed.to_string()]);
+    let host = &cast.hosts[rank as usize];
+    Process::start(format!("rank {rank}"), folder.scratch().join(format!("rank-{rank}.log")), host, |command| {
+        command.args([
+            "demo-rank",
+            "--address",
+            &host.address.to_string(),
+            "--products",
+            &products.to_string(),
+            "--seed",
+            &cast.seed.to_string(),
+        ]);
         command.args(["--seconds", &cast.length.as_secs_f64().to_string(), "--clock", &clocks.hosts[rank as usize].text]);
         command.args(["--clock-shift-ns", &clocks.shift_ns.to_string()]);
         command.env("RANK", rank.to_string()).env("WORLD_SIZE", cast.ranks.to_string());

@@ -67,9 +67,9 @@ fn causality(story: &Story) -> String {
 fn straggler(story: &Story) -> String {
     let straggler = &story.straggler;
     let found = match straggler.reported {
-        Some(rank) if rank == straggler.rank => format!("The report names it: rank {rank} was waited for most."),
-        Some(rank) => format!("The report names rank {rank}, which was waited for even more."),
-        None => "The report names nobody.".to_owned(),
+        Some(rank) if rank == straggler.rank => format!("The report finds it: the others waited most for rank {rank}."),
+        Some(rank) => format!("In the report the others waited even more for rank {rank}."),
+        None => "The report finds that nobody waited.".to_owned(),
     };
     format!("Rank {} had {:.2} times the work of the others. {found}\n", straggler.rank, straggler.work)
 }

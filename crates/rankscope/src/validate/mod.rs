@@ -125,7 +125,7 @@ fn judge(args: &Args) -> Result<Judged> {
 
 impl Args {
     fn clocks(&self) -> ClockChoice {
-        let plain = !self.measured.folder().is_some() && run_directory(&self.paths).is_none();
+        let plain = self.measured.folder().is_none() && run_directory(&self.paths).is_none();
         match self.align {
             Some(Align::None) => ClockChoice::AsRecorded,
             Some(Align::FromTraces) => ClockChoice::FromTraces,
