@@ -68,7 +68,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     set_host_name(&super::host_name(rank));
     set_thread_name("training");
     let ring = meet(args.address, rank, ranks, args.seed)?;
-    quit_with_parent()?;
     Training::new(&args, rank, ranks, Comm::new(ring, ranks)).run()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -98,16 +97,6 @@ fn hear() -> Result<String> {
     let mut line = String::new();
     ensure!(std::io::stdin().lock().read_line(&mut line)? > 0, "the demo has gone");
     Ok(line.trim_end().to_owned())
-}
-
-/// Ends this process when its parent ends, however that happens: the pipe between them closes.
-fn quit_with_parent() -> Result<()> {
-    let watch = || {
-        while std::io::stdin().lock().read_line(&mut String::new()).is_ok_and(|bytes| bytes > 0) {}
-        std::process::exit(1);
-    };
-    std::thread::Builder::new().name("parent".to_owned()).spawn(watch).context("there is no thread to watch the parent")?;
-    Ok(())
 }
 
 struct Training {
