@@ -42,6 +42,8 @@ pub(crate) struct EndPair {
 
 /// More ends agree as well as fewer do if they stray no more than this many times as far: few may agree by luck.
 const AS_WELL: f64 = 1.5;
+/// And if they show the same difference to within so many of its errors.
+const AGREEING_ERRORS: f64 = 3.0;
 /// Fewer ends than this agree by chance.
 pub(crate) const ENDS_MIN: usize = 3;
 /// Fewer ends than this have no slope.
@@ -80,6 +82,15 @@ impl Line {
     }
 }
 
+impl Tie {
+    /// Whether chance explains how far this is from `shorter`. Where half of the ends are late by the same, the late half agrees
+    /// with itself as well as the other does.
+    fn agrees(&self, shorter: &Self) -> bool {
+        let apart_ns = self.line.at(shorter.line.center_ns).saturating_sub(shorter.line.offset_ns).unsigned_abs();
+        apart_ns as f64 <= AGREEING_ERRORS * self.error_ns.hypot(shorter.error_ns)
+    }
+}
+
 /// What a clock gains within `elapsed_ns`.
 pub(crate) fn gained_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
     let gained = (i128::from(drift_ppb) * i128::from(elapsed_ns)).div_euclid(1_000_000_000);
@@ -94,8 +105,10 @@ pub(crate) fn tie(mut ends: Vec<EndPair>) -> Option<Tie> {
     let fewest = if all < 2 * SLOPED_ENDS_MIN { all.min(ENDS_MIN) } else { SLOPED_ENDS_MIN };
     let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(fewest));
     let ties: Vec<Tie> = counts.into_iter().filter_map(|count| through(&ends[..count])).collect();
+    let shortest = *ties.first()?;
     let least_ns = ties.iter().map(|tie| tie.noise_ns).fold(f64::INFINITY, f64::min);
-    ties.into_iter().rev().find(|tie| tie.noise_ns <= AS_WELL * least_ns)
+    let as_well = ties.into_iter().rev().find(|tie| tie.noise_ns <= AS_WELL * least_ns && tie.agrees(&shortest));
+    Some(as_well.unwrap_or(shortest))
 }
 
 /// A line through all of `ends`, which are in order of their length: level, unless a slope is there for certain.
@@ -218,6 +231,18 @@ mod tests {
         let found = tie(ends(40, 1_000_000, |at, long| 3_000_000 + chatter(at) + i64::from(long) * 200_000)).expect("ends");
         assert!((found.line.offset_ns - 3_000_000).abs() < 500, "{found:?}");
         assert!(found.count <= 20, "{found:?}");
+    }
+
+    #[test]
+    fn a_late_majority_that_agrees_with_itself_does_not_count() {
+        let end = |at: i64| {
+            let long = at >= 8;
+            let shortest_ns = if long { 4_000_000 } else { 9_000 } + at;
+            let difference_ns = chatter(at * 1_000_000) + if long { -28_600 } else { 0 };
+            EndPair { shortest_ns, at_ns: (at * 7 % 17) * 5_000_000, difference_ns }
+        };
+        let found = tie((0..17).map(end).collect()).expect("ends");
+        assert!(found.line.offset_ns.abs() < 1_000, "{found:?}");
     }
 
     #[test]
