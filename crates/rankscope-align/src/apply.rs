@@ -141,6 +141,8 @@ struct Mover<'a, A, B> {
     ends: ClockCursor<'a, A, B>,
     /// Where each stage has knots.
     known: Vec<(i64, i64)>,
+    /// Where all have.
+    all_known: (i64, i64),
     tally: Tally,
 }
 
@@ -150,8 +152,9 @@ impl<'a, A, B> Mover<'a, A, B> {
             range.map_or((i64::MIN, i64::MAX), |(from, until)| (from.nanos_since_epoch(), until.nanos_since_epoch()))
         };
         let known: Vec<_> = map.known().into_iter().map(range).collect();
+        let all_known = known.iter().fold((i64::MIN, i64::MAX), |all, own| (all.0.max(own.0), all.1.min(own.1)));
         let tally = Tally { by_stage: vec![0; known.len()], ..Tally::default() };
-        Self { starts: map.cursor(), ends: map.cursor(), known, tally }
+        Self { starts: map.cursor(), ends: map.cursor(), known, all_known, tally }
     }
 
     fn span(&mut self, start_ns: &mut i64, dur_ns: &mut i64) {
@@ -188,13 +191,13 @@ impl<'a, A, B> Mover<'a, A, B> {
         tally.correction_ns.0 = tally.correction_ns.0.min(at_start_ns.min(at_end_ns));
         tally.correction_ns.1 = tally.correction_ns.1.max(at_start_ns.max(at_end_ns));
         tally.range_ns = (tally.range_ns.0.min(from_ns), tally.range_ns.1.max(until_ns));
-        let mut outside = false;
-        for ((first, last), count) in self.known.iter().zip(&mut tally.by_stage) {
-            let out = from_ns < *first || until_ns > *last;
-            *count += u64::from(out);
-            outside |= out;
+        if from_ns >= self.all_known.0 && until_ns <= self.all_known.1 {
+            return;
         }
-        tally.extrapolated += u64::from(outside);
+        tally.extrapolated += 1;
+        for ((first, last), count) in self.known.iter().zip(&mut tally.by_stage) {
+            *count += u64::from(from_ns < *first || until_ns > *last);
+        }
     }
 }
 

@@ -238,16 +238,25 @@ impl Stage {
 
     /// The two knots whose line holds at `t`: the enclosing ones, or the nearest two. One knot twice when there is but one.
     fn around(&self, t: i64) -> (&Knot, &Knot) {
+        self.line(self.right_of(t))
+    }
+
+    /// The place of the second of these two.
+    fn right_of(&self, t: i64) -> usize {
         let after = self.knots.partition_point(|knot| self.x(knot) <= t);
-        let right = after.clamp(1.min(self.knots.len() - 1), self.knots.len() - 1);
+        after.clamp(1.min(self.knots.len() - 1), self.knots.len() - 1)
+    }
+
+    /// The two knots of which the second is number `right`.
+    fn line(&self, right: usize) -> (&Knot, &Knot) {
         (&self.knots[right.saturating_sub(1)], &self.knots[right])
     }
 
-    /// From when until when the line through `a` and `b`, as [`around`](Self::around) found them, holds.
-    fn span_of(&self, a: &Knot, b: &Knot) -> (i64, i64) {
-        let (first, last) = (&self.knots[0], &self.knots[self.knots.len() - 1]);
-        let from = if a == first { i64::MIN } else { self.x(a) };
-        let until = if b == last { i64::MAX } else { self.x(b) };
+    /// From when until when the line that ends at knot `right` holds.
+    fn span_of(&self, right: usize) -> (i64, i64) {
+        let (a, b) = self.line(right);
+        let from = if right <= 1 { i64::MIN } else { self.x(a) };
+        let until = if right + 1 == self.knots.len() { i64::MAX } else { self.x(b) };
         (from, until)
     }
 

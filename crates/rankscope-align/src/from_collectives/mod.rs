@@ -25,7 +25,7 @@ use rankscope_time::{ClockMap, Knot, RankClock, ReferenceClock, Span};
 use self::agreement::agreement_ns;
 pub use self::ends::{IntervalEnd, Side};
 pub use self::intervals::DRIFT_MAX;
-use self::intervals::{Intervals, intervals};
+use self::intervals::intervals;
 use self::meetings::meetings;
 use self::placing::{Choice, chosen};
 use self::sharing::{SharedClock, by_host, equal_clocks_fit, host_name, merged, seem_to_differ, tie_all};
@@ -115,7 +115,8 @@ pub fn estimate_at_start(
     };
     let at_ns = (0..ranks.len()).filter_map(first_ns).min().unwrap_or(0);
     let shown_ns: Vec<i64> = lines.iter().map(|line| at_ns.saturating_add(line.at(at_ns))).collect();
-    let Intervals { bounds, drift_ppb } = intervals(&shown_ns, &meetings);
+    let intervals = intervals(&shown_ns, &meetings);
+    let bounds = &intervals.bounds;
 
     let named: Vec<_> = hosts.iter().map(|host| host_name(*host)).collect();
     let hosts_known = named.iter().all(Option::is_some);
@@ -124,10 +125,10 @@ pub fn estimate_at_start(
     let differ = !equal_clocks_fit(&meetings, |_| true) || may_differ();
     let mut choice = Choice::nothing(ranks.len());
     if differ && bounds.contradiction().is_none() {
-        tie_all(&mut clocks, &meetings, Some(&bounds));
+        tie_all(&mut clocks, &meetings, Some(bounds));
         clocks = merged(clocks, &meetings);
-        tie_all(&mut clocks, &meetings, Some(&bounds));
-        choice = chosen(&clocks, &meetings, at_ns, &drift_ppb).unwrap_or(choice);
+        tie_all(&mut clocks, &meetings, Some(bounds));
+        choice = chosen(&clocks, &meetings, at_ns, &intervals);
     }
     let of_rank = |rank: usize| {
         let (offset_ns, drift_ppb) = (choice.offset_ns[rank], choice.drift_ppb[rank]);
@@ -141,7 +142,7 @@ pub fn estimate_at_start(
         hosts_known,
         shared: clocks.into_iter().map(|clock| clock.ranks).collect(),
         clocks: of_ranks,
-        bounds,
+        bounds: intervals.bounds,
         at_ns,
     }
 }

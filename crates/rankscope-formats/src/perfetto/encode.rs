@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use rankscope_time::Instant;
+use rankscope_time::{ClockCursor, Instant, RankClock, ReferenceClock};
 use rankscope_trace::{InstantScope, Trace};
 
 use super::interning::{Fresh, Interned, Table, Values, annotate, intern, introduce};
@@ -42,7 +42,8 @@ pub(super) fn encode(plan: &Plan<'_>, base: Base, output: &mut impl Write) -> io
     let mut sequences = Sequences {
         plan,
         trace: plan.view.trace,
-        identity: plan.view.map.is_identity(),
+        starts: Stamps::new(plan),
+        ends: Stamps::new(plan),
         encoder,
         output,
         names: Interned::new(strings),
@@ -101,7 +102,9 @@ fn describe(encoder: &mut Encoder, base: Base, at: usize, row: &Row) {
 struct Sequences<'a, 'p, W> {
     plan: &'a Plan<'p>,
     trace: &'p Trace,
-    identity: bool,
+    /// Of starts and of moments; each in order of time, so that both find their way from one to the next.
+    starts: Stamps<'p>,
+    ends: Stamps<'p>,
     encoder: Encoder,
     output: &'a mut W,
     names: Interned,
@@ -161,7 +164,7 @@ impl<W: Write> Sequences<'_, '_, W> {
                 self.end(ended);
             }
             self.begin(span);
-            open.push((end, self.file_ns(end)));
+            open.push((end, self.ends.file_ns(end)));
             self.flush(FLUSH_BYTES)?;
         }
         while let Some((_, ended)) = open.pop() {
@@ -172,7 +175,8 @@ impl<W: Write> Sequences<'_, '_, W> {
 
     fn begin(&mut self, span: u32) {
         let (trace, at) = (self.trace, span as usize);
-        let ticks = self.ticks(self.file_ns(trace.spans.start_ns[at]));
+        let at_ns = self.starts.file_ns(trace.spans.start_ns[at]);
+        let ticks = self.ticks(at_ns);
         let name = intern(&mut self.names, &mut self.fresh, Table::Names, trace.spans.name[at]);
         let category = self.category(trace.spans.category[at]);
         let (touches, id) = (self.plan.arrows.of(span), self.id - 1);
@@ -209,7 +213,8 @@ impl<W: Write> Sequences<'_, '_, W> {
     fn instant(&mut self, at: u32) {
         let (trace, at) = (self.trace, at as usize);
         let mark = trace.instants[at];
-        let ticks = self.ticks(self.file_ns(mark.time_ns));
+        let at_ns = self.starts.file_ns(mark.time_ns);
+        let ticks = self.ticks(at_ns);
         let name = intern(&mut self.names, &mut self.fresh, Table::Names, mark.name);
         let category = self.category(mark.category);
         let id = self.id - 1;
@@ -240,7 +245,8 @@ impl<W: Write> Sequences<'_, '_, W> {
 
     fn sample(&mut self, at: u32) {
         let sample = self.trace.counters[at as usize];
-        let (ticks, id) = (self.ticks(self.file_ns(sample.time_ns)), self.id - 1);
+        let at_ns = self.starts.file_ns(sample.time_ns);
+        let (ticks, id) = (self.ticks(at_ns), self.id - 1);
         self.encoder.message(schema::PACKET, |body| {
             head(body, ticks, id);
             body.message(packet::TRACK_EVENT, |body| {
@@ -264,14 +270,6 @@ impl<W: Write> Sequences<'_, '_, W> {
         }
     }
 
-    /// A moment of the rank's clock on the file's. Perfetto knows no time before its clock's epoch.
-    fn file_ns(&self, rank_ns: i64) -> i64 {
-        if self.identity {
-            return rank_ns.max(0);
-        }
-        self.plan.view.map.map(Instant::from_nanos_since_epoch(rank_ns)).nanos_since_epoch().max(0)
-    }
-
     fn ticks(&mut self, file_ns: i64) -> u64 {
         let ticks = file_ns.saturating_sub(self.last_ns).max(0);
         self.last_ns += ticks;
@@ -284,6 +282,27 @@ impl<W: Write> Sequences<'_, '_, W> {
             self.encoder.clear();
         }
         Ok(())
+    }
+}
+
+/// Stamps on their way from the rank's clock to the file's.
+enum Stamps<'p> {
+    AsTheyAre,
+    Mapped(ClockCursor<'p, RankClock, ReferenceClock>),
+}
+
+impl<'p> Stamps<'p> {
+    fn new(plan: &Plan<'p>) -> Self {
+        let map = plan.view.map;
+        if map.is_identity() { Self::AsTheyAre } else { Self::Mapped(map.cursor()) }
+    }
+
+    /// A moment of the rank's clock on the file's. Perfetto knows no time before its clock's epoch.
+    fn file_ns(&mut self, rank_ns: i64) -> i64 {
+        match self {
+            Self::AsTheyAre => rank_ns.max(0),
+            Self::Mapped(cursor) => cursor.map(Instant::from_nanos_since_epoch(rank_ns)).nanos_since_epoch().max(0),
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A cursor remembers the line it last mapped along, so that a column of stamps costs a multiplication and a division each
 //! instead of a search: clocks differ by parts per million, and what a clock gains over a stretch fits 64 bits although the
-//! product of two times does not. What does not fit takes the way of [`ClockMap::map`], and the results are the same.
+//! product of two times does not. Where a line ends, the next one is tried before all are searched. What does not fit takes the
+//! way of [`ClockMap::map`], and the results are the same.
 
 use crate::{ClockMap, Instant};
 
@@ -39,6 +40,8 @@ impl<A, B> ClockCursor<'_, A, B> {
 #[derive(Debug)]
 struct StageCursor<'a> {
     stage: &'a Stage,
+    /// The knot the line ends at.
+    right: usize,
     from: i64,
     until: i64,
     /// A point of the line.
@@ -52,7 +55,7 @@ struct StageCursor<'a> {
 impl<'a> StageCursor<'a> {
     fn new(stage: &'a Stage) -> Self {
         // An empty range: the first instant looks its line up.
-        Self { stage, from: 0, until: 0, x: 0, y: 0, run: 1, gain: 0 }
+        Self { stage, right: 0, from: 0, until: 0, x: 0, y: 0, run: 1, gain: 0 }
     }
 
     fn map(&mut self, t: i64) -> i64 {
@@ -67,7 +70,8 @@ impl<'a> StageCursor<'a> {
 
     /// Moves to the line that holds at `t`, as far as it can be followed in 64 bits; false where it cannot at `t`.
     fn look_up(&mut self, t: i64) -> bool {
-        let (a, b) = self.stage.around(t);
+        self.right = self.next_line(t).unwrap_or_else(|| self.stage.right_of(t));
+        let (a, b) = self.stage.line(self.right);
         let (x, y) = (self.stage.x(a), self.stage.y(a));
         let (Some(mut run), Some(rise)) = (self.stage.x(b).checked_sub(x), self.stage.y(b).checked_sub(y)) else {
             return false;
@@ -81,10 +85,17 @@ impl<'a> StageCursor<'a> {
         if [run, x, y].into_iter().any(|value| value.unsigned_abs() > i64::MAX as u64 / 4) {
             return false;
         }
-        let (first, last) = self.stage.span_of(a, b);
+        let (first, last) = self.stage.span_of(self.right);
         self.from = first.max(x - reach);
         self.until = last.min(x + reach);
         (self.x, self.y, self.run, self.gain) = (x, y, run, gain);
         (self.from..self.until).contains(&t)
+    }
+
+    /// The line behind the one last mapped along, if it holds at `t`.
+    fn next_line(&self, t: i64) -> Option<usize> {
+        let right = self.right + 1;
+        let (a, b) = (self.stage.knots.get(self.right)?, self.stage.knots.get(right)?);
+        (self.stage.x(a) <= t && t < self.stage.x(b)).then_some(right)
     }
 }
