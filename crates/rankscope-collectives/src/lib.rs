@@ -7,6 +7,7 @@
 //!
 //! No clock is corrected here and no time is accounted: align and analyze build on this.
 
+mod alone;
 mod dtype;
 mod extract;
 mod group;
@@ -16,6 +17,7 @@ mod matching;
 mod pattern;
 mod sequence;
 
+pub use alone::collectives_alone;
 pub use dtype::element_bytes;
 pub use extract::extract;
 pub use group::Group;

@@ -1,6 +1,7 @@
 //! `rankscope combine`: the traces of all ranks, on one clock, in one file.
 //!
-//! One rank at a time is read, moved to the common clock and written; what memory it takes is that of the largest rank.
+//! One rank is moved to the common clock and written while the next is read, so memory is that of two ranks, however many there
+//! are.
 //! Chrome JSON wants its events in order of time across ranks, so there each rank is put aside in order first, and all are
 //! merged at the end.
 
@@ -9,23 +10,28 @@ mod inputs;
 mod metadata;
 mod print;
 mod sink;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::{Context, Result, bail};
 use rankscope_align::combine::keep_original;
 use rankscope_formats::xspace::PlaneNames;
 use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, Scope};
 use rankscope_run::Outputs;
+use rankscope_trace::Trace;
 
 use crate::job::ClockArgs;
 use crate::load::load_file;
 use crate::output::{self, Format};
+use crate::validate::BROKEN;
 use clocks::Clocks;
 use inputs::{Numbering, inputs};
 use metadata::{Metadata, NodeMetadata};
 use sink::{Part, Sink};
+use verdict::Verdict;
 
 /// Combine the traces of all ranks or nodes into one file, every event on one clock.
 ///
@@ -69,6 +75,9 @@ pub(crate) struct Args {
     /// Print every collective as it comes out
     #[arg(long, alias = "print_collectives")]
     print_collectives: bool,
+    /// Say of the combined traces what validate would, and exit with 3 if anything cannot have happened; OUT is written all the same
+    #[arg(long)]
+    validate: bool,
     /// Combine even if ranks are missing
     #[arg(long)]
     partial: bool,
@@ -118,7 +127,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Format::Table => metadata.summary(),
         Format::Json => metadata.json()?,
     })?;
-    Ok(ExitCode::SUCCESS)
+    let broken = metadata.validation.is_some_and(|document| document.violations > 0);
+    Ok(if broken { ExitCode::from(BROKEN) } else { ExitCode::SUCCESS })
 }
 
 fn target(name: &str, names: NamesArg) -> Result<Target> {
@@ -148,9 +158,13 @@ impl From<NamesArg> for PlaneNames {
 /// Reads, aligns and writes one trace after the other.
 fn combine(args: &Args, found: &inputs::Inputs, clocks: &Clocks, mut sink: Sink<'_>, metadata: &mut Metadata) -> Result<()> {
     let mut numbering = Numbering::new(found.by_position);
-    let bar = output::progress(found.files.len(), "combining");
-    for path in &found.files {
-        for mut trace in load_file(path, ArgsPolicy::All, Scope::All)? {
+    let mut verdict = args.validate.then(|| Verdict::new(clocks));
+    std::thread::scope(|scope| {
+        // Without room, so that there is one trace being written and one read ahead, and never a third.
+        let (sender, traces) = sync_channel(0);
+        scope.spawn(move || read_ahead(&found.files, &sender));
+        for trace in traces {
+            let mut trace = trace?;
             let (number, numbered_by) = numbering.number(&trace, clocks.rank(&trace));
             trace.provenance.rank = Some((rankscope_time::Rank(number), rankscope_trace::RankSource::Order));
             if args.keep_original {
@@ -158,13 +172,31 @@ fn combine(args: &Args, found: &inputs::Inputs, clocks: &Clocks, mut sink: Sink<
             }
             let aligned = clocks.align(number, &mut trace)?;
             print::events(args, number, &trace)?;
+            if let Some(verdict) = &mut verdict {
+                verdict.hear(&trace, &aligned);
+            }
             let facts = aligned.facts();
             let node = NodeMetadata::new(number, numbered_by, &trace, aligned);
             sink.add(Part { number, trace: &mut trace, ahead_ns: node.ahead_ns, facts: &facts })?;
             metadata.nodes.push(node);
         }
+        metadata.validation = verdict.map(|verdict| verdict.speak(&found.paths));
+        sink.finish()
+    })
+}
+
+/// Hands over one trace after the other until all are read, one cannot be, or nobody wants more.
+fn read_ahead(files: &[PathBuf], to: &SyncSender<Result<Trace>>) {
+    let bar = output::progress(files.len(), "combining");
+    for path in files {
+        let (traces, error) = match load_file(path, ArgsPolicy::All, Scope::All) {
+            Ok(traces) => (traces, None),
+            Err(error) => (Vec::new(), Some(Err(error))),
+        };
+        if traces.into_iter().map(Ok).chain(error).any(|trace| to.send(trace).is_err()) {
+            break;
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    sink.finish()
 }

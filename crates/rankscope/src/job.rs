@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rankscope_align::{JobClocks, Method, Moved, NodeClock, RankMap, RankSource, Settled, align, apply, settle_tracers};
 use rankscope_clock::files::read_snapshots;
-use rankscope_collectives::{CommPatterns, Matched, RankCollectives, extract, match_ranks};
+use rankscope_collectives::{CommPatterns, Matched, RankCollectives, collectives_alone, extract, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_run::{Completeness, RunDirectory, completeness, settle_ranks};
 use rankscope_time::Rank;
@@ -108,7 +108,16 @@ pub(crate) struct Job {
 impl Job {
     /// Reads the traces that `paths` mean and finds out how their clocks stand.
     pub(crate) fn read(paths: &[PathBuf], options: &JobOptions) -> Result<Self> {
-        let mut loaded = load(paths, options.args, options.scope, options.partial)?;
+        Self::read_reduced(paths, options, |trace| trace)
+    }
+
+    /// The same for whoever wants the clocks alone: of each trace no more than its collectives is held.
+    pub(crate) fn read_clocks(paths: &[PathBuf], options: &JobOptions) -> Result<Self> {
+        Self::read_reduced(paths, options, |trace| collectives_alone(&trace, &options.patterns))
+    }
+
+    fn read_reduced(paths: &[PathBuf], options: &JobOptions, reduce: impl Fn(Trace) -> Trace + Sync) -> Result<Self> {
+        let mut loaded = load(paths, options.args, options.scope, options.partial, reduce)?;
         settle_ranks(&mut loaded.traces)?;
         let completeness = completeness(&loaded.traces);
         if completeness.accidental && !options.partial {

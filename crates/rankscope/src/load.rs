@@ -19,14 +19,26 @@ pub(crate) struct Loaded {
     pub(crate) skipped: Vec<String>,
 }
 
-/// Reads every trace that `paths` mean, in parallel. With `partial`, files that cannot be read are passed over as well.
-pub(crate) fn load(paths: &[PathBuf], args: ArgsPolicy, scope: Scope, partial: bool) -> Result<Loaded> {
+/// Reads every trace that `paths` mean, in parallel, and keeps of each what `reduce` leaves. With `partial`, files that cannot be
+/// read are passed over as well.
+pub(crate) fn load(
+    paths: &[PathBuf],
+    args: ArgsPolicy,
+    scope: Scope,
+    partial: bool,
+    reduce: impl Fn(Trace) -> Trace + Sync,
+) -> Result<Loaded> {
     let files = discover(paths)?;
     let bar = output::progress(files.len(), "reading");
     let read: Vec<_> = files
         .par_iter()
         .map(|file| {
-            let members = read_file(file, args, scope);
+            let mut members = read_file(file, args, scope);
+            for member in members.iter_mut().flatten() {
+                if let Ok(trace) = &mut member.trace {
+                    *trace = reduce(std::mem::take(trace));
+                }
+            }
             bar.inc(1);
             members
         })

@@ -8,11 +8,14 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use common::{failure, fixture, rankscope};
+use common::{failure, fixture, rankscope, write_job};
+use rankscope_clock::files::encode_snapshot;
+use rankscope_formats::snapshot_pairs::{self, SnapshotPairs};
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
-use rankscope_testkit::Rng;
-use rankscope_testkit::origin::{OriginEvent, OriginNode, round_offsets};
-use rankscope_trace::Trace;
+use rankscope_testkit::origin::{LENGTH_NS, OriginEvent, OriginNode, START_NS, round_offsets};
+use rankscope_testkit::{Job, Metadata, NodeClock, Rng};
+use rankscope_time::Knot;
+use rankscope_trace::{SnapshotPair, Trace};
 use serde_json::Value;
 
 const NODES: [OriginNode; 3] = [
@@ -84,6 +87,104 @@ fn every_event_lands_where_it_truly_was() {
             assert!(told["offset_ns"].as_i64().unwrap().abs_diff(node.ahead_ns) < 500_000, "{told}");
         }
     }
+}
+
+/// How the accelerator's clock stood to the wall clock, each pair of them shifted by so much.
+fn pairs(node: &OriginNode, by_ns: i64) -> Vec<SnapshotPair> {
+    let at = |i: i64| START_NS + i * 500_000_000;
+    let pair = |i| SnapshotPair { tracer_ns: node.gpu_ns(at(i)), host_ns: node.wall_ns(at(i)) + by_ns, half_width_ns: 40 };
+    (-2..LENGTH_NS / 500_000_000 + 2).map(pair).collect()
+}
+
+/// A snapshot file of each node, as lines or as the origin's protobuf; a clock that differs from the traces' own tells them apart.
+#[test]
+fn snapshots_of_files_go_before_those_of_traces() {
+    const BY_NS: i64 = 1_000_000;
+    for (suffix, half_width_ns) in [("jsonl", 40), ("snapshot_pairs.pb", 5_000)] {
+        let folder = tempfile::tempdir().unwrap();
+        let truth = origin_job(folder.path(), false);
+        let mut args = vec!["--offsets".to_owned(), folder.path().join("round_offsets.jsonl").display().to_string()];
+        args.push("--snapshots".to_owned());
+        for (k, node) in NODES.iter().enumerate() {
+            let (path, pairs) = (folder.path().join(format!("node{k}.{suffix}")), pairs(node, BY_NS));
+            args.push(path.display().to_string());
+            if suffix == "jsonl" {
+                let knot = |pair: &SnapshotPair| Knot { from_ns: pair.tracer_ns, to_ns: pair.host_ns, uncertainty_ns: 40 };
+                fs::write(path, pairs.iter().map(|pair| encode_snapshot(&knot(pair))).collect::<String>()).unwrap();
+            } else {
+                let file = SnapshotPairs { pairs, sampling_period_ns: Some(500_000_000) };
+                snapshot_pairs::write(&file, &mut File::create(path).unwrap()).unwrap();
+            }
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let found = spans(&combine(folder.path(), "all.pftrace", &args));
+        for (at, event) in truth.iter().enumerate() {
+            // Every other event is a kernel, and only those are stamped by the accelerator.
+            let by_ns = if at % 2 == 1 { BY_NS } else { 0 };
+            let (start_ns, dur_ns) = found[&event.name];
+            let off = (start_ns - by_ns).abs_diff(event.start_ns).max(dur_ns.abs_diff(event.dur_ns));
+            // A millisecond of a clock 20 ppm off is 20 ns.
+            assert!(off <= ROUNDING_NS + 20, "{suffix}, {}: off by {off} ns", event.name);
+        }
+        let metadata: Value = serde_json::from_slice(&fs::read(folder.path().join("all.metadata.json")).unwrap()).unwrap();
+        for (k, node) in NODES.iter().enumerate() {
+            let told = &metadata["nodes"][k];
+            assert_eq!(told["snapshots"].as_u64(), Some(pairs(node, 0).len() as u64));
+            assert_eq!(told["extrapolations"]["snapshots"], 0);
+            let uncertainty_ns = told["uncertainty_ns"].as_u64().unwrap();
+            assert!((half_width_ns..half_width_ns + 2_000_000).contains(&uncertainty_ns), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_snapshots_for_each_trace_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    origin_job(folder.path(), false);
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (output, offsets) = (at("all.json"), at("round_offsets.jsonl"));
+    let traces = [at("node0.xplane.pb"), at("node1.xplane.pb")];
+    let said = failure(&[
+        "combine",
+        "--output",
+        &output,
+        "--traces",
+        &traces[0],
+        &traces[1],
+        "--offsets",
+        &offsets,
+        "--snapshots",
+        &offsets,
+    ]);
+    assert!(said.contains("1 files of snapshots for 2 traces"), "{said}");
+}
+
+/// Rank 2 and 3 are of a node whose clock is 60 ms ahead.
+#[test]
+fn what_was_combined_is_validated() {
+    let clocks = vec![NodeClock::default(), NodeClock { offset_ns: 60_000_000, drift_ppb: 0 }];
+    let job = Job { gpus_per_node: 2, steps: 4, metadata: Metadata::ArgsAndSeq, clocks, ..Job::default() };
+    let folder = write_job(&job);
+    let place = folder.path().display().to_string();
+    let beside = tempfile::tempdir().unwrap();
+    let output = beside.path().join("all.json.gz").display().to_string();
+    let combine = |more: &[&str]| {
+        let ranks: Vec<String> = (0..job.ranks).map(|rank| format!("{place}/rank{rank}.json")).collect();
+        let ranks: Vec<&str> = ranks.iter().map(String::as_str).collect();
+        rankscope(&[&["combine"], &ranks[..], &["-o", &output, "--validate", "--format", "json"], more].concat())
+    };
+    let (wrong, right) = (combine(&["--no-correction"]), combine(&["--from-traces"]));
+    let document = |output: &std::process::Output| -> Value { serde_json::from_slice(&output.stdout).unwrap() };
+    assert_eq!((wrong.status.code(), right.status.code()), (Some(3), Some(0)));
+    assert!(Path::new(&output).exists(), "what cannot have happened is written all the same");
+    let (wrong, right) = (document(&wrong), document(&right));
+    let judged = rankscope(&["validate", &place, "--format", "json", "--align", "none", "--partial"]);
+    let alone: Value = serde_json::from_slice(&judged.stdout).unwrap();
+    for key in ["violations", "overlaps", "matched", "losses", "warnings", "max_gap_ns", "rules"] {
+        assert_eq!(wrong["validation"][key], alone[key], "{key}");
+    }
+    assert!(wrong["validation"]["violations"].as_u64().unwrap() > 0);
+    assert_eq!((&right["validation"]["violations"], &right["validation"]["clocks"]), (&0.into(), &"collectives".into()));
 }
 
 #[test]

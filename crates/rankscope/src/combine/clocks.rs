@@ -28,6 +28,8 @@ pub(super) struct Clocks {
     pub(super) method: &'static str,
     /// What is odd about them.
     pub(super) notes: Vec<String>,
+    /// Ranks of the job without a trace, where the job was looked through.
+    pub(super) missing_ranks: Vec<u32>,
     ways: Ways,
 }
 
@@ -80,9 +82,13 @@ impl Clocks {
         }
         let choice = args.clocks.choice();
         if args.no_correction || choice == ClockChoice::AsRecorded {
-            return Ok(Self { method: "as_recorded", notes: Vec::new(), ways: Ways::AsRecorded });
+            return Ok(Self::new("as_recorded", Ways::AsRecorded));
         }
         by_job(args, found, choice)
+    }
+
+    fn new(method: &'static str, ways: Ways) -> Self {
+        Self { method, notes: Vec::new(), missing_ranks: Vec::new(), ways }
     }
 
     /// The rank of `trace`, where the job as a whole tells it.
@@ -146,6 +152,12 @@ impl NodeOffsets {
 }
 
 impl Aligned {
+    /// The most that the common time of an event may be off by what clocks claim.
+    pub(super) fn uncertainty_ns(&self) -> u64 {
+        let moves = self.settled.iter().map(|settled| &settled.moved).chain([&self.moved]);
+        moves.map(|moved| moved.uncertainty_max_ns).fold(0, u64::saturating_add)
+    }
+
     /// What the metadata plane says.
     pub(super) fn facts(&self) -> Vec<(&'static str, i64)> {
         let pairs: Vec<&SnapshotPair> = self.settled.iter().flat_map(|settled| &settled.clock.pairs).collect();
@@ -183,7 +195,7 @@ fn by_offsets(path: &Path, args: &Args, found: &Inputs) -> Result<Clocks> {
     for (number, path) in (0..).zip(&args.snapshots) {
         nodes.entry(number).or_default().snapshots = snapshots(path)?;
     }
-    Ok(Clocks { method: "offsets", notes, ways: Ways::Offsets(nodes) })
+    Ok(Clocks { notes, ..Clocks::new("offsets", Ways::Offsets(nodes)) })
 }
 
 fn nodes(file: &OffsetsFile, notes: &mut Vec<String>) -> BTreeMap<u32, NodeOffsets> {
@@ -259,7 +271,7 @@ fn by_job(args: &Args, found: &Inputs, choice: ClockChoice) -> Result<Clocks> {
     };
     // A directory is looked through again with its clocks; files are taken as they were found.
     let paths = if run_directory(&found.paths).is_some() { &found.paths } else { &found.files };
-    let job = Job::read(paths, &options)?;
+    let job = Job::read_clocks(paths, &options)?;
     let method = job.clocks.method.name();
     let ranks = job.loaded.traces.iter().zip(job.clocks.ranks).zip(job.nodes).map(|((trace, clock), node)| {
         let rank = RankOfJob { rank: rank_of(trace).0, node, map: clock.map, method: clock.method.name(), notes: clock.notes };
@@ -267,5 +279,6 @@ fn by_job(args: &Args, found: &Inputs, choice: ClockChoice) -> Result<Clocks> {
     });
     let ranks = ranks.collect();
     let folder = args.clocks.measured.folder().or_else(|| run_directory(&found.paths)).map(Path::to_owned);
-    Ok(Clocks { method, notes: job.notes, ways: Ways::Job(ranks, folder) })
+    let missing_ranks = job.completeness.missing.iter().map(|rank| rank.0).collect();
+    Ok(Clocks { notes: job.notes, missing_ranks, ..Clocks::new(method, Ways::Job(ranks, folder)) })
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::clocks::{Aligned, Clocks};
 use super::inputs::NumberedBy;
+use crate::validate::{self, Document};
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -19,6 +20,9 @@ pub(super) struct Metadata {
     method: &'static str,
     notes: Vec<String>,
     pub(super) nodes: Vec<NodeMetadata>,
+    /// What `validate` says of the combined traces, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) validation: Option<Document>,
 }
 
 /// One trace.
@@ -68,7 +72,7 @@ struct RestoredStamps {
 impl Metadata {
     pub(super) fn new(output: &Path, clocks: &Clocks) -> Self {
         let output = output.display().to_string();
-        Self { schema: 1, output, method: clocks.method, notes: clocks.notes.clone(), nodes: Vec::new() }
+        Self { schema: 1, output, method: clocks.method, notes: clocks.notes.clone(), nodes: Vec::new(), validation: None }
     }
 
     /// The name of the file beside the output `name`.
@@ -102,6 +106,10 @@ impl Metadata {
             text.push('\n');
             node.notes.iter().for_each(|note| text += &format!("    {note}\n"));
         }
+        if let Some(document) = &self.validation {
+            text.push('\n');
+            text += &validate::text(document);
+        }
         text
     }
 }
@@ -130,7 +138,7 @@ impl NodeMetadata {
             offset_windows: aligned.offset_windows,
             ahead_ns: aligned.ahead_ns,
             max_correction_ns: moves().last().map_or(0, greatest),
-            uncertainty_ns: moves().map(|moved| moved.uncertainty_max_ns).fold(0, u64::saturating_add),
+            uncertainty_ns: aligned.uncertainty_ns(),
             residual_ns: aligned.residual_ns,
             extrapolations: Extrapolations {
                 snapshots: aligned.settled.iter().map(|settled| settled.moved.extrapolated).sum(),

@@ -14,7 +14,7 @@ use crate::job::rank_of;
 const SCHEMA: u32 = 1;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Document {
+pub(crate) struct Document {
     schema: u32,
     rankscope_version: &'static str,
     title: String,
@@ -25,7 +25,7 @@ pub(super) struct Document {
     pub(super) missing_ranks: Vec<u32>,
     skipped: Vec<String>,
     /// What cannot have happened.
-    pub(super) violations: u64,
+    pub(crate) violations: u64,
     /// Collectives that can.
     pub(super) overlaps: u64,
     pub(super) losses: u64,
@@ -88,7 +88,7 @@ struct Pair {
 }
 
 impl Document {
-    pub(super) fn of(judged: &Judged, paths: &[PathBuf]) -> Self {
+    pub(crate) fn of(judged: &Judged, paths: &[PathBuf]) -> Self {
         let rules = rules(judged);
         let of_weight = |weight: Weight| rules.iter().filter(|rule| rule.weight == weight.name()).map(|rule| rule.found).sum();
         let gaps = || judged.meetings.iter().filter(|meeting| meeting.rule == Some(Rule::CollectiveOverlap));
@@ -98,11 +98,11 @@ impl Document {
             schema: SCHEMA,
             rankscope_version: env!("CARGO_PKG_VERSION"),
             title: paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
-            clocks: judged.job.clocks.method.name(),
-            notes: judged.job.notes.clone(),
+            clocks: judged.evidence.clocks,
+            notes: judged.evidence.notes.clone(),
             nodes: nodes(judged),
-            missing_ranks: judged.job.completeness.missing.iter().map(|rank| rank.0).collect(),
-            skipped: judged.job.loaded.skipped.clone(),
+            missing_ranks: judged.evidence.missing_ranks.clone(),
+            skipped: judged.evidence.skipped.clone(),
             violations: of_weight(Weight::Violation),
             overlaps: with_verdict(judged, |verdict| *verdict == Verdict::Overlap),
             losses: of_weight(Weight::Loss),
@@ -126,7 +126,7 @@ fn with_verdict(judged: &Judged, is: impl Fn(&Verdict) -> bool) -> u64 {
 
 fn nodes(judged: &Judged) -> Vec<Node> {
     let of = |(node, participant): (usize, &Participant)| {
-        let trace = &judged.job.loaded.traces[participant.trace];
+        let trace = &judged.evidence.traces[participant.trace];
         let device = participant.device.map(|device| {
             let track = trace.tracks.get(device);
             match trace.strings.text(track.name) {
@@ -147,7 +147,7 @@ fn rules(judged: &Judged) -> Vec<RuleCount> {
         let is_broken = matches!(meeting.verdict, Verdict::Violation { .. });
         Some((meeting.rule?, 1, u64::from(is_broken)))
     });
-    let alone = judged.checks.iter().flatten().map(|check| (check.rule, check.judged, check.found));
+    let alone = judged.evidence.checks.iter().flatten().map(|check| (check.rule, check.judged, check.found));
     for (rule, judged, found) in across.chain(alone) {
         let count = counts.entry(rule).or_default();
         *count = (count.0 + judged, count.1 + found);
@@ -200,7 +200,7 @@ fn missed(judged: &Judged, meeting: &Meeting) -> Option<Detail> {
 }
 
 fn findings(judged: &Judged, of: impl Fn(Weight) -> bool) -> Vec<Detail> {
-    let of_trace = judged.job.loaded.traces.iter().zip(&judged.checks);
+    let of_trace = judged.evidence.traces.iter().zip(&judged.evidence.checks);
     of_trace
         .flat_map(|(trace, checks)| checks.iter().map(move |check| (trace, check)))
         .filter(|(_, check)| of(check.rule.weight()))

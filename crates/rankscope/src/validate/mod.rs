@@ -9,13 +9,16 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use rankscope_align::RankMap;
 use rankscope_align::validate::{Check, Meeting, Participants, check_trace, meet, write_csv};
-use rankscope_collectives::{CommPatterns, Matched, match_ranks};
+use rankscope_collectives::{CommPatterns, Matched, RankCollectives, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_run::write_file;
+use rankscope_trace::Trace;
 use rayon::prelude::*;
 
-use self::document::Document;
+pub(crate) use self::document::Document;
+pub(crate) use self::table::text;
 use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs, run_directory};
 use crate::output::{self, Format};
 
@@ -65,18 +68,32 @@ enum Align {
     Best,
 }
 
-/// What the verb judged, and what came of it.
-struct Judged {
-    job: Job,
+/// What there is to judge. Lists have one entry a trace.
+pub(crate) struct Evidence {
+    /// With their collectives at least.
+    pub(crate) traces: Vec<Trace>,
+    /// What is to be said of each by itself.
+    pub(crate) checks: Vec<Vec<Check>>,
+    pub(crate) collectives: Vec<RankCollectives>,
+    /// To the clock they are judged on.
+    pub(crate) maps: Vec<RankMap>,
+    /// Which clocks these are, by and large.
+    pub(crate) clocks: &'static str,
+    pub(crate) notes: Vec<String>,
+    pub(crate) missing_ranks: Vec<u32>,
+    pub(crate) skipped: Vec<String>,
+}
+
+/// What was judged, and what came of it.
+pub(crate) struct Judged {
+    evidence: Evidence,
     participants: Participants,
     matched: Matched,
     meetings: Vec<Meeting>,
-    /// By trace.
-    checks: Vec<Vec<Check>>,
 }
 
 /// A broken rule, as the exit code tells it.
-const BROKEN: u8 = 3;
+pub(crate) const BROKEN: u8 = 3;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let judged = judge(&args)?;
@@ -91,7 +108,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     }
     match args.format {
         Format::Json => output::answer(&json()?)?,
-        Format::Table => output::answer(&table::text(&document))?,
+        Format::Table => output::answer(&text(&document))?,
     }
     let broken = document.violations > 0 || (args.strict && document.losses > 0);
     // The process ends here: giving back memory piece by piece would only take time.
@@ -100,7 +117,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn judge(args: &Args) -> Result<Judged> {
-    let mut job = Job::read(
+    let job = Job::read(
         &args.paths,
         &JobOptions {
             args: ArgsPolicy::All,
@@ -111,16 +128,28 @@ fn judge(args: &Args) -> Result<Judged> {
             measured: args.measured.clone(),
         },
     )?;
-    let traces = &job.loaded.traces;
-    let checks: Vec<Vec<Check>> = traces.par_iter().map(check_trace).collect();
-    let participants = Participants::of(traces, std::mem::take(&mut job.collectives));
-    let matched = match participants.list.len() == traces.len() {
-        true => std::mem::take(&mut job.matched),
-        false => match_ranks(&participants.collectives),
+    let evidence = Evidence {
+        checks: job.loaded.traces.par_iter().map(check_trace).collect(),
+        clocks: job.clocks.method.name(),
+        maps: job.clocks.ranks.into_iter().map(|rank| rank.map).collect(),
+        notes: job.notes,
+        missing_ranks: job.completeness.missing.iter().map(|rank| rank.0).collect(),
+        skipped: job.loaded.skipped,
+        traces: job.loaded.traces,
+        collectives: job.collectives,
     };
-    let maps: Vec<_> = (0..traces.len()).map(|index| job.map(index)).collect();
-    let meetings = meet(traces, &maps, &participants, &matched);
-    Ok(Judged { participants, matched, meetings, checks, job })
+    Ok(Judged::of(evidence, Some(job.matched)))
+}
+
+impl Judged {
+    /// Judges `evidence`, whose collectives may be `matched` already, a trace being one rank.
+    pub(crate) fn of(mut evidence: Evidence, matched: Option<Matched>) -> Self {
+        let participants = Participants::of(&evidence.traces, std::mem::take(&mut evidence.collectives));
+        let by_trace = participants.list.len() == evidence.traces.len();
+        let matched = matched.filter(|_| by_trace).unwrap_or_else(|| match_ranks(&participants.collectives));
+        let meetings = meet(&evidence.traces, &evidence.maps.iter().collect::<Vec<_>>(), &participants, &matched);
+        Self { evidence, participants, matched, meetings }
+    }
 }
 
 impl Args {

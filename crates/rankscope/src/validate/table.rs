@@ -15,7 +15,7 @@ const SHOWN_MAX: usize = 5;
 const NAME_MAX: usize = 48;
 const SENTENCE_MAX: usize = 96;
 
-pub(super) fn text(document: &Document) -> String {
+pub(crate) fn text(document: &Document) -> String {
     let style = Style { color: output::colored(), width: output::columns() };
     let mut text = heading(document);
     let (judged, idle): (Vec<_>, Vec<_>) = document.rules.iter().partition(|rule| rule.judged > 0);
