@@ -60,7 +60,7 @@ fn rank(job: &Job, index: usize, clock: &RankAlignment, moved: &Moved) -> RankRo
         extrapolated: moved.extrapolated_by_stage.clone(),
         correction_min_ns: moved.correction_min_ns,
         correction_max_ns: moved.correction_max_ns,
-        uncertainty_max_ns: (clock.method != Method::AsRecorded).then_some(moved.uncertainty_max_ns),
+        uncertainty_max_ns: Some(moved.uncertainty_max_ns).filter(|ns| clock.method != Method::AsRecorded && *ns < u64::MAX),
         tracers: job.settled[index].iter().map(tracer).collect(),
     }
 }
