@@ -11,6 +11,7 @@
 
 mod cursor;
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -86,7 +87,7 @@ impl<A, B> ClockMap<A, B> {
     /// The map that adds a constant offset, right to within `uncertainty_ns` at any time.
     pub fn from_offset(offset: Span, uncertainty_ns: u64) -> Self {
         let knot = Knot { from_ns: 0, to_ns: offset.as_nanos(), uncertainty_ns };
-        Self::of(vec![Stage { knots: vec![knot], drift_bound: Rate::ZERO, inverse: false }])
+        Self::of(vec![Stage { knots: vec![knot], drift_bound: Rate::ZERO, inverse: false, steepest: EVEN, flattest: EVEN }])
     }
 
     /// The map that changes nothing.
@@ -197,6 +198,31 @@ struct Stage {
     knots: Vec<Knot>,
     drift_bound: Rate,
     inverse: bool,
+    /// The lines that gain most and least, as the knots are written.
+    steepest: Line,
+    flattest: Line,
+}
+
+/// How far the target clock gets while the source clock runs.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    run: i128,
+    rise: i128,
+}
+
+/// The line of clocks that run alike.
+const EVEN: Line = Line { run: 1, rise: 1 };
+
+impl Line {
+    fn between(a: &Knot, b: &Knot) -> Self {
+        let run = i128::from(b.from_ns) - i128::from(a.from_ns);
+        Self { run, rise: i128::from(b.to_ns) - i128::from(a.to_ns) }
+    }
+
+    /// By slope; both factors are below [`APART_NS_MAX`].
+    fn compare(&self, other: &Self) -> Ordering {
+        (self.rise * other.run).cmp(&(other.rise * self.run))
+    }
 }
 
 impl Stage {
@@ -205,8 +231,7 @@ impl Stage {
             return Err(MapError::Empty);
         }
         for (index, pair) in knots.windows(2).enumerate().map(|(i, pair)| (i + 1, pair)) {
-            let run = i128::from(pair[1].from_ns) - i128::from(pair[0].from_ns);
-            let rise = i128::from(pair[1].to_ns) - i128::from(pair[0].to_ns);
+            let Line { run, rise } = Line::between(&pair[0], &pair[1]);
             if run <= 0 || rise <= 0 {
                 return Err(MapError::NotIncreasing { index });
             }
@@ -217,7 +242,10 @@ impl Stage {
                 return Err(MapError::SlopeOutOfRange { index });
             }
         }
-        Ok(Self { knots, drift_bound, inverse: false })
+        let lines = || knots.windows(2).map(|pair| Line::between(&pair[0], &pair[1]));
+        let steepest = lines().max_by(Line::compare).unwrap_or(EVEN);
+        let flattest = lines().min_by(Line::compare).unwrap_or(EVEN);
+        Ok(Self { knots, drift_bound, inverse: false, steepest, flattest })
     }
 
     fn inverted(&self) -> Self {
@@ -300,16 +328,10 @@ impl Stage {
 
     /// `width` after passing through this stage: the steepest slope bounds it.
     fn stretch(&self, width: u64) -> u64 {
-        let steepest = self
-            .knots
-            .windows(2)
-            .map(|pair| {
-                let run = i128::from(self.x(&pair[1])) - i128::from(self.x(&pair[0]));
-                let rise = i128::from(self.y(&pair[1])) - i128::from(self.y(&pair[0]));
-                i128::from(width).saturating_mul(rise).saturating_add(run - 1) / run
-            })
-            .max();
-        steepest.map_or(width, |stretched| u64::try_from(stretched).unwrap_or(u64::MAX))
+        let flipped = Line { run: self.flattest.rise, rise: self.flattest.run };
+        let Line { run, rise } = if self.inverse { flipped } else { self.steepest };
+        let stretched = i128::from(width).saturating_mul(rise).saturating_add(run - 1) / run;
+        u64::try_from(stretched).unwrap_or(u64::MAX)
     }
 
     fn extrapolates(&self, t: i64) -> bool {

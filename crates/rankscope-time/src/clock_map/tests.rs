@@ -83,6 +83,19 @@ proptest! {
     }
 
     #[test]
+    fn a_width_is_stretched_by_the_steepest_line(knots in knots(), width in any::<u64>(), inverse in any::<bool>()) {
+        let stage = Stage::new(knots, Rate::ZERO).unwrap();
+        let stage = if inverse { stage.inverted() } else { stage };
+        let stretched = stage.knots.windows(2).map(|pair| {
+            let run = i128::from(stage.x(&pair[1])) - i128::from(stage.x(&pair[0]));
+            let rise = i128::from(stage.y(&pair[1])) - i128::from(stage.y(&pair[0]));
+            (i128::from(width) * rise + run - 1) / run
+        });
+        let expected = stretched.max().map_or(width, |most| u64::try_from(most).unwrap_or(u64::MAX));
+        prop_assert_eq!(stage.stretch(width), expected);
+    }
+
+    #[test]
     fn the_greatest_uncertainty_is_not_exceeded(
         first in knots(), second in knots(), mut ends in prop::array::uniform2(instants()), part in 0i64..=1_000
     ) {
