@@ -91,8 +91,6 @@ const EDGES: &[Edge] = &[
     ),
     ("rankscope-testkit", "rankscope-time", "instants to feed to sessions"),
     ("rankscope-probe", "rankscope-config", "settings of the agent"),
-    ("xtask", "rankscope-align", "the align bench moves events"),
-    ("xtask", "rankscope-trace", "the align bench makes the events it moves"),
     ("xtask", "rankscope-clock", "the clock bench and the namespace rig know the injected clocks"),
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
     ("xtask", "rankscope-time", "spans and rates of the clocks that the clock bench injects"),

@@ -80,9 +80,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         peers.insert("rankscope", median(runs, || combine(&binary, two, &out.join("two.json")))?);
         peers.extend(peers::measure(two, &out)?);
     }
-    // Last, so that no child begins with the memory of ten million events.
     eprintln!("moving {} spans in memory", moving::SPANS);
-    let moved = moving::measure(runs);
+    let moved = moving::measure(runs)?;
     let outcome = Outcome {
         events_per_s: moved.all_cores,
         events_per_s_one_core: moved.one_core,
