@@ -12,7 +12,7 @@ mod judge;
 mod network;
 pub(crate) mod traffic;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Something to break after a third of the time.
     #[arg(long, value_enum, default_value_t = Fault::None)]
     fault: Fault,
+    /// Instead of agents alone, run `rankscope demo` with a rank and an agent on every node: how far events are from the truth.
+    #[arg(long)]
+    demo: bool,
     /// Run chrony between nodes 0 and 1 at the same time, and judge it too.
     #[arg(long)]
     chrony: bool,
@@ -96,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         command.args([flag, &value]);
     }
     command.args(args.chrony.then_some("--chrony"));
+    command.args(args.demo.then_some("--demo"));
     command.args(args.settings.iter().flat_map(|setting| ["--set", setting]));
     let status = command.status().context("failed to start unshare (util-linux)")?;
     if !status.success() {
@@ -108,6 +112,9 @@ fn inside(args: &Args) -> Result<()> {
     let (Some(binary), Some(out)) = (&args.binary, &args.out) else { bail!("--inside is not for people") };
     let network = Network::build(args.nodes, args.rate_mbit)?;
     let traffic = traffic::start(&network, args.load, args.rate_mbit, args.seed)?;
+    if args.demo {
+        return demo(args, &network, binary, out);
+    }
     let mut agents = Agents::start(&network, binary, out, args.seed, &args.settings)?;
     let third = Duration::from_secs(args.seconds) / 3;
     let chrony = args.chrony.then(|| chrony::Chrony::start(out)).transpose()?;
@@ -124,4 +131,19 @@ fn inside(args: &Args) -> Result<()> {
     let chrony_ns = chrony.map(|chrony| chrony.errors_ns()).transpose()?;
     let verdict = judge::judge(&agents, &costs, stop_seconds, chrony_ns)?;
     judge::print(&verdict, args.format == "json")
+}
+
+/// The product's own demo, with the network between its hosts; it prints its own verdict.
+fn demo(args: &Args, network: &Network, binary: &Path, out: &Path) -> Result<()> {
+    let mut command = Command::new(binary);
+    command.args(["demo", "--ranks", &network.nodes.to_string(), "--seed", &args.seed.to_string()]);
+    command.args(["--seconds", &args.seconds.to_string(), "--format", &args.format]).arg("--out").arg(out.join("demo"));
+    for node in 0..network.nodes {
+        command.args(["--host", &format!("node{node},eth0,{}", Network::address(node))]);
+    }
+    let status = command.status().with_context(|| format!("failed to start {}", binary.display()))?;
+    if !status.success() {
+        bail!("the demo failed ({status})");
+    }
+    Ok(())
 }

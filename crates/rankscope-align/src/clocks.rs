@@ -114,7 +114,10 @@ pub fn align(ranks: &[RankSource<'_>], estimate: ClockEstimate) -> JobClocks {
     let measured: Vec<Option<RankAlignment>> = ranks.iter().map(measured).collect();
     let count = measured.iter().flatten().count();
     let alignments: Vec<RankAlignment> = if count > 0 {
-        measured.into_iter().zip(ranks).map(|(known, rank)| known.unwrap_or_else(|| unmeasured(rank))).collect()
+        let mut alignments: Vec<RankAlignment> =
+            measured.into_iter().zip(ranks).map(|(known, rank)| known.unwrap_or_else(|| unmeasured(rank))).collect();
+        contradictions(&mut alignments, &estimate);
+        alignments
     } else if let Some(shared) = on_one_host(ranks) {
         shared
     } else {
@@ -179,12 +182,38 @@ fn readings(trace: &Trace, clock: ReadClock, shift_ns: i64) -> Vec<SnapshotPair>
         .collect()
 }
 
+/// Says so where the collectives leave no room for what was measured: most likely a rank was taken for one of another node.
+fn contradictions(ranks: &mut [RankAlignment], estimate: &ClockEstimate) {
+    let Some((first, others)) = ranks.split_first_mut() else { return };
+    if first.method != Method::Measured || estimate.bounds.contradiction().is_some() {
+        return;
+    }
+    let own = Instant::from_nanos_since_epoch(estimate.at_ns);
+    let (common, open_ns) = (first.map.map(own), first.map.uncertainty_ns(own));
+    for (index, rank) in (1..).zip(others).filter(|(_, rank)| rank.method == Method::Measured) {
+        let theirs = rank.map.inverse().map(common);
+        let ahead_ns = (i128::from(theirs.nanos_since_epoch()) - i128::from(own.nanos_since_epoch())) as i64;
+        let room_ns = i64::try_from(open_ns.saturating_add(rank.map.uncertainty_ns(theirs))).unwrap_or(i64::MAX);
+        let misses_ns = ahead_ns.saturating_sub(estimate.bounds.between(0, index).clamp(ahead_ns)).saturating_abs();
+        let misses_ns = misses_ns.saturating_sub(room_ns);
+        if misses_ns > STAMP_NS {
+            rank.notes.push(format!(
+                "the collectives contradict its measured clock by {misses_ns} ns; is the node right that it is said to have run on"
+            ));
+        }
+    }
+}
+
+/// Profilers round stamps to this.
+const STAMP_NS: i64 = 1_000;
+
 fn unmeasured(rank: &RankSource<'_>) -> RankAlignment {
     let why = match rank.node {
         Some(node) => format!("nothing ties this trace to the host clock of node {}; it stays as recorded", node.node),
         None => "its node's clock was not measured; it stays as recorded".to_owned(),
     };
-    RankAlignment { notes: vec![why], ..RankAlignment::of(rank.trace, RankMap::identity(), Method::AsRecorded, Vec::new()) }
+    let as_it_is = RankAlignment::of(rank.trace, RankMap::identity(), Method::AsRecorded, Vec::new());
+    RankAlignment { notes: vec![why], bound: Bound::default(), ..as_it_is }
 }
 
 /// All ranks on one host, by the raw clock that all of them read. None where hosts differ, are not known, or a trace has no

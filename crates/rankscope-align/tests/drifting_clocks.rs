@@ -106,6 +106,27 @@ fn clock() -> impl Strategy<Value = Clock> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
+    /// A stamp that is moved is off by no more than its map says, from the first collective to the last.
+    #[test]
+    fn maps_say_how_far_they_are_off(
+        clocks in prop::collection::vec(clock(), 2..5), meetings in 3u64..40, gap_ns in 100_000u64..100_000_000,
+        uneven_ns in 0u64..2_000_000, late_ns in 0u64..400_000, seed: u64
+    ) {
+        let work = Work { clocks, meetings, gap_ns, uneven_ns, late_ns, seed };
+        let ranks = work.record();
+        let estimate = estimate(&ranks, &match_ranks(&ranks), &vec![None; ranks.len()]);
+        for (rank, known) in ranks.iter().zip(&estimate.clocks).filter(|(_, known)| known.applied) {
+            let map = known.map(estimate.at_ns);
+            let clock = work.clocks[rank.rank.0 as usize];
+            for stamp_ns in rank.collectives.iter().flat_map(|stay| [stay.start_ns, stay.end_ns]) {
+                let stamp = Instant::from_nanos_since_epoch(stamp_ns);
+                let truth_ns = stamp_ns + clock.behind_ns(work.clocks[0], stamp_ns);
+                let off_ns = map.map(stamp).nanos_since_epoch().abs_diff(truth_ns);
+                prop_assert!(off_ns <= map.uncertainty_ns(stamp) + 10, "{off_ns} with {known:?}");
+            }
+        }
+    }
+
     /// Whatever the clocks, however late ranks come and leave, the truth is inside, and so is the estimate.
     #[test]
     fn the_truth_is_inside_the_interval(

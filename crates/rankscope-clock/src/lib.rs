@@ -16,6 +16,7 @@ pub mod nodes;
 pub mod probe_log;
 mod records;
 pub mod replay;
+pub mod restarts;
 mod rng;
 pub mod rounds;
 mod samples;

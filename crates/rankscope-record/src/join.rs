@@ -2,15 +2,21 @@
 //!
 //! Who starts the job says where raw traces go (`RANKSCOPE_RAW_DIR`); which rank this is, the launcher says in one of the ways
 //! launchers have. The recording lies in a live file from its first event on, so a process that is killed leaves what it had;
-//! one that ends well packs it in place. What goes wrong here is said once, and the program goes on unrecorded.
+//! one that ends well packs it in place. Where devices' profilers have clocks of their own, they are read beside the host's into
+//! the run's `clock/`. What goes wrong here is said once, and the program goes on unrecorded.
 #![expect(clippy::print_stderr, reason = "a job that is not recorded must be able to learn why")]
 
 use std::path::{Path, PathBuf};
 
+use crate::plugins::Registry;
+use crate::snapshots::{SnapshotOptions, SnapshotTaker, TracerReader};
 use crate::{ExportFormat, Session, SessionOptions, Storage, about};
 
 /// Where raw traces of the run go.
 const RAW_DIR: &str = "RANKSCOPE_RAW_DIR";
+
+/// The run itself; a program may be told only of the folder above.
+const RUN_DIR: &str = "RANKSCOPE_RUN_DIR";
 
 /// Who says which rank a process is, and of how many, in the order they are asked: torchrun, Open MPI, PMIx, PMI, Slurm, and
 /// the jobs of Kubernetes.
@@ -68,7 +74,10 @@ impl JoinedRun {
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let file = folder.join(format!("rank-{rank}.rkr"));
         put_aside(&file)?;
-        let session = Session::start(SessionOptions { storage: Storage::File(file.clone()), ..options })?;
+        let options = SessionOptions { storage: Storage::File(file.clone()), ..options };
+        // Clocks that are bent for a test are no host's, and devices know nothing of them.
+        let plugins = if options.test_clock.is_none() { device_clocks(rank) } else { Registry::new() };
+        let session = Session::start_with(options, plugins)?;
         about::set_rank(rank, world_size);
         Ok(Self { session, rank, file })
     }
@@ -97,6 +106,19 @@ impl Drop for JoinedRun {
             eprintln!("rankscope: rank {} stays as it was recorded: {error}", self.rank);
         }
     }
+}
+
+/// What reads the clocks of devices, where there are any; without them there is no thread for it.
+fn device_clocks(rank: u32) -> Registry {
+    let mut plugins = Registry::new();
+    if let Some(run) = std::env::var_os(RUN_DIR) {
+        let (clocks, _absent) = TracerReader::devices();
+        if !clocks.is_empty() {
+            let path = Path::new(&run).join("clock").join(format!("snapshots-rank{rank}.jsonl"));
+            plugins.register(SnapshotTaker::new(SnapshotOptions::of(clocks, path)));
+        }
+    }
+    plugins
 }
 
 /// Moves what an earlier attempt of this rank left at `file` into the first folder `attempt-<n>` beside it that has none.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test of what ranks leave, one of which says when it works")]
 
 mod child;
+mod vendor;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -9,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use rankscope_formats::{ReadOptions, recording};
+use rankscope_record::snapshots::TracerReader;
 use rankscope_record::{SessionOptions, TestClock, join_run, join_run_with, record_function, set_host_name};
 use rankscope_time::Rank;
 use rankscope_trace::{HostClock, Trace};
@@ -38,8 +40,16 @@ fn child() {
 /// A child in `folder`, whose environment says nothing of the test's own.
 fn rank(part: &str, folder: &Path, variables: &[(&str, &str)]) -> Command {
     let mut command = child::playing(part, folder);
-    for name in ["RANK", "WORLD_SIZE", "SLURM_PROCID", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "JOB_COMPLETION_INDEX"]
-    {
+    for name in [
+        "RANKSCOPE_RUN_DIR",
+        "RANK",
+        "WORLD_SIZE",
+        "SLURM_PROCID",
+        "PMI_RANK",
+        "PMIX_RANK",
+        "OMPI_COMM_WORLD_RANK",
+        "JOB_COMPLETION_INDEX",
+    ] {
         command.env_remove(name);
     }
     command.env("RANKSCOPE_RAW_DIR", folder).envs(variables.iter().copied());
@@ -101,6 +111,38 @@ fn whoever_cannot_be_recorded_goes_on_and_says_why_once() {
     let mut outside = rank("work", folder.path(), &[("RANK", "1")]);
     outside.env_remove("RANKSCOPE_RAW_DIR");
     assert!(!String::from_utf8(ended(outside).stderr).unwrap().contains("rankscope: "), "no run, no word");
+}
+
+#[test]
+fn clocks_of_devices_are_read_where_there_are_any() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = "static unsigned long long now = 5000;\n\
+                int cuptiGetTimestamp(unsigned long long *t) { *t = now += 10; return 0; }\n";
+    if vendor::library(folder.path(), "libcupti", code).is_none() {
+        println!("skipped: there is no C compiler");
+        return;
+    }
+    let run = folder.path().join("run");
+    let started = |number: &str, part: &str| {
+        let mut command = rank(part, &run.join("raw"), &[("RANK", number)]);
+        command.env("RANKSCOPE_RUN_DIR", &run);
+        command
+    };
+    let mut with_device = started("2", "work");
+    with_device.env("LD_LIBRARY_PATH", folder.path());
+    ended(with_device);
+    let text = std::fs::read_to_string(run.join("clock/snapshots-rank2.jsonl")).unwrap();
+    let read = text.lines().filter(|line| line.contains("\"cupti\"") && line.contains("\"devices\"")).count();
+    assert!(read >= 2, "once at the start and once at the end: {text}");
+    if TracerReader::devices().0.is_empty() {
+        ended(started("3", "work"));
+        assert!(!run.join("clock/snapshots-rank3.jsonl").exists());
+    }
+    // The host's clocks are not bent with the recorder's, so they would tell something else.
+    let mut bent = started("4", "bent");
+    bent.env("LD_LIBRARY_PATH", folder.path());
+    ended(bent);
+    assert!(!run.join("clock/snapshots-rank4.jsonl").exists());
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test, which says when it was skipped")]
 
+mod vendor;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
@@ -15,6 +17,7 @@ use rankscope_record::snapshots::{SnapshotOptions, SnapshotTaker, TracerReader};
 use rankscope_record::{Report, Session, SessionOptions};
 use rankscope_trace::ClockScope;
 use serde_json::Value;
+use vendor::library;
 
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
@@ -153,17 +156,6 @@ fn a_clock_that_hangs_does_not_hang_the_program() {
     let stopped = session.stop().unwrap();
     assert!(stopped.report.plugins[0].reason.contains("left behind"), "{:?}", stopped.report.plugins);
     drop(let_go);
-}
-
-/// A library with one function that stands for a vendor's.
-fn library(directory: &Path, name: &str, code: &str) -> Option<PathBuf> {
-    let (source, file) = (directory.join(format!("{name}.c")), directory.join(format!("{name}.so")));
-    fs::write(&source, code).unwrap();
-    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&file).arg(&source).status();
-    match built {
-        Ok(status) if status.success() => Some(file),
-        _ => None,
-    }
 }
 
 #[test]

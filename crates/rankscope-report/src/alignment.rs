@@ -139,6 +139,9 @@ fn table(document: &AlignmentDocument) -> Table {
 /// The bound, as seen from what is subtracted.
 fn guaranteed(rank: &RankAlignment) -> String {
     let seen_from = if rank.applied { rank.offset_ns } else { 0 };
+    if rank.bound_lo_ns.is_none() && rank.bound_hi_ns.is_none() {
+        return "nothing".to_owned();
+    }
     let end = |bound: Option<i64>| or_absent(bound, |ns| signed(ns.saturating_sub(seen_from)));
     format!("{} .. {}", end(rank.bound_lo_ns), end(rank.bound_hi_ns))
 }

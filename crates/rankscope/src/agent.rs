@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let (meeting_options, place, card) = meeting(&settings, &who)?;
-    let minutes_path = Path::new(&settings.output_dir).join(format!("minutes-node{}.json", who.node));
+    let minutes_path = Path::new(&settings.output_dir).join(minutes_name(who.node.0));
     let kept = Minutes::kept(&minutes_path, &run_key(&who), who.node).filter(|_| resumable(&settings, &who));
     let (agreement, _server) = match kept {
         Some(minutes) => {
@@ -81,7 +81,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     // Until here there is nothing to bring to disk: a signal ends this process at once, as it does any other.
     let stop = watch::stop_signals()?;
     let session = setup::session(&settings, who.node, &agreement.minutes);
-    let mut options = setup::agent(&settings)?;
+    let mut options = setup::agent(&settings, &stop)?;
     options.run_id = Some(who.run_id.clone());
     options.card = card;
     output::remark(&format!(
@@ -96,6 +96,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     watch::until_stopped(agent, &stop, args.duration_sec.map(Duration::from_secs), watch::Tell::Lines)?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Where the agent of `node` keeps what the nodes agreed on, with their secret.
+pub(crate) fn minutes_name(node: u32) -> String {
+    format!("{MINUTES}{node}.json")
+}
+
+/// What such names begin with.
+pub(crate) const MINUTES: &str = "minutes-node";
 
 /// Who this node is: settings first, then what the launcher left. `place` is the flag, which takes every way to write a place.
 fn identity(settings: &ClockSettings, place: Option<&str>) -> Result<Launch> {

@@ -75,7 +75,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if args.format == Format::Table {
         let ranks = args.ranks;
         output::remark(&format!(
-            "{ranks} ranks train for {} s, each on a host with a clock of its own, while {ranks} agents measure the clocks ...",
+            "{ranks} ranks train for {} s, each by its own clock; {ranks} agents measure the clocks ...",
             args.seconds
         ));
     }

@@ -124,6 +124,12 @@ impl Job {
             bail!(incomplete(&completeness, paths));
         }
         let folder = options.measured.folder.as_deref().or_else(|| run_directory(paths));
+        if let Some(folder) = options.measured.folder.as_deref().filter(|folder| !folder.is_dir()) {
+            bail!(
+                "--clocks {}: there is no such folder. Give the one that clock agents wrote into, or the run",
+                folder.display()
+            );
+        }
         if let Some(folder) = folder {
             attach_snapshots(folder, &mut loaded.traces)?;
         }
@@ -137,15 +143,19 @@ impl Job {
             _ => None,
         };
         let nodes = nodes_of(&loaded.traces, folder, known.as_ref(), options.measured.ranks_per_node)?;
-        if let (Some(known), Some(_)) = (&known, &options.measured.folder)
-            && nodes.iter().all(Option::is_none)
-            && known.nodes.len() > 1
-        {
-            notes.push(
-                "which rank ran on which node is not known, so measured clocks are of no use; pass --ranks-per-node".to_owned(),
+        if let (None, ClockChoice::Best, Some(folder)) = (&known, options.clocks, &options.measured.folder) {
+            bail!(
+                "--clocks {}: no clocks are there (windows-node<k>.jsonl or offsets.jsonl). Give the folder that clock agents wrote \
+                 into, or the run",
+                folder.display()
             );
         }
         let clocks = clocks(&loaded.traces, &collectives, &matched, options.clocks, known.as_ref(), &nodes);
+        if let Some(known) = &known
+            && !clocks.ranks.iter().any(|rank| matches!(rank.method, Method::Measured | Method::OneHost))
+        {
+            notes.push(unused(known, &nodes).to_owned());
+        }
         let reference_node = known.as_ref().map_or(0, |known| known.reference);
         notes.extend(known.into_iter().flat_map(|known| known.notes));
         let (moved, same) = (false, RankMap::identity());
@@ -162,6 +172,18 @@ impl Job {
         let clocks = &self.clocks.ranks;
         self.moved = true;
         self.loaded.traces.par_iter_mut().zip(clocks).map(|(trace, clock)| apply(trace, &clock.map)).collect()
+    }
+}
+
+/// Why clocks that were measured serve no rank.
+fn unused(known: &Measured, nodes: &[Option<u32>]) -> &'static str {
+    if known.nodes.is_empty() {
+        "what was measured of them places no node, so it is not used"
+    } else if nodes.iter().all(Option::is_none) {
+        "which rank ran on which node is not known, so measured clocks are of no use; pass --ranks-per-node"
+    } else {
+        "they were measured between nodes, but nothing ties the traces to their nodes' clocks (windows-node<k>.jsonl does with its \
+         header, or snapshots-node<k>.jsonl), so that is not used"
     }
 }
 
@@ -191,6 +213,7 @@ fn clocks(
     if choice == ClockChoice::AsRecorded {
         for rank in &mut clocks.ranks {
             (rank.map, rank.method, rank.offset_ns, rank.drift_ppb) = (RankMap::identity(), Method::AsRecorded, 0, 0);
+            rank.stages.clear();
         }
         clocks.method = Method::AsRecorded;
     }

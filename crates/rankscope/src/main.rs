@@ -44,18 +44,18 @@ enum Verb {
     #[command(hide = true)]
     DemoRank(demo::rank::Args),
     #[cfg(feature = "clock")]
-    Agent(agent::Args),
-    #[cfg(feature = "clock")]
     Run(run::Args),
+    #[cfg(feature = "clock")]
+    Agent(agent::Args),
     Report(report::Args),
     Align(align::Args),
     Combine(combine::Args),
+    Validate(validate::Args),
     Convert(convert::Args),
     Recover(recover::Args),
-    Validate(validate::Args),
+    Runs(runs::Args),
     Clock(clock::Args),
     Config(config::Args),
-    Runs(runs::Args),
 }
 
 fn main() -> ExitCode {
@@ -65,18 +65,18 @@ fn main() -> ExitCode {
         #[cfg(feature = "clock")]
         Verb::DemoRank(args) => demo::rank::run(args),
         #[cfg(feature = "clock")]
-        Verb::Agent(args) => agent::run(args),
-        #[cfg(feature = "clock")]
         Verb::Run(args) => run::run(args),
+        #[cfg(feature = "clock")]
+        Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),
+        Verb::Validate(args) => validate::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
-        Verb::Validate(args) => validate::run(args),
+        Verb::Runs(args) => runs::run(args),
         Verb::Clock(args) => clock::run(args),
         Verb::Config(args) => config::run(args),
-        Verb::Runs(args) => runs::run(args),
     };
     match done {
         Ok(code) => code,

@@ -11,8 +11,11 @@ pub(crate) fn notes(source: &Source<'_>) -> Vec<Note> {
     let of = |level: NoteLevel| move |text: String| Note { level, text };
     let findings = source.analysis.findings.iter().map(|finding| sentence(source, finding)).map(of(NoteLevel::Finding));
     let cautions = cautions(source).into_iter().map(of(NoteLevel::Caution));
+    let (good, clocks): (Vec<Note>, Vec<Note>) =
+        clock_notes(source.job).into_iter().partition(|note| note.level == NoteLevel::Finding);
+    let skipped = source.job.loaded.skipped.iter().map(|skipped| format!("Passed over {skipped}.")).map(of(NoteLevel::Caution));
     let problems = problems(source).into_iter().map(of(NoteLevel::Problem));
-    findings.chain(cautions).chain(problems).collect()
+    findings.chain(good).chain(cautions).chain(clocks).chain(skipped).chain(problems).collect()
 }
 
 fn sentence(source: &Source<'_>, finding: &Finding) -> String {
@@ -89,47 +92,48 @@ fn cautions(source: &Source<'_>) -> Vec<String> {
         let why = if source.job.loaded.traces.len() == 1 { ", as there is one rank only" } else { "" };
         cautions.push(format!("{matched} of {all} collectives matched across ranks{why}; waits and bandwidths are of those."));
     }
-    cautions.extend(clock_notes(source.job));
-    cautions.extend(source.job.loaded.skipped.iter().map(|skipped| format!("Passed over {skipped}.")));
     cautions
 }
 
 /// What the times between ranks rest on.
-pub(crate) fn clock_notes(job: &Job) -> Vec<String> {
+pub(crate) fn clock_notes(job: &Job) -> Vec<Note> {
+    let caution = |text| Note { level: NoteLevel::Caution, text };
     let clocks = &job.clocks;
     let ranks = || clocks.ranks.iter().zip(job.loaded.traces.iter().map(rank_of));
     let largest = || clocks.ranks.iter().map(|clock| clock.offset_ns.saturating_abs()).max().unwrap_or(0);
     let mut notes = Vec::new();
     match clocks.method {
-        Method::Measured => notes.push(format!(
+        Method::Measured => notes.push(Note { level: NoteLevel::Finding, text: format!(
             "The clocks were measured: they differ by up to {}, and every rank's is known to {}.",
             time(largest()),
             guaranteed(job)
-        )),
+        ) }),
         Method::OneHost | Method::AsRecorded => {}
         Method::Mixed => {
             let left = ranks().filter(|(clock, _)| clock.method == Method::AsRecorded).map(|(_, rank)| rank);
-            notes.push(format!(
+            notes.push(caution(format!(
                 "Clocks were measured for some ranks only; rank {} stays as recorded, so times between it and the others are not to be \
                  trusted.",
                 list(&left.collect::<Vec<_>>())
-            ));
+            )));
         }
-        Method::FromTraces => notes.push(format!(
+        Method::FromTraces => notes.push(caution(format!(
             "The ranks' clocks differ: corrected by up to {} from the ends of the collectives, which then agree to {}; causality alone \
              guarantees {}. Measured clocks would be stronger.",
             time(largest()),
             time(clocks.estimate.agreement_ns.unwrap_or(0)),
             guaranteed(job)
-        )),
+        ))),
     }
     if clocks.estimate.bounds.contradiction().is_some() && !matches!(clocks.method, Method::Measured | Method::OneHost) {
-        notes.push("The stamps of the ranks contradict causality whatever their clocks; no clock was corrected.".to_owned());
+        notes.push(caution(
+            "The stamps of the ranks contradict causality whatever their clocks; no clock was corrected.".to_owned(),
+        ));
     }
     for (clock, rank) in ranks() {
-        notes.extend(clock.notes.iter().map(|note| format!("Rank {rank}: {note}.")));
+        notes.extend(clock.notes.iter().map(|note| caution(format!("Rank {rank}: {note}."))));
     }
-    notes.extend(job.notes.iter().map(|note| format!("Clocks: {note}.")));
+    notes.extend(job.notes.iter().map(|note| caution(format!("Clocks: {note}."))));
     notes
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct Args {
     /// Become CMD and end with this process
     #[arg(long, value_name = "PID", hide = true)]
     tied: Option<u32>,
-    /// The command; {run} and {raw} in its arguments stand for the run directory and its folder of traces
+    /// The command; in its arguments a path may begin with {run}, the run directory, or {raw}, its folder of traces
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
     command: Vec<OsString>,
 }

@@ -134,6 +134,38 @@ fn whoever_interrupts_it_is_left_with_nothing() {
 }
 
 #[test]
+fn whoever_kills_it_is_left_without_its_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let place = out.display().to_string();
+    // Minutes of training, and agents that are told to stay for longer.
+    let running = demo(&out, &["--seconds", "600"]);
+    wait_for("it to begin", || out.join("raw/rank-1.rkr").exists());
+    // Who comes now is told, and takes nothing away.
+    let second = demo(&out, &[]).ended(PATIENCE);
+    assert!(String::from_utf8_lossy(&second.stderr).contains("a demo is running there"), "{second:?}");
+    assert!(out.join("raw/rank-1.rkr").exists());
+    drop(running);
+    wait_for("its processes to go", || processes(&place).is_empty());
+    // What it left makes room.
+    let third = demo(&out, &["--seconds", "2", "--ranks", "2"]).ended(PATIENCE);
+    assert!(third.status.success(), "{}", String::from_utf8_lossy(&third.stderr));
+}
+
+#[test]
+fn of_two_that_begin_at_once_one_plays() {
+    for _ in 0..3 {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("run");
+        let both = [(); 2].map(|()| demo(&out, &["--seconds", "2", "--ranks", "2"])).map(|demo| demo.ended(PATIENCE));
+        let said = both.each_ref().map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+        assert_eq!(both.iter().filter(|output| output.status.success()).count(), 1, "{said:?}");
+        assert!(said.iter().any(|said| said.contains("a demo is running there")), "{said:?}");
+        assert!(out.join("demo.json").exists());
+    }
+}
+
+#[test]
 fn nothing_but_a_demo_makes_room_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let mine = folder.path().join("thesis.tex");

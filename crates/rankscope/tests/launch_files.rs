@@ -8,7 +8,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::rankscope;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -75,7 +74,7 @@ fn the_binary_takes_every_command_line() {
         let quiet = ["--no-clock", "--no-report"].into_iter().filter(|flag| !words.contains(flag));
         let job = ["--", "sh", "-c", "exit 7"];
         let command: Vec<&str> = ["run"].into_iter().chain(words.iter().copied()).chain(quiet).chain(job).collect();
-        let output = rankscope(&command);
+        let output = common::rankscope(&command);
         assert_eq!(output.status.code(), Some(7), "{name}: {words:?}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(Path::new(&run).join("run.json").is_file(), "{name}");
     }

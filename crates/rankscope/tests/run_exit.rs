@@ -68,7 +68,7 @@ fn a_directory_that_cannot_be_written_costs_one_line() {
 #[test]
 fn a_run_that_is_there_is_not_overwritten() {
     let room = Room::new();
-    room.plain(&["--", "sh", "-c", "echo 1 > {raw}/first.json"]);
+    room.plain(&["--", "sh", "-c", "echo 1 > $RANKSCOPE_RAW_DIR/first.json"]);
     let before = fs::read(room.path().join("run/run.json")).unwrap();
     let output = room.plain(&["--", "sh", "-c", "echo again"]);
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), "again\n"));
@@ -89,12 +89,13 @@ fn json_is_alone_on_stdout() {
 #[test]
 fn processes_are_told_where_the_run_is() {
     let room = Room::new();
-    let script =
-        "echo $RANKSCOPE_RUN_DIR; echo $RANKSCOPE_RAW_DIR; echo $RANKSCOPE_RUN_ID; echo {run}; echo {raw}; echo ${RANK-none}";
-    let output = room.plain(&["--", "sh", "-c", script]);
+    let script = "run=; echo $RANKSCOPE_RUN_DIR; echo $RANKSCOPE_RAW_DIR; echo $RANKSCOPE_RUN_ID; \
+                  echo $0; echo $1; echo ${RANK-none}; echo ${run}'{run}'";
+    let output = room.plain(&["--", "sh", "-c", script, "{run}", "--to={raw}/x"]);
     let run = room.path().canonicalize().unwrap().join("run").display().to_string();
     let raw = format!("{run}/raw");
-    assert_eq!(text(&output.stdout).lines().collect::<Vec<_>>(), [&run, &raw, "run", &run, &raw, "none"]);
+    let to = format!("--to={raw}/x");
+    assert_eq!(text(&output.stdout).lines().collect::<Vec<_>>(), [&run, &raw, "run", &run, &to, "none", "{run}"]);
 }
 
 #[test]

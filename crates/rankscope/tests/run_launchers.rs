@@ -41,6 +41,12 @@ fn in_an_allocation_a_second_srun_starts_the_agents() {
     assert!(calls.contains("--overlap --input=none"), "{calls}");
     assert!(calls.contains("--ntasks-per-node=1 --nodes=1 --ntasks=1 "), "{calls}");
     assert!(room.names("clock").contains(&"windows-node0.jsonl".to_owned()));
+    no_secret_is_left(&room);
+}
+
+fn no_secret_is_left(room: &Room) {
+    let left = room.names("clock");
+    assert!(!left.iter().any(|name| name.starts_with("minutes")), "{left:?}");
 }
 
 #[test]
@@ -94,6 +100,7 @@ fn two_nodes_meet_and_leave_one_run() {
     assert_eq!((&manifest["run_id"], &manifest["world_size"]), (&"j".into(), &2.into()));
     wait_for("both nodes' windows", || (0..2).all(|node| room.names("clock").contains(&format!("windows-node{node}.jsonl"))));
     assert_eq!(manifest["nodes"].as_array().map(Vec::len), Some(2), "{manifest}");
+    no_secret_is_left(&room);
 }
 
 #[test]

@@ -95,6 +95,30 @@ fn unmeasured_ranks_among_measured_ones_stay() {
     let clocks = align(&sources, nothing(2));
     assert_eq!(clocks.method, Method::Mixed);
     assert!(clocks.ranks[1].map.is_identity() && clocks.ranks[1].notes.len() == 1);
+    assert_eq!(clocks.ranks[1].bound, Bound::default(), "nothing bounds it");
+}
+
+#[test]
+fn collectives_that_contradict_what_was_measured_are_told() {
+    let traces = [trace(NOW, "a"), trace(NOW + 1_000_000, "b")];
+    let reference = NodeClock { node: 0, to_reference: ClockMap::identity(), ..node() };
+    let wall = |node: &NodeClock| NodeClock { host_minus_raw_ns: None, ..node.clone() };
+    let nodes = [wall(&reference), wall(&node())];
+    let sources = [0, 1].map(|at| RankSource { trace: &traces[at], node: Some(&nodes[at]) });
+    // The second host's clock is 2 ms ahead of the first's, and their wall clocks differ by as much.
+    for (ahead_ns, told) in [(2_000_000, 0), (-6_000_000, 1)] {
+        let mut bounds = Bounds::free(2);
+        bounds.at_most(0, 1, Some(ahead_ns + 10_000));
+        bounds.at_most(1, 0, Some(10_000 - ahead_ns));
+        let estimate = ClockEstimate { bounds, at_ns: NOW + 1_000_000, ..nothing(2) };
+        let clocks = align(&sources, estimate);
+        assert_eq!(
+            clocks.ranks.iter().map(|rank| rank.notes.len()).collect::<Vec<_>>(),
+            [0, told],
+            "{:?}",
+            clocks.ranks[1].notes
+        );
+    }
 }
 
 #[test]

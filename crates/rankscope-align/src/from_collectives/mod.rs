@@ -25,7 +25,7 @@ use rankscope_time::{ClockMap, Knot, RankClock, ReferenceClock, Span};
 use self::agreement::agreement_ns;
 pub use self::ends::{IntervalEnd, Side};
 pub use self::intervals::DRIFT_MAX;
-use self::intervals::{Intervals, intervals};
+use self::intervals::intervals;
 use self::meetings::meetings;
 use self::placing::{Choice, chosen};
 use self::sharing::{SharedClock, by_host, equal_clocks_fit, host_name, merged, seem_to_differ, tie_all};
@@ -59,6 +59,8 @@ pub struct RankClocks {
     pub offset_ns: i64,
     /// What the rank's clock gains on the first rank's, in parts per billion; 0 where the traces are too short to tell.
     pub drift_ppb: i64,
+    /// How far the drift may be off, in parts per billion.
+    pub drift_open_ppb: i64,
     /// The interval of its clock minus the first rank's at [`ClockEstimate::at_ns`].
     pub bound: Bound,
     /// Whether there is anything to correct.
@@ -71,24 +73,28 @@ impl RankClocks {
         if !self.applied {
             return ClockMap::identity();
         }
-        let half_width_ns = self.bound.width_ns().map_or(0, |width| width.unsigned_abs().div_ceil(2));
-        let level = ClockMap::from_offset(Span::from_nanos(self.offset_ns.saturating_neg()), half_width_ns);
-        if self.drift_ppb == 0 {
-            return level;
-        }
+        let open_ns = self.open_ns();
         let knot = |after_ns: i64| {
             let to_ns = at_ns.saturating_add(after_ns);
             let ahead_ns = self.offset_ns.saturating_add(gained_ns(self.drift_ppb, after_ns));
-            Knot { from_ns: to_ns.saturating_add(ahead_ns), to_ns, uncertainty_ns: half_width_ns }
+            let grown_ns = gained_ns(self.drift_open_ppb, after_ns).unsigned_abs();
+            Knot { from_ns: to_ns.saturating_add(ahead_ns), to_ns, uncertainty_ns: open_ns.saturating_add(grown_ns) }
         };
         // Stamps at the edge of time have no room for a slope.
-        ClockMap::from_knots(vec![knot(0), knot(MAP_REACH_NS)], DRIFT_MAX).unwrap_or(level)
+        let level = || ClockMap::from_offset(Span::from_nanos(self.offset_ns.saturating_neg()), open_ns);
+        ClockMap::from_knots(vec![knot(0), knot(MAP_REACH_NS)], DRIFT_MAX).unwrap_or_else(|_| level())
+    }
+
+    /// How far the offset may be off, as far as the interval tells; an end that nothing bounds leaves everything open.
+    fn open_ns(&self) -> u64 {
+        let Bound { lo_ns: Some(lo_ns), hi_ns: Some(hi_ns) } = self.bound else { return u64::MAX };
+        hi_ns.abs_diff(self.offset_ns).max(self.offset_ns.abs_diff(lo_ns))
     }
 }
 
 /// A correction is a line through two points so far apart: longer than what a profiler records, and a whole number of
 /// nanoseconds for every drift.
-const MAP_REACH_NS: i64 = 1_000_000_000_000;
+const MAP_REACH_NS: i64 = 100_000_000_000_000;
 
 /// Estimates the clocks of `ranks` from the collectives that `matched` found on them, at the start of the earliest. `hosts` says
 /// which ranks share a host, by any name of it.
@@ -115,7 +121,8 @@ pub fn estimate_at_start(
     };
     let at_ns = (0..ranks.len()).filter_map(first_ns).min().unwrap_or(0);
     let shown_ns: Vec<i64> = lines.iter().map(|line| at_ns.saturating_add(line.at(at_ns))).collect();
-    let Intervals { bounds, drift_ppb } = intervals(&shown_ns, &meetings);
+    let intervals = intervals(&shown_ns, &meetings);
+    let bounds = &intervals.bounds;
 
     let named: Vec<_> = hosts.iter().map(|host| host_name(*host)).collect();
     let hosts_known = named.iter().all(Option::is_some);
@@ -124,15 +131,18 @@ pub fn estimate_at_start(
     let differ = !equal_clocks_fit(&meetings, |_| true) || may_differ();
     let mut choice = Choice::nothing(ranks.len());
     if differ && bounds.contradiction().is_none() {
-        tie_all(&mut clocks, &meetings, Some(&bounds));
+        tie_all(&mut clocks, &meetings, Some(bounds));
         clocks = merged(clocks, &meetings);
-        tie_all(&mut clocks, &meetings, Some(&bounds));
-        choice = chosen(&clocks, &meetings, at_ns, &drift_ppb).unwrap_or(choice);
+        tie_all(&mut clocks, &meetings, Some(bounds));
+        choice = chosen(&clocks, &meetings, at_ns, &intervals);
     }
     let of_rank = |rank: usize| {
         let (offset_ns, drift_ppb) = (choice.offset_ns[rank], choice.drift_ppb[rank]);
         let bound = if rank == 0 { Bound { lo_ns: Some(0), hi_ns: Some(0) } } else { bounds.between(0, rank) };
-        RankClocks { offset_ns, drift_ppb, bound, applied: offset_ns != 0 || drift_ppb != 0 }
+        let (least, most) = intervals.drift_ppb[rank].unwrap_or((-(DRIFT_MAX.ppb() as f64), DRIFT_MAX.ppb() as f64));
+        let drift_open_ppb = (most - drift_ppb as f64).max(drift_ppb as f64 - least).ceil() as i64;
+        let applied = offset_ns != 0 || drift_ppb != 0;
+        RankClocks { offset_ns, drift_ppb, drift_open_ppb, bound, applied }
     };
     let of_ranks: Vec<RankClocks> = (0..ranks.len()).map(of_rank).collect();
     ClockEstimate {
@@ -141,7 +151,7 @@ pub fn estimate_at_start(
         hosts_known,
         shared: clocks.into_iter().map(|clock| clock.ranks).collect(),
         clocks: of_ranks,
-        bounds,
+        bounds: intervals.bounds,
         at_ns,
     }
 }

@@ -4,7 +4,7 @@
 //! paths close. In a closed system clocks can be placed one after the other: any place that agrees with those already there
 //! leaves a place for the rest. The ranks of one clock move together as long as they can.
 
-use super::intervals::constrained_pairs;
+use super::intervals::{Intervals, constrained_pairs};
 use super::meetings::Meeting;
 use super::sharing::SharedClock;
 use super::ties::{Line, gained_ns};
@@ -24,32 +24,34 @@ impl Choice {
     }
 }
 
-/// The lines of `clocks` at `at_ns`, moved as far as the constraints of `meetings` force them. `possible_ppb` has what each rank
-/// can gain on the first. `None` where no offsets fit, because the clocks are no lines.
-pub(crate) fn chosen(
-    clocks: &[SharedClock],
-    meetings: &[Meeting],
-    at_ns: i64,
-    possible_ppb: &[Option<(f64, f64)>],
-) -> Option<Choice> {
-    let ranks = possible_ppb.len();
-    let wanted = clocks.iter().map(|clock| within(clock.line.drift_ppb, clock, possible_ppb));
+/// The lines of `clocks` at `at_ns`, moved as far as the constraints of `meetings` force them; where lines of these slopes break
+/// one anywhere, as far as `intervals` do at that instant.
+pub(crate) fn chosen(clocks: &[SharedClock], meetings: &[Meeting], at_ns: i64, intervals: &Intervals) -> Choice {
+    let possible_ppb = &intervals.drift_ppb;
+    let wanted = clocks.iter().map(|clock| within(clock.line.drift_ppb, clock, possible_ppb)).collect();
     let middles = clocks.iter().map(|clock| {
         let (least, most) = possible(clock, possible_ppb);
         ((least + most) / 2.0) as i64
     });
+    let with_drifts = |drifts: &[i64]| -> Vec<Line> {
+        clocks.iter().zip(drifts).map(|(clock, drift)| clock.line.with_drift(*drift)).collect()
+    };
     // Where the slope of the ends cannot be, the middle of what can; a level line is tried last.
-    let tries = [wanted.collect::<Vec<_>>(), middles.collect(), vec![0; clocks.len()]];
-    tries.into_iter().find_map(|drifts| {
-        let lines: Vec<Line> = clocks.iter().zip(&drifts).map(|(clock, drift)| clock.line.with_drift(*drift)).collect();
-        let bounds = level_bounds(clocks, &lines, meetings, at_ns, ranks)?;
-        let wanted: Vec<_> = clocks.iter().zip(&lines).map(|(clock, line)| (&clock.ranks[..], line.at(at_ns))).collect();
-        let mut drift_ppb = vec![0; ranks];
-        for (clock, drift) in clocks.iter().zip(&drifts) {
-            clock.ranks.iter().for_each(|rank| drift_ppb[*rank] = *drift);
-        }
-        Some(Choice { offset_ns: placed(&bounds, &wanted), drift_ppb })
-    })
+    let tries: [Vec<i64>; 3] = [wanted, middles.collect(), vec![0; clocks.len()]];
+    let fits = tries.iter().map(|drifts| with_drifts(drifts)).find_map(|lines| {
+        let bounds = level_bounds(clocks, &lines, meetings, at_ns, possible_ppb.len())?;
+        Some((lines, bounds))
+    });
+    let (lines, bounds) = match &fits {
+        Some((lines, bounds)) => (lines, bounds),
+        None => (&with_drifts(&tries[0]), &intervals.bounds),
+    };
+    let wanted: Vec<_> = clocks.iter().zip(lines).map(|(clock, line)| (&clock.ranks[..], line.at(at_ns))).collect();
+    let mut choice = Choice { offset_ns: placed(bounds, &wanted), drift_ppb: vec![0; possible_ppb.len()] };
+    for (clock, line) in clocks.iter().zip(lines) {
+        clock.ranks.iter().for_each(|rank| choice.drift_ppb[*rank] = line.drift_ppb);
+    }
+    choice
 }
 
 /// What a clock can gain on the first, by all of its ranks.

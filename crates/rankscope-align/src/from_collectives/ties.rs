@@ -3,7 +3,8 @@
 //! Once everybody has come, a short collective ends everywhere at nearly the same moment. A long one need not: parts of a ring
 //! truly end a third of a millisecond apart, the same ranks late every time, which looks precise and is wrong. So the shortest
 //! collectives count first, and longer ones only while the ends agree as well with them as without. Through the differences goes
-//! a line, by Theil (1950) and Sen (1968); its slope is believed only if the span shows it above the noise.
+//! a line, by Theil (1950) and Sen (1968); its slope is believed only if the
+//! span is long enough to show one above the noise.
 
 /// The difference of two clocks as a line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,16 +40,23 @@ pub(crate) struct EndPair {
     pub(crate) difference_ns: i64,
 }
 
+/// More ends agree as well as fewer do if they stray no more than this many times as far: few may agree by luck.
+const AS_WELL: f64 = 1.5;
+/// And if they show the same difference to within so many of its errors.
+const AGREEING_ERRORS: f64 = 3.0;
 /// Fewer ends than this agree by chance.
 pub(crate) const ENDS_MIN: usize = 3;
 /// Fewer ends than this have no slope.
 const SLOPED_ENDS_MIN: usize = 8;
-/// A slope counts if it is this many times its error, and more where few ends tell the noise: less happens by chance once in some
-/// hundred pairs of clocks.
+/// Clocks usually drift apart by some parts per million. A span that tells slopes apart as finely as this has a slope, whatever it
+/// is: to call it level would be the greater error.
+const SLOPE_ERROR_FINE: f64 = 2e-6;
+/// One that tells them no finer than this has none.
+const SLOPE_ERROR_MAX: f64 = 5e-6;
+/// Between the two a slope counts if it is this many times its error, and more where few ends tell the noise: less happens by
+/// chance once in some hundred pairs of clocks.
 const SLOPE_ERRORS: f64 = 2.5;
 const SLOPE_ERRORS_FEW: f64 = 8.0;
-/// A span over which a slope of as many parts per million as clocks usually have is lost in its error tells nothing of a drift.
-const SLOPE_ERROR_MAX: f64 = 5e-6;
 /// Slopes between all pairs of this many points at most; more points are first taken together in runs.
 const SLOPED_POINTS_MAX: usize = 128;
 /// Median absolute deviations in a standard deviation.
@@ -74,19 +82,33 @@ impl Line {
     }
 }
 
+impl Tie {
+    /// Whether chance explains how far this is from `shorter`. Where half of the ends are late by the same, the late half agrees
+    /// with itself as well as the other does.
+    fn agrees(&self, shorter: &Self) -> bool {
+        let apart_ns = self.line.at(shorter.line.center_ns).saturating_sub(shorter.line.offset_ns).unsigned_abs();
+        apart_ns as f64 <= AGREEING_ERRORS * self.error_ns.hypot(shorter.error_ns)
+    }
+}
+
 /// What a clock gains within `elapsed_ns`.
 pub(crate) fn gained_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
     let gained = (i128::from(drift_ppb) * i128::from(elapsed_ns)).div_euclid(1_000_000_000);
     gained.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-/// The line through as many of the shortest collectives as tie best; `None` without any.
+/// The line through as many of the shortest collectives as tie as well as fewer do; `None` without any.
 pub(crate) fn tie(mut ends: Vec<EndPair>) -> Option<Tie> {
     ends.sort_unstable_by_key(|end| (end.shortest_ns, end.at_ns));
     let all = ends.len();
-    let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(all.min(ENDS_MIN)));
-    let ties = counts.into_iter().filter_map(|count| through(&ends[..count]));
-    ties.min_by(|x, y| x.error_ns.total_cmp(&y.error_ns))
+    // As few as have no slope agree by luck; they are taken only where half of all would be as few.
+    let fewest = if all < 2 * SLOPED_ENDS_MIN { all.min(ENDS_MIN) } else { SLOPED_ENDS_MIN };
+    let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(fewest));
+    let ties: Vec<Tie> = counts.into_iter().filter_map(|count| through(&ends[..count])).collect();
+    let shortest = *ties.first()?;
+    let least_ns = ties.iter().map(|tie| tie.noise_ns).fold(f64::INFINITY, f64::min);
+    let as_well = ties.into_iter().rev().find(|tie| tie.noise_ns <= AS_WELL * least_ns && tie.agrees(&shortest));
+    Some(as_well.unwrap_or(shortest))
 }
 
 /// A line through all of `ends`, which are in order of their length: level, unless a slope is there for certain.
@@ -156,14 +178,12 @@ impl Residuals {
         Self { middle_ns, noise_ns: noise_ns.max(variance.sqrt()) }
     }
 
-    /// Whether `slope` stands out: the span tells slopes apart that clocks have, and this one from none; and over the whole span
-    /// it is more than the noise of one end.
+    /// Whether the span is long enough for a slope to rise above the noise.
     fn show(&self, slope: f64, points: &[(f64, f64)]) -> bool {
         let squares: f64 = points.iter().map(|(x, _)| x * x).sum();
         let error = self.noise_ns / squares.sqrt();
         let errors = SLOPE_ERRORS + SLOPE_ERRORS_FEW / points.len() as f64;
-        let span = points.last().map_or(0.0, |last| last.0) - points.first().map_or(0.0, |first| first.0);
-        error <= SLOPE_ERROR_MAX && slope.abs() > errors * error && slope.abs() * span > self.noise_ns
+        error <= SLOPE_ERROR_FINE || (error <= SLOPE_ERROR_MAX && slope.abs() > errors * error)
     }
 }
 
@@ -211,6 +231,18 @@ mod tests {
         let found = tie(ends(40, 1_000_000, |at, long| 3_000_000 + chatter(at) + i64::from(long) * 200_000)).expect("ends");
         assert!((found.line.offset_ns - 3_000_000).abs() < 500, "{found:?}");
         assert!(found.count <= 20, "{found:?}");
+    }
+
+    #[test]
+    fn a_late_majority_that_agrees_with_itself_does_not_count() {
+        let end = |at: i64| {
+            let long = at >= 8;
+            let shortest_ns = if long { 4_000_000 } else { 9_000 } + at;
+            let difference_ns = chatter(at * 1_000_000) + if long { -28_600 } else { 0 };
+            EndPair { shortest_ns, at_ns: (at * 7 % 17) * 5_000_000, difference_ns }
+        };
+        let found = tie((0..17).map(end).collect()).expect("ends");
+        assert!(found.line.offset_ns.abs() < 1_000, "{found:?}");
     }
 
     #[test]

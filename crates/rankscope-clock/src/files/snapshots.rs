@@ -2,7 +2,7 @@
 //!
 //! The agent of a node writes how `CLOCK_REALTIME`, which stamps traces, stands to its host clock. A process that profiles a
 //! device writes how the device's clock stands to `CLOCK_REALTIME` (as the origin does) and to `CLOCK_MONOTONIC_RAW`, which
-//! nobody sets. Field names are those of the origin's snapshot pairs, its JSON names and our own additions are read alike.
+//! nobody sets. An agent begins with the header of its windows, whenever it starts. Field names are those of the origin's snapshot pairs, its JSON names and our own additions are read alike.
 
 use std::collections::BTreeMap;
 
@@ -50,12 +50,21 @@ pub fn encode_snapshot(knot: &Knot) -> String {
 /// Reads a file of snapshot pairs.
 pub fn read_snapshots(bytes: &[u8]) -> SnapshotsFile {
     let mut clocks: BTreeMap<String, SnapshotSeries> = BTreeMap::new();
+    let mut constant_ns = None;
     let damaged = each_line(bytes, |text| {
         let row = match serde_json::from_slice::<Row>(text) {
             Ok(row) => row,
-            // A header says who wrote the file; nothing of it is needed to read on.
-            Err(_) if serde_json::from_slice::<Header>(text).is_ok_and(|header| header.meta) => return Ok(()),
-            Err(not_a_pair) => return Err(not_a_pair.to_string()),
+            Err(not_a_pair) => {
+                let header = serde_json::from_slice::<Header>(text).ok().filter(|header| header.meta);
+                let told_ns = header.ok_or_else(|| not_a_pair.to_string())?.host_minus_raw_ns.map(|ns| ns.0);
+                // An agent that is started again counts anew: what came before is moved to where it counts now.
+                if let (Some(before_ns), Some(now_ns)) = (constant_ns, told_ns) {
+                    let pairs = clocks.values_mut().flat_map(|series| &mut series.pairs);
+                    pairs.for_each(|pair| pair.to_ns = pair.to_ns.saturating_add(now_ns.saturating_sub(before_ns)));
+                }
+                constant_ns = told_ns.or(constant_ns);
+                return Ok(());
+            }
         };
         let series = clocks.entry(row.clock.unwrap_or_else(|| REALTIME.to_owned())).or_default();
         let uncertainty_ns = row.half_width_ns.unwrap_or(UNSAID_NS);
@@ -90,6 +99,7 @@ struct Row {
 #[derive(Deserialize)]
 struct Header {
     meta: bool,
+    host_minus_raw_ns: Option<Nanos>,
 }
 
 #[cfg(test)]
@@ -104,6 +114,16 @@ mod tests {
         let file = read_snapshots(text.as_bytes());
         assert!(file.damaged.is_empty());
         assert_eq!(file.clocks[REALTIME].pairs, knots);
+    }
+
+    #[test]
+    fn an_agent_that_is_started_again_leaves_no_jump() {
+        let header = |ns: i64| format!("{{\"meta\":true,\"host_minus_raw_ns\":{ns}}}\n");
+        let knots = |constant_ns: i64| [1, 2].map(|i| Knot { from_ns: i, to_ns: i + constant_ns, uncertainty_ns: 3 });
+        let part = |ns: i64| header(ns) + &knots(ns).iter().map(encode_snapshot).collect::<String>();
+        let file = read_snapshots((part(100) + &part(-7) + &part(40)).as_bytes());
+        assert_eq!(file.clocks[REALTIME].pairs, [knots(40), knots(40), knots(40)].concat());
+        assert_eq!(file.damaged, []);
     }
 
     #[test]

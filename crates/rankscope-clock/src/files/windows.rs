@@ -42,6 +42,8 @@ pub struct WindowsFile {
     pub header: Option<WindowsHeader>,
     /// In the order of the file.
     pub windows: Vec<NodeWindow>,
+    /// Every header that says what the host clock adds to `CLOCK_MONOTONIC_RAW`: index of the window it stands before, and that.
+    pub constants: Vec<(usize, i64)>,
     /// The origin wrote it: there are no bounds in it.
     pub foreign: bool,
     /// Lines passed over.
@@ -89,7 +91,9 @@ pub fn read_windows(name: &str, bytes: &[u8]) -> WindowsFile {
                 let header = serde_json::from_slice::<HeaderRow>(text).ok().filter(|header| header.meta);
                 let header = header.ok_or_else(|| not_a_window.to_string())?;
                 file.foreign = header.schema.is_none();
-                file.header = Some(header.header());
+                let header = header.header();
+                file.constants.extend(header.host_minus_raw_ns.map(|ns| (file.windows.len(), ns)));
+                file.header = Some(header);
                 starts.push(file.windows.len());
                 return Ok(());
             }

@@ -97,6 +97,8 @@ impl Driver {
             if !stopping && self.stop.load(Ordering::Relaxed) {
                 stopping = true;
                 self.feed(Input::Stop);
+                // Who has nobody to tell is done now, and not when it wakes next.
+                self.feed(Input::Tick);
             }
         }
         if let Err(error) = self.files.finish() {

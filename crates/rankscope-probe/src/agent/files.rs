@@ -34,6 +34,8 @@ pub(super) struct Files {
     /// Opened by the first solution: most nodes are never master.
     offsets: Option<Journal>,
     snapshots: Option<Journal>,
+    /// Whether there is a header above the snapshots of this agent.
+    snapshots_begun: bool,
     alpha_beta: AlphaBeta,
 }
 
@@ -47,7 +49,8 @@ impl Files {
             journal.append(&encode_windows_header(&about.header))?;
         }
         let snapshots = if snapshots { open(format!("snapshots-node{node}.jsonl"))? } else { None };
-        Ok(Self { about, folder, windows, offsets: None, snapshots, alpha_beta: AlphaBeta::default() })
+        let alpha_beta = AlphaBeta::default();
+        Ok(Self { about, folder, windows, offsets: None, snapshots, snapshots_begun: false, alpha_beta })
     }
 
     /// Appends a window.
@@ -72,7 +75,10 @@ impl Files {
     /// Appends pairs of readings of the clock of traces and the host clock.
     pub(super) fn snapshots(&mut self, runs: &[TraceRun]) -> Result<(), String> {
         for knot in runs.iter().flat_map(|run| &run.knots) {
-            append(self.snapshots.as_mut(), || encode_snapshot(knot))?;
+            // With the first pair and not before it: who waits for the file waits for a pair.
+            let begun = std::mem::replace(&mut self.snapshots_begun, true);
+            let header = || if begun { String::new() } else { encode_windows_header(&self.about.header) };
+            append(self.snapshots.as_mut(), || header() + &encode_snapshot(knot))?;
         }
         Ok(())
     }

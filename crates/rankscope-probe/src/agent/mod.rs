@@ -48,6 +48,8 @@ pub struct AgentOptions {
     pub host: HostTimeOptions,
     /// How the thread runs.
     pub thread: ThreadOptions,
+    /// Whoever turns this on asks the agent to stop, as a handler of signals can.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What an agent has to tell.
@@ -157,7 +159,7 @@ impl Agent {
         };
         let files = Files::open(options.folder, options.snapshots, about);
         let files = files.map_err(|source| StartError::Files { folder, source })?;
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = options.stop;
         let (sender, events) = sync_channel(EVENTS_MAX);
         let asked = stop.clone();
         let thread = std::thread::Builder::new().name("rankscope-clock".to_owned()).spawn(move || {

@@ -70,8 +70,13 @@ impl TracerReader {
 
     /// Every clock there is on this machine, and what is absent.
     pub fn available() -> (Vec<Self>, Vec<ClockAbsent>) {
-        let mut readers = vec![Self::ticks(), Self::monotonic()];
-        let mut absent = Vec::new();
+        let (devices, absent) = Self::devices();
+        ([Self::ticks(), Self::monotonic()].into_iter().chain(devices).collect(), absent)
+    }
+
+    /// The clocks of devices that there are on this machine, and what is absent. What is there is loaded into this process.
+    pub fn devices() -> (Vec<Self>, Vec<ClockAbsent>) {
+        let (mut readers, mut absent) = (Vec::new(), Vec::new());
         for device in [Self::cupti(), Self::rocprofiler()] {
             match device {
                 Ok(reader) => readers.push(reader),

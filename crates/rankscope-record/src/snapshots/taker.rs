@@ -46,10 +46,15 @@ impl SnapshotOptions {
     /// off by up to 100 us are kept, since whoever uses them weighs them.
     pub fn to_file(path: impl Into<PathBuf>) -> Self {
         let (clocks, absent) = TracerReader::available();
+        Self { absent, ..Self::of(clocks, path) }
+    }
+
+    /// The same of `clocks` alone.
+    pub fn of(clocks: Vec<TracerReader>, path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
             clocks,
-            absent,
+            absent: Vec::new(),
             period: Duration::from_millis(100),
             tries: 5,
             half_width_max_ns: 100_000,

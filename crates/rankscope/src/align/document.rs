@@ -1,7 +1,7 @@
 //! From a job that was moved to its document. Translates; decides nothing.
 
 use rankscope_align::{Method, Moved, RankAlignment};
-use rankscope_report::{AlignmentDocument, Note, NoteLevel, RankAlignment as RankRow, TracerAlignment};
+use rankscope_report::{AlignmentDocument, RankAlignment as RankRow, TracerAlignment};
 
 use crate::job::{Job, rank_of};
 use crate::notes::clock_notes;
@@ -15,7 +15,6 @@ pub(super) fn document(title: String, job: &Job, moved: &[Moved]) -> AlignmentDo
     let ranks = clocks.ranks.iter().zip(moved).enumerate().map(|(index, (clock, moved))| rank(job, index, clock, moved));
     let ranks: Vec<RankRow> = ranks.collect();
     let complete = job.matched.instances.iter().filter(|instance| instance.complete).count() as u64;
-    let note = |text| Note { level: NoteLevel::Caution, text };
     AlignmentDocument {
         schema: SCHEMA,
         title,
@@ -24,7 +23,7 @@ pub(super) fn document(title: String, job: &Job, moved: &[Moved]) -> AlignmentDo
         reference: reference(job, &ranks),
         matched: complete,
         unmatched: job.matched.instances.len() as u64 - complete,
-        notes: clock_notes(job).into_iter().map(note).collect(),
+        notes: clock_notes(job),
         ranks,
     }
 }
@@ -61,7 +60,7 @@ fn rank(job: &Job, index: usize, clock: &RankAlignment, moved: &Moved) -> RankRo
         extrapolated: moved.extrapolated_by_stage.clone(),
         correction_min_ns: moved.correction_min_ns,
         correction_max_ns: moved.correction_max_ns,
-        uncertainty_max_ns: (clock.method != Method::AsRecorded).then_some(moved.uncertainty_max_ns),
+        uncertainty_max_ns: Some(moved.uncertainty_max_ns).filter(|ns| clock.method != Method::AsRecorded && *ns < u64::MAX),
         tracers: job.settled[index].iter().map(tracer).collect(),
     }
 }

@@ -8,6 +8,7 @@ use rankscope_clock::files::{
     Damage, DamagedLine, NodeOrigin, OffsetsFile, OffsetsHeader, WindowsFile, WindowsHeader, node_of_name, read_offsets,
     read_windows,
 };
+use rankscope_clock::restarts::{Start, join};
 use rankscope_clock::{NodeId, NodeWindow};
 use rankscope_report::{Note, NoteLevel};
 
@@ -20,12 +21,13 @@ pub(crate) struct Windows {
     pub(super) notes: Vec<Note>,
 }
 
-/// Reads files of windows.
+/// Reads files of windows. All windows of a node are on the clock of its last start.
 pub(crate) fn windows(paths: &[PathBuf]) -> Result<Windows> {
     let mut all = Windows::default();
     let mut unbounded = 0;
+    let mut starts = Vec::new();
     for path in paths {
-        let WindowsFile { header, windows, foreign, damaged } = read_windows(&name(path), &bytes(path)?);
+        let WindowsFile { header, windows, constants, foreign, damaged } = read_windows(&name(path), &bytes(path)?);
         if windows.is_empty() && header.is_none() {
             let why = damaged.first().map_or_else(|| "it is empty".to_owned(), DamagedLine::to_string);
             bail!("{}: no window can be read: {why}. Give files of windows, as clock agents write them", path.display());
@@ -33,9 +35,15 @@ pub(crate) fn windows(paths: &[PathBuf]) -> Result<Windows> {
         all.notes.extend(damage(path, &damaged));
         unbounded += usize::from(foreign);
         let node = windows.first().map(|window| window.node).or_else(|| node_of_name(&name(path)));
+        let start = |node| {
+            let before = all.windows.len();
+            move |(at, host_minus_raw_ns): (usize, i64)| Start { node, first_window: before + at, host_minus_raw_ns }
+        };
+        starts.extend(node.into_iter().flat_map(|node| constants.iter().copied().map(start(node))));
         all.headers.extend(node.zip(header));
         all.windows.extend(windows);
     }
+    join(&mut all.windows, &starts);
     if unbounded > 0 {
         let text = format!("{unbounded} of {} files hold no bounds, so their edges guarantee nothing", paths.len());
         all.notes.push(note(NoteLevel::Caution, text));

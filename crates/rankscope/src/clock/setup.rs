@@ -1,5 +1,7 @@
 //! From settings to what an agent is told.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rankscope_clock::NodeId;
@@ -75,7 +77,7 @@ pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes)
 ///
 /// # Errors
 /// Where `test-clock` describes no clock.
-pub(crate) fn agent(settings: &ClockSettings) -> Result<AgentOptions> {
+pub(crate) fn agent(settings: &ClockSettings, stop: &Arc<AtomicBool>) -> Result<AgentOptions> {
     let bend = settings.test_clock.as_deref().map(str::parse::<SimClock>).transpose().context("setting test-clock")?;
     Ok(AgentOptions {
         folder: settings.probe_export.then(|| settings.output_dir.clone().into()),
@@ -89,6 +91,7 @@ pub(crate) fn agent(settings: &ClockSettings) -> Result<AgentOptions> {
             ..HostTimeOptions::default()
         },
         thread: ThreadOptions { cpu: settings.cpu.map(usize::from), fifo: settings.scheduling == config::Scheduling::Fifo },
+        stop: stop.clone(),
     })
 }
 

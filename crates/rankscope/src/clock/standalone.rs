@@ -94,7 +94,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     };
     let session = setup::session(&settings, node, &minutes);
     let agreement = reopen(minutes, &options)?;
-    let agent = Agent::start(session, agreement.endpoints, setup::agent(&settings)?)?;
+    let agent = Agent::start(session, agreement.endpoints, setup::agent(&settings, &stop)?)?;
     let table = args.format == Format::Table;
     let tell = if table { watch::Tell::Lines } else { watch::Tell::Nothing };
     if table {

@@ -47,8 +47,8 @@ pub(super) struct NodeMetadata {
     pub(super) ahead_ns: i64,
     /// The most that was added to a stamp or taken off it between clocks, in either direction.
     max_correction_ns: u64,
-    /// The most that the common time of an event may be off by what clocks claim.
-    uncertainty_ns: u64,
+    /// The most that the common time of an event may be off by what clocks claim; none where they claim nothing.
+    uncertainty_ns: Option<u64>,
     residual_ns: Option<f64>,
     extrapolations: Extrapolations,
     /// What was added to stamps that counted from the start of a collector.
@@ -101,7 +101,8 @@ impl Metadata {
             };
             text += &format!("  {} ({by}) {}: {} events", node.id, node.file, node.events);
             if node.max_correction_ns > 0 {
-                text += &format!(", moved by up to {} ns, to within {} ns", node.max_correction_ns, node.uncertainty_ns);
+                let within = node.uncertainty_ns.map_or_else(|| "nobody knows how much".to_owned(), |ns| format!("{ns} ns"));
+                text += &format!(", moved by up to {} ns, to within {within}", node.max_correction_ns);
             }
             text.push('\n');
             node.notes.iter().for_each(|note| text += &format!("    {note}\n"));
@@ -138,7 +139,7 @@ impl NodeMetadata {
             offset_windows: aligned.offset_windows,
             ahead_ns: aligned.ahead_ns,
             max_correction_ns: moves().last().map_or(0, greatest),
-            uncertainty_ns: aligned.uncertainty_ns(),
+            uncertainty_ns: Some(aligned.uncertainty_ns()).filter(|ns| *ns < u64::MAX),
             residual_ns: aligned.residual_ns,
             extrapolations: Extrapolations {
                 snapshots: aligned.settled.iter().map(|settled| settled.moved.extrapolated).sum(),

@@ -34,7 +34,10 @@ impl Process {
     /// Starts this binary at `host`, as `prepare` has it. What it says on stderr goes into the file `log`. What this process was told about
     /// settings and jobs is for jobs of the user, not for the demo's.
     pub(super) fn start(name: String, log: PathBuf, host: &Host, prepare: impl FnOnce(&mut Command)) -> Result<Self> {
-        let mut command = host.command(std::env::current_exe().context("where is this program?")?.as_os_str());
+        let own = std::env::current_exe().context("where is this program?")?;
+        let mut command = host.command(own.as_os_str());
+        // Also when this process is killed and can stop nobody.
+        command.args(["run", "--tied", &std::process::id().to_string(), "--"]).arg(&own);
         let foreign = ["RANKSCOPE_", "XLA_", "NCCL_", "GLOO_", "SLURM_", "OMPI_", "PMI", "TORCHELASTIC_"];
         for (variable, _) in std::env::vars_os() {
             if foreign.iter().any(|prefix| variable.as_encoded_bytes().starts_with(prefix.as_bytes())) {

@@ -1,9 +1,10 @@
 //! The demo's run directory: made where nothing is lost, described by its manifest, gone again if the demo fails.
 
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rankscope_run::{Exit, NewRun, NodeEntry, RankEntry, RunDirectory, State, write_file};
 
 use super::document::Story;
@@ -22,11 +23,14 @@ pub(super) struct Folder {
     run: RunDirectory,
     path: PathBuf,
     kept: bool,
+    /// Held until all else is done.
+    _claim: File,
 }
 
 impl Folder {
     /// Makes it at `path`. What is there must be an older demo, or nothing.
     pub(super) fn create(path: &Path, cast: &Cast) -> Result<Self> {
+        let claim = claim(path)?;
         make_room(path)?;
         let scratch = path.join(SCRATCH);
         fs::create_dir_all(&scratch).with_context(|| scratch.display().to_string())?;
@@ -40,7 +44,7 @@ impl Folder {
         let run = RunDirectory::create(path, new).inspect_err(|_| {
             let _gone = fs::remove_dir_all(path);
         })?;
-        Ok(Self { run, path: path.to_owned(), kept: false })
+        Ok(Self { run, path: path.to_owned(), kept: false, _claim: claim })
     }
 
     /// As the user wrote it.
@@ -100,23 +104,43 @@ impl Drop for Folder {
     }
 }
 
-/// Removes an older demo at `path`; fails if anything else is there.
+/// Makes the folder at `path` and claims it for this process, so that of two demos one does not clear away the other.
+fn claim(path: &Path) -> Result<File> {
+    let named = || path.display().to_string();
+    fs::create_dir_all(path).with_context(named)?;
+    let claim = File::open(path).with_context(named)?;
+    match claim.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(running(path)),
+        // Where there are no locks, the run's own writer has to do.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(claim),
+    }
+}
+
+/// Empties the folder at `path` of an older demo; fails if anything else is there. The folder itself stays: it may be a mount.
 fn make_room(path: &Path) -> Result<()> {
-    let entries = match fs::read_dir(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.with_context(|| path.display().to_string())?,
-    };
-    let names = entries.map(|entry| Ok(entry?.file_name())).collect::<std::io::Result<Vec<_>>>()?;
+    let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    let names: Vec<OsString> = entries.with_context(|| path.display().to_string())?;
     let is_demo = names.iter().any(|name| name == STORY || name == SCRATCH);
     let run = RunDirectory::open(path).ok();
     match run.as_ref().map(RunDirectory::manifest) {
-        Some(manifest) if is_demo && manifest.state == State::Running => {
-            bail!("{}: a demo is running there; wait for it, or name another place with --out", path.display())
-        }
+        Some(manifest) if is_demo && manifest.state == State::Running => return Err(running(path)),
         Some(manifest) if is_demo && manifest.run_id.starts_with(RUN_ID) => {}
+        None if names.is_empty() => {}
         // A demo that was killed before it was a run.
-        None if names.iter().all(|name| name == SCRATCH) => {}
+        None if is_demo && names.iter().all(|name| BEGUN.iter().any(|begun| name == begun)) => {}
         _ => bail!("{}: something else than a demo is there; name another place with --out", path.display()),
     }
-    fs::remove_dir_all(path).with_context(|| path.display().to_string())
+    for name in names {
+        let entry = path.join(name);
+        let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
+        removed.with_context(|| entry.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// What there is before the run's manifest.
+const BEGUN: [&str; 4] = [SCRATCH, "raw", "clock", ".lock"];
+
+fn running(path: &Path) -> anyhow::Error {
+    anyhow!("{}: a demo is running there; wait for it, or name another place with --out", path.display())
 }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rankscope_clock::Rng;
 use rankscope_record::{
     SessionOptions, begin_step, join_run_with, record_function, record_op, set_host_name, set_process_name, set_thread_name,
@@ -63,12 +63,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     ensure!(rank < ranks, "rank {rank} of {ranks}: ranks are numbered from 0");
     let test_clock = Some(clocks::for_recorder(&args.clock, args.clock_shift_ns)?);
     let recording = join_run_with(SessionOptions { test_clock, ..SessionOptions::default() });
-    let Some(_recording) = recording else { bail!("rank {rank} has no recording") };
+    // Why not has been said.
+    let Some(_recording) = recording else { return Ok(ExitCode::FAILURE) };
     set_process_name(&format!("rank {rank}"));
     set_host_name(&super::host_name(rank));
     set_thread_name("training");
     let ring = meet(args.address, rank, ranks, args.seed)?;
-    quit_with_parent()?;
     Training::new(&args, rank, ranks, Comm::new(ring, ranks)).run()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -98,16 +98,6 @@ fn hear() -> Result<String> {
     let mut line = String::new();
     ensure!(std::io::stdin().lock().read_line(&mut line)? > 0, "the demo has gone");
     Ok(line.trim_end().to_owned())
-}
-
-/// Ends this process when its parent ends, however that happens: the pipe between them closes.
-fn quit_with_parent() -> Result<()> {
-    let watch = || {
-        while std::io::stdin().lock().read_line(&mut String::new()).is_ok_and(|bytes| bytes > 0) {}
-        std::process::exit(1);
-    };
-    std::thread::Builder::new().name("parent".to_owned()).spawn(watch).context("there is no thread to watch the parent")?;
-    Ok(())
 }
 
 struct Training {

@@ -28,10 +28,9 @@ fn clocks(story: &Story, style: Style) -> String {
             ppm(rank.estimated_drift_ppb),
         ]
     };
-    let header =
-        ["rank", "truly ahead, ns", "measured, ns", "error, ns", "guaranteed, ns", "truly gains, ppm", "measured, ppm"];
+    let header = ["rank", "truly ahead", "measured", "error", "guaranteed", "truly gains", "measured"];
     format!(
-        "The clock of every host was made wrong; this is how wrong, against that of rank 0.\n{}",
+        "Every host's clock was made wrong; against rank 0's, in ns and in ppm:\n{}",
         columns(&header, story.ranks.iter().map(row).collect(), style)
     )
 }
@@ -59,7 +58,7 @@ fn causality(story: &Story) -> String {
         some => some.to_string(),
     };
     format!(
-        "Of {} collectives, {} were left by a rank before another entered them, as recorded; aligned, {after}.\n",
+        "Collectives that a rank left before another entered, of {}:\nas recorded {}, aligned {after}.\n",
         violations.collectives, violations.before
     )
 }
@@ -71,17 +70,17 @@ fn straggler(story: &Story) -> String {
         Some(rank) => format!("In the report the others waited even more for rank {rank}."),
         None => "The report finds that nobody waited.".to_owned(),
     };
-    format!("Rank {} had {:.2} times the work of the others. {found}\n", straggler.rank, straggler.work)
+    format!("Rank {} had {:.2} times the work of the others.\n{found}\n", straggler.rank, straggler.work)
 }
 
 fn places(story: &Story) -> String {
     format!(
-        "{} steps in {:.1} s; {:.1} s in all. Seed {}: the same clocks and work again, another one others.\n\
-         report    {}\ntimeline  {}  (open it at https://ui.perfetto.dev)\n",
+        "{} steps in {:.1} s; {:.1} s in all. With --seed {} clocks and work are others.\n\
+         report    {}\ntimeline  {}  (for https://ui.perfetto.dev)\n",
         story.steps,
         story.trained_seconds,
         story.seconds,
-        story.seed,
+        story.seed.wrapping_add(1),
         story.report.display(),
         story.timeline.display()
     )
@@ -125,7 +124,51 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use super::super::document::{EventErrors, Straggler, Violations};
     use super::*;
+
+    #[test]
+    fn it_fits_a_terminal_of_the_usual_width() {
+        let rank = |rank| Rank {
+            rank,
+            true_offset_ns: -18_808_381,
+            true_drift_ppb: -38_999,
+            estimated_offset_ns: -18_808_382,
+            estimated_drift_ppb: -38_998,
+            bound_lo_ns: Some(-18_810_381),
+            bound_hi_ns: Some(-18_806_381),
+        };
+        let errors = EventErrors {
+            before_p50: 12_345_678,
+            before_p99: 18_345_678,
+            before_max: 18_345_678,
+            after_p50: 9_999,
+            after_p99: 99_999,
+            after_max: 999_999,
+            guaranteed_p50: 9_999,
+            guaranteed_p99: 99_999,
+            guaranteed_max: 999_999,
+        };
+        let story = Story {
+            seed: 1,
+            ranks: (0..16).map(rank).collect(),
+            event_error_ns: errors,
+            bound_coverage: 1.0,
+            violations: Violations { before: 10_000, after: 0, collectives: 10_000 },
+            straggler: Straggler { rank: 15, work: 2.1, reported: Some(14) },
+            steps: 1_000,
+            stamps: 1_000_000,
+            trained_seconds: 600.0,
+            seconds: 610.0,
+            report: PathBuf::from("rankscope-demo-1/report/report.html"),
+            timeline: PathBuf::from("rankscope-demo-1/timeline.pftrace"),
+        };
+        let drawn = draw(&story, Style { color: false, width: 80 });
+        let wide: Vec<&str> = drawn.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "{wide:#?}");
+    }
 
     #[test]
     fn numbers_are_read_at_a_glance() {

@@ -2,7 +2,7 @@
 //! with us however we end.
 
 use std::cell::{Cell, RefCell};
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +15,7 @@ use rankscope_probe::launch::command::Agents;
 
 use super::directory::Directory;
 use super::job::free_port;
+use crate::agent::{MINUTES, minutes_name};
 use crate::output;
 
 /// An agent, or what starts agents on all nodes.
@@ -104,6 +105,18 @@ impl AgentProcess {
     }
 }
 
+/// Removes from `clock` what agents agreed on in secret: that of `node`, or all of it. Nobody joins a job that is over.
+pub(super) fn forget_minutes(clock: &Path, node: Option<u32>) {
+    let own = node.map(minutes_name);
+    for entry in fs::read_dir(clock).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if own.as_deref().map_or_else(|| name.starts_with(MINUTES), |own| own == name) {
+            let _gone = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// An agent takes half a second to end; one behind a launcher somewhat longer.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
@@ -112,7 +125,7 @@ fn say(why: &str) {
 }
 
 fn last_line(log: &Path) -> String {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let text = fs::read_to_string(log).unwrap_or_default();
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the agent ended");
     line.strip_prefix("rankscope: ").unwrap_or(line).to_owned()
 }

@@ -121,15 +121,30 @@ impl Directory {
 
     /// `command` with the placeholders in its arguments replaced.
     pub(super) fn filled_in(&self, command: &[OsString]) -> Vec<OsString> {
+        let (run, raw) = (self.path.to_string_lossy().into_owned(), self.raw().to_string_lossy().into_owned());
         let fill = |word: &OsString| match word.to_str() {
-            Some(text) if text.contains("{run}") || text.contains("{raw}") => {
-                let (run, raw) = (self.path.to_string_lossy(), self.raw());
-                OsString::from(text.replace("{run}", &run).replace("{raw}", &raw.to_string_lossy()))
-            }
-            _ => word.clone(),
+            Some(text) => OsString::from(filled(&filled(text, "{run}", &run), "{raw}", &raw)),
+            None => word.clone(),
         };
         command.iter().enumerate().map(|(at, word)| if at == 0 { word.clone() } else { fill(word) }).collect()
     }
+}
+
+/// `text` with `path` for each `placeholder` that stands where a path can. Others mean something to whoever reads the argument: a
+/// variable in a shell's script, a field in a format of Python.
+fn filled(text: &str, placeholder: &str, path: &str) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(placeholder) {
+        let (before, after) = (&rest[..at], &rest[at + placeholder.len()..]);
+        filled.push_str(before);
+        let begins = filled.chars().next_back().is_none_or(|c| "=:,".contains(c));
+        let ends = after.chars().next().is_none_or(|c| "/:,".contains(c));
+        filled.push_str(if begins && ends { path } else { placeholder });
+        rest = after;
+    }
+    filled.push_str(rest);
+    filled
 }
 
 /// A name that nothing has yet, where this process alone decides.
@@ -153,4 +168,27 @@ fn restart() -> u32 {
 /// The name of this host.
 pub(super) fn host() -> String {
     nix::unistd::gethostname().map_or_else(|_| "localhost".to_owned(), |name| OsStr::to_string_lossy(&name).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_where_paths_can_be() {
+        let table = [
+            ("{run}", "/r"),
+            ("{run}/out", "/r/out"),
+            ("--out={run}/x", "--out=/r/x"),
+            ("{run}:{run},{run}", "/r:/r,/r"),
+            ("for run in 1 2; do echo ${run}; done", "for run in 1 2; do echo ${run}; done"),
+            ("print(f'{run}')", "print(f'{run}')"),
+            ("{run}.log", "{run}.log"),
+            ("{{run}}", "{{run}}"),
+            ("{run", "{run"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(filled(text, "{run}", "/r"), expected, "{text}");
+        }
+    }
 }

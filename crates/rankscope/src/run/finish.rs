@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_probe::launch::command::{Agents, JobCommand};
 use rankscope_run::{NodePart, RankEntry, node_part};
 
+use super::agents;
 use super::collect::{Collection, RankWord, rank_words};
 use super::directory::{self, Directory};
 use super::hooks;
@@ -73,6 +74,7 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
     }
     let path = directory.path().to_owned();
     wait_for_nodes(&directory);
+    forget_secrets(&directory, outcome);
     let Some(manifest) = &mut directory.manifest else { return };
     hooks::remove(&path);
     let world_size = words.iter().filter_map(|word| word.world_size).max();
@@ -89,6 +91,16 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
     };
     tell(manifest.seal().context("run.json"));
     Summary { run: &path, run_id: &manifest.manifest().run_id, outcome, traces, reported }.say(what.format);
+}
+
+/// What the agents agreed on in secret goes when nobody can join again: of all nodes where this process leads, of a node whose
+/// part of the job ended well otherwise. One that failed may be started again, and then finds the others by it.
+fn forget_secrets(directory: &Directory, outcome: Outcome) {
+    if directory.manifest.is_some() {
+        agents::forget_minutes(&directory.clock(), None);
+    } else if outcome.exit.is_success() {
+        agents::forget_minutes(&directory.clock(), Some(directory.seat.node));
+    }
 }
 
 fn tell(done: Result<()>) {

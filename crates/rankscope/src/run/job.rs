@@ -27,7 +27,8 @@ pub(super) struct Job {
     ranks: Vec<Process>,
     /// Whether each process is the leader of its own group.
     apart: bool,
-    lines: Lines,
+    /// What such say.
+    lines: Option<Lines>,
 }
 
 struct Process {
@@ -48,7 +49,7 @@ impl Job {
     /// What the system says if it cannot be started; nothing is left running.
     pub(super) fn start(command: &[OsString], ranks: Option<u32>, variables: Variables, aside: bool) -> io::Result<Self> {
         let apart = ranks.is_some_and(|ranks| ranks > 1);
-        let mut job = Self { ranks: Vec::new(), apart, lines: Lines::new() };
+        let mut job = Self { ranks: Vec::new(), apart, lines: apart.then(Lines::new).transpose()? };
         let port = ranks.map(|_| free_port()).transpose()?;
         for rank in 0..ranks.unwrap_or(1) {
             let mut process = Command::new(&command[0]);
@@ -63,15 +64,8 @@ impl Job {
             }
             match process.spawn() {
                 Ok(mut child) => {
-                    if let Some(out) = child.stdout.take() {
-                        if aside {
-                            job.lines.pass_on(rank, out, io::stderr())
-                        } else {
-                            job.lines.pass_on(rank, out, io::stdout())
-                        }
-                    }
-                    if let Some(err) = child.stderr.take() {
-                        job.lines.pass_on(rank, err, io::stderr());
+                    if let Some(lines) = &mut job.lines {
+                        lines.pass_on_all(rank, &mut child, aside);
                     }
                     job.ranks.push(Process { child, ended: None });
                 }
@@ -120,7 +114,9 @@ impl Job {
             // What a rank started and did not end in time goes with it.
             self.signal(Signal::SIGKILL);
         }
-        self.lines.end();
+        if let Some(lines) = self.lines.take() {
+            lines.end(signals);
+        }
         for process in &mut self.ranks {
             let _ended = process.child.wait();
         }

@@ -1,14 +1,24 @@
 //! Output of many ranks on one terminal: every line with its rank before it, as soon as it is complete.
 
-use std::io::{Read, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsFd;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::signals::Signals;
 
 /// Threads that pass on what ranks say.
 pub(super) struct Lines {
     sender: Sender<()>,
     over: Receiver<()>,
     streams: usize,
+    /// Closed when no more is to be waited for.
+    open: PipeWriter,
+    closing: Arc<PipeReader>,
 }
 
 /// A line that is longer than this is passed on in parts.
@@ -17,15 +27,35 @@ const LINE_MAX: usize = 1 << 20;
 /// How long a pipe may stay open after its rank is gone: something that the rank left behind holds it.
 const LINGER: Duration = Duration::from_secs(2);
 
+/// The most a pipe holds, unless root says otherwise. What comes after that is not the rank's any more.
+const PIPE_BYTES: usize = 1 << 20;
+
+/// Between looks at whether somebody has had enough.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 impl Lines {
-    pub(super) fn new() -> Self {
+    pub(super) fn new() -> io::Result<Self> {
         let (sender, over) = channel();
-        Self { sender, over, streams: 0 }
+        let (closing, open) = io::pipe()?;
+        Ok(Self { sender, over, streams: 0, open, closing: Arc::new(closing) })
+    }
+
+    /// Passes on what `child` says on both of its pipes; `aside` sends all of it to stderr.
+    pub(super) fn pass_on_all(&mut self, rank: u32, child: &mut Child, aside: bool) {
+        match child.stdout.take() {
+            Some(out) if aside => self.pass_on(rank, out, io::stderr()),
+            Some(out) => self.pass_on(rank, out, io::stdout()),
+            None => {}
+        }
+        if let Some(err) = child.stderr.take() {
+            self.pass_on(rank, err, io::stderr());
+        }
     }
 
     /// Passes on `from` to `to` with `[rank k] ` before each line.
-    pub(super) fn pass_on(&mut self, rank: u32, from: impl Read + Send + 'static, to: impl Write + Send + 'static) {
+    fn pass_on(&mut self, rank: u32, from: impl Read + AsFd + Send + 'static, to: impl Write + Send + 'static) {
         let over = self.sender.clone();
+        let from = Stream { from, closing: Arc::clone(&self.closing), left: PIPE_BYTES };
         let passing = std::thread::Builder::new().name(format!("rankscope-rank{rank}")).spawn(move || {
             // Whoever reads us has gone: the pipe closes, and the rank learns it as it would without us.
             let _gone = copy(format!("[rank {rank}] ").as_bytes(), from, to);
@@ -34,23 +64,53 @@ impl Lines {
         self.streams += usize::from(passing.is_ok());
     }
 
-    /// Returns when everything has been said, or nothing more is to be waited for.
-    pub(super) fn end(self) {
+    /// Returns when everything that the ranks said is passed on, however slowly it is read, or somebody has had enough.
+    pub(super) fn end(self, signals: &Signals) {
+        let mut open = Some(self.open);
         let deadline = Instant::now() + LINGER;
-        for _ in 0..self.streams {
-            if self.over.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_err() {
-                break;
+        let mut left = self.streams;
+        while left > 0 {
+            match self.over.recv_timeout(LOOK_EVERY) {
+                Ok(()) => left -= 1,
+                Err(RecvTimeoutError::Timeout) if signals.next(Some(Instant::now())).ends() => break,
+                Err(_) if Instant::now() >= deadline => drop(open.take()),
+                Err(_) => {}
             }
         }
     }
 }
 
-fn copy(prefix: &[u8], mut from: impl Read, mut to: impl Write) -> std::io::Result<()> {
+/// What a rank says, until it and all that it left behind have closed it; or, once told to close, until nothing is there.
+struct Stream<R> {
+    from: R,
+    closing: Arc<PipeReader>,
+    left: usize,
+}
+
+impl<R: Read + AsFd> Read for Stream<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut ready = [self.from.as_fd(), self.closing.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        poll(&mut ready, PollTimeout::NONE)?;
+        let [said, closing] = ready.map(|fd| fd.any().unwrap_or(true));
+        if !closing {
+            return self.from.read(into);
+        }
+        if !said {
+            return Ok(0);
+        }
+        let most = into.len().min(self.left);
+        let read = self.from.read(&mut into[..most])?;
+        self.left -= read;
+        Ok(read)
+    }
+}
+
+fn copy(prefix: &[u8], mut from: impl Read, mut to: impl Write) -> io::Result<()> {
     let mut block = vec![0; 1 << 16];
     let mut line = prefix.to_vec();
     loop {
         let read = match from.read(&mut block) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             read => read?,
         };
         if read == 0 {
@@ -80,7 +140,7 @@ fn copy(prefix: &[u8], mut from: impl Read, mut to: impl Write) -> std::io::Resu
 }
 
 /// In one piece: other ranks write to the same place.
-fn say(to: &mut impl Write, line: &[u8]) -> std::io::Result<()> {
+fn say(to: &mut impl Write, line: &[u8]) -> io::Result<()> {
     to.write_all(line)?;
     to.flush()
 }
@@ -107,6 +167,27 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(copied(text), expected);
         }
+    }
+
+    #[test]
+    fn what_was_said_is_read_to_its_end_also_where_the_pipe_stays_open() {
+        let (from, mut rank) = io::pipe().unwrap();
+        let (closing, open) = io::pipe().unwrap();
+        rank.write_all(b"last\nwords").unwrap();
+        drop(open);
+        let mut out = Vec::new();
+        copy(b"[rank 3] ", Stream { from, closing: Arc::new(closing), left: PIPE_BYTES }, &mut out).unwrap();
+        assert_eq!(out, b"[rank 3] last\n[rank 3] words\n");
+    }
+
+    #[test]
+    fn who_never_falls_silent_is_left_alone_after_a_while() {
+        let (closing, open) = io::pipe().unwrap();
+        drop(open);
+        let zeros = std::fs::File::open("/dev/zero").unwrap();
+        let mut out = Vec::new();
+        copy(b"", Stream { from: zeros, closing: Arc::new(closing), left: 3 << 20 }, &mut out).unwrap();
+        assert_eq!(out.iter().filter(|byte| **byte == 0).count(), 3 << 20);
     }
 
     #[test]

@@ -55,6 +55,9 @@ const NO_TRACES: &str = "no traces were left in it: profile with torch.profiler 
 impl Summary<'_> {
     pub(super) fn say(&self, format: Format) {
         let page = self.run.join("report/report.html").display().to_string();
+        // What could be aligned is also drawn.
+        let timeline =
+            Some(self.run.join("timeline.pftrace")).filter(|path| path.exists()).map(|path| path.display().to_string());
         let findings = match &self.reported {
             Reported::Found(findings) => Some(findings),
             _ => None,
@@ -66,6 +69,7 @@ impl Summary<'_> {
                 "exit_code": self.outcome.code(),
                 "traces": self.traces,
                 "report": findings.map(|_| page),
+                "timeline": findings.and(timeline),
                 "findings": findings,
                 "problem": self.reported.problem(),
             });
@@ -80,7 +84,12 @@ impl Summary<'_> {
         }
         match self.reported.problem() {
             Some(problem) => output::remark(&format!("  {problem}")),
-            None if findings.is_some() => output::remark(&format!("  {page}")),
+            None if findings.is_some() => {
+                output::remark(&format!("  report    {page}"));
+                timeline
+                    .into_iter()
+                    .for_each(|path| output::remark(&format!("  timeline  {path}  (for https://ui.perfetto.dev)")));
+            }
             None => {}
         }
     }
