@@ -49,7 +49,7 @@ fn clocks_that_serve_no_rank_are_told() {
     };
     let rows = [header.to_owned(), row(0), row(1)].map(|line| line + "\n").concat();
     for (offsets, more, why) in [
-        (format!("{header}\n"), &["--ranks-per-node", "1"][..], "nothing ties"),
+        (format!("{header}\n"), &["--ranks-per-node", "1"][..], "places no node"),
         (rows.clone(), &["--ranks-per-node", "1"][..], "nothing ties"),
         (rows, &[][..], "pass --ranks-per-node"),
     ] {
