@@ -92,7 +92,7 @@ pub(crate) struct Args {
 enum NamesArg {
     /// As XLA's viewers draw them: /device:GPU:<100 + 64 node + n>
     Viewer,
-    /// As they are: /node:<node>/device:GPU:<n>, and a plane /node:<node>/clock_metadata
+    /// As they are: /node:K/device:GPU:N, and a plane /node:K/clock_metadata
     Readable,
 }
 
