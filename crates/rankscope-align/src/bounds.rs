@@ -89,6 +89,12 @@ impl Bounds {
         self.most.iter_mut().filter(|most| **most < FREE).for_each(|most| *most = most.saturating_add(margin_ns).min(FREE));
     }
 
+    /// The same with every bound tighter by `room_ns`.
+    pub(crate) fn tightened(&self, room_ns: i64) -> Self {
+        let tighter = |most: &i64| if *most < FREE { most.saturating_sub(room_ns).max(-FREE) } else { FREE };
+        Self { most: self.most.iter().map(tighter).collect(), ..*self }
+    }
+
     /// Something else has shown that no clocks satisfy the constraints of `rank`.
     pub(crate) fn refute(&mut self, rank: usize) {
         self.contradiction = self.contradiction.or(Some(rank));

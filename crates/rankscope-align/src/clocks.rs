@@ -198,7 +198,7 @@ fn contradictions(ranks: &mut [RankAlignment], estimate: &ClockEstimate) {
         let misses_ns = misses_ns.saturating_sub(room_ns);
         if misses_ns > STAMP_NS {
             rank.notes.push(format!(
-                "the collectives contradict its measured clock by {misses_ns} ns; is the node right that it is said to have run on"
+                "the collectives contradict its measured clock by {misses_ns} ns; perhaps it ran on another node than is told"
             ));
         }
     }

@@ -24,5 +24,5 @@ pub use document::{
 pub use error::Error;
 pub use html::html;
 pub use json::{Layout, json};
-pub use terminal::{Style, columns, terminal};
+pub use terminal::{Style, columns, paragraph, terminal};
 pub use units::{bytes, duration};

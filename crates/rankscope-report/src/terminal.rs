@@ -15,7 +15,7 @@ mod table;
 mod time;
 
 use crate::Document;
-use crate::text::clean;
+use crate::text::{clean, wrap};
 pub(crate) use heading::clocks;
 use paint::Paint;
 
@@ -65,6 +65,11 @@ pub fn columns(header: &[&str], rows: Vec<Vec<String>>, style: Style) -> String 
     std::iter::once(head.as_str()).chain(rows.iter().map(|row| row.trim_end())).flat_map(|line| [line, "\n"]).collect()
 }
 
+/// `text` in lines as long as the terminal is wide, at most.
+pub fn paragraph(text: &str, style: Style) -> String {
+    wrap(&clean(text), Sheet::of(style).width()).iter().map(|line| format!("{line}\n")).collect()
+}
+
 /// What the parts draw on.
 #[derive(Clone, Copy)]
 pub(crate) struct Sheet {
@@ -96,7 +101,7 @@ impl Sheet {
 
     /// A sentence below a heading.
     fn sentence(self, text: &str) -> Vec<String> {
-        crate::text::wrap(text, self.width - 2).into_iter().map(|line| format!("  {line}")).collect()
+        wrap(text, self.width - 2).into_iter().map(|line| format!("  {line}")).collect()
     }
 }
 

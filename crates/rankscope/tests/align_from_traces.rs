@@ -70,9 +70,22 @@ fn jobs_of_every_size_have_an_answer_that_holds() {
 
 #[test]
 fn the_table_says_what_it_is() {
-    let output = rankscope(&["align", &fixture("torch-gloo-4ranks").display().to_string(), "--from-traces"]);
+    let out = tempfile::tempdir().expect("a temporary directory");
+    let (traces, out) = (fixture("torch-gloo-4ranks").display().to_string(), out.path().display().to_string());
+    let output = rankscope(&["align", &traces, "--from-traces", "--out", &out]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("at least us") && text.contains("measured clocks would be stronger"), "{text}");
+}
+
+/// Two nodes whose clocks leave open who is late.
+#[test]
+fn what_hangs_on_the_clocks_is_said_in_sentences() {
+    let job = Job { straggler: Some(Straggler { rank: 1, factor: 1.001 }), ..nodes(2, None) };
+    let (traces, out) = (write_job(&job), tempfile::tempdir().expect("a temporary directory"));
+    let (traces, out) = (traces.path().display().to_string(), out.path().display().to_string());
+    let output = rankscope(&["align", &traces, "--from-traces", "--out", &out]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("With the clock of rank 1 at the ") && text.contains(" would be rank "), "{text}");
 }
 
 #[test]

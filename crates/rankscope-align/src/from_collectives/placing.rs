@@ -7,7 +7,7 @@
 use super::intervals::{Intervals, constrained_pairs};
 use super::meetings::Meeting;
 use super::sharing::SharedClock;
-use super::ties::{Line, gained_ns};
+use super::ties::{Line, gained_in_own_ns, gained_ns};
 use crate::{Bound, Bounds};
 
 /// The correction of every rank, at the instant the estimate is for.
@@ -39,8 +39,8 @@ pub(crate) fn chosen(clocks: &[SharedClock], meetings: &[Meeting], at_ns: i64, i
     // Where the slope of the ends cannot be, the middle of what can; a level line is tried last.
     let tries: [Vec<i64>; 3] = [wanted, middles.collect(), vec![0; clocks.len()]];
     let fits = tries.iter().map(|drifts| with_drifts(drifts)).find_map(|lines| {
-        let bounds = level_bounds(clocks, &lines, meetings, at_ns, possible_ppb.len())?;
-        Some((lines, bounds))
+        let bounds = level_bounds(clocks, &lines, meetings, at_ns, possible_ppb.len());
+        [bounds.tightened(ROOM_NS), bounds].into_iter().find_map(closed).map(|bounds| (lines, bounds))
     });
     let (lines, bounds) = match &fits {
         Some((lines, bounds)) => (lines, bounds),
@@ -49,9 +49,23 @@ pub(crate) fn chosen(clocks: &[SharedClock], meetings: &[Meeting], at_ns: i64, i
     let wanted: Vec<_> = clocks.iter().zip(lines).map(|(clock, line)| (&clock.ranks[..], line.at(at_ns))).collect();
     let mut choice = Choice { offset_ns: placed(bounds, &wanted), drift_ppb: vec![0; possible_ppb.len()] };
     for (clock, line) in clocks.iter().zip(lines) {
-        clock.ranks.iter().for_each(|rank| choice.drift_ppb[*rank] = line.drift_ppb);
+        for rank in &clock.ranks {
+            // Drifts were counted from where the line was, and the clock is somewhere else now.
+            let moved_ns = choice.offset_ns[*rank].saturating_sub(line.at(at_ns));
+            choice.drift_ppb[*rank] = line.drift_ppb;
+            choice.offset_ns[*rank] = choice.offset_ns[*rank].saturating_add(gained_ns(line.drift_ppb, moved_ns));
+        }
     }
     choice
+}
+
+/// Between an effect and its cause there is at least a nanosecond, and moving two stamps may round off as many again.
+const ROOM_NS: i64 = 3;
+
+/// `bounds` along all paths, unless that shows a contradiction.
+fn closed(mut bounds: Bounds) -> Option<Bounds> {
+    bounds.close();
+    bounds.contradiction().is_none().then_some(bounds)
 }
 
 /// What a clock can gain on the first, by all of its ranks.
@@ -71,7 +85,7 @@ fn within(drift_ppb: i64, clock: &SharedClock, possible_ppb: &[Option<(f64, f64)
 }
 
 /// The constraints between clocks that are freed of their drifts.
-fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &[Meeting], at_ns: i64, ranks: usize) -> Option<Bounds> {
+fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &[Meeting], at_ns: i64, ranks: usize) -> Bounds {
     let mut clock_of = vec![(0, 0); ranks];
     for (clock, line) in clocks.iter().zip(lines) {
         let shown_ns = at_ns.saturating_add(line.at(at_ns));
@@ -79,15 +93,14 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &[Meeting], at
     }
     let level = |rank: usize, stamp_ns: i64| {
         let (drift_ppb, shown_ns) = clock_of[rank];
-        stamp_ns.saturating_sub(gained_ns(drift_ppb, stamp_ns.saturating_sub(shown_ns)))
+        stamp_ns.saturating_sub(gained_in_own_ns(drift_ppb, stamp_ns.saturating_sub(shown_ns)))
     };
     let mut bounds = Bounds::free(ranks);
     for (entered, left) in meetings.iter().flat_map(|meeting| constrained_pairs(meeting, ranks)) {
         let most_ns = level(left.rank, left.end_ns).saturating_sub(level(entered.rank, entered.start_ns));
         bounds.at_most(entered.rank, left.rank, Some(most_ns));
     }
-    bounds.close();
-    bounds.contradiction().is_none().then_some(bounds)
+    bounds
 }
 
 /// Places clocks in the order given, each as near to where it is wanted as those before it allow. The first rank is where it is.
@@ -113,4 +126,47 @@ pub(crate) fn placed(bounds: &Bounds, wanted: &[(&[usize], i64)]) -> Vec<i64> {
         }
     }
     offsets
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rankscope_time::Instant;
+
+    use super::super::RankClocks;
+    use super::super::meetings::Stay;
+    use super::super::sharing::by_host;
+    use super::*;
+
+    const START_NS: i64 = 1_790_000_000_000_000_000;
+
+    proptest! {
+        /// However far off the ends are, a clock is placed where moved stamps show nobody leave before all have come.
+        #[test]
+        fn moved_stamps_keep_causes_before_effects(
+            offset_ns in -5_000_000i64..5_000_000, drift_ppb in -99_000i64..99_000, wrong_ns in -900_000i64..900_000,
+            together in prop::collection::vec((0i64..60_000_000_000, 10i64..5_000, any::<bool>()), 2..40)
+        ) {
+            let theirs_ns = |ns: i64| START_NS + ns + offset_ns + gained_ns(drift_ppb, ns);
+            let meeting = |(at, stays_ns, first_is_late): &(i64, i64, bool)| {
+                let (first, second) = if *first_is_late { (0, -700_000) } else { (-700_000, 0) };
+                let stay = |rank, start_ns, end_ns| Stay { rank, start_ns, end_ns, is_needed: true, needs: true };
+                let (own, other) = (START_NS + at, |ns: i64| theirs_ns(at + ns));
+                Meeting { stays: vec![stay(0, own + first, own + stays_ns), stay(1, other(second), other(*stays_ns))] }
+            };
+            let meetings: Vec<Meeting> = together.iter().map(meeting).collect();
+            let mut clocks = by_host(&[None, None]);
+            clocks[1].line = Line { center_ns: START_NS, offset_ns: offset_ns + wrong_ns, drift_ppb };
+            let range = Some((-200_000.0, 200_000.0));
+            let intervals = Intervals { bounds: Bounds::free(2), drift_ppb: vec![range, range] };
+            let choice = chosen(&clocks, &meetings, START_NS, &intervals);
+            let (offset_ns, drift_ppb) = (choice.offset_ns[1], choice.drift_ppb[1]);
+            let map = RankClocks { offset_ns, drift_ppb, drift_open_ppb: 0, bound: Bound::default(), applied: true }.map(START_NS);
+            let moved = |ns: i64| map.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
+            for meeting in meetings {
+                let [own, other] = [meeting.stays[0], meeting.stays[1]];
+                prop_assert!(own.start_ns < moved(other.end_ns) && moved(other.start_ns) < own.end_ns, "{meeting:?}");
+            }
+        }
+    }
 }

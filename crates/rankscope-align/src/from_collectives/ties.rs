@@ -91,7 +91,14 @@ impl Tie {
     }
 }
 
-/// What a clock gains within `elapsed_ns`.
+/// What a clock gains while it shows `elapsed_ns` to go by: of drifts that last, the square of them counts.
+pub(crate) fn gained_in_own_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
+    let gained =
+        (i128::from(drift_ppb) * i128::from(elapsed_ns)).div_euclid(1_000_000_000 + i128::from(drift_ppb).max(-500_000_000));
+    gained.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
+/// What a clock gains within `elapsed_ns` of the first one's time.
 pub(crate) fn gained_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
     let gained = (i128::from(drift_ppb) * i128::from(elapsed_ns)).div_euclid(1_000_000_000);
     gained.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64

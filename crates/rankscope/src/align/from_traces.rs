@@ -153,17 +153,30 @@ impl FromTraces {
             let applied = if row.applied { "yes" } else { "no" };
             let _ = writeln!(text, "{:>6} {offset:>16} {ppm:>11.3} {lo:>16} {hi:>16}  {applied}", row.rank);
         }
-        for flip in self.flips.iter().filter(|flip| flip.conclusion != "times_last") {
-            let rank = |rank: Option<u64>| rank.map_or_else(|| "nobody".to_owned(), |rank| format!("rank {rank}"));
-            let what = if flip.conclusion == "late" { "late is" } else { "most often last is" };
-            let moved = flip.moved.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            let (from, to) = (rank(flip.from), rank(flip.to));
-            let _ = writeln!(text, "\nflips: with the clock of {moved} at its {} end, {what} {to} instead of {from}", flip.end);
+        let flips = || self.flips.iter().filter(|flip| flip.conclusion != "times_last");
+        if flips().next().is_some() {
+            text.push('\n');
+        }
+        for flip in flips() {
+            let _ = writeln!(text, "{}", flip.sentence());
         }
         for note in &self.notes {
             let _ = write!(text, "\n{note}");
         }
         text
+    }
+}
+
+impl FlipRow {
+    fn sentence(&self) -> String {
+        let rank = |rank: Option<u64>| rank.map_or_else(|| "nobody".to_owned(), |rank| format!("rank {rank}"));
+        let what = if self.conclusion == "late" { "late" } else { "last most often" };
+        let moved = self.moved.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let whose = if self.moved.len() == 1 { "clock of rank" } else { "clocks of ranks" };
+        let end = if self.end == "lo" { "least" } else { "most" };
+        let they = if self.moved.len() == 1 { "it" } else { "they" };
+        let (from, to) = (rank(self.from), rank(self.to));
+        format!("With the {whose} {moved} at the {end} {they} can be ahead, {what} would be {to} instead of {from}.")
     }
 }
 

@@ -96,8 +96,8 @@ fn to_reference(
     };
     if stretches.len() > 1 {
         notes.push(format!(
-            "the clock of node {node} jumped {} times; the longest stretch without a jump is used for all of it",
-            stretches.len() - 1
+            "the clock of node {node} jumped {}; the longest stretch without a jump is used for all of it",
+            if stretches.len() == 2 { "once".to_owned() } else { format!("{} times", stretches.len() - 1) }
         ));
     }
     let Stretch { map, degraded, .. } = stretches.into_iter().max_by_key(known_ns)?;

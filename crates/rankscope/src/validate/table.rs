@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rankscope_report::{Style, columns};
+use rankscope_report::{Style, columns, paragraph};
 
 use super::document::{Detail, Document};
 use crate::notes::time;
@@ -17,7 +17,7 @@ const SENTENCE_MAX: usize = 96;
 
 pub(crate) fn text(document: &Document) -> String {
     let style = Style { color: output::colored(), width: output::columns() };
-    let mut text = heading(document);
+    let mut text: String = heading(document).iter().map(|sentence| paragraph(sentence, style)).collect();
     let (judged, idle): (Vec<_>, Vec<_>) = document.rules.iter().partition(|rule| rule.judged > 0);
     let counts = judged
         .iter()
@@ -26,7 +26,7 @@ pub(crate) fn text(document: &Document) -> String {
     text.push_str(&columns(&["rule", "weight", "judged", "found"], counts.collect(), style));
     if !idle.is_empty() {
         let names = idle.iter().map(|rule| rule.rule).collect::<Vec<_>>().join(", ");
-        text.push_str(&format!("nothing to judge for {names}\n"));
+        text.push_str(&paragraph(&format!("nothing to judge for {names}"), style));
     }
     for (title, details, all) in [
         ("violations", &document.details, document.violations),
@@ -67,7 +67,8 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-fn heading(document: &Document) -> String {
+/// The answer in sentences; of what there is none of, none is said.
+fn heading(document: &Document) -> Vec<String> {
     let clocks = match document.clocks {
         "as_recorded" => "on the clocks as recorded",
         "one_host" => "on the one clock of the ranks' host",
@@ -77,35 +78,39 @@ fn heading(document: &Document) -> String {
     };
     let answer = match document.violations {
         0 => "No violation".to_owned(),
-        1 => "1 violation".to_owned(),
-        many => format!("{many} violations"),
+        many => counted(many, "violation"),
     };
-    let mut text = format!(
-        "{answer} {clocks}: {} of {} judged collectives overlap on all ranks; {} losses, {} warnings.\n",
-        document.overlaps,
-        document.matched - document.unjudged,
-        document.losses,
-        document.warnings
-    );
+    let across = match document.matched - document.unjudged {
+        0 => "no collective could be judged across ranks".to_owned(),
+        judged => format!("{} of {} overlap on all ranks", document.overlaps, counted(judged, "judged collective")),
+    };
+    let beside = [counted(document.losses, "loss"), counted(document.warnings, "warning")].join(", ");
+    let mut sentences = vec![format!("{answer} {clocks}: {across}; {beside}.")];
     if let (Some(mean), Some(most)) = (document.avg_gap_ns, document.max_gap_ns) {
-        text.push_str(&format!(
-            "From first to last start {} on average and {} at most, over {} collectives.\n",
+        sentences.push(format!(
+            "From first to last start {} on average and {} at most, over {}.",
             time(mean.round() as i64),
             time(most),
-            document.gap_count
+            counted(document.gap_count, "collective")
         ));
     }
-    if document.unmatched + document.unjudged > 0 {
-        text.push_str(&format!(
-            "{} collectives matched no other rank's, {} do not say who needs whom.\n",
-            document.unmatched, document.unjudged
-        ));
+    if document.unmatched > 0 {
+        sentences.push(format!("{} matched no other rank's.", counted(document.unmatched, "collective")));
+    }
+    if document.unjudged > 0 {
+        sentences.push(format!("Of {} nothing recorded tells who needs whom.", counted(document.unjudged, "collective")));
     }
     if !document.missing_ranks.is_empty() {
-        text.push_str(&format!("{} ranks of the job gave no trace.\n", document.missing_ranks.len()));
+        sentences.push(format!("{} of the job gave no trace.", counted(document.missing_ranks.len() as u64, "rank")));
     }
-    for note in &document.notes {
-        text.push_str(&format!("About the clocks: {note}.\n"));
+    sentences.extend(document.notes.iter().map(|note| format!("About the clocks: {note}.")));
+    sentences
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    match (count, noun) {
+        (1, _) => format!("1 {noun}"),
+        (_, "loss") => format!("{count} losses"),
+        _ => format!("{count} {noun}s"),
     }
-    text
 }
