@@ -83,7 +83,9 @@ const EDGES: &[Edge] = &[
     ("rankscope-analyze", "rankscope-trace", "counts what traces hold"),
     ("rankscope-analyze", "rankscope-collectives", "waits and transfers per matched collective"),
     ("rankscope-report", "rankscope-analyze", "draws its tables"),
-    ("rankscope-dispatch", "rankscope-time", "costs are spans"),
+    ("rankscope-dispatch", "rankscope-time", "costs are spans, and ranks are ranks"),
+    ("rankscope-transport", "rankscope-dispatch", "executes its exchanges"),
+    ("rankscope-transport", "rankscope-time", "ranks are ranks, and what a run took is a span"),
     (
         "rankscope-testkit",
         "rankscope-clock",
