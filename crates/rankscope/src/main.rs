@@ -12,6 +12,7 @@ mod config;
 mod convert;
 #[cfg(feature = "clock")]
 mod demo;
+mod dispatch;
 mod document;
 mod job;
 mod load;
@@ -55,6 +56,7 @@ enum Verb {
     Recover(recover::Args),
     Runs(runs::Args),
     Clock(clock::Args),
+    Dispatch(dispatch::Args),
     Config(config::Args),
 }
 
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Verb::Recover(args) => recover::run(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Clock(args) => clock::run(args),
+        Verb::Dispatch(args) => dispatch::run(args),
         Verb::Config(args) => config::run(args),
     };
     match done {

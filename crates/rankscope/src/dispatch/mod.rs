@@ -1,0 +1,44 @@
+//! `rankscope dispatch`: communication plans for context-parallel attention. One file per verb; what is computed is computed in
+//! `rankscope-dispatch`.
+
+mod check;
+mod export;
+mod metadata;
+mod plan;
+mod predict;
+mod run;
+mod simulate;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// Communication plans for context-parallel attention: who computes what, and what that moves
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Plan(plan::Args),
+    Check(check::Args),
+    Simulate(simulate::Args),
+    Predict(predict::Args),
+    Run(run::Args),
+    Export(export::Args),
+    Metadata(metadata::Args),
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.verb {
+        Verb::Plan(args) => plan::run(args),
+        Verb::Check(args) => check::run(args),
+        Verb::Simulate(args) => simulate::run(args),
+        Verb::Predict(args) => predict::run(args),
+        Verb::Run(args) => run::run(args),
+        Verb::Export(args) => export::run(args),
+        Verb::Metadata(args) => metadata::run(args),
+    }
+}
