@@ -27,4 +27,12 @@ pub enum Error {
         /// What was summed.
         what: &'static str,
     },
+    /// An exchange that no transport could execute.
+    #[error("rank {rank} of an exchange: {what}")]
+    Exchange {
+        /// Whose part is wrong.
+        rank: u32,
+        /// What is wrong with it.
+        what: String,
+    },
 }
