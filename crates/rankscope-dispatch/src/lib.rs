@@ -10,11 +10,19 @@
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
 
 mod batch;
+pub mod draw;
 mod error;
+pub mod metadata;
+mod orchestrate;
+mod random;
 mod rows;
+mod tensors;
 mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
+pub use orchestrate::orchestrate_simulate;
+pub use random::TorchRandom;
 pub use rows::Rows;
+pub use tensors::Tensor;
 pub use traffic::Traffic;
