@@ -12,6 +12,7 @@
 mod batch;
 mod error;
 mod exchange;
+pub mod planner;
 mod rows;
 mod traffic;
 
