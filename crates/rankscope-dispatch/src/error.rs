@@ -1,5 +1,6 @@
 //! What can be wrong with a plan, and whose fault it is. Every variant names the place.
 
+use rankscope_time::Rank;
 use thiserror::Error;
 
 /// Why something could not be planned, derived or checked.
@@ -152,6 +153,26 @@ pub enum Error {
     Overflow {
         /// What was summed.
         what: &'static str,
+    },
+    /// The ranks are too small for the documents.
+    #[error("document {document} finds no room: {world_size} ranks of {tokens_per_rank} tokens are full")]
+    NoRoom {
+        /// Position of the first document that does not fit.
+        document: usize,
+        /// Ranks of the job.
+        world_size: u32,
+        /// Tokens that one rank takes.
+        tokens_per_rank: u64,
+    },
+    /// The original's greedy planner knows documents that lie on a rank in one run, or in a head and a tail.
+    #[error("document {document}, shard {shard}: a third run on rank {rank}, and the greedy planner takes one or two")]
+    NotAPair {
+        /// Position of the document in the batch.
+        document: usize,
+        /// Position of the shard in its document.
+        shard: usize,
+        /// The rank that holds too many runs.
+        rank: Rank,
     },
     /// An exchange that no transport could execute.
     #[error("rank {rank} of an exchange: {what}")]

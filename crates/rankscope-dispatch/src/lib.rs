@@ -17,6 +17,7 @@ pub mod metadata;
 mod orchestrate;
 mod random;
 pub mod movement;
+pub mod planner;
 mod rows;
 mod tensors;
 mod traffic;
