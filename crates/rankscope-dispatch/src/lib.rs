@@ -11,6 +11,7 @@
 
 mod batch;
 mod error;
+pub mod network;
 mod rows;
 mod traffic;
 
