@@ -189,5 +189,34 @@ pub enum Error {
         rank: u32,
         /// Ranks of the job.
         world_size: u32,
+    /// A network cannot be like this.
+    #[error("{field}: {what}")]
+    BadNetwork {
+        /// The field of the network file.
+        field: &'static str,
+        /// What it has to be.
+        what: &'static str,
+    },
+    /// A line of a benchmark's output cannot be read.
+    #[error("line {line}: {what}")]
+    BadBenchmark {
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A benchmark's output lacks something that has to be given then.
+    #[error("{what}")]
+    UnknownBenchmark {
+        /// What is missing, and how to give it.
+        what: &'static str,
+    },
+    /// Too few rows of different sizes to fit a line to.
+    #[error("{have} usable rows; it takes {need} of different sizes to tell a start from a rate")]
+    TooFewSamples {
+        /// Usable rows.
+        have: usize,
+        /// What it takes.
+        need: usize,
     },
 }

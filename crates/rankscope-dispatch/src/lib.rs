@@ -18,6 +18,7 @@ mod orchestrate;
 mod random;
 pub mod movement;
 pub mod planner;
+pub mod network;
 mod rows;
 mod tensors;
 mod traffic;
