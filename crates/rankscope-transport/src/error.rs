@@ -21,7 +21,15 @@ pub enum TransportError {
         /// What was handed over.
         actual: u64,
     },
-    /// A message reaches outside a buffer, or overlaps its neighbour.
+    /// The slice is another rank's.
+    #[error("rank {rank}: was handed the slice of rank {slice}")]
+    OtherRank {
+        /// Who executes.
+        rank: Rank,
+        /// Whose slice it is.
+        slice: Rank,
+    },
+    /// A message reaches outside its buffer.
     #[error("rank {rank}: the message with rank {peer} ({bytes} bytes at {at}) does not fit into {of} bytes")]
     MessageOutOfBounds {
         /// Whose message.

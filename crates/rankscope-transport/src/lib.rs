@@ -8,7 +8,10 @@
 //! This crate touches the outside world; whatever can be decided without it is decided in `rankscope-dispatch`.
 
 mod error;
+mod messages;
+mod threads;
 mod transport;
 
 pub use error::TransportError;
+pub use threads::Threads;
 pub use transport::Transport;
