@@ -131,6 +131,14 @@ pub enum Error {
         /// The type of the column.
         to: &'static str,
     },
+    /// A rank was asked for that the job does not have.
+    #[error("rank {rank} is not one of 0 to {}", world_size - 1)]
+    NoSuchRank {
+        /// The rank that was asked for.
+        rank: u32,
+        /// Ranks of the job.
+        world_size: u32,
+    },
     /// A copy that leaves one of its two buffers.
     #[error("rank {rank}, slot {slot}: {tokens} tokens from {from} to {to} of rank {peer} leave a buffer")]
     OutOfBuffer {
@@ -152,5 +160,13 @@ pub enum Error {
     Overflow {
         /// What was summed.
         what: &'static str,
+    },
+    /// An exchange that no transport could execute.
+    #[error("rank {rank} of an exchange: {what}")]
+    Exchange {
+        /// Whose part is wrong.
+        rank: u32,
+        /// What is wrong with it.
+        what: String,
     },
 }

@@ -12,8 +12,10 @@
 mod batch;
 pub mod draw;
 mod error;
+mod exchange;
 pub mod metadata;
 mod orchestrate;
+pub mod plan;
 mod random;
 mod rows;
 mod tensors;
@@ -21,8 +23,9 @@ mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
+pub use exchange::{Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;
 pub use rows::Rows;
-pub use tensors::Tensor;
+pub use tensors::Padded;
 pub use traffic::Traffic;
