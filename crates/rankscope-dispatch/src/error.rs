@@ -1,5 +1,6 @@
 //! What can be wrong with a plan, and whose fault it is. Every variant names the place.
 
+use rankscope_time::Rank;
 use thiserror::Error;
 
 /// Why something could not be planned, derived or checked.
@@ -131,14 +132,6 @@ pub enum Error {
         /// The type of the column.
         to: &'static str,
     },
-    /// A rank was asked for that the job does not have.
-    #[error("rank {rank} is not one of 0 to {}", world_size - 1)]
-    NoSuchRank {
-        /// The rank that was asked for.
-        rank: u32,
-        /// Ranks of the job.
-        world_size: u32,
-    },
     /// A copy that leaves one of its two buffers.
     #[error("rank {rank}, slot {slot}: {tokens} tokens from {from} to {to} of rank {peer} leave a buffer")]
     OutOfBuffer {
@@ -161,6 +154,26 @@ pub enum Error {
         /// What was summed.
         what: &'static str,
     },
+    /// The ranks are too small for the documents.
+    #[error("document {document} finds no room: {world_size} ranks of {tokens_per_rank} tokens are full")]
+    NoRoom {
+        /// Position of the first document that does not fit.
+        document: usize,
+        /// Ranks of the job.
+        world_size: u32,
+        /// Tokens that one rank takes.
+        tokens_per_rank: u64,
+    },
+    /// The original's greedy planner knows documents that lie on a rank in one run, or in a head and a tail.
+    #[error("document {document}, shard {shard}: a third run on rank {rank}, and the greedy planner takes one or two")]
+    NotAPair {
+        /// Position of the document in the batch.
+        document: usize,
+        /// Position of the shard in its document.
+        shard: usize,
+        /// The rank that holds too many runs.
+        rank: Rank,
+    },
     /// An exchange that no transport could execute.
     #[error("rank {rank} of an exchange: {what}")]
     Exchange {
@@ -168,5 +181,43 @@ pub enum Error {
         rank: u32,
         /// What is wrong with it.
         what: String,
+    },
+    /// A rank was asked for that the job does not have.
+    #[error("rank {rank} is not one of 0 to {}", world_size - 1)]
+    NoSuchRank {
+        /// The rank.
+        rank: u32,
+        /// Ranks of the job.
+        world_size: u32,
+    },
+    /// A network cannot be like this.
+    #[error("{field}: {what}")]
+    BadNetwork {
+        /// The field of the network file.
+        field: &'static str,
+        /// What it has to be.
+        what: &'static str,
+    },
+    /// A line of a benchmark's output cannot be read.
+    #[error("line {line}: {what}")]
+    BadBenchmark {
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A benchmark's output lacks something that has to be given then.
+    #[error("{what}")]
+    UnknownBenchmark {
+        /// What is missing, and how to give it.
+        what: &'static str,
+    },
+    /// Too few rows of different sizes to fit a line to.
+    #[error("{have} usable rows; it takes {need} of different sizes to tell a start from a rate")]
+    TooFewSamples {
+        /// Usable rows.
+        have: usize,
+        /// What it takes.
+        need: usize,
     },
 }
