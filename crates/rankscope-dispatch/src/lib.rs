@@ -9,26 +9,26 @@
 //!
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
 
+pub mod alltoall;
 mod batch;
 pub mod draw;
 mod error;
 mod exchange;
 pub mod metadata;
-mod orchestrate;
-mod random;
 pub mod movement;
-pub mod planner;
 pub mod network;
+mod orchestrate;
+pub mod planner;
+mod random;
 mod rows;
 mod tensors;
 mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
-pub use exchange::{Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
+pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows};
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;
-pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
 pub use rows::Rows;
 pub use tensors::Tensor;
 pub use traffic::Traffic;
