@@ -220,4 +220,20 @@ pub enum Error {
         /// What it takes.
         need: usize,
     },
+    /// A row that this path cannot pad.
+    #[error("{tensor} rows of {bytes} bytes: they must be a multiple of {multiple}")]
+    RowAlignment {
+        /// What the rows are.
+        tensor: &'static str,
+        /// Bytes of a row.
+        bytes: u64,
+        /// What they must be a multiple of.
+        multiple: u64,
+    },
+    /// Options that exclude each other.
+    #[error("{what}")]
+    Options {
+        /// Which, and what to do.
+        what: &'static str,
+    },
 }

@@ -9,6 +9,7 @@
 //!
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
 
+pub mod alltoall;
 mod batch;
 pub mod draw;
 mod error;
