@@ -10,6 +10,7 @@
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
 
 mod batch;
+pub mod cost;
 mod error;
 mod exchange;
 pub mod planner;
