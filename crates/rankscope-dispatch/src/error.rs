@@ -57,4 +57,18 @@ pub enum Error {
         /// What it takes.
         need: usize,
     },
+    /// An exchange that no transport could execute.
+    #[error("rank {rank} of an exchange: {what}")]
+    Exchange {
+        /// Whose part is wrong.
+        rank: u32,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A step that cannot be played.
+    #[error("the step: {what}")]
+    BadStep {
+        /// What it has to be.
+        what: &'static str,
+    },
 }

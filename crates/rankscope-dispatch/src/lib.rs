@@ -11,11 +11,14 @@
 
 mod batch;
 mod error;
+pub mod events;
+mod exchange;
 pub mod network;
 mod rows;
 mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
+pub use exchange::{Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
 pub use rows::Rows;
 pub use traffic::Traffic;

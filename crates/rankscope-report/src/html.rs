@@ -82,12 +82,13 @@ pub(crate) fn script(parts: &[&str]) -> String {
 const TEMPLATE: &str = "report.html";
 
 /// In order of use: `main.js` runs the others.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 13] = [
     include_str!("../web/js/format.js"),
     include_str!("../web/js/dom.js"),
     include_str!("../web/js/table.js"),
     include_str!("../web/js/tiles.js"),
     include_str!("../web/js/time.js"),
+    include_str!("../web/js/ramp.js"),
     include_str!("../web/js/steps.js"),
     include_str!("../web/js/late.js"),
     include_str!("../web/js/collectives.js"),

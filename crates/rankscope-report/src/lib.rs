@@ -2,11 +2,12 @@
 //!
 //! The document is `report.json` (schema 1, docs/formats/report-json.md); the terminal summary and `report.html` are views of it.
 //! The clocks of nodes over a run are a document of their own, [`ClockDocument`], with a table and a page; so is how ranks came on
-//! to one clock, [`AlignmentDocument`].
+//! to one clock, [`AlignmentDocument`], and who computes which piece of attention, [`DispatchDocument`].
 //! Views format, scale, sort and leave out, and say so where they leave out. They touch no files: callers get strings.
 
 mod alignment;
 mod clock;
+mod dispatch;
 mod document;
 mod error;
 mod html;
@@ -17,6 +18,7 @@ mod units;
 
 pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment, alignment_terminal};
 pub use clock::{ClockDocument, ClockPoint, ClockTables, NodeClock, clock_html, clock_terminal};
+pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument, dispatch_html};
 pub use document::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel, Note,
     NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective,

@@ -43,9 +43,23 @@ pub(crate) fn of(n: u64, m: u64) -> String {
     format!("{n} of {m}")
 }
 
-/// `1 rank`, `2 ranks`.
+/// `1 rank`, `2 ranks`, `131,072 tokens`.
 pub(crate) fn counted(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(n)) }
+}
+
+/// Commas between thousands from five digits on.
+fn grouped(n: usize) -> String {
+    let digits = n.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let head = digits.len() % 3;
+    let groups = digits.as_bytes()[head..].chunks(3).map(String::from_utf8_lossy);
+    groups.fold(
+        digits[..head].to_owned(),
+        |text, group| if text.is_empty() { group.into_owned() } else { format!("{text},{group}") },
+    )
 }
 
 /// An optional value, drawn by `f`.
@@ -88,6 +102,20 @@ mod tests {
             (f64::NAN, "–"),
         ] {
             assert_eq!(duration(ns), text);
+        }
+    }
+
+    #[test]
+    fn counts_are_grouped_where_eyes_need_it() {
+        for (n, text) in [
+            (0, "0 ranks"),
+            (1, "1 rank"),
+            (7_200, "7200 ranks"),
+            (72_000, "72,000 ranks"),
+            (1_234_567, "1,234,567 ranks"),
+            (123_456, "123,456 ranks"),
+        ] {
+            assert_eq!(counted(n, "rank"), text);
         }
     }
 
