@@ -5,6 +5,11 @@
 //! parts, so a transport can be handed one [`RankExchange`] and no more. What a rank sends itself takes room in its buffers
 //! like any other message. Messages without bytes are not listed.
 
+mod blocks;
+mod build;
+mod direction;
+mod outline;
+mod planes;
 mod validate;
 
 use std::fmt;
@@ -13,18 +18,20 @@ use rankscope_time::Rank;
 
 use crate::Traffic;
 
+pub use direction::{Contexts, Direction};
+
 /// One all-to-all of a whole job: fused messages and the copies that pack and unpack them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// What is moved. Positions in this list name tensors everywhere else.
-    pub tensors: Vec<Tensor>,
+    pub tensors: Vec<TensorRows>,
     /// What each rank does, by rank.
     pub ranks: Vec<RankExchange>,
 }
 
 /// A tensor of rows, one row per token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tensor {
+pub struct TensorRows {
     /// What its rows are.
     pub name: TensorName,
     /// Bytes of a row where the tensor lies; rows follow each other without a gap.

@@ -21,7 +21,15 @@ pub enum TransportError {
         /// What was handed over.
         actual: u64,
     },
-    /// A message reaches outside a buffer, or overlaps its neighbour.
+    /// The slice is another rank's.
+    #[error("rank {rank}: was handed the slice of rank {slice}")]
+    OtherRank {
+        /// Who executes.
+        rank: Rank,
+        /// Whose slice it is.
+        slice: Rank,
+    },
+    /// A message reaches outside its buffer.
     #[error("rank {rank}: the message with rank {peer} ({bytes} bytes at {at}) does not fit into {of} bytes")]
     MessageOutOfBounds {
         /// Whose message.
@@ -34,6 +42,18 @@ pub enum TransportError {
         bytes: u64,
         /// The buffer.
         of: u64,
+    },
+    /// Neither bytes nor units of 16 bytes can say in an `int` where a message lies.
+    #[error("rank {rank}: the {bytes} bytes at {at} for rank {peer} are beyond what MPI counts; put has no such limit")]
+    TooLarge {
+        /// Whose buffer.
+        rank: Rank,
+        /// With whom.
+        peer: Rank,
+        /// Where the message starts.
+        at: u64,
+        /// How long it is.
+        bytes: u64,
     },
     /// Sender and receiver were handed slices of different exchanges.
     #[error("rank {rank}: rank {peer} sent {actual} bytes where {expected} were expected; are both executing the same plan?")]
@@ -78,5 +98,23 @@ pub enum TransportError {
         backend: u32,
         /// What to do.
         advice: &'static str,
+    },
+    /// The library of the backend refused a call.
+    #[error("rank {rank}: {call} returned {code}")]
+    Library {
+        /// Who called.
+        rank: Rank,
+        /// What was called.
+        call: &'static str,
+        /// What it said.
+        code: i32,
+    },
+    /// The backend cannot be started here.
+    #[error("{backend} cannot be started: {reason}")]
+    Unavailable {
+        /// Which backend.
+        backend: &'static str,
+        /// Why not, and what to do.
+        reason: String,
     },
 }
