@@ -258,6 +258,10 @@ pub enum Error {
     #[error("{what}")]
     Options {
         /// Which, and what to do.
+    /// A step that cannot be played.
+    #[error("the step: {what}")]
+    BadStep {
+        /// What it has to be.
         what: &'static str,
     },
 }

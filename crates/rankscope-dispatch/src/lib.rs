@@ -14,6 +14,7 @@ mod batch;
 pub mod cost;
 pub mod draw;
 mod error;
+pub mod events;
 mod exchange;
 pub mod metadata;
 pub mod movement;
