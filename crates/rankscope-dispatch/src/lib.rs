@@ -10,14 +10,24 @@
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
 
 mod batch;
+pub mod draw;
 mod error;
 mod exchange;
+pub mod metadata;
 pub mod movement;
+pub mod network;
+mod orchestrate;
+pub mod planner;
+mod random;
 mod rows;
+mod tensors;
 mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
-pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
+pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows};
+pub use orchestrate::orchestrate_simulate;
+pub use random::TorchRandom;
 pub use rows::Rows;
+pub use tensors::Tensor;
 pub use traffic::Traffic;
