@@ -9,6 +9,7 @@
 
 mod counts;
 mod error;
+pub mod execute;
 mod messages;
 #[cfg(feature = "mpi")]
 pub mod mpi;
