@@ -87,4 +87,8 @@ pub enum TransportError {
         /// What to do.
         advice: &'static str,
     },
+    /// A card or its libraries.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Cuda(#[from] crate::cuda::CudaError),
 }

@@ -7,6 +7,8 @@
 //!
 //! This crate touches the outside world; whatever can be decided without it is decided in `rankscope-dispatch`.
 
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod error;
 mod messages;
 mod threads;
