@@ -3,7 +3,7 @@
 mod synthetic;
 
 use rankscope_clock::graph::Topology;
-use rankscope_clock::nodes::{SolveOptions, solve};
+use rankscope_clock::nodes::{NodeEstimate, SolveOptions, solve};
 use rankscope_clock::{Edge, EdgeFit, Interval, LinkCounts, NoFit, NodeId};
 use rankscope_time::{Rate, Span};
 use synthetic::{Job, SECOND_NS, fit_of, jump, record_of};
@@ -20,6 +20,13 @@ fn edge(src: u32, dst: u32) -> Edge {
     Edge { src: NodeId(src), dst: NodeId(dst) }
 }
 
+/// What `estimate` should have said.
+fn truth_within_bound(job: &Job, estimate: &NodeEstimate) -> Span {
+    let truth = Span::from_nanos(job.truth(estimate.node, estimate.at - estimate.offset));
+    assert!(estimate.bound.lo <= truth && truth <= estimate.bound.hi, "{truth:?} in {estimate:?}");
+    truth
+}
+
 #[test]
 fn without_the_reference_the_lowest_node_stands_in() {
     let job = job();
@@ -31,15 +38,37 @@ fn without_the_reference_the_lowest_node_stands_in() {
     assert_eq!(solution.unreachable, [NodeId(0)]);
     assert_eq!(solution.nodes.len(), 7);
     for estimate in &solution.nodes {
-        let truth = Span::from_nanos(job.truth(estimate.node, estimate.at - estimate.offset));
+        let truth = truth_within_bound(&job, estimate);
         assert!(estimate.degraded);
-        assert!(estimate.bound.lo <= truth && truth <= estimate.bound.hi, "{estimate:?}");
         assert!((estimate.offset - truth).abs() < Span::from_nanos(150));
         // Four seconds at the 500 ppb that the lines leave open.
         assert!(estimate.bound.hi - estimate.bound.lo > Span::from_nanos(2_000));
     }
     // Whoever was never placed cannot stand in.
     assert_eq!(solve(&windows, None, &options()).nodes, []);
+}
+
+#[test]
+fn a_round_in_which_nobody_is_heard_is_bridged() {
+    let job = job();
+    let without_edges = |round: u64, is_lost: fn(Edge) -> bool| {
+        let mut windows = job.round(round);
+        windows.iter_mut().for_each(|window| window.edges.retain(|record| !is_lost(record.edge)));
+        windows
+    };
+    let mut known = solve(&job.round(0), None, &options());
+    for round in 1..=2 {
+        known = solve(&without_edges(round, |_| true), Some(&known), &options());
+        assert_eq!(known.nodes, []);
+        assert_eq!(known.unreachable.len(), 8);
+    }
+    let solution = solve(&without_edges(3, |edge| [edge.src, edge.dst].contains(&NodeId(0))), Some(&known), &options());
+    assert_eq!(solution.nodes.len(), 7);
+    let lost: Vec<NodeId> = solution.earlier.iter().map(|estimate| estimate.node).collect();
+    assert_eq!(lost, [NodeId(0)]);
+    for estimate in &solution.nodes {
+        truth_within_bound(&job, estimate);
+    }
 }
 
 #[test]

@@ -35,4 +35,12 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A rank was asked for that the job does not have.
+    #[error("rank {rank} is not one of 0 to {}", world_size - 1)]
+    NoSuchRank {
+        /// The rank.
+        rank: u32,
+        /// Ranks of the job.
+        world_size: u32,
+    },
 }

@@ -5,6 +5,11 @@
 //! parts, so a transport can be handed one [`RankExchange`] and no more. What a rank sends itself takes room in its buffers
 //! like any other message. Messages without bytes are not listed.
 
+mod blocks;
+mod build;
+mod direction;
+mod outline;
+mod planes;
 mod validate;
 
 use std::fmt;
@@ -12,6 +17,8 @@ use std::fmt;
 use rankscope_time::Rank;
 
 use crate::Traffic;
+
+pub use direction::{Contexts, Direction};
 
 /// One all-to-all of a whole job: fused messages and the copies that pack and unpack them.
 #[derive(Clone, Debug, PartialEq, Eq)]

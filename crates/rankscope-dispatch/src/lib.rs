@@ -12,11 +12,12 @@
 mod batch;
 mod error;
 mod exchange;
+pub mod movement;
 mod rows;
 mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
-pub use exchange::{Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
+pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
 pub use rows::Rows;
 pub use traffic::Traffic;

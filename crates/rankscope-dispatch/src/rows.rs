@@ -14,6 +14,9 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// The widest load and store of a GPU; rows travel in multiples of it.
+    pub const ALIGNMENT_BYTES: u64 = 16;
+
     /// Llama 8B in bf16: 32 heads and 8 key/value heads of 128, no log-sum-exp. What the planner counts in unless told.
     pub const LLAMA_8B: Self = Self { hidden_q: 4096, hidden_kv: 1024, lse: 0, element_bytes: 2 };
 
@@ -26,9 +29,6 @@ impl Rows {
     /// Bytes of a row of `elements`, padded to the 16 bytes in which kernels move them (dispatch spec 2.9).
     #[must_use]
     pub fn padded_bytes(&self, elements: u64) -> u64 {
-        self.bytes(elements).next_multiple_of(ROW_ALIGNMENT_BYTES)
+        self.bytes(elements).next_multiple_of(Self::ALIGNMENT_BYTES)
     }
 }
-
-/// The widest load and store of a GPU.
-const ROW_ALIGNMENT_BYTES: u64 = 16;

@@ -1,7 +1,8 @@
 //! Whose clock a round is measured against, and where that clock stands.
 //!
 //! Usually it is the reference itself, at the middle of its window. In a round without it, the lowest node that was placed
-//! before stands in: its last line is drawn on, and its bound grows by all that the line leaves open.
+//! before stands in: its last line is drawn on, and its bound grows by all that the line leaves open. Where the round before
+//! placed nobody, the lowest node of an earlier one does.
 
 use rankscope_time::Span;
 
@@ -22,9 +23,12 @@ pub(super) fn anchor(
     if is_heard(options.reference) {
         return Some(reference(options.reference, middle(windows, tracks, options.reference)?));
     }
-    let stand_in = before?.nodes.iter().filter(|placed| is_heard(placed.node)).min_by_key(|placed| placed.node)?;
+    let lowest = |placed: &[NodeEstimate]| {
+        placed.iter().filter(|placed| is_heard(placed.node)).min_by_key(|placed| placed.node).copied()
+    };
+    let stand_in = before.and_then(|before| lowest(&before.nodes).or_else(|| lowest(&before.earlier)))?;
     let at = middle(windows, tracks, stand_in.node)?;
-    Some(drawn_on(stand_in, at, options.skew_change_ppb_per_s))
+    Some(drawn_on(&stand_in, at, options.skew_change_ppb_per_s))
 }
 
 /// The middle of the window of `node` on its clock; where its window never came, the middle of that of an edge to it.

@@ -40,7 +40,8 @@ use tree::Tree;
 /// How to solve.
 #[derive(Clone, Debug)]
 pub struct SolveOptions {
-    /// Whose clock is the reference. Where it took no part in the round, the lowest node that has been placed before stands in.
+    /// Whose clock is the reference. Where it took no part in the round, the lowest node that was placed in the round
+    /// before stands in, and where none was, the lowest that ever was.
     pub reference: NodeId,
     /// Edges with fewer complete exchanges are left out (section 5.3 of the origin: 12).
     pub pairs_min: u32,
@@ -102,6 +103,9 @@ pub struct Solution {
     pub nodes: Vec<NodeEstimate>,
     /// Those that took part, or were expected to, and hang on no usable edge.
     pub unreachable: Vec<NodeId>,
+    /// Of nodes that could not be placed now, where they stood when they last could. Without the reference later rounds hang
+    /// on what is known of the others, and one round in which nobody is heard must not lose that.
+    pub earlier: Vec<NodeEstimate>,
     /// Edges left out because they contradict others.
     pub rejected: Vec<RejectedEdge>,
     /// Clocks that jumped during the round.
@@ -124,7 +128,8 @@ pub fn solve(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveO
     let tracks = line::usable(windows, options);
     let mut expected = expected(windows, before);
     let Some(anchor) = anchor::anchor(windows, &tracks, before, options) else {
-        return Solution { unreachable: expected.into_iter().collect(), ..Solution::default() };
+        let earlier = earlier(before, &[]);
+        return Solution { unreachable: expected.into_iter().collect(), earlier, ..Solution::default() };
     };
     let tree = Tree::grow(&tracks, anchor.node, anchor.at.nanos_since_epoch());
     let (lines, is_branch) = tree.lines(&tracks);
@@ -139,7 +144,8 @@ pub fn solve(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveO
         })
         .collect();
     nodes.sort_unstable_by_key(|estimate| estimate.node);
-    Solution { nodes, unreachable: expected.into_iter().collect(), rejected, steps, loops }
+    let earlier = earlier(before, &nodes);
+    Solution { nodes, unreachable: expected.into_iter().collect(), earlier, rejected, steps, loops }
 }
 
 /// The offsets that a spanning tree alone gives, without least squares: the plainest estimate, to compare with.
@@ -159,6 +165,13 @@ fn expected(windows: &[NodeWindow], before: Option<&Solution>) -> BTreeSet<NodeI
     let earlier =
         before.into_iter().flat_map(|before| before.nodes.iter().map(|node| node.node).chain(before.unreachable.clone()));
     now.chain(earlier).collect()
+}
+
+/// What `before` knew of nodes that are not among `placed`, both by node.
+fn earlier(before: Option<&Solution>, placed: &[NodeEstimate]) -> Vec<NodeEstimate> {
+    let known = before.into_iter().flat_map(|before| before.nodes.iter().chain(&before.earlier));
+    let is_lost = |known: &&NodeEstimate| placed.binary_search_by_key(&known.node, |placed| placed.node).is_err();
+    known.filter(is_lost).copied().collect()
 }
 
 /// All that is known of the nodes of a tree, against its root.

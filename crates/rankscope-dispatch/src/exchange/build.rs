@@ -1,0 +1,365 @@
+//! Exchanges from a batch: keys and values are sent once per pair of ranks, gradients of their copies are summed before they
+//! return, and the planes in which they return are summed after (dispatch spec 2.9). One walk over the documents writes the
+//! parts of all ranks, or only one rank's, which is then the same.
+
+use rankscope_time::Rank;
+
+use super::blocks::Blocks;
+use super::outline::Outline;
+use super::planes::Planes;
+use super::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, Tensor};
+use crate::{Batch, Error, Rows};
+
+impl Exchange {
+    /// The exchange of `batch` in `direction`, contexts lying as [`Contexts::PerTask`].
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn new(batch: &Batch, rows: &Rows, direction: Direction) -> Result<Self, Error> {
+        Self::with_contexts(batch, rows, direction, Contexts::PerTask)
+    }
+
+    /// The exchange of `batch` in `direction`.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn with_contexts(batch: &Batch, rows: &Rows, direction: Direction, contexts: Contexts) -> Result<Self, Error> {
+        let tensors = direction.tensors(rows)?;
+        let ranks = write(batch, &tensors, direction, contexts, None)?;
+        Ok(Self { tensors, ranks })
+    }
+}
+
+impl RankExchange {
+    /// What `rank` does in the exchange that [`Exchange::with_contexts`] makes of the same arguments, without the others' parts.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`]; [`Error::NoSuchRank`].
+    pub fn new(batch: &Batch, rows: &Rows, direction: Direction, contexts: Contexts, rank: Rank) -> Result<Self, Error> {
+        if rank.0 >= batch.world_size() {
+            return Err(Error::NoSuchRank { rank: rank.0, world_size: batch.world_size() });
+        }
+        let mut ranks = write(batch, &direction.tensors(rows)?, direction, contexts, Some(rank))?;
+        Ok(ranks.swap_remove(0))
+    }
+
+    fn empty(rank: Rank, tensors: usize) -> Self {
+        Self {
+            rank,
+            sends: Vec::new(),
+            receives: Vec::new(),
+            send_bytes: 0,
+            receive_bytes: 0,
+            input_rows: vec![0; tensors],
+            output_rows: vec![0; tensors],
+            pack: Vec::new(),
+            unpack: Vec::new(),
+            sums_before: Vec::new(),
+            sums_after: Vec::new(),
+        }
+    }
+}
+
+fn write(
+    batch: &Batch,
+    tensors: &[Tensor],
+    direction: Direction,
+    contexts: Contexts,
+    only: Option<Rank>,
+) -> Result<Vec<RankExchange>, Error> {
+    let blocks = Blocks::new(batch, direction, tensors)?;
+    let mut writer = Writer::new(batch, &blocks, tensors, direction, contexts, only);
+    writer.messages();
+    let mut outline = Outline::new(batch.world_size());
+    let mut parts = 0;
+    for document in batch.documents() {
+        outline.draw(document);
+        if only.is_none_or(|rank| outline.sources.contains(&rank.0) || outline.destinations.contains(&rank.0)) {
+            writer.queries(&outline, parts);
+            if direction.has_contexts() {
+                match direction {
+                    Direction::Backward => writer.gradient_planes(&outline, parts),
+                    _ => writer.held_contexts(&outline, parts),
+                }
+                writer.task_contexts(&outline, parts);
+            }
+        }
+        writer.pass(&outline);
+        parts += outline.sources.len() * outline.destinations.len();
+    }
+    writer.finish()
+}
+
+/// Writes document after document; knows how many rows of each rank are taken.
+struct Writer<'a> {
+    blocks: &'a Blocks,
+    direction: Direction,
+    contexts: Contexts,
+    only: Option<Rank>,
+    ranks: Vec<RankExchange>,
+    linear_tokens: Vec<u64>,
+    /// Rows of the documents so far, per rank.
+    linear_rows: Vec<u64>,
+    attention_rows: Vec<u64>,
+    context_rows: Vec<u64>,
+    planes: Planes,
+    /// Of the document at hand, per destination: the ranges of it that already lie there, and the row that position 0 of the
+    /// document would have in the task that brought them.
+    present: Vec<Vec<Present>>,
+}
+
+#[derive(Clone, Copy)]
+struct Present {
+    start: u64,
+    end: u64,
+    row: u64,
+}
+
+/// The two sides of a message.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Linear,
+    Attention,
+}
+
+impl<'a> Writer<'a> {
+    fn new(
+        batch: &Batch,
+        blocks: &'a Blocks,
+        tensors: &[Tensor],
+        direction: Direction,
+        contexts: Contexts,
+        only: Option<Rank>,
+    ) -> Self {
+        let world_size = batch.world_size();
+        let ranks = only.map_or(0..world_size, |rank| rank.0..rank.0 + 1);
+        let rows = || vec![0; world_size as usize];
+        Self {
+            blocks,
+            direction,
+            contexts,
+            only,
+            ranks: ranks.map(|rank| RankExchange::empty(Rank(rank), tensors.len())).collect(),
+            linear_tokens: batch.linear_tokens(),
+            linear_rows: rows(),
+            attention_rows: rows(),
+            context_rows: rows(),
+            planes: Planes::new(world_size),
+            present: Vec::new(),
+        }
+    }
+
+    fn messages(&mut self) {
+        let blocks = self.blocks;
+        for block in &blocks.blocks {
+            let bytes = block.bytes(blocks.wire);
+            if bytes == 0 {
+                continue;
+            }
+            let linear = Message { peer: Rank(block.attention), at: block.linear_at, peer_at: block.attention_at, bytes };
+            let attention = Message { peer: Rank(block.linear), at: block.attention_at, peer_at: block.linear_at, bytes };
+            for (rank, side, message) in [(block.linear, Side::Linear, linear), (block.attention, Side::Attention, attention)] {
+                let sends = self.sends(side);
+                let Some(part) = self.rank(rank) else { continue };
+                if sends { &mut part.sends } else { &mut part.receives }.push(message);
+            }
+        }
+        let (linear_sends, blocks) = (self.sends(Side::Linear), self.blocks);
+        for part in &mut self.ranks {
+            let rank = part.rank.0 as usize;
+            let (linear, attention) = (blocks.linear_bytes[rank], blocks.attention_bytes[rank]);
+            (part.send_bytes, part.receive_bytes) = if linear_sends { (linear, attention) } else { (attention, linear) };
+        }
+    }
+
+    fn queries(&mut self, outline: &Outline, first_part: usize) {
+        for place in &outline.places {
+            let (source, destination) = (outline.sources[place.source], outline.destinations[place.destination]);
+            let at = self.blocks.part_at(first_part + place.destination * outline.sources.len() + place.source);
+            let before = place.start_in_pair * self.blocks.wire.query;
+
+            let row = self.linear_rows[source as usize] + place.start_on_source;
+            let copy = RowCopy { tensor: 0, row, rows: place.tokens, at: at.linear_query + before };
+            self.copy_queries(Side::Linear, source, copy);
+            let row = self.attention_rows[destination as usize] + place.start_in_tasks;
+            let copy = RowCopy { tensor: 0, row, rows: place.tokens, at: at.attention_query + before };
+            self.copy_queries(Side::Attention, destination, copy);
+        }
+    }
+
+    /// Keys and values leave their rank: one range per document and destination.
+    fn held_contexts(&mut self, outline: &Outline, first_part: usize) {
+        let mut rows = Vec::new();
+        for destination in 0..outline.destinations.len() {
+            outline.contexts(destination, &mut rows);
+            for (index, (&source, &rows)) in outline.sources.iter().zip(&rows).enumerate() {
+                let at = self.blocks.part_at(first_part + destination * outline.sources.len() + index);
+                let key = RowCopy { tensor: 1, row: self.linear_rows[source as usize], rows, at: at.linear_key };
+                self.copy_contexts(Side::Linear, source, key, at.value_after);
+            }
+        }
+    }
+
+    /// Gradients return to their rank, one plane per destination of a shard, and the planes are added to the first.
+    fn gradient_planes(&mut self, outline: &Outline, first_part: usize) {
+        let mut planes = std::mem::take(&mut self.planes);
+        planes.draw(outline);
+        for &(destination, shard, plane) in planes.copies() {
+            let place = outline.places[shard];
+            let source = outline.sources[place.source];
+            let at = self.blocks.part_at(first_part + destination * outline.sources.len() + place.source);
+            let row = self.linear_rows[source as usize] + place.start_on_source;
+            let before = place.start_on_source * self.blocks.wire.context;
+            let row = plane * self.linear_tokens[source as usize] + row;
+            let key = RowCopy { tensor: 1, row, rows: place.tokens, at: at.linear_key + before };
+            self.copy_contexts(Side::Linear, source, key, at.value_after);
+        }
+        for plane in 1..planes.of_shard().iter().copied().max().unwrap_or(0) {
+            let wide = outline.places.iter().zip(planes.of_shard()).filter(|(_, planes)| **planes > plane);
+            for (place, _) in wide {
+                let source = outline.sources[place.source];
+                let into = self.linear_rows[source as usize] + place.start_on_source;
+                let from = plane * self.linear_tokens[source as usize] + into;
+                self.sum(Side::Linear, source, RowSum { tensor: 1, into, from, rows: place.tokens });
+            }
+        }
+        self.planes = planes;
+    }
+
+    /// The contexts of the tasks at the ranks that compute them.
+    fn task_contexts(&mut self, outline: &Outline, first_part: usize) {
+        let gradients = self.direction == Direction::Backward;
+        let destinations = outline.destinations.len();
+        self.present.resize_with(self.present.len().max(destinations), Vec::new);
+        let mut taken = vec![0; destinations];
+        for place in &outline.places {
+            let (end, destination) = (place.start + place.tokens, place.destination);
+            let rank = outline.destinations[destination];
+            let present = std::mem::take(&mut self.present[destination]);
+            let already = present.last().map_or(0, |range| range.end);
+            let per_task = self.contexts == Contexts::PerTask;
+            let row = self.context_rows[rank as usize] + if per_task { taken[destination] } else { 0 };
+            taken[destination] = if per_task { taken[destination] + end } else { end };
+
+            let from = if gradients || !per_task { already } else { 0 };
+            self.context_range(outline, first_part, destination, from..end, row);
+            if gradients && per_task {
+                for range in &present {
+                    let (into, rows) = (range.row + range.start, range.end - range.start);
+                    self.sum(Side::Attention, rank, RowSum { tensor: 1, into, from: row + range.start, rows });
+                }
+            }
+            self.present[destination] = present;
+            self.present[destination].push(Present { start: already, end, row });
+        }
+        for (index, &rank) in outline.destinations.iter().enumerate() {
+            self.present[index].clear();
+            self.context_rows[rank as usize] += taken[index];
+        }
+    }
+
+    /// Copies a range of the document's keys and values between the messages of `destination` and the run whose position 0 has
+    /// `row` there.
+    fn context_range(
+        &mut self,
+        outline: &Outline,
+        first_part: usize,
+        destination: usize,
+        range: std::ops::Range<u64>,
+        row: u64,
+    ) {
+        let rank = outline.destinations[destination];
+        for piece in outline.pieces(range.start, range.end) {
+            let at = self.blocks.part_at(first_part + destination * outline.sources.len() + piece.source);
+            let before = piece.start_on_source * self.blocks.wire.context;
+            let key = RowCopy { tensor: 1, row: row + piece.start, rows: piece.tokens, at: at.attention_key + before };
+            self.copy_contexts(Side::Attention, rank, key, at.value_after);
+        }
+    }
+
+    /// Moves on to the next document.
+    fn pass(&mut self, outline: &Outline) {
+        for (&rank, &tokens) in outline.sources.iter().zip(&outline.held) {
+            self.linear_rows[rank as usize] += tokens;
+        }
+        for (&rank, &tokens) in outline.destinations.iter().zip(&outline.asked) {
+            self.attention_rows[rank as usize] += tokens;
+        }
+    }
+
+    fn finish(mut self) -> Result<Vec<RankExchange>, Error> {
+        let linear_sends = self.sends(Side::Linear);
+        for part in &mut self.ranks {
+            let rank = part.rank.0 as usize;
+            let mut linear = vec![self.linear_rows[rank]; part.input_rows.len()];
+            let mut attention = vec![self.context_rows[rank]; part.input_rows.len()];
+            attention[0] = self.attention_rows[rank];
+            if self.direction == Direction::Backward {
+                let rows = self.planes.of_rank(part.rank).checked_mul(self.linear_tokens[rank]);
+                linear[1..].fill(rows.ok_or(Error::Overflow { what: "the rows of all gradient planes of one rank" })?);
+            }
+            (part.input_rows, part.output_rows) = if linear_sends { (linear, attention) } else { (attention, linear) };
+        }
+        Ok(self.ranks)
+    }
+
+    fn copy_queries(&mut self, side: Side, rank: u32, copy: RowCopy) {
+        let wire = self.blocks.wire.query;
+        let Some(copies) = self.copies(side, rank) else { return };
+        match copies.last_mut() {
+            _ if copy.rows == 0 => {}
+            Some(last) if continues(last, &copy, wire) => last.rows += copy.rows,
+            _ => copies.push(copy),
+        }
+    }
+
+    /// A copy of keys and the like copy of values.
+    fn copy_contexts(&mut self, side: Side, rank: u32, key: RowCopy, value_after: u64) {
+        let wire = self.blocks.wire.context;
+        let value = RowCopy { tensor: 2, at: key.at + value_after, ..key };
+        let Some(copies) = self.copies(side, rank) else { return };
+        match copies.as_mut_slice() {
+            _ if key.rows == 0 => {}
+            [.., last_key, last_value] if continues(last_key, &key, wire) && continues(last_value, &value, wire) => {
+                last_key.rows += key.rows;
+                last_value.rows += key.rows;
+            }
+            _ => copies.extend([key, value]),
+        }
+    }
+
+    /// A sum of gradients of keys and the like sum of values: of planes on the linear side, of copies on the other.
+    fn sum(&mut self, side: Side, rank: u32, key: RowSum) {
+        let Some(part) = self.rank(rank).filter(|_| key.rows > 0) else { return };
+        let sums = if side == Side::Linear { &mut part.sums_after } else { &mut part.sums_before };
+        match sums.as_mut_slice() {
+            [.., last, value] if (last.into + last.rows, last.from + last.rows) == (key.into, key.from) => {
+                last.rows += key.rows;
+                value.rows += key.rows;
+            }
+            _ => sums.extend([key, RowSum { tensor: 2, ..key }]),
+        }
+    }
+
+    fn copies(&mut self, side: Side, rank: u32) -> Option<&mut Vec<RowCopy>> {
+        let sends = self.sends(side);
+        let part = self.rank(rank)?;
+        Some(if sends { &mut part.pack } else { &mut part.unpack })
+    }
+
+    fn rank(&mut self, rank: u32) -> Option<&mut RankExchange> {
+        match self.only {
+            None => self.ranks.get_mut(rank as usize),
+            Some(only) => (only.0 == rank).then_some(&mut self.ranks[0]),
+        }
+    }
+
+    fn sends(&self, side: Side) -> bool {
+        self.direction.to_attention() == (side == Side::Linear)
+    }
+}
+
+/// Whether `next` goes on where `last` ends, in the tensor and in the buffer.
+fn continues(last: &RowCopy, next: &RowCopy, wire: u64) -> bool {
+    last.tensor == next.tensor && last.row + last.rows == next.row && last.at + last.rows * wire == next.at
+}

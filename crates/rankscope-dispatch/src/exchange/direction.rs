@@ -1,0 +1,93 @@
+//! Which of a layer's exchanges, and which tensors with which rows each of them moves (dispatch spec 2.8 and 2.9).
+
+use super::{Tensor, TensorName};
+use crate::{Error, Rows};
+
+/// Which exchange of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Queries, keys and values go to where their attention is computed.
+    Forward,
+    /// Outputs, with their log-sum-exp columns, return to where the tokens live.
+    Output,
+    /// Gradients of the outputs go to where the attention was computed.
+    OutputGradient,
+    /// Gradients of queries, keys and values return.
+    Backward,
+    /// A backward pass that keeps nothing of the forward one: everything it needs goes to where it is computed.
+    Resend,
+}
+
+/// How the keys and values of a document lie at a rank that computes several of its tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Contexts {
+    /// Every task has its whole context as one run, which is what varlen attention kernels take with `cu_seqlens`. A token
+    /// used by two tasks lies there twice, though it is sent once.
+    PerTask,
+    /// One range `[0, b)` per document, which all its tasks share; a task is then a start and two lengths.
+    PerDocument,
+}
+
+impl Direction {
+    /// All of them, in the order in which a layer runs them.
+    pub const ALL: [Self; 5] = [Self::Forward, Self::Output, Self::OutputGradient, Self::Resend, Self::Backward];
+
+    /// Whether rows go from the linear to the attention layout.
+    #[must_use]
+    pub fn to_attention(self) -> bool {
+        matches!(self, Self::Forward | Self::OutputGradient | Self::Resend)
+    }
+
+    /// Whether keys and values, or their gradients, travel too.
+    #[must_use]
+    pub fn has_contexts(self) -> bool {
+        matches!(self, Self::Forward | Self::Backward | Self::Resend)
+    }
+
+    /// The name for people and for files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Output => "output",
+            Self::OutputGradient => "output-gradient",
+            Self::Backward => "backward",
+            Self::Resend => "resend",
+        }
+    }
+
+    /// The tensors: one with a row per query token, then those with a row per key token, if any.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn tensors(self, rows: &Rows) -> Result<Vec<Tensor>, Error> {
+        let (q, kv, lse) = (u64::from(rows.hidden_q), u64::from(rows.hidden_kv), u64::from(rows.lse));
+        let tensor = |name, elements: u64| {
+            let row_bytes = elements.checked_mul(u64::from(rows.element_bytes));
+            let wire_row_bytes = row_bytes.and_then(|bytes| bytes.checked_next_multiple_of(Rows::ALIGNMENT_BYTES));
+            match (row_bytes, wire_row_bytes) {
+                (Some(row_bytes), Some(wire_row_bytes)) => Ok(Tensor { name, row_bytes, wire_row_bytes }),
+                _ => Err(Error::Overflow { what: "the bytes of one row" }),
+            }
+        };
+        let key_value = |key, value| Ok::<_, Error>([tensor(key, kv)?, tensor(value, kv)?]);
+        let mut tensors = Vec::with_capacity(3);
+        match self {
+            Self::Forward => {
+                tensors.push(tensor(TensorName::Query, q)?);
+                tensors.extend(key_value(TensorName::Key, TensorName::Value)?);
+            }
+            Self::Output => tensors.push(tensor(TensorName::Output, q + lse)?),
+            Self::OutputGradient => tensors.push(tensor(TensorName::OutputGradient, q)?),
+            Self::Backward => {
+                tensors.push(tensor(TensorName::QueryGradient, q)?);
+                tensors.extend(key_value(TensorName::KeyGradient, TensorName::ValueGradient)?);
+            }
+            Self::Resend => {
+                tensors.push(tensor(TensorName::QueryOutputGradient, 3 * q + lse)?);
+                tensors.extend(key_value(TensorName::Key, TensorName::Value)?);
+            }
+        }
+        Ok(tensors)
+    }
+}

@@ -1,0 +1,150 @@
+//! The byte simulator: executes an exchange in memory, for all ranks at once, through the same buffers and the same copies as a
+//! real transport. What arrives here is what must arrive everywhere.
+//!
+//! Bytes are bytes; only the sums of gradients need to know what an element is.
+
+mod element;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::{Error, Exchange, RankExchange, RowCopy, RowSum, Tensor};
+
+pub use element::ElementType;
+
+/// Executes `exchange`. `inputs` and the result hold the tensors of every rank, by rank, then by position in
+/// [`Exchange::tensors`], rows back to back. Output rows that nothing is copied to are zero.
+///
+/// # Errors
+/// [`Error::Exchange`] when the exchange cannot be executed or the inputs have other sizes than it says.
+pub fn execute(exchange: &Exchange, element: ElementType, inputs: &[Vec<Vec<u8>>]) -> Result<Vec<Vec<Vec<u8>>>, Error> {
+    exchange.validate()?;
+    if inputs.len() != exchange.ranks.len() {
+        let (rank, what) = (inputs.len() as u32, format!("inputs for {} ranks, not {}", inputs.len(), exchange.ranks.len()));
+        return Err(Error::Exchange { rank, what });
+    }
+    let packed = exchange.ranks.par_iter().zip(inputs).map(|(part, input)| pack(part, &exchange.tensors, element, input));
+    let sent: Vec<Vec<u8>> = packed.collect::<Result<_, _>>()?;
+    let arrive = |part: &RankExchange| {
+        let mut received = zeros(part, Some(part.receive_bytes))?;
+        for message in &part.receives {
+            let run = |at: u64| at as usize..(at + message.bytes) as usize;
+            received[run(message.at)].copy_from_slice(&sent[message.peer.0 as usize][run(message.peer_at)]);
+        }
+        unpack(part, &exchange.tensors, element, &received)
+    };
+    exchange.ranks.par_iter().map(arrive).collect()
+}
+
+/// The send buffer of one rank: sums what is summed before, then copies rows. Padding is zero.
+///
+/// # Errors
+/// [`Error::Exchange`] when the rank's part or its input cannot be right.
+pub fn pack(part: &RankExchange, tensors: &[Tensor], element: ElementType, input: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
+    let sizes = tensors.iter().zip(&part.input_rows).map(|(tensor, rows)| tensor.row_bytes.checked_mul(*rows));
+    if !sizes.eq(input.iter().map(|tensor| Some(tensor.len() as u64))) {
+        return Err(refused(part, "the input tensors have other sizes than the exchange says".to_owned()));
+    }
+    let mut input: Vec<Cow<'_, [u8]>> = input.iter().map(|tensor| Cow::Borrowed(tensor.as_slice())).collect();
+    for (index, (tensor, rows)) in tensors.iter().zip(&mut input).enumerate() {
+        let sums = of_tensor(&part.sums_before, index);
+        if !sums.is_empty() {
+            add(part, tensor, element, &sums, rows.to_mut())?;
+        }
+    }
+
+    let mut buffer = zeros(part, Some(part.send_bytes))?;
+    for copy in &part.pack {
+        let (tensor, rows, wire) = ranges(part, tensors, copy)?;
+        let (Some(from), Some(into)) = (input[copy.tensor as usize].get(rows), buffer.get_mut(wire)) else {
+            return Err(refused(part, format!("pack: {copy:?} does not fit")));
+        };
+        copy_rows(tensor.row_bytes, from, tensor.row_bytes, into, tensor.wire_row_bytes);
+    }
+    Ok(buffer)
+}
+
+/// The tensors of one rank after the exchange, from its receive buffer.
+///
+/// # Errors
+/// [`Error::Exchange`] when the rank's part or its buffer cannot be right.
+pub fn unpack(part: &RankExchange, tensors: &[Tensor], element: ElementType, buffer: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    let sizes = tensors.iter().zip(&part.output_rows).map(|(tensor, rows)| tensor.row_bytes.checked_mul(*rows));
+    let mut output: Vec<Vec<u8>> = sizes.map(|bytes| zeros(part, bytes)).collect::<Result<_, _>>()?;
+    for copy in &part.unpack {
+        let (tensor, rows, wire) = ranges(part, tensors, copy)?;
+        let (Some(into), Some(from)) = (output[copy.tensor as usize].get_mut(rows), buffer.get(wire)) else {
+            return Err(refused(part, format!("unpack: {copy:?} does not fit")));
+        };
+        copy_rows(tensor.row_bytes, from, tensor.wire_row_bytes, into, tensor.row_bytes);
+    }
+    for (index, (tensor, rows)) in tensors.iter().zip(&mut output).enumerate() {
+        add(part, tensor, element, &of_tensor(&part.sums_after, index), rows)?;
+    }
+    Ok(output)
+}
+
+/// All rows at once where neither side has padding.
+fn copy_rows(row_bytes: u64, from: &[u8], from_stride: u64, into: &mut [u8], into_stride: u64) {
+    if from_stride == into_stride {
+        return into.copy_from_slice(from);
+    }
+    let row_bytes = row_bytes as usize;
+    for (from, into) in from.chunks_exact(from_stride as usize).zip(into.chunks_exact_mut(into_stride as usize)) {
+        into[..row_bytes].copy_from_slice(&from[..row_bytes]);
+    }
+}
+
+fn of_tensor(sums: &[RowSum], tensor: usize) -> Vec<RowSum> {
+    sums.iter().filter(|sum| sum.tensor as usize == tensor).copied().collect()
+}
+
+/// Sums within one tensor, in order.
+fn add(part: &RankExchange, tensor: &Tensor, element: ElementType, sums: &[RowSum], rows: &mut [u8]) -> Result<(), Error> {
+    let row_bytes = tensor.row_bytes;
+    if !sums.is_empty() && !row_bytes.is_multiple_of(element.bytes()) {
+        return Err(refused(part, format!("rows of {row_bytes} bytes are no whole number of {element}")));
+    }
+    let inside = |row: u64, count: u64| {
+        let bytes = range(row.checked_mul(row_bytes)?, count.checked_mul(row_bytes)?)?;
+        (bytes.end <= rows.len()).then_some(bytes)
+    };
+    let ranges = |sum: &RowSum| {
+        let (into, from) = (inside(sum.into, sum.rows)?, inside(sum.from, sum.rows)?);
+        (into.end <= from.start || from.end <= into.start).then_some((into, from))
+    };
+    let pairs: Option<Vec<_>> = sums.iter().map(ranges).collect();
+    element.add(rows, &pairs.ok_or_else(|| refused(part, "a sum does not fit its tensor".to_owned()))?);
+    Ok(())
+}
+
+/// The tensor of a copy, and the bytes of the copy in the tensor and in the buffer.
+fn ranges<'a>(
+    part: &RankExchange,
+    tensors: &'a [Tensor],
+    copy: &RowCopy,
+) -> Result<(&'a Tensor, Range<usize>, Range<usize>), Error> {
+    let ranges = || {
+        let tensor = tensors.get(copy.tensor as usize).filter(|tensor| tensor.row_bytes <= tensor.wire_row_bytes)?;
+        let rows = range(copy.row.checked_mul(tensor.row_bytes)?, copy.rows.checked_mul(tensor.row_bytes)?)?;
+        Some((tensor, rows, range(copy.at, copy.rows.checked_mul(tensor.wire_row_bytes)?)?))
+    };
+    ranges().ok_or_else(|| refused(part, format!("{copy:?} cannot be right")))
+}
+
+fn range(at: u64, bytes: u64) -> Option<Range<usize>> {
+    let end = at.checked_add(bytes)?;
+    Some(usize::try_from(at).ok()?..usize::try_from(end).ok()?)
+}
+
+/// Zeros of a size that this machine can at least address.
+fn zeros(part: &RankExchange, bytes: Option<u64>) -> Result<Vec<u8>, Error> {
+    let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|bytes| *bytes <= isize::MAX as usize);
+    bytes.map(|bytes| vec![0; bytes]).ok_or_else(|| refused(part, "more bytes than can be addressed".to_owned()))
+}
+
+fn refused(part: &RankExchange, what: String) -> Error {
+    Error::Exchange { rank: part.rank.0, what }
+}
