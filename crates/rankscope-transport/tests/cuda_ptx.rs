@@ -39,7 +39,14 @@ fn no_kernel_spills_registers_on_a_card() {
 /// What the order of memory hangs on, and the widest loads and stores.
 fn instructions(file: &str) -> &'static [&'static str] {
     match file {
-        "put.cu" => &["st.release.sys.global.u64", "atom.acq_rel.gpu.global.inc.u32", "fence.acq_rel.sys", "ld.v4.u32", "st.v4.u32", "bar.sync"],
+        "put.cu" => &[
+            "st.release.sys.global.u64",
+            "atom.acq_rel.gpu.global.inc.u32",
+            "fence.acq_rel.sys",
+            "ld.v4.u32",
+            "st.v4.u32",
+            "bar.sync",
+        ],
         "wait.cu" => &["ld.acquire.sys.global.u64", "st.release.sys.global.u64", "globaltimer", "nanosleep"],
         "release.cu" => &["st.release.sys.global.u64", "fence.acq_rel.sys"],
         "pack.cu" | "unpack.cu" => &["ld.v4.u32", "st.v4.u32"],

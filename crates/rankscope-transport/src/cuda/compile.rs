@@ -82,9 +82,9 @@ impl Program {
         match architecture {
             // SAFETY: as above, and compiled.
             #[expect(unsafe_code, reason = "the binding leaves the program's lifetime to its caller")]
-            Architecture::Virtual(_) => unsafe { result::get_ptx(self.0) }
-                .map(|ptx| text_of(&ptx).into_bytes())
-                .map_err(|error| error.to_string()),
+            Architecture::Virtual(_) => {
+                unsafe { result::get_ptx(self.0) }.map(|ptx| text_of(&ptx).into_bytes()).map_err(|error| error.to_string())
+            }
             Architecture::Real(_) => self.machine_code().map_err(|error| error.to_string()),
         }
     }

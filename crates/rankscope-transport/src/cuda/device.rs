@@ -99,7 +99,8 @@ fn found(context: &Arc<CudaContext>) -> Result<Found, CudaError> {
 }
 
 fn capability(context: &Arc<CudaContext>) -> Result<u32, CudaError> {
-    let (major, minor) = context.compute_capability().map_err(failed(context.ordinal(), "asking for its compute capability"))?;
+    let (major, minor) =
+        context.compute_capability().map_err(failed(context.ordinal(), "asking for its compute capability"))?;
     Ok(major.unsigned_abs() * 10 + minor.unsigned_abs())
 }
 
@@ -154,11 +155,6 @@ fn failed(device: usize, doing: &'static str) -> impl Fn(result::DriverError) ->
 }
 
 impl Device {
-    /// The card it is on.
-    pub(super) fn context(&self) -> &Arc<CudaContext> {
-        &self.chip.context
-    }
-
     /// Its queue.
     pub(super) fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
@@ -208,7 +204,8 @@ impl Card for Device {
         let at = address_of(memory, 0, bytes);
         // SAFETY: the place is inside of the memory.
         #[expect(unsafe_code, reason = "the binding's safe calls want its own buffers")]
-        unsafe { result::memset_d8_async(at, 0, bytes as usize, self.stream.cu_stream()) }.map_err(self.chip.failed("clearing memory"))
+        unsafe { result::memset_d8_async(at, 0, bytes as usize, self.stream.cu_stream()) }
+            .map_err(self.chip.failed("clearing memory"))
     }
 
     #[expect(unsafe_code, reason = "kernels take addresses")]

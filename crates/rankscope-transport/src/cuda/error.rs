@@ -20,7 +20,9 @@ pub enum CudaError {
     #[error("the CUDA driver sees no device; look at `nvidia-smi -L` and at CUDA_VISIBLE_DEVICES")]
     NoDevice,
     /// More ranks than the cards can take turns for.
-    #[error("{world_size} ranks on {devices} devices: at most {per_device} may share one, or they would wait for each other's turn")]
+    #[error(
+        "{world_size} ranks on {devices} devices: at most {per_device} may share one, or they would wait for each other's turn"
+    )]
     TooManyRanks {
         /// Ranks asked for.
         world_size: u32,
@@ -30,7 +32,9 @@ pub enum CudaError {
         per_device: u32,
     },
     /// A card cannot write into the memory of another.
-    #[error("device {from} cannot map the memory of device {to}; use NCCL, or devices with peer access (`nvidia-smi topo -p2p w`)")]
+    #[error(
+        "device {from} cannot map the memory of device {to}; use NCCL, or devices with peer access (`nvidia-smi topo -p2p w`)"
+    )]
     NoPeerAccess {
         /// Who writes.
         from: usize,

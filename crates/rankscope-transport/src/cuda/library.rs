@@ -16,7 +16,8 @@ pub(super) fn nvrtc() -> Result<(), CudaError> {
     // SAFETY: as above.
     #[expect(unsafe_code, reason = "loading a library runs code of its own")]
     let present = unsafe { cudarc::nvrtc::sys::is_culib_present() };
-    let advice = "it comes with the CUDA toolkit and with `pip install nvidia-cuda-nvrtc-cu12`; put its folder into LD_LIBRARY_PATH";
+    let advice =
+        "it comes with the CUDA toolkit and with `pip install nvidia-cuda-nvrtc-cu12`; put its folder into LD_LIBRARY_PATH";
     found(present, "NVRTC, the CUDA compiler,", "nvrtc", advice)
 }
 
@@ -35,6 +36,7 @@ fn found(present: bool, library: &'static str, name: &str, advice: &'static str)
     }
     // The binding tries further names from old toolkits; these are the ones a reader can look for.
     let mut looked_for = cudarc::get_lib_name_candidates(name);
-    looked_for.retain(|file| file.ends_with(".so") || file.ends_with(".so.1") || file.ends_with(".so.12") || file.ends_with(".dll"));
+    looked_for
+        .retain(|file| file.ends_with(".so") || file.ends_with(".so.1") || file.ends_with(".so.12") || file.ends_with(".dll"));
     Err(CudaError::NoLibrary { library, looked_for, advice })
 }

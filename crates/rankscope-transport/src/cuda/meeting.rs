@@ -29,7 +29,11 @@ struct State {
 impl Meeting {
     pub(super) fn new(ranks: u32, patience: Duration) -> Self {
         let brought = vec![None; ranks as usize];
-        Self { state: Mutex::new(State { round: 0, brought, largest_of_last: 0, left: None }), changed: Condvar::new(), patience }
+        Self {
+            state: Mutex::new(State { round: 0, brought, largest_of_last: 0, left: None }),
+            changed: Condvar::new(),
+            patience,
+        }
     }
 
     /// Brings a number for exchange `epoch` and waits for those of all others.

@@ -16,7 +16,7 @@ mod nccl;
 mod rank;
 mod sums;
 mod tables;
-//mod tensors;
+mod tensors;
 
 use std::time::Duration;
 

@@ -70,7 +70,8 @@ impl NcclRank {
         let (stream, communicator) = (self.device.stream().cu_stream().cast(), self.communicator.0);
         let bytes = sys::ncclDataType_t::ncclUint8;
         let peer = |message: &Message| message.peer.0.cast_signed();
-        let place = |memory: &Arc<dyn Memory>, message: &Message| address_of(&**memory, message.at, message.bytes) as *mut c_void;
+        let place =
+            |memory: &Arc<dyn Memory>, message: &Message| address_of(&**memory, message.at, message.bytes) as *mut c_void;
         let own = |messages| messages::own(messages, self.rank).into_iter();
 
         result::group_start().map_err(failed("starting a group"))?;

@@ -81,7 +81,18 @@ impl<C: Card> CudaRank<C> {
         let end = |(rank, (card, Mapped { words, receive })): (u32, (C, Mapped))| {
             let none = || card.allocate(0);
             let (send, tables, tensors) = (none()?, none()?, [none()?, none()?]);
-            Ok(Self { rank: Rank(rank), ground: ground.clone(), epoch: 0, patience, words, receive, send, tables, tensors, card })
+            Ok(Self {
+                rank: Rank(rank),
+                ground: ground.clone(),
+                epoch: 0,
+                patience,
+                words,
+                receive,
+                send,
+                tables,
+                tensors,
+                card,
+            })
         };
         (0..ranks).zip(cards.into_iter().zip(mapped)).map(end).collect()
     }
@@ -95,7 +106,9 @@ impl<C: Card> CudaRank<C> {
             self.grow(needed)?;
         }
         let set = usize::from(!self.epoch.is_multiple_of(2));
-        let others = |messages: &[Message]| -> Vec<[u64; 1]> { spread(messages, self.rank).map(|message| [message.peer.0.into()]).collect() };
+        let others = |messages: &[Message]| -> Vec<[u64; 1]> {
+            spread(messages, self.rank).map(|message| [message.peer.0.into()]).collect()
+        };
         let mut puts = Vec::new();
         for message in spread(&exchange.sends, self.rank) {
             let peer = self.ground.mapped(message.peer);
@@ -200,7 +213,9 @@ impl<C: Card> CudaRank<C> {
         // SAFETY: arguments come in the order of the kernel; addresses are of this rank's memory, which it replaces only when
         // the card is idle, or of memory others have published, which lives as long as the ground all ranks stand on.
         #[expect(unsafe_code, reason = "kernels take addresses")]
-        unsafe { self.card.launch(kernel, grid, arguments) }
+        unsafe {
+            self.card.launch(kernel, grid, arguments)
+        }
     }
 
     pub(super) fn leave(&self) {

@@ -24,7 +24,8 @@ pub(super) struct Group {
 /// # Errors
 /// [`CudaError::SumOfSums`].
 pub(super) fn groups(sums: &[RowSum]) -> Result<Vec<Group>, CudaError> {
-    let mut cuts: Vec<(u32, u64)> = sums.iter().flat_map(|sum| [sum.into, sum.into + sum.rows].map(|at| (sum.tensor, at))).collect();
+    let mut cuts: Vec<(u32, u64)> =
+        sums.iter().flat_map(|sum| [sum.into, sum.into + sum.rows].map(|at| (sum.tensor, at))).collect();
     cuts.sort_unstable();
     cuts.dedup();
     let mut pieces: BTreeMap<(u32, u64), Group> = BTreeMap::new();

@@ -2,11 +2,12 @@
 //! and it is not the hardware; the ranks that drive it, and the kernels, are those that drive a GPU.
 
 use std::ffi::{CString, c_char};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 
 use libloading::Library;
 use rankscope_transport::cuda::{Card, CudaError, Grid, Kernel, Memory, address_of};
@@ -50,8 +51,8 @@ type LaunchByName = unsafe extern "C" fn(*const c_char, u32, u32, u32, u64, *con
 #[expect(unsafe_code, reason = "kernels take addresses")]
 impl Card for ThreadCard {
     fn allocate(&self, bytes: u64) -> Result<Arc<dyn Memory>, CudaError> {
-        let words = vec![0_u128; (bytes as usize).div_ceil(16)].into_boxed_slice();
-        Ok(Arc::new(ThreadMemory { bytes, words: Mutex::new(words) }))
+        let words = (bytes as usize).div_ceil(8) + 1;
+        Ok(Arc::new(ThreadMemory { bytes, words: iter::repeat_with(AtomicU64::default).take(words).collect() }))
     }
 
     fn write(&self, memory: &dyn Memory, at: u64, bytes: &[u8]) -> Result<(), CudaError> {
@@ -101,17 +102,17 @@ impl Card for ThreadCard {
     }
 }
 
-/// Aligned as a card's memory is, for the widest loads.
+/// Words that anybody may change, one more than needed so that the widest loads find what they are aligned to.
 struct ThreadMemory {
     bytes: u64,
-    words: Mutex<Box<[u128]>>,
+    words: Box<[AtomicU64]>,
 }
 
-// SAFETY: the box holds at least so many bytes and neither moves nor shrinks until the drop.
+// SAFETY: the box holds at least so many bytes behind the address, and neither moves nor shrinks until the drop.
 #[expect(unsafe_code, reason = "the trait is a promise about addresses")]
 unsafe impl Memory for ThreadMemory {
     fn address(&self) -> u64 {
-        self.words.lock().unwrap().as_mut_ptr() as u64
+        (self.words.as_ptr() as u64).next_multiple_of(16)
     }
 
     fn bytes(&self) -> u64 {
