@@ -1,5 +1,6 @@
 //! What can be wrong with a plan, and whose fault it is. Every variant names the place.
 
+use rankscope_time::Rank;
 use thiserror::Error;
 
 /// Why something could not be planned, derived or checked.
@@ -21,11 +22,157 @@ pub enum Error {
         /// Ranks of the job.
         world_size: u32,
     },
+    /// An array does not have the shape that the others imply.
+    #[error("{what}: the shape is {found:?} and must be {expected:?}")]
+    Shape {
+        /// The array, by the original's name.
+        what: &'static str,
+        /// The shape it must have.
+        expected: Vec<usize>,
+        /// The shape it has.
+        found: Vec<usize>,
+    },
+    /// An array does not have the number of axes that its function takes.
+    #[error("{what}: an array of {found} axes; {expected}")]
+    Axes {
+        /// The array, by the original's name.
+        what: &'static str,
+        /// What the function takes.
+        expected: &'static str,
+        /// Axes it has.
+        found: usize,
+    },
+    /// A padded array too large to be meant.
+    #[error("an array of shape {shape:?} is too large")]
+    TooLarge {
+        /// The shape that was asked for.
+        shape: Vec<usize>,
+    },
+    /// A shard with fewer than no tokens.
+    #[error("rank {rank}, slot {slot}: a shard of {tokens} tokens; lengths are not negative")]
+    NegativeLength {
+        /// The rank that holds it.
+        rank: usize,
+        /// Its place on the rank.
+        slot: usize,
+        /// The length that was given.
+        tokens: i64,
+    },
+    /// A destination that is neither a rank nor -1.
+    #[error("rank {rank}, slot {slot}, replica {replica}: destination {destination} is neither -1 nor a rank from 0 to {}", world_size - 1)]
+    Destination {
+        /// The rank that sends.
+        rank: usize,
+        /// The place of the shard on it.
+        slot: usize,
+        /// Which of its destinations.
+        replica: usize,
+        /// The destination that was given.
+        destination: i64,
+        /// Ranks of the job.
+        world_size: usize,
+    },
+    /// A key/value shard whose place at a query cannot be derived.
+    #[error("rank {rank}, slot {slot}, replica {replica} of the keys and values: {problem}")]
+    KeyValue {
+        /// The rank that holds it.
+        rank: usize,
+        /// Its place on the rank.
+        slot: usize,
+        /// Which of its copies.
+        replica: usize,
+        /// What contradicts what.
+        problem: &'static str,
+    },
+    /// Tokens that the degree of context parallelism does not divide.
+    #[error("{tokens} tokens per rank are not divisible by the CP degree {degree}")]
+    NotDivisible {
+        /// Tokens per rank.
+        tokens: u64,
+        /// The largest degree asked for.
+        degree: u32,
+    },
+    /// A degree of context parallelism for which there is no dispatch.
+    #[error("CP degree {degree} over {world_size} ranks: {must}")]
+    Degree {
+        /// The degree asked for.
+        degree: u32,
+        /// Ranks of the job.
+        world_size: u32,
+        /// What would be legal.
+        must: &'static str,
+    },
+    /// Fewer tokens than sequences that must each have one.
+    #[error("{tokens} tokens cannot be cut into {sequences} sequences of at least one")]
+    TooFewTokens {
+        /// Tokens per rank.
+        tokens: u32,
+        /// Sequences per rank.
+        sequences: u32,
+    },
+    /// A sequence of a custom mapping that contradicts itself.
+    #[error("rank {rank}, sequence {sequence}: {problem}")]
+    Sequence {
+        /// The rank that holds it.
+        rank: usize,
+        /// Its place on the rank.
+        sequence: usize,
+        /// What contradicts what.
+        problem: String,
+    },
+    /// A value does not fit the narrower column it is exported to.
+    #[error("{column}, entry {entry}: {value} does not fit into {to}")]
+    Narrow {
+        /// The column, by the original's name.
+        column: &'static str,
+        /// Position in the column.
+        entry: usize,
+        /// The value.
+        value: i64,
+        /// The type of the column.
+        to: &'static str,
+    },
+    /// A copy that leaves one of its two buffers.
+    #[error("rank {rank}, slot {slot}: {tokens} tokens from {from} to {to} of rank {peer} leave a buffer")]
+    OutOfBuffer {
+        /// The rank that sends.
+        rank: usize,
+        /// The place of the shard on it.
+        slot: usize,
+        /// Tokens of the copy.
+        tokens: usize,
+        /// First token to read.
+        from: usize,
+        /// The rank that receives.
+        peer: usize,
+        /// First token to write.
+        to: usize,
+    },
     /// A sum of tokens, bytes or work left the range of 64 bits.
     #[error("{what} do not fit into 64 bits")]
     Overflow {
         /// What was summed.
         what: &'static str,
+    },
+    /// The ranks are too small for the documents.
+    #[error("document {document} finds no room: {world_size} ranks of {tokens_per_rank} tokens are full")]
+    NoRoom {
+        /// Position of the first document that does not fit.
+        document: usize,
+        /// Ranks of the job.
+        world_size: u32,
+        /// Tokens that one rank takes.
+        tokens_per_rank: u64,
+    },
+    /// The original's greedy planner knows documents that lie on a rank in one run, or in a head and a tail.
+    #[error("document {document}, shard {shard}: a third run on rank {rank}, and the greedy planner takes one or two")]
+    NotAPair {
+        /// Position of the document in the batch.
+        document: usize,
+        /// Position of the shard in its document.
+        shard: usize,
+        /// The rank that holds too many runs.
+        rank: Rank,
     },
     /// An exchange that no transport could execute.
     #[error("rank {rank} of an exchange: {what}")]
@@ -42,5 +189,34 @@ pub enum Error {
         rank: u32,
         /// Ranks of the job.
         world_size: u32,
+    /// A network cannot be like this.
+    #[error("{field}: {what}")]
+    BadNetwork {
+        /// The field of the network file.
+        field: &'static str,
+        /// What it has to be.
+        what: &'static str,
+    },
+    /// A line of a benchmark's output cannot be read.
+    #[error("line {line}: {what}")]
+    BadBenchmark {
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A benchmark's output lacks something that has to be given then.
+    #[error("{what}")]
+    UnknownBenchmark {
+        /// What is missing, and how to give it.
+        what: &'static str,
+    },
+    /// Too few rows of different sizes to fit a line to.
+    #[error("{have} usable rows; it takes {need} of different sizes to tell a start from a rate")]
+    TooFewSamples {
+        /// Usable rows.
+        have: usize,
+        /// What it takes.
+        need: usize,
     },
 }

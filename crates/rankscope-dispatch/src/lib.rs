@@ -10,14 +10,25 @@
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
 
 mod batch;
+pub mod draw;
 mod error;
 mod exchange;
+pub mod metadata;
+mod orchestrate;
+mod random;
 pub mod movement;
+pub mod planner;
+pub mod network;
 mod rows;
+mod tensors;
 mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
+pub use exchange::{Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
+pub use orchestrate::orchestrate_simulate;
+pub use random::TorchRandom;
 pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
 pub use rows::Rows;
+pub use tensors::Tensor;
 pub use traffic::Traffic;

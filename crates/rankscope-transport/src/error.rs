@@ -43,6 +43,18 @@ pub enum TransportError {
         /// The buffer.
         of: u64,
     },
+    /// Neither bytes nor units of 16 bytes can say in an `int` where a message lies.
+    #[error("rank {rank}: the {bytes} bytes at {at} for rank {peer} are beyond what MPI counts; put has no such limit")]
+    TooLarge {
+        /// Whose buffer.
+        rank: Rank,
+        /// With whom.
+        peer: Rank,
+        /// Where the message starts.
+        at: u64,
+        /// How long it is.
+        bytes: u64,
+    },
     /// Sender and receiver were handed slices of different exchanges.
     #[error("rank {rank}: rank {peer} sent {actual} bytes where {expected} were expected; are both executing the same plan?")]
     SizeMismatch {
@@ -87,8 +99,29 @@ pub enum TransportError {
         /// What to do.
         advice: &'static str,
     },
+<<<<<<< HEAD
     /// A card or its libraries.
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Cuda(#[from] crate::cuda::CudaError),
+=======
+    /// The library of the backend refused a call.
+    #[error("rank {rank}: {call} returned {code}")]
+    Library {
+        /// Who called.
+        rank: Rank,
+        /// What was called.
+        call: &'static str,
+        /// What it said.
+        code: i32,
+    },
+    /// The backend cannot be started here.
+    #[error("{backend} cannot be started: {reason}")]
+    Unavailable {
+        /// Which backend.
+        backend: &'static str,
+        /// Why not, and what to do.
+        reason: String,
+    },
+>>>>>>> main
 }

@@ -7,13 +7,17 @@
 //!
 //! This crate touches the outside world; whatever can be decided without it is decided in `rankscope-dispatch`.
 
+mod counts;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod error;
 mod messages;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 mod threads;
 mod transport;
 
+pub use counts::Counts;
 pub use error::TransportError;
 pub use threads::Threads;
 pub use transport::Transport;

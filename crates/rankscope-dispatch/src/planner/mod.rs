@@ -1,0 +1,20 @@
+//! Who computes what: from a linear layout to a plan.
+//!
+//! A planner takes a [`Batch`](crate::Batch) as it lies (the attention ranks in it are ignored) and returns the same documents,
+//! cut into more shards, with the rank that computes each. [`greedy()`] and [`equal_flops()`] are the original's, kept to compare
+//! with.
+
+mod equal_flops;
+mod greedy;
+mod pieces;
+mod placement;
+mod remote;
+
+pub use equal_flops::equal_flops;
+pub use greedy::greedy;
+pub use placement::{place_in_order, place_on_ranks, tokens_per_rank_for};
+pub use remote::{Prices, Remote};
+
+/// Query tokens of one tile of an attention kernel. Shards are multiples of it, because a tile that is not full costs as much
+/// as one that is.
+pub const BLOCK_TOKENS: u32 = 128;
