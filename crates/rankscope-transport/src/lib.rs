@@ -11,6 +11,7 @@ mod counts;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod error;
+pub mod execute;
 mod messages;
 #[cfg(feature = "mpi")]
 pub mod mpi;

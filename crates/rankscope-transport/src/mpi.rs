@@ -61,11 +61,6 @@ impl Mpi {
         (0..self.world_size as usize).map(|rank| all[rank * values.len()..][..values.len()].to_vec()).collect()
     }
 
-    /// Waits for all ranks.
-    pub fn barrier(&self) {
-        self.world.barrier();
-    }
-
     /// Ends all processes of the job with this exit status.
     pub fn abort(&self, status: i32) -> ! {
         self.world.abort(status)
@@ -88,6 +83,11 @@ impl Transport for Mpi {
             None => alltoallv::all_to_all(&self.world, exchange, send, receive)?,
         }
         messages::keep(exchange, send, receive);
+        Ok(())
+    }
+
+    fn barrier(&mut self) -> Result<(), TransportError> {
+        self.world.barrier();
         Ok(())
     }
 }

@@ -22,4 +22,13 @@ pub trait Transport {
     /// # Errors
     /// [`TransportError`]. The job cannot go on after an error: ranks may have stopped at different calls.
     fn all_to_all(&mut self, exchange: &RankExchange, send: &[u8], receive: &mut [u8]) -> Result<(), TransportError>;
+
+    /// Waits until every rank has come here, so that what is measured afterwards is not who came late. A backend that cannot
+    /// wait returns at once.
+    ///
+    /// # Errors
+    /// [`TransportError`].
+    fn barrier(&mut self) -> Result<(), TransportError> {
+        Ok(())
+    }
 }

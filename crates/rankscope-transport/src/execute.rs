@@ -1,0 +1,81 @@
+//! Executing exchanges with real transports, every byte compared with the simulator.
+//!
+//! Packing and unpacking are the simulator's own functions; what is put to the test is everything between the send buffers of
+//! all ranks and the receive buffer of each. Inputs are drawn from a seed, so that any process can work out what any other one
+//! sends, and nothing but the exchange itself crosses the network.
+
+mod difference;
+mod inputs;
+mod trial;
+
+use std::time::{Duration, Instant};
+
+use rankscope_dispatch::movement::{self, ElementType};
+use rankscope_dispatch::{RankExchange, Tensor};
+use rankscope_time::Rank;
+use thiserror::Error;
+
+use crate::{Transport, TransportError};
+
+pub use difference::Difference;
+pub use trial::{Outcome, Trial};
+
+/// Why an execution was not what the plan says.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExecuteError {
+    /// The transport gave up.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The plan cannot be executed.
+    #[error(transparent)]
+    Plan(#[from] rankscope_dispatch::Error),
+    /// Something else arrived than the simulator says.
+    #[error("{0}")]
+    Different(Difference),
+    /// A thread of the job panicked.
+    #[error("the thread of rank {0} panicked")]
+    Panicked(Rank),
+}
+
+/// Where the time of one rank in one exchange went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// From tensors to the send buffer.
+    pub pack: Duration,
+    /// Moving the messages, measured from when all ranks were ready.
+    pub exchange: Duration,
+    /// From the receive buffer to tensors.
+    pub unpack: Duration,
+}
+
+/// One rank's part of one exchange: packs `input`, exchanges, unpacks, and compares the result with `expected`.
+///
+/// # Errors
+/// [`ExecuteError`].
+pub fn execute(
+    transport: &mut impl Transport,
+    part: &RankExchange,
+    tensors: &[Tensor],
+    element: ElementType,
+    input: &[Vec<u8>],
+    expected: &[Vec<u8>],
+) -> Result<Timing, ExecuteError> {
+    let begun = Instant::now();
+    let send = movement::pack(part, tensors, element, input)?;
+    let pack = begun.elapsed();
+
+    let mut receive = vec![0; part.receive_bytes as usize];
+    transport.barrier()?;
+    let begun = Instant::now();
+    transport.all_to_all(part, &send, &mut receive)?;
+    let exchange = begun.elapsed();
+
+    let begun = Instant::now();
+    let output = movement::unpack(part, tensors, element, &receive)?;
+    let timing = Timing { pack, exchange, unpack: begun.elapsed() };
+    match Difference::first(part.rank, tensors, &output, expected) {
+        Some(difference) => Err(ExecuteError::Different(difference)),
+        None => Ok(timing),
+    }
+}
