@@ -99,12 +99,10 @@ pub enum TransportError {
         /// What to do.
         advice: &'static str,
     },
-<<<<<<< HEAD
     /// A card or its libraries.
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Cuda(#[from] crate::cuda::CudaError),
-=======
     /// The library of the backend refused a call.
     #[error("rank {rank}: {call} returned {code}")]
     Library {
@@ -123,5 +121,4 @@ pub enum TransportError {
         /// Why not, and what to do.
         reason: String,
     },
->>>>>>> main
 }

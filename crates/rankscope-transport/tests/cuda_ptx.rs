@@ -57,7 +57,8 @@ fn instructions(file: &str) -> &'static [&'static str] {
 
 fn compiled(source: &Source, architecture: Architecture) -> Option<Compiled> {
     match compile(source, architecture) {
-        Err(error @ CudaError::NoLibrary { .. }) => {
+        // Where somebody has gone to the trouble of getting it, a library that cannot be loaded is a failure.
+        Err(error @ CudaError::NoLibrary { .. }) if std::env::var_os("RANKSCOPE_NVRTC").is_none() => {
             eprintln!("skipped: {error}");
             None
         }

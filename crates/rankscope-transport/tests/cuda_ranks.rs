@@ -12,9 +12,10 @@ use std::time::Duration;
 use cuda_card::{KERNELS, ThreadCard};
 use drawn::{Chance, receive_buffers, send_buffers};
 use rankscope_dispatch::movement::{self, ElementType};
-use rankscope_dispatch::{Exchange, RankExchange, RowCopy, RowSum, Tensor, TensorName};
+use rankscope_dispatch::{Batch, Exchange, RankExchange, RowCopy, RowSum, Rows, Shard, Tensor, TensorName};
 use rankscope_time::Rank;
-use rankscope_transport::cuda::CudaRank;
+use rankscope_transport::cuda::{self, CudaRank};
+use rankscope_transport::execute::Trial;
 use rankscope_transport::{Transport, TransportError};
 
 /// Long enough for a machine that has other things to do.
@@ -60,7 +61,7 @@ fn tensors_are_packed_summed_and_unpacked_as_the_simulator_does() {
         let outputs = ranks(world_size, |mut end| {
             let rank = end.rank().0 as usize;
             let carry = |(exchange, input): (&Exchange, &Vec<Vec<Vec<u8>>>)| {
-                end.exchange(&exchange.ranks[rank], &exchange.tensors, element, &input[rank]).unwrap()
+                end.exchange(&exchange.ranks[rank], &exchange.tensors, element, &input[rank]).unwrap().0
             };
             exchanges.iter().zip(&inputs).map(carry).collect::<Vec<_>>()
         });
@@ -70,6 +71,30 @@ fn tensors_are_packed_summed_and_unpacked_as_the_simulator_does() {
                 assert!(outputs[rank][number] == *expected, "{element}, case {case}, exchange {number}, rank {rank}");
             }
         }
+    }
+}
+
+#[test]
+fn the_exchanges_of_a_layer_of_random_batches_are_the_simulators() {
+    if KERNELS.is_none() {
+        return;
+    }
+    let mut chance = Chance(77);
+    for case in 0..12_u64 {
+        let world_size = 1 + case as u32 % 5;
+        let mut batch = Batch::new(world_size).unwrap();
+        for _ in 0..chance.draw(5) {
+            let rank = |chance: &mut Chance| Rank(chance.draw(world_size.into()) as u32);
+            let shard = |_| Shard { linear: rank(&mut chance), attention: rank(&mut chance), tokens: chance.draw(9) as u32 };
+            let document: Vec<Shard> = (0..4).map(shard).collect();
+            batch.push(&document).unwrap();
+        }
+        // Key rows of 16 bytes, query rows with a tail, output rows with log-sum-exp.
+        let rows = Rows { hidden_q: 12, hidden_kv: 8, lse: 2, element_bytes: 2 };
+        let trial = Trial::new(&batch, &rows, ElementType::Bf16, 2, case).unwrap();
+        let job = CudaRank::job((0..world_size).map(|_| ThreadCard).collect(), PATIENCE).unwrap();
+        let outcomes = trial.run_threads(job).unwrap();
+        assert!(outcomes.iter().all(|outcome| outcome.timings.len() == 2), "case {case}");
     }
 }
 
@@ -135,6 +160,17 @@ fn a_message_outside_of_the_peers_buffer_is_refused_before_it_is_put() {
     });
     assert!(matches!(failed[0], Some(TransportError::MessageOutOfBounds { rank: Rank(1), peer: Rank(0), .. })), "{failed:?}");
     assert!(matches!(failed[1], Some(TransportError::PeerLeft { peer: Rank(0), .. })), "{failed:?}");
+}
+
+#[test]
+fn every_kernel_is_measured_beside_a_copy() {
+    if KERNELS.is_none() {
+        return;
+    }
+    let figures = cuda::figures(&ThreadCard, 64, 64 * 30, 2).unwrap();
+    let names: Vec<_> = figures.iter().map(|figure| figure.name).collect();
+    assert_eq!(names, ["memcpy", "pack", "put", "unpack", "sum bf16", "sum f32"]);
+    assert!(figures.iter().all(|figure| figure.bytes == 64 * 32), "{figures:?}");
 }
 
 #[test]

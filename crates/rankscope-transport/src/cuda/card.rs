@@ -32,6 +32,12 @@ pub trait Card: Send {
     /// [`CudaError`].
     fn clear(&self, memory: &dyn Memory, bytes: u64) -> Result<(), CudaError>;
 
+    /// Copies between two memories of this card.
+    ///
+    /// # Errors
+    /// [`CudaError`].
+    fn copy(&self, from: &dyn Memory, to: &dyn Memory, bytes: u64) -> Result<(), CudaError>;
+
     /// Launches a kernel.
     ///
     /// # Errors
@@ -79,6 +85,18 @@ pub struct Grid {
     /// Threads of a block.
     pub threads: u32,
 }
+
+impl Grid {
+    /// For a kernel that goes through rows, a warp to each.
+    pub(super) fn of_rows(card: &impl Card, rows: u64) -> Self {
+        let threads = card.threads();
+        let blocks = rows.div_ceil(threads.div_ceil(WARP).into());
+        Self { x: u32::try_from(blocks).map_or(card.blocks(), |blocks| blocks.min(card.blocks())), y: 1, threads }
+    }
+}
+
+/// Threads that run in step.
+pub(super) const WARP: u32 = 32;
 
 /// The address of `bytes` bytes of memory from `at` on.
 ///

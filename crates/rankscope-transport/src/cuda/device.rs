@@ -59,8 +59,12 @@ pub fn discover() -> Result<Vec<Found>, CudaError> {
     contexts()?.iter().map(found).collect()
 }
 
-/// A stream for each of `ranks` ranks, dealt out over the cards in turn, each card able to write to the memory of all.
-pub(super) fn open(ranks: u32) -> Result<Vec<Device>, CudaError> {
+/// A stream for each of `ranks` ranks, dealt out over the cards in turn, each card able to write to the memory of all, with
+/// the kernels compiled for it.
+///
+/// # Errors
+/// [`CudaError`]: no driver, no card, no compiler, too many ranks, or cards that cannot map each other's memory.
+pub fn open(ranks: u32) -> Result<Vec<Device>, CudaError> {
     let contexts = contexts()?;
     let used = &contexts[..contexts.len().min(ranks as usize)];
     if ranks as usize > used.len() * RANKS_PER_CARD as usize {
@@ -206,6 +210,14 @@ impl Card for Device {
         #[expect(unsafe_code, reason = "the binding's safe calls want its own buffers")]
         unsafe { result::memset_d8_async(at, 0, bytes as usize, self.stream.cu_stream()) }
             .map_err(self.chip.failed("clearing memory"))
+    }
+
+    fn copy(&self, from: &dyn Memory, to: &dyn Memory, bytes: u64) -> Result<(), CudaError> {
+        self.bind()?;
+        let (from, to) = (address_of(from, 0, bytes), address_of(to, 0, bytes));
+        // SAFETY: both places are inside of their memory.
+        #[expect(unsafe_code, reason = "the binding's safe copies want its own buffers")]
+        unsafe { result::memcpy_dtod_async(to, from, bytes as usize, self.stream.cu_stream()) }.map_err(self.chip.failed("copying on it"))
     }
 
     #[expect(unsafe_code, reason = "kernels take addresses")]

@@ -9,6 +9,7 @@ mod card;
 mod compile;
 mod device;
 mod error;
+mod figures;
 mod kernels;
 mod library;
 mod meeting;
@@ -22,8 +23,9 @@ use std::time::Duration;
 
 pub use card::{Card, Grid, Memory, address_of};
 pub use compile::{Architecture, Compiled, compile};
-pub use device::{Device, Found, discover};
+pub use device::{Device, Found, discover, open};
 pub use error::CudaError;
+pub use figures::{Figure, figures};
 pub use kernels::{HEADERS, Kernel, SOURCES, Source};
 pub use nccl::NcclRank;
 pub use rank::CudaRank;

@@ -6,14 +6,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rankscope_dispatch::{Message, RankExchange};
+use rankscope_dispatch::movement::ElementType;
+use rankscope_dispatch::{Message, RankExchange, Tensor};
 use rankscope_time::Rank;
 
-use super::card::{Card, Grid, Memory};
+use super::card::{Card, Grid, Memory, WARP};
 use super::error::CudaError;
 use super::kernels::Kernel;
 use super::meeting::Meeting;
 use super::tables::{Put, Table, Tables};
+use crate::execute::{ExecuteError, Timing};
 use crate::messages::{self, index, spread};
 use crate::{Transport, TransportError};
 
@@ -157,7 +159,7 @@ impl<C: Card> CudaRank<C> {
             self.launch(Kernel::Put, grid, &[self.at(round.puts), self.epoch, self.words.halted()])?;
         }
         // A card that has run out of queues runs grids in the order they came: no wait may come before a put it waits for.
-        self.agree(0)?;
+        self.meet()?;
         Ok(self.wait(self.words.signals(), round.senders, self.epoch, self.words.seen_signal())?)
     }
 
@@ -222,6 +224,11 @@ impl<C: Card> CudaRank<C> {
         self.ground.meeting.leave(self.rank);
     }
 
+    /// Waits until all ranks have come here.
+    pub(super) fn meet(&self) -> Result<(), TransportError> {
+        self.agree(0).map(|_| ())
+    }
+
     fn agree(&self, number: u64) -> Result<u64, TransportError> {
         self.ground.meeting.agree(self.rank, self.epoch, number)
     }
@@ -231,10 +238,10 @@ impl<C: Card> CudaRank<C> {
         let bytes = needed.checked_next_power_of_two().unwrap_or(needed);
         self.card.synchronize()?;
         // From here on nobody writes to anybody.
-        self.agree(0)?;
+        self.meet()?;
         self.receive = [self.card.allocate(bytes)?, self.card.allocate(bytes)?];
         self.ground.publish(self.rank, self.receive.clone());
-        self.agree(0)?;
+        self.meet()?;
         Ok(())
     }
 
@@ -268,6 +275,20 @@ impl<C: Card> Transport for CudaRank<C> {
     fn all_to_all(&mut self, exchange: &RankExchange, send: &[u8], receive: &mut [u8]) -> Result<(), TransportError> {
         messages::check(self, exchange, send, receive)?;
         self.carry(exchange, send, receive).inspect_err(|_| self.leave())
+    }
+
+    fn barrier(&mut self) -> Result<(), TransportError> {
+        self.meet()
+    }
+
+    fn exchange(
+        &mut self,
+        part: &RankExchange,
+        tensors: &[Tensor],
+        element: ElementType,
+        input: &[Vec<u8>],
+    ) -> Result<(Vec<Vec<u8>>, Timing), ExecuteError> {
+        Ok(self.exchange_tensors(part, tensors, element, input)?)
     }
 }
 
@@ -352,7 +373,7 @@ pub(super) fn reserve(card: &impl Card, memory: &mut Arc<dyn Memory>, bytes: u64
 }
 
 /// Blocks that share a message: enough for all messages to fill the card, none with too little to do.
-fn slices(messages: u64, longest: u64, blocks: u32) -> u32 {
+pub(super) fn slices(messages: u64, longest: u64, blocks: u32) -> u32 {
     let enough = u64::from(blocks).div_ceil(messages.max(1));
     count(enough.min(longest.div_ceil(SLICE_BYTES)).max(1))
 }
@@ -367,5 +388,3 @@ const SETS: u64 = 2;
 
 /// What a block of 512 threads copies with two rounds of its four 16-byte loads: less is not worth a block.
 const SLICE_BYTES: u64 = 64 << 10;
-
-const WARP: u32 = 32;

@@ -1,6 +1,8 @@
 //! A whole exchange on the card: sums of copies, packing, putting, waiting, unpacking, sums of planes, one kernel after the
-//! other, with the host outside but for the start and the end. In training the tensors would lie on the card already; here they
+//! other. In training the tensors would lie on the card already; here they
 //! are brought there and back, so that they can be compared with the simulator's.
+
+use std::time::{Duration, Instant};
 
 use rankscope_dispatch::movement::ElementType;
 use rankscope_dispatch::{RankExchange, RowSum, Tensor};
@@ -8,25 +10,22 @@ use rankscope_dispatch::{RankExchange, RowSum, Tensor};
 use super::card::{Card, Grid};
 use super::error::CudaError;
 use super::kernels::Kernel;
-use super::rank::{CudaRank, count, reserve};
+use super::rank::{CudaRank, reserve};
 use super::sums;
 use super::tables::{Runs, Table, Tables};
 use crate::TransportError;
+use crate::execute::Timing;
 use crate::messages::index;
 
 impl<C: Card> CudaRank<C> {
-    /// Executes `exchange`, this rank's slice, on the card: `inputs` and the result are its tensors, by position in `tensors`.
-    /// Every rank of the job calls it at the same point, as with [`all_to_all`](crate::Transport::all_to_all).
-    ///
-    /// # Errors
-    /// [`TransportError`]. The job cannot go on after an error.
-    pub fn exchange(
+    /// All of it, with the times at which the card had packed, delivered and unpacked.
+    pub(super) fn exchange_tensors(
         &mut self,
         exchange: &RankExchange,
         tensors: &[Tensor],
         element: ElementType,
         inputs: &[Vec<u8>],
-    ) -> Result<Vec<Vec<u8>>, TransportError> {
+    ) -> Result<(Vec<Vec<u8>>, Timing), TransportError> {
         self.check_tensors(exchange, tensors, element, inputs)?;
         self.run(exchange, tensors, element, inputs).inspect_err(|_| self.leave())
     }
@@ -64,7 +63,7 @@ impl<C: Card> CudaRank<C> {
         tensors: &[Tensor],
         element: ElementType,
         inputs: &[Vec<u8>],
-    ) -> Result<Vec<Vec<u8>>, TransportError> {
+    ) -> Result<(Vec<Vec<u8>>, Timing), TransportError> {
         let (input, output) = (Layout::new(tensors, &exchange.input_rows), Layout::new(tensors, &exchange.output_rows));
         reserve(&self.card, &mut self.tensors[0], input.bytes)?;
         reserve(&self.card, &mut self.tensors[1], output.bytes)?;
@@ -84,12 +83,18 @@ impl<C: Card> CudaRank<C> {
         }
         self.card.clear(&*self.tensors[1], output.bytes)?;
         self.card.clear(&*self.send, exchange.send_bytes)?;
-        self.sum(element, &sums_before)?;
-        self.rows(Kernel::Pack, &packs, &[])?;
-        self.deliver(&round)?;
-        self.rows(Kernel::Unpack, &unpacks, &[self.halted()])?;
-        self.finish(&round)?;
-        self.sum(element, &sums_after)?;
+
+        let pack = self.timed(|rank| {
+            rank.sum(element, &sums_before)?;
+            rank.rows(Kernel::Pack, &packs, &[])
+        })?;
+        self.meet()?;
+        let carried = self.timed(|rank| rank.deliver(&round))?;
+        let unpack = self.timed(|rank| {
+            rank.rows(Kernel::Unpack, &unpacks, &[rank.halted()])?;
+            rank.finish(&round)?;
+            rank.sum(element, &sums_after)
+        })?;
         self.check(exchange)?;
 
         let read = |(&at, &bytes): (&u64, &u64)| {
@@ -97,7 +102,17 @@ impl<C: Card> CudaRank<C> {
             self.card.read(&*self.tensors[1], at, &mut tensor)?;
             Ok(tensor)
         };
-        output.starts.iter().zip(&output.sizes).map(read).collect()
+        let outputs: Result<_, CudaError> = output.starts.iter().zip(&output.sizes).map(read).collect();
+        Ok((outputs?, Timing { pack, exchange: carried, unpack }))
+    }
+
+    /// How long the card takes over what is asked of it.
+    fn timed<E: From<CudaError>>(&self, work: impl FnOnce(&Self) -> Result<(), E>) -> Result<Duration, E> {
+        self.card.synchronize()?;
+        let begun = Instant::now();
+        work(self)?;
+        self.card.synchronize()?;
+        Ok(begun.elapsed())
     }
 
     fn sum(&self, element: ElementType, sums: &Sums) -> Result<(), CudaError> {
@@ -110,10 +125,7 @@ impl<C: Card> CudaRank<C> {
             return Ok(());
         }
         let arguments = [&[self.at(runs.table), runs.table.entries, runs.rows], further].concat();
-        let threads = self.card.threads();
-        let rows_of_a_block = u64::from(threads.div_ceil(32));
-        let x = count(runs.rows.div_ceil(rows_of_a_block)).min(self.card.blocks());
-        self.launch(kernel, Grid { x, y: 1, threads }, &arguments)
+        self.launch(kernel, Grid::of_rows(&self.card, runs.rows), &arguments)
     }
 }
 

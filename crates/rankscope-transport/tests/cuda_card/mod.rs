@@ -76,6 +76,13 @@ impl Card for ThreadCard {
         Ok(())
     }
 
+    fn copy(&self, from: &dyn Memory, to: &dyn Memory, bytes: u64) -> Result<(), CudaError> {
+        let (from, to) = (address_of(from, 0, bytes) as *const u8, address_of(to, 0, bytes) as *mut u8);
+        // SAFETY: as above.
+        unsafe { to.copy_from(from, bytes as usize) };
+        Ok(())
+    }
+
     unsafe fn launch(&self, kernel: Kernel, grid: Grid, arguments: &[u64]) -> Result<(), CudaError> {
         let library = KERNELS.as_ref().expect("a card is made only of kernels that compiled");
         let entry = CString::new(kernel.entry()).unwrap();
