@@ -189,6 +189,7 @@ pub enum Error {
         rank: u32,
         /// Ranks of the job.
         world_size: u32,
+    },
     /// A network cannot be like this.
     #[error("{field}: {what}")]
     BadNetwork {

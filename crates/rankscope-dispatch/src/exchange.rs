@@ -24,14 +24,14 @@ pub use direction::{Contexts, Direction};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// What is moved. Positions in this list name tensors everywhere else.
-    pub tensors: Vec<Tensor>,
+    pub tensors: Vec<TensorRows>,
     /// What each rank does, by rank.
     pub ranks: Vec<RankExchange>,
 }
 
 /// A tensor of rows, one row per token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tensor {
+pub struct TensorRows {
     /// What its rows are.
     pub name: TensorName,
     /// Bytes of a row where the tensor lies; rows follow each other without a gap.

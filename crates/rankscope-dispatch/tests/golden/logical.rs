@@ -1,12 +1,13 @@
 //! Logical metadata and the tensors that they move.
 
+use rankscope_dispatch::Tensor;
 use rankscope_dispatch::draw::{
     CustomMapping, Drawn, Recipe, create_qkv_dispatch, create_qkv_dispatch_2cp, create_qkv_dispatch_with_custom_mapping,
 };
 use rankscope_dispatch::metadata::{
     AttentionLayout, Compat, Metadata, QkvDispatch, RawDispatch, compute_metadata, documented_attn_layout_seqlens,
 };
-use rankscope_dispatch::{Tensor, orchestrate_simulate};
+use rankscope_dispatch::orchestrate_simulate;
 use serde_json::Value;
 
 use crate::case::{number, of_kind, ragged, tensor};
