@@ -258,6 +258,8 @@ pub enum Error {
     #[error("{what}")]
     Options {
         /// Which, and what to do.
+        what: &'static str,
+    },
     /// A step that cannot be played.
     #[error("the step: {what}")]
     BadStep {

@@ -1,13 +1,11 @@
 //! Logical metadata and the tensors that they move.
 
-use rankscope_dispatch::Tensor;
 use rankscope_dispatch::draw::{
     CustomMapping, Drawn, Recipe, create_qkv_dispatch, create_qkv_dispatch_2cp, create_qkv_dispatch_with_custom_mapping,
 };
 use rankscope_dispatch::metadata::{
     AttentionLayout, Compat, Metadata, QkvDispatch, RawDispatch, compute_metadata, documented_attn_layout_seqlens,
 };
-use rankscope_dispatch::orchestrate_simulate;
 use rankscope_dispatch::{Padded, orchestrate_simulate};
 use serde_json::Value;
 

@@ -122,7 +122,9 @@ impl<'a, C: Card> Bench<'a, C> {
         // SAFETY: arguments come in the order of the kernel; all addresses are of memory that is held until the last
         // measurement has waited for the card.
         #[expect(unsafe_code, reason = "kernels take addresses")]
-        unsafe { self.card.launch(kernel, grid, arguments) }
+        unsafe {
+            self.card.launch(kernel, grid, arguments)
+        }
     }
 }
 
