@@ -236,4 +236,12 @@ pub enum Error {
         /// Which, and what to do.
         what: &'static str,
     },
+    /// Bytes that are no plan.
+    #[error("byte {at} of the plan: {what}")]
+    Encoding {
+        /// Where.
+        at: usize,
+        /// What is wrong there.
+        what: &'static str,
+    },
 }

@@ -11,6 +11,7 @@
 
 pub mod alltoall;
 mod batch;
+pub mod binary;
 pub mod draw;
 mod error;
 mod exchange;
