@@ -15,6 +15,7 @@ pub mod binary;
 pub mod draw;
 mod error;
 mod exchange;
+pub mod export;
 pub mod metadata;
 pub mod movement;
 pub mod network;
