@@ -28,7 +28,9 @@ mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
-pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows};
+pub use exchange::{
+    ContextTokens, Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows,
+};
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;
 pub use rows::Rows;
