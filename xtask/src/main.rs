@@ -9,6 +9,7 @@ mod cargo;
 mod ci;
 mod deps;
 mod instructions;
+mod nvrtc;
 mod purity;
 mod readme;
 mod rig;

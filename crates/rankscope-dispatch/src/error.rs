@@ -164,6 +164,30 @@ pub enum Error {
         /// Tokens that one rank takes.
         tokens_per_rank: u64,
     },
+    /// A plan cannot allow this much above the mean.
+    #[error("eps is {eps}, and must be zero or more")]
+    Eps {
+        /// What was given.
+        eps: f64,
+    },
+    /// Weights of ranks are numbers from zero, one for each rank, and not all zero.
+    #[error("weights of ranks: {what}")]
+    Weights {
+        /// What is wrong with them.
+        what: String,
+    },
+    /// No cut makes a rank faster, says a table of times.
+    #[error("rank {rank} stays above its limit: the table of times says that no cut makes it faster")]
+    CannotBalance {
+        /// The rank that has too much.
+        rank: u32,
+    },
+    /// A table of measured times cannot be interpolated.
+    #[error("a table of times: {what}")]
+    TimeTable {
+        /// What is wrong with it.
+        what: String,
+    },
     /// The original's greedy planner knows documents that lie on a rank in one run, or in a head and a tail.
     #[error("document {document}, shard {shard}: a third run on rank {rank}, and the greedy planner takes one or two")]
     NotAPair {
@@ -263,5 +287,11 @@ pub enum Error {
     Tokens {
         /// How many.
         tokens: u64,
+    },
+    /// A step that cannot be played.
+    #[error("the step: {what}")]
+    BadStep {
+        /// What it has to be.
+        what: &'static str,
     },
 }

@@ -12,14 +12,17 @@
 pub mod alltoall;
 mod batch;
 pub mod binary;
+pub mod cost;
 pub mod draw;
 mod error;
+pub mod events;
 mod exchange;
 pub mod export;
 pub mod metadata;
 pub mod movement;
 pub mod network;
 mod orchestrate;
+pub mod plan;
 pub mod planner;
 mod random;
 mod rows;
@@ -34,5 +37,5 @@ pub use exchange::{
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;
 pub use rows::Rows;
-pub use tensors::Tensor;
+pub use tensors::Padded;
 pub use traffic::Traffic;

@@ -23,8 +23,8 @@ pub fn arrived(batch: &Batch, tensors: &[TensorRows], direction: Direction, inpu
             let task = &mut ranks[shard.attention.0 as usize];
             let bytes = |tensor: usize, place: &Place| &inputs[place.linear][tensor][place.bytes(place.row, &tensors[tensor])];
             task[0].extend_from_slice(bytes(0, &here[index]));
-            for tensor in 1..tensors.len() {
-                here[..=index].iter().for_each(|key| task[tensor].extend_from_slice(bytes(tensor, key)));
+            for (tensor, context) in task.iter_mut().enumerate().skip(1) {
+                here[..=index].iter().for_each(|key| context.extend_from_slice(bytes(tensor, key)));
             }
         }
     }

@@ -117,13 +117,17 @@ impl Document {
         let world_size = world_size.or_else(|| ranks.max()?.checked_add(1));
         let mut batch = Batch::new(world_size.context("neither `world_size` nor `documents`: this is no plan")?)?;
         for shards in documents {
-            let shard = |[linear, attention, tokens]: [u32; 3]| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
+            let shard =
+                |[linear, attention, tokens]: [u32; 3]| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
             batch.push(&shards.into_iter().map(shard).collect::<Vec<_>>())?;
         }
         let rows = self.rows.or(self.inputs.and_then(|inputs| inputs.rows)).map_or(Rows::LLAMA_8B, Rows::from);
         if let Some(written) = self.plan_hash {
             let found = hash(&batch, &rows);
-            ensure!(written == found, "`plan_hash` is {written}, but the plan's is {found}: the file was changed; without the key it is read");
+            ensure!(
+                written == found,
+                "`plan_hash` is {written}, but the plan's is {found}: the file was changed; without the key it is read"
+            );
         }
         Ok((batch, rows))
     }
@@ -166,7 +170,8 @@ mod tests {
 
     #[test]
     fn a_golden_case_is_a_plan() {
-        let case = br#"{"inputs":{"world_size":2,"hidden_q":8,"hidden_k":4,"lse_size_elems":0,"element_size":2,"docs":"see below"},
+        let case =
+            br#"{"inputs":{"world_size":2,"hidden_q":8,"hidden_k":4,"lse_size_elems":0,"element_size":2,"docs":"see below"},
             "docs":[[[1,1,1,4],[0,0,0,3]]]}"#;
         let plan = read(case).unwrap();
         assert_eq!(plan.batch.shards()[0], Shard { linear: Rank(0), attention: Rank(0), tokens: 3 });
@@ -176,7 +181,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_place() {
         let wrong = |text: &str| format!("{:#}", read(text.as_bytes()).err().unwrap());
-        assert!(wrong(r#"{"documents":[[[0,1,"x"]]]}"#).contains("line 1 column"), "{}", wrong(r#"{"documents":[[[0,1,"x"]]]}"#));
+        assert!(
+            wrong(r#"{"documents":[[[0,1,"x"]]]}"#).contains("line 1 column"),
+            "{}",
+            wrong(r#"{"documents":[[[0,1,"x"]]]}"#)
+        );
         assert_eq!(wrong(r#"{"world_size":1,"documents":[[[0,1,5]]]}"#), "document 0, shard 0: rank 1 is not one of 0 to 0");
         assert!(wrong(r#"{"lengths":[1]}"#).contains("no plan"));
         assert!(wrong(r#"{"world_size":4000000000}"#).contains("at most"));

@@ -118,7 +118,9 @@ impl Simulation {
             let sends = ranks.iter().map(|rank| rank.remote_send_bytes).max().unwrap_or(0);
             let receives = ranks.iter().map(|rank| rank.remote_receive_bytes).max().unwrap_or(0);
             let (plan_ms, move_ms) = (plan_seconds * 1e3, move_seconds * 1e3);
-            text += &format!("{direction:16} {bytes:>12} {remote_bytes:>16} {sends:>16} {receives:>16} {plan_ms:>8.2} {move_ms:>9.1}\n");
+            text += &format!(
+                "{direction:16} {bytes:>12} {remote_bytes:>16} {sends:>16} {receives:>16} {plan_ms:>8.2} {move_ms:>9.1}\n"
+            );
         }
         let Contexts { tokens_per_task, tokens_per_rank, ratio } = self.contexts;
         text + &format!(
@@ -144,7 +146,11 @@ fn moved(batch: &Batch, rows: &Rows, direction: Direction, args: &BytesArgs) -> 
         // Of gradients, the reference has the queries only.
         for (tensor, (arrived, expected)) in exchange.tensors.iter().zip(arrived.iter().zip(expected)) {
             if arrived != expected {
-                bail!("{}: rank {rank} received other {} rows than it should have; this is a bug", direction.as_str(), tensor.name);
+                bail!(
+                    "{}: rank {rank} received other {} rows than it should have; this is a bug",
+                    direction.as_str(),
+                    tensor.name
+                );
             }
         }
     }
@@ -177,7 +183,9 @@ fn moved(batch: &Batch, rows: &Rows, direction: Direction, args: &BytesArgs) -> 
 
 /// Whether tensors, buffers and the reference fit into memory at the same time.
 fn fits(exchange: &Exchange, direction: Direction, memory: u64) -> Result<()> {
-    let tensors = |rows: &[u64]| exchange.tensors.iter().zip(rows).map(|(tensor, rows)| u128::from(tensor.row_bytes) * u128::from(*rows)).sum::<u128>();
+    let tensors = |rows: &[u64]| {
+        exchange.tensors.iter().zip(rows).map(|(tensor, rows)| u128::from(tensor.row_bytes) * u128::from(*rows)).sum::<u128>()
+    };
     let of_rank = |part: &rankscope_dispatch::RankExchange| {
         let buffers = u128::from(part.send_bytes) + u128::from(part.receive_bytes);
         // Sums of half types widen their tensor, and inputs that are summed are copied first.
@@ -210,10 +218,13 @@ fn inputs(exchange: &Exchange, ones: Option<ElementType>) -> Vec<Vec<Vec<u8>>> {
     };
     let mut tensors = |rows: &[u64]| {
         let sizes = exchange.tensors.iter().zip(rows).map(|(tensor, rows)| tensor.row_bytes * rows);
-        sizes.enumerate().map(|(index, bytes)| match ones.filter(|_| index > 0) {
-            Some(element) => element.encode(1).repeat((bytes / element.bytes()) as usize),
-            None => noise(bytes),
-        }).collect()
+        sizes
+            .enumerate()
+            .map(|(index, bytes)| match ones.filter(|_| index > 0) {
+                Some(element) => element.encode(1).repeat((bytes / element.bytes()) as usize),
+                None => noise(bytes),
+            })
+            .collect()
     };
     exchange.ranks.iter().map(|part| tensors(&part.input_rows)).collect()
 }
