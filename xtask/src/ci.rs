@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::{self, Metadata};
-use crate::{deps, instructions, readme};
+use crate::{deps, instructions, mpi, readme};
 
 /// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
@@ -59,13 +59,14 @@ const STAGES: &[Stage] = &[
     ("doctests", |_| cargo(&["test", "--workspace", "--doc", "--locked", "--quiet"])),
     ("docs", |_| docs()),
     ("examples", |_| examples()),
+    ("mpi", |_| mpi::run()),
     ("instructions", |_| instructions::run(&instructions::Args::default())),
     ("fuzz-targets", |_| fuzz_targets()),
     ("fuzz-smoke", |args| fuzz_smoke(args.fuzz_seconds)),
     ("readme", |_| readme::check()),
 ];
 
-fn cargo(args: &[&str]) -> Result<()> {
+pub(crate) fn cargo(args: &[&str]) -> Result<()> {
     check(&mut cargo::command(args.iter().copied()))
 }
 
