@@ -10,6 +10,7 @@ mod ci;
 mod deps;
 mod instructions;
 mod mpi;
+mod nvrtc;
 mod purity;
 mod readme;
 mod rig;

@@ -1,17 +1,17 @@
 //! Executing exchanges with real transports, every byte compared with the simulator.
 //!
-//! Packing and unpacking are the simulator's own functions; what is put to the test is everything between the send buffers of
-//! all ranks and the receive buffer of each. Inputs are drawn from a seed, so that any process can work out what any other one
+//! Unless a backend packs and unpacks where its memory is, the simulator's own functions do; what is put to the test then is
+//! everything between the send buffers of all ranks and the receive buffer of each. Inputs are drawn from a seed, so that any process can work out what any other one
 //! sends, and nothing but the exchange itself crosses the network.
 
 mod difference;
 mod inputs;
 mod trial;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rankscope_dispatch::movement::{self, ElementType};
-use rankscope_dispatch::{RankExchange, Tensor};
+use rankscope_dispatch::movement::ElementType;
+use rankscope_dispatch::{RankExchange, TensorRows};
 use rankscope_time::Rank;
 use thiserror::Error;
 
@@ -56,24 +56,12 @@ pub struct Timing {
 pub fn execute(
     transport: &mut impl Transport,
     part: &RankExchange,
-    tensors: &[Tensor],
+    tensors: &[TensorRows],
     element: ElementType,
     input: &[Vec<u8>],
     expected: &[Vec<u8>],
 ) -> Result<Timing, ExecuteError> {
-    let begun = Instant::now();
-    let send = movement::pack(part, tensors, element, input)?;
-    let pack = begun.elapsed();
-
-    let mut receive = vec![0; part.receive_bytes as usize];
-    transport.barrier()?;
-    let begun = Instant::now();
-    transport.all_to_all(part, &send, &mut receive)?;
-    let exchange = begun.elapsed();
-
-    let begun = Instant::now();
-    let output = movement::unpack(part, tensors, element, &receive)?;
-    let timing = Timing { pack, exchange, unpack: begun.elapsed() };
+    let (output, timing) = transport.exchange(part, tensors, element, input)?;
     match Difference::first(part.rank, tensors, &output, expected) {
         Some(difference) => Err(ExecuteError::Different(difference)),
         None => Ok(timing),

@@ -8,6 +8,8 @@
 //! This crate touches the outside world; whatever can be decided without it is decided in `rankscope-dispatch`.
 
 mod counts;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod error;
 pub mod execute;
 mod messages;
