@@ -44,7 +44,8 @@ fn from_pip(folder: &Path) -> Result<()> {
 fn from_index(folder: &Path) -> Result<()> {
     let index = folder.join("index.json");
     download(&format!("https://pypi.org/pypi/{PACKAGE}/{VERSION}/json"), &index)?;
-    let index: serde_json::Value = serde_json::from_reader(File::open(&index)?).context("failed to understand the package index")?;
+    let index: serde_json::Value =
+        serde_json::from_reader(File::open(&index)?).context("failed to understand the package index")?;
     let is_ours = |name: &str| name.ends_with(&format!("{}.whl", std::env::consts::ARCH)) && name.contains("manylinux");
     let wheels = index["urls"].as_array().into_iter().flatten();
     let wheel = wheels.into_iter().find(|wheel| wheel["filename"].as_str().is_some_and(is_ours));

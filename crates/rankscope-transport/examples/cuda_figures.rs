@@ -72,7 +72,13 @@ mod gpu {
             let copy = figures.first().map_or(f64::NAN, Figure::bytes_per_second);
             for figure in figures {
                 let rate = figure.bytes_per_second();
-                println!("{:>16}  {:>10.1?}  {:>7.1} GB/s  {:>5.2} of memcpy", figure.name, figure.time, rate / 1e9, rate / copy);
+                println!(
+                    "{:>16}  {:>10.1?}  {:>7.1} GB/s  {:>5.2} of memcpy",
+                    figure.name,
+                    figure.time,
+                    rate / 1e9,
+                    rate / copy
+                );
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ mod trial;
 use std::time::Duration;
 
 use rankscope_dispatch::movement::ElementType;
-use rankscope_dispatch::{RankExchange, Tensor};
+use rankscope_dispatch::{RankExchange, TensorRows};
 use rankscope_time::Rank;
 use thiserror::Error;
 
@@ -56,7 +56,7 @@ pub struct Timing {
 pub fn execute(
     transport: &mut impl Transport,
     part: &RankExchange,
-    tensors: &[Tensor],
+    tensors: &[TensorRows],
     element: ElementType,
     input: &[Vec<u8>],
     expected: &[Vec<u8>],

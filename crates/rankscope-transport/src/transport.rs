@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use rankscope_dispatch::movement::{self, ElementType};
-use rankscope_dispatch::{RankExchange, Tensor};
+use rankscope_dispatch::{RankExchange, TensorRows};
 use rankscope_time::Rank;
 
 use crate::TransportError;
@@ -44,7 +44,7 @@ pub trait Transport {
     fn exchange(
         &mut self,
         part: &RankExchange,
-        tensors: &[Tensor],
+        tensors: &[TensorRows],
         element: ElementType,
         input: &[Vec<u8>],
     ) -> Result<(Vec<Vec<u8>>, Timing), ExecuteError> {

@@ -1,7 +1,7 @@
 //! What happens on the hardware: on a machine with GPUs the exchanges of a layer over them, elsewhere an error that says what
 //! was looked for.
 #![cfg(feature = "cuda")]
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests may panic, and say what they skip")]
+#![expect(clippy::print_stderr, reason = "tests say what they skip")]
 
 use std::time::Duration;
 
@@ -26,12 +26,19 @@ fn a_layer_on_the_cards_of_this_machine_is_the_simulators() {
         let mut batch = Batch::new(world_size).unwrap();
         let rank = |number: u32| Rank(number % world_size);
         for document in 0..world_size {
-            let shard = |part| Shard { linear: rank(document + part / 2), attention: rank(document * 3 + part), tokens: 17 + 40 * part };
+            let shard = |part| Shard {
+                linear: rank(document + part / 2),
+                attention: rank(document * 3 + part),
+                tokens: 17 + 40 * part,
+            };
             batch.push(&(0..5).map(shard).collect::<Vec<_>>()).unwrap();
         }
         let rows = Rows { hidden_q: 260, hidden_kv: 64, lse: 2, element_bytes: 2 };
         for element in [ElementType::Bf16, ElementType::F16] {
-            Trial::new(&batch, &rows, element, 20, 3).unwrap().run_threads(cuda::job(world_size, Duration::from_secs(60)).unwrap()).unwrap();
+            Trial::new(&batch, &rows, element, 20, 3)
+                .unwrap()
+                .run_threads(cuda::job(world_size, Duration::from_secs(60)).unwrap())
+                .unwrap();
         }
         drop(job);
     }

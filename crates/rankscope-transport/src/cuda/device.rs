@@ -217,7 +217,8 @@ impl Card for Device {
         let (from, to) = (address_of(from, 0, bytes), address_of(to, 0, bytes));
         // SAFETY: both places are inside of their memory.
         #[expect(unsafe_code, reason = "the binding's safe copies want its own buffers")]
-        unsafe { result::memcpy_dtod_async(to, from, bytes as usize, self.stream.cu_stream()) }.map_err(self.chip.failed("copying on it"))
+        unsafe { result::memcpy_dtod_async(to, from, bytes as usize, self.stream.cu_stream()) }
+            .map_err(self.chip.failed("copying on it"))
     }
 
     #[expect(unsafe_code, reason = "kernels take addresses")]

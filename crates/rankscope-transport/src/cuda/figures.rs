@@ -41,7 +41,7 @@ pub fn figures<C: Card>(card: &C, row_bytes: u64, bytes: u64, repeats: u32) -> R
     let memory = || card.allocate(bytes);
     let (tensor, buffer, other) = (memory()?, memory()?, memory()?);
     let bench = Bench::new(card, row_bytes, rows, [&*tensor, &*buffer, &*other])?;
-    let measure = |name, work: &dyn Fn() -> Result<(), CudaError>| {
+    let measure = |name, work: &dyn Fn() -> Result<(), CudaError>| -> Result<Figure, CudaError> {
         work()?;
         card.synchronize()?;
         let begun = Instant::now();
@@ -122,7 +122,9 @@ impl<'a, C: Card> Bench<'a, C> {
         // SAFETY: arguments come in the order of the kernel; all addresses are of memory that is held until the last
         // measurement has waited for the card.
         #[expect(unsafe_code, reason = "kernels take addresses")]
-        unsafe { self.card.launch(kernel, grid, arguments) }
+        unsafe {
+            self.card.launch(kernel, grid, arguments)
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rankscope_dispatch::movement::ElementType;
-use rankscope_dispatch::{Message, RankExchange, Tensor};
+use rankscope_dispatch::{Message, RankExchange, TensorRows};
 use rankscope_time::Rank;
 
 use super::card::{Card, Grid, Memory, WARP};
@@ -284,7 +284,7 @@ impl<C: Card> Transport for CudaRank<C> {
     fn exchange(
         &mut self,
         part: &RankExchange,
-        tensors: &[Tensor],
+        tensors: &[TensorRows],
         element: ElementType,
         input: &[Vec<u8>],
     ) -> Result<(Vec<Vec<u8>>, Timing), ExecuteError> {

@@ -1,7 +1,7 @@
 //! The tables kernels work from: what an exchange says, with addresses in place of tensors and buffers. Plain numbers, laid out
 //! as the structures in `kernels/` are.
 
-use rankscope_dispatch::{RowCopy, Tensor};
+use rankscope_dispatch::{RowCopy, TensorRows};
 
 /// All tables of an exchange, back to back: one copy brings them to the card.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl Tables {
     }
 
     /// Copies between tensors, which begin at `tensor_starts`, and a buffer, which begins at `buffer`.
-    pub(super) fn copies(&mut self, copies: &[RowCopy], tensors: &[Tensor], tensor_starts: &[u64], buffer: u64) -> Runs {
+    pub(super) fn copies(&mut self, copies: &[RowCopy], tensors: &[TensorRows], tensor_starts: &[u64], buffer: u64) -> Runs {
         let mut rows = 0;
         let filled = copies.iter().filter(|copy| copy.rows > 0);
         let table = self.push(filled.map(|copy| {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn copies_become_runs_with_addresses_and_empty_ones_are_left_out() {
-        let tensor = |row_bytes, wire_row_bytes| Tensor { name: TensorName::Key, row_bytes, wire_row_bytes };
+        let tensor = |row_bytes, wire_row_bytes| TensorRows { name: TensorName::Key, row_bytes, wire_row_bytes };
         let copy = |tensor, row, rows, at| RowCopy { tensor, row, rows, at };
         let mut tables = Tables::default();
         tables.push([[7_u64]]);

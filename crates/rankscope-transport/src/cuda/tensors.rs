@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use rankscope_dispatch::movement::ElementType;
-use rankscope_dispatch::{RankExchange, RowSum, Tensor};
+use rankscope_dispatch::{RankExchange, RowSum, TensorRows};
 
 use super::card::{Card, Grid};
 use super::error::CudaError;
@@ -22,7 +22,7 @@ impl<C: Card> CudaRank<C> {
     pub(super) fn exchange_tensors(
         &mut self,
         exchange: &RankExchange,
-        tensors: &[Tensor],
+        tensors: &[TensorRows],
         element: ElementType,
         inputs: &[Vec<u8>],
     ) -> Result<(Vec<Vec<u8>>, Timing), TransportError> {
@@ -33,7 +33,7 @@ impl<C: Card> CudaRank<C> {
     fn check_tensors(
         &self,
         exchange: &RankExchange,
-        tensors: &[Tensor],
+        tensors: &[TensorRows],
         element: ElementType,
         inputs: &[Vec<u8>],
     ) -> Result<(), TransportError> {
@@ -60,7 +60,7 @@ impl<C: Card> CudaRank<C> {
     fn run(
         &mut self,
         exchange: &RankExchange,
-        tensors: &[Tensor],
+        tensors: &[TensorRows],
         element: ElementType,
         inputs: &[Vec<u8>],
     ) -> Result<(Vec<Vec<u8>>, Timing), TransportError> {
@@ -138,7 +138,7 @@ struct Layout {
 
 impl Layout {
     /// Of sizes that have been checked to be addressable.
-    fn new(tensors: &[Tensor], rows: &[u64]) -> Self {
+    fn new(tensors: &[TensorRows], rows: &[u64]) -> Self {
         let sizes: Vec<u64> = tensors.iter().zip(rows).map(|(tensor, rows)| tensor.row_bytes * rows).collect();
         let mut bytes = 0;
         let starts = sizes.iter().map(|size| {
@@ -164,7 +164,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(list: &[RowSum], tensors: &[Tensor], starts: &[u64], tables: &mut Tables) -> Result<Self, CudaError> {
+    fn new(list: &[RowSum], tensors: &[TensorRows], starts: &[u64], tables: &mut Tables) -> Result<Self, CudaError> {
         let groups = sums::groups(list)?;
         let (mut rows, mut parts) = (0, 0);
         let address = |tensor: u32, row: u64| starts[tensor as usize] + row * tensors[tensor as usize].row_bytes;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rankscope_dispatch::{Tensor, TensorName};
+use rankscope_dispatch::{TensorName, TensorRows};
 use rankscope_time::Rank;
 
 /// A byte that differs.
@@ -25,7 +25,7 @@ pub struct Difference {
 impl Difference {
     /// Compares the tensors of a rank, in order.
     #[must_use]
-    pub fn first(rank: Rank, tensors: &[Tensor], actual: &[Vec<u8>], expected: &[Vec<u8>]) -> Option<Self> {
+    pub fn first(rank: Rank, tensors: &[TensorRows], actual: &[Vec<u8>], expected: &[Vec<u8>]) -> Option<Self> {
         let mut sides = tensors.iter().zip(actual).zip(expected);
         let ((tensor, actual), expected) = sides.find(|((_, actual), expected)| actual != expected)?;
         let at = actual.iter().zip(expected).take_while(|(actual, expected)| actual == expected).count();
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_first_byte_that_differs_is_named_by_tensor_row_and_offset() {
-        let tensor = |name| Tensor { name, row_bytes: 4, wire_row_bytes: 16 };
+        let tensor = |name| TensorRows { name, row_bytes: 4, wire_row_bytes: 16 };
         let tensors = [tensor(TensorName::Key), tensor(TensorName::Value)];
         let expected = vec![vec![7; 8], vec![7; 12]];
         let first = |actual: &[Vec<u8>]| Difference::first(Rank(3), &tensors, actual, &expected);

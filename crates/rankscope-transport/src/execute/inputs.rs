@@ -1,11 +1,11 @@
 //! What the tensors hold before an exchange: noise that depends on the seed and on nothing else.
 
 use rankscope_dispatch::movement::ElementType;
-use rankscope_dispatch::{RankExchange, Tensor};
+use rankscope_dispatch::{RankExchange, TensorRows};
 
 /// The input tensors of a rank. Floating-point elements are finite and smaller than two: the sum of two NaNs is some NaN, and
 /// which one differs between processors.
-pub(super) fn draw(part: &RankExchange, tensors: &[Tensor], element: ElementType, seed: u64) -> Vec<Vec<u8>> {
+pub(super) fn draw(part: &RankExchange, tensors: &[TensorRows], element: ElementType, seed: u64) -> Vec<Vec<u8>> {
     let mut state = mix(mix(seed) ^ u64::from(part.rank.0));
     let sizes = tensors.iter().zip(&part.input_rows).map(|(tensor, rows)| tensor.row_bytes * rows);
     sizes.map(|bytes| noise(&mut state, bytes as usize, mask(element))).collect()
