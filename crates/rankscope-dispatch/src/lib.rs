@@ -9,14 +9,18 @@
 //!
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
 
+pub mod alltoall;
 mod batch;
+pub mod cost;
 pub mod draw;
 mod error;
+pub mod events;
 mod exchange;
 pub mod metadata;
 pub mod movement;
 pub mod network;
 mod orchestrate;
+pub mod plan;
 pub mod planner;
 mod random;
 mod rows;
@@ -29,5 +33,5 @@ pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;
 pub use rows::Rows;
-pub use tensors::Tensor;
+pub use tensors::Padded;
 pub use traffic::Traffic;

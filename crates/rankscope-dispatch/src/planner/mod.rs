@@ -4,6 +4,7 @@
 //! cut into more shards, with the rank that computes each. [`greedy()`] and [`equal_flops()`] are the original's, kept to compare
 //! with.
 
+pub mod bounded;
 mod equal_flops;
 mod greedy;
 mod pieces;
