@@ -4,11 +4,13 @@
 mod check;
 mod documents;
 mod export;
+mod file;
 mod metadata;
 mod plan;
 mod predict;
 mod run;
 mod simulate;
+mod simulate_bytes;
 
 use std::process::ExitCode;
 
