@@ -2,6 +2,7 @@
 //! `rankscope-dispatch`.
 
 mod check;
+mod documents;
 mod export;
 mod file;
 mod metadata;
