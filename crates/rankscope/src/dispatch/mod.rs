@@ -1,13 +1,20 @@
 //! `rankscope dispatch`: communication plans for context-parallel attention. One file per verb; what is computed is computed in
 //! `rankscope-dispatch`.
 
+mod calibrate;
+mod calibrate_trace;
 mod check;
+mod check_trace;
 mod export;
+mod file;
 mod metadata;
+mod network_file;
 mod plan;
 mod predict;
 mod run;
 mod simulate;
+mod simulate_events;
+mod timeline;
 
 use std::process::ExitCode;
 
@@ -25,7 +32,8 @@ enum Verb {
     Plan(plan::Args),
     Check(check::Args),
     Simulate(simulate::Args),
-    Predict(predict::Args),
+    Predict(Box<predict::Args>),
+    Calibrate(calibrate::Args),
     Run(run::Args),
     Export(export::Args),
     Metadata(metadata::Args),
@@ -36,7 +44,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::Plan(args) => plan::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Simulate(args) => simulate::run(args),
-        Verb::Predict(args) => predict::run(args),
+        Verb::Predict(args) => predict::run(&args),
+        Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Run(args) => run::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Metadata(args) => metadata::run(args),

@@ -5,13 +5,24 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
+use super::simulate_events::{self, EventArgs};
+use crate::output::Format;
+
 /// Move a plan's bytes in memory, and play its steps in time
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A plan
     input: PathBuf,
+    #[command(flatten)]
+    events: EventArgs,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.events.events {
+        return simulate_events::run(&args.input, &args.events, args.format);
+    }
     bail!("{}: `dispatch simulate` is not in this build yet", args.input.display())
 }
