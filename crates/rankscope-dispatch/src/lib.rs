@@ -9,15 +9,20 @@
 //!
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
 
+pub mod alltoall;
 mod batch;
+pub mod binary;
+pub mod cost;
 pub mod draw;
 mod error;
 pub mod events;
 mod exchange;
+pub mod export;
 pub mod metadata;
 pub mod movement;
 pub mod network;
 mod orchestrate;
+pub mod plan;
 pub mod planner;
 mod random;
 mod rows;
@@ -26,9 +31,11 @@ mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
-pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows};
+pub use exchange::{
+    ContextTokens, Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows,
+};
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;
 pub use rows::Rows;
-pub use tensors::Tensor;
+pub use tensors::Padded;
 pub use traffic::Traffic;

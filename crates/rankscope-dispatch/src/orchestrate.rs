@@ -17,7 +17,7 @@ pub fn orchestrate_simulate<T: Copy>(
     metadata: &Metadata,
 ) -> Result<(), Error> {
     let slots = metadata.seq_len.width();
-    let replicas = if slots == 0 { 0 } else { metadata.dst_rank.width() / slots };
+    let replicas = metadata.dst_rank.width().checked_div(slots).unwrap_or(0);
     for rank in 0..metadata.world_size {
         let mut from = 0_usize;
         for (slot, &tokens) in metadata.seq_len.row(rank).iter().enumerate() {

@@ -5,12 +5,12 @@ use crate::Error;
 
 /// A dense array of integers, last axis fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tensor {
+pub struct Padded {
     shape: Vec<usize>,
     values: Vec<i64>,
 }
 
-impl Tensor {
+impl Padded {
     /// The array of this shape that holds `values`.
     ///
     /// # Errors

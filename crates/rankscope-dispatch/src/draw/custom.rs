@@ -3,19 +3,19 @@
 use rankscope_time::Rank;
 
 use super::seeded::Drawn;
-use crate::{Batch, Error, Shard, Tensor};
+use crate::{Batch, Error, Padded, Shard};
 
 /// The original's four arrays, padded: W ranks, S sequences on each, room for C shards of each.
 #[derive(Clone, Copy, Debug)]
 pub struct CustomMapping<'a> {
     /// W x S: tokens of each sequence; 0 from the first unused one on.
-    pub seq_lens: &'a Tensor,
+    pub seq_lens: &'a Padded,
     /// W x S: shards of each sequence.
-    pub cp_num: &'a Tensor,
+    pub cp_num: &'a Padded,
     /// W x S x C: the rank of each shard's attention; -1 beyond the last shard.
-    pub cp_dst: &'a Tensor,
+    pub cp_dst: &'a Padded,
     /// W x S x C: tokens of each shard; 0 beyond the last shard.
-    pub shard_lens: &'a Tensor,
+    pub shard_lens: &'a Padded,
 }
 
 /// The dispatch that `mapping` spells out.
@@ -92,15 +92,15 @@ mod tests {
     use super::*;
 
     /// Two ranks, two sequences, two shards; one value of one array changed by `spoil`.
-    fn refusal(spoil: impl Fn(&mut [Tensor; 4])) -> Error {
-        let array = |shape: &[usize], values: &[i64]| Tensor::new(shape, values.to_vec()).unwrap();
+    fn refusal(spoil: impl Fn(&mut [Padded; 4])) -> Error {
+        let array = |shape: &[usize], values: &[i64]| Padded::new(shape, values.to_vec()).unwrap();
         let mut arrays = [
             array(&[2, 2], &[16, 8, 10, 0]),
             array(&[2, 2], &[2, 1, 2, 0]),
             array(&[2, 2, 2], &[1, 0, 1, -1, 0, 1, -1, -1]),
             array(&[2, 2, 2], &[8, 8, 8, 0, 4, 6, 0, 0]),
         ];
-        let create = |[seq_lens, cp_num, cp_dst, shard_lens]: &[Tensor; 4]| {
+        let create = |[seq_lens, cp_num, cp_dst, shard_lens]: &[Padded; 4]| {
             create_qkv_dispatch_with_custom_mapping(&CustomMapping { seq_lens, cp_num, cp_dst, shard_lens })
         };
         assert_eq!(create(&arrays).unwrap().batch.linear_tokens(), [24, 10]);
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(at(refusal(|arrays| arrays[2].values_mut()[0] = 2)), (0, 0), "no such rank");
         assert_eq!(at(refusal(|arrays| arrays[2].values_mut()[3] = 0)), (0, 1), "unused but sent");
         assert_eq!(at(refusal(|arrays| arrays[3].values_mut()[4] = 0)), (1, 0), "used but empty");
-        let swapped = |arrays: &mut [Tensor; 4]| {
+        let swapped = |arrays: &mut [Padded; 4]| {
             arrays[0].values_mut().copy_from_slice(&[0, 8, 10, 0]);
             arrays[1].values_mut().copy_from_slice(&[0, 1, 2, 0]);
             arrays[2].values_mut()[..2].fill(-1);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn arrays_that_do_not_fit_together_are_refused() {
-        assert!(matches!(refusal(|arrays| arrays[0] = Tensor::flat(vec![1])), Error::Shape { what: "seq_lens", .. }));
-        assert!(matches!(refusal(|arrays| arrays[2] = Tensor::flat(vec![1])), Error::Axes { what: "cp_dst", .. }));
+        assert!(matches!(refusal(|arrays| arrays[0] = Padded::flat(vec![1])), Error::Shape { what: "seq_lens", .. }));
+        assert!(matches!(refusal(|arrays| arrays[2] = Padded::flat(vec![1])), Error::Axes { what: "cp_dst", .. }));
     }
 }

@@ -4,7 +4,7 @@
 //! the rounding of all others and goes below zero. [`gen_seq_lens`] reproduces that, because a seed names exactly these
 //! lengths; [`gen_seq_lens_valid`] is for everyone else.
 
-use crate::{Error, Tensor, TorchRandom};
+use crate::{Error, Padded, TorchRandom};
 
 /// Lengths of `sequences` sequences on each of `world_size` ranks, `tokens` in every row. Lengths may be zero or negative.
 ///
@@ -13,7 +13,7 @@ use crate::{Error, Tensor, TorchRandom};
 ///
 /// # Errors
 /// [`Error::NoRanks`], [`Error::TooLarge`], [`Error::TooFewTokens`] without any sequence, [`Error::Overflow`] beyond `i32`.
-pub fn gen_seq_lens(random: &mut TorchRandom, world_size: u32, sequences: u32, tokens: u32) -> Result<Tensor, Error> {
+pub fn gen_seq_lens(random: &mut TorchRandom, world_size: u32, sequences: u32, tokens: u32) -> Result<Padded, Error> {
     if world_size == 0 {
         return Err(Error::NoRanks);
     }
@@ -22,7 +22,7 @@ pub fn gen_seq_lens(random: &mut TorchRandom, world_size: u32, sequences: u32, t
     }
     let total =
         i32::try_from(tokens).map_err(|_| Error::Overflow { what: "the tokens of one rank, as the original's int32," })?;
-    let mut lengths = Tensor::filled(&[world_size as usize, sequences as usize], 0)?;
+    let mut lengths = Padded::filled(&[world_size as usize, sequences as usize], 0)?;
     let least = (0.25 / f64::from(sequences)) as f32;
     let mut shares = vec![0_f32; sequences as usize];
     for rank in 0..world_size as usize {
@@ -43,7 +43,7 @@ pub fn gen_seq_lens(random: &mut TorchRandom, world_size: u32, sequences: u32, t
 ///
 /// # Errors
 /// Those of [`gen_seq_lens`]; [`Error::TooFewTokens`] with fewer tokens than sequences.
-pub fn gen_seq_lens_valid(random: &mut TorchRandom, world_size: u32, sequences: u32, tokens: u32) -> Result<Tensor, Error> {
+pub fn gen_seq_lens_valid(random: &mut TorchRandom, world_size: u32, sequences: u32, tokens: u32) -> Result<Padded, Error> {
     if tokens < sequences {
         return Err(Error::TooFewTokens { tokens, sequences });
     }

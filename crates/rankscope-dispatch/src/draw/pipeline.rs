@@ -1,19 +1,19 @@
 //! Sequence lengths of one pipeline tick. Ranks are listed stage by stage, `dp` of them per stage: in a forward tick the first
 //! stage starts a new microbatch while every other stage continues what the stage before it had in the last tick.
 
-use crate::{Error, Tensor};
+use crate::{Error, Padded};
 
 /// Lengths per rank in a forward tick: `new` for the first stage, `previous` shifted by one stage for the others.
 ///
 /// # Errors
 /// [`Error::Shape`] when the stages do not fit; [`Error::TooLarge`].
-pub fn pipeline_tick_forward(new: &Tensor, previous: &Tensor) -> Result<Tensor, Error> {
+pub fn pipeline_tick_forward(new: &Padded, previous: &Padded) -> Result<Padded, Error> {
     let (dp, ranks) = (stage(new)?, stage(previous)?);
     if ranks < dp || ranks % dp != 0 {
         return Err(Error::Shape { what: "the previous tick", expected: vec![ranks.next_multiple_of(dp)], found: vec![ranks] });
     }
     let width = new.width().max(previous.width());
-    let mut lengths = Tensor::filled(&[ranks, width], 0)?;
+    let mut lengths = Padded::filled(&[ranks, width], 0)?;
     for (rank, row) in new.rows().chain(previous.rows()).take(ranks).enumerate() {
         lengths.row_mut(rank)[..row.len()].copy_from_slice(row);
     }
@@ -24,7 +24,7 @@ pub fn pipeline_tick_forward(new: &Tensor, previous: &Tensor) -> Result<Tensor, 
 ///
 /// # Errors
 /// [`Error::Shape`] when the stages of `dp` ranks do not fill `forward`.
-pub fn pipeline_tick_backward(forward: &Tensor, dp: usize) -> Result<Tensor, Error> {
+pub fn pipeline_tick_backward(forward: &Padded, dp: usize) -> Result<Padded, Error> {
     let ranks = stage(forward)?;
     if dp == 0 || ranks % dp != 0 {
         return Err(Error::Shape {
@@ -42,7 +42,7 @@ pub fn pipeline_tick_backward(forward: &Tensor, dp: usize) -> Result<Tensor, Err
 }
 
 /// Ranks in a table of lengths.
-fn stage(lengths: &Tensor) -> Result<usize, Error> {
+fn stage(lengths: &Padded) -> Result<usize, Error> {
     match *lengths.shape() {
         [0, _] => Err(Error::NoRanks),
         [ranks, _] => Ok(ranks),
@@ -56,8 +56,8 @@ mod tests {
 
     #[test]
     fn a_tick_moves_every_microbatch_one_stage_on() -> Result<(), Error> {
-        let previous = Tensor::new(&[4, 2], vec![1, 2, 3, 4, 5, 6, 7, 8])?;
-        let tick = pipeline_tick_forward(&Tensor::new(&[2, 1], vec![9, 10])?, &previous)?;
+        let previous = Padded::new(&[4, 2], vec![1, 2, 3, 4, 5, 6, 7, 8])?;
+        let tick = pipeline_tick_forward(&Padded::new(&[2, 1], vec![9, 10])?, &previous)?;
         assert_eq!(tick.values(), [9, 0, 10, 0, 1, 2, 3, 4]);
         assert_eq!(pipeline_tick_backward(&tick, 2)?.values(), [1, 2, 3, 4, 9, 0, 10, 0]);
         Ok(())
@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn stages_that_do_not_fit_are_refused() -> Result<(), Error> {
-        let previous = Tensor::filled(&[3, 2], 1)?;
-        assert!(matches!(pipeline_tick_forward(&Tensor::filled(&[2, 2], 1)?, &previous), Err(Error::Shape { .. })));
+        let previous = Padded::filled(&[3, 2], 1)?;
+        assert!(matches!(pipeline_tick_forward(&Padded::filled(&[2, 2], 1)?, &previous), Err(Error::Shape { .. })));
         assert!(matches!(pipeline_tick_backward(&previous, 2), Err(Error::Shape { .. })));
         assert!(matches!(pipeline_tick_backward(&previous, 0), Err(Error::Shape { .. })));
         Ok(())

@@ -4,7 +4,7 @@
 use rankscope_time::Rank;
 
 use super::lengths::gen_seq_lens;
-use crate::{Batch, Error, Shard, Tensor, TorchRandom};
+use crate::{Batch, Error, Padded, Shard, TorchRandom};
 
 /// What a seeded dispatch is drawn from.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct Recipe<'a> {
     pub seed: u64,
     /// Lengths to take instead of the drawn ones, which differ by a token between machines now and then. They are drawn all
     /// the same, so that the rest of the stream stays in step.
-    pub seq_lens: Option<&'a Tensor>,
+    pub seq_lens: Option<&'a Padded>,
 }
 
 /// A drawn dispatch.
@@ -32,7 +32,7 @@ pub struct Drawn {
     /// Replicas for which the padded arrays have room.
     pub max_cp_degree: u32,
     /// Tokens of each sequence.
-    pub seq_lens: Tensor,
+    pub seq_lens: Padded,
 }
 
 /// Cuts every sequence into a random power of two of equal shards and gives each to another rank.

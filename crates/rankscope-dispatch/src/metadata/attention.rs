@@ -2,7 +2,7 @@
 //! aligned to the end of its run of keys and values, and attention is causal.
 
 use super::query::{Place, check_lengths};
-use crate::{Error, Tensor};
+use crate::{Error, Padded};
 
 /// Lengths of the tasks of every rank, in the order of their slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub struct AttentionLayout {
 /// [`Error::NoRanks`], [`Error::Axes`], [`Error::Shape`], [`Error::NegativeLength`], [`Error::Destination`],
 /// [`Error::Overflow`].
 pub fn compute_attn_layout_seqlens(
-    shard_len: &Tensor,
-    shard_cumsum: &Tensor,
-    q_dispatch: &Tensor,
+    shard_len: &Padded,
+    shard_cumsum: &Padded,
+    q_dispatch: &Padded,
 ) -> Result<AttentionLayout, Error> {
     let (world_size, slots) = check(shard_len, shard_cumsum, q_dispatch)?;
     let mut layout = AttentionLayout {
@@ -57,9 +57,9 @@ pub fn compute_attn_layout_seqlens(
 /// # Errors
 /// Those of [`compute_attn_layout_seqlens`].
 pub fn documented_attn_layout_seqlens(
-    shard_len: &Tensor,
-    shard_cumsum: &Tensor,
-    q_dispatch: &Tensor,
+    shard_len: &Padded,
+    shard_cumsum: &Padded,
+    q_dispatch: &Padded,
 ) -> Result<AttentionLayout, Error> {
     let (world_size, slots) = check(shard_len, shard_cumsum, q_dispatch)?;
     let mut received = vec![0_usize; world_size];
@@ -79,8 +79,8 @@ pub fn documented_attn_layout_seqlens(
         let tasks = &mut num_local_seqs_recv[at % world_size];
         *tasks = (place.1 as i64 + 1).max(*tasks);
     }
-    let scatter = |lengths: &Tensor| -> Result<Tensor, Error> {
-        let mut tasks = Tensor::filled(&[world_size, width], 0)?;
+    let scatter = |lengths: &Padded| -> Result<Padded, Error> {
+        let mut tasks = Padded::filled(&[world_size, width], 0)?;
         for (&(to, slot), &length) in places.iter().zip(lengths.values()) {
             tasks.row_mut(to)[slot] = length;
         }
@@ -108,7 +108,7 @@ fn running_sums(lengths: &[i64]) -> Vec<i64> {
         .collect()
 }
 
-fn check(shard_len: &Tensor, shard_cumsum: &Tensor, q_dispatch: &Tensor) -> Result<(usize, usize), Error> {
+fn check(shard_len: &Padded, shard_cumsum: &Padded, q_dispatch: &Padded) -> Result<(usize, usize), Error> {
     let &[world_size, slots] = q_dispatch.shape() else {
         return Err(Error::Axes {
             what: "q_dispatch",
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_rank_without_tasks_has_one_zero_and_no_maximum() -> Result<(), Error> {
-        let (lengths, dispatch) = (Tensor::new(&[2, 1], vec![3, 4])?, Tensor::new(&[2, 1], vec![1, 1])?);
+        let (lengths, dispatch) = (Padded::new(&[2, 1], vec![3, 4])?, Padded::new(&[2, 1], vec![1, 1])?);
         let layout = compute_attn_layout_seqlens(&lengths, &lengths, &dispatch)?;
         assert_eq!(layout.cu_seqlens_q, [vec![0], vec![0, 3, 7]]);
         assert_eq!((layout.max_seqlen_q, layout.num_local_seqs_recv), (vec![0, 4], vec![0, 2]));

@@ -2,7 +2,7 @@
 //! fit is refused, never wrapped.
 
 use super::Metadata;
-use crate::{Error, Tensor};
+use crate::{Error, Padded};
 
 /// [`Metadata`] in narrow columns; shapes are those of the metadata it was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Columns {
 impl Columns {
     pub(super) fn new(metadata: &Metadata) -> Result<Self, Error> {
         let optional =
-            |tensor: &Option<Tensor>, column| tensor.as_ref().map(|t| narrow(t, column, "32 bits without sign")).transpose();
+            |tensor: &Option<Padded>, column| tensor.as_ref().map(|t| narrow(t, column, "32 bits without sign")).transpose();
         Ok(Self {
             dst_rank: narrow(&metadata.dst_rank, "dst_rank", "32 bits with sign")?,
             dst_offset: narrow(&metadata.dst_offset, "dst_offset", "32 bits without sign")?,
@@ -39,7 +39,7 @@ impl Columns {
     }
 }
 
-fn narrow<T: TryFrom<i64>>(tensor: &Tensor, column: &'static str, to: &'static str) -> Result<Vec<T>, Error> {
+fn narrow<T: TryFrom<i64>>(tensor: &Padded, column: &'static str, to: &'static str) -> Result<Vec<T>, Error> {
     let narrow = |(entry, &value)| T::try_from(value).map_err(|_| Error::Narrow { column, entry, value, to });
     tensor.values().iter().enumerate().map(narrow).collect()
 }

@@ -5,27 +5,27 @@ use super::counts::Counts;
 use super::query::{Place, check_lengths, sent, starts};
 use super::reverse::Reverse;
 use super::{Compat, Metadata};
-use crate::{Error, Tensor};
+use crate::{Error, Padded};
 
 /// Which queries need which keys and values: the original's arguments, without the two that follow from the others.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyValueMapping<'a> {
     /// W x P x C x 2: rank and slot of the query that each copy of a key/value shard serves; -1 where there is no copy.
-    pub kv_to_q_mapping: &'a Tensor,
+    pub kv_to_q_mapping: &'a Padded,
     /// W x P x C: which of that query's shards this is, from the start of the document; -1 where there is no copy.
-    pub kv_to_q_rank: &'a Tensor,
+    pub kv_to_q_rank: &'a Padded,
     /// W x P: tokens of the document before each shard.
-    pub kv_context_size: &'a Tensor,
+    pub kv_context_size: &'a Padded,
     /// W x P: key/value shards that each query needs.
-    pub q_to_num_kv_seq: &'a Tensor,
+    pub q_to_num_kv_seq: &'a Padded,
     /// W x P: key/value tokens that each query needs.
-    pub q_to_num_kv_token: &'a Tensor,
+    pub q_to_num_kv_token: &'a Padded,
     /// W x P: tokens of each shard.
-    pub seq_len: &'a Tensor,
+    pub seq_len: &'a Padded,
     /// W: slots in use.
-    pub num_seqs: &'a Tensor,
+    pub num_seqs: &'a Padded,
     /// W x P: where each query goes.
-    pub q_dispatch: &'a Tensor,
+    pub q_dispatch: &'a Padded,
 }
 
 /// Where every copy of every key/value shard goes, and the way back of its gradient: copy c to plane c of its rank.
@@ -39,7 +39,7 @@ pub fn compute_metadata_kv(mapping: &KeyValueMapping<'_>, compat: Compat) -> Res
     let (starts, held) = starts(mapping.seq_len)?;
 
     let shape = [world_size, slots, replicas];
-    let (mut dst_rank, mut dst_offset) = (Tensor::filled(&shape, -1)?, Tensor::filled(&shape, 0)?);
+    let (mut dst_rank, mut dst_offset) = (Padded::filled(&shape, -1)?, Padded::filled(&shape, 0)?);
     let mut counts = Counts::new(world_size)?;
     let mut reverse = Reverse::new(&queries.slots_at)?;
     let mut filled = vec![0; world_size];
@@ -107,7 +107,7 @@ pub fn compute_metadata_kv(mapping: &KeyValueMapping<'_>, compat: Compat) -> Res
         num_recv_tokens: rev_recv_tokens,
         seq_recv_mask,
         recv_seq_lens: Some(mapping.seq_len.clone()),
-        num_seqs: Tensor::flat(queries.slots_at),
+        num_seqs: Padded::flat(queries.slots_at),
         world_size,
         num_total_recv_tokens: Some(rev_totals),
     };
@@ -118,7 +118,7 @@ pub fn compute_metadata_kv(mapping: &KeyValueMapping<'_>, compat: Compat) -> Res
 fn without_totals(mut back: Metadata) -> Result<Metadata, Error> {
     let ranks = back.world_size;
     let counts = back.num_recv_tokens.rows().flat_map(|row| row[..ranks].to_vec()).collect();
-    back.num_recv_tokens = Tensor::new(&[ranks, ranks], counts)?;
+    back.num_recv_tokens = Padded::new(&[ranks, ranks], counts)?;
     back.num_total_recv_tokens = None;
     Ok(back)
 }

@@ -2,7 +2,7 @@
 //! 2.7).
 //!
 //! This is the form to compare with, not to compute with: the count matrices alone grow with the square of the ranks.
-//! [`Plan`](crate::Plan) holds the same facts in space linear in the shards.
+//! [`LogicalPlan`](crate::plan::LogicalPlan) holds the same facts in space linear in the shards.
 
 mod attention;
 mod columns;
@@ -12,7 +12,7 @@ mod query;
 mod raw;
 mod reverse;
 
-use crate::{Error, Tensor};
+use crate::{Error, Padded};
 
 pub use attention::{AttentionLayout, compute_attn_layout_seqlens, documented_attn_layout_seqlens};
 pub use columns::Columns;
@@ -35,19 +35,19 @@ pub enum Compat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// Rank that each shard is sent to, per rank and slot, or per rank, slot and replica; -1 where it is not.
-    pub dst_rank: Tensor,
+    pub dst_rank: Padded,
     /// Token at which it begins there; 0 where it is not sent.
-    pub dst_offset: Tensor,
+    pub dst_offset: Padded,
     /// Tokens of the shard in each slot.
-    pub seq_len: Tensor,
+    pub seq_len: Padded,
     /// Tokens that rank d receives from rank r, at (d, r). The last column has the sums, if the revision has any.
-    pub num_recv_tokens: Tensor,
+    pub num_recv_tokens: Padded,
     /// In the reverse of a replicated tensor: whether the plane of (rank, slot, replica) is ever written.
-    pub seq_recv_mask: Option<Tensor>,
+    pub seq_recv_mask: Option<Padded>,
     /// In the reverse of a replicated tensor: tokens of the shards whose planes come back.
-    pub recv_seq_lens: Option<Tensor>,
+    pub recv_seq_lens: Option<Padded>,
     /// Slots in use on each rank. The original counts shards with tokens, so that a shard without any is left out.
-    pub num_seqs: Tensor,
+    pub num_seqs: Padded,
     /// Ranks.
     pub world_size: usize,
     /// Tokens that each rank receives.
@@ -80,7 +80,7 @@ impl Metadata {
     #[must_use]
     pub fn get_slice(&self, rank: usize) -> Option<MetadataSlice> {
         let slots = usize::try_from(*self.num_seqs.values().get(rank)?).ok()?;
-        let cut = |tensor: &Tensor| {
+        let cut = |tensor: &Padded| {
             let row = tensor.row(rank);
             let per_slot: usize = tensor.shape().iter().skip(2).product();
             row[..(slots * per_slot).min(row.len())].to_vec()

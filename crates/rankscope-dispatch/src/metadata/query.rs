@@ -3,7 +3,7 @@
 use super::Metadata;
 use super::counts::Counts;
 use super::reverse::{Reverse, slots_with_tokens};
-use crate::{Error, Tensor};
+use crate::{Error, Padded};
 
 /// Where every shard goes, and the way back. `dispatch` has a destination per rank and slot, or per rank, slot and replica;
 /// then every replica comes back to a plane of its own.
@@ -11,7 +11,7 @@ use crate::{Error, Tensor};
 /// # Errors
 /// [`Error::NoRanks`], [`Error::Axes`], [`Error::Shape`], [`Error::Destination`], [`Error::NegativeLength`],
 /// [`Error::Overflow`], [`Error::TooLarge`].
-pub fn compute_metadata(seq_len: &Tensor, dispatch: &Tensor) -> Result<(Metadata, Metadata), Error> {
+pub fn compute_metadata(seq_len: &Padded, dispatch: &Padded) -> Result<(Metadata, Metadata), Error> {
     let (world_size, slots, replicas) = axes(dispatch)?;
     seq_len.expect_shape("seq_len", &[world_size, slots])?;
     check_lengths(seq_len, replicas)?;
@@ -20,7 +20,7 @@ pub fn compute_metadata(seq_len: &Tensor, dispatch: &Tensor) -> Result<(Metadata
     let mut tokens_at = vec![0_i64; world_size];
     let mut slots_at = vec![0_i64; world_size];
     let mut counts = Counts::new(world_size)?;
-    let mut dst_offset = Tensor::filled(dispatch.shape(), 0)?;
+    let mut dst_offset = Padded::filled(dispatch.shape(), 0)?;
     let mut slot_there = Vec::with_capacity(dispatch.values().len());
     for (at, (&destination, offset)) in dispatch.values().iter().zip(dst_offset.values_mut()).enumerate() {
         let place = Place::of(at, slots, replicas);
@@ -73,12 +73,12 @@ pub fn compute_metadata(seq_len: &Tensor, dispatch: &Tensor) -> Result<(Metadata
 }
 
 /// 1 where there is a destination.
-pub(super) fn sent(dispatch: &Tensor) -> Result<Tensor, Error> {
-    Tensor::new(dispatch.shape(), dispatch.values().iter().map(|&to| i64::from(to >= 0)).collect())
+pub(super) fn sent(dispatch: &Padded) -> Result<Padded, Error> {
+    Padded::new(dispatch.shape(), dispatch.values().iter().map(|&to| i64::from(to >= 0)).collect())
 }
 
 /// Ranks, slots and replicas of a dispatch.
-fn axes(dispatch: &Tensor) -> Result<(usize, usize, usize), Error> {
+fn axes(dispatch: &Padded) -> Result<(usize, usize, usize), Error> {
     match *dispatch.shape() {
         [0, ..] => Err(Error::NoRanks),
         [ranks, slots] => Ok((ranks, slots, 1)),
@@ -88,7 +88,7 @@ fn axes(dispatch: &Tensor) -> Result<(usize, usize, usize), Error> {
 }
 
 /// Lengths must not be negative, and every copy of every shard together must fit: then so does each sum of some of them.
-pub(super) fn check_lengths(lengths: &Tensor, copies: usize) -> Result<(), Error> {
+pub(super) fn check_lengths(lengths: &Padded, copies: usize) -> Result<(), Error> {
     let mut sum = 0_i64;
     for (rank, row) in lengths.rows().enumerate() {
         for (slot, &tokens) in row.iter().enumerate() {
@@ -104,8 +104,8 @@ pub(super) fn check_lengths(lengths: &Tensor, copies: usize) -> Result<(), Error
 const OVERFLOW: Error = Error::Overflow { what: "the tokens of all shards and their copies" };
 
 /// Where each shard begins on its own rank, and the tokens of each rank. Lengths must have been checked.
-pub(super) fn starts(lengths: &Tensor) -> Result<(Tensor, Vec<i64>), Error> {
-    let mut starts = Tensor::filled(lengths.shape(), 0)?;
+pub(super) fn starts(lengths: &Padded) -> Result<(Padded, Vec<i64>), Error> {
+    let mut starts = Padded::filled(lengths.shape(), 0)?;
     let mut held = Vec::new();
     for (rank, row) in lengths.rows().enumerate() {
         let mut end = 0;
@@ -145,8 +145,8 @@ impl Place {
 mod tests {
     use super::*;
 
-    fn tensor(rows: &[&[i64]]) -> Tensor {
-        Tensor::new(&[rows.len(), rows[0].len()], rows.concat()).unwrap()
+    fn tensor(rows: &[&[i64]]) -> Padded {
+        Padded::new(&[rows.len(), rows[0].len()], rows.concat()).unwrap()
     }
 
     #[test]
@@ -158,12 +158,12 @@ mod tests {
         }
         let dispatch = tensor(&[&[0, 1], &[1, 0]]);
         assert!(matches!(compute_metadata(&lengths, &tensor(&[&[0], &[1]])), Err(Error::Shape { .. })));
-        assert!(matches!(compute_metadata(&lengths, &Tensor::flat(vec![0, 1])), Err(Error::Axes { .. })));
+        assert!(matches!(compute_metadata(&lengths, &Padded::flat(vec![0, 1])), Err(Error::Axes { .. })));
         let refused = compute_metadata(&tensor(&[&[4, -4], &[4, 4]]), &dispatch);
         assert_eq!(refused, Err(Error::NegativeLength { rank: 0, slot: 1, tokens: -4 }));
         let refused = compute_metadata(&tensor(&[&[i64::MAX, 0], &[1, 4]]), &dispatch);
         assert!(matches!(refused, Err(Error::Overflow { .. })));
-        let none = compute_metadata(&Tensor::filled(&[0, 3], 0).unwrap(), &Tensor::filled(&[0, 3], 0).unwrap());
+        let none = compute_metadata(&Padded::filled(&[0, 3], 0).unwrap(), &Padded::filled(&[0, 3], 0).unwrap());
         assert_eq!(none, Err(Error::NoRanks));
     }
 
@@ -173,8 +173,8 @@ mod tests {
         assert_eq!(reverse.dst_rank.shape(), [2, 0]);
         assert_eq!(forward.num_total_recv_tokens, Some(vec![0, 0]));
         for empty in [[2, 0].as_slice(), &[2, 0, 2], &[2, 2, 0]] {
-            let lengths = Tensor::filled(&empty[..2], 0).unwrap();
-            let (_, reverse) = compute_metadata(&lengths, &Tensor::filled(empty, -1).unwrap()).unwrap();
+            let lengths = Padded::filled(&empty[..2], 0).unwrap();
+            let (_, reverse) = compute_metadata(&lengths, &Padded::filled(empty, -1).unwrap()).unwrap();
             assert_eq!(reverse.dst_rank.shape(), [2, 0]);
         }
     }

@@ -5,27 +5,27 @@ use super::key_value::{KeyValueMapping, compute_metadata_kv};
 use super::query::compute_metadata;
 use super::{Compat, Metadata};
 use crate::draw::Drawn;
-use crate::{Batch, Error, Tensor};
+use crate::{Batch, Error, Padded};
 
 /// The input arrays, padded: W ranks, P slots, C replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawDispatch {
     /// W x P: tokens of each shard.
-    pub shard_len: Tensor,
+    pub shard_len: Padded,
     /// W: shards of each rank.
-    pub num_shards: Tensor,
+    pub num_shards: Padded,
     /// W x P: the rank of each shard's attention.
-    pub q_dispatch: Tensor,
+    pub q_dispatch: Padded,
     /// W x P x C x 2: rank and slot of the query that copy c of each shard's keys and values serves.
-    pub kv_to_q_mapping: Tensor,
+    pub kv_to_q_mapping: Padded,
     /// W x P x C: position of the shard in its document.
-    pub kv_to_q_rank: Tensor,
+    pub kv_to_q_rank: Padded,
     /// W x P: tokens of the document before the shard.
-    pub kv_context_size: Tensor,
+    pub kv_context_size: Padded,
     /// W x P: shards that the query needs.
-    pub q_to_num_kv_seq: Tensor,
+    pub q_to_num_kv_seq: Padded,
     /// W x P: tokens that the query needs.
-    pub q_to_num_kv_token: Tensor,
+    pub q_to_num_kv_token: Padded,
 }
 
 /// Everything that follows from a dispatch: queries and keys with values, out and back, and the layout of the tasks.
@@ -60,13 +60,13 @@ impl RawDispatch {
             *next += 1;
         }
         let width = num_shards.iter().copied().max().unwrap_or(0) as usize;
-        let table = |value| Tensor::filled(&[ranks, width], value);
+        let table = |value| Padded::filled(&[ranks, width], value);
         let mut raw = Self {
             shard_len: table(0)?,
-            num_shards: Tensor::flat(num_shards),
+            num_shards: Padded::flat(num_shards),
             q_dispatch: table(-1)?,
-            kv_to_q_mapping: Tensor::filled(&[ranks, width, replicas, 2], -1)?,
-            kv_to_q_rank: Tensor::filled(&[ranks, width, replicas], -1)?,
+            kv_to_q_mapping: Padded::filled(&[ranks, width, replicas, 2], -1)?,
+            kv_to_q_rank: Padded::filled(&[ranks, width, replicas], -1)?,
             kv_context_size: table(0)?,
             q_to_num_kv_seq: table(0)?,
             q_to_num_kv_token: table(0)?,

@@ -1,12 +1,12 @@
 //! The way back: for every slot of the attention layout, where its tokens came from.
 
-use crate::{Error, Tensor};
+use crate::{Error, Padded};
 
 /// The three arrays of a reverse, padded with -1, 0 and 0 to the rank with the most slots.
 pub(super) struct Reverse {
-    pub(super) dst_rank: Tensor,
-    pub(super) dst_offset: Tensor,
-    pub(super) seq_len: Tensor,
+    pub(super) dst_rank: Padded,
+    pub(super) dst_offset: Padded,
+    pub(super) seq_len: Padded,
 }
 
 impl Reverse {
@@ -16,9 +16,9 @@ impl Reverse {
         let width = slots.iter().copied().max().unwrap_or(0);
         let shape = [slots.len(), usize::try_from(width).map_err(|_| too_large())?];
         Ok(Self {
-            dst_rank: Tensor::filled(&shape, -1)?,
-            dst_offset: Tensor::filled(&shape, 0)?,
-            seq_len: Tensor::filled(&shape, 0)?,
+            dst_rank: Padded::filled(&shape, -1)?,
+            dst_offset: Padded::filled(&shape, 0)?,
+            seq_len: Padded::filled(&shape, 0)?,
         })
     }
 
@@ -32,12 +32,12 @@ impl Reverse {
     }
 
     /// Slots with tokens, per rank.
-    pub(super) fn slots_with_tokens(&self) -> Tensor {
+    pub(super) fn slots_with_tokens(&self) -> Padded {
         slots_with_tokens(&self.seq_len)
     }
 }
 
 /// Slots with tokens, per row.
-pub(super) fn slots_with_tokens(lengths: &Tensor) -> Tensor {
-    Tensor::flat(lengths.rows().map(|row| row.iter().filter(|&&length| length > 0).count() as i64).collect())
+pub(super) fn slots_with_tokens(lengths: &Padded) -> Padded {
+    Padded::flat(lengths.rows().map(|row| row.iter().filter(|&&length| length > 0).count() as i64).collect())
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use base64::Engine;
 use flate2::read::ZlibDecoder;
-use rankscope_dispatch::Tensor;
+use rankscope_dispatch::Padded;
 use serde_json::Value;
 
 pub(crate) fn folder() -> PathBuf {
@@ -30,14 +30,14 @@ pub(crate) fn of_kind(kind: &str) -> Vec<(String, Value)> {
 }
 
 /// An array, in either form.
-pub(crate) fn tensor(value: &Value) -> Tensor {
+pub(crate) fn tensor(value: &Value) -> Padded {
     if let Some(packed) = value.get("zlib_b64_i32le") {
         let zlib = base64::prelude::BASE64_STANDARD.decode(packed.as_str().unwrap()).unwrap();
         let mut bytes = Vec::new();
         ZlibDecoder::new(zlib.as_slice()).read_to_end(&mut bytes).unwrap();
         let values = bytes.as_chunks().0.iter().map(|&word| i64::from(i32::from_le_bytes(word))).collect();
         let shape: Vec<_> = value["shape"].as_array().unwrap().iter().map(|axis| axis.as_u64().unwrap() as usize).collect();
-        return Tensor::new(&shape, values).unwrap();
+        return Padded::new(&shape, values).unwrap();
     }
     let (mut shape, mut level) = (Vec::new(), value);
     while let Some(list) = level.as_array() {
@@ -47,7 +47,7 @@ pub(crate) fn tensor(value: &Value) -> Tensor {
     }
     let mut values = Vec::new();
     flatten(value, &mut values);
-    Tensor::new(&shape, values).unwrap()
+    Padded::new(&shape, values).unwrap()
 }
 
 fn flatten(value: &Value, values: &mut Vec<i64>) {

@@ -1,18 +1,17 @@
 //! Logical metadata and the tensors that they move.
 
-use rankscope_dispatch::Tensor;
 use rankscope_dispatch::draw::{
     CustomMapping, Drawn, Recipe, create_qkv_dispatch, create_qkv_dispatch_2cp, create_qkv_dispatch_with_custom_mapping,
 };
 use rankscope_dispatch::metadata::{
     AttentionLayout, Compat, Metadata, QkvDispatch, RawDispatch, compute_metadata, documented_attn_layout_seqlens,
 };
-use rankscope_dispatch::orchestrate_simulate;
+use rankscope_dispatch::{Padded, orchestrate_simulate};
 use serde_json::Value;
 
 use crate::case::{number, of_kind, ragged, tensor};
 
-fn same(name: &str, key: &str, ours: &Tensor, golden: &Value) {
+fn same(name: &str, key: &str, ours: &Padded, golden: &Value) {
     assert_eq!(*ours, tensor(golden), "{name}: {key}");
 }
 
@@ -28,7 +27,7 @@ fn same_metadata(name: &str, ours: &Metadata, golden: &Value) {
             same(name, key, ours, &golden[key]);
         }
     }
-    let totals = Tensor::flat(ours.num_total_recv_tokens.clone().unwrap());
+    let totals = Padded::flat(ours.num_total_recv_tokens.clone().unwrap());
     same(name, "num_total_recv_tokens", &totals, &golden["num_total_recv_tokens"]);
 }
 
@@ -48,7 +47,7 @@ fn same_raw(name: &str, ours: &RawDispatch, golden: &Value) {
 }
 
 fn same_attention(name: &str, ours: &AttentionLayout, golden: &Value) {
-    let flat = |values: &[i64]| Tensor::flat(values.to_vec());
+    let flat = |values: &[i64]| Padded::flat(values.to_vec());
     if golden.get("cu_seqlens_q_concat").is_some() {
         same(name, "cu_seqlens_q", &flat(&ours.cu_seqlens_q.concat()), &golden["cu_seqlens_q_concat"]);
         same(name, "cu_seqlens_kv", &flat(&ours.cu_seqlens_kv.concat()), &golden["cu_seqlens_kv_concat"]);
@@ -62,7 +61,7 @@ fn same_attention(name: &str, ours: &AttentionLayout, golden: &Value) {
 }
 
 /// The tokens of every rank as the golden cases number them.
-fn tokens(lengths: &Tensor) -> Vec<Vec<i64>> {
+fn tokens(lengths: &Padded) -> Vec<Vec<i64>> {
     let held = lengths.rows().map(|row| row.iter().sum::<i64>());
     (1..).zip(held).map(|(rank, held)| (1..=held).map(|token| 1000 * rank + token).collect()).collect()
 }

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(run) = &args.trace.trace {
         return check_trace::run(&args.input, run, &args.trace, args.format);
     }

@@ -13,6 +13,7 @@ mod plan;
 mod predict;
 mod run;
 mod simulate;
+mod simulate_bytes;
 mod simulate_events;
 mod timeline;
 
@@ -30,10 +31,10 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Plan(plan::Args),
-    Check(check::Args),
-    Simulate(simulate::Args),
+    Check(Box<check::Args>),
+    Simulate(Box<simulate::Args>),
     Predict(Box<predict::Args>),
-    Calibrate(calibrate::Args),
+    Calibrate(Box<calibrate::Args>),
     Run(run::Args),
     Export(export::Args),
     Metadata(metadata::Args),
@@ -42,8 +43,8 @@ enum Verb {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
         Verb::Plan(args) => plan::run(args),
-        Verb::Check(args) => check::run(args),
-        Verb::Simulate(args) => simulate::run(args),
+        Verb::Check(args) => check::run(&args),
+        Verb::Simulate(args) => simulate::run(&args),
         Verb::Predict(args) => predict::run(&args),
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Run(args) => run::run(args),

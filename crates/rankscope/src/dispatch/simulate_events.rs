@@ -51,7 +51,7 @@ pub(crate) struct EventArgs {
     dense_tflops: f64,
     /// What memory does, reads and writes together, in GB/s
     #[arg(long, value_name = "GB/S", default_value_t = 3350.0, requires = "events")]
-    memory: f64,
+    memory_rate: f64,
     /// Write what was played as a timeline: .pftrace or .json, also .gz or .zst
     #[arg(long, value_name = "FILE", requires = "events")]
     timeline: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl EventArgs {
         Ok(Machine {
             attention_flops_per_second: rate(self.attention_tflops, 1e12, "--attention-tflops")?,
             dense_flops_per_second: rate(self.dense_tflops, 1e12, "--dense-tflops")?,
-            memory_bytes_per_second: rate(self.memory, 1e9, "--memory")?,
+            memory_bytes_per_second: rate(self.memory_rate, 1e9, "--memory-rate")?,
         })
     }
 }

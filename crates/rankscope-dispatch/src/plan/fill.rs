@@ -1,0 +1,229 @@
+//! Fills the columns of a range of ranks from the index. A range can be halved and its halves filled at the same time: they
+//! write to different parts of every column, so the result is the same for any number of threads.
+
+use std::ops::Range;
+
+use super::counts::{Counts, Tally};
+use super::{Index, LogicalPlan, Returns, Sends};
+
+/// The plan of all ranks.
+pub(super) fn all(index: &Index, parallel: bool) -> LogicalPlan {
+    let ranks = 0..index.world_size;
+    let mut plan = sized(index, ranks.clone());
+    let columns = Columns::of(&mut plan);
+    if parallel {
+        split(index, ranks, columns);
+    } else {
+        fill(index, ranks, columns);
+    }
+    finish(index, plan)
+}
+
+/// The plan of one rank, which becomes rank 0.
+pub(super) fn one(index: &Index, rank: u32) -> LogicalPlan {
+    let mut plan = sized(index, rank..rank + 1);
+    fill(index, rank..rank + 1, Columns::of(&mut plan));
+    finish(index, plan)
+}
+
+/// Columns of the right lengths, still empty.
+fn sized(index: &Index, ranks: Range<u32>) -> LogicalPlan {
+    let range = |starts: &[u32]| {
+        let rows = &starts[ranks.start as usize..=ranks.end as usize];
+        rows.iter().map(|start| start - rows[0]).collect::<Vec<u32>>()
+    };
+    let (slot_starts, task_starts) = (range(&index.slots), range(&index.tasks));
+    let last = |starts: &[u32]| (starts[ranks.end as usize] - starts[ranks.start as usize]) as usize;
+    let (slots, tasks, copies, runs) = (last(&index.slots), last(&index.tasks), last(&index.copies), last(&index.runs));
+    let sends = |entries| Sends { rank: vec![0; entries], offset: vec![0; entries] };
+    let returns = |entries| Returns { rank: vec![0; entries], offset: vec![0; entries], tokens: vec![0; entries] };
+    LogicalPlan {
+        world_size: ranks.len() as u32,
+        replicas: index.replicas,
+        slots: slot_starts,
+        slot_tokens: vec![0; slots],
+        queries: sends(slots),
+        copies: vec![0; slots + 1],
+        key_values: sends(copies),
+        tasks: task_starts,
+        query_returns: returns(tasks),
+        runs: vec![0; tasks + 1],
+        key_value_returns: returns(runs),
+        cu_seqlens_q: vec![0; tasks + ranks.len()],
+        cu_seqlens_kv: vec![0; tasks + ranks.len()],
+        query_counts: Counts::default(),
+        key_value_counts: Counts::default(),
+    }
+}
+
+/// The columns of a range of ranks.
+struct Columns<'a> {
+    slot_tokens: &'a mut [u32],
+    queries: [&'a mut [u32]; 2],
+    /// Ends of the copies of each slot, counted from the first copy of all ranks in the plan.
+    copies: &'a mut [u32],
+    key_values: [&'a mut [u32]; 2],
+    query_returns: [&'a mut [u32]; 3],
+    /// Ends of the runs of each task.
+    runs: &'a mut [u32],
+    key_value_returns: [&'a mut [u32]; 3],
+    layout: [&'a mut [u32]; 2],
+    /// Copies and key/value slots before this range.
+    before: (u32, u32),
+}
+
+impl<'a> Columns<'a> {
+    fn of(plan: &'a mut LogicalPlan) -> Self {
+        let (back, keys_back) = (&mut plan.query_returns, &mut plan.key_value_returns);
+        Self {
+            slot_tokens: &mut plan.slot_tokens,
+            queries: [&mut plan.queries.rank, &mut plan.queries.offset],
+            copies: &mut plan.copies[1..],
+            key_values: [&mut plan.key_values.rank, &mut plan.key_values.offset],
+            query_returns: [&mut back.rank, &mut back.offset, &mut back.tokens],
+            runs: &mut plan.runs[1..],
+            key_value_returns: [&mut keys_back.rank, &mut keys_back.offset, &mut keys_back.tokens],
+            layout: [&mut plan.cu_seqlens_q, &mut plan.cu_seqlens_kv],
+            before: (0, 0),
+        }
+    }
+
+    /// The columns before and after so many slots, tasks, copies, key/value slots and ranks.
+    fn split(self, slots: usize, tasks: usize, copies: usize, runs: usize, ranks: usize) -> (Self, Self) {
+        let slot_tokens = self.slot_tokens.split_at_mut(slots);
+        let queries = split_each(self.queries, slots);
+        let ends = self.copies.split_at_mut(slots);
+        let key_values = split_each(self.key_values, copies);
+        let query_returns = split_each(self.query_returns, tasks);
+        let run_ends = self.runs.split_at_mut(tasks);
+        let key_value_returns = split_each(self.key_value_returns, runs);
+        let layout = split_each(self.layout, tasks + ranks);
+        let after = (self.before.0 + copies as u32, self.before.1 + runs as u32);
+        let left = Self {
+            slot_tokens: slot_tokens.0,
+            queries: queries.0,
+            copies: ends.0,
+            key_values: key_values.0,
+            query_returns: query_returns.0,
+            runs: run_ends.0,
+            key_value_returns: key_value_returns.0,
+            layout: layout.0,
+            before: self.before,
+        };
+        let right = Self {
+            slot_tokens: slot_tokens.1,
+            queries: queries.1,
+            copies: ends.1,
+            key_values: key_values.1,
+            query_returns: query_returns.1,
+            runs: run_ends.1,
+            key_value_returns: key_value_returns.1,
+            layout: layout.1,
+            before: after,
+        };
+        (left, right)
+    }
+}
+
+fn split_each<const N: usize>(columns: [&mut [u32]; N], at: usize) -> ([&mut [u32]; N], [&mut [u32]; N]) {
+    let (mut heads, mut tails) = ([(); N].map(|()| <&mut [u32]>::default()), [(); N].map(|()| <&mut [u32]>::default()));
+    for ((column, head), tail) in columns.into_iter().zip(&mut heads).zip(&mut tails) {
+        (*head, *tail) = column.split_at_mut(at);
+    }
+    (heads, tails)
+}
+
+/// Halves the ranks until a piece is small.
+fn split(index: &Index, ranks: Range<u32>, columns: Columns<'_>) {
+    let work = |ranks: &Range<u32>| index.copies[ranks.end as usize] - index.copies[ranks.start as usize];
+    if ranks.len() < 2 || work(&ranks) < LEAST_COPIES_PER_THREAD {
+        return fill(index, ranks, columns);
+    }
+    let middle = ranks.start + ranks.len() as u32 / 2;
+    let size = |starts: &[u32]| (starts[middle as usize] - starts[ranks.start as usize]) as usize;
+    let (slots, tasks, copies, runs) = (size(&index.slots), size(&index.tasks), size(&index.copies), size(&index.runs));
+    let (left, right) = columns.split(slots, tasks, copies, runs, (middle - ranks.start) as usize);
+    rayon::join(|| split(index, ranks.start..middle, left), || split(index, middle..ranks.end, right));
+}
+
+/// Some tens of microseconds, against a few for handing work to another thread.
+const LEAST_COPIES_PER_THREAD: u32 = 8192;
+
+fn fill(index: &Index, ranks: Range<u32>, mut columns: Columns<'_>) {
+    send(index, &ranks, &mut columns);
+    give_back(index, &ranks, &mut columns);
+}
+
+/// The linear layout: where the queries of each slot go, and the copies of its keys.
+fn send(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
+    let shards = &index.by_slot[index.slots[ranks.start as usize] as usize..index.slots[ranks.end as usize] as usize];
+    let mut copied = 0;
+    for (slot, &shard) in shards.iter().enumerate() {
+        let place = index.places[shard as usize];
+        columns.slot_tokens[slot] = index.sources[shard as usize].tokens;
+        columns.queries[0][slot] = index.targets[shard as usize].rank;
+        columns.queries[1][slot] = place.query_offset;
+
+        // This shard serves its own query and all later ones of its document.
+        let served = &index.targets[shard as usize..place.end as usize];
+        let [rank, offset] = &mut columns.key_values;
+        let (rank, offset) = (&mut rank[copied..copied + served.len()], &mut offset[copied..copied + served.len()]);
+        for ((rank, offset), target) in rank.iter_mut().zip(offset).zip(served) {
+            *rank = target.rank;
+            *offset = target.first_key + place.context;
+        }
+        copied += served.len();
+        columns.copies[slot] = columns.before.0 + copied as u32;
+    }
+}
+
+/// The attention layout: where the queries of each task came from, and the keys of its run.
+fn give_back(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
+    let (mut task, mut filled) = (0, 0);
+    for (nth, rank) in ranks.clone().map(|rank| rank as usize).enumerate() {
+        for &shard in &index.by_task[index.tasks[rank] as usize..index.tasks[rank + 1] as usize] {
+            let place = index.places[shard as usize];
+            let source = index.sources[shard as usize];
+            columns.query_returns[0][task] = source.rank;
+            columns.query_returns[1][task] = source.start;
+            columns.query_returns[2][task] = source.tokens;
+            columns.layout[0][task + nth] = place.query_offset;
+            columns.layout[1][task + nth] = index.targets[shard as usize].first_key;
+
+            let needed = &index.sources[place.first as usize..=shard as usize];
+            let [rank, offset, tokens] = &mut columns.key_value_returns;
+            let run = filled..filled + needed.len();
+            let entries = rank[run.clone()].iter_mut().zip(&mut offset[run.clone()]).zip(&mut tokens[run]);
+            for (((rank, offset), tokens), (source, plane)) in entries.zip(needed.iter().zip((0..needed.len() as u32).rev())) {
+                *rank = source.rank;
+                *offset = plane * index.held[source.rank as usize] + source.start;
+                *tokens = source.tokens;
+            }
+            filled += needed.len();
+            columns.runs[task] = columns.before.1 + filled as u32;
+            task += 1;
+        }
+        columns.layout[0][task + nth] = index.queries[rank];
+        columns.layout[1][task + nth] = index.keys[rank];
+    }
+}
+
+/// Adds the counts, which need the columns of the attention layout.
+fn finish(index: &Index, mut plan: LogicalPlan) -> LogicalPlan {
+    let mut tally = Tally::new(index.world_size);
+    let ends: Vec<u32> = plan.tasks.iter().map(|&task| plan.runs[task as usize]).collect();
+    plan.query_counts = counts(&mut tally, &plan.tasks, &plan.query_returns);
+    plan.key_value_counts = counts(&mut tally, &ends, &plan.key_value_returns);
+    plan
+}
+
+fn counts(tally: &mut Tally, starts: &[u32], returns: &Returns) -> Counts {
+    let mut counts = Counts { starts: Vec::with_capacity(starts.len()), entries: Vec::with_capacity(returns.rank.len()) };
+    counts.starts.push(0);
+    for ends in starts.windows(2) {
+        let row = ends[0] as usize..ends[1] as usize;
+        tally.append(&mut counts.entries, &returns.rank[row.clone()], &returns.tokens[row]);
+        counts.starts.push(counts.entries.len() as u32);
+    }
+    counts
+}

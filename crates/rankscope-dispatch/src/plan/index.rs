@@ -1,0 +1,201 @@
+//! Where every shard begins in both layouts: what all ranks must agree on, and nothing that one rank could derive alone.
+
+use super::TaskOrder;
+use crate::{Batch, Error};
+
+/// One pass over a batch, from which the columns of any rank follow.
+#[derive(Clone, Debug)]
+pub struct Index {
+    pub(super) world_size: u32,
+    /// Most shards of one document, which is also how often its first one is copied.
+    pub(super) replicas: u32,
+    /// By rank, and one more.
+    pub(super) slots: Vec<u32>,
+    pub(super) tasks: Vec<u32>,
+    /// First key/value slot, by rank, and the end of the last.
+    pub(super) runs: Vec<u32>,
+    /// First copy, by rank, and the end of the last.
+    pub(super) copies: Vec<u32>,
+    /// Tokens by rank: held, and of queries and of keys received.
+    pub(super) held: Vec<u32>,
+    pub(super) queries: Vec<u32>,
+    pub(super) keys: Vec<u32>,
+    /// By shard of the batch.
+    pub(super) places: Vec<Place>,
+    pub(super) sources: Vec<Source>,
+    pub(super) targets: Vec<Target>,
+    /// Shards in the order of slots, and of tasks.
+    pub(super) by_slot: Vec<u32>,
+    pub(super) by_task: Vec<u32>,
+}
+
+/// A shard's document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The shards of the document.
+    pub(super) first: u32,
+    pub(super) end: u32,
+    /// Tokens of the document before this shard.
+    pub(super) context: u32,
+    /// Where its queries begin in the attention layout.
+    pub(super) query_offset: u32,
+}
+
+/// A shard in the linear layout.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Source {
+    pub(super) rank: u32,
+    pub(super) start: u32,
+    pub(super) tokens: u32,
+}
+
+/// A shard's task in the attention layout: its rank, and where its run of keys begins there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Target {
+    pub(super) rank: u32,
+    pub(super) first_key: u32,
+}
+
+/// Running sums of one rank.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    slot: u32,
+    tokens: u64,
+    copies: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Received {
+    task: u32,
+    queries: u64,
+    keys: u64,
+    run: u64,
+}
+
+impl Index {
+    /// Reads `batch` twice, once to count and once to place.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] when an offset does not fit 32 bits; [`Error::TooLarge`].
+    pub fn new(batch: &Batch, order: TaskOrder) -> Result<Self, Error> {
+        let shards = batch.shards().len();
+        if u32::try_from(shards).is_err() {
+            return Err(Error::TooLarge { shape: vec![shards] });
+        }
+        let (held, received, replicas) = totals(batch)?;
+        let mut index = Self {
+            world_size: batch.world_size(),
+            replicas,
+            slots: starts(held.iter().map(|rank| u64::from(rank.slot))),
+            tasks: starts(received.iter().map(|rank| u64::from(rank.task))),
+            runs: starts(received.iter().map(|rank| rank.run)),
+            copies: starts(held.iter().map(|rank| rank.copies)),
+            // `totals` has shown that all of these fit.
+            held: held.iter().map(|rank| rank.tokens as u32).collect(),
+            queries: received.iter().map(|rank| rank.queries as u32).collect(),
+            keys: received.iter().map(|rank| rank.keys as u32).collect(),
+            places: Vec::with_capacity(shards),
+            sources: Vec::with_capacity(shards),
+            targets: vec![Target::default(); if order == TaskOrder::Slots { shards } else { 0 }],
+            by_slot: vec![0; shards],
+            by_task: vec![0; shards],
+        };
+        index.place(batch, order);
+        Ok(index)
+    }
+
+    fn place(&mut self, batch: &Batch, order: TaskOrder) {
+        let mut next_slot: Vec<_> = self.slots.iter().map(|&slot| (slot, 0_u32)).collect();
+        let mut next_task: Vec<_> = self.tasks.iter().map(|&task| (task, 0_u32, 0_u32)).collect();
+        let mut first = 0;
+        for document in batch.documents() {
+            let end = first + document.len() as u32;
+            let mut context = 0;
+            for (shard, at) in document.iter().zip(first..) {
+                let (slot, start) = &mut next_slot[shard.linear.0 as usize];
+                self.by_slot[*slot as usize] = at;
+                self.sources.push(Source { rank: shard.linear.0, start: *start, tokens: shard.tokens });
+                *slot += 1;
+                *start += shard.tokens;
+
+                let mut place = Place { first, end, context, query_offset: 0 };
+                context += shard.tokens;
+                if order == TaskOrder::Documents {
+                    let (task, query_offset, key) = &mut next_task[shard.attention.0 as usize];
+                    self.by_task[*task as usize] = at;
+                    self.targets.push(Target { rank: shard.attention.0, first_key: *key });
+                    place.query_offset = *query_offset;
+                    *task += 1;
+                    *query_offset += shard.tokens;
+                    *key += context;
+                }
+                self.places.push(place);
+            }
+            first = end;
+        }
+        if order == TaskOrder::Slots {
+            for &at in &self.by_slot {
+                let (shard, place) = (batch.shards()[at as usize], &mut self.places[at as usize]);
+                let (task, query_offset, key) = &mut next_task[shard.attention.0 as usize];
+                self.by_task[*task as usize] = at;
+                self.targets[at as usize] = Target { rank: shard.attention.0, first_key: *key };
+                place.query_offset = *query_offset;
+                *task += 1;
+                *query_offset += shard.tokens;
+                *key += place.context + shard.tokens;
+            }
+        }
+    }
+}
+
+/// Sums per rank, and the most copies of a shard; refused unless every offset fits 32 bits.
+fn totals(batch: &Batch) -> Result<(Vec<Held>, Vec<Received>, u32), Error> {
+    let ranks = batch.world_size() as usize;
+    let (mut held, mut received) = (vec![Held::default(); ranks], vec![Received::default(); ranks]);
+    let mut replicas = 0;
+    for document in batch.documents() {
+        let shards = document.len() as u64;
+        replicas = replicas.max(shards);
+        let mut end = 0_u64;
+        for (shard, at) in document.iter().zip(0..) {
+            let (tokens, rank) = (u64::from(shard.tokens), &mut held[shard.linear.0 as usize]);
+            rank.slot += 1;
+            rank.tokens += tokens;
+            rank.copies += shards - at;
+            end += tokens;
+            let rank = &mut received[shard.attention.0 as usize];
+            rank.task += 1;
+            rank.queries += tokens;
+            // A batch of 2^32 shards of 2^32 tokens is the most there is, so none of these sums wraps but perhaps the next.
+            rank.keys = rank.keys.saturating_add(end);
+            rank.run += at + 1;
+        }
+    }
+    if held.iter().any(|rank| rank.tokens.saturating_mul(replicas) > u64::from(u32::MAX)) {
+        return Err(Error::Overflow { what: "the gradient planes of one rank, as 32-bit offsets," });
+    }
+    if received.iter().any(|rank| rank.queries.max(rank.keys) > u64::from(u32::MAX)) {
+        return Err(Error::Overflow { what: "the tokens that one rank receives, as 32-bit offsets," });
+    }
+    let copies: u64 = held.iter().map(|rank| rank.copies).sum();
+    match copies <= MOST_COPIES {
+        true => Ok((held, received, replicas as u32)),
+        false => Err(Error::TooLarge { shape: vec![copies as usize] }),
+    }
+}
+
+fn starts(counts: impl ExactSizeIterator<Item = u64>) -> Vec<u32> {
+    let mut starts = Vec::with_capacity(counts.len() + 1);
+    let mut end = 0;
+    starts.push(0);
+    for count in counts {
+        // The sum over all ranks is a number of shards or of copies, and both have been checked.
+        end += count as u32;
+        starts.push(end);
+    }
+    starts
+}
+
+/// Copies grow with the square of a document's shards, so a small file could ask for any amount. This is a hundred times the
+/// plan of 8192 ranks and takes 3 GB.
+const MOST_COPIES: u64 = 1 << 27;
