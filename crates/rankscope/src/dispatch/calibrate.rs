@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let calibrated = Calibrated::from_files(&args.files, &args.trace, &args.reading, onto)?;
     if let Some(path) = &args.output {
         let text = network_file::text(&calibrated.network, calibrated.source())?;
-        write_file(path, |file| std::io::Write::write_all(file, text.as_bytes()))
+        write_file(path, |file| Ok::<(), anyhow::Error>(file.write_all(text.as_bytes())?))
             .with_context(|| path.display().to_string())?;
     }
     output::answer(&match args.format {
