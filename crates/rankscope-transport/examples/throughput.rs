@@ -68,7 +68,7 @@ fn threads(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The fastest repetition of what every rank does to its buffers; a repetition takes as long as its slowest rank.
+/// The fastest repetition of what every rank does to its buffers, from when the first begins until the last is done.
 fn on_threads(
     args: &Args,
     bytes: u64,
@@ -81,9 +81,9 @@ fn on_threads(
             together.wait();
             let begun = Instant::now();
             work(&mut end, &send, &mut receive)?;
-            Ok(begun.elapsed())
+            Ok((begun, Instant::now()))
         };
-        (0..args.repeat).map(time).collect::<Result<Vec<Duration>, TransportError>>()
+        (0..args.repeat).map(time).collect::<Result<Vec<_>, TransportError>>()
     };
     let times = thread::scope(|scope| {
         let rank = &rank;
@@ -91,8 +91,12 @@ fn on_threads(
         let threads: Vec<_> = Threads::job(args.ranks, PATIENCE).into_iter().map(spawn).collect();
         threads.into_iter().map(|thread| thread.join().expect("nothing here panics")).collect::<Result<Vec<_>, _>>()
     })?;
-    let slowest = |repetition: usize| times.iter().map(|times| times[repetition]).max();
-    Ok((0..args.repeat as usize).filter_map(slowest).min().unwrap_or_default())
+    let wall = |repetition: usize| {
+        let of_ranks = times.iter().map(|times| times[repetition]);
+        let (first, last) = of_ranks.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        Some(last - first)
+    };
+    Ok((0..args.repeat as usize).filter_map(wall).min().unwrap_or_default())
 }
 
 #[cfg(feature = "mpi")]
@@ -121,6 +125,8 @@ fn mpi(args: &Args) -> Result<(), Box<dyn Error>> {
                 end.barrier()?;
                 let begun = Instant::now();
                 work(&mut end, &mut receive)?;
+                // With more processes than cores one may be done before another has begun.
+                end.barrier()?;
                 let own = Timing { exchange: begun.elapsed(), ..Timing::default() };
                 best = best.min(end.slowest(own).exchange);
             }
