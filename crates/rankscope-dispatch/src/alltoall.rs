@@ -10,7 +10,7 @@ mod logical;
 mod planner;
 
 pub use logical::{LogicalOutput, LogicalResend, compute_backward_resend_e2e_metadata, compute_e2e_fa2a_metadata};
-pub use planner::{GradientSums, PlannerOptions, PlannerOutput, TaskLengths, from_planner_output};
+pub use planner::{GradientSums, PlannerOptions, PlannerOutput, from_planner_output};
 
 /// Rows by rank of the sender, columns by rank of the receiver, unless the field says otherwise.
 pub type PairMatrix = Vec<Vec<u64>>;

@@ -260,6 +260,34 @@ pub enum Error {
         /// Which, and what to do.
         what: &'static str,
     },
+    /// Bytes that are no plan.
+    #[error("byte {at} of the plan: {what}")]
+    Encoding {
+        /// Where.
+        at: usize,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// A count or displacement that does not fit the 32 bits of the call it is for.
+    #[error("{what} of {bytes} bytes does not fit into 32 bits in units of {unit_bytes} bytes; {advice}")]
+    Counts {
+        /// Which of the arguments.
+        what: &'static str,
+        /// Its value.
+        bytes: u64,
+        /// The unit that was asked for.
+        unit_bytes: u64,
+        /// What would fit.
+        advice: &'static str,
+    },
+    /// More tokens on a rank than the 32 bits of a kernel's arguments hold.
+    #[error(
+        "{tokens} tokens on one rank do not fit into the 32 bits of a kernel's lengths; share keys per document, or move tasks"
+    )]
+    Tokens {
+        /// How many.
+        tokens: u64,
+    },
     /// A step that cannot be played.
     #[error("the step: {what}")]
     BadStep {

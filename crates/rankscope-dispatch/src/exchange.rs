@@ -11,6 +11,7 @@ mod direction;
 mod outline;
 mod planes;
 mod validate;
+mod volume;
 
 use std::fmt;
 
@@ -19,6 +20,7 @@ use rankscope_time::Rank;
 use crate::Traffic;
 
 pub use direction::{Contexts, Direction};
+pub use volume::ContextTokens;
 
 /// One all-to-all of a whole job: fused messages and the copies that pack and unpack them.
 #[derive(Clone, Debug, PartialEq, Eq)]

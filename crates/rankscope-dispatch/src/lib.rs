@@ -11,11 +11,13 @@
 
 pub mod alltoall;
 mod batch;
+pub mod binary;
 pub mod cost;
 pub mod draw;
 mod error;
 pub mod events;
 mod exchange;
+pub mod export;
 pub mod metadata;
 pub mod movement;
 pub mod network;
@@ -29,7 +31,9 @@ mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
-pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows};
+pub use exchange::{
+    ContextTokens, Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows,
+};
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;
 pub use rows::Rows;

@@ -4,6 +4,7 @@
 //! Bytes are bytes; only the sums of gradients need to know what an element is.
 
 mod element;
+pub mod reference;
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -5,6 +5,7 @@
 
 use super::layout::{Layout, Move, Moves, SendSlots};
 use super::{FastAllToAll, LogicalShape, SeqLens};
+use crate::export::TaskLengths;
 use crate::{Batch, Error, Rows};
 
 /// What kind of step the metadata is for.
@@ -30,19 +31,6 @@ pub struct PlannerOutput {
     pub out_grad_linear_to_attn: Option<FastAllToAll>,
     /// Tasks of every rank.
     pub attn: Vec<TaskLengths>,
-}
-
-/// Tasks of one rank, as kernels for packed sequences take them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskLengths {
-    /// Where each task's queries begin, and the end of the last.
-    pub cu_seqlens_q: Vec<u64>,
-    /// Where each task's keys begin, and the end of the last.
-    pub cu_seqlens_kv: Vec<u64>,
-    /// Most queries of a task; 0 where there is none.
-    pub max_seqlen_q: u64,
-    /// Most keys of a task.
-    pub max_seqlen_kv: u64,
 }
 
 /// Which key gradients of an attention rank belong together, per key slot.
@@ -84,7 +72,7 @@ pub fn from_planner_output(batch: &Batch, rows: &Rows, options: PlannerOptions) 
         qkv_grad_attn_to_linear: (!options.is_pipeline_tick).then_some(backward),
         out_attn_to_linear: out_grad.reversed(),
         out_grad_linear_to_attn,
-        attn: walk.tasks,
+        attn: TaskLengths::of_ranks(batch),
     })
 }
 
@@ -122,7 +110,6 @@ struct Walk {
     key_lens: SeqLens,
     /// Per linear rank and shard: how many destinations it has.
     destinations: Vec<Vec<usize>>,
-    tasks: Vec<TaskLengths>,
 }
 
 impl Walk {
@@ -133,12 +120,9 @@ impl Walk {
         let (mut query_lens, mut key_lens) = (lens(), lens());
         let (mut queries, mut keys) = (Vec::new(), Vec::new());
         let mut destinations: Vec<Vec<usize>> = vec![Vec::new(); ranks];
-        let mut tasks =
-            vec![TaskLengths { cu_seqlens_q: vec![0], cu_seqlens_kv: vec![0], max_seqlen_q: 0, max_seqlen_kv: 0 }; ranks];
         for document in batch.documents() {
             // Slot at its rank, and the destinations so far with the first slot there, per shard.
             let mut placed: Vec<(usize, Vec<(usize, usize)>)> = Vec::with_capacity(document.len());
-            let mut context = 0;
             for (index, shard) in document.iter().enumerate() {
                 let (from, to, tokens) = (shard.linear.0 as usize, shard.attention.0 as usize, u64::from(shard.tokens));
                 let (slot, to_slot) = (query_lens.send[from].len(), query_lens.recv[to].len());
@@ -147,8 +131,6 @@ impl Walk {
                 query_lens.recv[to].push(tokens);
                 placed.push((slot, Vec::new()));
                 destinations[from].push(0);
-                context += tokens;
-                tasks[to].add(tokens, context);
 
                 for (key, (slot, known)) in document[..=index].iter().zip(&mut placed) {
                     let (from, tokens) = (key.linear.0 as usize, u64::from(key.tokens));
@@ -182,7 +164,6 @@ impl Walk {
             query_lens,
             key_lens,
             destinations,
-            tasks,
         }
     }
 
@@ -239,15 +220,6 @@ impl Walk {
             GradientSums { num_copies, copy_start_id, main_copy_mask }
         };
         copies.into_iter().zip(main).map(padded).collect()
-    }
-}
-
-impl TaskLengths {
-    fn add(&mut self, queries: u64, keys: u64) {
-        self.cu_seqlens_q.push(self.cu_seqlens_q.last().map_or(queries, |end| end + queries));
-        self.cu_seqlens_kv.push(self.cu_seqlens_kv.last().map_or(keys, |end| end + keys));
-        self.max_seqlen_q = self.max_seqlen_q.max(queries);
-        self.max_seqlen_kv = self.max_seqlen_kv.max(keys);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Byte-level metadata: from logical arrays, and from a planner's output.
 
 use rankscope_dispatch::alltoall::{
-    FastAllToAll, GradientSums, LogicalShape, Offsets, PlannerOptions, SeqLens, TaskLengths, compute_e2e_fa2a_metadata,
-    from_planner_output,
+    FastAllToAll, GradientSums, LogicalShape, Offsets, PlannerOptions, SeqLens, compute_e2e_fa2a_metadata, from_planner_output,
 };
 use rankscope_dispatch::draw::{Recipe, create_qkv_dispatch};
+use rankscope_dispatch::export::TaskLengths;
 use rankscope_dispatch::{Batch, Rows, Shard};
 use rankscope_time::Rank;
 use serde::de::DeserializeOwned;

@@ -3,11 +3,13 @@
 
 mod check;
 mod export;
+mod file;
 mod metadata;
 mod plan;
 mod predict;
 mod run;
 mod simulate;
+mod simulate_bytes;
 
 use std::process::ExitCode;
 

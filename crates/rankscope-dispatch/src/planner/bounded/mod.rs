@@ -45,7 +45,7 @@ pub fn bounded(layout: &Batch, options: &Options) -> Result<Batch, Error> {
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
     let mut assignment = Assignment::new(layout, &options.work, options.prices)?;
     let total: u64 = assignment.loads().iter().sum();
-    let cells: u64 = layout.cells()?.iter().sum();
+    let cells: u64 = layout.cells_at_home()?.iter().sum();
     let ideal = Ideal::new(options.prices, cells as f64 / total.max(1) as f64);
 
     if shed_all(&mut assignment, &limits.target, &ideal).is_err() {

@@ -1,0 +1,117 @@
+//! Arrays in JSON. Small ones are nested lists. Big ones are packed: shape, sums and a hash to compare, and, where they are to
+//! be read again, their values as 32-bit integers in zlib in base64.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write as _};
+
+use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use rankscope_dispatch::Padded;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// How arrays are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Nested,
+    Packed,
+}
+
+/// An array as shape, sums, hash and packed values.
+#[derive(Serialize)]
+pub(crate) struct Packed {
+    shape: Vec<usize>,
+    sum: i64,
+    /// Every value times its position from 1, in row-major order.
+    weighted_sum_mod_2p61m1: i64,
+    sha256_i64le: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zlib_b64_i32le: Option<String>,
+}
+
+impl Packed {
+    /// With its values, which must fit 32 bits.
+    pub(crate) fn new(array: &Padded) -> Result<Self> {
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
+        for &value in array.values() {
+            let value = i32::try_from(value).with_context(|| format!("{value} cannot be packed into 32 bits"))?;
+            zlib.write_all(&value.to_le_bytes())?;
+        }
+        Ok(Self { zlib_b64_i32le: Some(BASE64_STANDARD.encode(zlib.finish()?)), ..Self::digest(array.shape(), array.values()) })
+    }
+
+    /// Without its values.
+    pub(crate) fn digest(shape: &[usize], values: &[i64]) -> Self {
+        let mut hash = Sha256::new();
+        let (mut sum, mut weighted) = (0_i64, 0_i128);
+        for (&value, position) in values.iter().zip(1_i128..) {
+            hash.update(value.to_le_bytes());
+            sum = sum.wrapping_add(value);
+            weighted = (weighted + position * i128::from(value)) % MODULUS;
+        }
+        let sha256_i64le = hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        let weighted_sum_mod_2p61m1 = weighted.rem_euclid(MODULUS) as i64;
+        Self { shape: shape.to_vec(), sum, weighted_sum_mod_2p61m1, sha256_i64le, zlib_b64_i32le: None }
+    }
+}
+
+const MODULUS: i128 = (1 << 61) - 1;
+
+/// An array in either form.
+pub(super) fn read(value: &Value) -> Result<Padded> {
+    if let Some(packed) = value.get("zlib_b64_i32le") {
+        return unpack(value, packed);
+    }
+    let (mut shape, mut level) = (Vec::new(), value);
+    while let Value::Array(list) = level {
+        shape.push(list.len());
+        let Some(first) = list.first() else { break };
+        level = first;
+    }
+    ensure!(!shape.is_empty(), "neither a list nor a packed array");
+    let mut values = Vec::new();
+    flatten(value, &shape, &mut values)?;
+    Ok(Padded::new(&shape, values)?)
+}
+
+fn flatten(value: &Value, shape: &[usize], values: &mut Vec<i64>) -> Result<()> {
+    match (value, shape) {
+        (Value::Array(list), [axis, inner @ ..]) => {
+            ensure!(list.len() == *axis, "a row of {} where the first has {axis}", list.len());
+            list.iter().try_for_each(|value| flatten(value, inner, values))
+        }
+        (value, []) => {
+            let value = value.as_i64().or_else(|| value.as_bool().map(i64::from));
+            values.push(value.context("an entry is no whole number of 64 bits")?);
+            Ok(())
+        }
+        (value, _) => anyhow::bail!("{value} where a list is expected"),
+    }
+}
+
+fn unpack(value: &Value, packed: &Value) -> Result<Padded> {
+    let shape: Option<Vec<usize>> = value["shape"]
+        .as_array()
+        .and_then(|shape| shape.iter().map(|axis| axis.as_u64().and_then(|axis| usize::try_from(axis).ok())).collect());
+    let shape = shape.context("a packed array needs a `shape`")?;
+    let zlib = BASE64_STANDARD.decode(packed.as_str().context("`zlib_b64_i32le` is no text")?)?;
+    // One byte may unpack to a thousand; what is beyond the shape is not read.
+    let most = shape.iter().try_fold(4_u64, |bytes, &axis| bytes.checked_mul(axis as u64)).unwrap_or(u64::MAX);
+    ensure!(most <= MOST_UNPACKED_BYTES, "a packed array of shape {shape:?} is too large");
+    let mut bytes = Vec::new();
+    ZlibDecoder::new(zlib.as_slice()).take(most + 1).read_to_end(&mut bytes).context("not zlib")?;
+    let (words, rest) = bytes.as_chunks();
+    ensure!(rest.is_empty(), "{} bytes are no whole number of 32-bit values", bytes.len());
+    Ok(Padded::new(&shape, words.iter().map(|&word| i64::from(i32::from_le_bytes(word))).collect())?)
+}
+
+/// Twenty times the largest array of 8192 ranks.
+const MOST_UNPACKED_BYTES: u64 = 1 << 28;
