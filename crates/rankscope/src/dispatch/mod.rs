@@ -4,8 +4,8 @@
 mod calibrate;
 mod calibrate_trace;
 mod check;
-mod documents;
 mod check_trace;
+mod documents;
 mod export;
 mod file;
 mod metadata;
