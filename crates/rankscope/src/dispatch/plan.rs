@@ -18,6 +18,7 @@ use super::documents::{self, Documents, Lengths};
 use super::file;
 use crate::output::{self, Format};
 use answer::Answer;
+use settings::Settings;
 
 /// Decide which rank computes which piece of attention
 ///
@@ -59,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
-    settings: settings::Args,
+    settings: Settings,
     /// What the answer looks like
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
