@@ -13,10 +13,21 @@ fn main() -> Result<(), Error> {
     let batch = drawn(ranks)?;
     let plan = LogicalPlan::new(&batch, TaskOrder::Documents)?;
     println!("{ranks} ranks, {} shards, {} key/value slots", plan.slot_tokens.len(), plan.key_value_returns.rank.len());
-    println!("plan      {:9.3} ms", milliseconds(|| LogicalPlan::new(&batch, TaskOrder::Documents).map(drop))?);
+    let (mut plan, mut index) = (plan, Index::new(&batch, TaskOrder::Documents)?);
+    let time = milliseconds(|| {
+        index.rebuild(&batch, TaskOrder::Documents)?;
+        plan.refill(&index);
+        Ok(())
+    })?;
+    println!("plan      {time:9.3} ms, in the memory of the last one");
+    println!("          {:9.3} ms, in new memory", milliseconds(|| LogicalPlan::new(&batch, TaskOrder::Documents).map(drop))?);
     println!("threads   {:9.3} ms", milliseconds(|| LogicalPlan::parallel(&batch, TaskOrder::Documents).map(drop))?);
-    println!("index     {:9.3} ms", milliseconds(|| Index::new(&batch, TaskOrder::Documents).map(drop))?);
-    println!("one rank  {:9.3} ms", milliseconds(|| RankPlan::new(&batch, TaskOrder::Documents, ranks / 2).map(drop))?);
+    println!("index     {:9.3} ms", milliseconds(|| index.rebuild(&batch, TaskOrder::Documents))?);
+    println!(
+        "one rank  {:9.3} ms, index included",
+        milliseconds(|| RankPlan::new(&batch, TaskOrder::Documents, ranks / 2).map(drop))?
+    );
+    println!("          {:9.3} ms from the index", milliseconds(|| index.rank(ranks / 2).map(drop))?);
     Ok(())
 }
 
@@ -35,14 +46,13 @@ fn drawn(ranks: u32) -> Result<Batch, Error> {
     Ok(batch)
 }
 
-/// The median of 21 runs.
-fn milliseconds(run: impl Fn() -> Result<(), Error>) -> Result<f64, Error> {
-    let mut times = Vec::new();
-    for _ in 0..21 {
+/// The fastest of 101 runs: what the others add is other people's work on this machine.
+fn milliseconds(mut run: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
+    let mut fastest = f64::INFINITY;
+    for _ in 0..101 {
         let begin = Instant::now();
         run()?;
-        times.push(begin.elapsed());
+        fastest = fastest.min(begin.elapsed().as_secs_f64() * 1e3);
     }
-    times.sort_unstable();
-    Ok(times[10].as_secs_f64() * 1e3)
+    Ok(fastest)
 }
