@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::{self, Metadata};
-use crate::{deps, instructions, readme};
+use crate::{deps, instructions, mpi, nvrtc, readme};
 
 /// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
@@ -59,13 +59,15 @@ const STAGES: &[Stage] = &[
     ("doctests", |_| cargo(&["test", "--workspace", "--doc", "--locked", "--quiet"])),
     ("docs", |_| docs()),
     ("examples", |_| examples()),
+    ("mpi", |_| mpi::run()),
+    ("cuda", |_| cuda()),
     ("instructions", |_| instructions::run(&instructions::Args::default())),
     ("fuzz-targets", |_| fuzz_targets()),
     ("fuzz-smoke", |args| fuzz_smoke(args.fuzz_seconds)),
     ("readme", |_| readme::check()),
 ];
 
-fn cargo(args: &[&str]) -> Result<()> {
+pub(crate) fn cargo(args: &[&str]) -> Result<()> {
     check(&mut cargo::command(args.iter().copied()))
 }
 
@@ -116,6 +118,22 @@ fn examples() -> Result<()> {
     }
     println!("{count} examples ran");
     Ok(())
+}
+
+/// The GPU backend, which needs no GPU to be built, to have its kernels compiled, or to be run over threads of the processor.
+fn cuda() -> Result<()> {
+    let package = ["--package", "rankscope-transport", "--features", "cuda", "--locked"];
+    cargo(&[&["clippy"], &package[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
+    cargo(&[&["test"], &package[..], &["--quiet", "--lib", "--test", "cuda_ranks"]].concat())?;
+    let folder = match nvrtc::folder() {
+        Ok(folder) => folder,
+        Err(error) => {
+            println!("compiling the kernels is skipped, NVRTC cannot be had: {error:#}");
+            return Ok(());
+        }
+    };
+    let compile = [&["test"], &package[..], &["--quiet", "--test", "cuda_ptx"]].concat();
+    check(cargo::command(compile).env("LD_LIBRARY_PATH", folder).env("RANKSCOPE_NVRTC", "required"))
 }
 
 /// Checks that the cargo-fuzz targets compile, which needs neither nightly nor, with a library that is never linked, C++.

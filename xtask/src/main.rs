@@ -9,6 +9,8 @@ mod cargo;
 mod ci;
 mod deps;
 mod instructions;
+mod mpi;
+mod nvrtc;
 mod purity;
 mod readme;
 mod rig;

@@ -164,6 +164,30 @@ pub enum Error {
         /// Tokens that one rank takes.
         tokens_per_rank: u64,
     },
+    /// A plan cannot allow this much above the mean.
+    #[error("eps is {eps}, and must be zero or more")]
+    Eps {
+        /// What was given.
+        eps: f64,
+    },
+    /// Weights of ranks are numbers from zero, one for each rank, and not all zero.
+    #[error("weights of ranks: {what}")]
+    Weights {
+        /// What is wrong with them.
+        what: String,
+    },
+    /// No cut makes a rank faster, says a table of times.
+    #[error("rank {rank} stays above its limit: the table of times says that no cut makes it faster")]
+    CannotBalance {
+        /// The rank that has too much.
+        rank: u32,
+    },
+    /// A table of measured times cannot be interpolated.
+    #[error("a table of times: {what}")]
+    TimeTable {
+        /// What is wrong with it.
+        what: String,
+    },
     /// The original's greedy planner knows documents that lie on a rank in one run, or in a head and a tail.
     #[error("document {document}, shard {shard}: a third run on rank {rank}, and the greedy planner takes one or two")]
     NotAPair {
@@ -219,5 +243,55 @@ pub enum Error {
         have: usize,
         /// What it takes.
         need: usize,
+    },
+    /// A row that this path cannot pad.
+    #[error("{tensor} rows of {bytes} bytes: they must be a multiple of {multiple}")]
+    RowAlignment {
+        /// What the rows are.
+        tensor: &'static str,
+        /// Bytes of a row.
+        bytes: u64,
+        /// What they must be a multiple of.
+        multiple: u64,
+    },
+    /// Options that exclude each other.
+    #[error("{what}")]
+    Options {
+        /// Which, and what to do.
+        what: &'static str,
+    },
+    /// Bytes that are no plan.
+    #[error("byte {at} of the plan: {what}")]
+    Encoding {
+        /// Where.
+        at: usize,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// A count or displacement that does not fit the 32 bits of the call it is for.
+    #[error("{what} of {bytes} bytes does not fit into 32 bits in units of {unit_bytes} bytes; {advice}")]
+    Counts {
+        /// Which of the arguments.
+        what: &'static str,
+        /// Its value.
+        bytes: u64,
+        /// The unit that was asked for.
+        unit_bytes: u64,
+        /// What would fit.
+        advice: &'static str,
+    },
+    /// More tokens on a rank than the 32 bits of a kernel's arguments hold.
+    #[error(
+        "{tokens} tokens on one rank do not fit into the 32 bits of a kernel's lengths; share keys per document, or move tasks"
+    )]
+    Tokens {
+        /// How many.
+        tokens: u64,
+    },
+    /// A step that cannot be played.
+    #[error("the step: {what}")]
+    BadStep {
+        /// What it has to be.
+        what: &'static str,
     },
 }

@@ -11,6 +11,7 @@ mod direction;
 mod outline;
 mod planes;
 mod validate;
+mod volume;
 
 use std::fmt;
 
@@ -19,19 +20,20 @@ use rankscope_time::Rank;
 use crate::Traffic;
 
 pub use direction::{Contexts, Direction};
+pub use volume::ContextTokens;
 
 /// One all-to-all of a whole job: fused messages and the copies that pack and unpack them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// What is moved. Positions in this list name tensors everywhere else.
-    pub tensors: Vec<Tensor>,
+    pub tensors: Vec<TensorRows>,
     /// What each rank does, by rank.
     pub ranks: Vec<RankExchange>,
 }
 
 /// A tensor of rows, one row per token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tensor {
+pub struct TensorRows {
     /// What its rows are.
     pub name: TensorName,
     /// Bytes of a row where the tensor lies; rows follow each other without a gap.

@@ -9,10 +9,15 @@
 //!
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
 
+pub mod alltoall;
 mod batch;
+pub mod binary;
+pub mod cost;
 pub mod draw;
 mod error;
+pub mod events;
 mod exchange;
+pub mod export;
 pub mod metadata;
 pub mod movement;
 pub mod network;
@@ -27,7 +32,9 @@ mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::Error;
-pub use exchange::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, Tensor, TensorName};
+pub use exchange::{
+    ContextTokens, Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows,
+};
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;
 pub use rows::Rows;

@@ -4,13 +4,14 @@
 //! Bytes are bytes; only the sums of gradients need to know what an element is.
 
 mod element;
+pub mod reference;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::{Error, Exchange, RankExchange, RowCopy, RowSum, Tensor};
+use crate::{Error, Exchange, RankExchange, RowCopy, RowSum, TensorRows};
 
 pub use element::ElementType;
 
@@ -42,7 +43,7 @@ pub fn execute(exchange: &Exchange, element: ElementType, inputs: &[Vec<Vec<u8>>
 ///
 /// # Errors
 /// [`Error::Exchange`] when the rank's part or its input cannot be right.
-pub fn pack(part: &RankExchange, tensors: &[Tensor], element: ElementType, input: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
+pub fn pack(part: &RankExchange, tensors: &[TensorRows], element: ElementType, input: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
     let sizes = tensors.iter().zip(&part.input_rows).map(|(tensor, rows)| tensor.row_bytes.checked_mul(*rows));
     if !sizes.eq(input.iter().map(|tensor| Some(tensor.len() as u64))) {
         return Err(refused(part, "the input tensors have other sizes than the exchange says".to_owned()));
@@ -70,7 +71,7 @@ pub fn pack(part: &RankExchange, tensors: &[Tensor], element: ElementType, input
 ///
 /// # Errors
 /// [`Error::Exchange`] when the rank's part or its buffer cannot be right.
-pub fn unpack(part: &RankExchange, tensors: &[Tensor], element: ElementType, buffer: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+pub fn unpack(part: &RankExchange, tensors: &[TensorRows], element: ElementType, buffer: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     let sizes = tensors.iter().zip(&part.output_rows).map(|(tensor, rows)| tensor.row_bytes.checked_mul(*rows));
     let mut output: Vec<Vec<u8>> = sizes.map(|bytes| zeros(part, bytes)).collect::<Result<_, _>>()?;
     for copy in &part.unpack {
@@ -102,7 +103,7 @@ fn of_tensor(sums: &[RowSum], tensor: usize) -> Vec<RowSum> {
 }
 
 /// Sums within one tensor, in order.
-fn add(part: &RankExchange, tensor: &Tensor, element: ElementType, sums: &[RowSum], rows: &mut [u8]) -> Result<(), Error> {
+fn add(part: &RankExchange, tensor: &TensorRows, element: ElementType, sums: &[RowSum], rows: &mut [u8]) -> Result<(), Error> {
     let row_bytes = tensor.row_bytes;
     if !sums.is_empty() && !row_bytes.is_multiple_of(element.bytes()) {
         return Err(refused(part, format!("rows of {row_bytes} bytes are no whole number of {element}")));
@@ -123,9 +124,9 @@ fn add(part: &RankExchange, tensor: &Tensor, element: ElementType, sums: &[RowSu
 /// The tensor of a copy, and the bytes of the copy in the tensor and in the buffer.
 fn ranges<'a>(
     part: &RankExchange,
-    tensors: &'a [Tensor],
+    tensors: &'a [TensorRows],
     copy: &RowCopy,
-) -> Result<(&'a Tensor, Range<usize>, Range<usize>), Error> {
+) -> Result<(&'a TensorRows, Range<usize>, Range<usize>), Error> {
     let ranges = || {
         let tensor = tensors.get(copy.tensor as usize).filter(|tensor| tensor.row_bytes <= tensor.wire_row_bytes)?;
         let rows = range(copy.row.checked_mul(tensor.row_bytes)?, copy.rows.checked_mul(tensor.row_bytes)?)?;

@@ -33,7 +33,7 @@ __device__ inline bool arrive(u32* counter, u32 expected) {
 }
 
 // Stores to a peer are ordered before the signal at every device, not only at the two that take part.
-__device__ inline void fence_system() { __threadfence_system(); }
+__device__ inline void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 __device__ inline u64 now_ns() {
     u64 now;

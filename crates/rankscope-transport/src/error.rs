@@ -99,6 +99,10 @@ pub enum TransportError {
         /// What to do.
         advice: &'static str,
     },
+    /// A card or its libraries.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Cuda(#[from] crate::cuda::CudaError),
     /// The library of the backend refused a call.
     #[error("rank {rank}: {call} returned {code}")]
     Library {

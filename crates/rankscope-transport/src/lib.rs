@@ -8,7 +8,10 @@
 //! This crate touches the outside world; whatever can be decided without it is decided in `rankscope-dispatch`.
 
 mod counts;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod error;
+pub mod execute;
 mod messages;
 #[cfg(feature = "mpi")]
 pub mod mpi;

@@ -62,7 +62,8 @@ pub(crate) fn keep(exchange: &RankExchange, send: &[u8], receive: &mut [u8]) {
     }
 }
 
-fn own(messages: &[Message], rank: Rank) -> Option<&Message> {
+/// The message of a rank to itself.
+pub(crate) fn own(messages: &[Message], rank: Rank) -> Option<&Message> {
     messages.binary_search_by_key(&rank, |message| message.peer).ok().map(|at| &messages[at])
 }
 

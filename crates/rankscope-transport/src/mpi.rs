@@ -8,6 +8,9 @@ mod alltoallv;
 mod put;
 mod window;
 
+use std::time::Duration;
+
+use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
@@ -15,6 +18,7 @@ use rankscope_dispatch::RankExchange;
 use rankscope_time::Rank;
 
 use self::put::Put;
+use crate::execute::Timing;
 use crate::{Transport, TransportError, messages};
 
 /// How an exchange is given to MPI.
@@ -53,17 +57,14 @@ impl Mpi {
         Ok(Self { rank, world_size, put, world, _universe: universe })
     }
 
-    /// What every rank says, by rank. All ranks call it with the same number of values.
+    /// The times of the slowest rank. All ranks call it together.
     #[must_use]
-    pub fn all_gather(&self, values: &[u64]) -> Vec<Vec<u64>> {
-        let mut all = vec![0; values.len() * self.world_size as usize];
-        self.world.all_gather_into(values, &mut all);
-        (0..self.world_size as usize).map(|rank| all[rank * values.len()..][..values.len()].to_vec()).collect()
-    }
-
-    /// Waits for all ranks.
-    pub fn barrier(&self) {
-        self.world.barrier();
+    pub fn slowest(&self, timing: Timing) -> Timing {
+        let own = [timing.pack, timing.exchange, timing.unpack].map(|part| part.as_nanos() as u64);
+        let mut slowest = [0; 3];
+        self.world.all_reduce_into(&own, &mut slowest, SystemOperation::max());
+        let [pack, exchange, unpack] = slowest.map(Duration::from_nanos);
+        Timing { pack, exchange, unpack }
     }
 
     /// Ends all processes of the job with this exit status.
@@ -88,6 +89,11 @@ impl Transport for Mpi {
             None => alltoallv::all_to_all(&self.world, exchange, send, receive)?,
         }
         messages::keep(exchange, send, receive);
+        Ok(())
+    }
+
+    fn barrier(&mut self) -> Result<(), TransportError> {
+        self.world.barrier();
         Ok(())
     }
 }

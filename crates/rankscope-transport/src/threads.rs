@@ -24,6 +24,7 @@ pub struct Threads {
     rank: Rank,
     ranks: Arc<[Shared]>,
     epoch: u64,
+    barriers: u64,
     patience: Duration,
 }
 
@@ -32,6 +33,8 @@ struct Shared {
     board: Board<AtomicU64>,
     /// Replaced by its owner alone, before it announces the epoch that needs more.
     memory: Mutex<Arc<[AtomicU64]>>,
+    /// How often the rank has come to a barrier.
+    barriers: AtomicU64,
     has_left: AtomicBool,
 }
 
@@ -41,7 +44,7 @@ impl Threads {
     #[must_use]
     pub fn job(world_size: u32, patience: Duration) -> Vec<Self> {
         let ranks: Arc<[Shared]> = (0..world_size).map(|_| Shared::new(world_size)).collect();
-        let end = |rank| Self { rank: Rank(rank), ranks: ranks.clone(), epoch: 0, patience };
+        let end = |rank| Self { rank: Rank(rank), ranks: ranks.clone(), epoch: 0, barriers: 0, patience };
         (0..world_size).map(end).collect()
     }
 
@@ -115,6 +118,15 @@ impl Transport for Threads {
         }
         Ok(())
     }
+
+    fn barrier(&mut self) -> Result<(), TransportError> {
+        self.barriers += 1;
+        self.ranks[self.rank.0 as usize].barriers.store(self.barriers, Ordering::Release);
+        for (peer, shared) in (0..).map(Rank).zip(self.ranks.iter()) {
+            self.wait(peer, || (shared.barriers.load(Ordering::Acquire) >= self.barriers).then_some(()))?;
+        }
+        Ok(())
+    }
 }
 
 impl Drop for Threads {
@@ -126,7 +138,7 @@ impl Drop for Threads {
 impl Shared {
     fn new(world_size: u32) -> Self {
         let board = Board::new(world_size, AtomicU64::default);
-        Self { board, memory: Mutex::new(Arc::new([])), has_left: AtomicBool::new(false) }
+        Self { board, memory: Mutex::new(Arc::new([])), barriers: AtomicU64::new(0), has_left: AtomicBool::new(false) }
     }
 
     fn memory(&self) -> Arc<[AtomicU64]> {

@@ -1,9 +1,13 @@
 //! What carries messages between the ranks of a job.
 
-use rankscope_dispatch::RankExchange;
+use std::time::Instant;
+
+use rankscope_dispatch::movement::{self, ElementType};
+use rankscope_dispatch::{RankExchange, TensorRows};
 use rankscope_time::Rank;
 
 use crate::TransportError;
+use crate::execute::{ExecuteError, Timing};
 
 /// One rank's end of a job's connections.
 ///
@@ -22,4 +26,40 @@ pub trait Transport {
     /// # Errors
     /// [`TransportError`]. The job cannot go on after an error: ranks may have stopped at different calls.
     fn all_to_all(&mut self, exchange: &RankExchange, send: &[u8], receive: &mut [u8]) -> Result<(), TransportError>;
+
+    /// Waits until every rank has come here, so that what is measured afterwards is not who came late. A backend that cannot
+    /// wait returns at once.
+    ///
+    /// # Errors
+    /// [`TransportError`].
+    fn barrier(&mut self) -> Result<(), TransportError> {
+        Ok(())
+    }
+
+    /// Executes `part` whole, from the tensors of this rank before the exchange to those after it. Here packing and unpacking
+    /// are the simulator's own functions; a backend whose memory is elsewhere does all of it there.
+    ///
+    /// # Errors
+    /// [`ExecuteError`]. The job cannot go on after an error.
+    fn exchange(
+        &mut self,
+        part: &RankExchange,
+        tensors: &[TensorRows],
+        element: ElementType,
+        input: &[Vec<u8>],
+    ) -> Result<(Vec<Vec<u8>>, Timing), ExecuteError> {
+        let begun = Instant::now();
+        let send = movement::pack(part, tensors, element, input)?;
+        let pack = begun.elapsed();
+
+        let mut receive = vec![0; part.receive_bytes as usize];
+        self.barrier()?;
+        let begun = Instant::now();
+        self.all_to_all(part, &send, &mut receive)?;
+        let exchange = begun.elapsed();
+
+        let begun = Instant::now();
+        let output = movement::unpack(part, tensors, element, &receive)?;
+        Ok((output, Timing { pack, exchange, unpack: begun.elapsed() }))
+    }
 }

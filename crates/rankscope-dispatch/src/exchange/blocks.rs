@@ -4,7 +4,7 @@
 //! hold messages by peer. A block is described from the linear to the attention side; the way back swaps the two buffers.
 
 use super::outline::Outline;
-use super::{Direction, Tensor};
+use super::{Direction, TensorRows};
 use crate::{Batch, Error};
 
 /// All messages of one exchange, whichever way they go.
@@ -64,7 +64,7 @@ pub(super) struct PartAt {
 }
 
 impl Blocks {
-    pub(super) fn new(batch: &Batch, direction: Direction, tensors: &[Tensor]) -> Result<Self, Error> {
+    pub(super) fn new(batch: &Batch, direction: Direction, tensors: &[TensorRows]) -> Result<Self, Error> {
         let wire = Wire { query: tensors[0].wire_row_bytes, context: tensors.get(1).map_or(0, |key| key.wire_row_bytes) };
         let mut parts = parts(batch, direction)?;
         fits_u64(&parts, wire)?;

@@ -7,7 +7,7 @@ use rankscope_time::Rank;
 use super::blocks::Blocks;
 use super::outline::Outline;
 use super::planes::Planes;
-use super::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, Tensor};
+use super::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorRows};
 use crate::{Batch, Error, Rows};
 
 impl Exchange {
@@ -62,7 +62,7 @@ impl RankExchange {
 
 fn write(
     batch: &Batch,
-    tensors: &[Tensor],
+    tensors: &[TensorRows],
     direction: Direction,
     contexts: Contexts,
     only: Option<Rank>,
@@ -126,7 +126,7 @@ impl<'a> Writer<'a> {
     fn new(
         batch: &Batch,
         blocks: &'a Blocks,
-        tensors: &[Tensor],
+        tensors: &[TensorRows],
         direction: Direction,
         contexts: Contexts,
         only: Option<Rank>,

@@ -1,6 +1,6 @@
 //! Which of a layer's exchanges, and which tensors with which rows each of them moves (dispatch spec 2.8 and 2.9).
 
-use super::{Tensor, TensorName};
+use super::{TensorName, TensorRows};
 use crate::{Error, Rows};
 
 /// Which exchange of a layer.
@@ -60,13 +60,13 @@ impl Direction {
     ///
     /// # Errors
     /// [`Error::Overflow`].
-    pub fn tensors(self, rows: &Rows) -> Result<Vec<Tensor>, Error> {
+    pub fn tensors(self, rows: &Rows) -> Result<Vec<TensorRows>, Error> {
         let (q, kv, lse) = (u64::from(rows.hidden_q), u64::from(rows.hidden_kv), u64::from(rows.lse));
         let tensor = |name, elements: u64| {
             let row_bytes = elements.checked_mul(u64::from(rows.element_bytes));
             let wire_row_bytes = row_bytes.and_then(|bytes| bytes.checked_next_multiple_of(Rows::ALIGNMENT_BYTES));
             match (row_bytes, wire_row_bytes) {
-                (Some(row_bytes), Some(wire_row_bytes)) => Ok(Tensor { name, row_bytes, wire_row_bytes }),
+                (Some(row_bytes), Some(wire_row_bytes)) => Ok(TensorRows { name, row_bytes, wire_row_bytes }),
                 _ => Err(Error::Overflow { what: "the bytes of one row" }),
             }
         };

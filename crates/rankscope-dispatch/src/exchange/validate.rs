@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rankscope_time::Rank;
 
-use super::{Exchange, Message, RankExchange, RowCopy, RowSum, Tensor};
+use super::{Exchange, Message, RankExchange, RowCopy, RowSum, TensorRows};
 use crate::Error;
 
 impl Exchange {
@@ -49,7 +49,7 @@ impl RankExchange {
     ///
     /// # Errors
     /// [`Error::Exchange`].
-    pub fn validate(&self, tensors: &[Tensor]) -> Result<(), Error> {
+    pub fn validate(&self, tensors: &[TensorRows]) -> Result<(), Error> {
         let rank = self.rank;
         if self.input_rows.len() != tensors.len() || self.output_rows.len() != tensors.len() {
             return Err(refused(rank, format!("row counts for other than {} tensors", tensors.len())));
@@ -93,7 +93,7 @@ fn messages(rank: Rank, verb: &str, messages: &[Message], buffer_bytes: u64) -> 
 }
 
 /// Whether rows and bytes of a copy lie inside.
-fn fits(copy: &RowCopy, tensors: &[Tensor], rows: &[u64], buffer_bytes: u64) -> Option<()> {
+fn fits(copy: &RowCopy, tensors: &[TensorRows], rows: &[u64], buffer_bytes: u64) -> Option<()> {
     let tensor = tensors.get(copy.tensor as usize)?;
     within(copy.row, copy.rows, 1, rows[copy.tensor as usize])?;
     within(copy.at, copy.rows, tensor.wire_row_bytes, buffer_bytes)?;

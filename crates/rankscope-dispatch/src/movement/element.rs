@@ -60,6 +60,31 @@ impl ElementType {
         }
     }
 
+    /// A count as an element: rounded to nearest where it is not exact, cut to the width of an integer.
+    #[must_use]
+    pub fn encode(self, count: u32) -> Vec<u8> {
+        match self {
+            Self::F64 => f64::from(count).to_le_bytes().to_vec(),
+            Self::F32 => (count as f32).to_le_bytes().to_vec(),
+            Self::F16 => f16::from_f64(count.into()).to_le_bytes().to_vec(),
+            Self::Bf16 => bf16::from_f64(count.into()).to_le_bytes().to_vec(),
+            _ => u64::from(count).to_le_bytes()[..self.bytes() as usize].to_vec(),
+        }
+    }
+
+    /// The largest count up to which sums of ones are exact, however often they are rounded between. Integers wrap and are
+    /// always exact.
+    #[must_use]
+    pub fn exact_to(self) -> u64 {
+        match self {
+            Self::F64 => 1 << f64::MANTISSA_DIGITS,
+            Self::F32 => 1 << f32::MANTISSA_DIGITS,
+            Self::F16 => 1 << f16::MANTISSA_DIGITS,
+            Self::Bf16 => 1 << bf16::MANTISSA_DIGITS,
+            _ => u64::MAX,
+        }
+    }
+
     /// Adds the second range of each pair to the first, pair after pair. Ranges lie inside, have whole elements, and those of a
     /// pair are apart and equally long.
     pub(super) fn add(self, bytes: &mut [u8], pairs: &[(Range<usize>, Range<usize>)]) {
@@ -147,20 +172,10 @@ mod tests {
     fn every_type_adds_in_both_directions_of_the_tensor() {
         for element in ElementType::ALL {
             let width = element.bytes() as usize;
-            let one = match element {
-                ElementType::F64 => 1.0_f64.to_le_bytes().to_vec(),
-                ElementType::F32 => 1.0_f32.to_le_bytes().to_vec(),
-                ElementType::F16 => f16::ONE.to_le_bytes().to_vec(),
-                ElementType::Bf16 => bf16::ONE.to_le_bytes().to_vec(),
-                _ => (0..width).map(|byte| u8::from(byte == 0)).collect(),
-            };
+            let one = element.encode(1);
             let mut bytes = one.repeat(3);
             element.add(&mut bytes, &[(width..2 * width, 0..width), (width..2 * width, 2 * width..3 * width)]);
-            let mut halves = bytes.clone();
-            element.add(&mut halves, &[(0..width, width..2 * width)]);
-            assert_ne!(bytes[width..2 * width], one, "{element}");
-            assert_eq!(bytes[..width], one, "{element}");
-            assert_ne!(halves[..width], bytes[..width], "{element}");
+            assert_eq!(bytes, [one.clone(), element.encode(3), one].concat(), "{element}");
         }
     }
 }

@@ -16,6 +16,7 @@ mod size_table;
 mod topology;
 
 pub use link::Link;
+pub(crate) use predict::transfer;
 pub use predict::{LevelCost, LinkTime, Network, Prediction, RankTime};
 pub use preset::{PRESETS, Preset};
 pub use size_table::SizeTable;

@@ -139,12 +139,13 @@ impl Network {
 
     fn loads(&self, traffic: &Traffic) -> Result<BTreeMap<Link, Load>, Error> {
         let mut loads: BTreeMap<Link, Load> = BTreeMap::new();
+        let mut all = 0_u64;
         for &(from, to, bytes) in traffic.pairs().iter().filter(|pair| pair.0 != pair.1) {
+            // No link and no rank carries more than all together.
+            all = all.checked_add(bytes).ok_or(Error::Overflow { what: "the bytes of one exchange" })?;
             let (level, path) = Link::path(&self.topology, from, to);
             for link in path.into_iter().flatten() {
-                let load = loads.entry(link).or_default();
-                load.bytes.iter().try_fold(bytes, |sum, part| sum.checked_add(*part)).ok_or(TOO_MANY_BYTES)?;
-                load.add(level, bytes);
+                loads.entry(link).or_default().add(level, bytes);
             }
         }
         Ok(loads)
@@ -210,8 +211,6 @@ impl Load {
         self.bytes[level as usize] += bytes;
     }
 }
-
-const TOO_MANY_BYTES: Error = Error::Overflow { what: "the bytes over one link" };
 
 /// `bytes` at a rate, rounded up to the nanosecond, pinned to the end of time.
 pub(crate) fn transfer(bytes: u64, bytes_per_second: u64) -> Span {

@@ -4,14 +4,17 @@
 //! cut into more shards, with the rank that computes each. [`greedy()`] and [`equal_flops()`] are the original's, kept to compare
 //! with.
 
+pub mod bounded;
 mod equal_flops;
 mod greedy;
+mod lower_bound;
 mod pieces;
 mod placement;
 mod remote;
 
 pub use equal_flops::equal_flops;
 pub use greedy::greedy;
+pub use lower_bound::{gap, limits_kept, lower_bound};
 pub use placement::{place_in_order, place_on_ranks, tokens_per_rank_for};
 pub use remote::{Prices, Remote};
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a golden case that cannot be read is a failure")]
 
+mod bytes;
 mod case;
 mod lengths;
 mod logical;

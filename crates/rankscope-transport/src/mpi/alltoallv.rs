@@ -20,6 +20,10 @@ pub(super) fn all_to_all(
     let sends = Counts::new(&exchange.sends, exchange.rank, world_size)?;
     let receives = Counts::new(&exchange.receives, exchange.rank, world_size)?;
 
+    // An empty slice of bytes points to address 1, which in Open MPI is MPI_IN_PLACE.
+    let (send, mut nothing) = (if send.is_empty() { &[0] } else { send }, [0]);
+    let receive = if receive.is_empty() { &mut nothing } else { receive };
+
     let datatype = |counts: &Counts| UserDatatype::contiguous(counts.unit_bytes as i32, &u8::equivalent_datatype());
     let (send_type, receive_type) = (datatype(&sends), datatype(&receives));
     let (send_units, receive_units) = (units(send, &sends), units(receive, &receives));

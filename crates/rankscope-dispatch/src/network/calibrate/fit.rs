@@ -61,7 +61,7 @@ pub struct Outlier {
 /// [`Error::TooFewSamples`] with fewer than three, or where all have one size.
 pub fn calibrate(samples: &[Sample]) -> Result<Calibration, Error> {
     let mut rows: Vec<Sample> = samples.iter().copied().filter(|row| row.time > Span::ZERO && row.port_bytes > 0.0).collect();
-    rows.sort_by(|a, b| (a.size_bytes, a.place).cmp(&(b.size_bytes, b.place)));
+    rows.sort_by_key(|row| (row.size_bytes, row.place));
     let (first, last) = (rows.first().map(|row| row.size_bytes), rows.last().map(|row| row.size_bytes));
     if rows.len() < ROWS_MIN || first == last {
         return Err(Error::TooFewSamples { have: rows.len(), need: ROWS_MIN });

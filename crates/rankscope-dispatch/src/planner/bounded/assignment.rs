@@ -1,0 +1,278 @@
+//! Which rank computes which piece, while a plan is being made: loads, and what it would cost to move a range.
+
+use std::ops::Range;
+
+use rankscope_time::Rank;
+
+use super::super::pieces;
+use crate::cost::Work;
+use crate::planner::{BLOCK_TOKENS, Prices};
+use crate::{Batch, Error};
+
+/// A run of tokens of one document that lies on one rank and is computed on one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    /// Where the run of the linear layout begins that this was cut from; cuts are whole blocks from here.
+    pub(super) origin: u32,
+    pub(super) home: u32,
+    pub(super) at: u32,
+}
+
+/// A range of one piece that is to be computed by `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Transfer {
+    pub(super) document: usize,
+    pub(super) piece: usize,
+    pub(super) start: u32,
+    pub(super) end: u32,
+    pub(super) to: u32,
+}
+
+/// Every piece and every load.
+pub(super) struct Assignment<'a> {
+    pub(super) work: &'a Work,
+    pub(super) prices: Prices,
+    documents: Vec<Vec<Piece>>,
+    /// The linear layout of each document: runs and the rank each lies on.
+    runs: Vec<Vec<(Range<u32>, u32)>>,
+    loads: Vec<u64>,
+    /// The documents that lie on each rank, the longest first.
+    of_rank: Vec<Vec<usize>>,
+    /// The documents of which each rank has taken something that lies elsewhere, and some of which it has nothing any more.
+    guests: Vec<Vec<usize>>,
+    /// What is needed to go back: documents and loads as they were.
+    journal: Vec<Before>,
+}
+
+enum Before {
+    Document(usize, Vec<Piece>),
+    Load(u32, u64),
+}
+
+impl<'a> Assignment<'a> {
+    /// Everything is computed where it lies.
+    pub(super) fn new(layout: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
+        let mut documents = Vec::with_capacity(layout.len());
+        let mut runs = Vec::with_capacity(layout.len());
+        let mut loads = vec![0_u64; layout.world_size() as usize];
+        let mut of_rank = vec![Vec::new(); loads.len()];
+        let guests = vec![Vec::new(); loads.len()];
+        for (index, shards) in layout.documents().enumerate() {
+            let mut pieces: Vec<Piece> = Vec::with_capacity(shards.len());
+            let mut end = 0;
+            for shard in shards.iter().filter(|shard| shard.tokens > 0) {
+                let (start, home) = (end, shard.linear.0);
+                end += shard.tokens;
+                match pieces.last_mut() {
+                    Some(last) if last.home == home => last.end = end,
+                    _ => pieces.push(Piece { start, end, origin: start, home, at: home }),
+                }
+            }
+            for (place, piece) in pieces.iter().enumerate() {
+                let load = &mut loads[piece.home as usize];
+                *load = load
+                    .checked_add(work.of(piece.start, piece.end))
+                    .ok_or(Error::Overflow { what: "the work of one rank" })?;
+                if pieces[..place].iter().all(|other| other.home != piece.home) {
+                    of_rank[piece.home as usize].push(index);
+                }
+            }
+            runs.push(pieces.iter().map(|piece| (piece.start..piece.end, piece.home)).collect());
+            documents.push(pieces);
+        }
+        let length = |index: &usize| documents[*index].last().map_or(0, |piece: &Piece| piece.end);
+        for list in &mut of_rank {
+            list.sort_by_key(|index| std::cmp::Reverse(length(index)));
+        }
+        Ok(Self { work, prices, documents, runs, loads, of_rank, guests, journal: Vec::new() })
+    }
+
+    pub(super) fn load(&self, rank: u32) -> u64 {
+        self.loads[rank as usize]
+    }
+
+    pub(super) fn loads(&self) -> &[u64] {
+        &self.loads
+    }
+
+    pub(super) fn pieces(&self, document: usize) -> &[Piece] {
+        &self.documents[document]
+    }
+
+    /// The documents that lie on `rank`, the longest first.
+    pub(super) fn documents_on(&self, rank: u32) -> &[usize] {
+        &self.of_rank[rank as usize]
+    }
+
+    /// How far into `document` the queries go that `rank` computes.
+    pub(super) fn reach(&self, document: usize, rank: u32) -> u32 {
+        self.documents[document].iter().rev().find(|piece| piece.at == rank).map_or(0, |piece| piece.end)
+    }
+
+    /// Tokens of `range` that `rank` lacks.
+    fn lacking(&self, document: usize, rank: u32, range: Range<u32>) -> i64 {
+        let mut tokens = i64::from(range.end) - i64::from(range.start);
+        for (run, home) in &self.runs[document] {
+            if *home == rank {
+                tokens -= (i64::from(run.end.min(range.end)) - i64::from(run.start.max(range.start))).max(0);
+            }
+        }
+        tokens
+    }
+
+    /// Bytes that the plan moves more, or fewer, after `transfer`. `reach` is the receiver's, as it is now.
+    pub(super) fn cost(&self, transfer: &Transfer, reach: u32) -> i64 {
+        let Transfer { document, start, end, to, .. } = *transfer;
+        let piece = self.documents[document][transfer.piece];
+        let away = i64::from(to != piece.home) - i64::from(piece.at != piece.home);
+        let mut keys = 0;
+        if end > reach {
+            keys += self.lacking(document, to, reach..end);
+        }
+        if end == piece.end && end == self.reach(document, piece.at) {
+            let rest = match start > piece.start {
+                true => start,
+                false => self.documents[document][..transfer.piece]
+                    .iter()
+                    .rev()
+                    .find(|other| other.at == piece.at)
+                    .map_or(0, |other| other.end),
+            };
+            keys -= self.lacking(document, piece.at, rest..end);
+        }
+        away * i64::from(end - start) * self.prices.query as i64 + keys * self.prices.key as i64
+    }
+
+    /// What the queries of `transfer` cost: less than it costs altogether where the giver still needs its context.
+    pub(super) fn least_cost(&self, transfer: &Transfer) -> f64 {
+        let piece = &self.documents[transfer.document][transfer.piece];
+        match transfer.to == piece.home || piece.at != piece.home {
+            true => 0.0,
+            false => f64::from(transfer.end - transfer.start) * self.prices.query as f64,
+        }
+    }
+
+    /// Work that the giver is rid of after `transfer`.
+    pub(super) fn relief(&self, transfer: &Transfer) -> u64 {
+        let piece = self.documents[transfer.document][transfer.piece];
+        let kept = self.work.of(piece.start, transfer.start) + self.work.of(transfer.end, piece.end);
+        self.work.of(piece.start, piece.end).saturating_sub(kept)
+    }
+
+    /// Has `transfer` computed where it says.
+    pub(super) fn apply(&mut self, transfer: &Transfer) {
+        let Transfer { document, start, end, to, .. } = *transfer;
+        let piece = self.documents[document][transfer.piece];
+        self.journal.push(Before::Document(document, self.documents[document].clone()));
+        let (head, tail) = (Piece { end: start, ..piece }, Piece { start: end, ..piece });
+        let work = |piece: &Piece| self.work.of(piece.start, piece.end);
+        let from_load = self.load(piece.at) + work(&head) + work(&tail) - work(&piece);
+        self.set_load(piece.at, from_load);
+        self.set_load(to, self.load(to) + self.work.of(start, end));
+        if to != piece.home {
+            self.guests[to as usize].push(document);
+        }
+        let parts = [head, Piece { start, end, at: to, ..piece }, tail];
+        let pieces = &mut self.documents[document];
+        pieces.splice(transfer.piece..=transfer.piece, parts.into_iter().filter(|part| part.start < part.end));
+        pieces.dedup_by(|next, kept| {
+            let same = next.origin == kept.origin && next.at == kept.at;
+            if same {
+                kept.end = next.end;
+            }
+            same
+        });
+    }
+
+    fn set_load(&mut self, rank: u32, load: u64) {
+        let place = &mut self.loads[rank as usize];
+        self.journal.push(Before::Load(rank, std::mem::replace(place, load)));
+    }
+
+    /// Who else than `giver` gives something to `receiver`.
+    pub(super) fn givers_to(&mut self, receiver: u32, giver: u32) -> Vec<u32> {
+        let mut givers = Vec::new();
+        let Self { guests, documents, .. } = self;
+        let list = &mut guests[receiver as usize];
+        list.sort_unstable();
+        list.dedup();
+        list.retain(|&document| {
+            let taken = documents[document].iter().filter(|piece| piece.at == receiver && piece.home != receiver);
+            let before = givers.len();
+            givers.extend(taken.map(|piece| piece.home));
+            givers.len() > before
+        });
+        givers.retain(|&other| other != giver);
+        givers
+    }
+
+    /// Forgets how to go back.
+    pub(super) fn commit(&mut self) {
+        self.journal.clear();
+    }
+
+    /// Goes back to the last commit; the ranks whose load changed.
+    pub(super) fn rollback(&mut self) -> Vec<u32> {
+        let mut ranks = Vec::new();
+        while let Some(before) = self.journal.pop() {
+            match before {
+                Before::Document(index, pieces) => self.documents[index] = pieces,
+                Before::Load(rank, load) => {
+                    self.loads[rank as usize] = load;
+                    ranks.push(rank);
+                }
+            }
+        }
+        ranks
+    }
+
+    /// The pieces that lie on `rank` and are computed elsewhere: document and place.
+    pub(super) fn given(&self, rank: u32) -> impl Iterator<Item = (usize, usize)> {
+        self.of_rank[rank as usize].iter().flat_map(move |&document| {
+            let pieces = self.documents[document].iter().enumerate();
+            pieces.filter(move |(_, piece)| piece.home == rank && piece.at != rank).map(move |(place, _)| (document, place))
+        })
+    }
+
+    /// The plan as it stands.
+    pub(super) fn batch(&self, layout: &Batch) -> Result<Batch, Error> {
+        let pieces = self.documents.iter().enumerate().flat_map(|(document, pieces)| {
+            pieces.iter().map(move |piece| pieces::Piece {
+                document,
+                start: piece.start,
+                end: piece.end,
+                home: Rank(piece.home),
+                at: Rank(piece.at),
+            })
+        });
+        pieces::assemble(layout, pieces.collect())
+    }
+}
+
+impl Piece {
+    /// The cut nearest to `position`: a whole number of blocks from the origin, or an end of the piece.
+    pub(super) fn cut_near(&self, position: f64) -> u32 {
+        let blocks = ((position - f64::from(self.origin)) / f64::from(BLOCK_TOKENS)).round().max(0.0) as u32;
+        self.origin.saturating_add(blocks.saturating_mul(BLOCK_TOKENS)).clamp(self.start, self.end)
+    }
+
+    /// The last cut at or before `position`.
+    pub(super) fn cut_before(&self, position: u32) -> u32 {
+        let position = position.clamp(self.start, self.end);
+        match position == self.end {
+            true => position,
+            false => (position - (position - self.origin) % BLOCK_TOKENS).max(self.start),
+        }
+    }
+
+    /// The first cut at or after `position`.
+    pub(super) fn cut_from(&self, position: u32) -> u32 {
+        let position = position.clamp(self.start, self.end);
+        match position == self.start {
+            true => position,
+            false => self.origin.saturating_add((position - self.origin).next_multiple_of(BLOCK_TOKENS)).min(self.end),
+        }
+    }
+}

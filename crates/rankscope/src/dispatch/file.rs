@@ -1,0 +1,202 @@
+//! Plan files: JSON, or the compact form (`.rkd`), told apart by their first bytes; `-` is the standard input.
+//!
+//! A JSON plan lists documents, each as its shards from start to end: `[linear rank, attention rank, tokens]`. Cases as golden
+//! files keep them are plans too: `docs` or `shards` with `[linear rank, attention rank, position in the document, tokens]`.
+//! Keys that are not known are passed over.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use rankscope_dispatch::{Batch, Rows, Shard, binary};
+use rankscope_run::write_file;
+use rankscope_time::Rank;
+use serde::{Deserialize, Serialize};
+
+/// A plan that was read.
+pub(crate) struct Loaded {
+    pub(crate) batch: Batch,
+    pub(crate) rows: Rows,
+}
+
+/// Reads a plan.
+pub(crate) fn load(path: &Path) -> Result<Loaded> {
+    let mut bytes = Vec::new();
+    if path.as_os_str() == "-" {
+        std::io::stdin().lock().read_to_end(&mut bytes).context("the standard input")?;
+    } else {
+        bytes = fs::read(path).with_context(|| format!("failed to read {}", path.display()))?;
+    }
+    read(&bytes).with_context(|| path.display().to_string())
+}
+
+/// Writes a plan, in the compact form if the name ends in `.rkd`.
+pub(crate) fn save(path: &Path, batch: &Batch, rows: &Rows) -> Result<()> {
+    let bytes = match path.extension().is_some_and(|suffix| suffix == "rkd") {
+        true => binary::encode(batch, rows),
+        false => json(batch, rows)?.into_bytes(),
+    };
+    write(path, &bytes)
+}
+
+/// Writes `bytes` whole or not at all.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_file(path, |file| anyhow::Ok(file.write_all(bytes)?))
+}
+
+/// A plan as JSON, one document per line.
+pub(crate) fn json(batch: &Batch, rows: &Rows) -> Result<String> {
+    let (world_size, rows_text) = (batch.world_size(), serde_json::to_string(&RowSizes::from(*rows))?);
+    let mut text = format!(
+        "{{\"schema\":{SCHEMA},\"kind\":\"{KIND}\",\"plan_hash\":\"{}\",\"world_size\":{world_size},\"rows\":{rows_text},\"documents\":[",
+        hash(batch, rows)
+    );
+    for (index, document) in batch.documents().enumerate() {
+        let shards: Vec<_> = document.iter().map(|shard| [shard.linear.0, shard.attention.0, shard.tokens]).collect();
+        text += if index == 0 { "\n" } else { ",\n" };
+        text += &serde_json::to_string(&shards)?;
+    }
+    text += "\n]}\n";
+    Ok(text)
+}
+
+/// The hash that names a plan, in hexadecimal.
+pub(crate) fn hash(batch: &Batch, rows: &Rows) -> String {
+    binary::hash(batch, rows).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read(bytes: &[u8]) -> Result<Loaded> {
+    let (batch, rows) = match bytes.starts_with(b"RKDP") {
+        true => binary::decode(bytes)?,
+        false => serde_json::from_slice::<Document>(bytes).context("not a plan")?.plan()?,
+    };
+    ensure!(batch.world_size() <= MOST_RANKS, "{} ranks; plans are for {MOST_RANKS} at most", batch.world_size());
+    Ok(Loaded { batch, rows })
+}
+
+/// A plan, or a case that contains one.
+#[derive(Deserialize)]
+struct Document {
+    schema: Option<u32>,
+    world_size: Option<u32>,
+    rows: Option<RowSizes>,
+    plan_hash: Option<String>,
+    documents: Option<Vec<Vec<[u32; 3]>>>,
+    #[serde(alias = "shards")]
+    docs: Option<Vec<Vec<[u32; 4]>>>,
+    inputs: Option<Inputs>,
+}
+
+/// What golden cases keep beside their documents.
+#[derive(Deserialize)]
+struct Inputs {
+    world_size: Option<u32>,
+    #[serde(flatten)]
+    rows: Option<RowSizes>,
+}
+
+/// Sizes of rows, by our names and by the original's.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct RowSizes {
+    hidden_q: u32,
+    #[serde(alias = "hidden_k")]
+    hidden_kv: u32,
+    #[serde(alias = "lse_size", alias = "lse_size_elems", default)]
+    lse: u32,
+    #[serde(alias = "element_size")]
+    element_bytes: u32,
+}
+
+impl Document {
+    fn plan(self) -> Result<(Batch, Rows)> {
+        if let Some(schema) = self.schema.filter(|schema| *schema != SCHEMA) {
+            bail!("schema {schema}; this program reads schema {SCHEMA}");
+        }
+        let mut documents = self.documents.unwrap_or_default();
+        for mut shards in self.docs.unwrap_or_default() {
+            shards.sort_by_key(|shard| shard[2]);
+            documents.push(shards.into_iter().map(|[linear, attention, _, tokens]| [linear, attention, tokens]).collect());
+        }
+        let ranks = documents.iter().flatten().flat_map(|shard| &shard[..2]).copied();
+        let world_size = self.world_size.or(self.inputs.as_ref().and_then(|inputs| inputs.world_size));
+        let world_size = world_size.or_else(|| ranks.max()?.checked_add(1));
+        let mut batch = Batch::new(world_size.context("neither `world_size` nor `documents`: this is no plan")?)?;
+        for shards in documents {
+            let shard =
+                |[linear, attention, tokens]: [u32; 3]| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
+            batch.push(&shards.into_iter().map(shard).collect::<Vec<_>>())?;
+        }
+        let rows = self.rows.or(self.inputs.and_then(|inputs| inputs.rows)).map_or(Rows::LLAMA_8B, Rows::from);
+        if let Some(written) = self.plan_hash {
+            let found = hash(&batch, &rows);
+            ensure!(
+                written == found,
+                "`plan_hash` is {written}, but the plan's is {found}: the file was changed; without the key it is read"
+            );
+        }
+        Ok((batch, rows))
+    }
+}
+
+impl From<Rows> for RowSizes {
+    fn from(Rows { hidden_q, hidden_kv, lse, element_bytes }: Rows) -> Self {
+        Self { hidden_q, hidden_kv, lse, element_bytes }
+    }
+}
+
+impl From<RowSizes> for Rows {
+    fn from(RowSizes { hidden_q, hidden_kv, lse, element_bytes }: RowSizes) -> Self {
+        Self { hidden_q, hidden_kv, lse, element_bytes }
+    }
+}
+
+const SCHEMA: u32 = 1;
+const KIND: &str = "rankscope_dispatch_plan";
+
+/// Every rank takes some memory, whether it has a shard or not; a larger number is a mistake in a file.
+const MOST_RANKS: u32 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &[u8] = br#"{"schema":1,"world_size":3,"rows":{"hidden_q":8,"hidden_kv":8,"lse":1,"element_bytes":2},
+        "documents":[[[0,2,5],[1,0,0]],[],[[2,2,7]]],"note":"ours"}"#;
+
+    #[test]
+    fn every_form_is_the_same_plan() {
+        let plan = read(PLAN).unwrap();
+        let text = json(&plan.batch, &plan.rows).unwrap();
+        for bytes in [text.into_bytes(), binary::encode(&plan.batch, &plan.rows)] {
+            let again = read(&bytes).unwrap();
+            assert_eq!((again.batch, again.rows), (plan.batch.clone(), plan.rows));
+        }
+    }
+
+    #[test]
+    fn a_golden_case_is_a_plan() {
+        let case =
+            br#"{"inputs":{"world_size":2,"hidden_q":8,"hidden_k":4,"lse_size_elems":0,"element_size":2,"docs":"see below"},
+            "docs":[[[1,1,1,4],[0,0,0,3]]]}"#;
+        let plan = read(case).unwrap();
+        assert_eq!(plan.batch.shards()[0], Shard { linear: Rank(0), attention: Rank(0), tokens: 3 });
+        assert_eq!((plan.batch.world_size(), plan.rows.hidden_kv), (2, 4));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let wrong = |text: &str| format!("{:#}", read(text.as_bytes()).err().unwrap());
+        assert!(
+            wrong(r#"{"documents":[[[0,1,"x"]]]}"#).contains("line 1 column"),
+            "{}",
+            wrong(r#"{"documents":[[[0,1,"x"]]]}"#)
+        );
+        assert_eq!(wrong(r#"{"world_size":1,"documents":[[[0,1,5]]]}"#), "document 0, shard 0: rank 1 is not one of 0 to 0");
+        assert!(wrong(r#"{"lengths":[1]}"#).contains("no plan"));
+        assert!(wrong(r#"{"world_size":4000000000}"#).contains("at most"));
+        assert!(wrong(r#"{"schema":2,"documents":[]}"#).contains("schema 1"));
+        let changed = json(&read(PLAN).unwrap().batch, &Rows::LLAMA_8B).unwrap().replace("[0,2,5]", "[0,2,6]");
+        assert!(wrong(&changed).contains("was changed"));
+    }
+}
