@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::{self, Metadata};
-use crate::{deps, instructions, nvrtc, readme};
+use crate::{deps, instructions, mpi, nvrtc, readme};
 
 /// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
@@ -59,6 +59,7 @@ const STAGES: &[Stage] = &[
     ("doctests", |_| cargo(&["test", "--workspace", "--doc", "--locked", "--quiet"])),
     ("docs", |_| docs()),
     ("examples", |_| examples()),
+    ("mpi", |_| mpi::run()),
     ("cuda", |_| cuda()),
     ("instructions", |_| instructions::run(&instructions::Args::default())),
     ("fuzz-targets", |_| fuzz_targets()),
@@ -66,7 +67,7 @@ const STAGES: &[Stage] = &[
     ("readme", |_| readme::check()),
 ];
 
-fn cargo(args: &[&str]) -> Result<()> {
+pub(crate) fn cargo(args: &[&str]) -> Result<()> {
     check(&mut cargo::command(args.iter().copied()))
 }
 

@@ -9,6 +9,7 @@ mod cargo;
 mod ci;
 mod deps;
 mod instructions;
+mod mpi;
 mod nvrtc;
 mod purity;
 mod readme;

@@ -116,12 +116,24 @@ impl Batch {
     /// # Errors
     /// [`Error::Overflow`].
     pub fn cells(&self) -> Result<Vec<u64>, Error> {
+        self.cells_by(|shard| shard.attention)
+    }
+
+    /// Attention work per rank if every rank computed the queries that lie on it.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn cells_at_home(&self) -> Result<Vec<u64>, Error> {
+        self.cells_by(|shard| shard.linear)
+    }
+
+    fn cells_by(&self, rank: impl Fn(&Shard) -> Rank) -> Result<Vec<u64>, Error> {
         let mut cells = vec![0_u64; self.world_size as usize];
         for document in self.documents() {
             let mut end = 0;
             for shard in document {
                 end += u64::from(shard.tokens);
-                let sum = &mut cells[shard.attention.0 as usize];
+                let sum = &mut cells[rank(shard).0 as usize];
                 *sum = sum
                     .checked_add(causal_cells(u64::from(shard.tokens), end))
                     .ok_or(Error::Overflow { what: "the attention cells of one rank" })?;

@@ -11,11 +11,13 @@ mod account;
 mod build;
 mod cost;
 mod flows;
+mod microbatch;
 mod play;
 mod work;
 
 pub use account::{Outcome, RankUse};
 pub use build::{Label, What};
 pub use cost::Machine;
+pub use microbatch::undispatched;
 pub use play::{Played, Wire, play};
 pub use work::{LayerWork, Microbatch, Step, Transfer};

@@ -50,6 +50,18 @@ impl Link {
         (level, links)
     }
 
+    /// Whether messages of `rank` may cross it.
+    #[must_use]
+    pub fn serves(self, topology: &Topology, rank: Rank) -> bool {
+        match self {
+            Self::NodeSend(own) | Self::NodeReceive(own) => own == rank,
+            Self::NicSend { node, nic } | Self::NicReceive { node, nic } => {
+                (topology.node(rank), topology.nic(rank)) == (node, nic)
+            }
+            Self::LeafUp(leaf) | Self::LeafDown(leaf) => topology.leaf(rank) == leaf,
+        }
+    }
+
     /// Whether it belongs to no rank or node but to the fabric.
     #[must_use]
     pub fn is_uplink(self) -> bool {

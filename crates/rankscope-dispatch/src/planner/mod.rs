@@ -7,12 +7,14 @@
 pub mod bounded;
 mod equal_flops;
 mod greedy;
+mod lower_bound;
 mod pieces;
 mod placement;
 mod remote;
 
 pub use equal_flops::equal_flops;
 pub use greedy::greedy;
+pub use lower_bound::{gap, limits_kept, lower_bound};
 pub use placement::{place_in_order, place_on_ranks, tokens_per_rank_for};
 pub use remote::{Prices, Remote};
 

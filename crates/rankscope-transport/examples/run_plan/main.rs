@@ -112,7 +112,7 @@ fn trials(args: &Args, world_size: u32) -> Result<Vec<(String, Trial)>, rankscop
 fn say(name: &str, outcomes: &[Outcome]) -> io::Result<()> {
     for outcome in outcomes {
         let Outcome { direction, messages, remote_bytes, .. } = outcome;
-        let median = outcome.median().unwrap_or_default();
+        let median = outcome.median(|timing| timing.exchange);
         let direction = direction.as_str();
         writeln!(io::stdout(), "{name:24} {direction:16} {messages:5} messages {remote_bytes:9} bytes {median:>12.1?}")?;
     }

@@ -4,6 +4,7 @@
 //! switched on once. Memory comes from the plain allocator: what comes from the driver's pools is not mapped by peer access.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
@@ -72,14 +73,30 @@ pub fn open(ranks: u32) -> Result<Vec<Device>, CudaError> {
     }
     map_peers(used)?;
     let mut compiled = HashMap::new();
-    let chips: Vec<Arc<Chip>> =
-        used.iter().map(|context| Chip::new(context, &mut compiled).map(Arc::new)).collect::<Result<_, _>>()?;
-    let device = |rank| {
-        let chip = chips[rank as usize % chips.len()].clone();
+    streams(ranks, used, |context| functions(context, &mut compiled))
+}
+
+/// The same for a card of its own for each rank, and no kernels.
+pub(super) fn open_bare(ranks: u32) -> Result<Vec<Device>, CudaError> {
+    let contexts = contexts()?;
+    if ranks as usize > contexts.len() {
+        return Err(CudaError::TooManyRanks { world_size: ranks, devices: contexts.len(), per_device: 1 });
+    }
+    streams(ranks, &contexts[..ranks as usize], |_| Ok(HashMap::new()))
+}
+
+fn streams(
+    ranks: u32,
+    contexts: &[Arc<CudaContext>],
+    mut functions: impl FnMut(&Arc<CudaContext>) -> Result<HashMap<Kernel, CudaFunction>, CudaError>,
+) -> Result<Vec<Device>, CudaError> {
+    let chip = |context| Chip::new(context, functions(context)?).map(Arc::new);
+    let chips: Vec<Arc<Chip>> = contexts.iter().map(chip).collect::<Result<_, _>>()?;
+    let device = |chip: &Arc<Chip>| {
         let stream = chip.context.new_stream().map_err(chip.failed("creating a stream"))?;
-        Ok(Device { chip, stream })
+        Ok(Device { chip: chip.clone(), stream })
     };
-    (0..ranks).map(device).collect()
+    chips.iter().cycle().take(ranks as usize).map(device).collect()
 }
 
 /// Every rank may have one small grid that waits; a card runs 128 grids at once, and the grids that are waited for need room.
@@ -128,22 +145,29 @@ fn map_peers(contexts: &[Arc<CudaContext>]) -> Result<(), CudaError> {
     Ok(())
 }
 
-impl Chip {
-    fn new(context: &Arc<CudaContext>, compiled: &mut HashMap<(u32, &'static str), Vec<u8>>) -> Result<Self, CudaError> {
-        let ordinal = context.ordinal();
-        let capability = capability(context)?;
-        let mut functions = HashMap::new();
-        for source in &SOURCES {
-            let image = match compiled.get(&(capability, source.name)) {
-                Some(image) => image.clone(),
-                None => compile(source, Architecture::Real(capability))?.image,
-            };
-            compiled.insert((capability, source.name), image.clone());
-            let module = context.load_module(Ptx::from_binary(image)).map_err(failed(ordinal, "loading kernels"))?;
-            for &kernel in source.kernels {
-                functions.insert(kernel, module.load_function(kernel.entry()).map_err(failed(ordinal, "finding a kernel"))?);
-            }
+/// The kernels, loaded into a card; compiled once for all cards of a kind.
+fn functions(
+    context: &Arc<CudaContext>,
+    compiled: &mut HashMap<(u32, usize), Vec<u8>>,
+) -> Result<HashMap<Kernel, CudaFunction>, CudaError> {
+    let (ordinal, capability) = (context.ordinal(), capability(context)?);
+    let mut functions = HashMap::new();
+    for (number, source) in SOURCES.iter().enumerate() {
+        let image = match compiled.entry((capability, number)) {
+            Entry::Occupied(image) => image.into_mut(),
+            Entry::Vacant(place) => place.insert(compile(source, Architecture::Real(capability))?.image),
+        };
+        let module = context.load_module(Ptx::from_binary(image.clone())).map_err(failed(ordinal, "loading kernels"))?;
+        for &kernel in source.kernels {
+            functions.insert(kernel, module.load_function(kernel.entry()).map_err(failed(ordinal, "finding a kernel"))?);
         }
+    }
+    Ok(functions)
+}
+
+impl Chip {
+    fn new(context: &Arc<CudaContext>, functions: HashMap<Kernel, CudaFunction>) -> Result<Self, CudaError> {
+        let ordinal = context.ordinal();
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = context.attribute(attribute).map_err(failed(ordinal, "counting multiprocessors"))?.unsigned_abs();
         Ok(Self { ordinal, context: context.clone(), functions, multiprocessors })
@@ -174,14 +198,12 @@ impl Card for Device {
         self.bind()?;
         // The driver refuses to allocate nothing.
         let bytes = bytes.max(1);
-        // SAFETY: the context is current; the memory is cleared before anybody can read it.
+        // SAFETY: the context is current, and the memory is given back when its owner is dropped.
         #[expect(unsafe_code, reason = "the binding's own buffers come from pools, which peers cannot map")]
-        let memory = unsafe {
-            let address = result::malloc_sync(bytes as usize).map_err(self.chip.failed("allocating memory"))?;
-            let memory = DeviceMemory { chip: self.chip.clone(), address, bytes };
-            result::memset_d8_sync(address, 0, bytes as usize).map_err(self.chip.failed("clearing memory"))?;
-            memory
-        };
+        let address = unsafe { result::malloc_sync(bytes as usize) }.map_err(self.chip.failed("allocating memory"))?;
+        let memory = DeviceMemory { chip: self.chip.clone(), address, bytes };
+        // Peers write from streams of their own, which nothing orders behind this one: it has to have ended.
+        self.clear(&memory, bytes).and_then(|()| self.synchronize())?;
         Ok(Arc::new(memory))
     }
 

@@ -41,7 +41,7 @@ pub fn figures<C: Card>(card: &C, row_bytes: u64, bytes: u64, repeats: u32) -> R
     let memory = || card.allocate(bytes);
     let (tensor, buffer, other) = (memory()?, memory()?, memory()?);
     let bench = Bench::new(card, row_bytes, rows, [&*tensor, &*buffer, &*other])?;
-    let measure = |name, work: &dyn Fn() -> Result<(), CudaError>| {
+    let measure = |name, work: &dyn Fn() -> Result<(), CudaError>| -> Result<Figure, CudaError> {
         work()?;
         card.synchronize()?;
         let begun = Instant::now();

@@ -34,9 +34,10 @@ fn found(present: bool, library: &'static str, name: &str, advice: &'static str)
     if present {
         return Ok(());
     }
-    // The binding tries further names from old toolkits; these are the ones a reader can look for.
+    // The binding tries names of old toolkits as well; these are the ones a reader can look for.
     let mut looked_for = cudarc::get_lib_name_candidates(name);
-    looked_for
-        .retain(|file| file.ends_with(".so") || file.ends_with(".so.1") || file.ends_with(".so.12") || file.ends_with(".dll"));
+    looked_for.retain(|file| !file.contains("64"));
+    looked_for.sort_unstable();
+    looked_for.dedup();
     Err(CudaError::NoLibrary { library, looked_for, advice })
 }

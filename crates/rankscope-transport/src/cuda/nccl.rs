@@ -40,15 +40,12 @@ unsafe impl Send for Communicator {}
 /// One rank per card.
 pub(super) fn job(world_size: u32) -> Result<Vec<NcclRank>, CudaError> {
     library::nccl()?;
-    let devices = device::discover()?.len();
-    if world_size as usize > devices {
-        return Err(CudaError::TooManyRanks { world_size, devices, per_device: 1 });
-    }
+    let devices = device::open_bare(world_size)?;
     let id = result::get_uniqueid().map_err(failed("making an id"))?;
     // Every rank's call returns when all have called.
     thread::scope(|scope| {
         let open = |(rank, device)| scope.spawn(move || NcclRank::new(rank, world_size, device, id));
-        let opening: Vec<_> = (0..world_size).zip(device::open(world_size)?).map(open).collect();
+        let opening: Vec<_> = (0..world_size).zip(devices).map(open).collect();
         opening.into_iter().map(|rank| rank.join().expect("opening a communicator does not panic")).collect()
     })
 }

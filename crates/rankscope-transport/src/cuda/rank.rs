@@ -20,7 +20,7 @@ use crate::messages::{self, index, spread};
 use crate::{Transport, TransportError};
 
 /// One rank's end of a job on cards. Dropping it is leaving the job.
-pub struct CudaRank<C> {
+pub struct CudaRank<C: Card> {
     pub(super) rank: Rank,
     pub(super) card: C,
     ground: Arc<Ground>,
@@ -292,9 +292,12 @@ impl<C: Card> Transport for CudaRank<C> {
     }
 }
 
-impl<C> Drop for CudaRank<C> {
+impl<C: Card> Drop for CudaRank<C> {
     fn drop(&mut self) {
-        self.ground.meeting.leave(self.rank);
+        self.leave();
+        // What this rank has queued uses memory that it is about to give up. A card that fails here has failed before, and
+        // said so then.
+        let _ = self.card.synchronize();
     }
 }
 

@@ -54,6 +54,12 @@ impl Trial {
         self.exchanges.first().map_or(0, |(_, exchange)| exchange.world_size())
     }
 
+    /// How often each exchange is executed.
+    #[must_use]
+    pub fn repeat(&self) -> u32 {
+        self.repeat
+    }
+
     /// Runs all ranks in threads of this process, each with its end of `job`.
     ///
     /// # Errors
@@ -111,18 +117,18 @@ impl Trial {
 }
 
 impl Outcome {
-    /// The fastest repetition, if there was any.
+    /// The shortest time of a part over all repetitions.
     #[must_use]
-    pub fn fastest(&self) -> Option<Duration> {
-        self.timings.iter().map(|timing| timing.exchange).min()
+    pub fn fastest(&self, part: impl Fn(&Timing) -> Duration) -> Duration {
+        self.timings.iter().map(part).min().unwrap_or_default()
     }
 
-    /// The median repetition, if there was any.
+    /// The median time of a part over all repetitions.
     #[must_use]
-    pub fn median(&self) -> Option<Duration> {
-        let mut walls: Vec<Duration> = self.timings.iter().map(|timing| timing.exchange).collect();
-        walls.sort_unstable();
-        walls.get(walls.len() / 2).copied()
+    pub fn median(&self, part: impl Fn(&Timing) -> Duration) -> Duration {
+        let mut times: Vec<Duration> = self.timings.iter().map(part).collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or_default()
     }
 }
 

@@ -8,6 +8,7 @@ mod invalid;
 mod json;
 mod lengths;
 mod logical;
+mod planners;
 mod simulated;
 mod whole;
 
@@ -67,6 +68,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("create_qkv_dispatch_with_custom_mapping", whole::custom_mapping),
     ("fa2a_from_logical", bytes::fa2a_from_logical),
     ("from_planner_output", bytes::planner_output),
+    ("greedy_planner", planners::greedy_planner),
+    ("equal_flops_planner", planners::equal_flops_planner),
+    ("planner_benchmark", planners::planner_benchmark),
     ("invalid_inputs", invalid::invalid_inputs),
 ];
 

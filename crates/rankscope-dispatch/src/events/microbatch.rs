@@ -1,0 +1,57 @@
+//! The work of a batch: from who computes what to times and exchanges.
+
+use rankscope_time::Span;
+
+use super::cost::Machine;
+use super::work::{LayerWork, Microbatch, Transfer};
+use crate::{Batch, Direction, Error, Exchange, Rows, Shard};
+
+impl Microbatch {
+    /// What `batch` takes in one layer. Gradients take twice the dense work of the forward pass and, because attention is computed
+    /// once more on the way, two and a half times its attention.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn of(batch: &Batch, rows: &Rows, machine: &Machine, backward: bool) -> Result<Self, Error> {
+        let transfer = |direction| Exchange::new(batch, rows, direction).map(|exchange| Transfer::of(&exchange));
+        let dense = machine.dense(&batch.linear_tokens(), rows.dense_flops_per_token());
+        // Projections of queries, keys and values come before attention, the output's and the MLP after it.
+        let (q, kv) = (u64::from(rows.hidden_q), u64::from(rows.hidden_kv));
+        let before_flops = 2 * (q * q + 2 * q * kv);
+        let before = machine.dense(&batch.linear_tokens(), before_flops);
+        let after: Vec<Span> = dense.iter().zip(&before).map(|(all, before)| *all - *before).collect();
+        let attention = machine.attention(batch, rows)?;
+        let backward = match backward {
+            true => Some(LayerWork {
+                before: scaled(&after, 4),
+                there: transfer(Direction::OutputGradient)?,
+                attention: scaled(&attention, 5),
+                back: transfer(Direction::Backward)?,
+                after: scaled(&before, 4),
+            }),
+            false => None,
+        };
+        let (there, back) = (transfer(Direction::Forward)?, transfer(Direction::Output)?);
+        Ok(Self { forward: LayerWork { before, there, attention, back, after }, backward })
+    }
+}
+
+/// So many halves of each time.
+fn scaled(times: &[Span], halves: i64) -> Vec<Span> {
+    times.iter().map(|time| Span::from_nanos(time.as_nanos().saturating_mul(halves) / 2)).collect()
+}
+
+/// The same documents with every token's attention computed where the token lives: what a job does without a plan.
+///
+/// # Errors
+/// None that `batch` itself would not have had.
+pub fn undispatched(batch: &Batch) -> Result<Batch, Error> {
+    let mut home = Batch::new(batch.world_size())?;
+    let mut shards: Vec<Shard> = Vec::new();
+    for document in batch.documents() {
+        shards.clear();
+        shards.extend(document.iter().map(|shard| Shard { attention: shard.linear, ..*shard }));
+        home.push(&shards)?;
+    }
+    Ok(home)
+}

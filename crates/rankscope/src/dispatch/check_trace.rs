@@ -1,0 +1,67 @@
+//! `rankscope dispatch check --trace RUN PLAN`: what a job's all-to-alls took, beside what the plan says.
+//!
+//! Counts come from the plan, because profilers cut long lists of splits; what a trace does tell must agree with them. The
+//! exchanges of a layer repeat over layers and steps, so every recorded all-to-all is tried against all four, by its counts first
+//! and by their order where several fit.
+
+mod document;
+mod exchanges;
+mod print;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use rankscope_collectives::CommPatterns;
+use rankscope_formats::{ArgsPolicy, Scope};
+
+use super::calibrate::Reading;
+use super::file;
+use super::predict::{NetworkArgs, predictions};
+use crate::job::{ClockArgs, Job, JobOptions};
+use crate::output::{self, Format};
+
+/// What a run is held against.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TraceArgs {
+    /// Hold a run against the plan instead: its traces, or its run directory
+    #[arg(long, value_name = "RUN")]
+    pub(crate) trace: Option<PathBuf>,
+    /// All-to-alls of all ranks that fit no exchange of the plan are another's, as of expert parallelism
+    #[arg(long, requires = "trace")]
+    others: bool,
+    /// Go on without ranks that are missing or cannot be read
+    #[arg(long, requires = "trace")]
+    partial: bool,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    clocks: ClockArgs,
+}
+
+/// The trace contradicts the plan.
+const CONTRADICTED: u8 = 3;
+
+pub(crate) fn run(plan: &Path, run: &Path, args: &TraceArgs, format: Format) -> Result<ExitCode> {
+    let known = args.network.load(&args.reading)?;
+    let loaded = file::load(plan)?;
+    let predicted = predictions(&loaded, &known.network).with_context(|| plan.display().to_string())?;
+    let options = JobOptions {
+        args: ArgsPolicy::Analysis,
+        scope: Scope::All,
+        partial: args.partial,
+        patterns: CommPatterns::with_user(&[])?,
+        clocks: args.clocks.choice(),
+        measured: args.clocks.measured.clone(),
+    };
+    let job = Job::read(&[run.to_owned()], &options)?;
+    let met = exchanges::meet(&job, &predicted, &known.network.topology, args.others)
+        .with_context(|| format!("{} against {}", run.display(), plan.display()))?;
+    output::answer(&match format {
+        Format::Json => document::json(&met, &predicted, &known, &job),
+        Format::Table => print::drawn(&met, &predicted, &known, &job),
+    })?;
+    Ok(if met.contradicted() { ExitCode::from(CONTRADICTED) } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,58 @@
+//! What `dispatch check --trace --format json` prints.
+
+use rankscope_dispatch::network::measured::Comparison;
+use serde_json::{Value, json};
+
+use super::exchanges::{Met, MetExchange};
+use crate::dispatch::network_file::Known;
+use crate::dispatch::predict::Predicted;
+use crate::job::Job;
+
+pub(super) fn json(met: &Met, plan: &[Predicted], known: &Known, job: &Job) -> String {
+    json!({
+        "schema": 1,
+        "network": {"name": known.name, "source": known.source},
+        "clocks": job.clocks.method.name(),
+        "notes": job.notes,
+        "contradicted": met.contradicted(),
+        "others": met.others,
+        "incomplete": met.incomplete,
+        "exchanges": met.exchanges.iter().map(|one| exchange(one, plan)).collect::<Vec<_>>(),
+    })
+    .to_string()
+}
+
+fn exchange(one: &MetExchange, plan: &[Predicted]) -> Value {
+    let Comparison { transfer, predicted, arrival_skew, last, ranks, links, slowest_pair } = &one.comparison;
+    let ranks = ranks.iter().map(|rank| {
+        json!({
+            "rank": rank.rank.0,
+            "wait_ns": rank.wait.as_nanos(),
+            "transfer_ns": rank.transfer.as_nanos(),
+            "predicted_ns": rank.predicted.as_nanos(),
+            "ratio": rank.ratio(),
+        })
+    });
+    let links = links.iter().map(|link| {
+        json!({
+            "link": link.link.to_string(),
+            "bytes": link.bytes,
+            "transfer_ns": link.transfer.map(|span| span.as_nanos()),
+            "predicted_ns": link.predicted.as_nanos(),
+            "ratio": link.ratio(),
+        })
+    });
+    json!({
+        "exchange": plan[one.which].name,
+        "transfer_ns": transfer.as_nanos(),
+        "predicted_ns": predicted.as_nanos(),
+        "ratio": one.comparison.ratio(),
+        "arrival_skew_ns": arrival_skew.as_nanos(),
+        "last_rank": last.0,
+        "slowest_pair": slowest_pair.map(|(from, to)| [from.0, to.0]),
+        "counted_ranks": one.counted_ranks,
+        "contradictions": one.contradictions.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "ranks": ranks.collect::<Vec<_>>(),
+        "links": links.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,196 @@
+//! Networks as files, and by the names of presets; `docs/formats/network-json.md` describes the layout.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use rankscope_dispatch::network::{Leaves, Level, LevelCost, Network, PRESETS, Preset, SizeTable, Topology};
+use rankscope_time::Span;
+use serde::{Deserialize, Serialize};
+
+/// Layout version of the file.
+const SCHEMA: u32 = 1;
+const KIND: &str = "rankscope_network";
+
+/// A network, and what is known of where its figures come from.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) name: String,
+    pub(crate) source: String,
+    pub(crate) network: Network,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct Document {
+    schema: u32,
+    kind: String,
+    #[serde(default)]
+    source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks_per_node: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks_per_nic: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes_per_leaf: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leaves: Option<LeavesName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oversubscription: Option<f64>,
+    #[serde(default)]
+    base_ns: i64,
+    levels: Levels,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum LeavesName {
+    PerRail,
+    PerNodes,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct Levels {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<Cost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rail: Option<Cost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spine: Option<Cost>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Cost {
+    alpha_ns: i64,
+    bytes_per_second: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    small: Vec<(u64, i64)>,
+}
+
+/// The network called `name`: a preset, or a file.
+pub(crate) fn load(name: &str) -> Result<Known> {
+    if let Some(preset) = Preset::of_name(name) {
+        let (name, source) = (name.to_owned(), preset.source.to_owned());
+        return Ok(Known { name, source, network: preset.network() });
+    }
+    let path = Path::new(name);
+    if !path.exists() {
+        let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        bail!(
+            "{name}: neither a file nor a network known by name. The names are {}; `rankscope dispatch calibrate` makes a file",
+            presets.join(", ")
+        );
+    }
+    let text = fs::read(path).with_context(|| name.to_owned())?;
+    let (network, source) = parse(&text).with_context(|| name.to_owned())?;
+    Ok(Known { name: name.to_owned(), source, network })
+}
+
+fn parse(text: &[u8]) -> Result<(Network, String)> {
+    let document: Document = serde_json::from_slice(text).context("not a network file")?;
+    if document.kind != KIND || document.schema != SCHEMA {
+        bail!("kind {} of schema {}, where a network file is {KIND} of schema {SCHEMA}", document.kind, document.schema);
+    }
+    // What is nearer stands in for what is further, and the other way round.
+    let Levels { node, rail, spine } = document.levels;
+    let Some(any) = node.as_ref().or(rail.as_ref()).or(spine.as_ref()).cloned() else {
+        bail!("levels: at least one of node, rail and spine is needed");
+    };
+    let rail = rail.or_else(|| spine.clone());
+    let base = Topology::ONE_NODE;
+    let network = Network {
+        topology: Topology {
+            ranks_per_node: document.ranks_per_node.unwrap_or(base.ranks_per_node),
+            ranks_per_nic: document.ranks_per_nic.unwrap_or(base.ranks_per_nic),
+            nodes_per_leaf: document.nodes_per_leaf.unwrap_or(base.nodes_per_leaf),
+            leaves: document.leaves.map_or(base.leaves, Leaves::from),
+            oversubscription: document.oversubscription.unwrap_or(base.oversubscription),
+        },
+        base: Span::from_nanos(document.base_ns),
+        spine: cost(spine.or_else(|| rail.clone()).unwrap_or_else(|| any.clone()), Level::Spine)?,
+        rail: cost(rail.unwrap_or_else(|| any.clone()), Level::Rail)?,
+        node: cost(node.unwrap_or(any), Level::Node)?,
+    };
+    network.validate()?;
+    Ok((network, document.source))
+}
+
+fn cost(cost: Cost, level: Level) -> Result<LevelCost> {
+    let points = cost.small.into_iter().map(|(bytes, nanos)| (bytes, Span::from_nanos(nanos))).collect();
+    let small = SizeTable::new(points).with_context(|| format!("levels.{}", level.as_str()))?;
+    Ok(LevelCost { alpha: Span::from_nanos(cost.alpha_ns), bytes_per_second: cost.bytes_per_second, small })
+}
+
+/// `network` as a file.
+pub(crate) fn text(network: &Network, source: String) -> Result<String> {
+    let cost = |cost: &LevelCost| Cost {
+        alpha_ns: cost.alpha.as_nanos(),
+        bytes_per_second: cost.bytes_per_second,
+        small: cost.small.points().iter().map(|(bytes, time)| (*bytes, time.as_nanos())).collect(),
+    };
+    let topology = &network.topology;
+    let one_node = *topology == Topology::ONE_NODE;
+    let document = Document {
+        schema: SCHEMA,
+        kind: KIND.to_owned(),
+        source,
+        ranks_per_node: (!one_node).then_some(topology.ranks_per_node),
+        ranks_per_nic: (!one_node).then_some(topology.ranks_per_nic),
+        nodes_per_leaf: (!one_node).then_some(topology.nodes_per_leaf),
+        leaves: (!one_node).then_some(topology.leaves.into()),
+        oversubscription: (!one_node).then_some(topology.oversubscription),
+        base_ns: network.base.as_nanos(),
+        levels: Levels {
+            node: Some(cost(&network.node)),
+            rail: (!one_node).then(|| cost(&network.rail)),
+            spine: (!one_node).then(|| cost(&network.spine)),
+        },
+    };
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+impl From<LeavesName> for Leaves {
+    fn from(name: LeavesName) -> Self {
+        match name {
+            LeavesName::PerRail => Self::PerRail,
+            LeavesName::PerNodes => Self::PerNodes,
+        }
+    }
+}
+
+impl From<Leaves> for LeavesName {
+    fn from(leaves: Leaves) -> Self {
+        match leaves {
+            Leaves::PerRail => Self::PerRail,
+            Leaves::PerNodes => Self::PerNodes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_survives_its_file() -> Result<()> {
+        for preset in &PRESETS {
+            let network = preset.network();
+            let (read, source) = parse(text(&network, preset.source.to_owned())?.as_bytes())?;
+            assert_eq!((&read, source.as_str()), (&network, preset.source), "{}", preset.name);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn one_level_stands_for_all_and_a_field_that_cannot_be_is_named() {
+        let file = |more: &str| {
+            format!(
+                r#"{{"schema":1,"kind":"rankscope_network"{more},"levels":{{"rail":{{"alpha_ns":5,"bytes_per_second":7}}}}}}"#
+            )
+        };
+        let (network, _) = parse(file("").as_bytes()).unwrap();
+        assert_eq!((network.node.bytes_per_second, network.spine.alpha), (7, Span::from_nanos(5)));
+        let refused = parse(file(r#","ranks_per_node":0"#).as_bytes()).unwrap_err();
+        assert!(format!("{refused:#}").contains("ranks_per_node"), "{refused:#}");
+        assert!(parse(b"{\"schema\":2}").is_err());
+    }
+}
