@@ -5,6 +5,7 @@ mod calibrate;
 mod calibrate_trace;
 mod check;
 mod check_trace;
+mod documents;
 mod export;
 mod file;
 mod metadata;
