@@ -1,17 +1,132 @@
-//! `rankscope dispatch plan`.
+//! `rankscope dispatch plan`: documents in, who computes what out.
+
+mod answer;
+mod settings;
+mod table;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
+use rankscope_dispatch::planner::bounded::{Options, bounded};
+use rankscope_dispatch::planner::{equal_flops, greedy, place_in_order, place_on_ranks, tokens_per_rank_for};
+use rankscope_dispatch::{Batch, Rows};
+
+use super::documents::{self, Documents, Lengths};
+use crate::output::{self, Format};
+use answer::Answer;
 
 /// Decide which rank computes which piece of attention
+///
+/// DOCS is a JSON list of document lengths in tokens, a list of such lists (one per rank), an object with `doc_lens`, `documents`,
+/// `lengths`, `batches` or `seq_lens`, or text with one length per line.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A plan
+    /// The documents
+    #[arg(value_name = "DOCS")]
     input: PathBuf,
+    /// Ranks; unless DOCS says it
+    #[arg(long, value_name = "W")]
+    ranks: Option<u32>,
+    /// How far above its share of the work a rank may be
+    #[arg(long, default_value_t = 0.05)]
+    eps: f64,
+    /// Tokens that a rank holds, filled in order; without it all documents, spread evenly, or as DOCS lists them by rank
+    #[arg(long, value_name = "TOKENS")]
+    tokens_per_rank: Option<u64>,
+    /// Who plans
+    #[arg(long, value_enum, default_value_t = Planner::Bounded)]
+    planner: Planner,
+    /// Of the greedy planner: the need, as a share of the mean, at which a rank is content
+    #[arg(long, default_value_t = 0.1)]
+    tolerance: f64,
+    /// Which case, by number or name, of a file with several
+    #[arg(long, value_name = "CASE")]
+    case: Option<String>,
+    /// Elements of a query row
+    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_q)]
+    hidden_q: u32,
+    /// Elements of a key row, and of a value row
+    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_kv)]
+    hidden_kv: u32,
+    /// Bytes of an element
+    #[arg(long, value_name = "BYTES", default_value_t = Rows::LLAMA_8B.element_bytes)]
+    element_bytes: u32,
+    #[command(flatten)]
+    settings: settings::Args,
+    /// What the answer looks like
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Planner {
+    /// Fewest bytes, with every rank within its limit
+    Bounded,
+    /// The original's planner; nothing limits the heaviest rank
+    Greedy,
+    /// The original's older planner: one document, which must lie whole on a rank
+    EqualFlops,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    bail!("{}: `dispatch plan` is not in this build yet", args.input.display())
+    let documents = documents::read(&args.input, args.case.as_deref())?;
+    let rows = Rows { hidden_q: args.hidden_q, hidden_kv: args.hidden_kv, lse: 0, element_bytes: args.element_bytes };
+    let layout = layout(&args, &documents).with_context(|| args.input.display().to_string())?;
+    let options = args.settings.options(args.eps, &rows)?;
+
+    let started = Instant::now();
+    let plan = plan(&args, &documents, &layout, &options).with_context(|| args.input.display().to_string())?;
+    let elapsed = started.elapsed();
+
+    let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?;
+    match args.format {
+        Format::Json => output::answer(&serde_json::to_string(&answer)?)?,
+        Format::Table => output::answer(&table::table(&answer))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the documents lie.
+fn layout(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
+    let tokens_per_rank = args.tokens_per_rank.or(documents.tokens_per_rank);
+    let world_size = args.ranks.or(documents.world_size);
+    let in_order = |lengths: &[u32]| {
+        let world_size = world_size.context("how many ranks? say it with --ranks")?;
+        let tokens_per_rank = tokens_per_rank.unwrap_or_else(|| tokens_per_rank_for(lengths, world_size));
+        Ok(place_in_order(lengths, world_size, tokens_per_rank)?)
+    };
+    match &documents.lengths {
+        Lengths::InOrder(lengths) => in_order(lengths),
+        Lengths::PerRank(lists) if tokens_per_rank.is_some() => in_order(&lists.concat()),
+        Lengths::PerRank(lists) => {
+            let listed = lists.len();
+            match world_size {
+                Some(ranks) if ranks as usize != listed => bail!("{listed} lists of documents for {ranks} ranks"),
+                _ => Ok(place_on_ranks(lists)?),
+            }
+        }
+    }
+}
+
+fn plan(args: &Args, documents: &Documents, layout: &Batch, options: &Options) -> anyhow::Result<Batch> {
+    Ok(match args.planner {
+        Planner::Bounded => bounded(layout, options)?,
+        Planner::Greedy => greedy(layout, args.tolerance)?,
+        Planner::EqualFlops => match &documents.lengths {
+            Lengths::PerRank(lists) => equal_flops(lists)?,
+            Lengths::InOrder(_) => bail!("the equal-flops planner takes whole documents on ranks: give one list per rank"),
+        },
+    })
+}
+
+impl Planner {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bounded => "bounded",
+            Self::Greedy => "greedy",
+            Self::EqualFlops => "equal-flops",
+        }
+    }
 }

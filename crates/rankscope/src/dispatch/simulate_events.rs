@@ -51,7 +51,7 @@ pub(crate) struct EventArgs {
     dense_tflops: f64,
     /// What memory does, reads and writes together, in GB/s
     #[arg(long, value_name = "GB/S", default_value_t = 3350.0, requires = "events")]
-    memory: f64,
+    memory_rate: f64,
     /// Write what was played as a timeline: .pftrace or .json, also .gz or .zst
     #[arg(long, value_name = "FILE", requires = "events")]
     timeline: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl EventArgs {
         Ok(Machine {
             attention_flops_per_second: rate(self.attention_tflops, 1e12, "--attention-tflops")?,
             dense_flops_per_second: rate(self.dense_tflops, 1e12, "--dense-tflops")?,
-            memory_bytes_per_second: rate(self.memory, 1e9, "--memory")?,
+            memory_bytes_per_second: rate(self.memory_rate, 1e9, "--memory-rate")?,
         })
     }
 }
@@ -93,7 +93,11 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
     let plans = std::iter::once(input).chain(args.further.iter().map(PathBuf::as_path));
     let plans = plans.map(file::load).collect::<Result<Vec<_>>>()?;
     if let Some(other) = plans.iter().find(|plan| plan.batch.world_size() != plans[0].batch.world_size()) {
-        bail!("the plans are for {} and for {} ranks; microbatches of one step share their ranks", plans[0].batch.world_size(), other.batch.world_size());
+        bail!(
+            "the plans are for {} and for {} ranks; microbatches of one step share their ranks",
+            plans[0].batch.world_size(),
+            other.batch.world_size()
+        );
     }
     let step = step(&plans, args, &machine, |batch| Ok(batch.clone()))?;
     let home = Step { overlap: false, ..self::step(&plans, args, &machine, |batch| Ok(undispatched(batch)?))? };
@@ -219,7 +223,8 @@ fn drawn(scene: &Scene, known: &network_file::Known, step: &Step) -> String {
 
 fn by_rank(outcome: &Outcome, style: Style) -> String {
     let row = |(rank, time): (usize, &rankscope_dispatch::events::RankUse)| {
-        let times = [time.computation, time.copies, time.exposed, time.idle, time.waiting].map(|span| duration(span.as_nanos() as f64));
+        let times =
+            [time.computation, time.copies, time.exposed, time.idle, time.waiting].map(|span| duration(span.as_nanos() as f64));
         std::iter::once(rank.to_string()).chain(times).chain([bytes(time.buffer_bytes)]).collect()
     };
     let head = ["rank", "computes", "copies", "exposed", "idle", "waits for others", "buffers"];

@@ -35,9 +35,13 @@ pub(super) struct Assignment<'a> {
     pub(super) work: &'a Work,
     pub(super) prices: Prices,
     documents: Vec<Vec<Piece>>,
+    /// The linear layout of each document: runs and the rank each lies on.
+    runs: Vec<Vec<(Range<u32>, u32)>>,
     loads: Vec<u64>,
     /// The documents that lie on each rank, the longest first.
     of_rank: Vec<Vec<usize>>,
+    /// The documents of which each rank has taken something that lies elsewhere, and some of which it has nothing any more.
+    guests: Vec<Vec<usize>>,
     /// What is needed to go back: documents and loads as they were.
     journal: Vec<Before>,
 }
@@ -51,8 +55,10 @@ impl<'a> Assignment<'a> {
     /// Everything is computed where it lies.
     pub(super) fn new(layout: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
         let mut documents = Vec::with_capacity(layout.len());
+        let mut runs = Vec::with_capacity(layout.len());
         let mut loads = vec![0_u64; layout.world_size() as usize];
         let mut of_rank = vec![Vec::new(); loads.len()];
+        let guests = vec![Vec::new(); loads.len()];
         for (index, shards) in layout.documents().enumerate() {
             let mut pieces: Vec<Piece> = Vec::with_capacity(shards.len());
             let mut end = 0;
@@ -73,13 +79,14 @@ impl<'a> Assignment<'a> {
                     of_rank[piece.home as usize].push(index);
                 }
             }
+            runs.push(pieces.iter().map(|piece| (piece.start..piece.end, piece.home)).collect());
             documents.push(pieces);
         }
         let length = |index: &usize| documents[*index].last().map_or(0, |piece: &Piece| piece.end);
         for list in &mut of_rank {
             list.sort_by_key(|index| std::cmp::Reverse(length(index)));
         }
-        Ok(Self { work, prices, documents, loads, of_rank, journal: Vec::new() })
+        Ok(Self { work, prices, documents, runs, loads, of_rank, guests, journal: Vec::new() })
     }
 
     pub(super) fn load(&self, rank: u32) -> u64 {
@@ -107,9 +114,9 @@ impl<'a> Assignment<'a> {
     /// Tokens of `range` that `rank` lacks.
     fn lacking(&self, document: usize, rank: u32, range: Range<u32>) -> i64 {
         let mut tokens = i64::from(range.end) - i64::from(range.start);
-        for piece in &self.documents[document] {
-            if piece.home == rank {
-                tokens -= (i64::from(piece.end.min(range.end)) - i64::from(piece.start.max(range.start))).max(0);
+        for (run, home) in &self.runs[document] {
+            if *home == rank {
+                tokens -= (i64::from(run.end.min(range.end)) - i64::from(run.start.max(range.start))).max(0);
             }
         }
         tokens
@@ -138,6 +145,15 @@ impl<'a> Assignment<'a> {
         away * i64::from(end - start) * self.prices.query as i64 + keys * self.prices.key as i64
     }
 
+    /// What the queries of `transfer` cost: less than it costs altogether where the giver still needs its context.
+    pub(super) fn least_cost(&self, transfer: &Transfer) -> f64 {
+        let piece = &self.documents[transfer.document][transfer.piece];
+        match transfer.to == piece.home || piece.at != piece.home {
+            true => 0.0,
+            false => f64::from(transfer.end - transfer.start) * self.prices.query as f64,
+        }
+    }
+
     /// Work that the giver is rid of after `transfer`.
     pub(super) fn relief(&self, transfer: &Transfer) -> u64 {
         let piece = self.documents[transfer.document][transfer.piece];
@@ -155,6 +171,9 @@ impl<'a> Assignment<'a> {
         let from_load = self.load(piece.at) + work(&head) + work(&tail) - work(&piece);
         self.set_load(piece.at, from_load);
         self.set_load(to, self.load(to) + self.work.of(start, end));
+        if to != piece.home {
+            self.guests[to as usize].push(document);
+        }
         let parts = [head, Piece { start, end, at: to, ..piece }, tail];
         let pieces = &mut self.documents[document];
         pieces.splice(transfer.piece..=transfer.piece, parts.into_iter().filter(|part| part.start < part.end));
@@ -172,19 +191,49 @@ impl<'a> Assignment<'a> {
         self.journal.push(Before::Load(rank, std::mem::replace(place, load)));
     }
 
+    /// Who else than `giver` gives something to `receiver`.
+    pub(super) fn givers_to(&mut self, receiver: u32, giver: u32) -> Vec<u32> {
+        let mut givers = Vec::new();
+        let Self { guests, documents, .. } = self;
+        let list = &mut guests[receiver as usize];
+        list.sort_unstable();
+        list.dedup();
+        list.retain(|&document| {
+            let taken = documents[document].iter().filter(|piece| piece.at == receiver && piece.home != receiver);
+            let before = givers.len();
+            givers.extend(taken.map(|piece| piece.home));
+            givers.len() > before
+        });
+        givers.retain(|&other| other != giver);
+        givers
+    }
+
     /// Forgets how to go back.
     pub(super) fn commit(&mut self) {
         self.journal.clear();
     }
 
-    /// Goes back to the last commit.
-    pub(super) fn rollback(&mut self) {
+    /// Goes back to the last commit; the ranks whose load changed.
+    pub(super) fn rollback(&mut self) -> Vec<u32> {
+        let mut ranks = Vec::new();
         while let Some(before) = self.journal.pop() {
             match before {
                 Before::Document(index, pieces) => self.documents[index] = pieces,
-                Before::Load(rank, load) => self.loads[rank as usize] = load,
+                Before::Load(rank, load) => {
+                    self.loads[rank as usize] = load;
+                    ranks.push(rank);
+                }
             }
         }
+        ranks
+    }
+
+    /// The pieces that lie on `rank` and are computed elsewhere: document and place.
+    pub(super) fn given(&self, rank: u32) -> impl Iterator<Item = (usize, usize)> {
+        self.of_rank[rank as usize].iter().flat_map(move |&document| {
+            let pieces = self.documents[document].iter().enumerate();
+            pieces.filter(move |(_, piece)| piece.home == rank && piece.at != rank).map(move |(place, _)| (document, place))
+        })
     }
 
     /// The plan as it stands.

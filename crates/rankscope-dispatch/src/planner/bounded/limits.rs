@@ -1,8 +1,10 @@
 //! How much work a rank may have.
 
+use rankscope_time::Rank;
+
 use crate::cost::Work;
 use crate::planner::BLOCK_TOKENS;
-use crate::{Batch, Error};
+use crate::{Batch, Error, Shard};
 
 /// The most that each rank may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,23 +49,37 @@ impl Limits {
     }
 }
 
-/// All work, with every run of the layout computed where it lies.
-pub(super) fn total(layout: &Batch, work: &Work) -> Result<u64, Error> {
-    let mut total = 0_u64;
-    for document in layout.documents() {
+/// The work of every rank, with neighbouring shards of a document on one rank as separate tasks.
+///
+/// # Errors
+/// [`Error::Overflow`].
+pub fn loads(batch: &Batch, work: &Work) -> Result<Vec<u64>, Error> {
+    loads_by(batch, work, |shard| shard.attention)
+}
+
+fn loads_by(batch: &Batch, work: &Work, rank: impl Fn(&Shard) -> Rank) -> Result<Vec<u64>, Error> {
+    let mut loads = vec![0_u64; batch.world_size() as usize];
+    for document in batch.documents() {
         let mut end = 0;
         for shard in document {
             let start = end;
             end += shard.tokens;
-            total = total.checked_add(work.of(start, end)).ok_or(Error::Overflow { what: "the work of all ranks" })?;
+            let load = &mut loads[rank(shard).0 as usize];
+            *load = load.checked_add(work.of(start, end)).ok_or(Error::Overflow { what: "the work of one rank" })?;
         }
     }
-    Ok(total)
+    Ok(loads)
+}
+
+/// All work, with every run of the layout computed where it lies.
+fn total(layout: &Batch, work: &Work) -> Result<u64, Error> {
+    let loads = loads_by(layout, work, |shard| shard.linear)?;
+    loads.iter().try_fold(0_u64, |sum, &load| sum.checked_add(load)).ok_or(Error::Overflow { what: "the work of all ranks" })
 }
 
 /// The most that a single block can hold: that at the end of the longest document.
 fn largest_block(layout: &Batch, work: &Work) -> u64 {
-    let length = |document: &[crate::Shard]| document.iter().map(|shard| shard.tokens).sum::<u32>();
+    let length = |document: &[Shard]| document.iter().map(|shard| shard.tokens).sum::<u32>();
     let longest = layout.documents().map(length).max().unwrap_or(0);
     work.of(longest.saturating_sub(BLOCK_TOKENS), longest)
 }

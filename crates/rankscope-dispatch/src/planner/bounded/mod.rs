@@ -11,15 +11,17 @@ mod assignment;
 mod limits;
 mod ranges;
 mod rooms;
+mod search;
 mod shed;
 
-pub use limits::Limits;
+pub use limits::{Limits, loads};
 
 use crate::cost::Work;
 use crate::planner::Prices;
 use crate::{Batch, Error};
 use assignment::Assignment;
 use ranges::Ideal;
+use search::improve;
 use shed::{Stuck, shed_all};
 
 /// What a plan must keep to, and what it is measured in.
@@ -33,8 +35,8 @@ pub struct Options {
     pub work: Work,
     /// How fast each rank is: 1 is usual, 0 a rank that must not compute. Empty when all are alike.
     pub weights: Vec<f64>,
-    /// How often to look for something better.
-    pub search_steps: u32,
+    /// How often to look for something better; once per rank if not given, which takes about 10 us each.
+    pub search_steps: Option<u32>,
 }
 
 /// Plans the documents of `layout`.
@@ -48,10 +50,13 @@ pub fn bounded(layout: &Batch, options: &Options) -> Result<Batch, Error> {
     let cells: u64 = layout.cells_at_home()?.iter().sum();
     let ideal = Ideal::new(options.prices, cells as f64 / total.max(1) as f64);
 
-    if shed_all(&mut assignment, &limits.target, &ideal).is_err() {
+    let mut kept = &limits.target;
+    if shed_all(&mut assignment, kept, &ideal).is_err() {
         assignment.rollback();
-        shed_all(&mut assignment, &limits.hard, &ideal).map_err(|Stuck(rank)| Error::CannotBalance { rank })?;
+        kept = &limits.hard;
+        shed_all(&mut assignment, kept, &ideal).map_err(|Stuck(rank)| Error::CannotBalance { rank })?;
     }
     assignment.commit();
+    improve(&mut assignment, kept, &ideal, options.search_steps.unwrap_or(layout.world_size()));
     assignment.batch(layout)
 }

@@ -63,10 +63,11 @@ pub(super) fn ranges(
         first_end(piece, work, wanted),
     ];
     for (index, &end) in ends.iter().enumerate() {
-        if end > piece.start && !ends[..index].contains(&end) {
-            if let Some(start) = start_for(piece, work, end, &amounts) {
-                found(start, end);
-            }
+        if end > piece.start
+            && !ends[..index].contains(&end)
+            && let Some(start) = start_for(piece, work, end, &amounts)
+        {
+            found(start, end);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::assignment::{Assignment, Transfer};
 use super::ranges::{Ideal, ranges};
 use super::rooms::Rooms;
+use super::search::mixed;
 
 /// Serves the ranks above their limit, the one with the most excess first; fails with the first rank that nobody relieves.
 pub(super) fn shed_all(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result<(), Stuck> {
@@ -11,43 +12,70 @@ pub(super) fn shed_all(assignment: &mut Assignment, limits: &[u64], ideal: &Idea
         (0..).zip(limits).filter(|&(rank, limit)| assignment.load(rank) > *limit).map(|(rank, _)| rank).collect();
     givers.sort_by_key(|&rank| std::cmp::Reverse(assignment.load(rank) - limits[rank as usize]));
     for giver in givers {
-        shed(assignment, giver, limits, ideal, &mut rooms)?;
+        shed(assignment, giver, limits, ideal, &mut rooms, Taste::PLAIN)?;
     }
     Ok(())
+}
+
+/// Which of nearly equal transfers to prefer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taste {
+    pub(super) seed: u64,
+    pub(super) spread: f64,
+}
+
+impl Taste {
+    /// Scores as they are.
+    const PLAIN: Self = Self { seed: 0, spread: 0.0 };
+
+    fn of(self, score: f64, transfer: &Transfer) -> f64 {
+        if self.spread == 0.0 {
+            return score;
+        }
+        let bits = (u64::from(transfer.to) << 32 | u64::from(transfer.end)) ^ (transfer.document as u64) << 16;
+        let unit = (mixed(self.seed ^ bits) >> 40) as f64 / (1_u64 << 24) as f64;
+        score + score.abs() * self.spread * unit
+    }
 }
 
 /// A rank above its limit that nobody takes work from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stuck(pub(super) u32);
 
-/// Moves work away from `giver` until it is within its limit, or nobody takes any.
+/// Moves work away from `giver` until it is within its limit; the bytes that it costs.
 pub(super) fn shed(
     assignment: &mut Assignment,
     giver: u32,
     limits: &[u64],
     ideal: &Ideal,
     rooms: &mut Rooms,
-) -> Result<(), Stuck> {
+    taste: Taste,
+) -> Result<i64, Stuck> {
+    let mut bytes = 0;
     while assignment.load(giver) > limits[giver as usize] {
         let excess = assignment.load(giver) - limits[giver as usize];
-        let Some(transfer) = best(assignment, giver, excess, ideal, rooms) else { return Err(Stuck(giver)) };
+        let Some(transfer) = best(assignment, giver, excess, ideal, rooms, taste) else { return Err(Stuck(giver)) };
+        bytes += assignment.cost(&transfer, assignment.reach(transfer.document, transfer.to));
         assignment.apply(&transfer);
-        rooms.set(transfer.to, limits[transfer.to as usize].saturating_sub(assignment.load(transfer.to)));
+        for rank in [transfer.to, giver] {
+            rooms.set(rank, limits[rank as usize].saturating_sub(assignment.load(rank)));
+        }
     }
-    Ok(())
+    Ok(bytes)
 }
 
 /// The transfer that brings `giver` nearest to its limit for the fewest bytes, counting what the rest of its excess will cost.
-fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: &Rooms) -> Option<Transfer> {
+fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: &Rooms, taste: Taste) -> Option<Transfer> {
     let mut best: Option<(f64, Transfer)> = None;
     let largest = rooms.largest();
+    let least = (excess.min(largest) / CROWDED).max(1);
     let mut receivers: Vec<(u32, u32)> = Vec::new();
     let gives = |document: &&usize| assignment.pieces(**document).iter().any(|piece| piece.at == giver);
     for &document in assignment.documents_on(giver).iter().filter(gives).take(DOCUMENTS) {
         let pieces = assignment.pieces(document);
         receivers.clear();
         for rank in pieces.iter().flat_map(|piece| [piece.at, piece.home]).chain(rooms.suited(excess)) {
-            if rank != giver && rooms.room(rank) > 0 && receivers.iter().all(|other| other.0 != rank) {
+            if rank != giver && rooms.room(rank) >= least && receivers.iter().all(|other| other.0 != rank) {
                 receivers.push((rank, assignment.reach(document, rank)));
             }
         }
@@ -56,11 +84,14 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
                 ranges(piece, reach, assignment.work, ideal, excess..=rooms.room(to), |start, end| {
                     let transfer = Transfer { document, piece: index, start, end, to };
                     let moved = assignment.relief(&transfer);
-                    if moved == 0 {
+                    let rest = ideal.bytes_in_parts(excess.saturating_sub(moved), largest);
+                    let hopeless =
+                        |(score, _): (f64, Transfer)| end < piece.end && rest + assignment.least_cost(&transfer) > score;
+                    if moved == 0 || best.is_some_and(hopeless) {
                         return;
                     }
-                    let score =
-                        assignment.cost(&transfer, reach) as f64 + ideal.bytes_in_parts(excess.saturating_sub(moved), largest);
+                    let score = assignment.cost(&transfer, reach) as f64 + rest;
+                    let score = taste.of(score, &transfer);
                     if best.is_none_or(|best| score < best.0) {
                         best = Some((score, transfer));
                     }
@@ -71,5 +102,7 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
     best.map(|best| best.1)
 }
 
+/// A rank that could take only this part of what the emptiest rank could is not asked.
+const CROWDED: u64 = 16;
 /// Documents of a giver that are looked at. Long ones are cheapest to cut.
 const DOCUMENTS: usize = 6;

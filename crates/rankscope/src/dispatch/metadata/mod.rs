@@ -7,6 +7,7 @@ mod invalid;
 mod json;
 mod lengths;
 mod logical;
+mod planners;
 mod simulated;
 mod whole;
 
@@ -64,6 +65,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("create_qkv_dispatch_2cp", whole::seeded_2cp),
     ("create_qkv_dispatch_with_backward", whole::with_backward),
     ("create_qkv_dispatch_with_custom_mapping", whole::custom_mapping),
+    ("greedy_planner", planners::greedy_planner),
+    ("equal_flops_planner", planners::equal_flops_planner),
+    ("planner_benchmark", planners::planner_benchmark),
     ("invalid_inputs", invalid::invalid_inputs),
 ];
 

@@ -1,0 +1,88 @@
+//! Looking for something better: a few ranks take everything back that they gave away and give anew, in another order and with
+//! another taste. What moves fewer bytes stays.
+
+use super::assignment::{Assignment, Transfer};
+use super::ranges::Ideal;
+use super::rooms::Rooms;
+use super::shed::{Stuck, Taste, shed};
+
+/// Tries `steps` times.
+pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal, steps: u32) {
+    let world_size = limits.len() as u32;
+    let givers: Vec<u32> = (0..world_size).filter(|&rank| assignment.given(rank).next().is_some()).collect();
+    if givers.is_empty() {
+        return;
+    }
+    let mut rooms = Rooms::new(limits, assignment.loads());
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..steps {
+        let first = givers[dice.below(givers.len())];
+        let second = match dice.below(2) {
+            0 => neighbour(assignment, first, &mut dice),
+            _ => Some(givers[dice.below(givers.len())]),
+        };
+        let again = [second, Some(first)];
+        let again = || again.into_iter().flatten().take(if second == Some(first) { 1 } else { 2 });
+        let taste = Taste { seed: dice.next(), spread: SPREADS[dice.below(SPREADS.len())] };
+        let mut change: i64 = again().map(|giver| take_back(assignment, giver, limits, &mut rooms)).sum();
+        let given: Result<i64, Stuck> = again().map(|giver| shed(assignment, giver, limits, ideal, &mut rooms, taste)).sum();
+        change += given.unwrap_or(i64::MAX / 2);
+        if change <= 0 {
+            assignment.commit();
+        } else {
+            for rank in assignment.rollback() {
+                rooms.set(rank, limits[rank as usize].saturating_sub(assignment.load(rank)));
+            }
+        }
+    }
+}
+
+/// Somebody else who gives to a rank that `giver` gives to.
+fn neighbour(assignment: &mut Assignment, giver: u32, dice: &mut Dice) -> Option<u32> {
+    let receivers: Vec<u32> = assignment.given(giver).map(|(document, piece)| assignment.pieces(document)[piece].at).collect();
+    let receiver = receivers[dice.below(receivers.len().max(1)).min(receivers.len().checked_sub(1)?)];
+    let others = assignment.givers_to(receiver, giver);
+    match others.len() {
+        0 => None,
+        count => Some(others[dice.below(count)]),
+    }
+}
+
+/// Has `giver` compute again what lies on it; the change in bytes.
+fn take_back(assignment: &mut Assignment, giver: u32, limits: &[u64], rooms: &mut Rooms) -> i64 {
+    let mut change = 0;
+    loop {
+        let Some((document, piece)) = assignment.given(giver).next() else { return change };
+        let run = assignment.pieces(document)[piece];
+        let transfer = Transfer { document, piece, start: run.start, end: run.end, to: giver };
+        change += assignment.cost(&transfer, assignment.reach(document, giver));
+        assignment.apply(&transfer);
+        for rank in [run.at, giver] {
+            rooms.set(rank, limits[rank as usize].saturating_sub(assignment.load(rank)));
+        }
+    }
+}
+
+/// How far scores are spread: little to follow the best, more to get elsewhere.
+const SPREADS: [f64; 3] = [0.0, 0.1, 0.4];
+
+/// Numbers that look thrown, and are the same every time (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed(self.0)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        ((u128::from(self.next()) * count as u128) >> 64) as usize
+    }
+}
+
+/// A number whose every bit depends on every bit of `bits`.
+pub(super) fn mixed(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}

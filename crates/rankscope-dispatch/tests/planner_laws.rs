@@ -1,0 +1,131 @@
+//! What every plan of the bounded planner keeps to, whatever the documents.
+
+use proptest::prelude::*;
+use rankscope_dispatch::cost::{TimeTable, Work};
+use rankscope_dispatch::planner::bounded::{Limits, Options, bounded, loads};
+use rankscope_dispatch::planner::{BLOCK_TOKENS, Prices, Remote, limits_kept, lower_bound, place_in_order, place_on_ranks};
+use rankscope_dispatch::{Batch, Error, Rows};
+
+fn options(eps: f64) -> Options {
+    Options { eps, prices: Prices::of(&Rows::LLAMA_8B), work: Work::Cells, weights: Vec::new(), search_steps: Some(20) }
+}
+
+/// Documents in order or on ranks; short ones, long ones, empty ones.
+fn layouts() -> impl Strategy<Value = Batch> {
+    let length = || prop_oneof![3 => 0_u32..600, 3 => 500_u32..6000, 1 => 10_000_u32..200_000];
+    let in_order = (prop::collection::vec(length(), 0..40), 1_u32..20).prop_map(|(lengths, world_size)| {
+        let tokens: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+        place_in_order(&lengths, world_size, tokens.div_ceil(world_size.into()).max(1)).expect("they fit")
+    });
+    let on_ranks = prop::collection::vec(prop::collection::vec(length(), 0..8), 1..12)
+        .prop_map(|ranks| place_on_ranks(&ranks).expect("ranks"));
+    prop_oneof![in_order, on_ranks]
+}
+
+/// Per document, where the linear layout is cut, and where each token lies.
+fn homes(batch: &Batch) -> Vec<Vec<(u64, u32)>> {
+    let document = |shards: &[rankscope_dispatch::Shard]| {
+        let mut runs: Vec<(u64, u32)> = Vec::new();
+        let mut end = 0;
+        for shard in shards.iter().filter(|shard| shard.tokens > 0) {
+            end += u64::from(shard.tokens);
+            match runs.last_mut() {
+                Some(last) if last.1 == shard.linear.0 => last.0 = end,
+                _ => runs.push((end, shard.linear.0)),
+            }
+        }
+        runs
+    };
+    batch.documents().map(document).collect()
+}
+
+fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
+    let plan = bounded(layout, options).expect("a plan");
+    prop_assert_eq!(homes(&plan), homes(layout), "tokens stay where they lie");
+    let limits = Limits::new(layout, &options.work, options.eps, &options.weights).expect("limits");
+    let after = loads(&plan, &options.work).expect("loads");
+    for (rank, load) in after.iter().enumerate() {
+        prop_assert!(*load <= limits.hard[rank], "rank {} has {} of {}", rank, load, limits.hard[rank]);
+    }
+    for (shards, runs) in plan.documents().zip(homes(layout)) {
+        let mut end = 0;
+        for shard in shards {
+            end += u64::from(shard.tokens);
+            let whole = shard.tokens % BLOCK_TOKENS == 0 || runs.iter().any(|run| run.0 == end);
+            prop_assert!(whole, "a shard of {} tokens that ends at {}", shard.tokens, end);
+        }
+    }
+    prop_assert_eq!(&bounded(layout, options).expect("a plan"), &plan, "the same plan again");
+    let bytes = Remote::of(&plan).bytes(options.prices);
+    if options.work == Work::Cells {
+        let bound = lower_bound(layout, options.prices, &limits_kept(&limits, &after)).expect("a bound");
+        prop_assert!(bound <= bytes, "the bound {} is above {}", bound, bytes);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_rank_is_ever_above_its_limit(layout in layouts(), eps in prop_oneof![Just(0.0), Just(0.05), 0.0..0.5_f64]) {
+        check(&layout, &options(eps))?;
+    }
+
+    #[test]
+    fn weights_are_kept_to(layout in layouts(), eps in 0.0..0.2_f64, slow in 0.1..1.0_f64, failed in any::<prop::sample::Index>()) {
+        let world_size = layout.world_size() as usize;
+        let mut weights = vec![1.0; world_size];
+        weights[0] = slow;
+        if world_size > 1 {
+            weights[1 + failed.index(world_size - 1)] = 0.0;
+        }
+        check(&layout, &Options { weights, ..options(eps) })?;
+    }
+
+    #[test]
+    fn measured_time_is_balanced_too(layout in layouts(), eps in 0.0..0.2_f64) {
+        let axis = vec![128, 1024, 8192, 65536];
+        let time = |query: &u32| axis.iter().map(|context| 0.001 + f64::from(*query) * f64::from(*context) * 1e-9).collect();
+        let rows: Vec<Vec<f64>> = axis.iter().map(time).collect();
+        let work = Work::Time(TimeTable::new(axis.clone(), axis.clone(), &rows).expect("a table"));
+        check(&layout, &Options { work, ..options(eps) })?;
+    }
+
+    #[test]
+    fn more_room_never_needs_more(layout in layouts()) {
+        let bound = |eps| {
+            let limits = Limits::new(&layout, &Work::Cells, eps, &[]).expect("limits");
+            lower_bound(&layout, options(eps).prices, &limits.hard).expect("a bound")
+        };
+        prop_assert!(bound(0.3) <= bound(0.1) && bound(0.1) <= bound(0.0));
+    }
+}
+
+#[test]
+fn one_huge_document_is_spread_over_many_ranks() {
+    let mut ranks = vec![Vec::new(); 1024];
+    ranks[7].push(4_000_000);
+    check(&place_on_ranks(&ranks).expect("ranks"), &Options { search_steps: Some(0), ..options(0.0) })
+        .expect("a plan within its limits");
+}
+
+#[test]
+fn equal_documents_stay_where_they_lie() {
+    let layout = place_in_order(&[4096; 64], 16, 16384).expect("they fit");
+    assert_eq!(bounded(&layout, &options(0.0)), Ok(layout));
+}
+
+#[test]
+fn what_means_nothing_is_refused() {
+    let layout = place_in_order(&[4096; 4], 2, 8192).expect("they fit");
+    let refused = |change: fn(&mut Options)| {
+        let mut options = options(0.05);
+        change(&mut options);
+        bounded(&layout, &options).expect_err("refused")
+    };
+    assert_eq!(refused(|options| options.eps = -0.1), Error::Eps { eps: -0.1 });
+    assert!(matches!(refused(|options| options.weights = vec![1.0]), Error::Weights { .. }));
+    assert!(matches!(refused(|options| options.weights = vec![0.0, 0.0]), Error::Weights { .. }));
+    assert!(matches!(refused(|options| options.weights = vec![1.0, f64::NAN]), Error::Weights { .. }));
+}

@@ -1,0 +1,113 @@
+//! What there is to say about a plan.
+
+use std::time::Duration;
+
+use rankscope_dispatch::Batch;
+use rankscope_dispatch::cost::Work;
+use rankscope_dispatch::planner::bounded::{Limits, Options, loads};
+use rankscope_dispatch::planner::{Remote, gap, limits_kept, lower_bound};
+use serde::Serialize;
+
+use super::Planner;
+
+/// A plan and its figures.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    pub(super) planner: &'static str,
+    pub(super) eps: f64,
+    pub(super) world_size: u32,
+    pub(super) documents: usize,
+    pub(super) tokens: u64,
+    /// Load of the heaviest rank, by its weight, over the mean.
+    pub(super) max_over_mean: f64,
+    pub(super) max_over_mean_before: f64,
+    /// Forward, per layer.
+    pub(super) bytes: u64,
+    /// Of it, what the layout alone makes necessary.
+    pub(super) layout_bytes: u64,
+    pub(super) lower_bound_bytes: u64,
+    /// Bytes over the lower bound, less one; nothing where the bound is zero and bytes are not.
+    pub(super) gap: Option<f64>,
+    pub(super) bytes_per_token: f64,
+    pub(super) elems_per_token: f64,
+    /// Query tokens computed away from home.
+    pub(super) moved_tokens: u64,
+    pub(super) remote_kv_tokens: u64,
+    /// Number of shards.
+    pub(super) n: usize,
+    pub(super) work_unit: &'static str,
+    pub(super) loads: Vec<u64>,
+    pub(super) loads_before: Vec<u64>,
+    pub(super) limits: Vec<u64>,
+    /// The planning alone.
+    pub(super) elapsed_us: f64,
+    /// Per document, its shards: linear rank, attention rank, position, tokens.
+    pub(super) shards: Vec<Vec<[u32; 4]>>,
+}
+
+impl Answer {
+    pub(super) fn new(
+        layout: &Batch,
+        plan: &Batch,
+        options: &Options,
+        element_bytes: u32,
+        planner: Planner,
+        elapsed: Duration,
+    ) -> Result<Self, rankscope_dispatch::Error> {
+        let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
+        let (before, after) = (loads(layout, &options.work)?, loads(plan, &options.work)?);
+        let remote = Remote::of(plan);
+        let bytes = remote.bytes(options.prices);
+        let bound = match options.work {
+            Work::Cells => lower_bound(layout, options.prices, &limits_kept(&limits, &after))?,
+            // Cells do not bound time.
+            Work::Time(_) => 0,
+        };
+        let tokens: u64 = layout.linear_tokens().iter().sum();
+        let per_token = |bytes: u64| bytes as f64 / tokens.max(1) as f64;
+        Ok(Self {
+            planner: planner.name(),
+            eps: options.eps,
+            world_size: layout.world_size(),
+            documents: layout.len(),
+            tokens,
+            max_over_mean: heaviest(&after, &options.weights),
+            max_over_mean_before: heaviest(&before, &options.weights),
+            bytes,
+            layout_bytes: Remote::of(layout).bytes(options.prices),
+            lower_bound_bytes: bound,
+            gap: gap(bytes, bound),
+            bytes_per_token: per_token(bytes),
+            elems_per_token: per_token(bytes) / f64::from(element_bytes.max(1)),
+            moved_tokens: remote.queries,
+            remote_kv_tokens: remote.keys,
+            n: plan.shards().len(),
+            work_unit: match options.work {
+                Work::Cells => "cells",
+                Work::Time(_) => "ns",
+            },
+            loads: after,
+            loads_before: before,
+            limits: limits.target,
+            elapsed_us: elapsed.as_secs_f64() * 1e6,
+            shards: plan.documents().map(rows).collect(),
+        })
+    }
+}
+
+fn rows(document: &[rankscope_dispatch::Shard]) -> Vec<[u32; 4]> {
+    (0..).zip(document).map(|(place, shard)| [shard.linear.0, shard.attention.0, place, shard.tokens]).collect()
+}
+
+/// The largest load for its weight, over the mean load for its weight. Ranks of weight zero count when they have work: then
+/// nothing is balanced.
+fn heaviest(loads: &[u64], weights: &[f64]) -> f64 {
+    let total: u64 = loads.iter().sum();
+    if total == 0 {
+        return 1.0;
+    }
+    let sum: f64 = if weights.is_empty() { loads.len() as f64 } else { weights.iter().sum() };
+    let weight = |rank: usize| weights.get(rank).copied().unwrap_or(1.0);
+    let over = |(rank, &load): (usize, &u64)| if load == 0 { 0.0 } else { load as f64 / weight(rank) };
+    loads.iter().enumerate().map(over).fold(0.0, f64::max) * sum / total as f64
+}

@@ -1,0 +1,58 @@
+//! What a plan must keep to, from the command line.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use rankscope_dispatch::Rows;
+use rankscope_dispatch::cost::{TimeTable, Work};
+use rankscope_dispatch::planner::Prices;
+use rankscope_dispatch::planner::bounded::Options;
+use serde::Deserialize;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Speed of each rank, 1 for all if not given: `1,1,0.8,0`, or a file with a JSON list. A rank of weight 0 computes nothing
+    #[arg(long, value_name = "LIST|FILE")]
+    weights: Option<String>,
+    /// Balance measured time: a JSON file with `queries`, `contexts` and `milliseconds` (a row per length of queries)
+    #[arg(long, value_name = "FILE")]
+    time_table: Option<PathBuf>,
+    /// How often to look for a plan that moves less; once per rank if not given
+    #[arg(long, value_name = "N")]
+    search_steps: Option<u32>,
+}
+
+impl Args {
+    pub(super) fn options(&self, eps: f64, rows: &Rows) -> anyhow::Result<Options> {
+        let weights = self.weights.as_deref().map(weights).transpose()?.unwrap_or_default();
+        let work = self.time_table.as_ref().map(time_table).transpose()?.map_or(Work::Cells, Work::Time);
+        Ok(Options { eps, prices: Prices::of(rows), work, weights, search_steps: self.search_steps })
+    }
+}
+
+fn weights(given: &str) -> anyhow::Result<Vec<f64>> {
+    let listed: Option<Vec<f64>> = given.split(',').map(|weight| weight.trim().parse().ok()).collect();
+    match listed {
+        Some(weights) => Ok(weights),
+        None => {
+            let text =
+                std::fs::read_to_string(given).with_context(|| format!("--weights {given}: neither numbers nor a file"))?;
+            serde_json::from_str(&text).with_context(|| format!("{given}: not a list of weights"))
+        }
+    }
+}
+
+/// A table of times as a file.
+#[derive(Deserialize)]
+struct Times {
+    queries: Vec<u32>,
+    contexts: Vec<u32>,
+    milliseconds: Vec<Vec<f64>>,
+}
+
+fn time_table(path: &PathBuf) -> anyhow::Result<TimeTable> {
+    let place = || path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(place)?;
+    let times: Times = serde_json::from_str(&text).with_context(place)?;
+    TimeTable::new(times.queries, times.contexts, &times.milliseconds).with_context(place)
+}

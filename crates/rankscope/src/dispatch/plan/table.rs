@@ -1,0 +1,87 @@
+//! A plan for people: the figures that matter, and every rank's load before and after as bars.
+
+use std::fmt::Write;
+
+use super::answer::Answer;
+
+/// Ranks drawn; of more, only the heaviest and the lightest of the layout.
+const RANKS_DRAWN: usize = 32;
+/// Characters of the longest bar.
+const BAR_WIDTH: usize = 40;
+
+pub(super) fn table(answer: &Answer) -> String {
+    let mut text = format!(
+        "{} documents of {} tokens over {} ranks, planned in {:.2} ms by the {} planner\n\n",
+        answer.documents,
+        answer.tokens,
+        answer.world_size,
+        answer.elapsed_us / 1e3,
+        answer.planner
+    );
+    let mut line = |name: &str, value: String| {
+        // Writing into a string does not fail.
+        let _ = writeln!(text, "{name:<22}{value}");
+    };
+    line("heaviest over mean", format!("{:.4}, was {:.4}", answer.max_over_mean, answer.max_over_mean_before));
+    line("moved", format!("{} in {} shards", bytes(answer.bytes), answer.n));
+    line("of it by the layout", bytes(answer.layout_bytes));
+    line(
+        "at least needed",
+        match answer.gap {
+            Some(gap) => format!("{}, so at most {:.0}% too much", bytes(answer.lower_bound_bytes), gap * 100.0),
+            None => "not known".to_owned(),
+        },
+    );
+    line("per token", format!("{:.0} bytes ({:.0} elements)", answer.bytes_per_token, answer.elems_per_token));
+    line("queries away", format!("{} tokens", answer.moved_tokens));
+    line("keys and values away", format!("{} tokens", answer.remote_kv_tokens));
+    text.push('\n');
+    bars(&mut text, answer);
+    text
+}
+
+fn bars(text: &mut String, answer: &Answer) {
+    let heaviest = answer.loads.iter().chain(&answer.loads_before).copied().max().unwrap_or(0).max(1);
+    let mean = answer.loads.iter().sum::<u64>() as f64 / answer.loads.len() as f64;
+    let cells = |load: u64| (load as f64 / heaviest as f64 * BAR_WIDTH as f64).round() as usize;
+    let mut ranks: Vec<usize> = (0..answer.loads.len()).collect();
+    let left_out = ranks.len().saturating_sub(RANKS_DRAWN);
+    if left_out > 0 {
+        ranks.sort_by_key(|&rank| std::cmp::Reverse(answer.loads_before[rank]));
+        ranks.drain(RANKS_DRAWN / 2..RANKS_DRAWN / 2 + left_out);
+    }
+    text.push_str("rank   before   after   █ after, ░ given away, ▒ taken in\n");
+    for (place, rank) in ranks.into_iter().enumerate() {
+        if left_out > 0 && place == RANKS_DRAWN / 2 {
+            let _ = writeln!(text, "  ...   {left_out} ranks in between");
+        }
+        let (before, after) = (answer.loads_before[rank], answer.loads[rank]);
+        let kept = cells(before.min(after));
+        let changed = cells(before.max(after)) - kept;
+        let change = if after < before { "░" } else { "▒" };
+        let share = |load: u64| if mean > 0.0 { load as f64 / mean } else { 0.0 };
+        let _ = writeln!(
+            text,
+            "{rank:>4}  {:>7.3} {:>7.3}   {}{}",
+            share(before),
+            share(after),
+            "█".repeat(kept),
+            change.repeat(changed)
+        );
+    }
+}
+
+/// Bytes with three digits and a unit.
+fn bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} B"),
+        _ => format!("{value:.2} {}", units[unit]),
+    }
+}
