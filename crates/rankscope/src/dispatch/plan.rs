@@ -1,6 +1,7 @@
 //! `rankscope dispatch plan`: documents in, who computes what out.
 
 mod answer;
+mod html;
 mod settings;
 mod table;
 
@@ -14,8 +15,10 @@ use rankscope_dispatch::planner::{equal_flops, greedy, place_in_order, place_on_
 use rankscope_dispatch::{Batch, Rows};
 
 use super::documents::{self, Documents, Lengths};
+use super::file;
 use crate::output::{self, Format};
 use answer::Answer;
+use settings::Settings;
 
 /// Decide which rank computes which piece of attention
 ///
@@ -53,8 +56,11 @@ pub(crate) struct Args {
     /// Bytes of an element
     #[arg(long, value_name = "BYTES", default_value_t = Rows::LLAMA_8B.element_bytes)]
     element_bytes: u32,
+    /// Draw the plan: load before and after, who sends to whom, where documents are computed
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
-    settings: settings::Args,
+    settings: Settings,
     /// What the answer looks like
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -81,6 +87,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let elapsed = started.elapsed();
 
     let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?;
+    if let Some(path) = &args.html {
+        let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer)?;
+        file::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;
+    }
     match args.format {
         Format::Json => output::answer(&serde_json::to_string(&answer)?)?,
         Format::Table => output::answer(&table::table(&answer))?,
