@@ -70,13 +70,7 @@ fn planner_ms(ranks: u32) -> Result<f64, Error> {
 /// Balance within 5 %, cost in elements of an 8B model.
 fn options() -> Options {
     let rows = rankscope_dispatch::Rows { element_bytes: 1, ..rankscope_dispatch::Rows::LLAMA_8B };
-    Options {
-        eps: 0.05,
-        prices: Prices::of(&rows),
-        work: Work::Cells,
-        weights: Vec::new(),
-        search_steps: Options::SEARCH_STEPS,
-    }
+    Options { eps: 0.05, prices: Prices::of(&rows), work: Work::Cells, weights: Vec::new(), search_steps: None }
 }
 
 fn median_ms<T>(run: impl Fn() -> Result<T, Error>) -> Result<f64, Error> {
