@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use rankscope_dispatch::Error;
 use rankscope_dispatch::cost::Work;
-use rankscope_dispatch::plan::{LogicalPlan, RankPlan, TaskOrder};
+use rankscope_dispatch::plan::{Index, LogicalPlan, RankPlan, TaskOrder};
 use rankscope_dispatch::planner::bounded::{Options, bounded};
 use rankscope_dispatch::planner::{Prices, place_in_order};
 use serde_json::json;
@@ -22,12 +22,14 @@ const TOKENS_PER_RANK: u64 = 65_536;
 
 fn main() -> Result<(), Error> {
     let metadata = [64, 1024, 8192].map(|ranks| (ranks, metadata_ms(ranks)));
+    let first = [64, 1024, 8192].map(|ranks| (ranks, first_metadata_ms(ranks)));
     let planner = [64, 1024].map(|ranks| (ranks, planner_ms(ranks)));
     let slices = [1024, 8192].map(|ranks| (ranks, slice_ms(ranks)));
     let cases = benchmark::cases()?;
     let worst = |of: fn(&benchmark::Case) -> f64| cases.iter().map(of).fold(0.0, f64::max);
     let document = json!({
         "metadata_ms": by_ranks(metadata)?,
+        "first_metadata_ms": by_ranks(first)?,
         "slice_ms": slices[0].1.clone()?,
         "slice_8192_ms": slices[1].1.clone()?,
         "planner_ms": by_ranks(planner)?,
@@ -49,8 +51,20 @@ fn by_ranks<T: Into<serde_json::Value>, const N: usize>(
     figures.into_iter().map(|(ranks, figure)| Ok((ranks.to_string(), figure?.into()))).collect()
 }
 
-/// The whole logical plan: all offsets, counts and attention lengths of queries, keys and values, both ways.
+/// The whole logical plan: all offsets, counts and attention lengths of queries, keys and values, both ways. In the memory of
+/// the plan before, as in a training job, where every microbatch is planned.
 fn metadata_ms(ranks: u32) -> Result<f64, Error> {
+    let batch = batches::drawn(ranks)?;
+    let (mut index, mut plan) = (Index::new(&batch, TaskOrder::Documents)?, LogicalPlan::default());
+    median_ms(|| {
+        index.rebuild(&batch, TaskOrder::Documents)?;
+        plan.refill(&index);
+        Ok(())
+    })
+}
+
+/// The first plan of a process, which has to be given its memory by the system.
+fn first_metadata_ms(ranks: u32) -> Result<f64, Error> {
     let batch = batches::drawn(ranks)?;
     median_ms(|| LogicalPlan::new(&batch, TaskOrder::Documents))
 }
@@ -73,7 +87,7 @@ fn options() -> Options {
     Options { eps: 0.05, prices: Prices::of(&rows), work: Work::Cells, weights: Vec::new(), search_steps: None }
 }
 
-fn median_ms<T>(run: impl Fn() -> Result<T, Error>) -> Result<f64, Error> {
+fn median_ms<T>(mut run: impl FnMut() -> Result<T, Error>) -> Result<f64, Error> {
     let mut times = Vec::new();
     for _ in 0..RUNS {
         let begun = Instant::now();
@@ -84,4 +98,4 @@ fn median_ms<T>(run: impl Fn() -> Result<T, Error>) -> Result<f64, Error> {
     Ok(times[RUNS / 2])
 }
 
-const RUNS: usize = 11;
+const RUNS: usize = 21;
