@@ -136,6 +136,23 @@ fn what_is_no_benchmark_says_what_to_give() {
     }
 }
 
+#[test]
+fn a_public_run_of_256_gpus_is_met_within_a_tenth() {
+    // Times of all_reduce_perf on 16 nodes of 16 GPUs, as told in issue 78 of nccl-tests; launchers tag lines like this.
+    let rows = [(33_554_432_u64, 1464.2, 1458.1), (67_108_864, 2659.1, 3014.6), (134_217_728, 4263.8, 4647.4)];
+    let more = [(268_435_456_u64, 7946.8, 7615.2), (536_870_912, 16129.0, 14383.0), (1_073_741_824, 29896.0, 29411.0)];
+    let mut text = "# size count type redop time algbw busbw error time algbw busbw error\n".to_owned();
+    for (bytes, out_of_place, in_place) in rows.into_iter().chain(more) {
+        let (count, rates) = (bytes / 4, "1.0 1.0 N/A");
+        text.push_str(&format!("[1,0]<stdout>: {bytes} {count} float sum {out_of_place} {rates} {in_place} {rates}\n"));
+    }
+    let samples = read(&text, Some(Operation::AllReduce), Some(256)).unwrap();
+    let calibration = calibrate(&samples.rows).unwrap();
+    assert_eq!((samples.rows.len(), calibration.outliers.len()), (6, 0));
+    assert!(calibration.fitted.mean < 0.05 && calibration.fitted.worst < 0.1, "{calibration:?}");
+    assert!(calibration.held_out.unwrap().worst < 0.2, "{calibration:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

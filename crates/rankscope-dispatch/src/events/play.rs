@@ -6,7 +6,7 @@
 use rankscope_time::{Rank, Span};
 
 use super::account::Outcome;
-use super::build::{Label, Operation, Program};
+use super::build::{Label, Operation, Program, What};
 use super::cost::Machine;
 use super::flows;
 use super::work::{LayerWork, Step, Transfer};
@@ -162,7 +162,6 @@ impl<'a> Player<'a> {
     }
 
     fn takes(&self, label: &Label, rank: usize) -> Span {
-        use super::build::What;
         let work = self.work(label);
         match label.what {
             What::Before => work.before[rank],
@@ -188,7 +187,7 @@ impl<'a> Player<'a> {
         if self.wire == Wire::Flows {
             return Ok((flows::ends(self.network, &transfer.traffic, posted), met));
         }
-        let which = usize::from(label.backward) * 2 + usize::from(label.what == super::build::What::ExchangeBack);
+        let which = usize::from(label.backward) * 2 + usize::from(label.what == What::ExchangeBack);
         let stays = self.predictions[label.microbatch as usize][which].as_ref();
         let stay = |rank: usize| stays.map_or(Span::ZERO, |prediction| prediction.ranks[rank].stay);
         Ok((met.iter().enumerate().map(|(rank, met)| *met + stay(rank)).collect(), met))

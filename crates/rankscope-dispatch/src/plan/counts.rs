@@ -1,5 +1,7 @@
 //! How many tokens go between which ranks: rows of the ranks they concern, only pairs that exchange anything.
 
+use super::Returns;
+
 /// A sparse matrix of tokens, by rank and peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -53,6 +55,20 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn new(world_size: u32) -> Self {
         Self { entry_of: vec![0; world_size as usize] }
+    }
+
+    /// Makes `counts` the sums of what every rank gives back; a rank's entries lie between its start and the next.
+    pub(super) fn matrix(&mut self, counts: &mut Counts, starts: impl Iterator<Item = usize>, returns: &Returns) {
+        counts.starts.clear();
+        counts.entries.clear();
+        let mut begin = None;
+        for end in starts {
+            if let Some(begin) = begin {
+                self.append(&mut counts.entries, &returns.rank[begin..end], &returns.tokens[begin..end]);
+            }
+            counts.starts.push(counts.entries.len() as u32);
+            begin = Some(end);
+        }
     }
 
     /// Appends a row that sums `tokens` by peer.

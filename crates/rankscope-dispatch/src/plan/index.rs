@@ -4,7 +4,7 @@ use super::TaskOrder;
 use crate::{Batch, Error};
 
 /// One pass over a batch, from which the columns of any rank follow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Index {
     pub(super) world_size: u32,
     /// Most shards of one document, which is also how often its first one is copied.
@@ -78,30 +78,40 @@ impl Index {
     /// # Errors
     /// [`Error::Overflow`] when an offset does not fit 32 bits; [`Error::TooLarge`].
     pub fn new(batch: &Batch, order: TaskOrder) -> Result<Self, Error> {
+        let mut index = Self::default();
+        index.rebuild(batch, order)?;
+        Ok(index)
+    }
+
+    /// Becomes the index of another batch, in the memory it has.
+    ///
+    /// # Errors
+    /// Those of [`Index::new`]; the index is then as it was.
+    pub fn rebuild(&mut self, batch: &Batch, order: TaskOrder) -> Result<(), Error> {
         let shards = batch.shards().len();
         if u32::try_from(shards).is_err() {
             return Err(Error::TooLarge { shape: vec![shards] });
         }
         let (held, received, replicas) = totals(batch)?;
-        let mut index = Self {
-            world_size: batch.world_size(),
-            replicas,
-            slots: starts(held.iter().map(|rank| u64::from(rank.slot))),
-            tasks: starts(received.iter().map(|rank| u64::from(rank.task))),
-            runs: starts(received.iter().map(|rank| rank.run)),
-            copies: starts(held.iter().map(|rank| rank.copies)),
-            // `totals` has shown that all of these fit.
-            held: held.iter().map(|rank| rank.tokens as u32).collect(),
-            queries: received.iter().map(|rank| rank.queries as u32).collect(),
-            keys: received.iter().map(|rank| rank.keys as u32).collect(),
-            places: Vec::with_capacity(shards),
-            sources: Vec::with_capacity(shards),
-            targets: vec![Target::default(); if order == TaskOrder::Slots { shards } else { 0 }],
-            by_slot: vec![0; shards],
-            by_task: vec![0; shards],
-        };
-        index.place(batch, order);
-        Ok(index)
+        (self.world_size, self.replicas) = (batch.world_size(), replicas);
+        starts(&mut self.slots, held.iter().map(|rank| u64::from(rank.slot)));
+        starts(&mut self.tasks, received.iter().map(|rank| u64::from(rank.task)));
+        starts(&mut self.runs, received.iter().map(|rank| rank.run));
+        starts(&mut self.copies, held.iter().map(|rank| rank.copies));
+        // `totals` has shown that all of these fit.
+        replace(&mut self.held, held.iter().map(|rank| rank.tokens as u32));
+        replace(&mut self.queries, received.iter().map(|rank| rank.queries as u32));
+        replace(&mut self.keys, received.iter().map(|rank| rank.keys as u32));
+        self.places.clear();
+        self.sources.clear();
+        self.targets.clear();
+        self.by_slot.resize(shards, 0);
+        self.by_task.resize(shards, 0);
+        if order == TaskOrder::Slots {
+            self.targets.resize(shards, Target::default());
+        }
+        self.place(batch, order);
+        Ok(())
     }
 
     fn place(&mut self, batch: &Batch, order: TaskOrder) {
@@ -184,16 +194,19 @@ fn totals(batch: &Batch) -> Result<(Vec<Held>, Vec<Received>, u32), Error> {
     }
 }
 
-fn starts(counts: impl ExactSizeIterator<Item = u64>) -> Vec<u32> {
-    let mut starts = Vec::with_capacity(counts.len() + 1);
+fn starts(starts: &mut Vec<u32>, counts: impl Iterator<Item = u64>) {
     let mut end = 0;
-    starts.push(0);
-    for count in counts {
+    let ends = counts.map(|count| {
         // The sum over all ranks is a number of shards or of copies, and both have been checked.
         end += count as u32;
-        starts.push(end);
-    }
-    starts
+        end
+    });
+    replace(starts, std::iter::once(0).chain(ends));
+}
+
+fn replace(column: &mut Vec<u32>, values: impl Iterator<Item = u32>) {
+    column.clear();
+    column.extend(values);
 }
 
 /// Copies grow with the square of a document's shards, so a small file could ask for any amount. This is a hundred times the

@@ -198,14 +198,12 @@ impl Card for Device {
         self.bind()?;
         // The driver refuses to allocate nothing.
         let bytes = bytes.max(1);
-        // SAFETY: the context is current; the memory is cleared before anybody can read it.
+        // SAFETY: the context is current, and the memory is given back when its owner is dropped.
         #[expect(unsafe_code, reason = "the binding's own buffers come from pools, which peers cannot map")]
-        let memory = unsafe {
-            let address = result::malloc_sync(bytes as usize).map_err(self.chip.failed("allocating memory"))?;
-            let memory = DeviceMemory { chip: self.chip.clone(), address, bytes };
-            result::memset_d8_sync(address, 0, bytes as usize).map_err(self.chip.failed("clearing memory"))?;
-            memory
-        };
+        let address = unsafe { result::malloc_sync(bytes as usize) }.map_err(self.chip.failed("allocating memory"))?;
+        let memory = DeviceMemory { chip: self.chip.clone(), address, bytes };
+        // Peers write from streams of their own, which nothing orders behind this one: it has to have ended.
+        self.clear(&memory, bytes).and_then(|()| self.synchronize())?;
         Ok(Arc::new(memory))
     }
 

@@ -42,9 +42,9 @@ impl<C: Card> CudaRank<C> {
         }
         exchange.validate(tensors).map_err(CudaError::from)?;
         let sizes = Layout::new(tensors, &exchange.input_rows).sizes;
-        let expected = sizes.iter().sum();
-        if !inputs.iter().map(|input| input.len() as u64).eq(sizes) {
-            let actual = inputs.iter().map(|input| input.len() as u64).sum();
+        let actual = inputs.iter().map(|input| input.len() as u64);
+        if !actual.clone().eq(sizes.iter().copied()) {
+            let (expected, actual) = (sizes.into_iter().fold(0, u64::saturating_add), actual.sum());
             return Err(TransportError::BufferSize { rank: self.rank, buffer: "input", expected, actual });
         }
         let element_bytes = element.bytes();
@@ -137,13 +137,14 @@ struct Layout {
 }
 
 impl Layout {
-    /// Of sizes that have been checked to be addressable.
+    /// Sizes that no memory has stay sizes that no memory has.
     fn new(tensors: &[TensorRows], rows: &[u64]) -> Self {
-        let sizes: Vec<u64> = tensors.iter().zip(rows).map(|(tensor, rows)| tensor.row_bytes * rows).collect();
-        let mut bytes = 0;
+        let size = |(tensor, rows): (&TensorRows, &u64)| tensor.row_bytes.saturating_mul(*rows);
+        let sizes: Vec<u64> = tensors.iter().zip(rows).map(size).collect();
+        let mut bytes: u64 = 0;
         let starts = sizes.iter().map(|size| {
             let start = bytes;
-            bytes += size.next_multiple_of(TENSOR_ALIGNMENT_BYTES);
+            bytes = bytes.saturating_add(size.checked_next_multiple_of(TENSOR_ALIGNMENT_BYTES).unwrap_or(u64::MAX));
             start
         });
         Self { starts: starts.collect(), sizes, bytes }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -12,7 +13,7 @@ use rankscope_report::{Style, bytes, columns, duration};
 use rankscope_run::write_file;
 use serde_json::{Value, json};
 
-use super::network_file;
+use super::{calibrate_trace, network_file};
 use crate::output::{self, Format};
 
 /// Fit a network's costs to nccl-tests or OSU output
@@ -23,8 +24,11 @@ use crate::output::{self, Format};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Outputs of benchmarks
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "trace")]
     files: Vec<PathBuf>,
+    /// A run whose collectives were recorded: its traces, or its run directory
+    #[arg(long, value_name = "RUN")]
+    trace: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
     /// Where the levels that were not measured come from, and who sits where: a preset or a network file
@@ -63,15 +67,17 @@ enum LevelArg {
 }
 
 fn operation(name: &str) -> Result<Operation, String> {
-    Operation::of_name(name).ok_or_else(|| "the names are all_reduce, all_gather, reduce_scatter, all_to_all, send_receive".to_owned())
+    Operation::of_name(name)
+        .ok_or_else(|| "the names are all_reduce, all_gather, reduce_scatter, all_to_all, send_receive".to_owned())
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let onto = args.onto.as_deref().map(network_file::load).transpose()?.map(|known| known.network);
-    let calibrated = Calibrated::from_files(&args.files, &args.reading, onto)?;
+    let calibrated = Calibrated::from_files(&args.files, &args.trace, &args.reading, onto)?;
     if let Some(path) = &args.output {
         let text = network_file::text(&calibrated.network, calibrated.source())?;
-        write_file(path, |file| std::io::Write::write_all(file, text.as_bytes())).with_context(|| path.display().to_string())?;
+        write_file(path, |file| Ok::<(), anyhow::Error>(file.write_all(text.as_bytes())?))
+            .with_context(|| path.display().to_string())?;
     }
     output::answer(&match args.format {
         Format::Json => calibrated.document()?.to_string(),
@@ -90,14 +96,19 @@ pub(crate) struct Calibrated {
 }
 
 impl Calibrated {
-    /// Fits every level that `files` measured; the others are `onto`'s, or like the nearest that was.
-    pub(crate) fn from_files(files: &[PathBuf], reading: &Reading, onto: Option<Network>) -> Result<Self> {
+    /// Fits every level that `files` and `runs` measured; the others are `onto`'s, or like the nearest that was.
+    pub(crate) fn from_files(files: &[PathBuf], runs: &[PathBuf], reading: &Reading, onto: Option<Network>) -> Result<Self> {
         let mut samples: Vec<(String, Samples)> = Vec::new();
         for file in files {
             let name = file.display().to_string();
             let text = fs::read(file).with_context(|| name.clone())?;
             let text = String::from_utf8_lossy(&text);
             samples.push((name.clone(), read(&text, reading.operation, reading.benchmark_ranks).with_context(|| name)?));
+        }
+        for run in runs {
+            let name = run.display().to_string();
+            let measured = calibrate_trace::samples(run).with_context(|| name.clone())?;
+            samples.extend(measured.into_iter().map(|measured| (name.clone(), measured)));
         }
         let mut levels = Vec::new();
         for level in Level::ALL {
@@ -134,9 +145,7 @@ impl Calibrated {
                 })).collect::<Vec<_>>(),
             })
         };
-        let file = |(name, samples): &(String, Samples)| {
-            json!({"file": name, "operation": samples.operation.as_str(), "ranks": samples.ranks, "hosts": samples.hosts, "rows": samples.rows.len()})
-        };
+        let file = |(name, samples): &(String, Samples)| json!({"file": name, "operation": samples.operation.as_str(), "ranks": samples.ranks, "hosts": samples.hosts, "rows": samples.rows.len()});
         Ok(json!({
             "schema": 1,
             "files": self.files.iter().map(file).collect::<Vec<_>>(),

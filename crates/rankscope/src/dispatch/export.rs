@@ -87,7 +87,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         _ => serde_json::to_vec(&arguments(&plan, &args).with_context(|| args.input.display().to_string())?)?,
     };
     match &args.output {
-        Some(path) => std::fs::write(path, bytes).with_context(|| format!("failed to write {}", path.display()))?,
+        Some(path) => file::write(path, &bytes)?,
         None => output::answer(std::str::from_utf8(&bytes).context("a compact plan is no text; name a file with -o")?)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -5,11 +5,12 @@
 //! Keys that are not known are passed over.
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::{Batch, Rows, Shard, binary};
+use rankscope_run::write_file;
 use rankscope_time::Rank;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +37,12 @@ pub(crate) fn save(path: &Path, batch: &Batch, rows: &Rows) -> Result<()> {
         true => binary::encode(batch, rows),
         false => json(batch, rows)?.into_bytes(),
     };
-    fs::write(path, bytes).with_context(|| format!("failed to write {}", path.display()))
+    write(path, &bytes)
+}
+
+/// Writes `bytes` whole or not at all.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_file(path, |file| anyhow::Ok(file.write_all(bytes)?))
 }
 
 /// A plan as JSON, one document per line.

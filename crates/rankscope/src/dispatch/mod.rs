@@ -1,16 +1,22 @@
 //! `rankscope dispatch`: communication plans for context-parallel attention. One file per verb; what is computed is computed in
 //! `rankscope-dispatch`.
 
+mod calibrate;
+mod calibrate_trace;
 mod check;
+mod check_trace;
 mod documents;
 mod export;
 mod file;
 mod metadata;
+mod network_file;
 mod plan;
 mod predict;
 mod run;
 mod simulate;
 mod simulate_bytes;
+mod simulate_events;
+mod timeline;
 
 use std::process::ExitCode;
 
@@ -26,9 +32,10 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Plan(plan::Args),
-    Check(check::Args),
-    Simulate(simulate::Args),
-    Predict(predict::Args),
+    Check(Box<check::Args>),
+    Simulate(Box<simulate::Args>),
+    Predict(Box<predict::Args>),
+    Calibrate(Box<calibrate::Args>),
     Run(run::Args),
     Export(export::Args),
     Metadata(metadata::Args),
@@ -37,9 +44,10 @@ enum Verb {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
         Verb::Plan(args) => plan::run(args),
-        Verb::Check(args) => check::run(args),
-        Verb::Simulate(args) => simulate::run(args),
-        Verb::Predict(args) => predict::run(args),
+        Verb::Check(args) => check::run(&args),
+        Verb::Simulate(args) => simulate::run(&args),
+        Verb::Predict(args) => predict::run(&args),
+        Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Run(args) => run::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Metadata(args) => metadata::run(args),

@@ -1,6 +1,7 @@
 //! `rankscope dispatch plan`: documents in, who computes what out.
 
 mod answer;
+mod html;
 mod settings;
 mod table;
 
@@ -18,6 +19,7 @@ use super::documents::{self, Documents, Lengths};
 use super::file;
 use crate::output::{self, Format};
 use answer::Answer;
+use settings::Settings;
 
 /// Decide which rank computes which piece of attention
 ///
@@ -55,6 +57,9 @@ pub(crate) struct Args {
     /// Bytes of an element
     #[arg(long, value_name = "BYTES", default_value_t = Rows::LLAMA_8B.element_bytes)]
     element_bytes: u32,
+    /// Draw the plan: load before and after, who sends to whom, where documents are computed
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     settings: settings::Args,
     /// Say of every run that moved whom it relieves, what it costs and what it would cost elsewhere
@@ -63,6 +68,7 @@ pub(crate) struct Args {
     /// Write the plan: JSON, or compact if the name ends in .rkd
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    settings: Settings,
     /// What the answer looks like
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -95,6 +101,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
     let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?.explained(moves);
+    let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?;
+    if let Some(path) = &args.html {
+        let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer)?;
+        file::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;
+    }
     match args.format {
         Format::Json => output::answer(&serde_json::to_string(&answer)?)?,
         Format::Table => output::answer(&table::table(&answer))?,

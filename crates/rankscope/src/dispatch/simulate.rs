@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::simulate_bytes::{self, BytesArgs};
+use super::simulate_events::{self, EventArgs};
 use crate::output::Format;
 
 /// Move a plan's bytes in memory, and play its steps in time
@@ -14,11 +15,16 @@ pub(crate) struct Args {
     input: PathBuf,
     #[command(flatten)]
     bytes: BytesArgs,
+    #[command(flatten)]
+    events: EventArgs,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
-pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.events.events {
+        return simulate_events::run(&args.input, &args.events, args.format);
+    }
     simulate_bytes::run(&args.input, &args.bytes, args.format)
 }

@@ -51,7 +51,7 @@ pub(crate) struct EventArgs {
     dense_tflops: f64,
     /// What memory does, reads and writes together, in GB/s
     #[arg(long, value_name = "GB/S", default_value_t = 3350.0, requires = "events")]
-    memory: f64,
+    memory_rate: f64,
     /// Write what was played as a timeline: .pftrace or .json, also .gz or .zst
     #[arg(long, value_name = "FILE", requires = "events")]
     timeline: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl EventArgs {
         Ok(Machine {
             attention_flops_per_second: rate(self.attention_tflops, 1e12, "--attention-tflops")?,
             dense_flops_per_second: rate(self.dense_tflops, 1e12, "--dense-tflops")?,
-            memory_bytes_per_second: rate(self.memory, 1e9, "--memory")?,
+            memory_bytes_per_second: rate(self.memory_rate, 1e9, "--memory-rate")?,
         })
     }
 }
@@ -93,7 +93,11 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
     let plans = std::iter::once(input).chain(args.further.iter().map(PathBuf::as_path));
     let plans = plans.map(file::load).collect::<Result<Vec<_>>>()?;
     if let Some(other) = plans.iter().find(|plan| plan.batch.world_size() != plans[0].batch.world_size()) {
-        bail!("the plans are for {} and for {} ranks; microbatches of one step share their ranks", plans[0].batch.world_size(), other.batch.world_size());
+        bail!(
+            "the plans are for {} and for {} ranks; microbatches of one step share their ranks",
+            plans[0].batch.world_size(),
+            other.batch.world_size()
+        );
     }
     let step = step(&plans, args, &machine, |batch| Ok(batch.clone()))?;
     let home = Step { overlap: false, ..self::step(&plans, args, &machine, |batch| Ok(undispatched(batch)?))? };
@@ -202,24 +206,29 @@ fn drawn(scene: &Scene, known: &network_file::Known, step: &Step) -> String {
     rows.extend(scene.without_overlap.as_ref().map(|outcome| row("without overlap", outcome)));
     // The same work in as many nano-batches, so that the times compare.
     rows.push(row("without a plan", &scene.undispatched));
-    let (stages, many) = (step.stages, step.microbatches.len());
-    let mut text = format!(
-        "{} layers, {stages} {}, {many} {}, {} nano-batches, on {}\n\n",
-        step.layers,
-        if stages == 1 { "stage" } else { "stages" },
-        if many == 1 { "microbatch" } else { "microbatches" },
-        step.nano_batches,
-        known.name
-    );
+    let microbatches = u32::try_from(step.microbatches.len()).unwrap_or(u32::MAX);
+    let parts =
+        [(step.layers, "layer"), (step.stages, "stage"), (microbatches, "microbatch"), (step.nano_batches, "nano-batch")];
+    let mut text = format!("{}, on {}\n\n", parts.map(|(many, what)| counted(many, what)).join(", "), known.name);
     text.push_str(&columns(&["", "takes", "not computing", "computing", "exposed", "buffers"], rows, style));
     text.push('\n');
     text.push_str(&by_rank(&scene.played, style));
     text
 }
 
+fn counted(many: u32, what: &str) -> String {
+    let ending = match (many, what.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        _ => "s",
+    };
+    format!("{many} {what}{ending}")
+}
+
 fn by_rank(outcome: &Outcome, style: Style) -> String {
     let row = |(rank, time): (usize, &rankscope_dispatch::events::RankUse)| {
-        let times = [time.computation, time.copies, time.exposed, time.idle, time.waiting].map(|span| duration(span.as_nanos() as f64));
+        let times =
+            [time.computation, time.copies, time.exposed, time.idle, time.waiting].map(|span| duration(span.as_nanos() as f64));
         std::iter::once(rank.to_string()).chain(times).chain([bytes(time.buffer_bytes)]).collect()
     };
     let head = ["rank", "computes", "copies", "exposed", "idle", "waits for others", "buffers"];

@@ -76,9 +76,11 @@ impl Operation {
         }
     }
 
-    pub(super) fn sample(self, place: usize, ranks: u32, size_bytes: u64, buffer_bytes: f64, time: Span) -> Sample {
-        let port_bytes = buffer_bytes * self.port_share(ranks);
-        Sample { place, size_bytes, port_bytes, messages: self.messages(ranks), started: true, time }
+    /// One of these over `ranks` ranks, of a buffer of so many bytes: what comes out of an all-gather, what goes into the others.
+    #[must_use]
+    pub fn sample(self, place: usize, ranks: u32, buffer_bytes: u64, time: Span) -> Sample {
+        let port_bytes = buffer_bytes as f64 * self.port_share(ranks);
+        Sample { place, size_bytes: buffer_bytes, port_bytes, messages: self.messages(ranks), started: true, time }
     }
 }
 

@@ -79,9 +79,8 @@ fn eliminate(rows: &mut [Vec<f64>]) -> Option<()> {
             return None;
         }
         let pivoting = rows[pivot].clone();
-        for (at, row) in rows.iter_mut().enumerate().filter(|(at, _)| *at != pivot) {
+        for (_, row) in rows.iter_mut().enumerate().filter(|(at, _)| *at != pivot) {
             let factor = row[pivot] / pivoting[pivot];
-            debug_assert!(at != pivot);
             row.iter_mut().zip(&pivoting).for_each(|(value, pivoting)| *value -= factor * pivoting);
         }
     }

@@ -22,7 +22,8 @@ pub(super) fn read(text: &str, operation: Option<Operation>, ranks: Option<u32>)
     let mut head = Head { operation, ..Head::default() };
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate() {
-        let line = line.trim();
+        // Launchers put a tag before every line: `[1,0]<stdout>:`.
+        let line = line.split_once("<stdout>:").map_or(line, |(_, rest)| rest).trim();
         if line.starts_with(|first: char| first.is_ascii_digit()) && head.groups > 0 {
             rows.push(Row::of(line, at + 1, head.groups)?);
         } else {
@@ -35,7 +36,7 @@ pub(super) fn read(text: &str, operation: Option<Operation>, ranks: Option<u32>)
     let operation = head.operation.or_else(|| by_bandwidth(&rows, ranks)).ok_or(Error::UnknownBenchmark {
         what: "it does not name the operation. Give --operation all_reduce, all_gather, reduce_scatter, all_to_all or send_receive",
     })?;
-    let sample = |row: &Row| -> Sample { operation.sample(row.line, ranks, row.size, row.size as f64, row.time) };
+    let sample = |row: &Row| -> Sample { operation.sample(row.line, ranks, row.size, row.time) };
     let hosts = u32::try_from(head.hosts.len()).ok().filter(|hosts| *hosts > 0);
     // A buffer too small for all ranks is printed as size 0.
     let rows = rows.iter().filter(|row| row.size > 0).map(sample).collect();

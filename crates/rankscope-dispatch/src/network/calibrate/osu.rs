@@ -58,10 +58,10 @@ fn row(text: &str, line: usize, title: &Title, ranks: u32) -> Result<Option<Samp
         return bandwidth(bytes, second, line, title.operation);
     }
     let buffer = match title.operation {
-        Operation::AllGather | Operation::AllToAll => bytes as f64 * f64::from(ranks),
-        _ => bytes as f64,
+        Operation::AllGather | Operation::AllToAll => bytes.saturating_mul(u64::from(ranks)),
+        _ => bytes,
     };
-    let sample = title.operation.sample(line, ranks, bytes, buffer, micros(second, line)?);
+    let sample = title.operation.sample(line, ranks, buffer, micros(second, line)?);
     Ok((bytes > 0).then_some(sample))
 }
 
@@ -71,7 +71,7 @@ fn bandwidth(bytes: u64, word: &str, line: usize, operation: Operation) -> Resul
         return Err(Error::BadBenchmark { line, what: format!("`{word}` is no bandwidth in MB/s") });
     };
     let time = Span::from_nanos((bytes as f64 * 1_000.0 / megabytes_per_second).round().max(1.0) as i64);
-    let sample = operation.sample(line, 2, bytes, bytes as f64, time);
+    let sample = operation.sample(line, 2, bytes, time);
     Ok((bytes >= BANDWIDTH_FROM_BYTES).then_some(Sample { messages: 0.0, started: false, ..sample }))
 }
 

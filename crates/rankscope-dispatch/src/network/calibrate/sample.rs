@@ -7,7 +7,7 @@ use rankscope_time::Span;
 pub struct Sample {
     /// Where it comes from: the line of a file, the index of a collective.
     pub place: usize,
-    /// What the benchmark calls its size.
+    /// The whole buffer.
     pub size_bytes: u64,
     /// Bytes over the busiest port.
     pub port_bytes: f64,

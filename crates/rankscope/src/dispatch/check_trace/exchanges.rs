@@ -112,7 +112,8 @@ fn see(job: &Job, instance: &Instance) -> Seen {
     // Ranks of a plan are counted within the group that runs it.
     for (place, member) in (0_u32..).zip(&instance.members) {
         let collective = &job.collectives[member.rank].collectives[member.collective];
-        let on_job = |nanos| Span::from_nanos(job.map(member.rank).map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch());
+        let on_job =
+            |nanos| Span::from_nanos(job.map(member.rank).map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch());
         let rank = Rank(place);
         stays.push(Stay { rank, entered: on_job(collective.start_ns), left: on_job(collective.end_ns) });
         recorded.push((rank, record(&job.loaded.traces[member.rank], collective)));

@@ -92,7 +92,8 @@ fn contradictions(text: &mut String, met: &Met, plan: &[Predicted]) {
             let _ = writeln!(text, "the trace has no counts, so exchanges are told apart by their order alone");
         }
         None => {
-            let _ = writeln!(text, "what the trace counts agrees with the plan in {counted} of {} exchanges", met.exchanges.len());
+            let _ =
+                writeln!(text, "what the trace counts agrees with the plan in {counted} of {} exchanges", met.exchanges.len());
         }
         Some(first) => {
             let _ = writeln!(

@@ -1,0 +1,136 @@
+//! What an execution took, as a table and as JSON.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use rankscope_dispatch::movement::ElementType;
+use rankscope_transport::execute::{Difference, Outcome, Timing, Trial};
+use serde::Serialize;
+
+use super::{Backend, Mode};
+
+#[derive(Serialize)]
+pub(super) struct Report {
+    backend: &'static str,
+    mode: &'static str,
+    ranks: u32,
+    dtype: &'static str,
+    repeat: u32,
+    /// Whether every byte of every repetition was what the simulator says.
+    identical: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_difference: Option<Differing>,
+    exchanges: Vec<Exchange>,
+}
+
+#[derive(Serialize)]
+struct Exchange {
+    exchange: &'static str,
+    messages: u64,
+    remote_bytes: u64,
+    kept_bytes: u64,
+    /// Of the slowest rank, in the median repetition.
+    seconds: f64,
+    fastest_seconds: f64,
+    /// Between ranks, in the median repetition.
+    bytes_per_second: f64,
+    pack_seconds: f64,
+    unpack_seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Differing {
+    rank: u32,
+    tensor: &'static str,
+    row: u64,
+    offset: u64,
+    expected: Option<u8>,
+    actual: Option<u8>,
+    text: String,
+}
+
+impl Report {
+    pub(super) fn new(
+        backend: Backend,
+        mode: Mode,
+        trial: &Trial,
+        element: ElementType,
+        outcome: &Result<Vec<Outcome>, Difference>,
+    ) -> Self {
+        Self {
+            backend: backend.as_str(),
+            mode: mode.as_str(),
+            ranks: trial.world_size(),
+            dtype: element.as_str(),
+            repeat: trial.repeat(),
+            identical: outcome.is_ok(),
+            first_difference: outcome.as_ref().err().map(Differing::from),
+            exchanges: outcome.iter().flatten().map(Exchange::from).collect(),
+        }
+    }
+
+    pub(super) fn table(&self) -> String {
+        let Self { backend, mode, ranks, dtype, repeat, .. } = self;
+        let mut text = format!("{ranks} ranks as {backend}, by {mode}, {dtype}, every exchange {repeat} times\n\n");
+        if let Some(difference) = &self.first_difference {
+            text += &format!("different: {}\n", difference.text);
+            return text;
+        }
+        text +=
+            "exchange          messages   between ranks        kept     median    fastest        rate       pack     unpack\n";
+        for row in &self.exchanges {
+            let Exchange { exchange, messages, .. } = row;
+            let (remote, kept) = (bytes(row.remote_bytes as f64), bytes(row.kept_bytes as f64));
+            let rate = bytes(row.bytes_per_second) + "/s";
+            let [median, fastest, pack, unpack] =
+                [row.seconds, row.fastest_seconds, row.pack_seconds, row.unpack_seconds].map(duration);
+            let sizes = format_args!("{exchange:16} {messages:9} {remote:>15} {kept:>11}");
+            let times = format_args!("{median:>10} {fastest:>10} {rate:>11} {pack:>10} {unpack:>10}");
+            writeln!(text, "{sizes} {times}").expect("a string takes text");
+        }
+        text += "\nevery byte is what the simulator says\n";
+        text
+    }
+}
+
+impl From<&Outcome> for Exchange {
+    fn from(outcome: &Outcome) -> Self {
+        let seconds = outcome.median(|timing| timing.exchange).as_secs_f64();
+        let middle = |part: fn(&Timing) -> Duration| outcome.median(part).as_secs_f64();
+        Self {
+            exchange: outcome.direction.as_str(),
+            messages: outcome.messages,
+            remote_bytes: outcome.remote_bytes,
+            kept_bytes: outcome.kept_bytes,
+            seconds,
+            fastest_seconds: outcome.fastest(|timing| timing.exchange).as_secs_f64(),
+            bytes_per_second: if seconds > 0.0 { outcome.remote_bytes as f64 / seconds } else { 0.0 },
+            pack_seconds: middle(|timing| timing.pack),
+            unpack_seconds: middle(|timing| timing.unpack),
+        }
+    }
+}
+
+impl From<&Difference> for Differing {
+    fn from(difference: &Difference) -> Self {
+        let Difference { rank, tensor, row, offset, expected, actual } = *difference;
+        Self { rank: rank.0, tensor: tensor.as_str(), row, offset, expected, actual, text: difference.to_string() }
+    }
+}
+
+fn bytes(count: f64) -> String {
+    match count {
+        1e9.. => format!("{:.2} GB", count / 1e9),
+        1e6.. => format!("{:.2} MB", count / 1e6),
+        1e3.. => format!("{:.1} kB", count / 1e3),
+        _ => format!("{count:.0} B"),
+    }
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        1.0.. => format!("{seconds:.2} s"),
+        1e-3.. => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{:.1} us", seconds * 1e6),
+    }
+}
