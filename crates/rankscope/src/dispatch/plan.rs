@@ -60,14 +60,13 @@ pub(crate) struct Args {
     /// Draw the plan: load before and after, who sends to whom, where documents are computed
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    #[command(flatten)]
-    settings: settings::Args,
     /// Say of every run that moved whom it relieves, what it costs and what it would cost elsewhere
     #[arg(long)]
     explain: bool,
     /// Write the plan: JSON, or compact if the name ends in .rkd
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
     settings: Settings,
     /// What the answer looks like
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -101,7 +100,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
     let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?.explained(moves);
-    let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?;
     if let Some(path) = &args.html {
         let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer)?;
         file::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;
