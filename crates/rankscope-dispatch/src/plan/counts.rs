@@ -74,20 +74,30 @@ impl Tally {
     /// Appends a row that sums `tokens` by peer.
     pub(super) fn append(&mut self, entries: &mut Vec<(u32, u64)>, peers: &[u32], tokens: &[u32]) {
         let begin = entries.len();
-        for (&peer, &tokens) in peers.iter().zip(tokens) {
-            let at = self.entry_of[peer as usize] as usize;
-            match entries.get_mut(at) {
-                Some(entry) if at >= begin && entry.0 == peer => entry.1 += u64::from(tokens),
-                _ if tokens == 0 => {}
-                _ => {
-                    self.entry_of[peer as usize] = entries.len() as u32;
-                    entries.push((peer, u64::from(tokens)));
-                }
+        let mut at = 0;
+        while let Some(&peer) = peers.get(at) {
+            // Runs of one document come from few ranks, so neighbours are mostly of the same.
+            let mut sum = 0;
+            while peers.get(at) == Some(&peer) {
+                sum += u64::from(tokens[at]);
+                at += 1;
             }
+            self.add(entries, begin, peer, sum);
         }
         let row = &mut entries[begin..];
         if !row.is_sorted_by_key(|entry| entry.0) {
             row.sort_unstable_by_key(|entry| entry.0);
+        }
+    }
+    fn add(&mut self, entries: &mut Vec<(u32, u64)>, begin: usize, peer: u32, tokens: u64) {
+        let at = self.entry_of[peer as usize] as usize;
+        match entries.get_mut(at) {
+            Some(entry) if at >= begin && entry.0 == peer => entry.1 += tokens,
+            _ if tokens == 0 => {}
+            _ => {
+                self.entry_of[peer as usize] = entries.len() as u32;
+                entries.push((peer, tokens));
+            }
         }
     }
 }
