@@ -176,6 +176,12 @@ pub enum Error {
         /// What is wrong with them.
         what: String,
     },
+    /// The exact planner cannot say.
+    #[error("the exact planner: {what}")]
+    Exact {
+        /// Why.
+        what: String,
+    },
     /// No cut makes a rank faster, says a table of times.
     #[error("rank {rank} stays above its limit: the table of times says that no cut makes it faster")]
     CannotBalance {

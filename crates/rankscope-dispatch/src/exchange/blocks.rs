@@ -33,7 +33,7 @@ pub(super) struct Block {
 /// A document's part of a message.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
-    linear: u32,
+    pub(super) linear: u32,
     attention: u32,
     queries: u64,
     contexts: u64,

@@ -69,6 +69,7 @@ fn write(
 ) -> Result<Vec<RankExchange>, Error> {
     let blocks = Blocks::new(batch, direction, tensors)?;
     let mut writer = Writer::new(batch, &blocks, tensors, direction, contexts, only);
+    writer.reserve(batch);
     writer.messages();
     let mut outline = Outline::new(batch.world_size());
     let mut parts = 0;
@@ -146,6 +147,33 @@ impl<'a> Writer<'a> {
             context_rows: rows(),
             planes: Planes::new(world_size),
             present: Vec::new(),
+        }
+    }
+
+    /// Room for the copies of every rank, so that their lists do not move while they grow. Copies that go on where another ends
+    /// need none; gradients, which return in pieces, may need more.
+    fn reserve(&mut self, batch: &Batch) {
+        let ranks = batch.world_size() as usize;
+        let (mut linear, mut attention) = (vec![0; ranks], vec![0; ranks]);
+        let per_piece = if self.direction.has_contexts() { 2 } else { 0 };
+        for document in batch.documents() {
+            let (mut pieces, mut last) = (0, None);
+            for shard in document {
+                pieces += usize::from(last != Some(shard.linear));
+                last = Some(shard.linear);
+                linear[shard.linear.0 as usize] += 1;
+                attention[shard.attention.0 as usize] += 1 + per_piece * pieces;
+            }
+        }
+        for part in &self.blocks.parts {
+            linear[part.linear as usize] += per_piece;
+        }
+        let linear_sends = self.sends(Side::Linear);
+        for part in &mut self.ranks {
+            let (linear, attention) = (linear[part.rank.0 as usize], attention[part.rank.0 as usize]);
+            let (pack, unpack) = if linear_sends { (linear, attention) } else { (attention, linear) };
+            part.pack.reserve(pack);
+            part.unpack.reserve(unpack);
         }
     }
 

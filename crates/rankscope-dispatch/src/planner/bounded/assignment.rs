@@ -7,7 +7,7 @@ use rankscope_time::Rank;
 use super::super::pieces;
 use crate::cost::Work;
 use crate::planner::{BLOCK_TOKENS, Prices};
-use crate::{Batch, Error};
+use crate::{Batch, Error, Shard};
 
 /// A run of tokens of one document that lies on one rank and is computed on one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,33 +53,51 @@ enum Before {
 
 impl<'a> Assignment<'a> {
     /// Everything is computed where it lies.
-    pub(super) fn new(layout: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
-        let mut documents = Vec::with_capacity(layout.len());
-        let mut runs = Vec::with_capacity(layout.len());
-        let mut loads = vec![0_u64; layout.world_size() as usize];
+    pub(super) fn at_home(layout: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
+        Self::new(layout, work, prices, |shard| shard.linear.0)
+    }
+
+    /// Everything is computed where `plan` says.
+    pub(super) fn planned(plan: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
+        Self::new(plan, work, prices, |shard| shard.attention.0)
+    }
+
+    fn new(batch: &Batch, work: &'a Work, prices: Prices, at: impl Fn(&Shard) -> u32) -> Result<Self, Error> {
+        let mut documents = Vec::with_capacity(batch.len());
+        let mut runs = Vec::with_capacity(batch.len());
+        let mut loads = vec![0_u64; batch.world_size() as usize];
         let mut of_rank = vec![Vec::new(); loads.len()];
         let guests = vec![Vec::new(); loads.len()];
-        for (index, shards) in layout.documents().enumerate() {
+        for (index, shards) in batch.documents().enumerate() {
             let mut pieces: Vec<Piece> = Vec::with_capacity(shards.len());
             let mut end = 0;
             for shard in shards.iter().filter(|shard| shard.tokens > 0) {
-                let (start, home) = (end, shard.linear.0);
+                let (start, home, at) = (end, shard.linear.0, at(shard));
                 end += shard.tokens;
                 match pieces.last_mut() {
-                    Some(last) if last.home == home => last.end = end,
-                    _ => pieces.push(Piece { start, end, origin: start, home, at: home }),
+                    Some(last) if last.home == home && last.at == at => last.end = end,
+                    Some(last) if last.home == home => {
+                        let origin = last.origin;
+                        pieces.push(Piece { start, end, origin, home, at });
+                    }
+                    _ => pieces.push(Piece { start, end, origin: start, home, at }),
                 }
             }
-            for (place, piece) in pieces.iter().enumerate() {
-                let load = &mut loads[piece.home as usize];
+            let mut lies: Vec<(Range<u32>, u32)> = Vec::new();
+            for piece in &pieces {
+                let load = &mut loads[piece.at as usize];
                 *load = load
                     .checked_add(work.of(piece.start, piece.end))
                     .ok_or(Error::Overflow { what: "the work of one rank" })?;
-                if pieces[..place].iter().all(|other| other.home != piece.home) {
+                if lies.iter().all(|run| run.1 != piece.home) {
                     of_rank[piece.home as usize].push(index);
                 }
+                match lies.last_mut() {
+                    Some(last) if last.1 == piece.home => last.0.end = piece.end,
+                    _ => lies.push((piece.start..piece.end, piece.home)),
+                }
             }
-            runs.push(pieces.iter().map(|piece| (piece.start..piece.end, piece.home)).collect());
+            runs.push(lies);
             documents.push(pieces);
         }
         let length = |index: &usize| documents[*index].last().map_or(0, |piece: &Piece| piece.end);
@@ -165,25 +183,33 @@ impl<'a> Assignment<'a> {
     pub(super) fn apply(&mut self, transfer: &Transfer) {
         let Transfer { document, start, end, to, .. } = *transfer;
         let piece = self.documents[document][transfer.piece];
+        let before = [piece.at, to].map(|rank| self.work_in(document, rank));
         self.journal.push(Before::Document(document, self.documents[document].clone()));
-        let (head, tail) = (Piece { end: start, ..piece }, Piece { start: end, ..piece });
-        let work = |piece: &Piece| self.work.of(piece.start, piece.end);
-        let from_load = self.load(piece.at) + work(&head) + work(&tail) - work(&piece);
-        self.set_load(piece.at, from_load);
-        self.set_load(to, self.load(to) + self.work.of(start, end));
         if to != piece.home {
             self.guests[to as usize].push(document);
         }
-        let parts = [head, Piece { start, end, at: to, ..piece }, tail];
+        let parts = [Piece { end: start, ..piece }, Piece { start, end, at: to, ..piece }, Piece { start: end, ..piece }];
+        // Neighbours are one task. Measured time of two tasks need not be that of both in one, so a receiver, which must not get
+        // more than it was asked about, keeps them apart.
+        let additive = *self.work == Work::Cells;
         let pieces = &mut self.documents[document];
         pieces.splice(transfer.piece..=transfer.piece, parts.into_iter().filter(|part| part.start < part.end));
         pieces.dedup_by(|next, kept| {
-            let same = next.origin == kept.origin && next.at == kept.at;
+            let same = next.origin == kept.origin && next.at == kept.at && (additive || next.at == next.home);
             if same {
                 kept.end = next.end;
             }
             same
         });
+        for (rank, before) in [piece.at, to].into_iter().zip(before) {
+            self.set_load(rank, self.load(rank) + self.work_in(document, rank) - before);
+        }
+    }
+
+    /// What `rank` does of `document`.
+    fn work_in(&self, document: usize, rank: u32) -> u64 {
+        let own = self.documents[document].iter().filter(|piece| piece.at == rank);
+        own.map(|piece| self.work.of(piece.start, piece.end)).sum()
     }
 
     fn set_load(&mut self, rank: u32, load: u64) {

@@ -8,12 +8,14 @@
 //! Nothing depends on threads or on chance: the same layout gives the same plan.
 
 mod assignment;
+mod explain;
 mod limits;
 mod ranges;
 mod rooms;
 mod search;
 mod shed;
 
+pub use explain::{ALTERNATIVES, Alternative, Explanation, explain};
 pub use limits::{Limits, loads};
 
 use crate::cost::Work;
@@ -45,7 +47,7 @@ pub struct Options {
 /// Those of [`Limits::new`]; [`Error::CannotBalance`] when a table of times says that no cut makes a rank faster.
 pub fn bounded(layout: &Batch, options: &Options) -> Result<Batch, Error> {
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
-    let mut assignment = Assignment::new(layout, &options.work, options.prices)?;
+    let mut assignment = Assignment::at_home(layout, &options.work, options.prices)?;
     let total: u64 = assignment.loads().iter().sum();
     let cells: u64 = layout.cells_at_home()?.iter().sum();
     let ideal = Ideal::new(options.prices, cells as f64 / total.max(1) as f64);

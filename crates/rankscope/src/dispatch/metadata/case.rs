@@ -47,6 +47,11 @@ impl Case {
         nested.or_else(|| self.value.get(key)).filter(|value| !value.is_null())
     }
 
+    /// A list that may lie beside a note of the same name under `inputs`, as in cases that only describe it there.
+    pub(crate) fn find_list(&self, key: &str) -> Option<&Value> {
+        self.find(key).filter(|value| value.is_array()).or_else(|| self.value.get(key))
+    }
+
     fn need(&self, key: &str) -> Result<&Value> {
         self.find(key).with_context(|| format!("the input `{key}` is missing"))
     }

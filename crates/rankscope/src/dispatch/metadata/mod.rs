@@ -2,6 +2,7 @@
 //! inputs), answers with the outputs of that kind under the same names.
 
 mod array;
+mod bytes;
 mod case;
 mod invalid;
 mod json;
@@ -66,6 +67,8 @@ const KINDS: &[(&str, Kind)] = &[
     ("create_qkv_dispatch_2cp", whole::seeded_2cp),
     ("create_qkv_dispatch_with_backward", whole::with_backward),
     ("create_qkv_dispatch_with_custom_mapping", whole::custom_mapping),
+    ("fa2a_from_logical", bytes::fa2a_from_logical),
+    ("from_planner_output", bytes::planner_output),
     ("greedy_planner", planners::greedy_planner),
     ("equal_flops_planner", planners::equal_flops_planner),
     ("planner_benchmark", planners::planner_benchmark),

@@ -11,12 +11,12 @@ use rankscope_dispatch::{Error, Padded};
 
 use super::logical::{array_in, attention_object, attention_packed, metadata_object, moved_packed};
 use super::simulated::{RULE_BIG, RULE_WHOLE, longest, moved, numbered, rows, widest};
-use super::{Case, Form, Object, Revision};
+use super::{Case, Form, Object, Revision, bytes};
 
 /// Adds what another room derives from a dispatch to the answer of a big one.
 type Extension = fn(&Case, &Drawn, &mut Object) -> Result<()>;
 
-const EXTENSIONS: &[Extension] = &[];
+const EXTENSIONS: &[Extension] = &[bytes::extend];
 
 /// One shard per rank and sequence at most.
 pub(super) fn seeded(case: &Case, revision: Revision) -> Result<Object> {

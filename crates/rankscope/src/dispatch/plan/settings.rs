@@ -10,7 +10,7 @@ use rankscope_dispatch::planner::bounded::Options;
 use serde::Deserialize;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct Settings {
     /// Speed of each rank, 1 for all if not given: `1,1,0.8,0`, or a file with a JSON list. A rank of weight 0 computes nothing
     #[arg(long, value_name = "LIST|FILE")]
     weights: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Args {
     search_steps: Option<u32>,
 }
 
-impl Args {
+impl Settings {
     pub(super) fn options(&self, eps: f64, rows: &Rows) -> anyhow::Result<Options> {
         let weights = self.weights.as_deref().map(weights).transpose()?.unwrap_or_default();
         let work = self.time_table.as_ref().map(time_table).transpose()?.map_or(Work::Cells, Work::Time);

@@ -1,0 +1,185 @@
+//! Kinds that answer in bytes: the original's metadata of its fused all-to-all, from logical arrays and from a planner's output.
+
+use anyhow::{Context, Result};
+use rankscope_dispatch::alltoall::{
+    FastAllToAll, GradientSums, LogicalShape, Offsets, PlannerOptions, SeqLens, compute_e2e_fa2a_metadata, from_planner_output,
+};
+use rankscope_dispatch::draw::{Drawn, create_qkv_dispatch};
+use rankscope_dispatch::export::TaskLengths;
+use rankscope_dispatch::metadata::RawDispatch;
+use rankscope_dispatch::{Batch, Padded, Rows, Shard};
+use rankscope_time::Rank;
+use serde_json::{Value, json};
+
+use super::whole::{draw, raw_object};
+use super::{Case, Form, Object, Packed, Revision};
+
+/// `fa2a_from_logical`: the logical arrays are drawn from a seed, or given under `raw`.
+pub(super) fn fa2a_from_logical(case: &Case, _: Revision) -> Result<Object> {
+    let raw = match case.find("seed") {
+        Some(_) => draw(case, create_qkv_dispatch)?.raw()?,
+        None => given(case)?,
+    };
+    let step = compute_e2e_fa2a_metadata(&raw, &rows(case, ["hidden_q", "hidden_k", "element_size"])?)?;
+    let tasks = Object::default()
+        .with("cu_seqlens_q", json!(step.fa_params.cu_seqlens_q))
+        .with("cu_seqlens_kv", json!(step.fa_params.cu_seqlens_kv))
+        .with("max_seqlen_q", json!(step.fa_params.max_seqlen_q))
+        .with("max_seqlen_kv", json!(step.fa_params.max_seqlen_kv));
+    Ok(Object::of_kind(case.kind()?)
+        .with("raw", raw_object(&raw, Form::Nested)?)
+        .with("fa_params", tasks)
+        .with("qkv_fwd", all_to_all(&step.qkv_fwd))
+        .with("qkv_bwd", all_to_all(&step.qkv_bwd))
+        .with("attn_out_fwd", all_to_all(&step.attn_out_fwd))
+        .with("attn_out_bwd", all_to_all(&step.attn_out_bwd))
+        .with("alltoallv_qkv_fwd", alltoallv(&step.qkv_fwd))
+        .with("alltoallv_qkv_bwd", alltoallv(&step.qkv_bwd)))
+}
+
+/// `from_planner_output`: documents as shards `[linear rank, attention rank, position in the document, tokens]`.
+pub(super) fn planner_output(case: &Case, _: Revision) -> Result<Object> {
+    let option = |key: &str| case.find(key).is_some_and(|value| value == &Value::Bool(true));
+    let options = PlannerOptions { is_pipeline_tick: option("is_pipeline_tick"), is_resend_qkv: option("is_resend_qkv") };
+    let rows = rows(case, ["hidden_q", "hidden_k", "element_size"])?;
+    let step = from_planner_output(&batch(case)?, &rows, options)?;
+    let tasks = |tasks: &TaskLengths| {
+        Object::default()
+            .with("cu_seqlens_q", json!(tasks.cu_seqlens_q))
+            .with("cu_seqlens_kv", json!(tasks.cu_seqlens_kv))
+            .with("max_seqlen_q", json!(tasks.max_seqlen_q))
+            .with("max_seqlen_kv", json!(tasks.max_seqlen_kv))
+    };
+    Ok(Object::of_kind(case.kind()?)
+        .with("qkv_linear_to_attn", all_to_all(&step.qkv_linear_to_attn))
+        .with("qkv_grad_attn_to_linear", step.qkv_grad_attn_to_linear.as_ref().map(all_to_all))
+        .with("out_attn_to_linear", all_to_all(&step.out_attn_to_linear))
+        .with("out_grad_linear_to_attn", step.out_grad_linear_to_attn.as_ref().map(all_to_all))
+        .with("attn", step.attn.iter().map(tasks).collect::<Vec<_>>())
+        .with("alltoallv_qkv", alltoallv(&step.qkv_linear_to_attn)))
+}
+
+/// Adds the bytes of a big dispatch whose case gives the sizes of rows.
+pub(super) fn extend(case: &Case, drawn: &Drawn, answer: &mut Object) -> Result<()> {
+    let Some(inputs) = case.find("fa2a_inputs") else { return Ok(()) };
+    let rows = rows(&Case::new(inputs.clone()).context("fa2a_inputs")?, ["hq", "hk", "es"])?;
+    let step = compute_e2e_fa2a_metadata(&drawn.raw()?, &rows)?;
+    answer.push("fa2a_inputs", inputs.clone());
+    answer.push("fa2a_qkv_fwd", digests(&step.qkv_fwd));
+    answer.push("fa2a_attn_out_bwd", digests(&step.attn_out_bwd));
+    Ok(())
+}
+
+/// Sizes of rows. Log-sum-exp columns are optional and have a name in every kind.
+fn rows(case: &Case, [hidden_q, hidden_kv, element_bytes]: [&str; 3]) -> Result<Rows> {
+    let lse = ["lse_size", "lse_size_elems", "lse"].into_iter().find(|key| case.find(key).is_some());
+    Ok(Rows {
+        hidden_q: case.count(hidden_q)?,
+        hidden_kv: case.count(hidden_kv)?,
+        lse: lse.map_or(Ok(0), |key| case.count(key))?,
+        element_bytes: case.count(element_bytes)?,
+    })
+}
+
+fn batch(case: &Case) -> Result<Batch> {
+    let docs = case.find_list("docs").context("the input `docs` is missing")?;
+    let mut documents: Vec<Vec<[u32; 4]>> = serde_json::from_value(docs.clone()).context("the input `docs`")?;
+    let mut batch = Batch::new(case.count("world_size")?)?;
+    for document in &mut documents {
+        document.sort_by_key(|shard| shard[2]);
+        let shard =
+            |&[linear, attention, _, tokens]: &[u32; 4]| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
+        batch.push(&document.iter().map(shard).collect::<Vec<_>>())?;
+    }
+    Ok(batch)
+}
+
+/// The logical arrays as the case spells them out.
+fn given(case: &Case) -> Result<RawDispatch> {
+    let arrays = Case::new(case.find("raw").context("neither `seed` nor `raw` is given")?.clone()).context("raw")?;
+    Ok(RawDispatch {
+        shard_len: arrays.array("shard_len")?,
+        num_shards: arrays.array("num_shards")?,
+        q_dispatch: arrays.array("q_dispatch")?,
+        kv_to_q_mapping: arrays.array("kv_to_q_mapping")?,
+        kv_to_q_rank: arrays.array("kv_to_q_rank")?,
+        kv_context_size: arrays.array("kv_context_size")?,
+        q_to_num_kv_seq: arrays.array("q_to_num_kv_seq")?,
+        q_to_num_kv_token: arrays.array("q_to_num_kv_token")?,
+    })
+}
+
+fn all_to_all(it: &FastAllToAll) -> Object {
+    let memcpy = |tensors: &Vec<Vec<Offsets>>| {
+        let rank = |offsets: &Offsets| match offsets {
+            Offsets::Shards(offsets) => json!(offsets),
+            Offsets::Replicas(planes) => json!(planes),
+        };
+        tensors.iter().map(|ranks| ranks.iter().map(rank).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let lens = |SeqLens { send, recv }: &SeqLens| both(send, recv);
+    let shapes = |LogicalShape { send, recv }: &LogicalShape| both(send, recv);
+    let sums = |sums: &GradientSums| {
+        Object::default()
+            .with("num_copies", json!(sums.num_copies))
+            .with("copy_start_id", json!(sums.copy_start_id))
+            .with("main_copy_mask", json!(sums.main_copy_mask))
+    };
+    let answer = Object::default()
+        .with("sender_send_disp", json!(it.sender_send_disp))
+        .with("sender_transfer_sz", json!(it.sender_transfer_sz))
+        .with("sender_recv_disp", json!(it.sender_recv_disp))
+        .with("recver_transfer_sz", json!(it.recver_transfer_sz))
+        .with("send_memcpy", memcpy(&it.send_memcpy))
+        .with("recv_memcpy", memcpy(&it.recv_memcpy))
+        .with("my_rank_send_offset", json!(it.my_rank_send_offset()))
+        .with("my_rank_recv_offset", json!(it.my_rank_recv_offset()))
+        .with("my_rank_send_sz", json!(it.my_rank_send_sz()))
+        .with("seq_lens", it.seq_lens.iter().map(lens).collect::<Vec<_>>())
+        .with("tensor_shape", it.tensor_shape.iter().map(shapes).collect::<Vec<_>>())
+        .with("kv_replica_mask", json!(it.kv_replica_mask));
+    match &it.kv_grad_send_dedup {
+        Some(ranks) => answer.with("kv_grad_send_dedup", ranks.iter().map(sums).collect::<Vec<_>>()),
+        None => answer,
+    }
+}
+
+fn both(send: &[Vec<u64>], recv: &[Vec<u64>]) -> Object {
+    Object::default().with("send", json!(send)).with("recv", json!(recv))
+}
+
+fn alltoallv(it: &FastAllToAll) -> Object {
+    Object::default()
+        .with("sendcounts", json!(it.sender_transfer_sz))
+        .with("sdispls", json!(it.sender_send_disp))
+        .with("recvcounts", json!(it.recver_transfer_sz))
+        .with("rdispls", json!(it.receive_displacements()))
+}
+
+/// The matrices, and the offsets of all ranks one after another, as sums and hashes.
+fn digests(it: &FastAllToAll) -> Object {
+    let matrix = |matrix: &[Vec<u64>]| {
+        let values: Vec<i64> = matrix.iter().flatten().map(|&bytes| bytes as i64).collect();
+        Packed::digest(&[matrix.len(), matrix.len()], &values)
+    };
+    let concat = |tensors: &[Vec<Offsets>]| {
+        let tensor = |ranks: &Vec<Offsets>| {
+            let mut values = Vec::new();
+            for offsets in ranks {
+                match offsets {
+                    Offsets::Shards(offsets) => values.extend_from_slice(offsets),
+                    Offsets::Replicas(planes) => planes.iter().for_each(|offsets| values.extend_from_slice(offsets)),
+                }
+            }
+            Packed::digest(&[values.len()], &values)
+        };
+        tensors.iter().map(tensor).collect::<Vec<_>>()
+    };
+    Object::default()
+        .with("sender_send_disp", matrix(&it.sender_send_disp))
+        .with("sender_transfer_sz", matrix(&it.sender_transfer_sz))
+        .with("sender_recv_disp", matrix(&it.sender_recv_disp))
+        .with("recver_transfer_sz", matrix(&it.recver_transfer_sz))
+        .with("send_memcpy_concat", concat(&it.send_memcpy))
+        .with("recv_memcpy_concat", concat(&it.recv_memcpy))
+}
