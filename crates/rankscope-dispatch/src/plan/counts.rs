@@ -74,28 +74,32 @@ impl Tally {
     /// Appends a row that sums `tokens` by peer.
     pub(super) fn append(&mut self, entries: &mut Vec<(u32, u64)>, peers: &[u32], tokens: &[u32]) {
         let begin = entries.len();
-        let mut at = 0;
-        while let Some(&peer) = peers.get(at) {
-            // Runs of one document come from few ranks, so neighbours are mostly of the same.
-            let mut sum = 0;
-            while peers.get(at) == Some(&peer) {
-                sum += u64::from(tokens[at]);
-                at += 1;
+        // The keys of a run mostly come from one rank, so neighbours are summed before their entry is looked up.
+        let (mut sum, mut last) = (0, u32::MAX);
+        for (&peer, &tokens) in peers.iter().zip(tokens) {
+            if peer != last {
+                self.add(entries, begin, last, sum);
+                (sum, last) = (0, peer);
             }
-            self.add(entries, begin, peer, sum);
+            sum += u64::from(tokens);
         }
+        self.add(entries, begin, last, sum);
         let row = &mut entries[begin..];
         if !row.is_sorted_by_key(|entry| entry.0) {
             row.sort_unstable_by_key(|entry| entry.0);
         }
     }
+
+    /// Adds to the entry of `peer` in the row from `begin` on.
     fn add(&mut self, entries: &mut Vec<(u32, u64)>, begin: usize, peer: u32, tokens: u64) {
-        let at = self.entry_of[peer as usize] as usize;
-        match entries.get_mut(at) {
-            Some(entry) if at >= begin && entry.0 == peer => entry.1 += tokens,
-            _ if tokens == 0 => {}
+        if tokens == 0 {
+            return;
+        }
+        let at = &mut self.entry_of[peer as usize];
+        match entries.get_mut(*at as usize) {
+            Some(entry) if *at as usize >= begin && entry.0 == peer => entry.1 += tokens,
             _ => {
-                self.entry_of[peer as usize] = entries.len() as u32;
+                *at = entries.len() as u32;
                 entries.push((peer, tokens));
             }
         }
