@@ -11,7 +11,6 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use rankscope_dispatch::Error;
-use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::plan::{Index, LogicalPlan, RankPlan, TaskOrder};
 use rankscope_dispatch::planner::bounded::{Options, bounded};
 use rankscope_dispatch::planner::{Prices, place_in_order};
@@ -84,7 +83,7 @@ fn planner_ms(ranks: u32) -> Result<f64, Error> {
 /// Balance within 5 %, cost in elements of an 8B model.
 fn options() -> Options {
     let rows = rankscope_dispatch::Rows { element_bytes: 1, ..rankscope_dispatch::Rows::LLAMA_8B };
-    Options { eps: 0.05, prices: Prices::of(&rows), work: Work::Cells, weights: Vec::new(), search_steps: None }
+    Options::new(0.05, Prices::of(&rows))
 }
 
 /// The fastest of many runs: what the others add is other people's work on this machine.
