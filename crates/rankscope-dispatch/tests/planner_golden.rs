@@ -1,5 +1,5 @@
 //! The original's planners and what moving costs, against files that the original wrote. They lie in `dispatch_golden` of the
-//! folder `RANKSCOPE_CORPUS`; without it these tests are skipped.
+//! folder `RANKSCOPE_CORPUS`; without it these tests are skipped. Those that read `fixtures` always run.
 #![expect(clippy::unwrap_used, reason = "a test helper may stop at the first surprise")]
 
 use std::path::PathBuf;
@@ -32,6 +32,33 @@ fn rows(batch: &Batch) -> Vec<Vec<[u32; 4]>> {
 fn max_over_mean(batch: &Batch) -> f64 {
     let cells = batch.cells().unwrap();
     *cells.iter().max().unwrap() as f64 * cells.len() as f64 / cells.iter().sum::<u64>() as f64
+}
+
+/// Plans of the cases of a fixture against the shards that the original gives for them.
+fn same_plans(file: &str, plan: impl Fn(&Value) -> Batch) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/dispatch").join(file);
+    let document: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    for case in document["cases"].as_array().unwrap() {
+        assert_eq!(serde_json::json!(rows(&plan(case))), case["shards"], "{}", case["batches"]);
+    }
+}
+
+#[test]
+fn greedy_plans_are_the_originals_with_odd_numbers_of_ranks() {
+    same_plans("h19_planner_greedy.json", |case| {
+        let documents: Vec<u32> = case["batches"].as_array().unwrap().iter().flat_map(lengths).collect();
+        let world_size = case["world_size"].as_u64().unwrap() as u32;
+        let layout = place_in_order(&documents, world_size, case["tokens_per_rank"].as_u64().unwrap()).unwrap();
+        greedy(&layout, case["tolerance"].as_f64().unwrap()).unwrap()
+    });
+}
+
+#[test]
+fn equal_flops_plans_are_the_originals_when_the_busiest_rank_is_not_the_first() {
+    same_plans("h20_planner_equal_flops.json", |case| {
+        let batches: Vec<Vec<u32>> = case["batches"].as_array().unwrap().iter().map(lengths).collect();
+        equal_flops(&batches).unwrap()
+    });
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The original's older planner, to compare with (dispatch spec 2.10): the largest document of the busiest rank is taken out,
-//! the ranks are filled up with it like vessels with water, and each gets its part as a head and a tail, the first rank the
+//! the ranks are filled up with it like vessels with water, and each gets its part as a head and a tail, its own rank the
 //! outermost. One document per call.
 
 use rankscope_time::Rank;
@@ -46,29 +46,38 @@ pub fn equal_flops(lengths: &[Vec<u32>]) -> Result<Batch, Error> {
     assemble(&layout, pieces)
 }
 
-/// How many tokens of head, and as many of tail, each rank takes of a document of `length` tokens.
+/// How many tokens of head, and as many of tail, each rank takes of a document of `length` tokens: its own rank first, which
+/// gets the outermost, then the others in order.
 fn parts(mut loads: Vec<u64>, busiest: usize, length: u32) -> Vec<(Rank, u32)> {
     let cells = causal_cells(u64::from(length), u64::from(length));
     loads[busiest] -= cells;
-    let mut order: Vec<usize> = (0..loads.len()).collect();
-    order.sort_by_key(|&rank| loads[rank]);
-    let (mut below, mut level) = (cells as f64, f64::INFINITY);
-    for (taken, &rank) in order.iter().enumerate() {
-        let load = loads[rank] as f64;
-        if level <= load {
-            break;
+    let level = level(&loads, cells);
+    let pair_cells = u64::from(length) + 1;
+    let mut left = length / 2;
+    let others = (0..loads.len()).filter(|&rank| rank != busiest);
+    let mut parts = Vec::new();
+    for rank in std::iter::once(busiest).chain(others) {
+        let tokens = u32::try_from(level.saturating_sub(loads[rank]) / pair_cells).unwrap_or(left).min(left);
+        left -= tokens;
+        if tokens > 0 {
+            parts.push((Rank(rank as u32), tokens));
         }
-        below += load;
-        level = below / (taken + 1) as f64;
     }
-    let pair_cells = f64::from(length) + 1.0;
-    let mut parts: Vec<(Rank, u32)> = (0_u32..)
-        .zip(&loads)
-        .map(|(rank, &load)| (Rank(rank), ((level - load as f64) / pair_cells).max(0.0) as u32))
-        .filter(|part| part.1 > 0)
-        .collect();
     if parts.is_empty() {
         parts.push((Rank(busiest as u32), length / 2));
     }
     parts
+}
+
+/// What the lightest ranks reach when `cells` fill them up evenly; a broken cell counts as a whole one, as in the original.
+fn level(loads: &[u64], mut cells: u64) -> u64 {
+    let mut sorted = loads.to_vec();
+    sorted.sort_unstable();
+    for (filled, pair) in (1_u64..).zip(sorted.windows(2)) {
+        match cells.checked_sub((pair[1] - pair[0]).saturating_mul(filled)) {
+            Some(rest) => cells = rest,
+            None => return pair[0] + cells.div_ceil(filled),
+        }
+    }
+    sorted.last().map_or(cells, |&heaviest| heaviest.saturating_add(cells.div_ceil(sorted.len() as u64)))
 }
