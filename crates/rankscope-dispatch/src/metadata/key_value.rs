@@ -2,7 +2,7 @@
 //! one run, and the runs lie in the order of the queries; a shard that two queries need there is sent twice.
 
 use super::counts::Counts;
-use super::query::{Place, check_lengths, sent, starts};
+use super::query::{Place, check_lengths, check_lengths_where, sent, starts};
 use super::reverse::Reverse;
 use super::{Compat, Metadata};
 use crate::{Error, Padded};
@@ -16,7 +16,7 @@ pub struct KeyValueMapping<'a> {
     pub kv_to_q_rank: &'a Padded,
     /// W x P: tokens of the document before each shard.
     pub kv_context_size: &'a Padded,
-    /// W x P: key/value shards that each query needs.
+    /// W x P: key/value shards that each query needs; of any value where there is no query.
     pub q_to_num_kv_seq: &'a Padded,
     /// W x P: key/value tokens that each query needs.
     pub q_to_num_kv_token: &'a Padded,
@@ -165,9 +165,11 @@ impl KeyValueMapping<'_> {
         }
         check_lengths(self.seq_len, replicas)?;
         // Contexts are offsets into the tokens that queries need, so both sums together bound every offset.
-        for lengths in [self.kv_context_size, self.q_to_num_kv_token, self.q_to_num_kv_seq] {
+        for lengths in [self.kv_context_size, self.q_to_num_kv_token] {
             check_lengths(lengths, 2)?;
         }
+        // From a planner's output the original pads this array, and only this one, with -1.
+        check_lengths_where(self.q_to_num_kv_seq, 2, |rank, slot| self.q_dispatch.row(rank)[slot] >= 0)?;
         Ok((world_size, slots, replicas))
     }
 

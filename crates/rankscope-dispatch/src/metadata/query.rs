@@ -89,9 +89,18 @@ fn axes(dispatch: &Padded) -> Result<(usize, usize, usize), Error> {
 
 /// Lengths must not be negative, and every copy of every shard together must fit: then so does each sum of some of them.
 pub(super) fn check_lengths(lengths: &Padded, copies: usize) -> Result<(), Error> {
+    check_lengths_where(lengths, copies, |_, _| true)
+}
+
+/// The same of the slots that `is_used` names by rank and slot; what the others hold is padding.
+pub(super) fn check_lengths_where(
+    lengths: &Padded,
+    copies: usize,
+    is_used: impl Fn(usize, usize) -> bool,
+) -> Result<(), Error> {
     let mut sum = 0_i64;
     for (rank, row) in lengths.rows().enumerate() {
-        for (slot, &tokens) in row.iter().enumerate() {
+        for (slot, &tokens) in row.iter().enumerate().filter(|&(slot, _)| is_used(rank, slot)) {
             if tokens < 0 {
                 return Err(Error::NegativeLength { rank, slot, tokens });
             }
