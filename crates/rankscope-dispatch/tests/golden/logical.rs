@@ -116,7 +116,8 @@ fn queries_alone() {
             let input = tokens(&lengths);
             let there = simulated(&input, &forward, widest(&forward));
             assert_eq!(there, ragged(&case["sim_forward"]), "{name}");
-            let back = simulated(&there, &reverse, input.iter().map(Vec::len).max().unwrap());
+            let planes = case["dispatch"][0][0].as_array().map_or(1, Vec::len);
+            let back = simulated(&there, &reverse, planes * input.iter().map(Vec::len).max().unwrap());
             assert_eq!(back, ragged(&case["sim_reverse"]), "{name}");
         }
     }
