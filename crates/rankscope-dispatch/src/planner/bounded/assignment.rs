@@ -5,6 +5,7 @@ use std::ops::Range;
 use rankscope_time::Rank;
 
 use super::super::pieces;
+use super::caps::{Caps, Ledger};
 use crate::cost::Work;
 use crate::planner::{BLOCK_TOKENS, Prices};
 use crate::{Batch, Error, Shard};
@@ -42,6 +43,8 @@ pub(super) struct Assignment<'a> {
     of_rank: Vec<Vec<usize>>,
     /// The documents of which each rank has taken something that lies elsewhere, and some of which it has nothing any more.
     guests: Vec<Vec<usize>>,
+    /// What ranks send, receive and hold, if that is capped.
+    ledger: Option<Ledger>,
     /// What is needed to go back: documents and loads as they were.
     journal: Vec<Before>,
 }
@@ -104,7 +107,7 @@ impl<'a> Assignment<'a> {
         for list in &mut of_rank {
             list.sort_by_key(|index| std::cmp::Reverse(length(index)));
         }
-        Ok(Self { work, prices, documents, runs, loads, of_rank, guests, journal: Vec::new() })
+        Ok(Self { work, prices, documents, runs, loads, of_rank, guests, ledger: None, journal: Vec::new() })
     }
 
     pub(super) fn load(&self, rank: u32) -> u64 {
@@ -184,15 +187,31 @@ impl<'a> Assignment<'a> {
         let Transfer { document, start, end, to, .. } = *transfer;
         let piece = self.documents[document][transfer.piece];
         let before = [piece.at, to].map(|rank| self.work_in(document, rank));
-        self.journal.push(Before::Document(document, self.documents[document].clone()));
         if to != piece.home {
             self.guests[to as usize].push(document);
         }
+        let after = self.pieces_after(transfer);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.replace(&self.runs[document], &self.documents[document], &after);
+        }
+        let pieces = std::mem::replace(&mut self.documents[document], after);
+        self.journal.push(Before::Document(document, pieces));
+        for (rank, before) in [piece.at, to].into_iter().zip(before) {
+            self.set_load(rank, self.load(rank) + self.work_in(document, rank) - before);
+        }
+    }
+
+    /// The pieces of the document after `transfer`.
+    ///
+    /// Neighbours become one task. Measured time of two tasks need not be that of both in one, so a receiver, which must not get
+    /// more than it was asked about, then keeps them apart.
+    fn pieces_after(&self, transfer: &Transfer) -> Vec<Piece> {
+        let Transfer { document, start, end, to, .. } = *transfer;
+        let mut pieces = Vec::with_capacity(self.documents[document].len() + 2);
+        pieces.extend_from_slice(&self.documents[document]);
+        let piece = pieces[transfer.piece];
         let parts = [Piece { end: start, ..piece }, Piece { start, end, at: to, ..piece }, Piece { start: end, ..piece }];
-        // Neighbours are one task. Measured time of two tasks need not be that of both in one, so a receiver, which must not get
-        // more than it was asked about, keeps them apart.
         let additive = *self.work == Work::Cells;
-        let pieces = &mut self.documents[document];
         pieces.splice(transfer.piece..=transfer.piece, parts.into_iter().filter(|part| part.start < part.end));
         pieces.dedup_by(|next, kept| {
             let same = next.origin == kept.origin && next.at == kept.at && (additive || next.at == next.home);
@@ -201,9 +220,52 @@ impl<'a> Assignment<'a> {
             }
             same
         });
-        for (rank, before) in [piece.at, to].into_iter().zip(before) {
-            self.set_load(rank, self.load(rank) + self.work_in(document, rank) - before);
+        pieces
+    }
+
+    /// Keeps to `caps` from now on.
+    pub(super) fn cap(&mut self, caps: Caps) {
+        let Some(mut ledger) = Ledger::new(caps, self.prices, self.loads.len()) else { return };
+        for (pieces, runs) in self.documents.iter().zip(&self.runs) {
+            ledger.replace(runs, &[], pieces);
         }
+        self.ledger = Some(ledger);
+    }
+
+    pub(super) fn capped(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// Whether caps allow `transfer`.
+    pub(super) fn allows(&self, transfer: &Transfer) -> bool {
+        let document = transfer.document;
+        let allows =
+            |ledger: &Ledger| ledger.allows(&self.runs[document], &self.documents[document], &self.pieces_after(transfer));
+        self.ledger.as_ref().is_none_or(allows)
+    }
+
+    /// Bytes that `rank` is above its caps.
+    pub(super) fn excess_bytes(&self, rank: u32) -> u64 {
+        self.ledger.as_ref().map_or(0, |ledger| ledger.excess(rank))
+    }
+
+    /// Bytes that `rank` would be above its caps after `transfer`.
+    pub(super) fn excess_bytes_after(&self, rank: u32, transfer: &Transfer) -> u64 {
+        let document = transfer.document;
+        let after = |ledger: &Ledger| {
+            ledger.excess_after(rank, &self.runs[document], &self.documents[document], &self.pieces_after(transfer))
+        };
+        self.ledger.as_ref().map_or(0, after)
+    }
+
+    /// Fails with the first rank above a cap.
+    pub(super) fn check_caps(&self) -> Result<(), Error> {
+        self.ledger.as_ref().map_or(Ok(()), Ledger::check)
+    }
+
+    /// Documents.
+    pub(super) fn len(&self) -> usize {
+        self.documents.len()
     }
 
     /// What `rank` does of `document`.
@@ -244,7 +306,12 @@ impl<'a> Assignment<'a> {
         let mut ranks = Vec::new();
         while let Some(before) = self.journal.pop() {
             match before {
-                Before::Document(index, pieces) => self.documents[index] = pieces,
+                Before::Document(index, pieces) => {
+                    if let Some(ledger) = &mut self.ledger {
+                        ledger.replace(&self.runs[index], &self.documents[index], &pieces);
+                    }
+                    self.documents[index] = pieces;
+                }
                 Before::Load(rank, load) => {
                     self.loads[rank as usize] = load;
                     ranks.push(rank);

@@ -6,7 +6,7 @@ use anyhow::Context;
 use rankscope_dispatch::Rows;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::Prices;
-use rankscope_dispatch::planner::bounded::Options;
+use rankscope_dispatch::planner::bounded::{Caps, Options};
 use serde::Deserialize;
 
 #[derive(Debug, clap::Args)]
@@ -17,6 +17,15 @@ pub(super) struct Settings {
     /// Balance measured time: a JSON file with `queries`, `contexts` and `milliseconds` (a row per length of queries)
     #[arg(long, value_name = "FILE")]
     time_table: Option<PathBuf>,
+    /// The most that a rank may send, per layer and forward
+    #[arg(long, value_name = "BYTES")]
+    cap_send_bytes: Option<u64>,
+    /// The most that a rank may receive
+    #[arg(long, value_name = "BYTES")]
+    cap_receive_bytes: Option<u64>,
+    /// The most that a rank may hold of queries and their context, its own included
+    #[arg(long, value_name = "BYTES")]
+    cap_buffer_bytes: Option<u64>,
     /// How often to look for a plan that moves less; once per rank if not given
     #[arg(long, value_name = "N")]
     search_steps: Option<u32>,
@@ -26,7 +35,12 @@ impl Settings {
     pub(super) fn options(&self, eps: f64, rows: &Rows) -> anyhow::Result<Options> {
         let weights = self.weights.as_deref().map(weights).transpose()?.unwrap_or_default();
         let work = self.time_table.as_ref().map(time_table).transpose()?.map_or(Work::Cells, Work::Time);
-        Ok(Options { eps, prices: Prices::of(rows), work, weights, search_steps: self.search_steps })
+        let caps = Caps {
+            send_bytes: self.cap_send_bytes,
+            receive_bytes: self.cap_receive_bytes,
+            buffer_bytes: self.cap_buffer_bytes,
+        };
+        Ok(Options { caps, eps, prices: Prices::of(rows), work, weights, search_steps: self.search_steps })
     }
 }
 
