@@ -125,15 +125,15 @@ fn cuda() -> Result<()> {
     let package = ["--package", "rankscope-transport", "--features", "cuda", "--locked"];
     cargo(&[&["clippy"], &package[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
     cargo(&[&["test"], &package[..], &["--quiet", "--lib", "--test", "cuda_ranks"]].concat())?;
-    let folder = match nvrtc::folder() {
-        Ok(folder) => folder,
+    let library_path = match nvrtc::library_path() {
+        Ok(path) => path,
         Err(error) => {
             println!("compiling the kernels is skipped, NVRTC cannot be had: {error:#}");
             return Ok(());
         }
     };
     let compile = [&["test"], &package[..], &["--quiet", "--test", "cuda_ptx"]].concat();
-    check(cargo::command(compile).env("LD_LIBRARY_PATH", folder).env("RANKSCOPE_NVRTC", "required"))
+    check(cargo::command(compile).env("LD_LIBRARY_PATH", library_path).env("RANKSCOPE_NVRTC", "required"))
 }
 
 /// Checks that the cargo-fuzz targets compile, which needs neither nightly nor, with a library that is never linked, C++.

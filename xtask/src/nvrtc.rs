@@ -2,7 +2,10 @@
 //!
 //! Downloaded once into the target folder. Where it cannot be had, the reason is handed back and whoever wanted it skips.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,8 +17,15 @@ const PACKAGE: &str = "nvidia-cuda-nvrtc-cu12";
 /// The last of CUDA 12: it knows every architecture back to 5.0.
 const VERSION: &str = "12.9.86";
 
-/// The folder with the library, or why there is none.
-pub(crate) fn folder() -> Result<PathBuf> {
+/// The loader's path with the library in front, or why there is none.
+pub(crate) fn library_path() -> Result<OsString> {
+    let before = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    // An empty entry would stand for the current folder.
+    let before = env::split_paths(&before).filter(|path| !path.as_os_str().is_empty());
+    env::join_paths(iter::once(folder()?).chain(before)).context("the target folder has a colon in its name")
+}
+
+fn folder() -> Result<PathBuf> {
     let target = cargo::metadata()?.target_directory.join("nvrtc");
     let home = target.join(VERSION);
     let library = home.join("nvidia/cuda_nvrtc/lib");
@@ -46,7 +56,7 @@ fn from_index(folder: &Path) -> Result<()> {
     download(&format!("https://pypi.org/pypi/{PACKAGE}/{VERSION}/json"), &index)?;
     let index: serde_json::Value =
         serde_json::from_reader(File::open(&index)?).context("failed to understand the package index")?;
-    let is_ours = |name: &str| name.ends_with(&format!("{}.whl", std::env::consts::ARCH)) && name.contains("manylinux");
+    let is_ours = |name: &str| name.ends_with(&format!("{}.whl", env::consts::ARCH)) && name.contains("manylinux");
     let wheels = index["urls"].as_array().into_iter().flatten();
     let wheel = wheels.into_iter().find(|wheel| wheel["filename"].as_str().is_some_and(is_ours));
     let url = wheel.and_then(|wheel| wheel["url"].as_str()).context("the package index lists no wheel for this machine")?;

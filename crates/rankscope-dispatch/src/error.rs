@@ -176,6 +176,30 @@ pub enum Error {
         /// What is wrong with them.
         what: String,
     },
+    /// A rank is above a cap, and no move that was tried helps.
+    #[error("rank {rank} {what} {bytes} bytes, {} more than its cap allows; nothing that could be moved helps", bytes - cap)]
+    Cap {
+        /// Which rank.
+        rank: u32,
+        /// What it does too much of.
+        what: &'static str,
+        /// How much.
+        bytes: u64,
+        /// How much it may.
+        cap: u64,
+    },
+    /// A rank has too much work, and whoever has room would be above a cap with it.
+    #[error("rank {rank} stays above its limit: the caps on bytes leave nobody who may take work from it")]
+    NobodyMayTake {
+        /// Which rank.
+        rank: u32,
+    },
+    /// The exact planner cannot say.
+    #[error("the exact planner: {what}")]
+    Exact {
+        /// Why.
+        what: String,
+    },
     /// No cut makes a rank faster, says a table of times.
     #[error("rank {rank} stays above its limit: the table of times says that no cut makes it faster")]
     CannotBalance {

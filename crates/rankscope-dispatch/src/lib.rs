@@ -24,6 +24,7 @@ pub mod network;
 mod orchestrate;
 pub mod plan;
 pub mod planner;
+pub mod properties;
 mod random;
 mod rows;
 mod tensors;

@@ -2,12 +2,14 @@
 
 use proptest::prelude::*;
 use rankscope_dispatch::cost::{TimeTable, Work};
-use rankscope_dispatch::planner::bounded::{Limits, Options, bounded, loads};
-use rankscope_dispatch::planner::{BLOCK_TOKENS, Prices, Remote, limits_kept, lower_bound, place_in_order, place_on_ranks};
+use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded, explain, loads};
+use rankscope_dispatch::planner::{
+    BLOCK_TOKENS, Prices, Remote, exact, limits_kept, lower_bound, place_in_order, place_on_ranks,
+};
 use rankscope_dispatch::{Batch, Error, Rows};
 
 fn options(eps: f64) -> Options {
-    Options { eps, prices: Prices::of(&Rows::LLAMA_8B), work: Work::Cells, weights: Vec::new(), search_steps: Some(20) }
+    Options { search_steps: Some(20), ..Options::new(eps, Prices::of(&Rows::LLAMA_8B)) }
 }
 
 /// Documents in order or on ranks; short ones, long ones, empty ones.
@@ -40,7 +42,11 @@ fn homes(batch: &Batch) -> Vec<Vec<(u64, u32)>> {
 }
 
 fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
-    let plan = bounded(layout, options).expect("a plan");
+    let plan = match bounded(layout, options) {
+        // Every cut costs time, says the table, so there may be none that helps.
+        Err(Error::CannotBalance { .. }) if options.work != Work::Cells => return Ok(()),
+        plan => plan.expect("a plan"),
+    };
     prop_assert_eq!(homes(&plan), homes(layout), "tokens stay where they lie");
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights).expect("limits");
     let after = loads(&plan, &options.work).expect("loads");
@@ -102,12 +108,113 @@ proptest! {
     }
 }
 
+/// Documents that are small enough for every plan to be gone through.
+fn small_layouts() -> impl Strategy<Value = Batch> {
+    let length = prop_oneof![128_u32..400, 300_u32..900];
+    (prop::collection::vec(prop::collection::vec(length, 0..3), 2..4)).prop_map(|ranks| place_on_ranks(&ranks).expect("ranks"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_bound_is_below_the_exact_plan_and_that_below_ours(layout in small_layouts(), eps in prop_oneof![Just(0.0), 0.0..0.5_f64]) {
+        let options = options(eps);
+        let limits = Limits::new(&layout, &Work::Cells, eps, &[]).expect("limits");
+        let plan = bounded(&layout, &options).expect("a plan");
+        let kept = limits_kept(&limits, &plan.cells().expect("cells"));
+        let Ok(best) = exact(&layout, options.prices, &kept, 3_000_000) else { return Ok(()) };
+        prop_assert!(best.cells().expect("cells").iter().zip(&kept).all(|(load, limit)| load <= limit));
+        let (ours, fewest) = (Remote::of(&plan).bytes(options.prices), Remote::of(&best).bytes(options.prices));
+        let bound = lower_bound(&layout, options.prices, &kept).expect("a bound");
+        prop_assert!(bound <= fewest && fewest <= ours, "{} <= {} <= {}", bound, fewest, ours);
+    }
+}
+
 #[test]
 fn one_huge_document_is_spread_over_many_ranks() {
     let mut ranks = vec![Vec::new(); 1024];
     ranks[7].push(4_000_000);
     check(&place_on_ranks(&ranks).expect("ranks"), &Options { search_steps: Some(0), ..options(0.0) })
         .expect("a plan within its limits");
+}
+
+#[test]
+fn caps_are_kept_to_or_the_rank_is_named() {
+    // Without caps the long document of rank 0 goes to the emptiest ranks in large parts.
+    let layout = place_on_ranks(&[vec![60_000], vec![20_000], vec![20_000], vec![2_000; 4], vec![], vec![]]).expect("ranks");
+    let free = bounded(&layout, &options(0.1)).expect("a plan");
+    let most = received(&free).into_iter().max().expect("ranks");
+    let capped =
+        |receive_bytes| Options { caps: Caps { receive_bytes: Some(receive_bytes), ..Caps::default() }, ..options(0.1) };
+    let mut fewer = 0;
+    for hundredths in 50..=100 {
+        let cap = most * hundredths / 100;
+        match bounded(&layout, &capped(cap)) {
+            Ok(plan) => {
+                assert!(received(&plan).into_iter().all(|bytes| bytes <= cap));
+                fewer += 1;
+            }
+            Err(error) => assert!(matches!(error, Error::Cap { .. } | Error::NobodyMayTake { .. }), "{error}"),
+        }
+    }
+    assert!(fewer > 0, "some cap below what is free of caps can be kept to");
+    assert!(matches!(bounded(&layout, &capped(1000)), Err(Error::NobodyMayTake { rank: 0 })));
+    let full = Options { caps: Caps { buffer_bytes: Some(1_000_000), ..Caps::default() }, ..options(0.1) };
+    let refused = bounded(&layout, &full).expect_err("a rank holds more than that already");
+    assert!(matches!(refused, Error::Cap { .. } | Error::NobodyMayTake { .. }), "{refused}");
+}
+
+/// Bytes that each rank receives, counted without the planner's ledger.
+fn received(plan: &Batch) -> Vec<u64> {
+    let prices = Prices::of(&Rows::LLAMA_8B);
+    let mut bytes = vec![0; plan.world_size() as usize];
+    for document in plan.documents() {
+        let mut end = 0;
+        let mut reach = vec![0; bytes.len()];
+        for shard in document {
+            end += u64::from(shard.tokens);
+            reach[shard.attention.0 as usize] = end;
+            if shard.linear != shard.attention {
+                bytes[shard.attention.0 as usize] += u64::from(shard.tokens) * prices.query / 2;
+                bytes[shard.linear.0 as usize] += u64::from(shard.tokens) * prices.query / 2;
+            }
+        }
+        let mut start = 0;
+        for shard in document {
+            for (rank, reach) in reach.iter().enumerate().filter(|(rank, _)| *rank != shard.linear.0 as usize) {
+                bytes[rank] += (reach.saturating_sub(start)).min(u64::from(shard.tokens)) * prices.key;
+            }
+            start += u64::from(shard.tokens);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn an_explanation_says_what_undoing_would_save() {
+    let layout = place_on_ranks(&[vec![60_000], vec![20_000], vec![9_000], vec![]]).expect("ranks");
+    let options = options(0.1);
+    let plan = bounded(&layout, &options).expect("a plan");
+    let why = explain(&layout, &plan, &options).expect("explanations");
+    assert!(!why.is_empty());
+    let bytes = Remote::of(&plan).bytes(options.prices);
+    for run in &why {
+        let mut undone = Batch::new(4).expect("ranks");
+        for (document, shards) in plan.documents().enumerate() {
+            let mut start = 0;
+            let mut shards = shards.to_vec();
+            for shard in &mut shards {
+                if document == run.document && start == run.start {
+                    shard.attention = shard.linear;
+                }
+                start += shard.tokens;
+            }
+            undone.push(&shards).expect("shards");
+        }
+        assert_eq!(bytes as i64 - Remote::of(&undone).bytes(options.prices) as i64, run.cost_bytes);
+        assert_eq!(undone.cells().expect("cells")[run.from.0 as usize], run.load_without);
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ mod gpu {
         let trial = Trial::new(&batch, &Rows::LLAMA_8B, ElementType::Bf16, 5, 1)?;
         println!("\n{ranks} ranks, four exchanges of a layer, five times; every byte is the simulator's:");
         for outcome in trial.run_threads(cuda::job(ranks, PATIENCE)?)? {
-            let median = outcome.median().unwrap_or_default();
+            let median = outcome.median(|timing| timing.exchange);
             let rate = outcome.remote_bytes as f64 / median.as_secs_f64() / 1e9;
             let (direction, mib) = (outcome.direction.as_str(), outcome.remote_bytes >> 20);
             println!("{direction:>16}  {:>5} messages  {mib:>6} MiB  {median:>10.1?}  {rate:>7.1} GB/s", outcome.messages);

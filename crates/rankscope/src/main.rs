@@ -86,3 +86,14 @@ fn main() -> ExitCode {
         Err(error) => output::fail(&error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    /// Names that two groups of options share, and the like, are found by clap only when a verb is used.
+    #[test]
+    fn the_command_line_is_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -3,56 +3,57 @@
 
 use std::ops::Range;
 
-use super::counts::{Counts, Tally};
-use super::{Index, LogicalPlan, Returns, Sends};
+use super::counts::Tally;
+use super::{Index, LogicalPlan};
 
-/// The plan of all ranks.
-pub(super) fn all(index: &Index, parallel: bool) -> LogicalPlan {
+/// Makes `plan` that of all ranks.
+pub(super) fn all(index: &Index, plan: &mut LogicalPlan, parallel: bool) {
     let ranks = 0..index.world_size;
-    let mut plan = sized(index, ranks.clone());
-    let columns = Columns::of(&mut plan);
+    size(index, &ranks, plan);
+    let columns = Columns::of(plan);
     if parallel {
         split(index, ranks, columns);
     } else {
         fill(index, ranks, columns);
     }
-    finish(index, plan)
+    count(index, plan);
 }
 
 /// The plan of one rank, which becomes rank 0.
 pub(super) fn one(index: &Index, rank: u32) -> LogicalPlan {
-    let mut plan = sized(index, rank..rank + 1);
+    let mut plan = LogicalPlan::default();
+    size(index, &(rank..rank + 1), &mut plan);
     fill(index, rank..rank + 1, Columns::of(&mut plan));
-    finish(index, plan)
+    count(index, &mut plan);
+    plan
 }
 
-/// Columns of the right lengths, still empty.
-fn sized(index: &Index, ranks: Range<u32>) -> LogicalPlan {
-    let range = |starts: &[u32]| {
+/// Gives every column its length. What was in them stays until it is overwritten, so that a plan that is built again touches
+/// no new memory; all but the first entries of `copies` and `runs` are.
+fn size(index: &Index, ranks: &Range<u32>, plan: &mut LogicalPlan) {
+    let rows = |starts: &[u32], own: &mut Vec<u32>| {
         let rows = &starts[ranks.start as usize..=ranks.end as usize];
-        rows.iter().map(|start| start - rows[0]).collect::<Vec<u32>>()
+        own.clear();
+        own.extend(rows.iter().map(|start| start - rows[0]));
+        own[ranks.len()] as usize
     };
-    let (slot_starts, task_starts) = (range(&index.slots), range(&index.tasks));
+    let (slots, tasks) = (rows(&index.slots, &mut plan.slots), rows(&index.tasks, &mut plan.tasks));
     let last = |starts: &[u32]| (starts[ranks.end as usize] - starts[ranks.start as usize]) as usize;
-    let (slots, tasks, copies, runs) = (last(&index.slots), last(&index.tasks), last(&index.copies), last(&index.runs));
-    let sends = |entries| Sends { rank: vec![0; entries], offset: vec![0; entries] };
-    let returns = |entries| Returns { rank: vec![0; entries], offset: vec![0; entries], tokens: vec![0; entries] };
-    LogicalPlan {
-        world_size: ranks.len() as u32,
-        replicas: index.replicas,
-        slots: slot_starts,
-        slot_tokens: vec![0; slots],
-        queries: sends(slots),
-        copies: vec![0; slots + 1],
-        key_values: sends(copies),
-        tasks: task_starts,
-        query_returns: returns(tasks),
-        runs: vec![0; tasks + 1],
-        key_value_returns: returns(runs),
-        cu_seqlens_q: vec![0; tasks + ranks.len()],
-        cu_seqlens_kv: vec![0; tasks + ranks.len()],
-        query_counts: Counts::default(),
-        key_value_counts: Counts::default(),
+    let (copies, runs) = (last(&index.copies), last(&index.runs));
+    (plan.world_size, plan.replicas) = (ranks.len() as u32, index.replicas);
+    plan.slot_tokens.resize(slots, 0);
+    plan.copies.resize(slots + 1, 0);
+    plan.runs.resize(tasks + 1, 0);
+    plan.cu_seqlens_q.resize(tasks + ranks.len(), 0);
+    plan.cu_seqlens_kv.resize(tasks + ranks.len(), 0);
+    for (sends, entries) in [(&mut plan.queries, slots), (&mut plan.key_values, copies)] {
+        sends.rank.resize(entries, 0);
+        sends.offset.resize(entries, 0);
+    }
+    for (returns, entries) in [(&mut plan.query_returns, tasks), (&mut plan.key_value_returns, runs)] {
+        returns.rank.resize(entries, 0);
+        returns.offset.resize(entries, 0);
+        returns.tokens.resize(entries, 0);
     }
 }
 
@@ -159,18 +160,18 @@ fn send(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
     let shards = &index.by_slot[index.slots[ranks.start as usize] as usize..index.slots[ranks.end as usize] as usize];
     let mut copied = 0;
     for (slot, &shard) in shards.iter().enumerate() {
-        let place = index.places[shard as usize];
-        columns.slot_tokens[slot] = index.sources[shard as usize].tokens;
-        columns.queries[0][slot] = index.targets[shard as usize].rank;
-        columns.queries[1][slot] = place.query_offset;
+        let (ends, ahead) = (index.ends[shard as usize], index.ahead[shard as usize]);
+        columns.slot_tokens[slot] = ends.tokens;
+        columns.queries[0][slot] = ends.task_rank;
+        columns.queries[1][slot] = ends.query_offset;
 
         // This shard serves its own query and all later ones of its document.
-        let served = &index.targets[shard as usize..place.end as usize];
+        let served = &index.ends[shard as usize..ahead.end as usize];
         let [rank, offset] = &mut columns.key_values;
         let (rank, offset) = (&mut rank[copied..copied + served.len()], &mut offset[copied..copied + served.len()]);
-        for ((rank, offset), target) in rank.iter_mut().zip(offset).zip(served) {
-            *rank = target.rank;
-            *offset = target.first_key + place.context;
+        for ((rank, offset), task) in rank.iter_mut().zip(offset).zip(served) {
+            *rank = task.task_rank;
+            *offset = task.first_key + ahead.context;
         }
         copied += served.len();
         columns.copies[slot] = columns.before.0 + copied as u32;
@@ -182,15 +183,14 @@ fn give_back(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
     let (mut task, mut filled) = (0, 0);
     for (nth, rank) in ranks.clone().map(|rank| rank as usize).enumerate() {
         for &shard in &index.by_task[index.tasks[rank] as usize..index.tasks[rank + 1] as usize] {
-            let place = index.places[shard as usize];
-            let source = index.sources[shard as usize];
-            columns.query_returns[0][task] = source.rank;
-            columns.query_returns[1][task] = source.start;
-            columns.query_returns[2][task] = source.tokens;
-            columns.layout[0][task + nth] = place.query_offset;
-            columns.layout[1][task + nth] = index.targets[shard as usize].first_key;
+            let ends = index.ends[shard as usize];
+            columns.query_returns[0][task] = ends.rank;
+            columns.query_returns[1][task] = ends.start;
+            columns.query_returns[2][task] = ends.tokens;
+            columns.layout[0][task + nth] = ends.query_offset;
+            columns.layout[1][task + nth] = ends.first_key;
 
-            let needed = &index.sources[place.first as usize..=shard as usize];
+            let needed = &index.ends[ends.first as usize..=shard as usize];
             let [rank, offset, tokens] = &mut columns.key_value_returns;
             let run = filled..filled + needed.len();
             let entries = rank[run.clone()].iter_mut().zip(&mut offset[run.clone()]).zip(&mut tokens[run]);
@@ -208,22 +208,10 @@ fn give_back(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
     }
 }
 
-/// Adds the counts, which need the columns of the attention layout.
-fn finish(index: &Index, mut plan: LogicalPlan) -> LogicalPlan {
+/// The counts, which follow from the columns of the attention layout.
+fn count(index: &Index, plan: &mut LogicalPlan) {
     let mut tally = Tally::new(index.world_size);
-    let ends: Vec<u32> = plan.tasks.iter().map(|&task| plan.runs[task as usize]).collect();
-    plan.query_counts = counts(&mut tally, &plan.tasks, &plan.query_returns);
-    plan.key_value_counts = counts(&mut tally, &ends, &plan.key_value_returns);
-    plan
-}
-
-fn counts(tally: &mut Tally, starts: &[u32], returns: &Returns) -> Counts {
-    let mut counts = Counts { starts: Vec::with_capacity(starts.len()), entries: Vec::with_capacity(returns.rank.len()) };
-    counts.starts.push(0);
-    for ends in starts.windows(2) {
-        let row = ends[0] as usize..ends[1] as usize;
-        tally.append(&mut counts.entries, &returns.rank[row.clone()], &returns.tokens[row]);
-        counts.starts.push(counts.entries.len() as u32);
-    }
-    counts
+    let ends = plan.tasks.iter().map(|&task| task as usize);
+    tally.matrix(&mut plan.query_counts, ends.clone(), &plan.query_returns);
+    tally.matrix(&mut plan.key_value_counts, ends.map(|task| plan.runs[task] as usize), &plan.key_value_returns);
 }

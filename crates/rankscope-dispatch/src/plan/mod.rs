@@ -49,7 +49,7 @@ pub struct Returns {
 
 /// Everything that follows from a [`Batch`]. Columns of the linear layout are ordered by rank and slot, those of the attention
 /// layout by rank and task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogicalPlan {
     /// Ranks of the job.
     pub world_size: u32,
@@ -88,9 +88,11 @@ impl LogicalPlan {
     /// The plan of `batch`, on the calling thread.
     ///
     /// # Errors
-    /// [`Error::Overflow`] when a rank holds or receives more than `u32::MAX` tokens, planes included.
+    /// [`Error::Overflow`] when a rank holds or receives more than `u32::MAX` tokens, planes included; [`Error::TooLarge`].
     pub fn new(batch: &Batch, order: TaskOrder) -> Result<Self, Error> {
-        Ok(fill::all(&Index::new(batch, order)?, false))
+        let mut plan = Self::default();
+        plan.refill(&Index::new(batch, order)?);
+        Ok(plan)
     }
 
     /// The same plan, on the threads of rayon's current pool.
@@ -98,7 +100,20 @@ impl LogicalPlan {
     /// # Errors
     /// Those of [`LogicalPlan::new`].
     pub fn parallel(batch: &Batch, order: TaskOrder) -> Result<Self, Error> {
-        Ok(fill::all(&Index::new(batch, order)?, true))
+        let mut plan = Self::default();
+        plan.refill_parallel(&Index::new(batch, order)?);
+        Ok(plan)
+    }
+
+    /// Becomes the plan of another batch. Whoever plans every microbatch keeps the memory of the last one: taking fresh pages
+    /// from the system costs more than filling them.
+    pub fn refill(&mut self, index: &Index) {
+        fill::all(index, self, false);
+    }
+
+    /// The same on the threads of rayon's current pool.
+    pub fn refill_parallel(&mut self, index: &Index) {
+        fill::all(index, self, true);
     }
 
     /// The columns of one rank, which must exist.

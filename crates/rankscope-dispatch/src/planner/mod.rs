@@ -6,6 +6,7 @@
 
 pub mod bounded;
 mod equal_flops;
+mod exact;
 mod greedy;
 mod lower_bound;
 mod pieces;
@@ -13,6 +14,7 @@ mod placement;
 mod remote;
 
 pub use equal_flops::equal_flops;
+pub use exact::exact;
 pub use greedy::greedy;
 pub use lower_bound::{gap, limits_kept, lower_bound};
 pub use placement::{place_in_order, place_on_ranks, tokens_per_rank_for};

@@ -7,7 +7,7 @@ use rankscope_dispatch::metadata::{Compat, RawDispatch, compute_metadata};
 use crate::batches::{batches, replicas};
 
 /// Lengths and destinations with holes: -1 with and without tokens, zero-length shards that are sent.
-fn dispatches() -> impl Strategy<Value = (Padded, Padded)> {
+pub(crate) fn dispatches() -> impl Strategy<Value = (Padded, Padded)> {
     (1..6_usize, 0..5_usize, prop::option::of(0..4_usize)).prop_flat_map(|(ranks, slots, replicas)| {
         let lengths = prop::collection::vec(0..9_i64, ranks * slots);
         let shape: Vec<usize> = [ranks, slots].into_iter().chain(replicas).collect();

@@ -4,4 +4,5 @@
 
 mod batches;
 mod dense;
+mod properties;
 mod sparse;

@@ -9,15 +9,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
-use rankscope_dispatch::planner::bounded::{Options, bounded};
-use rankscope_dispatch::planner::{equal_flops, greedy, place_in_order, place_on_ranks, tokens_per_rank_for};
+use anyhow::{Context, bail, ensure};
+use rankscope_dispatch::cost::Work;
+use rankscope_dispatch::planner::bounded::{Limits, Options, bounded, explain};
+use rankscope_dispatch::planner::{equal_flops, exact, greedy, place_in_order, place_on_ranks, tokens_per_rank_for};
 use rankscope_dispatch::{Batch, Rows};
 
 use super::documents::{self, Documents, Lengths};
 use super::file;
 use crate::output::{self, Format};
 use answer::Answer;
+use settings::Settings;
 
 /// Decide which rank computes which piece of attention
 ///
@@ -58,8 +60,14 @@ pub(crate) struct Args {
     /// Draw the plan: load before and after, who sends to whom, where documents are computed
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Say of every run that moved whom it relieves, what it costs and what it would cost elsewhere
+    #[arg(long)]
+    explain: bool,
+    /// Write the plan: JSON, or compact if the name ends in .rkd
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     #[command(flatten)]
-    settings: settings::Args,
+    settings: Settings,
     /// What the answer looks like
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -73,6 +81,8 @@ pub(crate) enum Planner {
     Greedy,
     /// The original's older planner: one document, which must lie whole on a rank
     EqualFlops,
+    /// The fewest bytes there are, by going through all plans; for a dozen blocks of 128 tokens
+    Exact,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -85,7 +95,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let plan = plan(&args, &documents, &layout, &options).with_context(|| args.input.display().to_string())?;
     let elapsed = started.elapsed();
 
-    let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?;
+    if let Some(path) = &args.out {
+        file::save(path, &plan, &rows)?;
+    }
+    let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
+    let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?.explained(moves);
     if let Some(path) = &args.html {
         let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer)?;
         file::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;
@@ -119,10 +133,19 @@ fn layout(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
     }
 }
 
+/// Steps of the exact planner before it gives up: some seconds.
+const EXACT_STEPS: u64 = 100_000_000;
+
 fn plan(args: &Args, documents: &Documents, layout: &Batch, options: &Options) -> anyhow::Result<Batch> {
     Ok(match args.planner {
         Planner::Bounded => bounded(layout, options)?,
         Planner::Greedy => greedy(layout, args.tolerance)?,
+        Planner::Exact => {
+            let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
+            let within = |limits: &[u64]| exact(layout, options.prices, limits, EXACT_STEPS);
+            ensure!(options.work == Work::Cells, "the exact planner balances cells, not measured time");
+            within(&limits.target).or_else(|_| within(&limits.hard))?
+        }
         Planner::EqualFlops => match &documents.lengths {
             Lengths::PerRank(lists) => equal_flops(lists)?,
             Lengths::InOrder(_) => bail!("the equal-flops planner takes whole documents on ranks: give one list per rank"),
@@ -136,6 +159,7 @@ impl Planner {
             Self::Bounded => "bounded",
             Self::Greedy => "greedy",
             Self::EqualFlops => "equal-flops",
+            Self::Exact => "exact",
         }
     }
 }

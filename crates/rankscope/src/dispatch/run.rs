@@ -14,6 +14,7 @@ use rankscope_transport::execute::{ExecuteError, Trial};
 
 use self::report::Report;
 use super::file;
+use super::simulate_bytes::element_type;
 use crate::output::{self, Format};
 
 /// Execute a plan and compare every byte with the simulator
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     mode: Option<Mode>,
     /// Type of the elements [default: the plan's size of an element, as floats]
-    #[arg(long, value_name = "TYPE", value_parser = element)]
+    #[arg(long, value_name = "TYPE", value_parser = element_type)]
     dtype: Option<ElementType>,
     /// Elements of a query row in place of the plan's, to move less
     #[arg(long, value_name = "ELEMENTS")]
@@ -97,11 +98,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Format::Table => report.table(),
     })?;
     Ok(exit)
-}
-
-fn element(name: &str) -> Result<ElementType, String> {
-    let names = || ElementType::ALL.map(ElementType::as_str).join(", ");
-    ElementType::ALL.into_iter().find(|element| element.as_str() == name).ok_or_else(|| format!("one of {}", names()))
 }
 
 /// What kernels use for elements of this size.

@@ -33,7 +33,7 @@ pub(crate) struct BytesArgs {
     memory: u64,
 }
 
-fn element_type(name: &str) -> Result<ElementType, String> {
+pub(super) fn element_type(name: &str) -> Result<ElementType, String> {
     let known = || ElementType::ALL.map(ElementType::as_str).join(", ");
     ElementType::ALL.into_iter().find(|element| element.as_str() == name).ok_or_else(|| format!("one of {}", known()))
 }

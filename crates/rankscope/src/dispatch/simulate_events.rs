@@ -206,19 +206,23 @@ fn drawn(scene: &Scene, known: &network_file::Known, step: &Step) -> String {
     rows.extend(scene.without_overlap.as_ref().map(|outcome| row("without overlap", outcome)));
     // The same work in as many nano-batches, so that the times compare.
     rows.push(row("without a plan", &scene.undispatched));
-    let (stages, many) = (step.stages, step.microbatches.len());
-    let mut text = format!(
-        "{} layers, {stages} {}, {many} {}, {} nano-batches, on {}\n\n",
-        step.layers,
-        if stages == 1 { "stage" } else { "stages" },
-        if many == 1 { "microbatch" } else { "microbatches" },
-        step.nano_batches,
-        known.name
-    );
+    let microbatches = u32::try_from(step.microbatches.len()).unwrap_or(u32::MAX);
+    let parts =
+        [(step.layers, "layer"), (step.stages, "stage"), (microbatches, "microbatch"), (step.nano_batches, "nano-batch")];
+    let mut text = format!("{}, on {}\n\n", parts.map(|(many, what)| counted(many, what)).join(", "), known.name);
     text.push_str(&columns(&["", "takes", "not computing", "computing", "exposed", "buffers"], rows, style));
     text.push('\n');
     text.push_str(&by_rank(&scene.played, style));
     text
+}
+
+fn counted(many: u32, what: &str) -> String {
+    let ending = match (many, what.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        _ => "s",
+    };
+    format!("{many} {what}{ending}")
 }
 
 fn by_rank(outcome: &Outcome, style: Style) -> String {

@@ -5,9 +5,10 @@ use std::ops::Range;
 use rankscope_time::Rank;
 
 use super::super::pieces;
+use super::caps::{Caps, Ledger};
 use crate::cost::Work;
 use crate::planner::{BLOCK_TOKENS, Prices};
-use crate::{Batch, Error};
+use crate::{Batch, Error, Shard};
 
 /// A run of tokens of one document that lies on one rank and is computed on one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub(super) struct Assignment<'a> {
     of_rank: Vec<Vec<usize>>,
     /// The documents of which each rank has taken something that lies elsewhere, and some of which it has nothing any more.
     guests: Vec<Vec<usize>>,
+    /// What ranks send, receive and hold, if that is capped.
+    ledger: Option<Ledger>,
     /// What is needed to go back: documents and loads as they were.
     journal: Vec<Before>,
 }
@@ -53,40 +56,58 @@ enum Before {
 
 impl<'a> Assignment<'a> {
     /// Everything is computed where it lies.
-    pub(super) fn new(layout: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
-        let mut documents = Vec::with_capacity(layout.len());
-        let mut runs = Vec::with_capacity(layout.len());
-        let mut loads = vec![0_u64; layout.world_size() as usize];
+    pub(super) fn at_home(layout: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
+        Self::new(layout, work, prices, |shard| shard.linear.0)
+    }
+
+    /// Everything is computed where `plan` says.
+    pub(super) fn planned(plan: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
+        Self::new(plan, work, prices, |shard| shard.attention.0)
+    }
+
+    fn new(batch: &Batch, work: &'a Work, prices: Prices, at: impl Fn(&Shard) -> u32) -> Result<Self, Error> {
+        let mut documents = Vec::with_capacity(batch.len());
+        let mut runs = Vec::with_capacity(batch.len());
+        let mut loads = vec![0_u64; batch.world_size() as usize];
         let mut of_rank = vec![Vec::new(); loads.len()];
         let guests = vec![Vec::new(); loads.len()];
-        for (index, shards) in layout.documents().enumerate() {
+        for (index, shards) in batch.documents().enumerate() {
             let mut pieces: Vec<Piece> = Vec::with_capacity(shards.len());
             let mut end = 0;
             for shard in shards.iter().filter(|shard| shard.tokens > 0) {
-                let (start, home) = (end, shard.linear.0);
+                let (start, home, at) = (end, shard.linear.0, at(shard));
                 end += shard.tokens;
                 match pieces.last_mut() {
-                    Some(last) if last.home == home => last.end = end,
-                    _ => pieces.push(Piece { start, end, origin: start, home, at: home }),
+                    Some(last) if last.home == home && last.at == at => last.end = end,
+                    Some(last) if last.home == home => {
+                        let origin = last.origin;
+                        pieces.push(Piece { start, end, origin, home, at });
+                    }
+                    _ => pieces.push(Piece { start, end, origin: start, home, at }),
                 }
             }
-            for (place, piece) in pieces.iter().enumerate() {
-                let load = &mut loads[piece.home as usize];
+            let mut lies: Vec<(Range<u32>, u32)> = Vec::new();
+            for piece in &pieces {
+                let load = &mut loads[piece.at as usize];
                 *load = load
                     .checked_add(work.of(piece.start, piece.end))
                     .ok_or(Error::Overflow { what: "the work of one rank" })?;
-                if pieces[..place].iter().all(|other| other.home != piece.home) {
+                if lies.iter().all(|run| run.1 != piece.home) {
                     of_rank[piece.home as usize].push(index);
                 }
+                match lies.last_mut() {
+                    Some(last) if last.1 == piece.home => last.0.end = piece.end,
+                    _ => lies.push((piece.start..piece.end, piece.home)),
+                }
             }
-            runs.push(pieces.iter().map(|piece| (piece.start..piece.end, piece.home)).collect());
+            runs.push(lies);
             documents.push(pieces);
         }
         let length = |index: &usize| documents[*index].last().map_or(0, |piece: &Piece| piece.end);
         for list in &mut of_rank {
             list.sort_by_key(|index| std::cmp::Reverse(length(index)));
         }
-        Ok(Self { work, prices, documents, runs, loads, of_rank, guests, journal: Vec::new() })
+        Ok(Self { work, prices, documents, runs, loads, of_rank, guests, ledger: None, journal: Vec::new() })
     }
 
     pub(super) fn load(&self, rank: u32) -> u64 {
@@ -165,25 +186,92 @@ impl<'a> Assignment<'a> {
     pub(super) fn apply(&mut self, transfer: &Transfer) {
         let Transfer { document, start, end, to, .. } = *transfer;
         let piece = self.documents[document][transfer.piece];
-        self.journal.push(Before::Document(document, self.documents[document].clone()));
-        let (head, tail) = (Piece { end: start, ..piece }, Piece { start: end, ..piece });
-        let work = |piece: &Piece| self.work.of(piece.start, piece.end);
-        let from_load = self.load(piece.at) + work(&head) + work(&tail) - work(&piece);
-        self.set_load(piece.at, from_load);
-        self.set_load(to, self.load(to) + self.work.of(start, end));
+        let before = [piece.at, to].map(|rank| self.work_in(document, rank));
         if to != piece.home {
             self.guests[to as usize].push(document);
         }
-        let parts = [head, Piece { start, end, at: to, ..piece }, tail];
-        let pieces = &mut self.documents[document];
+        let after = self.pieces_after(transfer);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.replace(&self.runs[document], &self.documents[document], &after);
+        }
+        let pieces = std::mem::replace(&mut self.documents[document], after);
+        self.journal.push(Before::Document(document, pieces));
+        for (rank, before) in [piece.at, to].into_iter().zip(before) {
+            self.set_load(rank, self.load(rank) + self.work_in(document, rank) - before);
+        }
+    }
+
+    /// The pieces of the document after `transfer`.
+    ///
+    /// Neighbours become one task. Measured time of two tasks need not be that of both in one, so a receiver, which must not get
+    /// more than it was asked about, then keeps them apart.
+    fn pieces_after(&self, transfer: &Transfer) -> Vec<Piece> {
+        let Transfer { document, start, end, to, .. } = *transfer;
+        let mut pieces = Vec::with_capacity(self.documents[document].len() + 2);
+        pieces.extend_from_slice(&self.documents[document]);
+        let piece = pieces[transfer.piece];
+        let parts = [Piece { end: start, ..piece }, Piece { start, end, at: to, ..piece }, Piece { start: end, ..piece }];
+        let additive = *self.work == Work::Cells;
         pieces.splice(transfer.piece..=transfer.piece, parts.into_iter().filter(|part| part.start < part.end));
         pieces.dedup_by(|next, kept| {
-            let same = next.origin == kept.origin && next.at == kept.at;
+            let same = next.origin == kept.origin && next.at == kept.at && (additive || next.at == next.home);
             if same {
                 kept.end = next.end;
             }
             same
         });
+        pieces
+    }
+
+    /// Keeps to `caps` from now on.
+    pub(super) fn cap(&mut self, caps: Caps) {
+        let Some(mut ledger) = Ledger::new(caps, self.prices, self.loads.len()) else { return };
+        for (pieces, runs) in self.documents.iter().zip(&self.runs) {
+            ledger.replace(runs, &[], pieces);
+        }
+        self.ledger = Some(ledger);
+    }
+
+    pub(super) fn capped(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// Whether caps allow `transfer`.
+    pub(super) fn allows(&self, transfer: &Transfer) -> bool {
+        let document = transfer.document;
+        let allows =
+            |ledger: &Ledger| ledger.allows(&self.runs[document], &self.documents[document], &self.pieces_after(transfer));
+        self.ledger.as_ref().is_none_or(allows)
+    }
+
+    /// Bytes that `rank` is above its caps.
+    pub(super) fn excess_bytes(&self, rank: u32) -> u64 {
+        self.ledger.as_ref().map_or(0, |ledger| ledger.excess(rank))
+    }
+
+    /// Bytes that `rank` would be above its caps after `transfer`.
+    pub(super) fn excess_bytes_after(&self, rank: u32, transfer: &Transfer) -> u64 {
+        let document = transfer.document;
+        let after = |ledger: &Ledger| {
+            ledger.excess_after(rank, &self.runs[document], &self.documents[document], &self.pieces_after(transfer))
+        };
+        self.ledger.as_ref().map_or(0, after)
+    }
+
+    /// Fails with the first rank above a cap.
+    pub(super) fn check_caps(&self) -> Result<(), Error> {
+        self.ledger.as_ref().map_or(Ok(()), Ledger::check)
+    }
+
+    /// Documents.
+    pub(super) fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// What `rank` does of `document`.
+    fn work_in(&self, document: usize, rank: u32) -> u64 {
+        let own = self.documents[document].iter().filter(|piece| piece.at == rank);
+        own.map(|piece| self.work.of(piece.start, piece.end)).sum()
     }
 
     fn set_load(&mut self, rank: u32, load: u64) {
@@ -218,7 +306,12 @@ impl<'a> Assignment<'a> {
         let mut ranks = Vec::new();
         while let Some(before) = self.journal.pop() {
             match before {
-                Before::Document(index, pieces) => self.documents[index] = pieces,
+                Before::Document(index, pieces) => {
+                    if let Some(ledger) = &mut self.ledger {
+                        ledger.replace(&self.runs[index], &self.documents[index], &pieces);
+                    }
+                    self.documents[index] = pieces;
+                }
                 Before::Load(rank, load) => {
                     self.loads[rank as usize] = load;
                     ranks.push(rank);

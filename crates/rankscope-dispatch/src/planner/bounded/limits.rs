@@ -1,7 +1,5 @@
 //! How much work a rank may have.
 
-use rankscope_time::Rank;
-
 use crate::cost::Work;
 use crate::planner::BLOCK_TOKENS;
 use crate::{Batch, Error, Shard};
@@ -54,17 +52,13 @@ impl Limits {
 /// # Errors
 /// [`Error::Overflow`].
 pub fn loads(batch: &Batch, work: &Work) -> Result<Vec<u64>, Error> {
-    loads_by(batch, work, |shard| shard.attention)
-}
-
-fn loads_by(batch: &Batch, work: &Work, rank: impl Fn(&Shard) -> Rank) -> Result<Vec<u64>, Error> {
     let mut loads = vec![0_u64; batch.world_size() as usize];
     for document in batch.documents() {
         let mut end = 0;
         for shard in document {
             let start = end;
             end += shard.tokens;
-            let load = &mut loads[rank(shard).0 as usize];
+            let load = &mut loads[shard.attention.0 as usize];
             *load = load.checked_add(work.of(start, end)).ok_or(Error::Overflow { what: "the work of one rank" })?;
         }
     }
@@ -73,8 +67,16 @@ fn loads_by(batch: &Batch, work: &Work, rank: impl Fn(&Shard) -> Rank) -> Result
 
 /// All work, with every run of the layout computed where it lies.
 fn total(layout: &Batch, work: &Work) -> Result<u64, Error> {
-    let loads = loads_by(layout, work, |shard| shard.linear)?;
-    loads.iter().try_fold(0_u64, |sum, &load| sum.checked_add(load)).ok_or(Error::Overflow { what: "the work of all ranks" })
+    let mut total = 0_u64;
+    for document in layout.documents() {
+        let mut end = 0;
+        for run in document.chunk_by(|a, b| a.linear == b.linear) {
+            let start = end;
+            end += run.iter().map(|shard| shard.tokens).sum::<u32>();
+            total = total.checked_add(work.of(start, end)).ok_or(Error::Overflow { what: "the work of all ranks" })?;
+        }
+    }
+    Ok(total)
 }
 
 /// The most that a single block can hold: that at the end of the longest document.

@@ -8,12 +8,17 @@
 //! Nothing depends on threads or on chance: the same layout gives the same plan.
 
 mod assignment;
+mod caps;
+mod explain;
 mod limits;
 mod ranges;
+mod relieve;
 mod rooms;
 mod search;
 mod shed;
 
+pub use caps::Caps;
+pub use explain::{ALTERNATIVES, Alternative, Explanation, explain};
 pub use limits::{Limits, loads};
 
 use crate::cost::Work;
@@ -21,6 +26,7 @@ use crate::planner::Prices;
 use crate::{Batch, Error};
 use assignment::Assignment;
 use ranges::Ideal;
+use relieve::relieve;
 use search::improve;
 use shed::{Stuck, shed_all};
 
@@ -35,28 +41,52 @@ pub struct Options {
     pub work: Work,
     /// How fast each rank is: 1 is usual, 0 a rank that must not compute. Empty when all are alike.
     pub weights: Vec<f64>,
+    /// Bytes that no rank may exceed.
+    pub caps: Caps,
     /// How often to look for something better; once per rank if not given, which takes about 10 us each.
     pub search_steps: Option<u32>,
+}
+
+impl Options {
+    /// Cells are balanced over ranks that are all alike, and nothing is capped.
+    #[must_use]
+    pub fn new(eps: f64, prices: Prices) -> Self {
+        Self { eps, prices, work: Work::Cells, weights: Vec::new(), caps: Caps::default(), search_steps: None }
+    }
 }
 
 /// Plans the documents of `layout`.
 ///
 /// # Errors
-/// Those of [`Limits::new`]; [`Error::CannotBalance`] when a table of times says that no cut makes a rank faster.
+/// Those of [`Limits::new`]; [`Error::CannotBalance`] when a table of times says that no cut makes a rank faster;
+/// [`Error::Cap`] and [`Error::NobodyMayTake`] when the caps leave no way that was found.
 pub fn bounded(layout: &Batch, options: &Options) -> Result<Batch, Error> {
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
-    let mut assignment = Assignment::new(layout, &options.work, options.prices)?;
+    let mut assignment = Assignment::at_home(layout, &options.work, options.prices)?;
     let total: u64 = assignment.loads().iter().sum();
     let cells: u64 = layout.cells_at_home()?.iter().sum();
     let ideal = Ideal::new(options.prices, cells as f64 / total.max(1) as f64);
 
+    assignment.cap(options.caps);
     let mut kept = &limits.target;
-    if shed_all(&mut assignment, kept, &ideal).is_err() {
+    if balance(&mut assignment, kept, &ideal).is_err() {
         assignment.rollback();
         kept = &limits.hard;
-        shed_all(&mut assignment, kept, &ideal).map_err(|Stuck(rank)| Error::CannotBalance { rank })?;
+        balance(&mut assignment, kept, &ideal).map_err(|Stuck(rank)| match assignment.capped() {
+            true => Error::NobodyMayTake { rank },
+            false => Error::CannotBalance { rank },
+        })?;
     }
     assignment.commit();
+    assignment.check_caps()?;
     improve(&mut assignment, kept, &ideal, options.search_steps.unwrap_or(layout.world_size()));
     assignment.batch(layout)
+}
+
+/// Ranks above their caps first: what they give away they need not give away again.
+fn balance(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result<(), Stuck> {
+    relieve(assignment, limits);
+    shed_all(assignment, limits, ideal)?;
+    relieve(assignment, limits);
+    Ok(())
 }

@@ -39,13 +39,14 @@ impl Rooms {
         }
     }
 
-    /// The ranks that fit `amount` most closely, and the largest.
-    pub(super) fn suited(&self, amount: u64) -> impl Iterator<Item = u32> {
+    /// The ranks that fit `amount` most closely, and the largest; or all, the largest first.
+    pub(super) fn suited(&self, amount: u64, all: bool) -> impl Iterator<Item = u32> {
         let fits = self.by_size.partition_point(|&(room, _)| room < amount);
         let last = self.by_size.len().saturating_sub(1);
         let close = fits..(fits + CLOSEST).min(last);
         let largest = last..self.by_size.len();
-        close.chain(largest).map(|place| self.by_size[place].1)
+        let (close, largest) = if all { (0..0, 0..self.by_size.len()) } else { (close, largest) };
+        close.chain(largest.rev()).map(|place| self.by_size[place].1)
     }
 }
 

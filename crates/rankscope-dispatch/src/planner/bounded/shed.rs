@@ -4,6 +4,7 @@ use super::assignment::{Assignment, Transfer};
 use super::ranges::{Ideal, ranges};
 use super::rooms::Rooms;
 use super::search::mixed;
+use crate::cost::Work;
 
 /// Serves the ranks above their limit, the one with the most excess first; fails with the first rank that nobody relieves.
 pub(super) fn shed_all(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result<(), Stuck> {
@@ -74,13 +75,15 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
     for &document in assignment.documents_on(giver).iter().filter(gives).take(DOCUMENTS) {
         let pieces = assignment.pieces(document);
         receivers.clear();
-        for rank in pieces.iter().flat_map(|piece| [piece.at, piece.home]).chain(rooms.suited(excess)) {
+        for rank in pieces.iter().flat_map(|piece| [piece.at, piece.home]).chain(rooms.suited(excess, assignment.capped())) {
             if rank != giver && rooms.room(rank) >= least && receivers.iter().all(|other| other.0 != rank) {
                 receivers.push((rank, assignment.reach(document, rank)));
             }
         }
         for (index, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.at == giver) {
-            for &(to, reach) in &receivers {
+            // Back home a piece joins its neighbours, and what that adds is only known when work adds up.
+            let may_take = |to: u32| to != piece.home || *assignment.work == Work::Cells;
+            for &(to, reach) in receivers.iter().filter(|receiver| may_take(receiver.0)) {
                 ranges(piece, reach, assignment.work, ideal, excess..=rooms.room(to), |start, end| {
                     let transfer = Transfer { document, piece: index, start, end, to };
                     let moved = assignment.relief(&transfer);
@@ -92,7 +95,7 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
                     }
                     let score = assignment.cost(&transfer, reach) as f64 + rest;
                     let score = taste.of(score, &transfer);
-                    if best.is_none_or(|best| score < best.0) {
+                    if best.is_none_or(|best| score < best.0) && assignment.allows(&transfer) {
                         best = Some((score, transfer));
                     }
                 });

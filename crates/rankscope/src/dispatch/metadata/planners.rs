@@ -1,7 +1,6 @@
 //! Kinds that plan: the original's two planners, and the benchmark that sets ours beside them.
 
 use anyhow::{Context, Result};
-use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Options, bounded};
 use rankscope_dispatch::planner::{Prices, Remote, equal_flops, greedy, place_in_order};
 use rankscope_dispatch::{Batch, Rows, Shard};
@@ -139,7 +138,7 @@ fn benchmark_case(case: &Case, mut answer: Object) -> Result<Object> {
     }
     for eps in ["0.0", "0.05", "0.1"] {
         let prices = Prices::of(&Rows::LLAMA_8B);
-        let options = Options { eps: eps.parse()?, prices, work: Work::Cells, weights: Vec::new(), search_steps: None };
+        let options = Options::new(eps.parse()?, prices);
         results.push(&format!("bounded_interval_eps_{eps}"), figures(&bounded(&layout, &options)?)?);
     }
     Ok(answer.with("results", results))

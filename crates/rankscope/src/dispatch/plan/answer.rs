@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rankscope_dispatch::Batch;
 use rankscope_dispatch::cost::Work;
-use rankscope_dispatch::planner::bounded::{Limits, Options, loads};
+use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads};
 use rankscope_dispatch::planner::{Remote, gap, limits_kept, lower_bound};
 use serde::Serialize;
 
@@ -41,11 +41,44 @@ pub(super) struct Answer {
     pub(super) limits: Vec<u64>,
     /// The planning alone.
     pub(super) elapsed_us: f64,
+    /// Why runs moved, if that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) moves: Option<Vec<Move>>,
     /// Per document, its shards: linear rank, attention rank, position, tokens.
     pub(super) shards: Vec<Vec<[u32; 4]>>,
 }
 
+/// Why a run of queries is computed away from home; see [`Explanation`].
+#[derive(Debug, Serialize)]
+pub(super) struct Move {
+    pub(super) document: usize,
+    pub(super) start: u32,
+    pub(super) end: u32,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) load_before: u64,
+    pub(super) limit: u64,
+    pub(super) load_without: u64,
+    pub(super) freed: u64,
+    pub(super) cost_bytes: i64,
+    /// Rank and bytes.
+    pub(super) alternatives: Vec<(u32, i64)>,
+}
+
+impl From<Explanation> for Move {
+    fn from(why: Explanation) -> Self {
+        let Explanation { document, start, end, load_before, limit, load_without, freed, cost_bytes, .. } = why;
+        let alternatives = why.alternatives.iter().map(|other| (other.rank.0, other.cost_bytes)).collect();
+        let (from, to) = (why.from.0, why.to.0);
+        Self { document, start, end, from, to, load_before, limit, load_without, freed, cost_bytes, alternatives }
+    }
+}
+
 impl Answer {
+    pub(super) fn explained(self, moves: Option<Vec<Explanation>>) -> Self {
+        Self { moves: moves.map(|moves| moves.into_iter().map(Move::from).collect()), ..self }
+    }
+
     pub(super) fn new(
         layout: &Batch,
         plan: &Batch,
@@ -89,6 +122,7 @@ impl Answer {
             loads: after,
             loads_before: before,
             limits: limits.target,
+            moves: None,
             elapsed_us: elapsed.as_secs_f64() * 1e6,
             shards: plan.documents().map(rows).collect(),
         })

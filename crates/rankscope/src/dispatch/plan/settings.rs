@@ -6,27 +6,41 @@ use anyhow::Context;
 use rankscope_dispatch::Rows;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::Prices;
-use rankscope_dispatch::planner::bounded::Options;
+use rankscope_dispatch::planner::bounded::{Caps, Options};
 use serde::Deserialize;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct Settings {
     /// Speed of each rank, 1 for all if not given: `1,1,0.8,0`, or a file with a JSON list. A rank of weight 0 computes nothing
     #[arg(long, value_name = "LIST|FILE")]
     weights: Option<String>,
     /// Balance measured time: a JSON file with `queries`, `contexts` and `milliseconds` (a row per length of queries)
     #[arg(long, value_name = "FILE")]
     time_table: Option<PathBuf>,
+    /// The most that a rank may send, per layer and forward
+    #[arg(long, value_name = "BYTES")]
+    cap_send_bytes: Option<u64>,
+    /// The most that a rank may receive
+    #[arg(long, value_name = "BYTES")]
+    cap_receive_bytes: Option<u64>,
+    /// The most that a rank may hold of queries and their context, its own included
+    #[arg(long, value_name = "BYTES")]
+    cap_buffer_bytes: Option<u64>,
     /// How often to look for a plan that moves less; once per rank if not given
     #[arg(long, value_name = "N")]
     search_steps: Option<u32>,
 }
 
-impl Args {
+impl Settings {
     pub(super) fn options(&self, eps: f64, rows: &Rows) -> anyhow::Result<Options> {
         let weights = self.weights.as_deref().map(weights).transpose()?.unwrap_or_default();
         let work = self.time_table.as_ref().map(time_table).transpose()?.map_or(Work::Cells, Work::Time);
-        Ok(Options { eps, prices: Prices::of(rows), work, weights, search_steps: self.search_steps })
+        let caps = Caps {
+            send_bytes: self.cap_send_bytes,
+            receive_bytes: self.cap_receive_bytes,
+            buffer_bytes: self.cap_buffer_bytes,
+        };
+        Ok(Options { caps, eps, prices: Prices::of(rows), work, weights, search_steps: self.search_steps })
     }
 }
 

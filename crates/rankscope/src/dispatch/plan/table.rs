@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::answer::Answer;
+use super::answer::{Answer, Move};
 
 /// Ranks drawn; of more, only the heaviest and the lightest of the layout.
 const RANKS_DRAWN: usize = 32;
@@ -37,7 +37,35 @@ pub(super) fn table(answer: &Answer) -> String {
     line("keys and values away", format!("{} tokens", answer.remote_kv_tokens));
     text.push('\n');
     bars(&mut text, answer);
+    for why in answer.moves.iter().flatten() {
+        explain(&mut text, answer, why);
+    }
     text
+}
+
+/// Two lines: what moved and why; what it costs, here and elsewhere.
+fn explain(text: &mut String, answer: &Answer, why: &Move) {
+    let mean = answer.loads.iter().sum::<u64>() as f64 / answer.loads.len() as f64;
+    let share = |load: u64| load as f64 / mean.max(1.0);
+    let _ = writeln!(
+        text,
+        "\ndocument {}, tokens {} to {}: rank {} had {:.3} of the mean and may have {:.3}; without this it would have {:.3}",
+        why.document,
+        why.start,
+        why.end,
+        why.from,
+        share(why.load_before),
+        share(why.limit),
+        share(why.load_without)
+    );
+    let cost = |cost: i64| match cost < 0 {
+        true => format!("saves {}", bytes(cost.unsigned_abs())),
+        false => format!("costs {}", bytes(cost.unsigned_abs())),
+    };
+    let others: Vec<String> =
+        why.alternatives.iter().map(|(rank, other)| format!("on rank {rank} it {}", cost(*other))).collect();
+    let others = if others.is_empty() { "nobody else has room".to_owned() } else { others.join(", ") };
+    let _ = writeln!(text, "  on rank {} it takes {:.3} away and {}; {others}", why.to, share(why.freed), cost(why.cost_bytes));
 }
 
 fn bars(text: &mut String, answer: &Answer) {
