@@ -1,6 +1,7 @@
 //! `cargo xtask bench ingest`: what a user waits and pays for, from file to finished report, beside inflating the same bytes
 //! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
-//! costs. `cargo xtask bench align`: how fast ranks come on to one clock.
+//! costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench
+//! dispatch`: what plans for context-parallel attention cost.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -8,6 +9,7 @@
 mod align;
 mod child;
 mod clock;
+mod dispatch;
 mod inflate;
 mod inputs;
 mod peers;
@@ -45,6 +47,8 @@ enum What {
     Record(record::Args),
     /// Time putting ranks on one clock and into one file, beside other programs that make one file of ranks.
     Align(align::Args),
+    /// Time plans for context-parallel attention, and weigh them against the original's.
+    Dispatch(dispatch::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf, which: String },
@@ -105,6 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Prepare { folder, which } if which == SIXTEEN => inputs::make_sixteen(folder),
         What::Prepare { folder, .. } => inputs::make(folder),
         What::Align(args) => align::run(args),
+        What::Dispatch(args) => dispatch::run(args),
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),

@@ -106,6 +106,8 @@ fn mpi(args: &Args) -> Result<(), Box<dyn Error>> {
     use rankscope_transport::execute::Timing;
     use rankscope_transport::mpi::{Mode as MpiMode, Mpi};
 
+    type Work<'a> = dyn FnMut(&mut Mpi, &mut [u8]) -> Result<(), TransportError> + 'a;
+
     let (mode, name) = match args.mode {
         Mode::Alltoallv => (MpiMode::Alltoallv, "alltoallv by plan"),
         Mode::Put => (MpiMode::Put, "put with signal"),
@@ -119,7 +121,7 @@ fn mpi(args: &Args) -> Result<(), Box<dyn Error>> {
         let counts = vec![i32::try_from(bytes)?; ranks as usize];
         let places = (0..ranks as i32).map(|peer| peer * counts[0]).collect::<Vec<_>>();
 
-        let mut fastest = |work: &mut dyn FnMut(&mut Mpi, &mut [u8]) -> Result<(), TransportError>| {
+        let mut fastest = |work: &mut Work<'_>| {
             let mut best = Duration::MAX;
             for _ in 0..args.repeat {
                 end.barrier()?;

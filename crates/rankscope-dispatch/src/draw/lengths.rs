@@ -20,6 +20,9 @@ pub fn gen_seq_lens(random: &mut TorchRandom, world_size: u32, sequences: u32, t
     if sequences == 0 {
         return Err(Error::TooFewTokens { tokens, sequences });
     }
+    if u64::from(world_size) * u64::from(sequences) > MOST_SEQUENCES {
+        return Err(Error::TooLarge { shape: vec![world_size as usize, sequences as usize] });
+    }
     let total =
         i32::try_from(tokens).map_err(|_| Error::Overflow { what: "the tokens of one rank, as the original's int32," })?;
     let mut lengths = Padded::filled(&[world_size as usize, sequences as usize], 0)?;
@@ -37,6 +40,9 @@ pub fn gen_seq_lens(random: &mut TorchRandom, world_size: u32, sequences: u32, t
     }
     Ok(lengths)
 }
+
+/// Two numbers in a file could ask for any amount of memory; this many sequences take 128 MiB.
+const MOST_SEQUENCES: u64 = 1 << 24;
 
 /// The same lengths wherever they are all positive. In the other rows every length below one becomes one, and what that takes
 /// is taken from the longest sequence of the row, token by token, the first of equals first.

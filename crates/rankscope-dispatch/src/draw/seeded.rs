@@ -41,12 +41,8 @@ pub struct Drawn {
 /// [`Error::Degree`] unless the degree is a power of two and no larger than the job, [`Error::NotDivisible`],
 /// [`Error::NegativeLength`] where the drawn lengths are negative, and those of [`gen_seq_lens`].
 pub fn create_qkv_dispatch(recipe: &Recipe<'_>) -> Result<Drawn, Error> {
-    let degree = recipe.max_cp_degree;
-    if degree > recipe.world_size {
-        return Err(recipe.refused_degree("every shard needs its own rank, so the degree must not exceed the ranks"));
-    }
-    let mut random = TorchRandom::new(recipe.seed);
-    recipe.draw(&mut random, recipe.world_size)
+    recipe.check_own_ranks()?;
+    recipe.draw(&mut TorchRandom::new(recipe.seed), recipe.world_size)
 }
 
 /// Cuts sequences into up to twice as many shards as there are ranks, so that a rank may be given two shards of a sequence.
@@ -67,9 +63,7 @@ pub fn create_qkv_dispatch_2cp(recipe: &Recipe<'_>) -> Result<Drawn, Error> {
 /// # Errors
 /// Those of [`create_qkv_dispatch`].
 pub fn create_qkv_dispatch_with_backward(recipe: &Recipe<'_>) -> Result<(Drawn, Drawn), Error> {
-    if recipe.max_cp_degree > recipe.world_size {
-        return Err(recipe.refused_degree("every shard needs its own rank, so the degree must not exceed the ranks"));
-    }
+    recipe.check_own_ranks()?;
     let mut random = TorchRandom::new(recipe.seed);
     let forward = recipe.draw(&mut random, recipe.world_size)?;
     let mut per_rank = vec![0_usize; recipe.world_size as usize];
@@ -101,11 +95,10 @@ impl Recipe<'_> {
     /// Draws with `keys` sort keys per sequence; places in their order beyond the last rank begin again at rank 0.
     fn draw(&self, random: &mut TorchRandom, keys: u32) -> Result<Drawn, Error> {
         let (degree, sequences) = (self.max_cp_degree, self.num_seqs as usize);
-        if !degree.is_power_of_two() {
-            return Err(self.refused_degree("the degree must be a power of two, or sequences could not be cut evenly"));
-        }
-        if !self.total_seq_len.is_multiple_of(degree) {
-            return Err(Error::NotDivisible { tokens: u64::from(self.total_seq_len), degree });
+        self.check_degree()?;
+        let shape = [self.world_size, self.num_seqs, keys].map(|axis| axis as usize);
+        if shape.iter().try_fold(1_usize, |draws, &axis| draws.checked_mul(axis)).is_none_or(|draws| draws > MOST_DRAWS) {
+            return Err(Error::TooLarge { shape: shape.to_vec() });
         }
         let mut seq_lens = gen_seq_lens(random, self.world_size, self.num_seqs, self.total_seq_len / degree)?;
         seq_lens.values_mut().iter_mut().for_each(|length| *length *= i64::from(degree));
@@ -131,10 +124,32 @@ impl Recipe<'_> {
         Ok(Drawn { batch, max_cp_degree: degree, seq_lens })
     }
 
+    fn check_degree(&self) -> Result<(), Error> {
+        let degree = self.max_cp_degree;
+        if !degree.is_power_of_two() {
+            return Err(self.refused_degree("the degree must be a power of two, or sequences could not be cut evenly"));
+        }
+        match self.total_seq_len.is_multiple_of(degree) {
+            true => Ok(()),
+            false => Err(Error::NotDivisible { tokens: u64::from(self.total_seq_len), degree }),
+        }
+    }
+
+    fn check_own_ranks(&self) -> Result<(), Error> {
+        self.check_degree()?;
+        match self.max_cp_degree <= self.world_size {
+            true => Ok(()),
+            false => Err(self.refused_degree("every shard needs its own rank, so the degree must not exceed the ranks")),
+        }
+    }
+
     fn refused_degree(&self, must: &'static str) -> Error {
         Error::Degree { degree: self.max_cp_degree, world_size: self.world_size, must }
     }
 }
+
+/// A minute of sort keys: thirty times what 8192 ranks of eight sequences draw.
+const MOST_DRAWS: usize = 1 << 34;
 
 fn shard_tokens(length: i64, shards: u32, rank: usize, sequence: usize) -> Result<u32, Error> {
     if length < 0 {
@@ -188,7 +203,10 @@ mod tests {
 
     #[test]
     fn every_recipe_that_has_no_dispatch_is_refused_with_its_reason() {
-        assert_eq!(create_qkv_dispatch(&recipe(4, 17, 2, 4)), Err(Error::NotDivisible { tokens: 17, degree: 4 }));
+        for world_size in [2, 4] {
+            let refused = create_qkv_dispatch(&recipe(world_size, 17, 2, 4));
+            assert_eq!(refused, Err(Error::NotDivisible { tokens: 17, degree: 4 }));
+        }
         for (world_size, degree) in [(2, 4), (1, 2), (4, 3), (4, 0)] {
             let refused = create_qkv_dispatch(&recipe(world_size, 48, 2, degree));
             assert!(matches!(refused, Err(Error::Degree { .. })), "{world_size} ranks, degree {degree}: {refused:?}");

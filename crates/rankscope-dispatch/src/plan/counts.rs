@@ -74,20 +74,34 @@ impl Tally {
     /// Appends a row that sums `tokens` by peer.
     pub(super) fn append(&mut self, entries: &mut Vec<(u32, u64)>, peers: &[u32], tokens: &[u32]) {
         let begin = entries.len();
+        // The keys of a run mostly come from one rank, so neighbours are summed before their entry is looked up.
+        let (mut sum, mut last) = (0, u32::MAX);
         for (&peer, &tokens) in peers.iter().zip(tokens) {
-            let at = self.entry_of[peer as usize] as usize;
-            match entries.get_mut(at) {
-                Some(entry) if at >= begin && entry.0 == peer => entry.1 += u64::from(tokens),
-                _ if tokens == 0 => {}
-                _ => {
-                    self.entry_of[peer as usize] = entries.len() as u32;
-                    entries.push((peer, u64::from(tokens)));
-                }
+            if peer != last {
+                self.add(entries, begin, last, sum);
+                (sum, last) = (0, peer);
             }
+            sum += u64::from(tokens);
         }
+        self.add(entries, begin, last, sum);
         let row = &mut entries[begin..];
         if !row.is_sorted_by_key(|entry| entry.0) {
             row.sort_unstable_by_key(|entry| entry.0);
+        }
+    }
+
+    /// Adds to the entry of `peer` in the row from `begin` on.
+    fn add(&mut self, entries: &mut Vec<(u32, u64)>, begin: usize, peer: u32, tokens: u64) {
+        if tokens == 0 {
+            return;
+        }
+        let at = &mut self.entry_of[peer as usize];
+        match entries.get_mut(*at as usize) {
+            Some(entry) if *at as usize >= begin && entry.0 == peer => entry.1 += tokens,
+            _ => {
+                *at = entries.len() as u32;
+                entries.push((peer, tokens));
+            }
         }
     }
 }

@@ -160,18 +160,18 @@ fn send(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
     let shards = &index.by_slot[index.slots[ranks.start as usize] as usize..index.slots[ranks.end as usize] as usize];
     let mut copied = 0;
     for (slot, &shard) in shards.iter().enumerate() {
-        let place = index.places[shard as usize];
-        columns.slot_tokens[slot] = index.sources[shard as usize].tokens;
-        columns.queries[0][slot] = index.targets[shard as usize].rank;
-        columns.queries[1][slot] = place.query_offset;
+        let (ends, ahead) = (index.ends[shard as usize], index.ahead[shard as usize]);
+        columns.slot_tokens[slot] = ends.tokens;
+        columns.queries[0][slot] = ends.task_rank;
+        columns.queries[1][slot] = ends.query_offset;
 
         // This shard serves its own query and all later ones of its document.
-        let served = &index.targets[shard as usize..place.end as usize];
+        let served = &index.ends[shard as usize..ahead.end as usize];
         let [rank, offset] = &mut columns.key_values;
         let (rank, offset) = (&mut rank[copied..copied + served.len()], &mut offset[copied..copied + served.len()]);
-        for ((rank, offset), target) in rank.iter_mut().zip(offset).zip(served) {
-            *rank = target.rank;
-            *offset = target.first_key + place.context;
+        for ((rank, offset), task) in rank.iter_mut().zip(offset).zip(served) {
+            *rank = task.task_rank;
+            *offset = task.first_key + ahead.context;
         }
         copied += served.len();
         columns.copies[slot] = columns.before.0 + copied as u32;
@@ -183,15 +183,14 @@ fn give_back(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
     let (mut task, mut filled) = (0, 0);
     for (nth, rank) in ranks.clone().map(|rank| rank as usize).enumerate() {
         for &shard in &index.by_task[index.tasks[rank] as usize..index.tasks[rank + 1] as usize] {
-            let place = index.places[shard as usize];
-            let source = index.sources[shard as usize];
-            columns.query_returns[0][task] = source.rank;
-            columns.query_returns[1][task] = source.start;
-            columns.query_returns[2][task] = source.tokens;
-            columns.layout[0][task + nth] = place.query_offset;
-            columns.layout[1][task + nth] = index.targets[shard as usize].first_key;
+            let ends = index.ends[shard as usize];
+            columns.query_returns[0][task] = ends.rank;
+            columns.query_returns[1][task] = ends.start;
+            columns.query_returns[2][task] = ends.tokens;
+            columns.layout[0][task + nth] = ends.query_offset;
+            columns.layout[1][task + nth] = ends.first_key;
 
-            let needed = &index.sources[place.first as usize..=shard as usize];
+            let needed = &index.ends[ends.first as usize..=shard as usize];
             let [rank, offset, tokens] = &mut columns.key_value_returns;
             let run = filled..filled + needed.len();
             let entries = rank[run.clone()].iter_mut().zip(&mut offset[run.clone()]).zip(&mut tokens[run]);

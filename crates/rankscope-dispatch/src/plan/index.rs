@@ -21,38 +21,36 @@ pub struct Index {
     pub(super) queries: Vec<u32>,
     pub(super) keys: Vec<u32>,
     /// By shard of the batch.
-    pub(super) places: Vec<Place>,
-    pub(super) sources: Vec<Source>,
-    pub(super) targets: Vec<Target>,
+    pub(super) ahead: Vec<Ahead>,
+    pub(super) ends: Vec<Ends>,
     /// Shards in the order of slots, and of tasks.
     pub(super) by_slot: Vec<u32>,
     pub(super) by_task: Vec<u32>,
 }
 
-/// A shard's document.
+/// What the linear layout asks of a shard besides its [`Ends`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    /// The shards of the document.
-    pub(super) first: u32,
+pub(super) struct Ahead {
+    /// End of the document's shards.
     pub(super) end: u32,
     /// Tokens of the document before this shard.
     pub(super) context: u32,
-    /// Where its queries begin in the attention layout.
-    pub(super) query_offset: u32,
 }
 
-/// A shard in the linear layout.
+/// Where a shard lies in both layouts. Tasks are visited in an order in which neighbours lie far apart, so all that one visit
+/// needs shares half a cache line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Source {
+#[repr(align(32))]
+pub(super) struct Ends {
+    /// The first shard of the document.
+    pub(super) first: u32,
+    /// Who holds it, from which token on, and how many tokens.
     pub(super) rank: u32,
     pub(super) start: u32,
     pub(super) tokens: u32,
-}
-
-/// A shard's task in the attention layout: its rank, and where its run of keys begins there.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Target {
-    pub(super) rank: u32,
+    /// Who computes it, and where its queries and its run of keys begin there.
+    pub(super) task_rank: u32,
+    pub(super) query_offset: u32,
     pub(super) first_key: u32,
 }
 
@@ -102,21 +100,17 @@ impl Index {
         replace(&mut self.held, held.iter().map(|rank| rank.tokens as u32));
         replace(&mut self.queries, received.iter().map(|rank| rank.queries as u32));
         replace(&mut self.keys, received.iter().map(|rank| rank.keys as u32));
-        self.places.clear();
-        self.sources.clear();
-        self.targets.clear();
+        self.ahead.clear();
+        self.ends.clear();
         self.by_slot.resize(shards, 0);
         self.by_task.resize(shards, 0);
-        if order == TaskOrder::Slots {
-            self.targets.resize(shards, Target::default());
-        }
         self.place(batch, order);
         Ok(())
     }
 
     fn place(&mut self, batch: &Batch, order: TaskOrder) {
         let mut next_slot: Vec<_> = self.slots.iter().map(|&slot| (slot, 0_u32)).collect();
-        let mut next_task: Vec<_> = self.tasks.iter().map(|&task| (task, 0_u32, 0_u32)).collect();
+        let mut next_task: Vec<NextTask> = self.tasks.iter().map(|&task| (task, 0, 0)).collect();
         let mut first = 0;
         for document in batch.documents() {
             let end = first + document.len() as u32;
@@ -124,38 +118,47 @@ impl Index {
             for (shard, at) in document.iter().zip(first..) {
                 let (slot, start) = &mut next_slot[shard.linear.0 as usize];
                 self.by_slot[*slot as usize] = at;
-                self.sources.push(Source { rank: shard.linear.0, start: *start, tokens: shard.tokens });
+                let mut ends = Ends {
+                    first,
+                    rank: shard.linear.0,
+                    start: *start,
+                    tokens: shard.tokens,
+                    task_rank: shard.attention.0,
+                    ..Ends::default()
+                };
+                self.ahead.push(Ahead { end, context });
                 *slot += 1;
                 *start += shard.tokens;
-
-                let mut place = Place { first, end, context, query_offset: 0 };
                 context += shard.tokens;
                 if order == TaskOrder::Documents {
-                    let (task, query_offset, key) = &mut next_task[shard.attention.0 as usize];
-                    self.by_task[*task as usize] = at;
-                    self.targets.push(Target { rank: shard.attention.0, first_key: *key });
-                    place.query_offset = *query_offset;
-                    *task += 1;
-                    *query_offset += shard.tokens;
-                    *key += context;
+                    let next = &mut next_task[shard.attention.0 as usize];
+                    self.by_task[next.0 as usize] = at;
+                    take_place(next, &mut ends, context);
                 }
-                self.places.push(place);
+                self.ends.push(ends);
             }
             first = end;
         }
         if order == TaskOrder::Slots {
             for &at in &self.by_slot {
-                let (shard, place) = (batch.shards()[at as usize], &mut self.places[at as usize]);
-                let (task, query_offset, key) = &mut next_task[shard.attention.0 as usize];
-                self.by_task[*task as usize] = at;
-                self.targets[at as usize] = Target { rank: shard.attention.0, first_key: *key };
-                place.query_offset = *query_offset;
-                *task += 1;
-                *query_offset += shard.tokens;
-                *key += place.context + shard.tokens;
+                let ends = &mut self.ends[at as usize];
+                let next = &mut next_task[ends.task_rank as usize];
+                self.by_task[next.0 as usize] = at;
+                take_place(next, ends, self.ahead[at as usize].context + ends.tokens);
             }
         }
     }
+}
+
+/// The next task of a rank, and where its queries and keys begin.
+type NextTask = (u32, u32, u32);
+
+/// Gives the task of a shard its place; it needs the first `keys` tokens of its document.
+fn take_place((task, query_offset, first_key): &mut NextTask, ends: &mut Ends, keys: u32) {
+    (ends.query_offset, ends.first_key) = (*query_offset, *first_key);
+    *task += 1;
+    *query_offset += ends.tokens;
+    *first_key += keys;
 }
 
 /// Sums per rank, and the most copies of a shard; refused unless every offset fits 32 bits.

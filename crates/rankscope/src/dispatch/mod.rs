@@ -4,6 +4,7 @@
 mod calibrate;
 mod calibrate_trace;
 mod check;
+mod check_plan;
 mod check_trace;
 mod documents;
 mod export;

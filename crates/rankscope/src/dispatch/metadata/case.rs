@@ -87,6 +87,11 @@ impl Case {
         Self { value }
     }
 
+    /// An object that may be missing.
+    pub(crate) fn object(&self, key: &str) -> Result<Option<Case>> {
+        self.find(key).map(|value| Self::new(value.clone()).with_context(|| format!("the input `{key}`"))).transpose()
+    }
+
     /// The cases in a list.
     pub(crate) fn list(&self, key: &str) -> Result<Vec<Case>> {
         let list = self.need(key)?.as_array().with_context(|| format!("the input `{key}` is no list"))?;

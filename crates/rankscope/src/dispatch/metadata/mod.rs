@@ -21,6 +21,7 @@ use clap::ValueEnum;
 pub(crate) use self::array::{Form, Packed};
 pub(crate) use self::case::Case;
 pub(crate) use self::json::{Json, Object};
+pub(crate) use self::whole::{custom, draw};
 
 use crate::output::{self, Format};
 

@@ -47,7 +47,7 @@ pub(super) fn custom_mapping(case: &Case, revision: Revision) -> Result<Object> 
 }
 
 /// The dispatch that a case spells out.
-fn custom(case: &Case) -> Result<Drawn> {
+pub(crate) fn custom(case: &Case) -> Result<Drawn> {
     let [seq_lens, cp_num, cp_dst, shard_lens] =
         [case.array("seq_lens")?, case.array("cp_num")?, case.array("cp_dst")?, case.array("shard_lens")?];
     let mapping = CustomMapping { seq_lens: &seq_lens, cp_num: &cp_num, cp_dst: &cp_dst, shard_lens: &shard_lens };
@@ -55,7 +55,7 @@ fn custom(case: &Case) -> Result<Drawn> {
 }
 
 /// Draws what a case asks for. Lengths that are given next to the seed are taken: sums of floats depend on the machine.
-pub(super) fn draw<T>(case: &Case, create: fn(&Recipe<'_>) -> Result<T, Error>) -> Result<T> {
+pub(crate) fn draw<T>(case: &Case, create: fn(&Recipe<'_>) -> Result<T, Error>) -> Result<T> {
     let seq_lens = case.array_if_any("seq_lens")?;
     Ok(create(&Recipe {
         world_size: case.count("world_size")?,

@@ -62,9 +62,11 @@ fn mpi(mode: Mode, trial: &Trial) -> Result<Option<Vec<Outcome>>, Failure> {
             Err(Failure::Missing(anyhow::anyhow!("the plan is for {plan} ranks and mpirun started {backend}; {advice} {plan}")))
         }
         Err(ExecuteError::Transport(TransportError::WorldSize { .. })) => Ok(None),
+        // The others may be waiting for this process.
         Err(error) => {
+            let status = if matches!(error, ExecuteError::Different(_)) { 3 } else { 1 };
             crate::output::fail(&error.into());
-            end.abort(1)
+            end.abort(status)
         }
     }
 }
