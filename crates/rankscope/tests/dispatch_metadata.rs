@@ -29,7 +29,8 @@ fn dispatch(verb: &str, case: &Value, options: &[&str]) -> Output {
 }
 
 /// The keys of a golden file that say what to compute, not what comes out.
-const INPUTS: &[&str] = &["kind", "origin", "note", "encoding", "inputs", "seq_len", "dispatch", "fa2a_inputs", "torch"];
+const INPUTS: &[&str] =
+    &["kind", "origin", "note", "encoding", "inputs", "docs", "seq_len", "dispatch", "fa2a_inputs", "torch"];
 
 /// Everything in `golden` must be in `ours`. Packed values are compared by their hash: zlib packs the same bytes in many ways.
 fn same(place: &str, golden: &Value, ours: &Value) {
@@ -49,7 +50,7 @@ fn same(place: &str, golden: &Value, ours: &Value) {
 
 #[test]
 fn every_golden_case_is_answered_from_its_inputs() {
-    let kinds = ["compute_metadata", "create_qkv_dispatch"];
+    let kinds = ["compute_metadata", "create_qkv_dispatch", "fa2a_from_logical", "from_planner_output"];
     let mut answered = 0;
     for (name, golden) in golden() {
         let kind = golden["kind"].as_str().unwrap();
