@@ -20,9 +20,9 @@ fn main() -> Result<(), Error> {
         let rows = (23..34).map(|power| (1_u64 << power, (alpha_us + (1_u64 << power) as f64 / 1e3 / gigabytes) * noise()));
         error(name, rows.collect(), 8)?;
     }
-    // As told in issue 78 of nccl-tests: all_reduce_perf on 16 nodes of 16 V100, the faster of both columns.
+    // As told in issue 78 of nccl-tests: all_reduce_perf on 16 nodes of 16 GPUs, the faster of both columns.
     let measured = [1458.1, 2659.1, 4263.8, 7615.2, 14383.0, 29411.0];
-    error("256 V100, measured", (25..).map(|power| 1_u64 << power).zip(measured).collect(), 256)?;
+    error("256 GPUs, measured", (25..).map(|power| 1_u64 << power).zip(measured).collect(), 256)?;
     println!("\n{:>6} {:>28}", "ranks", "idle without a plan, 32 draws");
     for world in [2, 4, 8, 16, 32] {
         let mut idle = Vec::new();

@@ -1,7 +1,5 @@
 //! The compact form of plans: what is written is read, and nothing else is.
 
-#![expect(clippy::unwrap_used, reason = "a law that cannot be set up has failed")]
-
 mod batches;
 
 use proptest::prelude::*;

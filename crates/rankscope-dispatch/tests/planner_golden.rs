@@ -1,6 +1,7 @@
 //! The original's planners and what moving costs, against files that the original wrote. They lie in `dispatch_golden` of the
 //! folder `RANKSCOPE_CORPUS`; without it these tests are skipped. Those that read `fixtures` always run.
 #![expect(clippy::unwrap_used, reason = "a test helper may stop at the first surprise")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use std::path::PathBuf;
 

@@ -1,7 +1,5 @@
 //! Exchanges against the plain reference, for element types and rows of all sizes, and what de-duplication saves.
 
-#![expect(clippy::unwrap_used, reason = "a law that cannot be set up has failed")]
-
 mod batches;
 
 use proptest::prelude::*;

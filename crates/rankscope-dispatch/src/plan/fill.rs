@@ -181,9 +181,13 @@ fn send(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
 /// The attention layout: where the queries of each task came from, and the keys of its run.
 fn give_back(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
     let (mut task, mut filled) = (0, 0);
+    let mut visited = Vec::new();
     for (nth, rank) in ranks.clone().map(|rank| rank as usize).enumerate() {
-        for &shard in &index.by_task[index.tasks[rank] as usize..index.tasks[rank + 1] as usize] {
-            let ends = index.ends[shard as usize];
+        let tasks = &index.by_task[index.tasks[rank] as usize..index.tasks[rank + 1] as usize];
+        // They lie far apart in memory; fetched one after the other before any is used, they are waited for together.
+        visited.clear();
+        visited.extend(tasks.iter().map(|&shard| index.ends[shard as usize]));
+        for (&shard, ends) in tasks.iter().zip(&visited) {
             columns.query_returns[0][task] = ends.rank;
             columns.query_returns[1][task] = ends.start;
             columns.query_returns[2][task] = ends.tokens;

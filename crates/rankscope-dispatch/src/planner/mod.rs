@@ -1,8 +1,9 @@
 //! Who computes what: from a linear layout to a plan.
 //!
 //! A planner takes a [`Batch`](crate::Batch) as it lies (the attention ranks in it are ignored) and returns the same documents,
-//! cut into more shards, with the rank that computes each. [`greedy()`] and [`equal_flops()`] are the original's, kept to compare
-//! with.
+//! cut into more shards, with the rank that computes each. [`bounded`] is the one to use; [`exact()`] goes through all plans of
+//! a small batch, [`lower_bound()`] says what no plan can stay below, and [`greedy()`] and [`equal_flops()`] are the original's,
+//! kept to compare with.
 
 pub mod bounded;
 mod equal_flops;

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "W")]
     ranks: Option<u32>,
     /// How far above its share of the work a rank may be
-    #[arg(long, default_value_t = 0.05)]
+    #[arg(long, default_value_t = 0.05, allow_negative_numbers = true)]
     eps: f64,
     /// Tokens that a rank holds, filled in order; without it all documents, spread evenly, or as DOCS lists them by rank
     #[arg(long, value_name = "TOKENS")]

@@ -196,7 +196,7 @@ fn fits(exchange: &Exchange, direction: Direction, memory: u64) -> Result<()> {
     if needed > u128::from(memory) {
         let times = needed.div_ceil(u128::from(memory).max(1));
         bail!(
-            "moving the {} exchange takes {:.1} GB and --memory allows {:.1}; rows a {times}th as wide (--hidden-q, --hidden-kv) fit",
+            "moving the {} exchange takes {:.1} GB and --memory allows {:.1}; rows {times} times as narrow (--hidden-q, --hidden-kv) fit",
             direction.as_str(),
             needed as f64 / 1e9,
             memory as f64 / 1e9

@@ -184,7 +184,7 @@ impl<'a> Assignment<'a> {
 
     /// Has `transfer` computed where it says.
     pub(super) fn apply(&mut self, transfer: &Transfer) {
-        let Transfer { document, start, end, to, .. } = *transfer;
+        let Transfer { document, to, .. } = *transfer;
         let piece = self.documents[document][transfer.piece];
         let before = [piece.at, to].map(|rank| self.work_in(document, rank));
         if to != piece.home {
@@ -230,6 +230,12 @@ impl<'a> Assignment<'a> {
             ledger.replace(runs, &[], pieces);
         }
         self.ledger = Some(ledger);
+    }
+
+    /// Whether the receiver's load after `transfer` is known beforehand. Back home a piece joins its neighbours, and what that
+    /// adds is only known when work adds up.
+    pub(super) fn may_join(&self, transfer: &Transfer) -> bool {
+        *self.work == Work::Cells || transfer.to != self.documents[transfer.document][transfer.piece].home
     }
 
     pub(super) fn capped(&self) -> bool {

@@ -10,6 +10,7 @@
 mod assignment;
 mod caps;
 mod explain;
+mod gather;
 mod limits;
 mod ranges;
 mod relieve;
@@ -25,8 +26,10 @@ use crate::cost::Work;
 use crate::planner::Prices;
 use crate::{Batch, Error};
 use assignment::Assignment;
+use gather::gather;
 use ranges::Ideal;
 use relieve::relieve;
+use rooms::Rooms;
 use search::improve;
 use shed::{Stuck, shed_all};
 
@@ -86,7 +89,10 @@ pub fn bounded(layout: &Batch, options: &Options) -> Result<Batch, Error> {
 /// Ranks above their caps first: what they give away they need not give away again.
 fn balance(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result<(), Stuck> {
     relieve(assignment, limits);
+    let documents: Vec<usize> = (0..assignment.len()).collect();
+    gather(assignment, &documents, limits, &mut Rooms::new(limits, assignment.loads()));
     shed_all(assignment, limits, ideal)?;
+    gather(assignment, &documents, limits, &mut Rooms::new(limits, assignment.loads()));
     relieve(assignment, limits);
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! another taste. What moves fewer bytes stays.
 
 use super::assignment::{Assignment, Transfer};
+use super::gather::gather;
 use super::ranges::Ideal;
 use super::rooms::Rooms;
 use super::shed::{Stuck, Taste, shed};
@@ -27,6 +28,10 @@ pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal
         let mut change: i64 = again().map(|giver| take_back(assignment, giver, limits, &mut rooms)).sum();
         let given: Result<i64, Stuck> = again().map(|giver| shed(assignment, giver, limits, ideal, &mut rooms, taste)).sum();
         change += given.unwrap_or(i64::MAX / 2);
+        for giver in again() {
+            let documents = assignment.documents_on(giver).to_vec();
+            change += gather(assignment, &documents, limits, &mut rooms);
+        }
         if change <= 0 {
             assignment.commit();
         } else {

@@ -4,7 +4,6 @@ use super::assignment::{Assignment, Transfer};
 use super::ranges::{Ideal, ranges};
 use super::rooms::Rooms;
 use super::search::mixed;
-use crate::cost::Work;
 
 /// Serves the ranks above their limit, the one with the most excess first; fails with the first rank that nobody relieves.
 pub(super) fn shed_all(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result<(), Stuck> {
@@ -81,16 +80,14 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
             }
         }
         for (index, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.at == giver) {
-            // Back home a piece joins its neighbours, and what that adds is only known when work adds up.
-            let may_take = |to: u32| to != piece.home || *assignment.work == Work::Cells;
-            for &(to, reach) in receivers.iter().filter(|receiver| may_take(receiver.0)) {
+            for &(to, reach) in &receivers {
                 ranges(piece, reach, assignment.work, ideal, excess..=rooms.room(to), |start, end| {
                     let transfer = Transfer { document, piece: index, start, end, to };
                     let moved = assignment.relief(&transfer);
                     let rest = ideal.bytes_in_parts(excess.saturating_sub(moved), largest);
                     let hopeless =
                         |(score, _): (f64, Transfer)| end < piece.end && rest + assignment.least_cost(&transfer) > score;
-                    if moved == 0 || best.is_some_and(hopeless) {
+                    if moved == 0 || best.is_some_and(hopeless) || !assignment.may_join(&transfer) {
                         return;
                     }
                     let score = assignment.cost(&transfer, reach) as f64 + rest;

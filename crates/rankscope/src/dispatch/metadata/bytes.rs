@@ -7,7 +7,7 @@ use rankscope_dispatch::alltoall::{
 use rankscope_dispatch::draw::{Drawn, create_qkv_dispatch};
 use rankscope_dispatch::export::TaskLengths;
 use rankscope_dispatch::metadata::RawDispatch;
-use rankscope_dispatch::{Batch, Padded, Rows, Shard};
+use rankscope_dispatch::{Batch, Rows, Shard};
 use rankscope_time::Rank;
 use serde_json::{Value, json};
 
