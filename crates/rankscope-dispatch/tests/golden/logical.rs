@@ -6,7 +6,7 @@ use rankscope_dispatch::draw::{
 use rankscope_dispatch::metadata::{
     AttentionLayout, Compat, Metadata, QkvDispatch, RawDispatch, compute_metadata, documented_attn_layout_seqlens,
 };
-use rankscope_dispatch::{Padded, orchestrate_simulate};
+use rankscope_dispatch::{Error, Padded, orchestrate_simulate};
 use serde_json::Value;
 
 use crate::case::{number, of_kind, ragged, tensor};
@@ -171,5 +171,31 @@ fn seeded_dispatches() {
             let given = Recipe { seq_lens: Some(&drawn.seq_lens), ..recipe };
             assert_eq!(create(&given).unwrap(), drawn, "{name}: lengths that are given leave the stream in step");
         }
+    }
+}
+
+#[test]
+fn padding_that_says_minus_one_changes_nothing() {
+    for (name, case) in of_kind("create_qkv_dispatch") {
+        let mut raw = RawDispatch {
+            shard_len: tensor(&case["raw"]["shard_len"]),
+            num_shards: tensor(&case["raw"]["num_shards"]),
+            q_dispatch: tensor(&case["raw"]["q_dispatch"]),
+            kv_to_q_mapping: tensor(&case["raw"]["kv_to_q_mapping"]),
+            kv_to_q_rank: tensor(&case["raw"]["kv_to_q_rank"]),
+            kv_context_size: tensor(&case["raw"]["kv_context_size"]),
+            q_to_num_kv_seq: tensor(&case["raw"]["q_to_num_kv_seq"]),
+            q_to_num_kv_token: tensor(&case["raw"]["q_to_num_kv_token"]),
+        };
+        for (needed, to) in raw.q_to_num_kv_seq.values_mut().iter_mut().zip(raw.q_dispatch.values()) {
+            *needed = if *to < 0 { -1 } else { *needed };
+        }
+        let ours = raw.metadata(Compat::Exact).unwrap();
+        same_metadata(&name, &ours.fwd_kv, &case["fwd_kv"]);
+        same_metadata(&name, &ours.rev_kv, &case["rev_kv"]);
+
+        let used = raw.q_dispatch.values().iter().position(|&to| to >= 0).unwrap();
+        raw.q_to_num_kv_seq.values_mut()[used] = -1;
+        assert!(matches!(raw.metadata(Compat::Exact), Err(Error::NegativeLength { tokens: -1, .. })), "{name}");
     }
 }
