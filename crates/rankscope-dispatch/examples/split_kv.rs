@@ -19,7 +19,7 @@ fn main() -> Result<(), Error> {
         let layout = place_in_order(&lengths, number(&case["world_size"]) as u32, number(&case["tokens_per_rank"]))?;
         figures(case["name"].as_str().unwrap_or_default(), &layout)?;
     }
-    for world_size in [8_u32, 32, 128] {
+    for world_size in [8_u32, 64] {
         let layout = place_in_order(&[world_size * 16_384], world_size, 16_384)?;
         figures(&format!("one document of {world_size} x 16384"), &layout)?;
     }

@@ -97,6 +97,9 @@ fn corners(
         for (later_queries, later_keys) in [(true, false), (true, true), (false, false), (false, true)] {
             let at = |key| Corner { query, key, later_queries, later_keys };
             let held = |key: u32| pool.iter().flat_map(|tile| tile.within(at(key))).map(|tile| tile.cells()).sum::<u64>();
+            if held(if later_keys { 0 } else { end }) < *amounts.start() {
+                continue;
+            }
             // What the corner holds rises with the key, or falls.
             let enough = |key: u32| if later_keys { held(key) <= *amounts.end() } else { held(key) >= *amounts.start() };
             let first = first_cut(end, enough);
@@ -147,8 +150,8 @@ fn cut_from(document: &Document, position: u32) -> u32 {
 }
 
 /// How often every pair is looked at.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 3;
 /// Ranks that each is paired with.
-const PARTNERS: usize = 64;
+const PARTNERS: usize = 8;
 /// Queries at which documents are cut, beside those where something begins or ends.
 const FRACTIONS: u64 = 8;
