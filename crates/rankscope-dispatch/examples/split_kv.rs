@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rankscope_dispatch::planner::bounded::{Options, bounded};
 use rankscope_dispatch::planner::split::split;
-use rankscope_dispatch::planner::{Prices, Remote, place_in_order, place_on_ranks};
+use rankscope_dispatch::planner::{Prices, Remote, place_in_order};
 use rankscope_dispatch::{Batch, Error, Rows};
 use serde_json::Value;
 
@@ -23,9 +23,7 @@ fn main() -> Result<(), Error> {
         let layout = place_in_order(&[world_size * 16_384], world_size, 16_384)?;
         figures(&format!("one document of {world_size} x 16384"), &layout)?;
     }
-    let mut on_one = vec![Vec::new(); 64];
-    on_one[0] = vec![1_000_000];
-    figures("one document of 1000000, all on one of 64 ranks", &place_on_ranks(&on_one)?)
+    Ok(())
 }
 
 /// A line for grouped and one for as many key/value heads as query heads.
