@@ -13,6 +13,7 @@ mod lower_bound;
 mod pieces;
 mod placement;
 mod remote;
+pub mod split;
 
 pub use equal_flops::equal_flops;
 pub use exact::exact;

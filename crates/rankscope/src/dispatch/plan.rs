@@ -3,6 +3,7 @@
 mod answer;
 mod html;
 mod settings;
+mod split_kv;
 mod table;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use super::file;
 use crate::output::{self, Format};
 use answer::Answer;
 use settings::Settings;
+use split_kv::SplitKv;
 
 /// Decide which rank computes which piece of attention
 ///
@@ -63,6 +65,9 @@ pub(crate) struct Args {
     /// Say of every run that moved whom it relieves, what it costs and what it would cost elsewhere
     #[arg(long)]
     explain: bool,
+    /// Say what the plan would move if ranks shared the keys and values of the same queries and their outputs were merged
+    #[arg(long)]
+    split_kv: bool,
     /// Write the plan: JSON, or compact if the name ends in .rkd
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -99,7 +104,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         file::save(path, &plan, &rows)?;
     }
     let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
-    let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?.explained(moves);
+    let split = if args.split_kv { Some(SplitKv::new(&layout, &plan, &options, &rows)?) } else { None };
+    let answer =
+        Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?.explained(moves).splitting(split);
     if let Some(path) = &args.html {
         let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer)?;
         file::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;

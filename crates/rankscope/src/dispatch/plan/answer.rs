@@ -9,6 +9,7 @@ use rankscope_dispatch::planner::{Remote, gap, limits_kept, lower_bound};
 use serde::Serialize;
 
 use super::Planner;
+use super::split_kv::SplitKv;
 
 /// A plan and its figures.
 #[derive(Debug, Serialize)]
@@ -44,6 +45,9 @@ pub(super) struct Answer {
     /// Why runs moved, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) moves: Option<Vec<Move>>,
+    /// The same with keys and values split, if that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) split_kv: Option<SplitKv>,
     /// Per document, its shards: linear rank, attention rank, position, tokens.
     pub(super) shards: Vec<Vec<[u32; 4]>>,
 }
@@ -77,6 +81,10 @@ impl From<Explanation> for Move {
 impl Answer {
     pub(super) fn explained(self, moves: Option<Vec<Explanation>>) -> Self {
         Self { moves: moves.map(|moves| moves.into_iter().map(Move::from).collect()), ..self }
+    }
+
+    pub(super) fn splitting(self, split_kv: Option<SplitKv>) -> Self {
+        Self { split_kv, ..self }
     }
 
     pub(super) fn new(
@@ -123,6 +131,7 @@ impl Answer {
             loads_before: before,
             limits: limits.target,
             moves: None,
+            split_kv: None,
             elapsed_us: elapsed.as_secs_f64() * 1e6,
             shards: plan.documents().map(rows).collect(),
         })
@@ -135,7 +144,7 @@ fn rows(document: &[rankscope_dispatch::Shard]) -> Vec<[u32; 4]> {
 
 /// The largest load for its weight, over the mean load for its weight. Ranks of weight zero count when they have work: then
 /// nothing is balanced.
-fn heaviest(loads: &[u64], weights: &[f64]) -> f64 {
+pub(super) fn heaviest(loads: &[u64], weights: &[f64]) -> f64 {
     let total: u64 = loads.iter().sum();
     if total == 0 {
         return 1.0;

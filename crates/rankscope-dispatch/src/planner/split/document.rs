@@ -1,0 +1,96 @@
+//! The tiles of one document, by the rank that computes them, and what they cost.
+
+use std::ops::Range;
+
+use super::tile::{Tile, joined};
+use crate::Shard;
+use crate::planner::{BLOCK_TOKENS, Prices};
+
+/// What a token costs that crosses between ranks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Costs {
+    pub(super) prices: Prices,
+    /// The log-sum-exp beside an output that has to be merged.
+    pub(super) lse_bytes: u64,
+}
+
+/// Where a document lies, and who computes which of its tiles.
+pub(super) struct Document {
+    /// Runs of the linear layout and the rank each lies on.
+    pub(super) runs: Vec<(Range<u32>, u32)>,
+    /// Every rank that holds something of the document or computes something of it, with its tiles.
+    pub(super) parts: Vec<(u32, Vec<Tile>)>,
+}
+
+impl Document {
+    /// Every task with its whole context, as planned.
+    pub(super) fn new(shards: &[Shard]) -> Self {
+        let mut runs: Vec<(Range<u32>, u32)> = Vec::new();
+        let mut parts: Vec<(u32, Vec<Tile>)> = Vec::new();
+        let mut end = 0;
+        for shard in shards.iter().filter(|shard| shard.tokens > 0) {
+            let start = end;
+            end += shard.tokens;
+            match runs.last_mut() {
+                Some(last) if last.1 == shard.linear.0 => last.0.end = end,
+                _ => runs.push((start..end, shard.linear.0)),
+            }
+            part(&mut parts, shard.linear.0);
+            part(&mut parts, shard.attention.0).push(Tile { q_start: start, q_end: end, k_start: 0, k_end: end });
+        }
+        for (_, tiles) in &mut parts {
+            *tiles = joined(std::mem::take(tiles));
+        }
+        Self { runs, parts }
+    }
+
+    /// The last position at or before `position` where tiles may be cut: whole blocks from where a run begins.
+    pub(super) fn cut_before(&self, position: u32) -> u32 {
+        let run = self.runs.partition_point(|(run, _)| run.end <= position);
+        self.runs.get(run).map_or(position, |(run, _)| position - (position - run.start) % BLOCK_TOKENS)
+    }
+
+    /// Bytes that cross between ranks because `rank` computes `tiles`.
+    pub(super) fn bytes(&self, rank: u32, tiles: &[Tile], costs: Costs) -> u64 {
+        let mut keys = 0;
+        let mut ranges: Vec<(u32, u32)> = tiles.iter().map(|tile| (tile.k_start, tile.k_end)).collect();
+        ranges.sort_unstable();
+        let mut reached = 0;
+        for (start, end) in ranges {
+            keys += self.elsewhere(rank, start.max(reached)..end);
+            reached = reached.max(end);
+        }
+        let (mut queries, mut merged) = (0, 0);
+        let mut bounds: Vec<u32> = tiles.iter().flat_map(|tile| [tile.q_start, tile.q_end]).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        for band in bounds.windows(2) {
+            let covering = tiles.iter().filter(|tile| tile.q_start <= band[0] && band[1] <= tile.q_end);
+            let context: u32 = covering.map(|tile| tile.k_end.min(band[1]) - tile.k_start).sum();
+            if context > 0 {
+                let away = self.elsewhere(rank, band[0]..band[1]);
+                queries += away;
+                // Who lacks part of the context has part of the output, and somebody else has the rest.
+                merged += if context < band[1] { away } else { 0 };
+            }
+        }
+        queries * costs.prices.query + merged * costs.lse_bytes + keys * costs.prices.key
+    }
+
+    /// Tokens of `range` that do not lie on `rank`.
+    fn elsewhere(&self, rank: u32, range: Range<u32>) -> u64 {
+        let mut tokens = range.end.saturating_sub(range.start);
+        for (run, _) in self.runs.iter().filter(|run| run.1 == rank) {
+            tokens -= run.end.min(range.end).saturating_sub(run.start.max(range.start));
+        }
+        u64::from(tokens)
+    }
+}
+
+fn part(parts: &mut Vec<(u32, Vec<Tile>)>, rank: u32) -> &mut Vec<Tile> {
+    let place = parts.iter().position(|part| part.0 == rank).unwrap_or_else(|| {
+        parts.push((rank, Vec::new()));
+        parts.len() - 1
+    });
+    &mut parts[place].1
+}

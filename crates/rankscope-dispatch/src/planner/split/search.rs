@@ -1,0 +1,157 @@
+//! Looking for tiles that cost less: two ranks put together what they compute of a document, and divide it anew.
+//!
+//! One of them gets a corner, which is the queries before or after some query by the keys before or after some key, and the
+//! other the rest. A corner that is as wide as the document divides by queries, as plans without splitting do; one that is as
+//! high, by keys. A rectangle of `q` queries and `m` keys costs `a q + k m` bytes for `q m` cells, which is least for
+//! `a q = k m` (`a` bytes of a query and its output, `k` of a key and a value); queries, outputs, keys and values that lie on the
+//! rank are free, so cuts are tried there as well. Only what moves fewer bytes is kept, and only within the limits.
+
+use super::document::{Costs, Document};
+use super::tile::{Corner, Tile, inside, outside};
+
+/// Improves one document until nothing is found any more.
+pub(super) fn improve(document: &mut Document, loads: &mut [u64], limits: &[u64], costs: Costs) {
+    let mut changed: Vec<bool> = vec![true; document.parts.len()];
+    for _ in 0..ROUNDS {
+        let before = std::mem::replace(&mut changed, vec![false; document.parts.len()]);
+        for first in 0..document.parts.len() {
+            for second in first + 1..document.parts.len().min(first + 1 + PARTNERS) {
+                if !(before[first] || before[second] || changed[first] || changed[second]) {
+                    continue;
+                }
+                if let Some(division) = best(document, [first, second], loads, limits, costs) {
+                    for (place, tiles) in [first, second].into_iter().zip(division) {
+                        let part = &mut document.parts[place];
+                        let load = &mut loads[part.0 as usize];
+                        *load = *load + cells(&tiles) - cells(&part.1);
+                        part.1 = tiles;
+                        changed[place] = true;
+                    }
+                }
+            }
+        }
+        if !changed.contains(&true) {
+            return;
+        }
+    }
+}
+
+/// The cheapest division between two ranks, if it is cheaper than the one there is.
+fn best(document: &Document, pair: [usize; 2], loads: &[u64], limits: &[u64], costs: Costs) -> Option<[Vec<Tile>; 2]> {
+    let parts = pair.map(|place| &document.parts[place]);
+    let bytes = |rank: usize, tiles: &[Tile]| document.bytes(parts[rank].0, tiles, costs);
+    let mut least = bytes(0, &parts[0].1) + bytes(1, &parts[1].1);
+    let pool: Vec<Tile> = parts.iter().flat_map(|part| &part.1).copied().collect();
+    if least == 0 || pool.is_empty() {
+        return None;
+    }
+    let total = cells(&pool);
+    // What each may have of this document, beside what it has of others.
+    let room = parts.map(|part| {
+        let rank = part.0 as usize;
+        (limits[rank] + cells(&part.1)).saturating_sub(loads[rank])
+    });
+    let mut found = None;
+    for taker in 0..2 {
+        let amounts = total.saturating_sub(room[1 - taker])..=room[taker].min(total);
+        if amounts.is_empty() {
+            continue;
+        }
+        corners(document, parts[taker].0, &pool, amounts, costs, |corner| {
+            let taken = inside(&pool, corner);
+            let cost = bytes(taker, &taken);
+            if cost >= least {
+                return;
+            }
+            let rest = outside(&pool, corner);
+            let cost = cost + bytes(1 - taker, &rest);
+            if cost < least {
+                least = cost;
+                found = Some(if taker == 0 { [taken, rest] } else { [rest, taken] });
+            }
+        });
+    }
+    found
+}
+
+/// Calls `found` with corners of `pool` that hold an amount of cells within `amounts`.
+fn corners(
+    document: &Document,
+    taker: u32,
+    pool: &[Tile],
+    amounts: std::ops::RangeInclusive<u64>,
+    costs: Costs,
+    mut found: impl FnMut(Corner),
+) {
+    let start = pool.iter().map(|tile| tile.q_start).min().unwrap_or(0);
+    let end = pool.iter().map(|tile| tile.q_end).max().unwrap_or(0);
+    let ideal = ideal_queries(*amounts.start(), costs).min(f64::from(end - start)) as u32;
+    let mut queries: Vec<u32> = pool.iter().flat_map(|tile| [tile.q_start, tile.q_end]).collect();
+    queries.extend((1..FRACTIONS).map(|part| start + (u64::from(end - start) * part / FRACTIONS) as u32));
+    queries.extend([start + ideal, end - ideal]);
+    let mut queries: Vec<u32> = queries.into_iter().map(|query| document.cut_before(query)).collect();
+    queries.sort_unstable();
+    queries.dedup();
+    let residents = || document.runs.iter().filter(|run| run.1 == taker).flat_map(|run| [run.0.start, run.0.end]);
+    for query in queries {
+        for (later_queries, later_keys) in [(true, false), (true, true), (false, false), (false, true)] {
+            let at = |key| Corner { query, key, later_queries, later_keys };
+            let held = |key: u32| pool.iter().flat_map(|tile| tile.within(at(key))).map(|tile| tile.cells()).sum::<u64>();
+            if held(if later_keys { 0 } else { end }) < *amounts.start() {
+                continue;
+            }
+            // What the corner holds rises with the key, or falls.
+            let enough = |key: u32| if later_keys { held(key) <= *amounts.end() } else { held(key) >= *amounts.start() };
+            let first = first_cut(end, enough);
+            let much = |key: u32| if later_keys { held(key) < *amounts.start() } else { held(key) > *amounts.end() };
+            let (low, high) = (cut_from(document, first), document.cut_before(first_cut(end + 1, much).saturating_sub(1)));
+            if low > high {
+                continue;
+            }
+            let mut keys = vec![low, high];
+            keys.extend(residents().filter(|key| (low..=high).contains(key)));
+            keys.sort_unstable();
+            keys.dedup();
+            keys.into_iter().filter(|&key| amounts.contains(&held(key))).for_each(|key| found(at(key)));
+        }
+    }
+}
+
+/// Queries of the cheapest rectangle of so many cells.
+fn ideal_queries(cells: u64, costs: Costs) -> f64 {
+    let row = (costs.prices.query + costs.lse_bytes).max(1);
+    (cells as f64 * costs.prices.key as f64 / row as f64).sqrt()
+}
+
+fn cells(tiles: &[Tile]) -> u64 {
+    tiles.iter().map(Tile::cells).sum()
+}
+
+/// The first position up to `end` for which `holds`, which is false up to some position and true from there on.
+fn first_cut(end: u32, holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (0, end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match holds(middle) {
+            true => high = middle,
+            false => low = middle + 1,
+        }
+    }
+    low
+}
+
+/// The first cut at or after `position`.
+fn cut_from(document: &Document, position: u32) -> u32 {
+    let before = document.cut_before(position);
+    match before == position {
+        true => position,
+        false => document.cut_before(before.saturating_add(crate::planner::BLOCK_TOKENS)).max(position),
+    }
+}
+
+/// How often every pair is looked at.
+const ROUNDS: usize = 3;
+/// Ranks that each is paired with.
+const PARTNERS: usize = 8;
+/// Queries at which documents are cut, beside those where something begins or ends.
+const FRACTIONS: u64 = 8;

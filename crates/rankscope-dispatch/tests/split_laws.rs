@@ -1,0 +1,193 @@
+//! Keys and values that are split: every score is computed once, and what is merged is the attention over all keys.
+
+use std::collections::{HashMap, HashSet};
+
+use proptest::prelude::*;
+use rankscope_dispatch::cost::{TimeTable, Work};
+use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded};
+use rankscope_dispatch::planner::split::{SplitPlan, SplitTask, split};
+use rankscope_dispatch::planner::{Prices, Remote, place_in_order, place_on_ranks};
+use rankscope_dispatch::{Batch, Error, Rows, TorchRandom};
+
+const LSE_BYTES: u64 = 128;
+
+fn options(eps: f64, hidden_kv: u32) -> Options {
+    let rows = Rows { hidden_kv, ..Rows::LLAMA_8B };
+    Options { search_steps: Some(10), ..Options::new(eps, Prices::of(&rows)) }
+}
+
+/// Few documents, long for so few ranks, so that there is something to split.
+fn layouts() -> impl Strategy<Value = Batch> {
+    let length = || prop_oneof![2 => 0_u32..400, 3 => 400_u32..2500];
+    let in_order = (prop::collection::vec(length(), 1..5), 1_u32..12).prop_map(|(lengths, world_size)| {
+        let tokens: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+        place_in_order(&lengths, world_size, tokens.div_ceil(world_size.into()).max(1)).expect("they fit")
+    });
+    let on_ranks = prop::collection::vec(prop::collection::vec(length(), 0..3), 1..8)
+        .prop_map(|ranks| place_on_ranks(&ranks).expect("ranks"));
+    prop_oneof![in_order, on_ranks]
+}
+
+/// Where each token of each document lives.
+fn homes(layout: &Batch) -> Vec<Vec<u32>> {
+    let document = |shards: &[rankscope_dispatch::Shard]| {
+        shards.iter().flat_map(|shard| std::iter::repeat_n(shard.linear.0, shard.tokens as usize)).collect()
+    };
+    layout.documents().map(document).collect()
+}
+
+/// The keys of a task that the query at `position` attends to.
+fn context(task: &SplitTask, position: u32) -> std::ops::Range<u32> {
+    task.keys.start..task.keys.end.min(position + 1)
+}
+
+fn of_document(plan: &SplitPlan, document: usize) -> impl Iterator<Item = &SplitTask> {
+    plan.tasks.iter().filter(move |task| task.document == document)
+}
+
+/// What crosses between ranks, counted token by token.
+fn bytes(plan: &SplitPlan, homes: &[Vec<u32>], prices: Prices) -> u64 {
+    let mut bytes = 0;
+    for (document, homes) in homes.iter().enumerate() {
+        let (mut queries, mut keys) = (HashMap::<u32, HashSet<u32>>::new(), HashSet::new());
+        for task in of_document(plan, document) {
+            task.queries.clone().for_each(|query| {
+                queries.entry(query).or_default().insert(task.rank.0);
+            });
+            keys.extend(task.keys.clone().map(|key| (key, task.rank.0)));
+        }
+        for (query, ranks) in queries {
+            let away = ranks.iter().filter(|&&rank| rank != homes[query as usize]).count() as u64;
+            bytes += away * (prices.query + if ranks.len() > 1 { LSE_BYTES } else { 0 });
+        }
+        bytes += keys.iter().filter(|(key, rank)| homes[*key as usize] != *rank).count() as u64 * prices.key;
+    }
+    bytes
+}
+
+fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
+    let plan = bounded(layout, options).expect("a plan");
+    let divided = split(layout, &plan, options, LSE_BYTES).expect("a plan");
+    prop_assert_eq!(&split(layout, &plan, options, LSE_BYTES).expect("a plan"), &divided, "the same plan again");
+    let homes = homes(layout);
+    for (document, homes) in homes.iter().enumerate() {
+        let mut seen: Vec<Vec<std::ops::Range<u32>>> = vec![Vec::new(); homes.len()];
+        for task in of_document(&divided, document) {
+            let shape = task.keys.end <= task.queries.start || task.keys.end == task.queries.end;
+            prop_assert!(shape && task.keys.start <= task.queries.start, "kernels know no {:?}", task);
+            for query in task.queries.clone() {
+                prop_assert_eq!(homes[query as usize], task.home.0);
+                seen[query as usize].push(context(task, query));
+            }
+        }
+        for (query, ranges) in seen.iter_mut().enumerate() {
+            ranges.sort_unstable_by_key(|range| range.start);
+            let end = ranges.iter().try_fold(0, |end, range| (range.start == end && !range.is_empty()).then_some(range.end));
+            prop_assert_eq!(end, Some(query as u32 + 1), "document {}, query {}: {:?}", document, query, ranges);
+        }
+    }
+    let cells: Vec<u64> = divided.cells();
+    prop_assert_eq!(cells.iter().sum::<u64>(), layout.cells_at_home().expect("cells").iter().sum::<u64>());
+    let before = plan.cells().expect("cells");
+    let limits = Limits::new(layout, &options.work, options.eps, &options.weights).expect("limits");
+    prop_assert!(cells.iter().zip(&limits.hard).all(|(load, limit)| load <= limit));
+    prop_assert!(!options.weights.is_empty() || cells.iter().max() <= before.iter().max(), "the heaviest rank is heavier");
+    prop_assert_eq!(divided.bytes, bytes(&divided, &homes, options.prices));
+    prop_assert!(divided.bytes <= Remote::of(&plan).bytes(options.prices));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_score_is_computed_once_and_the_bytes_are_those_of_the_tokens(
+        layout in layouts(),
+        eps in prop_oneof![Just(0.0), 0.0..0.5_f64],
+        hidden_kv in prop_oneof![Just(1024_u32), Just(4096)],
+    ) {
+        check(&layout, &options(eps, hidden_kv))?;
+    }
+
+    #[test]
+    fn a_slow_rank_and_one_that_is_gone_stay_so(layout in layouts(), slow in 0.1..1.0_f64) {
+        let mut weights = vec![1.0; layout.world_size() as usize];
+        weights[0] = slow;
+        if let Some(gone) = weights.get_mut(2) {
+            *gone = 0.0;
+        }
+        check(&layout, &Options { weights, ..options(0.05, 1024) })?;
+    }
+}
+
+#[test]
+fn a_long_document_on_many_ranks_costs_much_less() {
+    let layout = place_in_order(&[64 * 1024], 64, 1024).expect("it fits");
+    let options = options(0.05, 1024);
+    let plan = bounded(&layout, &options).expect("a plan");
+    let before = Remote::of(&plan).bytes(options.prices);
+    let divided = split(&layout, &plan, &options, LSE_BYTES).expect("a plan");
+    assert!(divided.bytes * 10 < before * 8, "{} of {before}", divided.bytes);
+    assert!(divided.tasks.iter().any(|task| task.keys.start > 0));
+}
+
+/// Rows of as many numbers between -1 and 1.
+fn random_rows(random: &mut TorchRandom, rows: usize, width: usize) -> Vec<Vec<f64>> {
+    let mut number = || f64::from(random.below(1 << 24)) / f64::from(1 << 23) - 1.0;
+    (0..rows).map(|_| (0..width).map(|_| number()).collect()).collect()
+}
+
+/// The output of one query over some keys, and the log-sum-exp of its scores.
+fn attend(query: &[f64], keys: &[Vec<f64>], values: &[Vec<f64>]) -> (Vec<f64>, f64) {
+    let scores: Vec<f64> = keys.iter().map(|key| 8.0 * query.iter().zip(key).map(|(q, k)| q * k).sum::<f64>()).collect();
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
+    let sum: f64 = weights.iter().sum();
+    let output = (0..query.len()).map(|column| weights.iter().zip(values).map(|(w, v)| w * v[column]).sum::<f64>() / sum);
+    (output.collect(), most + sum.ln())
+}
+
+/// Partial outputs, weighed by their log-sum-exps.
+fn merged(parts: &[(Vec<f64>, f64)]) -> Vec<f64> {
+    let most = parts.iter().map(|part| part.1).fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = parts.iter().map(|part| (part.1 - most).exp()).sum();
+    let column = |column: usize| parts.iter().map(|part| part.0[column] * (part.1 - most).exp()).sum::<f64>() / sum;
+    (0..parts[0].0.len()).map(column).collect()
+}
+
+#[test]
+fn merged_outputs_are_those_of_the_whole_context() {
+    let options = options(0.05, 4096);
+    let layout = place_in_order(&[1700, 300], 8, 256).expect("they fit");
+    let plan = bounded(&layout, &options).expect("a plan");
+    let divided = split(&layout, &plan, &options, LSE_BYTES).expect("a plan");
+    let mut random = TorchRandom::new(0);
+    let mut most_parts = 0;
+    for (document, homes) in homes(&layout).iter().enumerate() {
+        let [queries, keys, values] = [(); 3].map(|()| random_rows(&mut random, homes.len(), 4));
+        for (position, query) in queries.iter().enumerate() {
+            let parts: Vec<_> = of_document(&divided, document)
+                .filter(|task| task.queries.contains(&(position as u32)))
+                .map(|task| context(task, position as u32))
+                .map(|range| range.start as usize..range.end as usize)
+                .map(|range| attend(query, &keys[range.clone()], &values[range]))
+                .collect();
+            let (whole, _) = attend(query, &keys[..=position], &values[..=position]);
+            let far = whole.iter().zip(merged(&parts)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(far < 1e-12, "document {document}, query {position}: {far}");
+            most_parts = most_parts.max(parts.len());
+        }
+    }
+    assert!(most_parts > 1, "some outputs are merged");
+}
+
+#[test]
+fn what_is_not_known_of_parts_is_refused() {
+    let layout = place_in_order(&[4096; 4], 2, 8192).expect("they fit");
+    let axis = vec![128, 8192];
+    let table = TimeTable::new(axis.clone(), axis, &[vec![0.1, 0.2], vec![0.3, 0.4]]).expect("a table");
+    let timed = Options { work: Work::Time(table), ..options(0.05, 1024) };
+    assert!(matches!(split(&layout, &layout, &timed, LSE_BYTES), Err(Error::Options { .. })));
+    let capped = Options { caps: Caps { send_bytes: Some(1), ..Caps::default() }, ..options(0.05, 1024) };
+    assert!(matches!(split(&layout, &layout, &capped, LSE_BYTES), Err(Error::Options { .. })));
+}

@@ -1,0 +1,43 @@
+//! What a plan would move if keys and values were split as well. Nothing else here knows such tasks.
+
+use rankscope_dispatch::planner::Remote;
+use rankscope_dispatch::planner::bounded::Options;
+use rankscope_dispatch::planner::split::split;
+use rankscope_dispatch::{Batch, Error, Rows};
+use serde::Serialize;
+
+use super::answer::heaviest;
+
+/// The same plan with keys and values split.
+#[derive(Debug, Serialize)]
+pub(super) struct SplitKv {
+    /// Forward, per layer, with the log-sum-exps that merging needs.
+    pub(super) bytes: u64,
+    /// Bytes fewer than without splitting.
+    pub(super) saved: u64,
+    pub(super) max_over_mean: f64,
+    /// Document, start and end of its queries, start and end of its keys, home of the queries, rank that computes.
+    pub(super) tasks: Vec<[u64; 7]>,
+}
+
+impl SplitKv {
+    pub(super) fn new(layout: &Batch, plan: &Batch, options: &Options, rows: &Rows) -> Result<Self, Error> {
+        let split = split(layout, plan, options, lse_bytes(rows))?;
+        let task = |task: &rankscope_dispatch::planner::split::SplitTask| {
+            let [q_start, q_end, k_start, k_end, home, rank] =
+                [task.queries.start, task.queries.end, task.keys.start, task.keys.end, task.home.0, task.rank.0].map(u64::from);
+            [task.document as u64, q_start, q_end, k_start, k_end, home, rank]
+        };
+        Ok(Self {
+            bytes: split.bytes,
+            saved: Remote::of(plan).bytes(options.prices).saturating_sub(split.bytes),
+            max_over_mean: heaviest(&split.cells(), &options.weights),
+            tasks: split.tasks.iter().map(task).collect(),
+        })
+    }
+}
+
+/// Kernels return one number of 32 bits for each head, and heads have 128 elements.
+fn lse_bytes(rows: &Rows) -> u64 {
+    u64::from(rows.hidden_q.div_ceil(128)) * 4
+}
