@@ -44,7 +44,7 @@ pub(super) struct Answer {
     /// Why runs moved, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) moves: Option<Vec<Move>>,
-    /// Per document, its shards: linear rank, attention rank, position, tokens.
+    /// Per document, its shards: linear rank, attention rank, place in the document (0 for the first), tokens.
     pub(super) shards: Vec<Vec<[u32; 4]>>,
 }
 
