@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::movement::{self, ElementType, reference};
 use rankscope_dispatch::{Batch, ContextTokens, Direction, Exchange, Rows};
-use rankscope_report::{Style, bytes, columns, duration};
+use rankscope_report::{Style, bytes, columns, duration, paragraph};
 use serde::Serialize;
 
 use super::file;
@@ -47,7 +47,7 @@ pub(crate) fn run(input: &Path, args: &BytesArgs, format: Format) -> Result<Exit
         lse: args.lse.unwrap_or(plan.rows.lse),
         element_bytes: args.dtype.bytes() as u32,
     };
-    let simulation = Simulation::of(&plan.batch, &rows, args).with_context(|| input.display().to_string())?;
+    let simulation = Simulation::of(&plan, &rows, args).with_context(|| input.display().to_string())?;
     output::answer(&match format {
         Format::Json => serde_json::to_string(&simulation)?,
         Format::Table => simulation.table(),
@@ -96,14 +96,15 @@ struct RankBytes {
 }
 
 impl Simulation {
-    fn of(batch: &Batch, rows: &Rows, args: &BytesArgs) -> Result<Self> {
+    fn of(plan: &file::Loaded, rows: &Rows, args: &BytesArgs) -> Result<Self> {
+        let batch = &plan.batch;
         let tokens = ContextTokens::new(batch)?;
         let directions = [Direction::Forward, Direction::Output, Direction::OutputGradient, Direction::Backward];
         let exchanges = directions.into_iter().map(|direction| moved(batch, rows, direction, args));
         Ok(Self {
             schema: 1,
             kind: "rankscope_dispatch_simulation",
-            plan_hash: file::hash(batch, rows),
+            plan_hash: file::hash(batch, &plan.rows),
             world_size: batch.world_size(),
             dtype: args.dtype.as_str(),
             contexts: Contexts { tokens_per_task: tokens.per_task, tokens_per_rank: tokens.per_rank, ratio: tokens.ratio() },
@@ -125,9 +126,11 @@ impl Simulation {
         let style = Style { color: output::colored(), width: output::columns() };
         text += &columns(&head, self.exchanges.iter().map(row).collect(), style);
         let Contexts { tokens_per_task, tokens_per_rank, ratio } = self.contexts;
-        text + &format!(
-            "\nkeys: {tokens_per_rank} tokens are sent for the {tokens_per_task} that tasks use; without de-duplication {ratio:.2} times as many\n"
-        )
+        let keys = format!(
+            "keys: {tokens_per_rank} tokens are sent for the {tokens_per_task} that tasks use; \
+             without de-duplication {ratio:.2} times as many"
+        );
+        text + "\n" + &paragraph(&keys, style)
     }
 }
 

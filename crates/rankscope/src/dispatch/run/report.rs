@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rankscope_dispatch::movement::ElementType;
-use rankscope_report::{Style, bytes, columns, duration};
+use rankscope_report::{Style, bytes, columns, duration, rate};
 use rankscope_transport::execute::{Difference, Outcome, Timing, Trial};
 use serde::Serialize;
 
@@ -81,7 +81,7 @@ impl Report {
             let sizes = [bytes(row.remote_bytes), bytes(row.kept_bytes)];
             let [median, fastest, pack, unpack] =
                 [row.seconds, row.fastest_seconds, row.pack_seconds, row.unpack_seconds].map(|seconds| duration(seconds * 1e9));
-            let rate = bytes(row.bytes_per_second as u64) + "/s";
+            let rate = rate(row.bytes_per_second / 1e9);
             let head = [row.exchange.to_owned(), row.messages.to_string()];
             head.into_iter().chain(sizes).chain([median, fastest, rate, pack, unpack]).collect()
         };
