@@ -123,7 +123,7 @@ impl Answer {
             loads_before: before,
             limits: limits.target,
             moves: None,
-            elapsed_us: elapsed.as_secs_f64() * 1e6,
+            elapsed_us: elapsed.as_nanos() as f64 / 1e3,
             shards: plan.documents().map(rows).collect(),
         })
     }
