@@ -95,6 +95,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-probe", "rankscope-config", "settings of the agent"),
     ("xtask", "rankscope-clock", "the clock bench and the namespace rig know the injected clocks"),
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
+    ("xtask", "rankscope-dispatch", "and those of plans and of what benchmarks print"),
     ("xtask", "rankscope-time", "spans and rates of the clocks that the clock bench injects"),
     ("xtask", "rankscope-testkit", "seeds for fuzzing, inputs for benchmarks"),
 ];

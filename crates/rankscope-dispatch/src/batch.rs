@@ -29,13 +29,17 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Most ranks of a job. What is derived keeps a few numbers for each, and a file of ten bytes can ask for four billion.
+    pub const RANKS_MAX: u32 = 1 << 20;
+
     /// No documents yet, over ranks `0..world_size`.
     ///
     /// # Errors
-    /// [`Error::NoRanks`].
+    /// [`Error::NoRanks`]; [`Error::TooManyRanks`] beyond [`Self::RANKS_MAX`].
     pub fn new(world_size: u32) -> Result<Self, Error> {
         match world_size {
             0 => Err(Error::NoRanks),
+            _ if world_size > Self::RANKS_MAX => Err(Error::TooManyRanks { world_size }),
             _ => Ok(Self { world_size, shards: Vec::new(), starts: vec![0] }),
         }
     }
@@ -175,6 +179,12 @@ mod tests {
         assert_eq!(refused, Err(Error::RankOutOfRange { document: 0, shard: 1, rank: 2, world_size: 2 }));
         assert!(batch.is_empty() && batch.shards().is_empty());
         Ok(())
+    }
+
+    #[test]
+    fn a_job_of_billions_is_refused() {
+        assert_eq!(Batch::new(u32::MAX), Err(Error::TooManyRanks { world_size: u32::MAX }));
+        assert!(Batch::new(Batch::RANKS_MAX).is_ok());
     }
 
     #[test]

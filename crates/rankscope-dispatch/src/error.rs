@@ -10,6 +10,12 @@ pub enum Error {
     /// A job has at least one rank.
     #[error("a plan needs at least one rank")]
     NoRanks,
+    /// More ranks than any job has.
+    #[error("{world_size} ranks; a plan has at most {}", crate::Batch::RANKS_MAX)]
+    TooManyRanks {
+        /// How many were asked for.
+        world_size: u32,
+    },
     /// A shard lives on, or is sent to, a rank that the job does not have.
     #[error("document {document}, shard {shard}: rank {rank} is not one of 0 to {}", world_size - 1)]
     RankOutOfRange {

@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto, read, recording, wire, xspace};
 
+use rankscope_dispatch::{binary, network::calibrate};
 use rankscope_testkit::operations;
 
 use super::seeds;
@@ -26,6 +27,8 @@ pub(crate) const READERS: &[Reader] = &[
     Reader { name: "wire", read: wire, seeds: seeds::protobuf },
     Reader { name: "clock_wire", read: operations::deliver, seeds: operations::packets },
     Reader { name: "clock_session", read: operations::operate, seeds: operations::operation_lists },
+    Reader { name: "dispatch_plan", read: |bytes| drop(black_box(binary::decode(bytes))), seeds: seeds::plans },
+    Reader { name: "network_benchmark", read: network_benchmark, seeds: seeds::network_benchmarks },
 ];
 
 /// Keeping everything runs more of a reader than keeping what analysis needs.
@@ -51,4 +54,10 @@ fn wire(bytes: &[u8]) {
             break;
         }
     }
+}
+
+/// What nccl-tests and OSU's benchmarks print.
+fn network_benchmark(bytes: &[u8]) {
+    let samples = calibrate::read(&String::from_utf8_lossy(bytes), None, Some(8));
+    drop(black_box(samples.and_then(|samples| calibrate::calibrate(&samples.rows))));
 }

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::path::Path;
 
+use rankscope_dispatch::{Batch, Rows, Shard, binary};
 use rankscope_formats::recording::{
     ArgView, CHUNK_BYTES, ClockId, Cut, FILE_HEADER_BYTES, LiveAuthor, LiveFile, Recording, packed,
 };
@@ -14,6 +15,7 @@ use rankscope_formats::wire::Encoder;
 use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto};
 use rankscope_testkit::damage::{self, BadDuration};
 use rankscope_testkit::{Dialect, Job};
+use rankscope_time::Rank;
 
 use crate::cargo;
 
@@ -178,3 +180,22 @@ fn collect(folder: &Path, suffix: &str, found: &mut Vec<Vec<u8>>) {
 
 /// Enough of a large fixture to hold its header and a few dozen events.
 const HEAD_BYTES: usize = 32 << 10;
+
+/// Plans in their compact form: a few documents, and none.
+pub(crate) fn plans() -> Vec<Vec<u8>> {
+    let shard = |linear, attention, tokens| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
+    let mut batch = Batch::new(300).expect("there are ranks");
+    let empty = binary::encode(&batch, &Rows::LLAMA_8B);
+    for document in 0..5 {
+        batch.push(&[shard(document, 299 - document, 128), shard(document, document, 70_000)]).expect("the ranks exist");
+    }
+    vec![binary::encode(&batch, &Rows::LLAMA_8B), empty]
+}
+
+/// Heads of what benchmarks of networks print, with numbers that are made up.
+pub(crate) fn network_benchmarks() -> Vec<Vec<u8>> {
+    let nccl = "# nThread 1 nGpus 8 minBytes 8 maxBytes 1024\n# out-of-place in-place\n# size count type redop root time algbw busbw #wrong\n\
+                1048576 262144 float sum -1 65.2 16.1 28.1 0 64.9 16.2 28.3 0\n8388608 2097152 float sum -1 140.0 59.9 104.9 0 139.1 60.3 105.5 0\n";
+    let osu = "# OSU MPI All-to-Allv Personalized Exchange Latency Test v7.4\n# Size Avg Latency(us)\n1024 12.50\n65536 98.10\n1048576 1400.2\n";
+    vec![nccl.as_bytes().to_vec(), osu.as_bytes().to_vec()]
+}
