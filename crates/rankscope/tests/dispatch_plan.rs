@@ -145,10 +145,15 @@ fn tables_fit_on_a_page() {
     let plan = folder.path().join("plan.json").to_str().unwrap().to_owned();
     let batch = batch();
     let batch = batch.to_str().unwrap();
+    let case = folder.path().join("case.json");
+    fs::write(&case, r#"{"kind":"gen_seq_lens","world_size":2,"num_seqs":15,"total_len":1048576,"seed":3,"mode":"valid"}"#)
+        .unwrap();
+    let case = case.to_str().unwrap().to_owned();
     let narrow = ["--hidden-q", "8", "--hidden-kv", "8"];
     for arguments in [
         &["plan", batch, "--explain", "--out", &plan][..],
         &["check", &plan],
+        &["metadata", &case],
         &["predict", &plan],
         &[&["simulate", &plan], &narrow[..]].concat(),
         &["simulate", &plan, "--events", "--overlap"],

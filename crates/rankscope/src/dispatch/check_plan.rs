@@ -60,7 +60,8 @@ fn case(path: &Path) -> Option<Case> {
     }
     // What is no case at all is refused as the plan that it should be.
     let Ok(case) = Case::read(path) else { return None };
-    let is_plan = ["documents", "docs", "shards"].iter().any(|key| case.find(key).is_some_and(serde_json::Value::is_array));
+    let is_plan =
+        ["documents", "docs", "shards"].iter().any(|key| case.find_list(key).is_some_and(serde_json::Value::is_array));
     let is_case = !is_plan && case.kind().is_ok_and(|kind| kind != file::KIND);
     is_case.then_some(case)
 }

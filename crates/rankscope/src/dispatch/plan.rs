@@ -80,7 +80,7 @@ pub(crate) enum Planner {
     Bounded,
     /// The original's planner; nothing limits the heaviest rank
     Greedy,
-    /// The original's older planner: one document, which must lie whole on a rank
+    /// The original's older planner: spreads the largest document of the busiest rank; documents lie whole on ranks
     EqualFlops,
     /// The fewest bytes there are, by going through all plans; for a dozen blocks of 128 tokens
     Exact,
