@@ -27,4 +27,4 @@ pub use error::Error;
 pub use html::html;
 pub use json::{Layout, json};
 pub use terminal::{Style, columns, paragraph, terminal};
-pub use units::{bytes, duration};
+pub use units::{bytes, duration, rate};

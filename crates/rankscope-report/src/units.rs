@@ -20,7 +20,7 @@ pub fn bytes(count: u64) -> String {
 }
 
 /// A rate in GB/s, in smaller units where that reads better.
-pub(crate) fn rate(gbps: f64) -> String {
+pub fn rate(gbps: f64) -> String {
     scaled(gbps * 1e9, &[("B/s", 1.0), ("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)])
 }
 

@@ -71,7 +71,8 @@ impl Outputs {
     }
 }
 
-/// Writes the one file `path` by `fill`.
+/// Writes the one file `path` by `fill`. Where a link leads stays where it is, and what is no ordinary file (a device, a pipe) is
+/// written into, not replaced.
 ///
 /// # Errors
 /// What `fill` fails with, and what the file system refuses.
@@ -82,11 +83,27 @@ where
     let Some(name) = path.file_name() else {
         return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, "this is no name of a file")).into());
     };
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => return Err(Error::io(path, io::ErrorKind::IsADirectory.into()).into()),
+        Ok(there) if !there.is_file() => return write_into(path, fill),
+        _ => {}
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = if path.is_symlink() { &target } else { path };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut outputs = Outputs::into_directory(parent)?;
     outputs.write(&name.to_string_lossy(), fill)?;
     outputs.commit()?;
     Ok(())
+}
+
+/// Writes into what is there already; nothing of it can be taken back.
+fn write_into<E: From<Error>>(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), E>) -> Result<(), E> {
+    let refused = |error: io::Error| E::from(Error::io(path, error));
+    let mut file = File::options().write(true).open(path).map_err(refused)?;
+    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, &mut file);
+    fill(&mut writer)?;
+    writer.flush().map_err(refused)
 }
 
 #[cfg(test)]
@@ -125,5 +142,25 @@ mod tests {
         assert!(failed.is_err());
         drop(outputs);
         assert!(names(root.path()).is_empty());
+    }
+
+    #[test]
+    fn links_stay_links_and_devices_stay_devices() {
+        let root = tempfile::tempdir().unwrap();
+        let [link, aim] = ["link", "aim"].map(|name| root.path().join(name));
+        fs::write(&aim, "before").unwrap();
+        std::os::unix::fs::symlink(&aim, &link).unwrap();
+        let say = |file: &mut BufWriter<&mut File>| file.write_all(b"after").map_err(|error| Error::io("", error));
+        write_file(&link, say).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&aim).unwrap(), b"after");
+
+        // A link to it, so that a mistake costs the link and not the device.
+        let device = root.path().join("device");
+        std::os::unix::fs::symlink("/dev/full", &device).unwrap();
+        assert!(matches!(write_file(&device, say), Err(Error::Io { .. })));
+        assert!(device.is_symlink());
+        assert!(matches!(write_file(root.path(), say), Err(Error::Io { .. })));
+        assert_eq!(names(root.path()), ["aim", "device", "link"]);
     }
 }

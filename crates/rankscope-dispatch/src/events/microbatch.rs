@@ -17,7 +17,7 @@ impl Microbatch {
         let dense = machine.dense(&batch.linear_tokens(), rows.dense_flops_per_token());
         // Projections of queries, keys and values come before attention, the output's and the MLP after it.
         let (q, kv) = (u64::from(rows.hidden_q), u64::from(rows.hidden_kv));
-        let before_flops = 2 * (q * q + 2 * q * kv);
+        let before_flops = q.saturating_mul(q.saturating_add(kv.saturating_mul(2))).saturating_mul(2);
         let before = machine.dense(&batch.linear_tokens(), before_flops);
         let after: Vec<Span> = dense.iter().zip(&before).map(|(all, before)| *all - *before).collect();
         let attention = machine.attention(batch, rows)?;

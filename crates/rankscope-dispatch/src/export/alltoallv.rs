@@ -58,7 +58,7 @@ impl Alltoallv<u64> {
 }
 
 fn narrow(what: &'static str, bytes: u64, unit_bytes: u64) -> Result<i32, Error> {
-    let units = |unit| bytes.is_multiple_of(unit).then(|| i32::try_from(bytes / unit).ok()).flatten();
+    let units = |unit: u64| (unit > 0 && bytes.is_multiple_of(unit)).then(|| i32::try_from(bytes / unit).ok()).flatten();
     match unit_bytes {
         0 => Err(Error::Options { what: "a datatype has at least one byte" }),
         unit => units(unit).ok_or_else(|| {

@@ -30,8 +30,8 @@ impl Prices {
     #[must_use]
     pub fn of(rows: &Rows) -> Self {
         Self {
-            query: 2 * rows.bytes(u64::from(rows.hidden_q)) + rows.bytes(u64::from(rows.lse)),
-            key: 2 * rows.bytes(u64::from(rows.hidden_kv)),
+            query: rows.bytes(u64::from(rows.hidden_q)).saturating_mul(2).saturating_add(rows.bytes(u64::from(rows.lse))),
+            key: rows.bytes(u64::from(rows.hidden_kv)).saturating_mul(2),
         }
     }
 }

@@ -42,9 +42,9 @@ struct Found {
 
 pub(super) fn run(path: &Path, format: Format) -> Result<ExitCode> {
     let mut findings = Findings::default();
-    match case(path)? {
+    match case(path) {
         Some(case) => findings.case(&case).with_context(|| path.display().to_string())?,
-        None => findings.batch(&file::load(path)?.batch)?,
+        None => findings.batch(&file::load(path)?.batch).with_context(|| path.display().to_string())?,
     }
     output::answer(&match format {
         Format::Json => serde_json::to_string(&findings)?,
@@ -54,13 +54,16 @@ pub(super) fn run(path: &Path, format: Format) -> Result<ExitCode> {
 }
 
 /// The file as a case, if it is one that a plan file is not: an object of a kind that we answer.
-fn case(path: &Path) -> Result<Option<Case>> {
+fn case(path: &Path) -> Option<Case> {
     if path.as_os_str() == "-" || path.extension().is_none_or(|suffix| suffix != "json") {
-        return Ok(None);
+        return None;
     }
-    let case = Case::read(path)?;
-    let is_plan = ["documents", "docs", "shards"].iter().any(|key| case.find(key).is_some_and(serde_json::Value::is_array));
-    Ok((!is_plan).then_some(case))
+    // What is no case at all is refused as the plan that it should be.
+    let Ok(case) = Case::read(path) else { return None };
+    let is_plan =
+        ["documents", "docs", "shards"].iter().any(|key| case.find_list(key).is_some_and(serde_json::Value::is_array));
+    let is_case = !is_plan && case.kind().is_ok_and(|kind| kind != file::KIND);
+    is_case.then_some(case)
 }
 
 impl Findings {

@@ -5,8 +5,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use serde_json::Value;
+
+use super::file;
 
 /// The documents of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +29,20 @@ pub(crate) enum Lengths {
 /// Names under which an object may hold its documents.
 const KEYS: [&str; 5] = ["doc_lens", "documents", "lengths", "batches", "seq_lens"];
 
-/// Reads `path`; `case` chooses one of several by number or name.
+/// Reads `path`, or the standard input for `-`; `case` chooses one of several by number or name.
 pub(crate) fn read(path: &Path, case: Option<&str>) -> anyhow::Result<Documents> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-    let documents = match text.trim_start().starts_with(['[', '{']) {
-        true => serde_json::from_str(&text).map_err(anyhow::Error::from).and_then(|value| of_json(&value, case)),
-        false => of_lines(&text),
+    let place = || path.display().to_string();
+    let text = match path.as_os_str() == "-" {
+        true => std::io::read_to_string(std::io::stdin()).context("the standard input")?,
+        false => std::fs::read_to_string(path).with_context(place)?,
     };
-    documents.with_context(|| path.display().to_string())
+    // Editors of some systems begin a text with a mark.
+    let text = text.trim_start_matches('\u{feff}');
+    let documents = match text.trim_start().starts_with(['[', '{']) {
+        true => serde_json::from_str(text).map_err(anyhow::Error::from).and_then(|value| of_json(&value, case)),
+        false => of_lines(text),
+    };
+    documents.with_context(place)
 }
 
 fn of_lines(text: &str) -> anyhow::Result<Documents> {
@@ -44,6 +52,7 @@ fn of_lines(text: &str) -> anyhow::Result<Documents> {
             lengths.push(line.parse().with_context(|| format!("line {number}: `{line}` is not a length"))?);
         }
     }
+    ensure!(!lengths.is_empty(), "no document: expected a list of lengths, or a length on each line");
     Ok(Documents { lengths: Lengths::InOrder(lengths), tokens_per_rank: None, world_size: None })
 }
 
@@ -58,6 +67,10 @@ fn of_json(value: &Value, case: Option<&str>) -> anyhow::Result<Documents> {
     let Some(object) = value.as_object() else {
         return Ok(Documents { lengths: lengths(value, "the list")?, tokens_per_rank: None, world_size: None });
     };
+    ensure!(
+        object.get("kind").is_none_or(|kind| kind != file::KIND),
+        "this is a plan already; `rankscope dispatch check` and `predict` take it, `plan` takes lengths of documents"
+    );
     let Some(key) = KEYS.into_iter().find(|key| object.contains_key(*key)) else {
         bail!("no documents: expected a list of lengths, or an object with one of {}", KEYS.join(", "));
     };
@@ -108,7 +121,7 @@ fn lengths(value: &Value, place: &str) -> anyhow::Result<Lengths> {
 fn length(value: &Value) -> anyhow::Result<u32> {
     let number = value.get("len").unwrap_or(value);
     let length = number.as_u64().with_context(|| format!("{number} is not a length in tokens"))?;
-    u32::try_from(length).with_context(|| format!("{length} tokens are more than {}", u32::MAX))
+    u32::try_from(length).ok().with_context(|| format!("{length} tokens are more than {}", u32::MAX))
 }
 
 #[cfg(test)]
@@ -138,12 +151,11 @@ mod tests {
         let error = |value: Value| format!("{:#}", of_json(&value, None).unwrap_err());
         assert_eq!(error(json!([5, -7])), "the list[1]: -7 is not a length in tokens");
         assert_eq!(error(json!({"doc_lens": [[5], [1, "x"]]})), "doc_lens[1][1]: \"x\" is not a length in tokens");
-        assert_eq!(
-            error(json!({"lengths": [1_u64 << 32]})),
-            "lengths[0]: 4294967296 tokens are more than 4294967295: out of range integral type conversion attempted"
-        );
+        assert_eq!(error(json!({"lengths": [1_u64 << 32]})), "lengths[0]: 4294967296 tokens are more than 4294967295");
         assert!(error(json!({"lens": []})).contains("doc_lens"));
         assert!(error(json!({"cases": [{}, {}]})).contains("--case"));
+        assert!(format!("{:#}", of_lines("# nothing\n").unwrap_err()).contains("no document"));
+        assert!(error(json!({"kind": file::KIND, "documents": [[[0, 0, 5]]]})).contains("a plan already"));
         assert!(format!("{:#}", of_lines("5\nseven\n").unwrap_err()).contains("line 2: `seven` is not a length"));
     }
 }

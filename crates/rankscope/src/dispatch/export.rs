@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Which::Forward)]
     direction: Which,
     /// Unit of alltoallv counts: 1, or 16 where bytes do not fit 32 bits and a datatype of 16 bytes is used
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = unit)]
     unit: Option<u64>,
     /// Where to write; a compact plan needs it
     #[arg(short, long, value_name = "FILE")]
@@ -66,6 +66,11 @@ enum Which {
     Resend,
 }
 
+fn unit(text: &str) -> Result<u64, String> {
+    let unit = text.parse().ok().filter(|unit| [1, UNIT_BYTES].contains(unit));
+    unit.ok_or_else(|| format!("the units are 1 and {UNIT_BYTES}"))
+}
+
 impl From<Which> for Direction {
     fn from(which: Which) -> Self {
         match which {
@@ -93,6 +98,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Of more, the square of dense counts fills the memory.
+const RANKS_TOGETHER: u32 = 2048;
+
 /// The arguments of one rank, or of all.
 fn arguments(plan: &Loaded, args: &Args) -> Result<Value> {
     let (direction, world_size) = (Direction::from(args.direction), plan.batch.world_size());
@@ -114,6 +122,9 @@ fn arguments(plan: &Loaded, args: &Args) -> Result<Value> {
         return Ok(answer);
     }
     answer["direction"] = direction.as_str().into();
+    if args.form == Form::Alltoallv && args.rank.is_none() && world_size > RANKS_TOGETHER {
+        bail!("counts of {world_size} ranks for each other are too many to print together; take one rank with --rank");
+    }
     let parts = match args.rank {
         Some(rank) => vec![RankExchange::new(&plan.batch, &plan.rows, direction, Contexts::PerTask, Rank(rank))?],
         None => Exchange::new(&plan.batch, &plan.rows, direction)?.ranks,

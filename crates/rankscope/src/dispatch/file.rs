@@ -26,7 +26,7 @@ pub(crate) fn load(path: &Path) -> Result<Loaded> {
     if path.as_os_str() == "-" {
         std::io::stdin().lock().read_to_end(&mut bytes).context("the standard input")?;
     } else {
-        bytes = fs::read(path).with_context(|| format!("failed to read {}", path.display()))?;
+        bytes = fs::read(path).with_context(|| format!("{}", path.display()))?;
     }
     read(&bytes).with_context(|| path.display().to_string())
 }
@@ -61,6 +61,11 @@ pub(crate) fn json(batch: &Batch, rows: &Rows) -> Result<String> {
     Ok(text)
 }
 
+/// Reads a number of elements of a row from the command line.
+pub(crate) fn elements() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(0..=i64::from(MOST_ELEMENTS))
+}
+
 /// The hash that names a plan, in hexadecimal.
 pub(crate) fn hash(batch: &Batch, rows: &Rows) -> String {
     binary::hash(batch, rows).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -69,10 +74,23 @@ pub(crate) fn hash(batch: &Batch, rows: &Rows) -> String {
 fn read(bytes: &[u8]) -> Result<Loaded> {
     let (batch, rows) = match bytes.starts_with(b"RKDP") {
         true => binary::decode(bytes)?,
-        false => serde_json::from_slice::<Document>(bytes).context("not a plan")?.plan()?,
+        false => of_json(bytes)?,
     };
     ensure!(batch.world_size() <= MOST_RANKS, "{} ranks; plans are for {MOST_RANKS} at most", batch.world_size());
+    let Rows { hidden_q, hidden_kv, lse, element_bytes } = rows;
+    ensure!(
+        [hidden_q, hidden_kv, lse].into_iter().max() <= Some(MOST_ELEMENTS) && element_bytes <= MOST_ELEMENT_BYTES,
+        "rows: {hidden_q}, {hidden_kv} and {lse} elements of {element_bytes} bytes; \
+         at most {MOST_ELEMENTS} elements of {MOST_ELEMENT_BYTES} bytes are taken"
+    );
     Ok(Loaded { batch, rows })
+}
+
+fn of_json(text: &[u8]) -> Result<(Batch, Rows)> {
+    // Lists would be taken for the fields of an object, in their order.
+    let is_object = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    ensure!(is_object, "not a plan, which is a JSON object with `documents`, or the compact form that begins with `RKDP`");
+    serde_json::from_slice::<Document>(text).context("not a plan")?.plan()
 }
 
 /// A plan, or a case that contains one.
@@ -152,10 +170,14 @@ impl From<RowSizes> for Rows {
 }
 
 const SCHEMA: u32 = 1;
-const KIND: &str = "rankscope_dispatch_plan";
+pub(crate) const KIND: &str = "rankscope_dispatch_plan";
 
 /// Every rank takes some memory, whether it has a shard or not; a larger number is a mistake in a file.
-const MOST_RANKS: u32 = 1 << 20;
+pub(crate) const MOST_RANKS: u32 = 1 << 18;
+
+/// A row of more is a mistake in a file; with less, no sum of sizes leaves 64 bits before the tokens do.
+pub(crate) const MOST_ELEMENTS: u32 = 1 << 24;
+pub(crate) const MOST_ELEMENT_BYTES: u32 = 16;
 
 #[cfg(test)]
 mod tests {
@@ -194,6 +216,8 @@ mod tests {
         );
         assert_eq!(wrong(r#"{"world_size":1,"documents":[[[0,1,5]]]}"#), "document 0, shard 0: rank 1 is not one of 0 to 0");
         assert!(wrong(r#"{"lengths":[1]}"#).contains("no plan"));
+        assert!(wrong("[4096, 512]").contains("a JSON object with `documents`"));
+        assert!(wrong(r#"{"world_size":1,"rows":{"hidden_q":1,"hidden_kv":1,"element_bytes":99}}"#).contains("of 16 bytes"));
         assert!(wrong(r#"{"world_size":4000000000}"#).contains("at most"));
         assert!(wrong(r#"{"schema":2,"documents":[]}"#).contains("schema 1"));
         let changed = json(&read(PLAN).unwrap().batch, &Rows::LLAMA_8B).unwrap().replace("[0,2,5]", "[0,2,6]");

@@ -29,14 +29,14 @@ use split_kv::SplitKv;
 /// `lengths`, `batches` or `seq_lens`, or text with one length per line.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The documents
+    /// The documents; - for the standard input
     #[arg(value_name = "DOCS")]
     input: PathBuf,
     /// Ranks; unless DOCS says it
-    #[arg(long, value_name = "W")]
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=i64::from(file::MOST_RANKS)))]
     ranks: Option<u32>,
     /// How far above its share of the work a rank may be
-    #[arg(long, default_value_t = 0.05, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.05, allow_negative_numbers = true, value_parser = share)]
     eps: f64,
     /// Tokens that a rank holds, filled in order; without it all documents, spread evenly, or as DOCS lists them by rank
     #[arg(long, value_name = "TOKENS")]
@@ -45,19 +45,20 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Planner::Bounded)]
     planner: Planner,
     /// Of the greedy planner: the need, as a share of the mean, at which a rank is content
-    #[arg(long, default_value_t = 0.1)]
+    #[arg(long, default_value_t = 0.1, allow_negative_numbers = true, value_parser = share)]
     tolerance: f64,
     /// Which case, by number or name, of a file with several
     #[arg(long, value_name = "CASE")]
     case: Option<String>,
     /// Elements of a query row
-    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_q)]
+    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_q, value_parser = file::elements())]
     hidden_q: u32,
     /// Elements of a key row, and of a value row
-    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_kv)]
+    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_kv, value_parser = file::elements())]
     hidden_kv: u32,
     /// Bytes of an element
-    #[arg(long, value_name = "BYTES", default_value_t = Rows::LLAMA_8B.element_bytes)]
+    #[arg(long, value_name = "BYTES", default_value_t = Rows::LLAMA_8B.element_bytes,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(file::MOST_ELEMENT_BYTES)))]
     element_bytes: u32,
     /// Draw the plan: load before and after, who sends to whom, where documents are computed
     #[arg(long, value_name = "FILE")]
@@ -84,7 +85,7 @@ pub(crate) enum Planner {
     Bounded,
     /// The original's planner; nothing limits the heaviest rank
     Greedy,
-    /// The original's older planner: one document, which must lie whole on a rank
+    /// The original's older planner: spreads the largest document of the busiest rank; documents lie whole on ranks
     EqualFlops,
     /// The fewest bytes there are, by going through all plans; for a dozen blocks of 128 tokens
     Exact,
@@ -118,12 +119,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| share.is_finite() && *share >= 0.0);
+    share.ok_or_else(|| "a share is a number of zero or more, as 0.05".to_owned())
+}
+
 /// Where the documents lie.
 fn layout(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
     let tokens_per_rank = args.tokens_per_rank.or(documents.tokens_per_rank);
     let world_size = args.ranks.or(documents.world_size);
     let in_order = |lengths: &[u32]| {
         let world_size = world_size.context("how many ranks? say it with --ranks")?;
+        ensure!(world_size <= file::MOST_RANKS, "{world_size} ranks; plans are for {} at most", file::MOST_RANKS);
         let tokens_per_rank = tokens_per_rank.unwrap_or_else(|| tokens_per_rank_for(lengths, world_size));
         Ok(place_in_order(lengths, world_size, tokens_per_rank)?)
     };

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use rankscope_dispatch::network::{Network, Prediction};
 use rankscope_dispatch::{Direction, Exchange, Traffic};
-use rankscope_report::{Style, bytes, columns, duration};
+use rankscope_report::{Style, bytes, columns, duration, paragraph};
 use serde_json::{Value, json};
 
 use super::calibrate::{Calibrated, Reading};
@@ -129,7 +129,7 @@ const RANKS_SHOWN: usize = 16;
 
 fn drawn(known: &network_file::Known, exchanges: &[Predicted]) -> String {
     let style = Style { color: output::colored(), width: output::columns() };
-    let mut text = format!("on {}: {}\n\n", known.name, known.source);
+    let mut text = paragraph(&format!("on {}: {}", known.name, known.source), style) + "\n";
     let total: i64 = exchanges.iter().map(|one| one.prediction.total.as_nanos()).sum();
     let rows = exchanges.iter().map(|one| {
         vec![

@@ -7,14 +7,16 @@ mod report;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::ValueEnum;
-use rankscope_dispatch::Rows;
 use rankscope_dispatch::movement::ElementType;
+use rankscope_dispatch::{Exchange, Rows};
 use rankscope_transport::execute::{ExecuteError, Trial};
 
 use self::report::Report;
 use super::file;
-use super::simulate_bytes::element_type;
+use super::predict::EXCHANGES;
+use super::simulate_bytes::{element_type, fits};
 use crate::output::{self, Format};
 
 /// Execute a plan and compare every byte with the simulator
@@ -38,11 +40,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TYPE", value_parser = element_type)]
     dtype: Option<ElementType>,
     /// Elements of a query row in place of the plan's, to move less
-    #[arg(long, value_name = "ELEMENTS")]
+    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
     hidden_q: Option<u32>,
     /// Elements of a key row in place of the plan's
-    #[arg(long, value_name = "ELEMENTS")]
+    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
     hidden_kv: Option<u32>,
+    /// Bytes of memory that all ranks together may take
+    #[arg(long, value_name = "BYTES", default_value_t = 32 << 30)]
+    memory: u64,
     /// How often to execute each exchange, with other bytes each time
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
@@ -85,6 +90,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         element_bytes: element.bytes() as u32,
         ..plan.rows
     };
+    for direction in EXCHANGES {
+        let exchange = Exchange::new(&plan.batch, &rows, direction)?;
+        fits(&exchange, direction, args.memory).with_context(|| args.input.display().to_string())?;
+    }
     let trial = Trial::new(&plan.batch, &rows, element, args.repeat, args.seed)?;
     let (outcome, exit) = match backend::run(args.backend, mode, &trial) {
         Ok(None) => return Ok(ExitCode::SUCCESS),

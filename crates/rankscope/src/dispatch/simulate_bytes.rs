@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::movement::{self, ElementType, reference};
 use rankscope_dispatch::{Batch, ContextTokens, Direction, Exchange, Rows};
+use rankscope_report::{Style, bytes, columns, duration, paragraph};
 use serde::Serialize;
 
 use super::file;
@@ -20,13 +21,13 @@ pub(crate) struct BytesArgs {
     #[arg(long, value_name = "TYPE", default_value = "bf16", value_parser = element_type)]
     dtype: ElementType,
     /// Elements of a query row, instead of the plan's
-    #[arg(long, value_name = "ELEMENTS")]
+    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
     hidden_q: Option<u32>,
     /// Elements of a key row, instead of the plan's
-    #[arg(long, value_name = "ELEMENTS")]
+    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
     hidden_kv: Option<u32>,
     /// Elements of log-sum-exp beside an output row, instead of the plan's
-    #[arg(long, value_name = "ELEMENTS")]
+    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
     lse: Option<u32>,
     /// Bytes of memory that the simulation may take
     #[arg(long, value_name = "BYTES", default_value_t = 4 << 30)]
@@ -46,7 +47,7 @@ pub(crate) fn run(input: &Path, args: &BytesArgs, format: Format) -> Result<Exit
         lse: args.lse.unwrap_or(plan.rows.lse),
         element_bytes: args.dtype.bytes() as u32,
     };
-    let simulation = Simulation::of(&plan.batch, &rows, args).with_context(|| input.display().to_string())?;
+    let simulation = Simulation::of(&plan, &rows, args).with_context(|| input.display().to_string())?;
     output::answer(&match format {
         Format::Json => serde_json::to_string(&simulation)?,
         Format::Table => simulation.table(),
@@ -95,14 +96,15 @@ struct RankBytes {
 }
 
 impl Simulation {
-    fn of(batch: &Batch, rows: &Rows, args: &BytesArgs) -> Result<Self> {
+    fn of(plan: &file::Loaded, rows: &Rows, args: &BytesArgs) -> Result<Self> {
+        let batch = &plan.batch;
         let tokens = ContextTokens::new(batch)?;
         let directions = [Direction::Forward, Direction::Output, Direction::OutputGradient, Direction::Backward];
         let exchanges = directions.into_iter().map(|direction| moved(batch, rows, direction, args));
         Ok(Self {
             schema: 1,
             kind: "rankscope_dispatch_simulation",
-            plan_hash: file::hash(batch, rows),
+            plan_hash: file::hash(batch, &plan.rows),
             world_size: batch.world_size(),
             dtype: args.dtype.as_str(),
             contexts: Contexts { tokens_per_task: tokens.per_task, tokens_per_rank: tokens.per_rank, ratio: tokens.ratio() },
@@ -113,19 +115,22 @@ impl Simulation {
 
     fn table(&self) -> String {
         let mut text = format!("{} ranks, rows of {}: every byte arrived where it belongs\n\n", self.world_size, self.dtype);
-        text += "exchange            bytes       between ranks   most a rank sends  receives     plan ms   move ms\n";
-        for Moved { direction, bytes, remote_bytes, plan_seconds, move_seconds, ranks } in &self.exchanges {
-            let sends = ranks.iter().map(|rank| rank.remote_send_bytes).max().unwrap_or(0);
-            let receives = ranks.iter().map(|rank| rank.remote_receive_bytes).max().unwrap_or(0);
-            let (plan_ms, move_ms) = (plan_seconds * 1e3, move_seconds * 1e3);
-            text += &format!(
-                "{direction:16} {bytes:>12} {remote_bytes:>16} {sends:>16} {receives:>16} {plan_ms:>8.2} {move_ms:>9.1}\n"
-            );
-        }
+        let row = |moved: &Moved| {
+            let most = |of: fn(&RankBytes) -> u64| moved.ranks.iter().map(of).max().unwrap_or(0);
+            let sizes =
+                [moved.bytes, moved.remote_bytes, most(|rank| rank.remote_send_bytes), most(|rank| rank.remote_receive_bytes)];
+            let times = [moved.plan_seconds, moved.move_seconds].map(|seconds| duration(seconds * 1e9));
+            std::iter::once(moved.direction.to_owned()).chain(sizes.map(bytes)).chain(times).collect()
+        };
+        let head = ["exchange", "all bytes", "between ranks", "most sent", "most received", "planned in", "moved in"];
+        let style = Style { color: output::colored(), width: output::columns() };
+        text += &columns(&head, self.exchanges.iter().map(row).collect(), style);
         let Contexts { tokens_per_task, tokens_per_rank, ratio } = self.contexts;
-        text + &format!(
-            "\nkeys: {tokens_per_rank} tokens are sent for the {tokens_per_task} that tasks use; without de-duplication {ratio:.2} times as many\n"
-        )
+        let keys = format!(
+            "keys: {tokens_per_rank} tokens are sent for the {tokens_per_task} that tasks use; \
+             without de-duplication {ratio:.2} times as many"
+        );
+        text + "\n" + &paragraph(&keys, style)
     }
 }
 
@@ -182,7 +187,7 @@ fn moved(batch: &Batch, rows: &Rows, direction: Direction, args: &BytesArgs) -> 
 }
 
 /// Whether tensors, buffers and the reference fit into memory at the same time.
-fn fits(exchange: &Exchange, direction: Direction, memory: u64) -> Result<()> {
+pub(super) fn fits(exchange: &Exchange, direction: Direction, memory: u64) -> Result<()> {
     let tensors = |rows: &[u64]| {
         exchange.tensors.iter().zip(rows).map(|(tensor, rows)| u128::from(tensor.row_bytes) * u128::from(*rows)).sum::<u128>()
     };
@@ -196,10 +201,10 @@ fn fits(exchange: &Exchange, direction: Direction, memory: u64) -> Result<()> {
     if needed > u128::from(memory) {
         let times = needed.div_ceil(u128::from(memory).max(1));
         bail!(
-            "moving the {} exchange takes {:.1} GB and --memory allows {:.1}; rows {times} times as narrow (--hidden-q, --hidden-kv) fit",
+            "moving the {} exchange takes {} and --memory allows {}; rows {times} times as narrow (--hidden-q, --hidden-kv) fit",
             direction.as_str(),
-            needed as f64 / 1e9,
-            memory as f64 / 1e9
+            bytes(u64::try_from(needed).unwrap_or(u64::MAX)),
+            bytes(memory)
         );
     }
     Ok(())

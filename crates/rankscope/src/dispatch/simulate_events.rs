@@ -16,6 +16,9 @@ use super::predict::NetworkArgs;
 use super::{file, network_file, timeline};
 use crate::output::{self, Format};
 
+/// Layers, stages and microbatches of a step, each.
+const PARTS_MAX: i64 = 1 << 12;
+
 /// How a step is played.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EventArgs {
@@ -29,13 +32,13 @@ pub(crate) struct EventArgs {
     #[arg(long, requires = "events")]
     overlap: bool,
     /// Layers of a stage
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "events", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "events", value_parser = clap::value_parser!(u32).range(1..=PARTS_MAX))]
     layers: u32,
     /// Stages of a pipeline, each with all ranks of the plan
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "events", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "events", value_parser = clap::value_parser!(u32).range(1..=PARTS_MAX))]
     stages: u32,
     /// Microbatches of a step [default: one of each plan]
-    #[arg(long, value_name = "N", requires = "events", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "events", value_parser = clap::value_parser!(u32).range(1..=PARTS_MAX))]
     microbatches: Option<u32>,
     /// Leave out the backward pass
     #[arg(long, requires = "events")]
@@ -44,13 +47,13 @@ pub(crate) struct EventArgs {
     #[arg(long, requires = "events")]
     flows: bool,
     /// What attention kernels reach on a rank, in Tflop/s
-    #[arg(long, value_name = "TFLOPS", default_value_t = 400.0, requires = "events")]
+    #[arg(long, value_name = "TFLOPS", default_value_t = 400.0, requires = "events", allow_negative_numbers = true)]
     attention_tflops: f64,
     /// What dense layers reach on a rank, in Tflop/s
-    #[arg(long, value_name = "TFLOPS", default_value_t = 500.0, requires = "events")]
+    #[arg(long, value_name = "TFLOPS", default_value_t = 500.0, requires = "events", allow_negative_numbers = true)]
     dense_tflops: f64,
     /// What memory does, reads and writes together, in GB/s
-    #[arg(long, value_name = "GB/S", default_value_t = 3350.0, requires = "events")]
+    #[arg(long, value_name = "GB/S", default_value_t = 3350.0, requires = "events", allow_negative_numbers = true)]
     memory_rate: f64,
     /// Write what was played as a timeline: .pftrace or .json, also .gz or .zst
     #[arg(long, value_name = "FILE", requires = "events")]
@@ -99,12 +102,13 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
             other.batch.world_size()
         );
     }
-    let step = step(&plans, args, &machine, |batch| Ok(batch.clone()))?;
+    let place = || input.display().to_string();
+    let step = step(&plans, args, &machine, |batch| Ok(batch.clone())).with_context(place)?;
     let home = Step { overlap: false, ..self::step(&plans, args, &machine, |batch| Ok(undispatched(batch)?))? };
     let wire = if args.flows { Wire::Flows } else { Wire::Model };
     let play = |step: &Step| play(step, &machine, &known.network, wire);
     let scene = Scene {
-        played: play(&step)?,
+        played: play(&step).with_context(place)?,
         without_overlap: args.overlap.then(|| play(&Step { overlap: false, ..step.clone() })).transpose()?,
         undispatched: play(&home)?,
     };

@@ -31,7 +31,7 @@ pub(super) fn read(text: &str, operation: Option<Operation>, ranks: Option<u32>)
         }
     }
     let ranks = ranks.or((head.ranks > 0).then_some(head.ranks)).ok_or(Error::UnknownBenchmark {
-        what: "it does not say how many ranks took part; its lines `#  Rank  0 ...` are missing. Give --ranks",
+        what: "it does not say how many ranks took part; its lines `#  Rank  0 ...` are missing. Give --benchmark-ranks",
     })?;
     let operation = head.operation.or_else(|| by_bandwidth(&rows, ranks)).ok_or(Error::UnknownBenchmark {
         what: "it does not name the operation. Give --operation all_reduce, all_gather, reduce_scatter, all_to_all or send_receive",

@@ -39,9 +39,9 @@ pub(super) fn title(line: &str) -> Option<Title> {
 
 pub(super) fn read(text: &str, title: &Title, ranks: Option<u32>) -> Result<Samples, Error> {
     let two = (title.operation == Operation::SendReceive).then_some(2);
-    let ranks = two
-        .or(ranks)
-        .ok_or(Error::UnknownBenchmark { what: "OSU benchmarks do not say how many ranks took part. Give --ranks" })?;
+    let ranks = two.or(ranks).ok_or(Error::UnknownBenchmark {
+        what: "OSU benchmarks do not say how many ranks took part. Give --benchmark-ranks",
+    })?;
     let rows = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with(|first: char| first.is_ascii_digit()));
     let rows = rows.map(|(at, line)| row(line, at + 1, title, ranks)).collect::<Result<Vec<_>, _>>()?;
     let rows = rows.into_iter().flatten().collect();

@@ -73,7 +73,7 @@ fn total(layout: &Batch, work: &Work) -> Result<u64, Error> {
         for run in document.chunk_by(|a, b| a.linear == b.linear) {
             let start = end;
             end += run.iter().map(|shard| shard.tokens).sum::<u32>();
-            total = total.checked_add(work.of(start, end)).ok_or(Error::Overflow { what: "the work of all ranks" })?;
+            total = total.checked_add(work.of(start, end)).ok_or(Error::Overflow { what: "the cells of all ranks" })?;
         }
     }
     Ok(total)

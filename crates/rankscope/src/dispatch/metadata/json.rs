@@ -7,6 +7,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
 
 use super::Packed;
+use crate::output;
 
 /// A value of an answer.
 pub(crate) enum Json {
@@ -58,7 +59,8 @@ impl Object {
                     inner.summarize(text, depth + 1);
                 }
                 value => {
-                    let _ = writeln!(text, ": {}", value.brief());
+                    let room = output::columns().saturating_sub(2 * depth + key.len() + 2).max(LETTERS_ALWAYS);
+                    let _ = writeln!(text, ": {}", value.brief(room));
                 }
             }
         }
@@ -66,14 +68,14 @@ impl Object {
 }
 
 impl Json {
-    /// In one line.
-    fn brief(&self) -> String {
+    /// In one line of so many letters.
+    fn brief(&self, room: usize) -> String {
         match self {
             Self::Nested(array) if array.values().len() > MOST_VALUES_SHOWN => format!("array of shape {:?}", array.shape()),
             Self::List(list) if list.len() > MOST_VALUES_SHOWN => format!("{} entries", list.len()),
             value => match serde_json::to_string(value) {
-                Ok(text) if text.chars().count() <= MOST_LETTERS_SHOWN => text,
-                Ok(text) => text.chars().take(MOST_LETTERS_SHOWN).chain("...".chars()).collect(),
+                Ok(text) if text.chars().count() <= room => text,
+                Ok(text) => text.chars().take(room - ELLIPSIS.len()).chain(ELLIPSIS.chars()).collect(),
                 Err(error) => error.to_string(),
             },
         }
@@ -82,7 +84,9 @@ impl Json {
 
 /// Enough to see the smallest worked examples whole.
 const MOST_VALUES_SHOWN: usize = 32;
-const MOST_LETTERS_SHOWN: usize = 110;
+/// Beside whatever name, in however narrow a terminal.
+const LETTERS_ALWAYS: usize = 20;
+const ELLIPSIS: &str = "...";
 
 impl Serialize for Object {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,6 +1,6 @@
 //! Kinds that answer with sequence lengths.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use rankscope_dispatch::draw::{gen_seq_lens as exact, gen_seq_lens_valid, pipeline_tick_backward, pipeline_tick_forward};
 use rankscope_dispatch::{Padded, TorchRandom};
 
@@ -19,7 +19,7 @@ pub(super) fn gen_seq_lens(case: &Case, _: Revision) -> Result<Object> {
     Ok(answer)
 }
 
-/// Adds the inputs and lengths of one case to `answer`. With `valid` set, lengths are never below one.
+/// Adds the inputs and lengths of one case to `answer`. In the mode `valid`, lengths are never below one.
 fn drawn(case: &Case, mut answer: Object) -> Result<Object> {
     let keys = ["world_size", "num_seqs", "total_len"];
     let mut counts = [0; 3];
@@ -29,8 +29,12 @@ fn drawn(case: &Case, mut answer: Object) -> Result<Object> {
     }
     let [ranks, sequences, tokens] = counts;
     answer.push("seed", case.find("seed").cloned());
-    let valid = case.find("valid").and_then(serde_json::Value::as_bool).unwrap_or(false);
-    let draw = if valid { gen_seq_lens_valid } else { exact };
+    let draw = match case.find("mode") {
+        None => exact,
+        Some(mode) if mode == "documented" => exact,
+        Some(mode) if mode == "valid" => gen_seq_lens_valid,
+        Some(mode) => bail!("the input `mode` is {mode} and must be \"documented\" or \"valid\""),
+    };
     let lengths = draw(&mut TorchRandom::new(case.seed()?), ranks, sequences, tokens)?;
     let least = lengths.values().iter().min().copied();
     Ok(answer.with("seq_lens", lengths).with("min", least))

@@ -48,7 +48,7 @@ pub(super) struct Answer {
     /// The same with keys and values split, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) split_kv: Option<SplitKv>,
-    /// Per document, its shards: linear rank, attention rank, position, tokens.
+    /// Per document, its shards: linear rank, attention rank, place in the document (0 for the first), tokens.
     pub(super) shards: Vec<Vec<[u32; 4]>>,
 }
 
@@ -132,7 +132,7 @@ impl Answer {
             limits: limits.target,
             moves: None,
             split_kv: None,
-            elapsed_us: elapsed.as_secs_f64() * 1e6,
+            elapsed_us: elapsed.as_nanos() as f64 / 1e3,
             shards: plan.documents().map(rows).collect(),
         })
     }

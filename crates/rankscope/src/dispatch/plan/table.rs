@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
+use rankscope_report::{Style, bytes, paragraph};
+
 use super::answer::{Answer, Move};
+use crate::output;
 
 /// Ranks drawn; of more, only the heaviest and the lightest of the layout.
 const RANKS_DRAWN: usize = 32;
@@ -28,7 +31,8 @@ pub(super) fn table(answer: &Answer) -> String {
     line(
         "at least needed",
         match answer.gap {
-            Some(gap) => format!("{}, so at most {:.0}% too much", bytes(answer.lower_bound_bytes), gap * 100.0),
+            Some(gap) if gap < 10.0 => format!("{}, so at most {:.0} % too much", bytes(answer.lower_bound_bytes), gap * 100.0),
+            Some(gap) => format!("{}, a bound {:.0} times lower", bytes(answer.lower_bound_bytes), gap + 1.0),
             None => "not known".to_owned(),
         },
     );
@@ -54,16 +58,20 @@ pub(super) fn table(answer: &Answer) -> String {
 fn explain(text: &mut String, answer: &Answer, why: &Move) {
     let mean = answer.loads.iter().sum::<u64>() as f64 / answer.loads.len() as f64;
     let share = |load: u64| load as f64 / mean.max(1.0);
-    let _ = writeln!(
-        text,
-        "\ndocument {}, tokens {} to {}: rank {} had {:.3} of the mean and may have {:.3}; without this it would have {:.3}",
-        why.document,
-        why.start,
-        why.end,
-        why.from,
-        share(why.load_before),
-        share(why.limit),
-        share(why.load_without)
+    text.push('\n');
+    let style = Style { color: output::colored(), width: output::columns() };
+    *text += &paragraph(
+        &format!(
+            "document {}, tokens {} to {}: rank {} had {:.3} of the mean and may have {:.3}; without this it would have {:.3}",
+            why.document,
+            why.start,
+            why.end,
+            why.from,
+            share(why.load_before),
+            share(why.limit),
+            share(why.load_without)
+        ),
+        style,
     );
     let cost = |cost: i64| match cost < 0 {
         true => format!("saves {}", bytes(cost.unsigned_abs())),
@@ -72,7 +80,8 @@ fn explain(text: &mut String, answer: &Answer, why: &Move) {
     let others: Vec<String> =
         why.alternatives.iter().map(|(rank, other)| format!("on rank {rank} it {}", cost(*other))).collect();
     let others = if others.is_empty() { "nobody else has room".to_owned() } else { others.join(", ") };
-    let _ = writeln!(text, "  on rank {} it takes {:.3} away and {}; {others}", why.to, share(why.freed), cost(why.cost_bytes));
+    let here = format!("on rank {} it takes {:.3} away and {}; {others}", why.to, share(why.freed), cost(why.cost_bytes));
+    *text += &paragraph(&here, style);
 }
 
 fn bars(text: &mut String, answer: &Answer) {
@@ -103,20 +112,5 @@ fn bars(text: &mut String, answer: &Answer) {
             "█".repeat(kept),
             change.repeat(changed)
         );
-    }
-}
-
-/// Bytes with three digits and a unit.
-fn bytes(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{bytes} B"),
-        _ => format!("{value:.2} {}", units[unit]),
     }
 }

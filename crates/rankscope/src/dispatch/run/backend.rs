@@ -29,7 +29,7 @@ pub(super) fn mode(backend: Backend, asked: Option<Mode>) -> Result<Mode> {
         Some(mode) if modes.contains(&mode) => Ok(mode),
         Some(mode) => {
             let names: Vec<&str> = modes.iter().map(|mode| mode.as_str()).collect();
-            bail!("--mode {}: {} has {}", mode.as_str(), backend.as_str(), names.join(" and "))
+            bail!("--mode {}: the backend {} has {}", mode.as_str(), backend.as_str(), names.join(" and "))
         }
     }
 }

@@ -1,13 +1,14 @@
 //! What an execution took, as a table and as JSON.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use rankscope_dispatch::movement::ElementType;
+use rankscope_report::{Style, bytes, columns, duration, rate};
 use rankscope_transport::execute::{Difference, Outcome, Timing, Trial};
 use serde::Serialize;
 
 use super::{Backend, Mode};
+use crate::output;
 
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -76,18 +77,17 @@ impl Report {
             text += &format!("different: {}\n", difference.text);
             return text;
         }
-        text +=
-            "exchange          messages   between ranks        kept     median    fastest        rate       pack     unpack\n";
-        for row in &self.exchanges {
-            let Exchange { exchange, messages, .. } = row;
-            let (remote, kept) = (bytes(row.remote_bytes as f64), bytes(row.kept_bytes as f64));
-            let rate = bytes(row.bytes_per_second) + "/s";
+        let row = |row: &Exchange| {
+            let sizes = [bytes(row.remote_bytes), bytes(row.kept_bytes)];
             let [median, fastest, pack, unpack] =
-                [row.seconds, row.fastest_seconds, row.pack_seconds, row.unpack_seconds].map(duration);
-            let sizes = format_args!("{exchange:16} {messages:9} {remote:>15} {kept:>11}");
-            let times = format_args!("{median:>10} {fastest:>10} {rate:>11} {pack:>10} {unpack:>10}");
-            writeln!(text, "{sizes} {times}").expect("a string takes text");
-        }
+                [row.seconds, row.fastest_seconds, row.pack_seconds, row.unpack_seconds].map(|seconds| duration(seconds * 1e9));
+            let rate = rate(row.bytes_per_second / 1e9);
+            let head = [row.exchange.to_owned(), row.messages.to_string()];
+            head.into_iter().chain(sizes).chain([median, fastest, rate, pack, unpack]).collect()
+        };
+        let head = ["exchange", "messages", "between ranks", "kept", "median", "fastest", "rate", "pack", "unpack"];
+        let style = Style { color: output::colored(), width: output::columns() };
+        text += &columns(&head, self.exchanges.iter().map(row).collect(), style);
         text += "\nevery byte is what the simulator says\n";
         text
     }
@@ -115,22 +115,5 @@ impl From<&Difference> for Differing {
     fn from(difference: &Difference) -> Self {
         let Difference { rank, tensor, row, offset, expected, actual } = *difference;
         Self { rank: rank.0, tensor: tensor.as_str(), row, offset, expected, actual, text: difference.to_string() }
-    }
-}
-
-fn bytes(count: f64) -> String {
-    match count {
-        1e9.. => format!("{:.2} GB", count / 1e9),
-        1e6.. => format!("{:.2} MB", count / 1e6),
-        1e3.. => format!("{:.1} kB", count / 1e3),
-        _ => format!("{count:.0} B"),
-    }
-}
-
-fn duration(seconds: f64) -> String {
-    match seconds {
-        1.0.. => format!("{seconds:.2} s"),
-        1e-3.. => format!("{:.2} ms", seconds * 1e3),
-        _ => format!("{:.1} us", seconds * 1e6),
     }
 }

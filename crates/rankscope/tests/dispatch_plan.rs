@@ -1,0 +1,167 @@
+//! What `dispatch plan` promises: figures that follow from the shards it prints, and a file that every other verb takes.
+
+#![expect(clippy::unwrap_used, reason = "helpers of a test")]
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const HIDDEN_Q: u64 = 64;
+const HIDDEN_KV: u64 = 16;
+const ELEMENT_BYTES: u64 = 2;
+const NARROW: [&str; 6] = ["--hidden-q", "64", "--hidden-kv", "16", "--element-bytes", "2"];
+
+fn batch() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/dispatch/batch.json")
+}
+
+/// What the binary prints for `dispatch` and these arguments.
+fn said(arguments: &[&str], input: &str) -> String {
+    let mut command = Command::cargo_bin("rankscope").unwrap();
+    let assert = command.arg("dispatch").args(arguments).write_stdin(input).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// The one JSON document that it prints.
+fn json(arguments: &[&str], input: &str) -> Value {
+    serde_json::from_str(&said(&[arguments, &["--format", "json"]].concat(), input)).unwrap()
+}
+
+fn planned(more: &[&str]) -> Value {
+    let batch = batch();
+    json(&[&["plan", batch.to_str().unwrap()], &NARROW[..], more].concat(), "")
+}
+
+/// Linear rank, attention rank, first token and tokens of every shard of every document.
+fn shards(answer: &Value) -> Vec<Vec<[u64; 4]>> {
+    let mut documents: Vec<Vec<[u64; 4]>> = serde_json::from_value(answer["shards"].clone()).unwrap();
+    for shards in &mut documents {
+        let mut end = 0;
+        for (shard, place) in shards.iter_mut().zip(0..) {
+            assert_eq!(shard[2], place, "shards are printed in the order of the document");
+            shard[2] = end;
+            end += shard[3];
+        }
+    }
+    documents
+}
+
+fn loads(documents: &[Vec<[u64; 4]>], ranks: usize) -> Vec<u64> {
+    let mut loads = vec![0; ranks];
+    for [_, attention, start, tokens] in documents.iter().flatten() {
+        loads[*attention as usize] += tokens * (2 * start + tokens + 1) / 2;
+    }
+    loads
+}
+
+/// Queries out and outputs back of what is computed away from home, and the context that ranks do not hold, once.
+fn bytes(documents: &[Vec<[u64; 4]>]) -> u64 {
+    let (mut queries, mut keys) = (0, 0);
+    for shards in documents {
+        let mut reach = HashMap::new();
+        for [linear, attention, start, tokens] in shards.iter().filter(|shard| shard[3] > 0) {
+            queries += if linear == attention { 0 } else { *tokens };
+            reach.insert(*attention, start + tokens);
+        }
+        for (rank, end) in reach {
+            keys += end - shards.iter().filter(|shard| shard[0] == rank && shard[2] < end).map(|shard| shard[3]).sum::<u64>();
+        }
+    }
+    2 * ELEMENT_BYTES * (queries * HIDDEN_Q + keys * HIDDEN_KV)
+}
+
+#[test]
+fn the_figures_follow_from_the_shards() {
+    let lengths: Value = serde_json::from_str(&fs::read_to_string(batch()).unwrap()).unwrap();
+    let lengths: Vec<u64> = serde_json::from_value(lengths["doc_lens"].clone()).unwrap();
+    let block = 128 * lengths.iter().max().unwrap();
+    for (planner, eps, bounded) in
+        [("bounded", 0.05, true), ("bounded", 0.0, true), ("bounded", 0.3, true), ("greedy", 0.05, false)]
+    {
+        let answer = planned(&["--planner", planner, "--eps", &eps.to_string()]);
+        let documents = shards(&answer);
+        assert_eq!(documents.len(), lengths.len());
+        for (shards, length) in documents.iter().zip(&lengths) {
+            let end: u64 = shards.iter().map(|shard| shard[3]).sum();
+            assert_eq!(end, *length, "{planner}");
+        }
+        let loads = loads(&documents, 8);
+        let mean = loads.iter().sum::<u64>() as f64 / 8.0;
+        let heaviest = *loads.iter().max().unwrap() as f64;
+        assert!((answer["max_over_mean"].as_f64().unwrap() - heaviest / mean).abs() < 1e-9, "{planner}");
+        assert!(!bounded || heaviest <= (1.0 + eps) * mean + block as f64, "{planner}, eps {eps}: {heaviest} over {mean}");
+        assert_eq!(answer["bytes"], bytes(&documents), "{planner}, eps {eps}");
+        let (moved, least) = (answer["bytes"].as_f64().unwrap(), answer["lower_bound_bytes"].as_f64().unwrap());
+        assert!(least <= moved, "{planner}: {least} of {moved}");
+        assert!((answer["gap"].as_f64().unwrap() - (moved / least - 1.0)).abs() < 1e-9, "{planner}");
+        assert!(answer["elapsed_us"].as_f64().unwrap() > 0.0, "{planner}");
+    }
+}
+
+#[test]
+fn whole_documents_on_ranks_are_planned_by_equal_flops() {
+    let answer = json(&["plan", "-", "--planner", "equal-flops"], "[[4096], [512, 512], [1024], [2048]]");
+    assert_eq!((&answer["world_size"], &answer["documents"]), (&Value::from(4), &Value::from(5)));
+    let least = loads(&shards(&answer), 4).into_iter().min();
+    assert!(least > Some(0), "nobody is left without work");
+}
+
+#[test]
+fn every_other_verb_takes_what_was_written() {
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (text, compact, page) = (file("plan.json"), file("plan.rkd"), file("plan.html"));
+    let answer = planned(&["--out", &text, "--html", &page]);
+    planned(&["--out", &compact]);
+    assert_eq!(fs::read(&text).unwrap(), said(&["export", &compact, "--as", "json"], "").into_bytes());
+    for plan in [&text, &compact] {
+        assert_eq!(json(&["check", plan], "")["violations"], Value::from(Vec::<i64>::new()));
+        let moved = json(&["simulate", plan, "--hidden-q", "8", "--hidden-kv", "8"], "");
+        assert_eq!((&moved["verified"], &moved["world_size"]), (&Value::from(true), &Value::from(8)));
+        for form in ["alltoallv", "nccl", "puts", "cu-seqlens"] {
+            let exported: Value = serde_json::from_str(&said(&["export", plan, "--as", form], "")).unwrap();
+            assert_eq!(exported["ranks"].as_array().map(Vec::len), Some(8), "{form}");
+            assert_eq!(exported["plan_hash"], moved["plan_hash"], "{form}");
+        }
+        let predicted = json(&["predict", plan], "");
+        let there: u64 = [0, 1].iter().filter_map(|exchange| predicted["exchanges"][exchange]["remote_bytes"].as_u64()).sum();
+        assert_eq!(answer["bytes"], there, "what the planner counts is what the network sees");
+    }
+
+    let page = fs::read_to_string(page).unwrap();
+    for foreign in ["http:", "https:", "//www", "@import", "url(", " src=", "import(", "fetch("] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    assert!(page.contains("batch.json") && page.contains("8 ranks"));
+}
+
+#[test]
+fn tables_fit_on_a_page() {
+    let folder = TempDir::new().unwrap();
+    let plan = folder.path().join("plan.json").to_str().unwrap().to_owned();
+    let batch = batch();
+    let batch = batch.to_str().unwrap();
+    let case = folder.path().join("case.json");
+    fs::write(&case, r#"{"kind":"gen_seq_lens","world_size":2,"num_seqs":15,"total_len":1048576,"seed":3,"mode":"valid"}"#)
+        .unwrap();
+    let case = case.to_str().unwrap().to_owned();
+    let narrow = ["--hidden-q", "8", "--hidden-kv", "8"];
+    for arguments in [
+        &["plan", batch, "--explain", "--out", &plan][..],
+        &["check", &plan],
+        &["metadata", &case],
+        &["predict", &plan],
+        &[&["simulate", &plan], &narrow[..]].concat(),
+        &["simulate", &plan, "--events", "--overlap"],
+        &[&["run", &plan, "--repeat", "1"], &narrow[..]].concat(),
+    ] {
+        let text = said(arguments, "");
+        for line in text.lines() {
+            assert!(line.chars().count() <= 100, "{arguments:?}: {} columns\n{line}", line.chars().count());
+        }
+    }
+}
