@@ -80,9 +80,6 @@ pub fn write_file<E>(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut File>) -
 where
     E: From<Error>,
 {
-    let Some(name) = path.file_name() else {
-        return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, "this is no name of a file")).into());
-    };
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => return Err(Error::io(path, io::ErrorKind::IsADirectory.into()).into()),
         Ok(there) if !there.is_file() => return write_into(path, fill),
@@ -90,6 +87,9 @@ where
     }
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let path = if path.is_symlink() { &target } else { path };
+    let Some(name) = path.file_name() else {
+        return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, "this is no name of a file")).into());
+    };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut outputs = Outputs::into_directory(parent)?;
     outputs.write(&name.to_string_lossy(), fill)?;
