@@ -2,6 +2,7 @@
 
 use rankscope_time::Rank;
 
+use super::layout::starts;
 use super::{FastAllToAll, Offsets, SeqLens};
 use crate::{Error, Exchange, Message, RankExchange, RowCopy, RowSum, TensorRows};
 
@@ -118,8 +119,4 @@ impl Side<'_> {
         };
         planes * self.lens.iter().sum::<u64>()
     }
-}
-
-fn starts(lens: &[u64]) -> Vec<u64> {
-    lens.iter().scan(0, |end, len| Some(std::mem::replace(end, *end + len))).collect()
 }

@@ -49,8 +49,8 @@ impl Layout {
     pub(super) fn new(world_size: usize, tensors: &[(&Moves, u64)]) -> Result<Self, Error> {
         let sender_transfer_sz = transfer_sizes(world_size, tensors)?;
         let recver_transfer_sz = transposed(&sender_transfer_sz);
-        let sender_send_disp = starts(&sender_transfer_sz);
-        let sender_recv_disp = transposed(&starts(&recver_transfer_sz));
+        let sender_send_disp = starts_by_row(&sender_transfer_sz);
+        let sender_recv_disp = transposed(&starts_by_row(&recver_transfer_sz));
 
         let mut taken = vec![vec![0; world_size]; world_size];
         let (mut send_memcpy, mut recv_memcpy) = (Vec::new(), Vec::new());
@@ -108,16 +108,11 @@ fn transfer_sizes(world_size: usize, tensors: &[(&Moves, u64)]) -> Result<PairMa
     Ok(sizes)
 }
 
-/// Exclusive sums along each row.
-fn starts(sizes: &PairMatrix) -> PairMatrix {
-    let running = |row: &Vec<u64>| {
-        row.iter()
-            .scan(0, |end, bytes| {
-                let start = *end;
-                *end += bytes;
-                Some(start)
-            })
-            .collect()
-    };
-    sizes.iter().map(running).collect()
+/// Where each of `sizes` starts when they lie back to back.
+pub(super) fn starts(sizes: &[u64]) -> Vec<u64> {
+    sizes.iter().scan(0, |end, size| Some(std::mem::replace(end, *end + size))).collect()
+}
+
+fn starts_by_row(sizes: &PairMatrix) -> PairMatrix {
+    sizes.iter().map(|row| starts(row)).collect()
 }

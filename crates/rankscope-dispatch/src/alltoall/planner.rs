@@ -3,7 +3,7 @@
 //! Shards are taken document by document. A shard as a query brings along every key shard of its document up to itself; the
 //! replica of a key shard is the position of the destination among those it has, in the order of first use.
 
-use super::layout::{Layout, Move, Moves, SendSlots};
+use super::layout::{Layout, Move, Moves, SendSlots, starts};
 use super::{FastAllToAll, LogicalShape, SeqLens};
 use crate::export::TaskLengths;
 use crate::{Batch, Error, Rows};
@@ -206,7 +206,7 @@ impl Walk {
     fn gradient_sums(&self) -> Vec<GradientSums> {
         let mut copies: Vec<Vec<Vec<u64>>> = self.keys.recv_slots.iter().map(|slots| vec![Vec::new(); *slots]).collect();
         let mut main: Vec<Vec<u8>> = self.keys.recv_slots.iter().map(|slots| vec![1; *slots]).collect();
-        let starts: Vec<Vec<u64>> = self.key_lens.recv.iter().map(|lens| exclusive_sums(lens)).collect();
+        let starts: Vec<Vec<u64>> = self.key_lens.recv.iter().map(|lens| starts(lens)).collect();
         for step in &self.keys.list {
             if let Some(first) = step.copy_of {
                 copies[step.to][first].push(starts[step.to][step.to_slot]);
@@ -238,8 +238,4 @@ impl From<Layout> for FastAllToAll {
             kv_grad_send_dedup: None,
         }
     }
-}
-
-fn exclusive_sums(lens: &[u64]) -> Vec<u64> {
-    lens.iter().scan(0, |end, len| Some(std::mem::replace(end, *end + len))).collect()
 }
