@@ -7,8 +7,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use rankscope_collectives::CommPatterns;
-use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_report::{Style, alignment_terminal};
 use rankscope_run::Outputs;
 
@@ -43,14 +41,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let options = JobOptions {
-        args: ArgsPolicy::Analysis,
-        scope: Scope::All,
-        partial: args.partial,
-        patterns: CommPatterns::with_user(&[])?,
-        clocks: args.clocks.choice(),
-        measured: args.clocks.measured.clone(),
-    };
+    let options = JobOptions::for_analysis(args.partial, &args.clocks)?;
     let mut job = Job::read(&args.paths, &options)?;
     // Who asks for nothing else wants to know what hangs on it, too.
     let weaker = (options.clocks == ClockChoice::FromTraces).then(|| from_traces::document(&job));

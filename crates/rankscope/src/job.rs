@@ -43,6 +43,20 @@ pub(crate) struct JobOptions {
     pub(crate) measured: MeasuredArgs,
 }
 
+impl JobOptions {
+    /// What analysis wants of all ranks, on the clocks that `clocks` chooses.
+    pub(crate) fn for_analysis(partial: bool, clocks: &ClockArgs) -> Result<Self> {
+        Ok(Self {
+            args: ArgsPolicy::Analysis,
+            scope: Scope::All,
+            partial,
+            patterns: CommPatterns::with_user(&[])?,
+            clocks: clocks.choice(),
+            measured: clocks.measured.clone(),
+        })
+    }
+}
+
 /// Where measured clocks are, beside traces that are no run directory.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct MeasuredArgs {

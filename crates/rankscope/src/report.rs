@@ -19,8 +19,6 @@ use rayon::prelude::*;
 
 use crate::document::{Source, document};
 use crate::job::{ClockArgs, Job, JobOptions, list, rank_of, run_directory};
-#[cfg(feature = "clock")]
-use crate::job::{ClockChoice, MeasuredArgs};
 use crate::output::{self, Format};
 
 /// Report on one run: where the time goes, who is late, what is exposed.
@@ -108,14 +106,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 #[cfg(feature = "clock")]
 pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
     let classes = Classes { mode: ClassMode::Default, patterns: CommPatterns::with_user(&[])? };
-    let options = JobOptions {
-        args: ArgsPolicy::Analysis,
-        scope: Scope::All,
-        partial: true,
-        patterns: classes.patterns.clone(),
-        clocks: ClockChoice::Best,
-        measured: MeasuredArgs::default(),
-    };
+    let options = JobOptions::for_analysis(true, &ClockArgs::default())?;
     let analysed = analyse(Job::read(&[run.to_owned()], &options)?, &classes, None)?;
     let document = document(&source(&analysed, &run.display().to_string(), &classes));
     let written = write(&Places::in_run(run), &document, &analysed, true)?;

@@ -7,23 +7,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use rankscope_collectives::{CommPatterns, Instance, Kind};
+use rankscope_collectives::{Instance, Kind};
 use rankscope_dispatch::network::calibrate::{Operation, Samples};
-use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_time::Span;
 
-use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs};
+use crate::job::{ClockArgs, ClockChoice, Job, JobOptions};
 
 /// What was measured in the run at `path`, by operation and number of ranks.
 pub(super) fn samples(path: &Path) -> Result<Vec<Samples>> {
-    let options = JobOptions {
-        args: ArgsPolicy::Analysis,
-        scope: Scope::All,
-        partial: true,
-        patterns: CommPatterns::with_user(&[])?,
-        clocks: ClockChoice::AsRecorded,
-        measured: MeasuredArgs::default(),
-    };
+    let everything = JobOptions::for_analysis(true, &ClockArgs::default())?;
+    let options = JobOptions { clocks: ClockChoice::AsRecorded, ..everything };
     let job = Job::read_clocks(&[path.to_owned()], &options)?;
     let mut stays: BTreeMap<(u32, &str, u64), (Operation, Vec<i64>)> = BTreeMap::new();
     for instance in job.matched.instances.iter().filter(|instance| instance.complete) {

@@ -12,8 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use rankscope_collectives::CommPatterns;
-use rankscope_formats::{ArgsPolicy, Scope};
 
 use super::calibrate::Reading;
 use super::file;
@@ -48,14 +46,7 @@ pub(crate) fn run(plan: &Path, run: &Path, args: &TraceArgs, format: Format) -> 
     let known = args.network.load(&args.reading)?;
     let loaded = file::load(plan)?;
     let predicted = predictions(&loaded, &known.network).with_context(|| plan.display().to_string())?;
-    let options = JobOptions {
-        args: ArgsPolicy::Analysis,
-        scope: Scope::All,
-        partial: args.partial,
-        patterns: CommPatterns::with_user(&[])?,
-        clocks: args.clocks.choice(),
-        measured: args.clocks.measured.clone(),
-    };
+    let options = JobOptions::for_analysis(args.partial, &args.clocks)?;
     let job = Job::read(&[run.to_owned()], &options)?;
     let met = exchanges::meet(&job, &predicted, &known.network.topology, args.others)
         .with_context(|| format!("{} against {}", run.display(), plan.display()))?;
