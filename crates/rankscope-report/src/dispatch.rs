@@ -11,7 +11,7 @@ use crate::Note;
 
 pub use page::dispatch_html;
 
-/// A plan over all ranks, schema 1. Work is in causal score cells unless `work_unit` says otherwise.
+/// A plan over all ranks, schema 1. Work is in whatever the planner balanced; only shares of it are drawn.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DispatchDocument {
     /// Version of this layout: 1.
@@ -24,8 +24,6 @@ pub struct DispatchDocument {
     pub planner: String,
     /// How much a rank may exceed the mean, as a share of it, where the planner promises that.
     pub eps: Option<f64>,
-    /// What the work of ranks is counted in.
-    pub work_unit: String,
     /// Work of the mean rank.
     pub mean_work: f64,
     /// What no rank may exceed, where the planner promises that.
@@ -36,8 +34,6 @@ pub struct DispatchDocument {
     pub document_count: u64,
     /// Bytes that leave their rank in the forward exchange of queries, keys and values and in that of the outputs.
     pub moved_bytes: u64,
-    /// What every plan with this balance has to move at least, if that was computed.
-    pub lower_bound_bytes: Option<u64>,
     /// What the reader should know.
     pub notes: Vec<Note>,
     /// By number.

@@ -109,7 +109,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let answer =
         Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?.explained(moves).splitting(split);
     if let Some(path) = &args.html {
-        let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer)?;
+        let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer, args.planner.keeps_limits())?;
         file::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;
     }
     match args.format {
@@ -168,6 +168,11 @@ fn plan(args: &Args, documents: &Documents, layout: &Batch, options: &Options) -
 }
 
 impl Planner {
+    /// Whether no rank exceeds its share by more than `eps` and a block.
+    fn keeps_limits(self) -> bool {
+        matches!(self, Self::Bounded | Self::Exact)
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Bounded => "bounded",

@@ -5,8 +5,14 @@ use rankscope_report::{DispatchDocument, DispatchRank, DispatchedDocument, Note,
 
 use super::answer::Answer;
 
-/// What is drawn of `plan`, of which `answer` has the figures.
-pub(super) fn document(title: &str, plan: &Batch, rows: &Rows, answer: &Answer) -> Result<DispatchDocument, Error> {
+/// What is drawn of `plan`, of which `answer` has the figures; limits only where the planner `promises` them.
+pub(super) fn document(
+    title: &str,
+    plan: &Batch,
+    rows: &Rows,
+    answer: &Answer,
+    promises: bool,
+) -> Result<DispatchDocument, Error> {
     let traffic = traffic(plan, rows)?;
     let mean_work = answer.loads.iter().sum::<u64>() as f64 / f64::from(answer.world_size);
     Ok(DispatchDocument {
@@ -14,14 +20,12 @@ pub(super) fn document(title: &str, plan: &Batch, rows: &Rows, answer: &Answer) 
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
         title: title.to_owned(),
         planner: answer.planner.to_owned(),
-        eps: (answer.planner == "bounded").then_some(answer.eps),
-        work_unit: answer.work_unit.to_owned(),
+        eps: promises.then_some(answer.eps),
         mean_work,
-        most_work: answer.limits.iter().max().map(|&limit| limit as f64),
+        most_work: answer.limits.iter().max().filter(|_| promises).map(|&limit| limit as f64),
         tokens: answer.tokens,
         document_count: answer.documents as u64,
         moved_bytes: answer.bytes,
-        lower_bound_bytes: Some(answer.lower_bound_bytes),
         notes: findings(answer),
         ranks: ranks(plan, &traffic, answer),
         pairs: traffic.pairs().iter().filter(|pair| pair.0 != pair.1).map(|&(from, to, sent)| (from.0, to.0, sent)).collect(),
