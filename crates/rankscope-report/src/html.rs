@@ -6,13 +6,15 @@
 
 mod budget;
 pub(crate) mod embed;
+pub(crate) mod page;
 
-use minijinja::{Environment, Value, context};
+use minijinja::context;
 
 use crate::terminal::clocks;
 use crate::text::{clean, rank_list};
 use crate::units::{counted, of};
-use crate::{Document, Error, NoteLevel};
+use crate::{Document, Error};
+use page::Page;
 
 /// The document as a self-contained page.
 ///
@@ -21,30 +23,18 @@ use crate::{Document, Error, NoteLevel};
 /// # Errors
 /// None that a document causes: only a defect in the compiled-in template.
 pub fn html(document: &Document) -> Result<String, Error> {
-    let (page, cuts) = budget::fit(document);
-    let mut environment = Environment::new();
-    environment.add_template(TEMPLATE, include_str!("../web/report.html"))?;
-    let notes = |level| texts(document, level);
-    let text = environment.get_template(TEMPLATE)?.render(context! {
-        title => clean(&document.title),
-        version => document.rankscope_version.as_str(),
-        facts => facts(document),
-        findings => notes(NoteLevel::Finding),
-        cautions => notes(NoteLevel::Caution),
-        problems => notes(NoteLevel::Problem),
-        has_ranks => !document.ranks.is_empty(),
-        device_activity => document.device_activity,
-        css => Value::from_safe_string(include_str!("../web/report.css").to_owned()),
-        js => Value::from_safe_string(script(&SCRIPTS)),
-        document => Value::from_safe_string(embed::json(&page)),
-        cuts => Value::from_safe_string(embed::json(&cuts)),
-    })?;
-    Ok(text)
-}
-
-/// The sentences of one level.
-fn texts(document: &Document, level: NoteLevel) -> Vec<String> {
-    document.notes.iter().filter(|note| note.level == level).map(|note| clean(&note.text)).collect()
+    let (shown, cuts) = budget::fit(document);
+    let page = Page {
+        template: include_str!("../web/report.html"),
+        title: &document.title,
+        version: &document.rankscope_version,
+        facts: facts(document),
+        notes: &document.notes,
+        scripts: &SCRIPTS,
+        document: embed::json(&shown),
+        cuts: embed::json(&cuts),
+    };
+    page.render(context! { has_ranks => !document.ranks.is_empty(), device_activity => document.device_activity })
 }
 
 /// What was reported on, in a few words each.
@@ -68,26 +58,14 @@ fn facts(document: &Document) -> Vec<String> {
     facts
 }
 
-/// The scripts as one strict function: they share names with each other and leave none to the page.
-pub(crate) fn script(parts: &[&str]) -> String {
-    let mut script = String::from("(() => {\n\"use strict\";\n");
-    for part in parts {
-        script.push_str(part);
-    }
-    script.push_str("})();\n");
-    script
-}
-
-/// Ends in `.html` so that the engine escapes what it inserts.
-const TEMPLATE: &str = "report.html";
-
 /// In order of use: `main.js` runs the others.
-const SCRIPTS: [&str; 13] = [
+const SCRIPTS: [&str; 14] = [
     include_str!("../web/js/format.js"),
     include_str!("../web/js/dom.js"),
     include_str!("../web/js/table.js"),
     include_str!("../web/js/tiles.js"),
     include_str!("../web/js/time.js"),
+    include_str!("../web/js/canvas.js"),
     include_str!("../web/js/ramp.js"),
     include_str!("../web/js/steps.js"),
     include_str!("../web/js/late.js"),

@@ -3,39 +3,33 @@
 //! Like the report it fetches nothing. Points are handed to the scripts as columns, and thinned where a screen could not show
 //! them all: steps and degraded rounds stay.
 
-use minijinja::{Environment, Value, context};
+use minijinja::context;
 use serde::Serialize;
 
 use super::{ClockDocument, ClockPoint, NodeClock};
-use crate::html::{embed, script};
-use crate::text::clean;
+use crate::Error;
+use crate::html::embed;
+use crate::html::page::Page;
 use crate::units::counted;
-use crate::{Error, NoteLevel};
 
 /// The document as a self-contained page.
 ///
 /// # Errors
 /// None that a document causes: only a defect in the compiled-in template.
 pub fn clock_html(document: &ClockDocument) -> Result<String, Error> {
-    let mut environment = Environment::new();
-    environment.add_template(TEMPLATE, include_str!("../../web/clock.html"))?;
     let every = thinning(document);
     let nodes: Vec<Columns> = document.nodes.iter().map(|node| Columns::of(node, every)).collect();
-    let notes =
-        |level| document.notes.iter().filter(|note| note.level == level).map(|note| clean(&note.text)).collect::<Vec<_>>();
-    let text = environment.get_template(TEMPLATE)?.render(context! {
-        title => clean(&document.title),
-        version => document.rankscope_version.as_str(),
-        facts => facts(document, every),
-        findings => notes(NoteLevel::Finding),
-        cautions => notes(NoteLevel::Caution),
-        problems => notes(NoteLevel::Problem),
-        has_points => nodes.iter().any(|node| !node.x.is_empty()),
-        css => Value::from_safe_string(include_str!("../../web/report.css").to_owned()),
-        js => Value::from_safe_string(script(&SCRIPTS)),
-        nodes => Value::from_safe_string(embed::json(&nodes)),
-    })?;
-    Ok(text)
+    let page = Page {
+        template: include_str!("../../web/clock.html"),
+        title: &document.title,
+        version: &document.rankscope_version,
+        facts: facts(document, every),
+        notes: &document.notes,
+        scripts: &SCRIPTS,
+        document: embed::json(&nodes),
+        cuts: "{}".to_owned(),
+    };
+    page.render(context! { has_points => nodes.iter().any(|node| !node.x.is_empty()) })
 }
 
 /// One node's points as columns: a third of the text that rows would take.
@@ -99,12 +93,10 @@ fn facts(document: &ClockDocument, every: usize) -> Vec<String> {
     facts
 }
 
-/// Ends in `.html` so that the engine escapes what it inserts.
-const TEMPLATE: &str = "clock.html";
-
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
     include_str!("../../web/js/format.js"),
     include_str!("../../web/js/dom.js"),
     include_str!("../../web/js/table.js"),
+    include_str!("../../web/js/canvas.js"),
     include_str!("../../web/js/offsets.js"),
 ];

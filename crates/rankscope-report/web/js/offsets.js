@@ -2,7 +2,6 @@
 
 const nodes = JSON.parse(document.getElementById("document").textContent);
 const drawable = nodes.filter((node) => node.x.length > 0);
-const dark = matchMedia("(prefers-color-scheme: dark)");
 
 // Told apart with any colour vision; a ninth node takes the first colour again, dashed.
 const COLOURS = {
@@ -12,8 +11,7 @@ const COLOURS = {
 const HEIGHT = 440;
 const MARGIN = { left: 76, right: 12, top: 12, bottom: 34 };
 
-const colourOf = (i) => COLOURS[dark.matches ? "dark" : "light"][i % 8];
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colourOf = (i) => COLOURS[darkQuery.matches ? "dark" : "light"][i % 8];
 
 // A round step of which between four and nine fit.
 function ticks(lo, hi) {
@@ -52,11 +50,7 @@ function plot() {
 
   function draw() {
     const width = Math.max(320, canvas.parentElement.clientWidth);
-    const ratio = devicePixelRatio || 1;
-    [canvas.width, canvas.height] = [width * ratio, HEIGHT * ratio];
-    Object.assign(canvas.style, { width: `${width}px`, height: `${HEIGHT}px` });
-    const pen = canvas.getContext("2d");
-    pen.scale(ratio, ratio);
+    const pen = penOn(canvas, width, HEIGHT);
     const [x0, x1] = extent(drawable.flatMap((node) => [node.x[0], node.x[node.x.length - 1]]));
     const [y0, y1] = verticalRange(shown(), value);
     const span = x1 > x0 ? x1 - x0 : 1;
@@ -79,17 +73,16 @@ function plot() {
   function axes(y0, y1, x0, x1) {
     const { pen, width, x, y } = frame;
     const { unit, text } = columnUnit(Math.max(Math.abs(y0), Math.abs(y1)) / 3);
-    pen.font = `11.5px ${getComputedStyle(document.body).fontFamily}`;
     pen.lineWidth = 1;
     pen.textBaseline = "middle";
     pen.textAlign = "right";
     for (const v of ticks(y0, y1)) {
-      pen.strokeStyle = css(Math.abs(v) < 1e-9 ? "--faint" : "--rule");
+      pen.strokeStyle = colour(Math.abs(v) < 1e-9 ? "--faint" : "--rule");
       pen.beginPath();
       pen.moveTo(MARGIN.left, Math.round(y(v)) + 0.5);
       pen.lineTo(width - MARGIN.right, Math.round(y(v)) + 0.5);
       pen.stroke();
-      pen.fillStyle = css("--muted");
+      pen.fillStyle = colour("--muted");
       pen.fillText(`${text(v).replace("-", "−")} ${unit}`, MARGIN.left - 8, y(v));
     }
     pen.textAlign = "center";
@@ -162,7 +155,7 @@ function plot() {
 
   function cursor() {
     const { pen, x } = frame;
-    pen.strokeStyle = css("--faint");
+    pen.strokeStyle = colour("--faint");
     pen.lineWidth = 1;
     pen.beginPath();
     pen.moveTo(Math.round(x(view.at)) + 0.5, MARGIN.top);
@@ -281,7 +274,7 @@ function drawOffsets() {
     h("div", {}, chart.canvas), key);
   chart.draw();
   onResize(chart.draw);
-  dark.addEventListener("change", () => {
+  darkQuery.addEventListener("change", () => {
     key.replaceChildren(legend());
     chart.draw();
   });
