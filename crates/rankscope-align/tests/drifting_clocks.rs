@@ -55,7 +55,7 @@ impl Work {
         let group = Group { ranks: world.clone(), name: "0".into(), description: String::new() };
         let mut ranks: Vec<RankCollectives> = world
             .into_iter()
-            .map(|rank| RankCollectives { rank, groups: vec![group.clone()], collectives: Vec::new() })
+            .map(|rank| RankCollectives { rank, groups: vec![group.clone()], collectives: Vec::new(), steps: Vec::new() })
             .collect();
         let mut now_ns = START_NS;
         for meeting in 0..self.meetings {
@@ -240,6 +240,7 @@ fn what_goes_one_way_bounds_one_side() {
         rank: Rank(rank),
         groups: vec![Group { ranks: vec![Rank(0), Rank(1)], name: "0".into(), description: String::new() }],
         collectives: vec![LocalCollective { kind, peer: Some(peer), sequence: None, ..stay(start_ns, end_ns, 0) }],
+        steps: Vec::new(),
     };
     let both = [
         [rank(0, Kind::Send, 1_000, 2_000, 1), rank(1, Kind::Recv, 1_500, 2_500, 0)],

@@ -1,11 +1,11 @@
 //! A trace without anything but its collectives: for whoever goes through more ranks than fit into memory.
 //!
-//! What stays are the spans that [`extract`](crate::extract) finds and those it describes them by, and of every track the first
-//! and the last span, so that the trace begins and ends where it did. Ids of spans are new. Arguments, instants, counters, flows,
-//! steps and whatever no span mentions go.
+//! What stays are the spans that [`extract`](crate::extract) finds and those it describes them by, the marks of steps, and of
+//! every track the first and the last span, so that the trace begins and ends where it did. Ids of spans are new. Arguments,
+//! instants, counters, flows and whatever no span mentions go.
 
-use rankscope_trace::{CollectiveArgs, SpanId, SpanRow, StrId, Strings, Trace, Track, TrackKey};
-use rustc_hash::FxHashSet;
+use rankscope_trace::{CollectiveArgs, SpanId, SpanRow, StepMark, StrId, Strings, Trace, Track, TrackKey};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::CommPatterns;
 use crate::extract::find;
@@ -24,6 +24,7 @@ pub fn collectives_alone(trace: &Trace, patterns: &CommPatterns) -> Trace {
     alone.categories.clone_from(&trace.categories);
     alone.categories.iter_mut().for_each(|category| category.name = texts.id(category.name));
     let mut described = trace.collectives.iter().peekable();
+    let steps: FxHashMap<SpanId, i64> = trace.steps.iter().map(|mark| (mark.span, mark.number)).collect();
     for span in kept(trace, patterns) {
         let row = trace.spans.row(span);
         let id = alone.spans.push(SpanRow { name: texts.id(row.name), ..row });
@@ -32,6 +33,7 @@ pub fn collectives_alone(trace: &Trace, patterns: &CommPatterns) -> Trace {
         }
         trace.correlations.get(span).into_iter().for_each(|correlation| alone.correlations.push(id, correlation));
         trace.external_ids.get(span).into_iter().for_each(|external| alone.external_ids.push(id, external));
+        alone.steps.extend(steps.get(&span).map(|number| StepMark { number: *number, span: id }));
         while let Some(args) = described.next_if(|args| args.span == span) {
             alone.collectives.push(texts.args(args, id));
         }
@@ -46,6 +48,7 @@ fn kept(trace: &Trace, patterns: &CommPatterns) -> Vec<SpanId> {
     let launches = trace.correlations.iter().filter(|(span, id)| launched.contains(id) && trace.kind(*span).is_launch());
     kept.extend(launches.map(|(span, _)| span));
     kept.extend(trace.collectives.iter().map(|args| args.span));
+    kept.extend(trace.steps.iter().map(|mark| mark.span));
     // Whether a device worked at all decides where collectives are looked for.
     kept.extend(trace.spans.ids().find(|span| trace.kind(*span).is_device_work()));
     kept.extend(ends_of_tracks(trace));

@@ -5,11 +5,11 @@
 //! neither; its stream then tells its group, and its name its kind. A trace without device work has its backend's annotations.
 
 use rankscope_time::Rank;
-use rankscope_trace::{CategoryKind, CollectiveArgs, SpanId, Trace, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{CategoryKind, CollectiveArgs, SpanId, StepMark, Trace, TrackId, TrackKey, TrackKind};
 use rustc_hash::FxHashMap;
 
 use crate::matching::RankCollectives;
-use crate::{CommPatterns, Group, Kind, LocalCollective};
+use crate::{CommPatterns, Group, Kind, LocalCollective, Step};
 
 /// All collectives of `trace`, in order of their start.
 pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollectives {
@@ -17,7 +17,7 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
     let described = Descriptions::of(trace);
     let mut groups = Groups::default();
     let mut collectives: Vec<LocalCollective> = Vec::with_capacity(found.len());
-    let mut ungrouped = Vec::new();
+    let (mut ungrouped, mut within_group) = (Vec::new(), Vec::new());
     let mut streams: FxHashMap<TrackId, Vec<usize>> = FxHashMap::default();
     for span in found {
         let args = described.of_span(trace, span);
@@ -32,7 +32,14 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
             }
             None => ungrouped.push((collectives.len(), stream)),
         }
-        collectives.push(local(trace, span, args, group.unwrap_or(0)));
+        let mut collective = local(trace, span, args, group.unwrap_or(0));
+        if collective.kind.is_point_to_point() && collective.peer.is_none() {
+            if let Some((start_ns, peer)) = described.message_around(trace, span) {
+                (collective.start_ns, collective.peer) = (start_ns, Some(peer));
+                within_group.push(collectives.len());
+            }
+        }
+        collectives.push(collective);
     }
     let unnamed = unnamed_groups(trace, ungrouped.iter().map(|(_, stream)| *stream));
     for (at, stream) in ungrouped {
@@ -42,8 +49,35 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
         };
         collectives[at].group = group;
     }
+    for at in within_group {
+        let collective = &mut collectives[at];
+        collective.peer = collective.peer.and_then(|peer| rank_within(trace, &groups.list[collective.group], peer));
+    }
     collectives.sort_by_key(|collective| (collective.start_ns, collective.span));
-    RankCollectives { rank, groups: groups.list, collectives }
+    RankCollectives { rank, groups: groups.list, collectives, steps: steps(trace) }
+}
+
+/// The global rank of the one numbered `peer` within `group`. Of a group that is only stood in for nobody knows, unless the job
+/// has no other than that of all ranks.
+fn rank_within(trace: &Trace, group: &Group, peer: u32) -> Option<u32> {
+    match group.ranks.as_slice() {
+        [] => Some(peer).filter(|_| trace.provenance.process_groups.len() <= 1),
+        ranks => ranks.get(peer as usize).map(|rank| rank.0),
+    }
+}
+
+/// The steps that the profiler marked: on the device where it did so there, else on the host.
+fn steps(trace: &Trace) -> Vec<Step> {
+    let on_device = |mark: &&StepMark| trace.kind(mark.span) == CategoryKind::GpuUserAnnotation;
+    let marks_device = trace.steps.iter().any(|mark| on_device(&mark));
+    let step = |mark: &StepMark| Step {
+        number: mark.number,
+        start_ns: trace.spans.start_ns(mark.span),
+        end_ns: trace.spans.end_ns(mark.span),
+    };
+    let mut steps: Vec<Step> = trace.steps.iter().filter(|mark| on_device(mark) == marks_device).map(step).collect();
+    steps.sort_unstable_by_key(|step| (step.start_ns, step.number));
+    steps
 }
 
 /// The spans that are collectives: kernels where a device worked, annotations of the host where none did.
@@ -58,9 +92,18 @@ pub(crate) fn find(trace: &Trace, patterns: &CommPatterns) -> Vec<SpanId> {
         };
         return trace.spans.ids().filter(|span| kind(*span) == CategoryKind::Kernel && is_comm(*span)).collect();
     }
-    let on_host = |args: &&CollectiveArgs| trace.name(args.span) != "record_param_comms";
+    let on_host = |args: &&CollectiveArgs| !describes(trace, args);
     trace.collectives.iter().filter(on_host).map(|args| args.span).collect()
 }
+
+/// Whether `args` are those of an operator that only describes the annotation or kernel within it.
+fn describes(trace: &Trace, args: &CollectiveArgs) -> bool {
+    let name = trace.name(args.span);
+    name == "record_param_comms" || name.starts_with(DISPATCHED)
+}
+
+/// How operators of torch.distributed begin, which take a message's other end.
+const DISPATCHED: &str = "c10d::";
 
 fn local(trace: &Trace, span: SpanId, args: Option<&CollectiveArgs>, group: usize) -> LocalCollective {
     let text = |id| trace.strings.text(id).to_owned();
@@ -130,6 +173,8 @@ struct Descriptions<'a> {
     launches: FxHashMap<u64, SpanId>,
     /// Operators with parameters, by thread and start.
     operators: FxHashMap<TrackId, Vec<(i64, i64, &'a CollectiveArgs)>>,
+    /// Operators that send or receive, likewise.
+    messages: FxHashMap<TrackId, Vec<(i64, i64, &'a CollectiveArgs)>>,
 }
 
 impl<'a> Descriptions<'a> {
@@ -139,18 +184,25 @@ impl<'a> Descriptions<'a> {
             by_external_id: FxHashMap::default(),
             launches: FxHashMap::default(),
             operators: FxHashMap::default(),
+            messages: FxHashMap::default(),
         };
         for args in trace.collectives.iter().filter(|args| trace.kind(args.span) == CategoryKind::CpuOp) {
+            if trace.name(args.span).starts_with(DISPATCHED) {
+                let row = trace.spans.row(args.span);
+                let end_ns = trace.spans.end_ns(args.span);
+                described.messages.entry(row.track).or_default().push((row.start_ns, end_ns, args));
+                continue;
+            }
             if let Some(id) = trace.external_ids.get(args.span) {
                 described.by_external_id.entry(id).or_insert(args);
             }
             let row = trace.spans.row(args.span);
             described.operators.entry(row.track).or_default().push((row.start_ns, trace.spans.end_ns(args.span), args));
         }
+        for operators in described.operators.values_mut().chain(described.messages.values_mut()) {
+            operators.sort_by_key(|(start, ..)| *start);
+        }
         if !described.operators.is_empty() {
-            for operators in described.operators.values_mut() {
-                operators.sort_by_key(|(start, ..)| *start);
-            }
             let launches = trace.correlations.iter().filter(|(span, _)| trace.kind(*span).is_launch());
             described.launches = launches.map(|(span, correlation)| (correlation, span)).collect();
         }
@@ -170,5 +222,17 @@ impl<'a> Descriptions<'a> {
         let before = operators.partition_point(|(start, ..)| *start <= row.start_ns);
         let (_, end, args) = operators.get(before.checked_sub(1)?)?;
         (*end >= trace.spans.end_ns(launch)).then_some(*args)
+    }
+
+    /// When the message whose annotation is `span` was handed over, and its other end: the operator that runs on its thread when
+    /// it begins says. The annotation may outlast the operator, as the message does; and it may begin when the message has
+    /// left already.
+    fn message_around(&self, trace: &Trace, span: SpanId) -> Option<(i64, u32)> {
+        let row = trace.spans.row(span);
+        let operators = self.messages.get(&row.track)?;
+        let before = operators.partition_point(|(start, ..)| *start <= row.start_ns);
+        let (start_ns, end_ns, args) = operators.get(before.checked_sub(1)?)?;
+        let peer = args.destination_rank.or(args.source_rank)?;
+        (*end_ns >= row.start_ns).then_some((*start_ns, peer))
     }
 }

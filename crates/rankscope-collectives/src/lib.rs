@@ -23,5 +23,5 @@ pub use extract::extract;
 pub use group::Group;
 pub use kind::Kind;
 pub use local::LocalCollective;
-pub use matching::{Instance, Matched, Member, RankCollectives, match_ranks};
+pub use matching::{Instance, Matched, Member, RankCollectives, Step, match_nothing, match_ranks};
 pub use pattern::{CommPatterns, PatternError};

@@ -9,7 +9,7 @@ use crate::{Kind, element_bytes};
 pub struct LocalCollective {
     /// The kernel or annotation.
     pub span: SpanId,
-    /// When the rank entered, on its own clock, in nanoseconds since the epoch.
+    /// When the rank entered, on its own clock, in nanoseconds since the epoch: of a message, when it was handed over.
     pub start_ns: i64,
     /// When it left.
     pub end_ns: i64,

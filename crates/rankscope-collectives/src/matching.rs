@@ -3,12 +3,26 @@
 //! Group by group. Where every rank recorded sequence numbers, those decide. Else each rank is paired with the one that
 //! recorded most, and what stays unpaired is paired among itself, so that a collective that only the fullest rank lacks is
 //! still one collective and not several.
+//!
+//! What is between two ranks is matched by pair, direction and order, as messages of one pair do not overtake each other. A send
+//! or receive that does not say whom it is with is matched with nothing: its place in the group's order means nothing.
 
 use std::collections::BTreeMap;
 
 use rankscope_time::Rank;
 
 use crate::{Group, Kind, LocalCollective, sequence};
+
+/// One step of a rank as its profiler marked it, on the rank's own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its number.
+    pub number: i64,
+    /// When it began, in nanoseconds since the epoch.
+    pub start_ns: i64,
+    /// When it ended.
+    pub end_ns: i64,
+}
 
 /// One rank's collectives, in order of their start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +33,16 @@ pub struct RankCollectives {
     pub groups: Vec<Group>,
     /// Its collectives.
     pub collectives: Vec<LocalCollective>,
+    /// Its steps, in order of their start: on the device where that marks them, else on the host.
+    pub steps: Vec<Step>,
+}
+
+impl RankCollectives {
+    /// The number of the step that the moment `ns` of the rank's clock lies in.
+    pub fn step_at(&self, ns: i64) -> Option<i64> {
+        let after = self.steps.partition_point(|step| step.start_ns <= ns);
+        self.steps[..after].last().filter(|step| ns < step.end_ns).map(|step| step.number)
+    }
 }
 
 /// One rank's part in a collective.
@@ -62,9 +86,13 @@ pub fn match_ranks(ranks: &[RankCollectives]) -> Matched {
         let given: Vec<usize> =
             if group.ranks.is_empty() { present } else { (0..ranks.len()).filter(|rank| expected(*rank)).collect() };
         for lane in lanes(ranks, &group, sequences) {
-            let given = lane.between.map_or_else(|| given.clone(), |pair| given_of_pair(ranks, pair));
-            let alone = lane.between.is_none() && (group.ranks.len() == 1);
-            for members in join(ranks, &lane.sequences) {
+            let given = match lane.between {
+                Between::Group => given.clone(),
+                Between::Pair(from, to) => given_of_pair(ranks, (from, to)),
+                Between::NotTold => Vec::new(),
+            };
+            let alone = lane.between == Between::Group && group.ranks.len() == 1;
+            for members in join(ranks, &lane) {
                 let absent: Vec<usize> =
                     given.iter().copied().filter(|rank| members.iter().all(|member| member.rank != *rank)).collect();
                 let complete = absent.is_empty() && (members.len() > 1 || alone);
@@ -72,6 +100,23 @@ pub fn match_ranks(ranks: &[RankCollectives]) -> Matched {
             }
         }
         matched.groups.push(group);
+    }
+    matched
+}
+
+/// The collectives of ranks that are not of one job: each rank's by themselves, none matched.
+pub fn match_nothing(ranks: &[RankCollectives]) -> Matched {
+    let mut matched = Matched::default();
+    for (index, rank) in ranks.iter().enumerate() {
+        let own = match_ranks(std::slice::from_ref(rank));
+        let first = matched.groups.len();
+        matched.groups.extend(own.groups);
+        matched.instances.extend(own.instances.into_iter().map(|instance| Instance {
+            group: first + instance.group,
+            members: instance.members.into_iter().map(|member| Member { rank: index, ..member }).collect(),
+            absent: Vec::new(),
+            complete: false,
+        }));
     }
     matched
 }
@@ -90,30 +135,39 @@ fn by_group(ranks: &[RankCollectives]) -> BTreeMap<Group, Sequences> {
     groups
 }
 
-/// Collectives of one group that are ordered among themselves: all that need the group, or those between two of its ranks.
+/// Collectives of one group that are ordered among themselves.
 struct Lane {
     sequences: Sequences,
-    between: Option<(Rank, Rank)>,
+    between: Between,
+}
+
+/// Who takes part in what a lane holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Between {
+    /// All ranks of the group.
+    Group,
+    /// These two, the sender first.
+    Pair(Rank, Rank),
+    /// Two that are not named.
+    NotTold,
 }
 
 fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequences) -> Vec<Lane> {
-    let mut whole = Sequences::new();
-    let mut pairs: BTreeMap<(Rank, Rank), Sequences> = BTreeMap::new();
+    let mut lanes: BTreeMap<Between, Sequences> = BTreeMap::new();
     for (rank, list) in sequences {
         for at in list {
             let collective = &ranks[rank].collectives[at];
             let own = ranks[rank].rank;
-            let to = match (collective.kind, collective.peer) {
-                (Kind::Send, Some(peer)) => pairs.entry((own, group.global(peer))).or_default(),
-                (Kind::Recv, Some(peer)) => pairs.entry((group.global(peer), own)).or_default(),
-                _ => &mut whole,
+            let between = match (collective.kind, collective.peer) {
+                (Kind::Send, Some(peer)) => Between::Pair(own, group.global(peer)),
+                (Kind::Recv, Some(peer)) => Between::Pair(group.global(peer), own),
+                (Kind::Send | Kind::Recv | Kind::SendRecv, _) => Between::NotTold,
+                _ => Between::Group,
             };
-            to.entry(rank).or_default().push(at);
+            lanes.entry(between).or_default().entry(rank).or_default().push(at);
         }
     }
-    let pairs = pairs.into_iter().map(|(pair, sequences)| Lane { sequences, between: Some(pair) });
-    let whole = Some(Lane { sequences: whole, between: None }).filter(|lane| !lane.sequences.is_empty());
-    whole.into_iter().chain(pairs).collect()
+    lanes.into_iter().map(|(between, sequences)| Lane { sequences, between }).collect()
 }
 
 fn given_of_pair(ranks: &[RankCollectives], pair: (Rank, Rank)) -> Vec<usize> {
@@ -121,15 +175,29 @@ fn given_of_pair(ranks: &[RankCollectives], pair: (Rank, Rank)) -> Vec<usize> {
 }
 
 /// The members of each collective of one lane, in order of time.
-fn join(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<Member>> {
+fn join(ranks: &[RankCollectives], lane: &Lane) -> Vec<Vec<Member>> {
+    let sequences = &lane.sequences;
     let numbered = |rank: usize, list: &Vec<usize>| list.iter().all(|at| ranks[rank].collectives[*at].sequence.is_some());
-    if sequences.iter().all(|(rank, list)| numbered(*rank, list)) {
-        return join_by_number(ranks, sequences);
-    }
-    let mut instances = join_by_order(ranks, sequences.clone());
+    let mut instances = match lane.between {
+        Between::NotTold => return alone(sequences),
+        Between::Group if sequences.iter().all(|(rank, list)| numbered(*rank, list)) => {
+            return join_by_number(ranks, sequences);
+        }
+        // Both ends count their messages by themselves, so numbers of a pair need not be equal.
+        Between::Group | Between::Pair(..) => join_by_order(ranks, sequences.clone()),
+    };
     // By what the first member's clock says: good enough to read a list by.
     instances.sort_by_key(|members| ranks[members[0].rank].collectives[members[0].collective].start_ns);
     instances
+}
+
+/// Each by itself.
+fn alone(sequences: &Sequences) -> Vec<Vec<Member>> {
+    let of_rank = |(rank, list): (&usize, &Vec<usize>)| {
+        let rank = *rank;
+        list.iter().map(move |at| vec![Member { rank, collective: *at }]).collect::<Vec<_>>()
+    };
+    sequences.iter().flat_map(of_rank).collect()
 }
 
 /// By sequence number, and by order among those that share one (operations coalesced into one).
@@ -200,7 +268,7 @@ mod tests {
 
     fn rank(rank: u32, world: u32, collectives: Vec<LocalCollective>) -> RankCollectives {
         let group = Group { ranks: (0..world).map(Rank).collect(), name: "0".into(), description: String::new() };
-        RankCollectives { rank: Rank(rank), groups: vec![group], collectives }
+        RankCollectives { rank: Rank(rank), groups: vec![group], collectives, steps: Vec::new() }
     }
 
     fn shape(matched: &Matched) -> Vec<(Vec<usize>, Vec<usize>, bool)> {
@@ -243,6 +311,39 @@ mod tests {
         ];
         let matched = match_ranks(&ranks);
         assert_eq!(shape(&matched), [(vec![0, 1], vec![], true), (vec![0, 1], vec![], true)]);
+    }
+
+    #[test]
+    fn messages_of_a_pair_are_matched_by_their_order_not_their_numbers() {
+        let message = |kind, start, number, peer| collective(kind, start, Some(number), Some(peer));
+        let ranks = [
+            rank(0, 3, vec![message(Kind::Send, 0, 7, 1), message(Kind::Send, 100, 9, 1), message(Kind::Send, 200, 10, 2)]),
+            rank(1, 3, vec![message(Kind::Recv, 5, 1, 0), message(Kind::Recv, 105, 2, 0)]),
+            rank(2, 3, vec![message(Kind::Recv, 205, 1, 0)]),
+        ];
+        assert_eq!(
+            shape(&match_ranks(&ranks)),
+            [(vec![0, 1], vec![], true), (vec![0, 1], vec![], true), (vec![0, 2], vec![], true)]
+        );
+    }
+
+    #[test]
+    fn messages_without_a_peer_are_matched_with_nothing() {
+        let ranks = [
+            rank(0, 2, vec![collective(Kind::Send, 0, None, None), collective(Kind::SendRecv, 100, Some(3), None)]),
+            rank(1, 2, vec![collective(Kind::Recv, 0, None, None), collective(Kind::SendRecv, 100, Some(3), None)]),
+        ];
+        let matched = match_ranks(&ranks);
+        assert_eq!(matched.instances.len(), 4);
+        assert!(matched.instances.iter().all(|instance| !instance.complete && instance.absent.is_empty()));
+    }
+
+    #[test]
+    fn a_moment_belongs_to_the_step_around_it() {
+        let step = |number, start_ns, end_ns| Step { number, start_ns, end_ns };
+        let ranks = RankCollectives { steps: vec![step(4, 10, 20), step(5, 20, 30)], ..rank(0, 1, Vec::new()) };
+        let found = [5, 10, 19, 20, 29, 30].map(|ns| ranks.step_at(ns));
+        assert_eq!(found, [None, Some(4), Some(4), Some(5), Some(5), None]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) enum Wanted {
 /// What to look for in an event of this kind and name.
 pub(crate) fn wanted(kind: CategoryKind, name: &[u8]) -> Wanted {
     match kind {
-        CategoryKind::CpuOp if name == b"record_param_comms" => Wanted::Collective,
+        CategoryKind::CpuOp if name == b"record_param_comms" || peer_of_operator(name).is_some() => Wanted::Collective,
         CategoryKind::UserAnnotation if collective_of_annotation(name).is_some() => Wanted::Collective,
         CategoryKind::CollectiveComm => Wanted::Collective,
         _ if kind.is_on_device() || kind.is_launch() => Wanted::Links,
@@ -47,6 +47,31 @@ pub(crate) fn collective_of_annotation(name: &[u8]) -> Option<&[u8]> {
     const BACKENDS: [&[u8]; 7] = [b"nccl", b"gloo", b"mpi", b"ucc", b"xccl", b"hccl", b"rccl"];
     let colon = name.iter().position(|byte| *byte == b':')?;
     (BACKENDS.contains(&&name[..colon]) && name.get(colon + 1) != Some(&b':')).then(|| &name[colon + 1..])
+}
+
+/// Which end of a message the third argument of a `c10d` operator is. Backends that annotate sends and receives do not say whom
+/// they are with; the operator around the annotation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PeerArgument {
+    /// The rank within the group that is sent to.
+    Destination,
+    /// The rank within the group that is received from.
+    Source,
+}
+
+/// The peer that the operator called `name` takes, if it takes one.
+pub(crate) fn peer_of_operator(name: &[u8]) -> Option<PeerArgument> {
+    match name {
+        b"c10d::send" => Some(PeerArgument::Destination),
+        b"c10d::recv_" => Some(PeerArgument::Source),
+        _ => None,
+    }
+}
+
+/// The third of `values`, the JSON text of a list of quoted values: `["", "", "1", "0"]` is 1.
+pub(crate) fn third_value(values: &[u8]) -> Option<u32> {
+    let third = values.split(|byte| *byte == b'"').nth(5)?;
+    std::str::from_utf8(third).ok()?.parse().ok()
 }
 
 /// Elements in the tensors whose shapes `dims` (JSON text) lists: the sum over the innermost lists of the product of their
@@ -97,6 +122,16 @@ mod tests {
         assert_eq!(elements(b""), None);
         assert_eq!(first_type(br#"["c10::BFloat16", ""]"#), Some(&b"c10::BFloat16"[..]));
         assert_eq!(first_type(b"[]"), None);
+    }
+
+    #[test]
+    fn operators_say_whom_they_send_to() {
+        assert_eq!(peer_of_operator(b"c10d::send"), Some(PeerArgument::Destination));
+        assert_eq!(peer_of_operator(b"c10d::recv_"), Some(PeerArgument::Source));
+        assert_eq!(peer_of_operator(b"c10d::allreduce_"), None);
+        assert_eq!(third_value(br#"["", "", "12", "0"]"#), Some(12));
+        assert_eq!(third_value(br#"["", "", "-1", "0"]"#), None);
+        assert_eq!(third_value(br#"[""]"#), None);
     }
 
     #[test]

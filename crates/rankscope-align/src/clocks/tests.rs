@@ -49,6 +49,7 @@ fn nothing(ranks: usize) -> ClockEstimate {
                 rank: rankscope_time::Rank(rank as u32),
                 groups: Vec::new(),
                 collectives: Vec::new(),
+                steps: Vec::new(),
             })
             .collect::<Vec<_>>(),
         &rankscope_collectives::Matched::default(),

@@ -89,5 +89,5 @@ fn regrouped(trace: &Trace, all: &RankCollectives, mut own: Vec<LocalCollective>
             collective.group = first + number;
         }
     }
-    RankCollectives { rank: all.rank, groups, collectives: own }
+    RankCollectives { rank: all.rank, groups, collectives: own, steps: all.steps.clone() }
 }

@@ -6,7 +6,7 @@ use super::builder::Builder;
 use super::event::RawEvent;
 use super::number::{unquoted, unsigned};
 use super::scan::{Members, Mode};
-use crate::kineto::{collective_of_annotation, elements, first_type};
+use crate::kineto::{PeerArgument, collective_of_annotation, elements, first_type, peer_of_operator, third_value};
 
 /// Files the wanted arguments of `span` into the piece's columns. Returns the rank, where they name it.
 pub(super) fn extract<'a>(
@@ -21,7 +21,7 @@ pub(super) fn extract<'a>(
     }
     let mut collective = CollectiveArgs::of(span);
     let mut rank = None;
-    let (mut dims, mut types): (&[u8], &[u8]) = (&[], &[]);
+    let (mut dims, mut types, mut concrete): (&[u8], &[u8], &[u8]) = (&[], &[], &[]);
     for (key, value) in Members::of(event.args, 0, mode) {
         match key {
             b"correlation" => push(unsigned(value), |id| builder.piece.trace.correlations.push(span, id)),
@@ -45,11 +45,15 @@ pub(super) fn extract<'a>(
             b"Rank" => rank = small(value),
             b"Input Dims" => dims = value,
             b"Input type" => types = value,
+            b"Concrete Inputs" => concrete = value,
             _ => {}
         }
     }
     if collective.name.is_empty() && kind == CategoryKind::UserAnnotation {
         from_annotation(builder, &mut collective, event.name, dims, types);
+    }
+    if collective.name.is_empty() && kind == CategoryKind::CpuOp {
+        from_operator(builder, &mut collective, event.name, concrete);
     }
     if !collective.name.is_empty() {
         builder.piece.trace.collectives.push(collective);
@@ -64,6 +68,17 @@ fn from_annotation<'a>(builder: &mut Builder<'a>, to: &mut CollectiveArgs, name:
     to.in_elements = elements(dims);
     if let Some(dtype) = first_type(types) {
         to.dtype = builder.string(dtype);
+    }
+}
+
+/// An operator that sends or receives says with which rank of its group.
+fn from_operator<'a>(builder: &mut Builder<'a>, to: &mut CollectiveArgs, name: &'a [u8], concrete: &[u8]) {
+    let name = unquoted(name);
+    let (Some(argument), Some(peer)) = (peer_of_operator(name), third_value(concrete)) else { return };
+    to.name = builder.string(name);
+    match argument {
+        PeerArgument::Destination => to.destination_rank = Some(peer),
+        PeerArgument::Source => to.source_rank = Some(peer),
     }
 }
 
