@@ -62,7 +62,7 @@ pub struct Accounting {
     memory: Intervals,
     exposed_comm: Intervals,
     exposed_memory: Intervals,
-    window_ns: (i64, i64),
+    windows_ns: Vec<(i64, i64)>,
 }
 
 impl Accounting {
@@ -78,12 +78,22 @@ impl Accounting {
         let exposed_memory = memory.minus(&compute).minus(&comm);
         let start = work.iter().map(|piece| piece.start_ns).min().unwrap_or(0);
         let end = work.iter().map(|piece| piece.end_ns).max().unwrap_or(0);
-        Self { compute, comm, memory, exposed_comm, exposed_memory, window_ns: (start, end) }
+        Self { compute, comm, memory, exposed_comm, exposed_memory, windows_ns: vec![(start, end)] }
     }
 
-    /// First start and last end of all work.
+    /// The same, accounted over `windows_ns`, which are disjoint and in order; over its own extent where there are none.
+    pub(crate) fn over(mut self, windows_ns: &[(i64, i64)]) -> Self {
+        if !windows_ns.is_empty() {
+            self.windows_ns = windows_ns.to_vec();
+        }
+        self
+    }
+
+    /// From the start of the first window to the end of the last: first start and last end of all work, unless the job's windows
+    /// are others.
     pub fn window_ns(&self) -> (i64, i64) {
-        self.window_ns
+        let (first, last) = (self.windows_ns.first(), self.windows_ns.last());
+        (first.map_or(0, |window| window.0), last.map_or(0, |window| window.1))
     }
 
     /// Communication no compute hides.
@@ -93,7 +103,8 @@ impl Accounting {
 
     /// The account of everything.
     pub fn whole(&self) -> Account {
-        self.window(self.window_ns.0, self.window_ns.1)
+        let windows = self.windows_ns.iter().map(|(start, end)| self.window(*start, *end));
+        windows.reduce(Account::plus).unwrap_or_default()
     }
 
     /// The account of the window from `start` to `end`.
@@ -112,6 +123,22 @@ impl Accounting {
             total_ns,
             total_comm_ns: length(&self.comm),
             total_memcpy_ns: length(&self.memory),
+        }
+    }
+}
+
+impl Account {
+    /// The account of two windows that do not overlap.
+    fn plus(self, other: Self) -> Self {
+        Self {
+            computation_ns: self.computation_ns.saturating_add(other.computation_ns),
+            exposed_comm_ns: self.exposed_comm_ns.saturating_add(other.exposed_comm_ns),
+            exposed_memcpy_ns: self.exposed_memcpy_ns.saturating_add(other.exposed_memcpy_ns),
+            busy_ns: self.busy_ns.saturating_add(other.busy_ns),
+            idle_ns: self.idle_ns.saturating_add(other.idle_ns),
+            total_ns: self.total_ns.saturating_add(other.total_ns),
+            total_comm_ns: self.total_comm_ns.saturating_add(other.total_comm_ns),
+            total_memcpy_ns: self.total_memcpy_ns.saturating_add(other.total_memcpy_ns),
         }
     }
 }
@@ -171,6 +198,7 @@ pub(crate) mod tests {
             prop_assert_eq!(first.computation_ns + second.computation_ns, whole.computation_ns);
             prop_assert_eq!(first.exposed_comm_ns + second.exposed_comm_ns, whole.exposed_comm_ns);
             prop_assert_eq!(first.idle_ns + second.idle_ns, whole.idle_ns);
+            prop_assert_eq!(accounting.over(&[(start, cut), (cut, end)]).whole(), whole);
         }
     }
 }

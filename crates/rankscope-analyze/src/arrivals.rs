@@ -1,7 +1,32 @@
 //! Who came when to the collectives of the job.
 
-use rankscope_collectives::{Instance, RankCollectives};
+use rankscope_collectives::{Instance, Kind, RankCollectives};
 use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
+
+use crate::Intervals;
+
+/// Who waits for whom in a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Everybody for the last to come.
+    ForTheLast,
+    /// The receiver of a message for its sender, and perhaps the sender for the receiver.
+    Pairwise,
+    /// Some for some: a root or its own part of the data decides, or it is not known which operation it is.
+    ForSome,
+}
+
+impl Waiting {
+    fn of(kind: Kind) -> Self {
+        if kind.needs_all() {
+            Self::ForTheLast
+        } else if kind.is_point_to_point() {
+            Self::Pairwise
+        } else {
+            Self::ForSome
+        }
+    }
+}
 
 /// One matched collective: who came when, what was waited and what transferred.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,24 +39,37 @@ pub struct Arrival {
     pub wait_ns: Vec<i64>,
     /// First arrival, on the job's clock.
     pub start_ns: i64,
-    /// The shortest stay of any rank: what remained once everybody had come. No clock but the rank's own is in it.
+    /// The shortest stay of any rank: what remained once everybody had come. No clock but the rank's own is in it. Of a message,
+    /// the receiver's stay without its wait for the sender.
     pub transfer_ns: i64,
     /// Last end minus first.
     pub end_skew_ns: i64,
+    /// Who waits for whom in it.
+    pub waiting: Waiting,
+    /// The step it lies in, on the rank that came first.
+    pub step: Option<i64>,
+}
+
+impl Arrival {
+    /// The ranks with the moments they came, on the job's clock, first to come first.
+    pub(crate) fn comings(&self) -> impl DoubleEndedIterator<Item = (usize, i64)> {
+        let last_ns = self.start_ns.saturating_add(self.wait_ns.first().copied().unwrap_or(0));
+        self.order.iter().zip(&self.wait_ns).map(move |(rank, wait)| (*rank, last_ns.saturating_sub(*wait)))
+    }
 }
 
 /// One rank's part in all matched collectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankArrivals {
-    /// Matched collectives it took part in, of more than one rank.
+    /// Matched collectives it took part in, of more than one rank; messages are not counted here.
     pub matched: u64,
     /// Times it came last.
     pub last: u64,
     /// Times it came first.
     pub first: u64,
-    /// Its wait for others.
+    /// Time in which it waited for others.
     pub wait_ns: i64,
-    /// Where it came last, its lead over the one before it: what its own lateness cost the job.
+    /// Time in which others waited for it alone: where it came last, its lead over the one before it.
     pub delay_ns: i64,
 }
 
@@ -52,32 +90,54 @@ pub(crate) fn arrival(instance: &Instance, ranks: &[RankCollectives], maps: &[&M
     stays.sort_unstable_by_key(|(start, _, rank)| (*start, *rank));
     let ends = || stays.iter().map(|(_, end, _)| *end);
     let last_start = stays.last().map_or(0, |(start, ..)| *start);
-    let durations = instance.members.iter().map(|member| ranks[member.rank].collectives[member.collective].dur_ns());
+    let members = || instance.members.iter().map(|member| (member.rank, &ranks[member.rank].collectives[member.collective]));
+    let kind = members().map(|(_, member)| member.kind).find(|kind| *kind != Kind::Unknown).unwrap_or(Kind::Unknown);
+    let waiting = Waiting::of(kind);
+    let order: Vec<usize> = stays.iter().map(|(_, _, rank)| *rank).collect();
+    let wait_ns: Vec<i64> = stays.iter().map(|(start, ..)| last_start - start).collect();
+    let transfer_ns = match waiting {
+        Waiting::Pairwise => {
+            let receiver = members().find(|(_, member)| member.kind == Kind::Recv);
+            let waited = |rank: usize| order.iter().position(|other| *other == rank).map_or(0, |at| wait_ns[at]);
+            receiver.map_or(0, |(rank, member)| (member.dur_ns() - waited(rank)).max(0))
+        }
+        _ => members().map(|(_, member)| member.dur_ns()).min().unwrap_or(0),
+    };
+    let first = order.first().and_then(|first| members().find(|(rank, _)| rank == first));
     Arrival {
         row,
-        order: stays.iter().map(|(_, _, rank)| *rank).collect(),
-        wait_ns: stays.iter().map(|(start, ..)| last_start - start).collect(),
         start_ns: stays.first().map_or(0, |(start, ..)| *start),
-        transfer_ns: durations.min().unwrap_or(0),
+        transfer_ns,
         end_skew_ns: ends().max().unwrap_or(0) - ends().min().unwrap_or(0),
+        waiting,
+        step: first.and_then(|(rank, member)| ranks[rank].step_at(member.start_ns)),
+        order,
+        wait_ns,
     }
 }
 
-/// Adds up every rank's part.
+/// Sums up every rank's part in what is between more than two ends: who is last to a message may be its receiver, whom nobody
+/// waits for. Times that overlap count once, as two collectives in flight at once are one wait.
 pub(crate) fn by_rank(arrivals: &[Arrival], ranks: usize) -> Vec<RankArrivals> {
     let mut sums = vec![RankArrivals::default(); ranks];
-    for arrival in arrivals.iter().filter(|arrival| arrival.order.len() > 1) {
-        for (rank, wait) in arrival.order.iter().zip(&arrival.wait_ns) {
-            sums[*rank].matched += 1;
-            sums[*rank].wait_ns = sums[*rank].wait_ns.saturating_add(*wait);
+    let mut waits: Vec<Vec<(i64, i64)>> = vec![Vec::new(); ranks];
+    let mut delays: Vec<Vec<(i64, i64)>> = vec![Vec::new(); ranks];
+    let of_groups = |arrival: &&Arrival| arrival.waiting != Waiting::Pairwise && arrival.order.len() > 1;
+    for arrival in arrivals.iter().filter(of_groups) {
+        let mut latest = arrival.comings().rev();
+        let (Some((last, end_ns)), Some((_, before_ns))) = (latest.next(), latest.next()) else { continue };
+        for (rank, came_ns) in arrival.comings() {
+            sums[rank].matched += 1;
+            waits[rank].push((came_ns, end_ns));
         }
-        if let (Some(first), Some(last)) = (arrival.order.first(), arrival.order.last()) {
-            sums[*first].first += 1;
-            sums[*last].last += 1;
-            // The one before the last waited just for the last.
-            let lead = arrival.wait_ns[arrival.wait_ns.len() - 2];
-            sums[*last].delay_ns = sums[*last].delay_ns.saturating_add(lead);
-        }
+        sums[arrival.order[0]].first += 1;
+        sums[last].last += 1;
+        // The one before the last waited just for the last.
+        delays[last].push((before_ns, end_ns));
+    }
+    for ((sums, waits), delays) in sums.iter_mut().zip(waits).zip(delays) {
+        sums.wait_ns = Intervals::union_of(waits).length_ns();
+        sums.delay_ns = Intervals::union_of(delays).length_ns();
     }
     sums
 }

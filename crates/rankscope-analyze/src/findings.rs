@@ -1,8 +1,7 @@
-//! The three answers a reader wants first: where the time goes, who is late, what is exposed.
-//!
-//! A straggler is named only if it leads by more than the clocks leave open.
+//! Answers a reader wants first: where the time goes, and what is exposed. Who is late is a matter of evidence and has its own
+//! module.
 
-use crate::{Accounting, CollectiveTable, RankArrivals};
+use crate::{Accounting, CollectiveTable};
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,26 +17,6 @@ pub enum Finding {
         /// Share of idle time.
         idle: f64,
     },
-    /// A rank comes last to collectives more often than chance would have it, and costs the job time.
-    Late {
-        /// Index of the rank.
-        rank: usize,
-        /// Times it came last.
-        last: u64,
-        /// Of how many.
-        of: u64,
-        /// What it cost.
-        delay_ns: i64,
-        /// Whether the mean lead exceeds what the clocks leave open.
-        certain: bool,
-        /// What the clocks leave open.
-        uncertainty_ns: i64,
-    },
-    /// No rank stands out.
-    NobodyLate {
-        /// Matched collectives looked at.
-        of: u64,
-    },
     /// The collective that costs most exposed time.
     MostExposed {
         /// Index of its row.
@@ -51,9 +30,9 @@ pub enum Finding {
     },
 }
 
-/// The answers about a job. `uncertainty_ns` is the width of what the clocks leave open between two ranks.
-pub fn findings(accounts: &[&Accounting], table: &CollectiveTable, uncertainty_ns: i64) -> Vec<Finding> {
-    [split(accounts), late(table, uncertainty_ns), most_exposed(table)].into_iter().flatten().collect()
+/// The answers about a job beside who is late.
+pub(crate) fn findings(accounts: &[&Accounting], table: &CollectiveTable) -> Vec<Finding> {
+    [split(accounts), most_exposed(table)].into_iter().flatten().collect()
 }
 
 fn split(accounts: &[&Accounting]) -> Option<Finding> {
@@ -66,26 +45,6 @@ fn split(accounts: &[&Accounting]) -> Option<Finding> {
         exposed_memcpy: share(|whole| whole.exposed_memcpy_ns),
         idle: share(|whole| whole.idle_ns),
     })
-}
-
-fn late(table: &CollectiveTable, uncertainty_ns: i64) -> Option<Finding> {
-    let of = table.arrivals.iter().filter(|arrival| arrival.order.len() > 1).count() as u64;
-    if of == 0 || table.by_rank.iter().filter(|rank| rank.matched > 0).count() < 2 {
-        return None;
-    }
-    let Some(rank) = latest(&table.by_rank) else { return Some(Finding::NobodyLate { of }) };
-    let worst = &table.by_rank[rank];
-    let lead_ns = worst.delay_ns / worst.last.max(1) as i64;
-    let (last, delay_ns) = (worst.last, worst.delay_ns);
-    Some(Finding::Late { rank, last, of: worst.matched, delay_ns, certain: lead_ns > uncertainty_ns, uncertainty_ns })
-}
-
-/// The rank that costs the job most, if it comes last often enough to stand out.
-pub(crate) fn latest(by_rank: &[RankArrivals]) -> Option<usize> {
-    let ranks = by_rank.iter().filter(|rank| rank.matched > 0).count() as u64;
-    let (rank, worst) = by_rank.iter().enumerate().max_by_key(|(_, rank)| (rank.delay_ns, rank.last))?;
-    // Twice its fair share of last places, and at least three: less than that happens by chance.
-    (ranks > 1 && worst.last >= 3 && worst.last * ranks >= worst.matched * 2).then_some(rank)
 }
 
 fn most_exposed(table: &CollectiveTable) -> Option<Finding> {

@@ -6,8 +6,9 @@
 use rankscope_collectives::{Matched, RankCollectives};
 
 use crate::RankArrivals;
-use crate::arrivals::{Map, arrival, by_rank};
-use crate::findings::latest;
+use crate::arrivals::{Arrival, Map, arrival, by_rank};
+use crate::lateness::{Scene, judge};
+use crate::table::Rows;
 
 /// Who is late, under one choice of clocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,12 +48,21 @@ pub enum Flip {
 }
 
 impl Ranking {
-    /// Ranks by how they come to the complete ones of the `matched` collectives, if `maps` are the clocks.
-    pub fn of(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map]) -> Self {
-        let complete = matched.instances.iter().filter(|instance| instance.complete);
-        let arrivals: Vec<_> = complete.map(|instance| arrival(instance, ranks, maps, 0)).collect();
-        let by_rank = by_rank(&arrivals, ranks.len());
-        Self { late: latest(&by_rank), by_rank }
+    /// Ranks by how they come to the complete ones of the `matched` collectives, if `maps` are the clocks and leave nothing open.
+    /// `recorded_ns` is how long the recording is.
+    pub fn of(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], recorded_ns: i64) -> Self {
+        let mut rows = Rows::default();
+        let mut arrivals: Vec<Arrival> = Vec::new();
+        for instance in &matched.instances {
+            let row = rows.number(instance, ranks);
+            if instance.complete {
+                arrivals.push(arrival(instance, ranks, maps, row));
+            }
+        }
+        arrivals.sort_by_key(|arrival| arrival.start_ns);
+        let listed: Vec<&Arrival> = arrivals.iter().collect();
+        let scene = Scene { arrivals: &listed, unmatched: 0, ranks: ranks.len(), recorded_ns, open_ns: 0 };
+        Self { late: judge(&scene).latest(), by_rank: by_rank(&arrivals, ranks.len()) }
     }
 
     /// What is another answer in `other`: the answers in front first, then the counts under them.
@@ -75,23 +85,21 @@ impl Ranking {
 mod tests {
     use super::*;
 
-    fn ranking(last: &[(u64, i64)]) -> Ranking {
-        let by_rank: Vec<_> = last
-            .iter()
-            .map(|(last, delay_ns)| RankArrivals { matched: 10, last: *last, delay_ns: *delay_ns, ..RankArrivals::default() })
-            .collect();
-        Ranking { late: latest(&by_rank), by_rank }
+    fn ranking(late: Option<usize>, last: &[u64]) -> Ranking {
+        let by_rank: Vec<_> =
+            last.iter().map(|last| RankArrivals { matched: 10, last: *last, ..RankArrivals::default() }).collect();
+        Ranking { late, by_rank }
     }
 
     #[test]
     fn the_same_ranking_flips_nothing() {
-        let one = ranking(&[(10, 900), (0, 5)]);
-        assert_eq!((one.late, one.flips(&one)), (Some(0), Vec::new()));
+        let one = ranking(Some(0), &[10, 0]);
+        assert_eq!(one.flips(&one), Vec::new());
     }
 
     #[test]
     fn another_rank_in_front_is_a_flip_and_so_are_its_counts() {
-        let (from, to) = (ranking(&[(9, 900), (1, 5), (0, 0)]), ranking(&[(4, 90), (6, 50), (0, 0)]));
+        let (from, to) = (ranking(Some(0), &[9, 1, 0]), ranking(None, &[4, 6, 0]));
         let expected = [
             Flip::Late { from: Some(0), to: None },
             Flip::MostOftenLast { from: 0, to: 1 },

@@ -1,15 +1,16 @@
 //! The whole analysis of a job: every rank by itself, then all of them together.
 
-use rankscope_collectives::{Matched, RankCollectives};
-use rankscope_time::Rank;
+use rankscope_collectives::{Kind, Matched, RankCollectives};
+use rankscope_time::{Instant, Rank};
 use rankscope_trace::{SpanId, Trace};
 use rustc_hash::FxHashMap;
 
-use crate::arrivals::Map;
+use crate::arrivals::{Arrival, Map};
+use crate::lateness::{Scene, Stages, judge};
 use crate::table::table;
 use crate::{
-    Account, Accounting, Class, Classes, CollectiveTable, Copies, Finding, HotName, Side, StepSource, StepWindow, Work,
-    exposed, findings, hot, steps,
+    Account, Accounting, Class, Classes, CollectiveRow, CollectiveTable, Copies, Finding, HotName, Side, StepSource,
+    StepWindow, Verdict, WindowKind, Windows, Work, exposed, findings, hot, steps,
 };
 
 /// One rank's trace and its clock.
@@ -51,8 +52,10 @@ pub struct JobInput<'a> {
     pub collectives: &'a [RankCollectives],
     /// Which of them belong together.
     pub matched: &'a Matched,
-    /// Width of what the clocks leave open between two ranks.
-    pub uncertainty_ns: i64,
+    /// What the clocks leave open between two ranks, in nanoseconds; `i64::MAX` where nothing bounds them.
+    pub open_ns: i64,
+    /// Whether the ranks are those of one job; if not, each is accounted by itself and nothing is said between them.
+    pub comparable: bool,
 }
 
 /// Everything known about a job.
@@ -60,9 +63,13 @@ pub struct JobInput<'a> {
 pub struct Job {
     /// The ranks, as given.
     pub ranks: Vec<RankReport>,
+    /// The windows they are accounted over.
+    pub windows: Windows,
     /// Their collectives.
     pub collectives: CollectiveTable,
-    /// The answers.
+    /// Who is late.
+    pub verdict: Verdict,
+    /// The other answers.
     pub findings: Vec<Finding>,
 }
 
@@ -95,10 +102,51 @@ fn memory(work: &[Work]) -> Vec<Work> {
 }
 
 /// Puts the ranks together.
-pub fn analyze(ranks: Vec<RankReport>, maps: &[&Map], input: JobInput<'_>) -> Job {
+pub fn analyze(mut ranks: Vec<RankReport>, maps: &[&Map], input: JobInput<'_>) -> Job {
+    let windows = if input.comparable { Windows::of(&ranks) } else { Windows::apart() };
+    for rank in &mut ranks {
+        rank.accounting = std::mem::take(&mut rank.accounting).over(&windows.list);
+    }
     let exposed: Vec<_> = ranks.iter().map(|rank| &rank.exposed).collect();
     let collectives = table(input.collectives, input.matched, maps, &exposed);
     let accounts: Vec<_> = ranks.iter().map(|rank| &rank.accounting).collect();
-    let findings = findings::findings(&accounts, &collectives, input.uncertainty_ns);
-    Job { ranks, collectives, findings }
+    let messages: Vec<Vec<i64>> = input.collectives.iter().zip(maps).map(|(rank, map)| messages(rank, map)).collect();
+    let verdict = verdict(&accounts, &messages, &collectives, &windows, input.open_ns);
+    let findings = findings::findings(&accounts, &collectives);
+    Job { ranks, windows, collectives, verdict, findings }
+}
+
+/// Who is late, by what lies in the windows; of recordings that have none in common nobody can be.
+fn verdict(
+    accounts: &[&Accounting],
+    messages: &[Vec<i64>],
+    table: &CollectiveTable,
+    windows: &Windows,
+    open_ns: i64,
+) -> Verdict {
+    let inside = |arrival: &&Arrival| windows.kind != WindowKind::Apart && windows.hold(arrival.start_ns);
+    let arrivals: Vec<&Arrival> = table.arrivals.iter().filter(inside).collect();
+    let outside = (table.arrivals.len() - arrivals.len()) as u64;
+    let scene = Scene {
+        arrivals: &arrivals,
+        unmatched: table.lacking.len() as u64 + outside,
+        ranks: accounts.len(),
+        recorded_ns: windows.length_ns(),
+        open_ns,
+    };
+    let exposed_ns = |row: &CollectiveRow| row.exposed_ns;
+    let stages = Stages {
+        accounts,
+        messages,
+        windows_ns: &windows.list,
+        messages_ns: table.rows.iter().filter(|row| row.is_message()).map(exposed_ns).sum(),
+        all_ns: table.rows.iter().map(exposed_ns).sum(),
+    };
+    judge(&scene).with_stages(&stages)
+}
+
+/// When `rank` sent or received, on the job's clock, in order.
+fn messages(rank: &RankCollectives, map: &Map) -> Vec<i64> {
+    let messages = rank.collectives.iter().filter(|one| one.kind.is_point_to_point() || one.kind == Kind::SendRecv);
+    messages.map(|one| map.map(Instant::from_nanos_since_epoch(one.start_ns)).nanos_since_epoch()).collect()
 }

@@ -47,6 +47,13 @@ pub struct CollectiveRow {
     pub exposed_ns: i64,
 }
 
+impl CollectiveRow {
+    /// Whether these are messages between two ranks rather than collectives of a group.
+    pub fn is_message(&self) -> bool {
+        [Kind::Send, Kind::Recv, Kind::SendRecv].iter().any(|kind| kind.name() == self.kind)
+    }
+}
+
 /// A collective that is not matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
@@ -90,7 +97,21 @@ struct Sums {
     factor: f64,
 }
 
-type Key = (String, Kind, String, Option<u64>, usize);
+/// Numbers for what makes a row: name, operation, type, size and process group, in order of their first appearance.
+#[derive(Default)]
+pub(crate) struct Rows {
+    known: BTreeMap<(String, Kind, String, Option<u64>, usize), usize>,
+}
+
+impl Rows {
+    /// The number of the row that `instance` belongs to.
+    pub(crate) fn number(&mut self, instance: &Instance, ranks: &[RankCollectives]) -> usize {
+        let first = described(instance, ranks);
+        let key = (first.name.clone(), first.kind, first.dtype.clone(), first.in_elements, instance.group);
+        let next = self.known.len();
+        *self.known.entry(key).or_insert(next)
+    }
+}
 
 /// Builds the table. `exposed` gives, by rank, the exposed time of its spans.
 pub(crate) fn table(
@@ -99,17 +120,16 @@ pub(crate) fn table(
     maps: &[&Map],
     exposed: &[&FxHashMap<SpanId, i64>],
 ) -> CollectiveTable {
-    let mut keys: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut rows = Rows::default();
     let mut sums: Vec<Sums> = Vec::new();
     let mut table = CollectiveTable::default();
     for instance in &matched.instances {
         let first = described(instance, ranks);
-        let key = (first.name.clone(), first.kind, first.dtype.clone(), first.in_elements, instance.group);
         let group = &matched.groups[instance.group];
-        let at = *keys.entry(key).or_insert_with(|| {
+        let at = rows.number(instance, ranks);
+        if at == sums.len() {
             sums.push(Sums::of(first, group, instance));
-            sums.len() - 1
-        });
+        }
         sums[at].add(instance, ranks, exposed);
         if instance.complete {
             let arrival = arrival(instance, ranks, maps, at);

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Caution, Verdict};
+
 /// One run, as reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Document {
@@ -25,6 +27,12 @@ pub struct Document {
     pub classes: String,
     /// What the reader should know, most important first.
     pub notes: Vec<Note>,
+    /// The limits of what can be said, each with the ranks it is about; `notes` has their texts, too.
+    #[serde(default)]
+    pub cautions: Vec<Caution>,
+    /// Who is late, or why that cannot be said.
+    #[serde(default)]
+    pub verdict: Verdict,
     /// Every rank, ascending.
     pub ranks: Vec<Rank>,
     /// Collectives across ranks.
@@ -250,9 +258,9 @@ pub struct RankArrivals {
     pub last: u64,
     /// Times it came first.
     pub first: u64,
-    /// Its wait for others, summed.
+    /// Time in which it waited for others; what overlaps counts once.
     pub wait_ns: i64,
-    /// What others waited for it: where it came last, the gap to the one before it, summed.
+    /// Time in which others waited for it alone: where it came last, from the one before it. What overlaps counts once.
     pub delay_ns: i64,
 }
 

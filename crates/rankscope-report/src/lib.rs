@@ -15,6 +15,7 @@ mod json;
 mod terminal;
 mod text;
 mod units;
+mod verdict;
 
 pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment, alignment_terminal};
 pub use clock::{ClockDocument, ClockPoint, ClockTables, NodeClock, clock_html, clock_terminal};
@@ -28,3 +29,4 @@ pub use html::html;
 pub use json::{Layout, json};
 pub use terminal::{Style, columns, paragraph, terminal};
 pub use units::{bytes, duration, rate};
+pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};

@@ -1,14 +1,16 @@
 //! From what analysis found to the report's document. Translates; decides nothing.
 
-use rankscope_analyze::{Account, ClassMode, CollectiveRow, Copied, Job as Analysis, RankReport, Side};
+use rankscope_analyze::{
+    Account, Because, ClassMode, CollectiveRow, Confidence, Copied, Job as Analysis, RankReport, Side, Unnamed,
+};
 use rankscope_report::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel,
-    Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective,
+    LateRank, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Verdict,
 };
 use rankscope_trace::{RankSource, Trace};
 
 use crate::job::Job;
-use crate::notes::notes;
+use crate::notes::{cautions, notes};
 
 /// What a document is made of.
 pub(crate) struct Source<'a> {
@@ -50,6 +52,8 @@ pub(crate) fn document(source: &Source<'_>) -> Document {
             ClassMode::Tracelens => "tracelens".to_owned(),
         },
         notes: notes(source),
+        cautions: cautions(source),
+        verdict: verdict(source),
         ranks,
         collectives: collectives(source),
         clock: clock(source),
@@ -140,6 +144,48 @@ fn copies(copies: &rankscope_analyze::Copies) -> Copies {
         peer_to_peer: one(&copies.peer_to_peer),
         other: one(&copies.other),
         memset: one(&copies.memset),
+    }
+}
+
+fn verdict(source: &Source<'_>) -> Verdict {
+    let verdict = &source.analysis.verdict;
+    let late = |late: &rankscope_analyze::Late| LateRank {
+        rank: source.rank(late.rank),
+        delay_wall_ns: late.delay_wall_ns,
+        lo_ns: late.lo_ns,
+        hi_ns: late.hi_ns,
+        share: late.share,
+        confidence: confidence(late.confidence),
+        because: match late.because {
+            Because::BusiestStage { .. } => rankscope_report::Because::BusiestStage,
+            Because::CameLast { .. } => rankscope_report::Because::CameLast,
+        },
+    };
+    let comparable = source.job.doubts.is_empty();
+    Verdict {
+        late: verdict.late.iter().map(late).collect(),
+        judged: verdict.judged,
+        not_judged: verdict.not_judged,
+        rounds: verdict.rounds as u64,
+        reason: if comparable { verdict.unnamed.map(reason) } else { Some(rankscope_report::Unnamed::NotComparable) },
+    }
+}
+
+fn confidence(confidence: Confidence) -> rankscope_report::Confidence {
+    match confidence {
+        Confidence::Low => rankscope_report::Confidence::Low,
+        Confidence::Medium => rankscope_report::Confidence::Medium,
+        Confidence::High => rankscope_report::Confidence::High,
+    }
+}
+
+fn reason(unnamed: Unnamed) -> rankscope_report::Unnamed {
+    match unnamed {
+        Unnamed::NothingToJudge => rankscope_report::Unnamed::NothingToJudge,
+        Unnamed::TooFewRounds { .. } => rankscope_report::Unnamed::TooFewRounds,
+        Unnamed::Irregular { .. } => rankscope_report::Unnamed::Irregular,
+        Unnamed::WithinClocks { .. } => rankscope_report::Unnamed::WithinClocks,
+        Unnamed::NobodyStandsOut => rankscope_report::Unnamed::NobodyStandsOut,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A job read and put on one clock: what every verb that looks at all ranks together begins with.
 
+mod certainty;
+mod doubts;
 mod measured;
 
 use std::collections::BTreeMap;
@@ -8,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rankscope_align::{JobClocks, Method, Moved, NodeClock, RankMap, RankSource, Settled, align, apply, settle_tracers};
 use rankscope_clock::files::read_snapshots;
-use rankscope_collectives::{CommPatterns, Matched, RankCollectives, collectives_alone, extract, match_ranks};
+use rankscope_collectives::{CommPatterns, Matched, RankCollectives, collectives_alone, extract, match_nothing, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_run::{Completeness, RunDirectory, completeness, settle_ranks};
 use rankscope_time::Rank;
@@ -16,6 +18,7 @@ use rankscope_trace::{ClockScope, Trace, TracerClock};
 use rayon::prelude::*;
 
 use crate::load::{Loaded, load};
+pub(crate) use doubts::Doubt;
 use measured::Measured;
 pub(crate) use measured::pair;
 
@@ -114,6 +117,8 @@ pub(crate) struct Job {
     pub(crate) reference_node: u32,
     /// What is odd about the clocks.
     pub(crate) notes: Vec<String>,
+    /// What speaks against the traces being one job's. Where anything does, nothing is matched.
+    pub(crate) doubts: Vec<Doubt>,
     /// Whether stamps are the reference's already.
     moved: bool,
     same: RankMap,
@@ -134,9 +139,6 @@ impl Job {
         let mut loaded = load(paths, options.args, options.scope, options.partial, reduce)?;
         settle_ranks(&mut loaded.traces)?;
         let completeness = completeness(&loaded.traces);
-        if completeness.accidental && !options.partial {
-            bail!(incomplete(&completeness, paths));
-        }
         let folder = options.measured.folder.as_deref().or_else(|| run_directory(paths));
         if let Some(folder) = options.measured.folder.as_deref().filter(|folder| !folder.is_dir()) {
             bail!(
@@ -150,12 +152,14 @@ impl Job {
         let settled: Vec<Vec<Settled>> = loaded.traces.par_iter_mut().map(settle_tracers).collect();
         let patterns = &options.patterns;
         let collectives: Vec<_> = loaded.traces.par_iter().map(|trace| extract(rank_of(trace), trace, patterns)).collect();
-        let matched = match_ranks(&collectives);
         let mut notes = Vec::new();
         let known = match (options.clocks, folder) {
             (ClockChoice::Best, Some(folder)) => measured::measured(folder)?,
             _ => None,
         };
+        // Whoever asks for the collectives' word on the clocks wants it however far apart they are.
+        let doubts = doubts::doubts(&loaded.traces, known.is_some() || options.clocks == ClockChoice::FromTraces);
+        let matched = if doubts.is_empty() { match_ranks(&collectives) } else { match_nothing(&collectives) };
         let nodes = nodes_of(&loaded.traces, folder, known.as_ref(), options.measured.ranks_per_node)?;
         if let (None, ClockChoice::Best, Some(folder)) = (&known, options.clocks, &options.measured.folder) {
             bail!(
@@ -173,7 +177,20 @@ impl Job {
         let reference_node = known.as_ref().map_or(0, |known| known.reference);
         notes.extend(known.into_iter().flat_map(|known| known.notes));
         let (moved, same) = (false, RankMap::identity());
-        Ok(Self { loaded, completeness, collectives, matched, clocks, nodes, settled, reference_node, notes, moved, same })
+        Ok(Self {
+            loaded,
+            completeness,
+            collectives,
+            matched,
+            clocks,
+            nodes,
+            settled,
+            reference_node,
+            notes,
+            doubts,
+            moved,
+            same,
+        })
     }
 
     /// From the stamps of the rank at `index` to the reference.
@@ -299,17 +316,6 @@ fn manifest_nodes(folder: &Path) -> Result<BTreeMap<u32, u32>> {
     }
     let run = RunDirectory::open(folder)?;
     Ok(run.manifest().ranks.iter().map(|entry| (entry.rank, entry.node)).collect())
-}
-
-fn incomplete(completeness: &Completeness, paths: &[PathBuf]) -> String {
-    let paths = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-    format!(
-        "{paths}: the job has {} ranks, and there is no trace of rank {}. Add the missing {}, or pass --partial to report on \
-         the ranks that are there",
-        completeness.world_size.unwrap_or(0),
-        list(&completeness.missing),
-        if completeness.missing.len() == 1 { "file" } else { "files" }
-    )
 }
 
 /// The ranks as a list for people, cut where it gets long.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use rankscope_align::{Method, RankMap};
+use rankscope_align::RankMap;
 use rankscope_analyze::{ClassMode, Classes, Job as Analysis, JobInput, RankInput, RankReport, analyze};
 use rankscope_collectives::{CommPatterns, Matched, RankCollectives};
 use rankscope_formats::perfetto::{RankView, SpanOfRank, Timeline};
@@ -148,19 +148,15 @@ fn analyse(mut job: Job, classes: &Classes, step: Option<i64>) -> Result<Analyse
     if let Some(step) = step {
         keep_step(&mut job.matched, &job.collectives, &maps, &reports, step)?;
     }
-    let input = JobInput { collectives: &job.collectives, matched: &job.matched, uncertainty_ns: between_ranks_ns(&job) };
-    let analysis = analyze(reports, &maps, input);
+    let input = JobInput {
+        collectives: &job.collectives,
+        matched: &job.matched,
+        open_ns: job.open_between_ranks_ns(),
+        comparable: job.doubts.is_empty(),
+    };
+    let mut analysis = analyze(reports, &maps, input);
+    job.weigh(&mut analysis.verdict, analysis.windows.length_ns());
     Ok(Analysed { job, analysis })
-}
-
-/// What the clocks of two ranks leave open between them.
-fn between_ranks_ns(job: &Job) -> i64 {
-    let widest = || job.clocks.ranks.iter().filter_map(|rank| rank.bound.width_ns()).max();
-    match job.clocks.method {
-        Method::Measured => widest().unwrap_or(i64::MAX),
-        Method::OneHost => widest().unwrap_or(0),
-        Method::FromTraces | Method::Mixed | Method::AsRecorded => job.clocks.estimate.agreement_ns.unwrap_or(i64::MAX),
-    }
 }
 
 /// Keeps the collectives that start within the step on the rank they are first found on.

@@ -6,7 +6,7 @@ use super::selection::{ALL, select};
 use super::table::Table;
 use crate::text::width_of;
 use crate::units::{counted, duration, of};
-use crate::{Document, RankArrivals};
+use crate::{Document, RankArrivals, Unnamed};
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     let collectives = &document.collectives;
@@ -57,6 +57,18 @@ fn why_not(document: &Document) -> Option<&'static str> {
     let collectives = &document.collectives;
     if document.ranks.len() < 2 {
         return Some("One rank alone cannot show who is late: give the traces of the others, too.");
+    }
+    match document.verdict.reason {
+        Some(Unnamed::NotComparable) => {
+            return Some("The traces contradict each other (see above), so ranks are not compared.");
+        }
+        _ if collectives.matched > 0 && collectives.ranks.iter().all(|rank| rank.matched == 0) => {
+            return Some(
+                "Only messages between two ranks were matched. Who is late with one may itself have waited for another, so \
+                 arrivals tell nothing; what each rank computes does.",
+            );
+        }
+        _ => {}
     }
     match (collectives.matched, collectives.unmatched) {
         (0, 0) => Some("No collectives in these traces, so nothing shows which rank the others wait for."),

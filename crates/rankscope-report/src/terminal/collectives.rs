@@ -20,9 +20,9 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     let (header, rows) = figures(shown).lines();
 
     let aside = if groups.len() > MOST {
-        format!("most exposed first, {}; times are means", of(MOST as u64, groups.len() as u64))
+        format!("most exposed first, {}; times are means, exposed is summed over ranks", of(MOST as u64, groups.len() as u64))
     } else {
-        "most exposed first; times are means".to_owned()
+        "most exposed first; times are means, exposed is summed over ranks".to_owned()
     };
     let mut lines = vec![sheet.heading("COLLECTIVES", &aside)];
     if 2 + names.width() + 2 + width_of(&header) <= sheet.width {

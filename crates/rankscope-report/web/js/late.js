@@ -5,10 +5,12 @@ function drawLate(doc) {
   const { collectives } = doc;
   const found = collectives.matched + collectives.unmatched;
   if (doc.ranks.length < 2) return body.append(empty("One rank alone cannot show who is late. Give the traces of the other ranks, too."));
+  if (doc.verdict.reason === "not_comparable") return body.append(empty("The traces contradict each other (see above), so ranks are not compared."));
   if (found === 0) return body.append(empty("No collectives in these traces, so nothing shows which rank the others wait for."));
   if (collectives.matched === 0) return body.append(empty(`No collective was found on all of its ranks (matched 0 of ${formatCount(found)}), so arrivals cannot be compared.`));
+  if (collectives.ranks.every((rank) => rank.matched === 0)) return body.append(empty("Only messages between two ranks were matched. Who is late with one may itself have waited for another, so arrivals tell nothing; what each rank computes does."));
   body.append(
-    lead(`Arrivals at the ${formatCount(collectives.matched)} of ${formatCount(found)} collectives that were matched. Delay is what the others waited for a rank: the gap to the one before it wherever it came last.`),
+    lead(`Arrivals at the ${formatCount(collectives.matched)} of ${formatCount(found)} collectives that were matched. Delay is the time in which the others waited for that rank alone: from the one before it to its own arrival, wherever it came last. What overlaps counts once.`),
     lateTable(collectives.ranks));
   if (collectives.instances.length > 0) body.append(h("h3", {}, "Who came last, when"), arrivalPlot(doc));
 }
@@ -27,7 +29,7 @@ function lateTable(ranks) {
       { head: "Came first", key: (r) => r.first, cell: (r) => formatCount(r.first) },
       { head: "Delay caused", key: (r) => r.delay_ns, cell: (r) => formatTime(r.delay_ns) },
       { head: "", text: true, class: "plot narrow", cell: (r) => level(r.delay_ns, delay, "") },
-      { head: "Waited", tip: "Its own wait for the last arrival, summed", key: (r) => r.wait_ns, cell: (r) => formatTime(r.wait_ns) },
+      { head: "Waited", tip: "Time in which it waited for the last to arrive; what overlaps counts once", key: (r) => r.wait_ns, cell: (r) => formatTime(r.wait_ns) },
       { head: "", text: true, class: "plot narrow", cell: (r) => level(r.wait_ns, wait, "comm") },
     ],
     sort: [3, "descending"],

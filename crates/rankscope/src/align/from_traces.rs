@@ -8,6 +8,7 @@ use std::fmt::Write;
 use rankscope_align::{ClockEstimate, DRIFT_MAX, IntervalEnd, RankMap, Side};
 use rankscope_analyze::{Flip, Ranking};
 use rankscope_collectives::{Matched, RankCollectives};
+use rankscope_time::Instant;
 use serde::Serialize;
 
 use crate::job::{Job, list};
@@ -71,7 +72,7 @@ pub(crate) fn document(job: &Job) -> FromTraces {
         applied: clock.applied,
     });
     let matched = job.matched.instances.iter().filter(|instance| instance.complete).count();
-    let flips = flips(estimate, ranks, &job.matched);
+    let flips = flips(estimate, ranks, &job.matched, recorded_ns(job));
     FromTraces {
         ranks: rows.collect(),
         matched,
@@ -87,12 +88,25 @@ pub(crate) fn document(job: &Job) -> FromTraces {
     }
 }
 
+/// From the first start to the last end of any rank, on the reference clock.
+fn recorded_ns(job: &Job) -> i64 {
+    let bounds = || {
+        let ranks = job.loaded.traces.iter().zip(&job.clocks.ranks);
+        ranks.filter_map(|(trace, clock)| {
+            let mapped = |ns| clock.map.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
+            trace.bounds_ns().map(|(from, to)| (mapped(from), mapped(to)))
+        })
+    };
+    let (from, to) = (bounds().map(|own| own.0).min(), bounds().map(|own| own.1).max());
+    to.unwrap_or(0).saturating_sub(from.unwrap_or(0))
+}
+
 /// What changes about who is late when clocks are at the ends of their bounds.
-fn flips(estimate: &ClockEstimate, ranks: &[RankCollectives], matched: &Matched) -> Vec<FlipRow> {
+fn flips(estimate: &ClockEstimate, ranks: &[RankCollectives], matched: &Matched, recorded_ns: i64) -> Vec<FlipRow> {
     let number = |index: usize| ranks[index].rank.0;
     let ranking = |clocks: &[rankscope_align::RankClocks]| {
         let maps: Vec<RankMap> = clocks.iter().map(|clock| clock.map(estimate.at_ns)).collect();
-        Ranking::of(ranks, matched, &maps.iter().collect::<Vec<_>>())
+        Ranking::of(ranks, matched, &maps.iter().collect::<Vec<_>>(), recorded_ns)
     };
     let here = ranking(&estimate.clocks);
     let rows = |end: IntervalEnd| {

@@ -1,0 +1,311 @@
+//! Who made the job wait, decided by evidence.
+//!
+//! A rank is late to a collective by its lead over the last of the others: that is what its own lateness cost. What overlaps is
+//! counted once, so a delay is wall time and never more than what was recorded. A rank is named only if its delay is a real part
+//! of that time, is at least twice anybody else's, recurs from round to round beyond chance, and is more than the clocks leave
+//! open. Everybody else is innocent until then; the reason why nobody is named is part of the answer.
+//!
+//! Only operations in which everybody waits for the last are judged. Of pipelines, whose ranks wait for messages, the busiest
+//! stage is looked for instead.
+
+mod delays;
+mod evidence;
+mod pipeline;
+mod rounds;
+
+use crate::Accounting;
+use crate::arrivals::{Arrival, Waiting};
+use delays::Delays;
+use evidence::{Evidence, Others};
+use rounds::Rounds;
+
+pub(crate) use pipeline::Stages;
+
+/// Who is late, or why that cannot be said.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// The ranks that are late, most delay first.
+    pub late: Vec<Late>,
+    /// Matched collectives that the verdict rests on.
+    pub judged: u64,
+    /// Collectives and messages that it does not: unmatched ones, and those in which not everybody waits for the last.
+    pub not_judged: u64,
+    /// Rounds that were compared with each other.
+    pub rounds: usize,
+    /// Why nobody is named, where nobody is.
+    pub unnamed: Option<Unnamed>,
+}
+
+/// A rank that is late.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Late {
+    /// Index of the rank.
+    pub rank: usize,
+    /// Wall time that the others would have had to wait less, in nanoseconds.
+    pub delay_wall_ns: i64,
+    /// The least it is, given what the clocks leave open and how it varies from round to round (95 %).
+    pub lo_ns: i64,
+    /// The most, likewise.
+    pub hi_ns: i64,
+    /// The delay as a share of the time that was recorded.
+    pub share: f64,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// What it rests on.
+    pub because: Because,
+}
+
+/// How sure a verdict is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// The clocks of the ranks are known well enough only if they are where they are estimated to be.
+    Low,
+    /// Chance makes such a picture less than once in a hundred jobs.
+    Medium,
+    /// Less than once in a thousand.
+    High,
+}
+
+/// What a verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// It came last to collectives.
+    CameLast {
+        /// Times it did.
+        last: u64,
+        /// Of how many judged.
+        of: u64,
+    },
+    /// It computes longer than any other stage of a pipeline, by this much more than the next, in nanoseconds.
+    BusiestStage {
+        /// What it computes.
+        busy_ns: i64,
+        /// What the next busiest rank does.
+        next_ns: i64,
+    },
+}
+
+/// Why nobody is named.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unnamed {
+    /// There was something to judge, and nobody stands out.
+    NobodyStandsOut,
+    /// Nothing could be judged: no collective of more than one rank was matched.
+    NothingToJudge,
+    /// There are too few rounds to tell a rule from an accident.
+    TooFewRounds {
+        /// How many there are.
+        rounds: usize,
+    },
+    /// One rank cost most, but not from round to round.
+    Irregular {
+        /// Index of the rank.
+        rank: usize,
+        /// What it cost, in nanoseconds.
+        delay_wall_ns: i64,
+        /// Rounds in which it cost most.
+        led: usize,
+    },
+    /// One rank would be late, were the clocks not open by more than it leads.
+    WithinClocks {
+        /// Index of the rank.
+        rank: usize,
+        /// What it would have cost, in nanoseconds.
+        delay_wall_ns: i64,
+        /// What the clocks leave open between two ranks, in nanoseconds; none where nothing bounds them.
+        open_ns: Option<i64>,
+    },
+}
+
+/// What the ranks did, as far as a verdict needs it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scene<'a> {
+    /// All matched collectives, in order of time.
+    pub(crate) arrivals: &'a [&'a Arrival],
+    /// Collectives that are not matched.
+    pub(crate) unmatched: u64,
+    /// Ranks there are.
+    pub(crate) ranks: usize,
+    /// Length of what was recorded, in nanoseconds.
+    pub(crate) recorded_ns: i64,
+    /// What the clocks leave open between two ranks; `i64::MAX` where nothing bounds them.
+    pub(crate) open_ns: i64,
+}
+
+/// A delay below this share of what was recorded is nobody's headline.
+const SHARE_MIN: f64 = 0.03;
+
+/// Times the delay of the one who is named has that of the next.
+const LEAD_MIN: f64 = 2.0;
+
+/// Late ranks that may hide each other, at most.
+const TOGETHER_MAX: usize = 8;
+
+/// Judges the collectives of `scene`.
+pub(crate) fn judge(scene: &Scene<'_>) -> Verdict {
+    let judged: Vec<&Arrival> = scene
+        .arrivals
+        .iter()
+        .copied()
+        .filter(|arrival| arrival.waiting == Waiting::ForTheLast && arrival.order.len() > 1)
+        .collect();
+    let rounds = Rounds::of(&judged);
+    let verdict = Verdict {
+        judged: judged.len() as u64,
+        not_judged: scene.unmatched + (scene.arrivals.len() - judged.len()) as u64,
+        rounds: rounds.count,
+        ..Verdict::default()
+    };
+    if judged.is_empty() {
+        return Verdict { unnamed: Some(Unnamed::NothingToJudge), ..verdict };
+    }
+    let court = Court { judged: &judged, rounds: &rounds, scene };
+    let late = court.late(scene.open_ns);
+    if !late.is_empty() {
+        return Verdict { late, ..verdict };
+    }
+    Verdict { unnamed: Some(court.why_nobody()), ..verdict }
+}
+
+struct Court<'a> {
+    judged: &'a [&'a Arrival],
+    rounds: &'a Rounds,
+    scene: &'a Scene<'a>,
+}
+
+impl Court<'_> {
+    /// The late ranks, if the clocks leave `open_ns` open: one after the other, or several that hide each other.
+    fn late(&self, open_ns: i64) -> Vec<Late> {
+        let mut late: Vec<usize> = Vec::new();
+        let mut evidence = None;
+        while late.len() * 2 + 2 < self.scene.ranks.max(3) {
+            let Some((rank, found)) = self.next(&late, open_ns) else { break };
+            late.push(rank);
+            evidence = evidence.max(Some(found));
+        }
+        if late.is_empty() {
+            (late, evidence) = self.together(open_ns);
+        }
+        let confidence = evidence.unwrap_or(Confidence::Low);
+        let mut named: Vec<Late> = late.iter().map(|rank| self.named(*rank, &late, open_ns, confidence)).collect();
+        named.sort_by_key(|late| std::cmp::Reverse(late.delay_wall_ns));
+        named
+    }
+
+    /// One more late rank beside those known to be.
+    fn next(&self, known: &[usize], open_ns: i64) -> Option<(usize, Confidence)> {
+        let delays = Delays::of(self.judged, self.rounds, known, open_ns, self.scene.ranks);
+        let rank = delays.largest(known)?;
+        let mut with = known.to_vec();
+        with.push(rank);
+        let own = Delays::of_set(self.judged, self.rounds, &with, rank, open_ns);
+        let others = delays.of_others(&with, self.rounds.count);
+        Some((rank, self.convicted(&own, &others)?))
+    }
+
+    /// Several ranks that are late together: each alone has no lead, as another one is late as well.
+    fn together(&self, open_ns: i64) -> (Vec<usize>, Option<Confidence>) {
+        let order = delays::by_mean_lateness(self.judged, self.scene.ranks);
+        let most = TOGETHER_MAX.min(self.scene.ranks.saturating_sub(1) / 2);
+        for count in 2..=most {
+            let set = &order[..count];
+            let delays = Delays::of(self.judged, self.rounds, set, open_ns, self.scene.ranks);
+            let others = delays.of_others(set, self.rounds.count);
+            // The first to come of them has the least to answer for; if that suffices, so does what the rest did.
+            let each = set.iter().map(|rank| {
+                let own = Delays::of_set(self.judged, self.rounds, set, *rank, open_ns);
+                self.convicted(&own, &others)
+            });
+            if let Some(found) = each.collect::<Option<Vec<_>>>() {
+                return (set.to_vec(), found.into_iter().min());
+            }
+        }
+        (Vec::new(), None)
+    }
+
+    /// Whether delays of `own` by round, beside those of `others`, are enough to name somebody.
+    fn convicted(&self, own: &[i64], others: &Others) -> Option<Confidence> {
+        let evidence = Evidence::of(own, others, self.scene.ranks);
+        let large = evidence.own_ns as f64 >= SHARE_MIN * self.share_of_evidence();
+        let leads = evidence.own_ns as f64 >= LEAD_MIN * evidence.others_ns as f64;
+        evidence.confidence().filter(|_| large && leads)
+    }
+
+    /// What was recorded in the rounds that are evidence.
+    fn share_of_evidence(&self) -> f64 {
+        let count = self.rounds.count.max(1);
+        self.scene.recorded_ns as f64 * evidence::kept(count) as f64 / count as f64
+    }
+
+    fn named(&self, rank: usize, late: &[usize], open_ns: i64, confidence: Confidence) -> Late {
+        let own = |open_ns| delays::intervals_of(self.judged, late, rank, open_ns);
+        let delay_wall_ns = own(0).length_ns();
+        let by_round = Delays::of_set(self.judged, self.rounds, late, rank, 0);
+        let sampling_ns = evidence::half_width(&by_round);
+        let clocks_ns = open_ns.saturating_mul(own(0).iter().count() as i64);
+        let sooner_ns = own(open_ns).length_ns();
+        let last = self.judged.iter().filter(|arrival| arrival.order.last() == Some(&rank)).count() as u64;
+        let of = self.judged.iter().filter(|arrival| arrival.order.contains(&rank)).count() as u64;
+        Late {
+            rank,
+            delay_wall_ns,
+            lo_ns: sooner_ns.saturating_sub(sampling_ns).max(0),
+            hi_ns: delay_wall_ns
+                .saturating_add(clocks_ns)
+                .saturating_add(sampling_ns)
+                .min(self.scene.recorded_ns.max(delay_wall_ns)),
+            share: delay_wall_ns as f64 / self.scene.recorded_ns.max(1) as f64,
+            confidence,
+            because: Because::CameLast { last, of },
+        }
+    }
+
+    fn why_nobody(&self) -> Unnamed {
+        if self.scene.open_ns > 0
+            && let Some(late) = self.late(0).first()
+        {
+            let open_ns = Some(self.scene.open_ns).filter(|open| *open < i64::MAX);
+            return Unnamed::WithinClocks { rank: late.rank, delay_wall_ns: late.delay_wall_ns, open_ns };
+        }
+        let delays = Delays::of(self.judged, self.rounds, &[], 0, self.scene.ranks);
+        let Some(rank) = delays.largest(&[]) else { return Unnamed::NobodyStandsOut };
+        let others = delays.of_others(&[rank], self.rounds.count);
+        let own = delays.of_rank(rank, self.rounds.count);
+        let evidence = Evidence::of(&own, &others, self.scene.ranks);
+        let delay_wall_ns = delays::intervals_of(self.judged, &[rank], rank, 0).length_ns();
+        let counts = evidence.own_ns as f64 >= SHARE_MIN * self.share_of_evidence()
+            && evidence.own_ns as f64 >= LEAD_MIN * evidence.others_ns as f64;
+        match () {
+            () if !counts => Unnamed::NobodyStandsOut,
+            () if self.rounds.count < evidence::ROUNDS_MIN => Unnamed::TooFewRounds { rounds: self.rounds.count },
+            () => {
+                let led = own.iter().zip(&others.largest_ns).filter(|(own, others)| own > others).count();
+                Unnamed::Irregular { rank, delay_wall_ns, led }
+            }
+        }
+    }
+}
+
+impl Verdict {
+    /// The rank that is most late, as an index.
+    pub fn latest(&self) -> Option<usize> {
+        self.late.first().map(|late| late.rank)
+    }
+
+    /// Adds the busiest stage of a pipeline, where there is one; it goes before, as what others do follows from it.
+    pub(crate) fn with_stages(mut self, stages: &Stages<'_>) -> Self {
+        if let Some(busiest) = pipeline::busiest(stages) {
+            self.late.retain(|late| late.rank != busiest.rank);
+            self.late.insert(0, busiest);
+            self.unnamed = None;
+        }
+        self
+    }
+}
+
+/// What of `accounts` was computed between two moments; here so that the pipeline's rounds are like those of collectives.
+fn computed_ns(account: &Accounting, from_ns: i64, to_ns: i64) -> i64 {
+    account.window(from_ns, to_ns).computation_ns
+}

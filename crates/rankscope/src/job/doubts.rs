@@ -1,0 +1,201 @@
+//! Whether the traces given are those of one job, each rank once.
+//!
+//! Files that contradict each other are still accounted one by one; but what is between ranks (who is late, what waits for whom,
+//! whose clock is ahead) is not asked of them. A wrong name is worse than none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rankscope_report::CautionKind;
+use rankscope_time::Rank;
+use rankscope_trace::{RankSource, Trace};
+
+use super::{list, rank_of};
+use crate::notes::time;
+
+/// Something that speaks against these traces being one job's, each rank once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// These ranks have the same events to the nanosecond.
+    SameEvents { ranks: Vec<Rank> },
+    /// The files of these ranks do not say whose they are.
+    NumberedByName { ranks: Vec<Rank>, of: usize },
+    /// Profilers of one job write one format.
+    Formats { ranks: BTreeMap<&'static str, Vec<Rank>> },
+    /// The files say that their jobs are of different sizes.
+    WorldSizes { ranks: BTreeMap<u32, Vec<Rank>> },
+    /// A rank that its job, by what the files say, does not have.
+    BeyondWorld { ranks: Vec<Rank>, world_size: u32 },
+    /// No step was recorded by all.
+    Steps { ranks: BTreeMap<(i64, i64), Vec<Rank>> },
+    /// Recordings that lie so far apart in time that no clock explains it.
+    Times { ranks: Vec<Rank>, apart_ns: i64 },
+}
+
+impl Doubt {
+    /// What it is called in documents.
+    pub(crate) fn kind(&self) -> CautionKind {
+        match self {
+            Self::SameEvents { .. } => CautionKind::SameBytes,
+            Self::NumberedByName { .. } => CautionKind::RankByOrder,
+            Self::Formats { .. } => CautionKind::MixedFormats,
+            Self::WorldSizes { .. } | Self::BeyondWorld { .. } => CautionKind::WorldSize,
+            Self::Steps { .. } => CautionKind::Window,
+            Self::Times { .. } => CautionKind::TimeRange,
+        }
+    }
+
+    /// The ranks it is about.
+    pub(crate) fn ranks(&self) -> Vec<Rank> {
+        match self {
+            Self::SameEvents { ranks }
+            | Self::NumberedByName { ranks, .. }
+            | Self::BeyondWorld { ranks, .. }
+            | Self::Times { ranks, .. } => ranks.clone(),
+            Self::Formats { ranks } => ranks.values().flatten().copied().collect(),
+            Self::WorldSizes { ranks } => ranks.values().flatten().copied().collect(),
+            Self::Steps { ranks } => ranks.values().flatten().copied().collect(),
+        }
+    }
+
+    /// What is wrong, what follows and what to do.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::SameEvents { ranks } => format!(
+                "Ranks {} left the same file: one of them overwrote the other's, or a file was copied. Ranks are not compared. Give \
+                 each process a log directory of its own.",
+                list(ranks)
+            ),
+            Self::NumberedByName { ranks, of } => format!(
+                "{} of {of} files do not say their rank and were numbered by the order of their names. Ranks are not compared. Name \
+                 the files rank0, rank1 and so on if they are of one job.",
+                ranks.len()
+            ),
+            Self::Formats { ranks } => {
+                let formats: Vec<_> = ranks.iter().map(|(format, ranks)| format!("rank {} {format}", list(ranks))).collect();
+                format!(
+                    "The files are of different formats ({}), so not of one job. Ranks are not compared.",
+                    formats.join(", ")
+                )
+            }
+            Self::WorldSizes { ranks } => {
+                let sizes: Vec<_> = ranks.iter().map(|(size, ranks)| format!("rank {} of {size}", list(ranks))).collect();
+                format!("The files say they are of jobs of different sizes: {}. Ranks are not compared.", sizes.join(", "))
+            }
+            Self::BeyondWorld { ranks, world_size } => format!(
+                "There is a trace of rank {}, but the files say that the job has {world_size} ranks. Ranks are not compared.",
+                list(ranks)
+            ),
+            Self::Steps { ranks } => {
+                let steps: Vec<_> = ranks
+                    .iter()
+                    .map(|((first, last), ranks)| format!("rank {} steps {first} to {last}", list(ranks)))
+                    .collect();
+                format!("The ranks recorded no step in common: {}. They are not compared.", steps.join(", "))
+            }
+            Self::Times { ranks, apart_ns } => format!(
+                "Rank {} was recorded {} away from the others, too far for a clock that is wrong: the files are of different runs. \
+                 Ranks are not compared.",
+                list(ranks),
+                time(*apart_ns)
+            ),
+        }
+    }
+}
+
+/// Clocks of hosts of one cluster differ by less, unless nobody set them.
+const APART_MAX_NS: i64 = 3_600 * 1_000_000_000;
+
+/// What speaks against `traces`, whose ranks are settled, being one job's. Where clocks are `known`, times contradict nothing.
+pub(super) fn doubts(traces: &[Trace], known: bool) -> Vec<Doubt> {
+    if traces.len() < 2 {
+        return Vec::new();
+    }
+    let found = [same_events(traces), by_name(traces), formats(traces), world_sizes(traces), steps(traces)];
+    let times = if known { None } else { times(traces) };
+    found.into_iter().flatten().chain(times).collect()
+}
+
+fn ranks_where(traces: &[Trace], is: impl Fn(&Trace) -> bool) -> Vec<Rank> {
+    traces.iter().filter(|trace| is(trace)).map(rank_of).collect()
+}
+
+fn same_events(traces: &[Trace]) -> Option<Doubt> {
+    let print = |trace: &Trace| (trace.provenance.bytes, trace.events(), trace.bounds_ns());
+    let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (at, trace) in traces.iter().enumerate().filter(|(_, trace)| trace.spans.len() > 1) {
+        alike.entry(print(trace)).or_default().push(at);
+    }
+    let same =
+        |a: &usize, b: &usize| traces[*a].spans.ids().all(|span| traces[*a].spans.row(span) == traces[*b].spans.row(span));
+    let groups = alike.into_values().filter(|group| group.len() > 1 && group[1..].iter().all(|other| same(&group[0], other)));
+    let ranks: Vec<Rank> = groups.flatten().map(|at| rank_of(&traces[at])).collect();
+    (!ranks.is_empty()).then_some(Doubt::SameEvents { ranks })
+}
+
+fn by_name(traces: &[Trace]) -> Option<Doubt> {
+    let guessed = |trace: &Trace| matches!(trace.provenance.rank, Some((_, RankSource::Order)));
+    let ranks = ranks_where(traces, guessed);
+    (!ranks.is_empty()).then_some(Doubt::NumberedByName { ranks, of: traces.len() })
+}
+
+fn formats(traces: &[Trace]) -> Option<Doubt> {
+    let mut ranks: BTreeMap<&'static str, Vec<Rank>> = BTreeMap::new();
+    for trace in traces {
+        ranks.entry(trace.provenance.format).or_default().push(rank_of(trace));
+    }
+    (ranks.len() > 1).then_some(Doubt::Formats { ranks })
+}
+
+fn world_sizes(traces: &[Trace]) -> Option<Doubt> {
+    let mut ranks: BTreeMap<u32, Vec<Rank>> = BTreeMap::new();
+    for trace in traces {
+        if let Some(size) = trace.provenance.world_size {
+            ranks.entry(size).or_default().push(rank_of(trace));
+        }
+    }
+    let world_size = *ranks.keys().next_back()?;
+    let beyond = ranks_where(traces, |trace| rank_of(trace).0 >= world_size);
+    match (ranks.len(), beyond.is_empty()) {
+        (1, true) => None,
+        (1, false) => Some(Doubt::BeyondWorld { ranks: beyond, world_size }),
+        _ => Some(Doubt::WorldSizes { ranks }),
+    }
+}
+
+fn steps(traces: &[Trace]) -> Option<Doubt> {
+    let numbers = |trace: &Trace| trace.steps.iter().map(|mark| mark.number).collect::<BTreeSet<i64>>();
+    let sets: Vec<BTreeSet<i64>> = traces.iter().map(numbers).collect();
+    if sets.iter().any(BTreeSet::is_empty) {
+        return None;
+    }
+    let common = sets[0].iter().any(|number| sets.iter().all(|set| set.contains(number)));
+    let mut ranks: BTreeMap<(i64, i64), Vec<Rank>> = BTreeMap::new();
+    for (trace, set) in traces.iter().zip(&sets) {
+        if let (Some(first), Some(last)) = (set.first(), set.last()) {
+            ranks.entry((*first, *last)).or_default().push(rank_of(trace));
+        }
+    }
+    (!common).then_some(Doubt::Steps { ranks })
+}
+
+/// The recording that lies furthest from all others, if that is too far.
+fn times(traces: &[Trace]) -> Option<Doubt> {
+    let mut bounds: Vec<(i64, i64, Rank)> =
+        traces.iter().filter_map(|trace| trace.bounds_ns().map(|(from, to)| (from, to, rank_of(trace)))).collect();
+    bounds.sort_unstable();
+    let mut end_ns = bounds.first()?.1;
+    let mut widest: Option<(i64, usize)> = None;
+    for (at, (from, to, _)) in bounds.iter().enumerate().skip(1) {
+        let gap_ns = from.saturating_sub(end_ns);
+        if gap_ns > APART_MAX_NS && widest.is_none_or(|(other, _)| gap_ns > other) {
+            widest = Some((gap_ns, at));
+        }
+        end_ns = end_ns.max(*to);
+    }
+    let (apart_ns, at) = widest?;
+    let (before, after) = bounds.split_at(at);
+    let fewer = if before.len() < after.len() { before } else { after };
+    let mut ranks: Vec<Rank> = fewer.iter().map(|(.., rank)| *rank).collect();
+    ranks.sort_unstable();
+    Some(Doubt::Times { ranks, apart_ns })
+}

@@ -1,0 +1,101 @@
+//! The limits of what can be said, gravest first, each with what sort it is and whom it is about.
+
+use rankscope_analyze::{Side, WindowKind};
+use rankscope_collectives::Kind;
+use rankscope_report::{Caution, CautionKind};
+use rankscope_time::Rank;
+
+use super::{clocks, percent};
+use crate::document::Source;
+use crate::job::list;
+
+/// All of them.
+pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
+    let mut cautions: Vec<Caution> =
+        source.job.doubts.iter().map(|doubt| caution(doubt.kind(), &doubt.ranks(), doubt.text())).collect();
+    cautions.extend(missing(source));
+    cautions.extend(steps(source));
+    cautions.extend(host_only(source));
+    cautions.extend(unmatched(source));
+    cautions.extend(messages(source));
+    // Of traces that are not of one job the clocks are nobody's question.
+    if source.job.doubts.is_empty() {
+        cautions.extend(clocks::limits(source.job));
+    }
+    let skipped = source.job.loaded.skipped.iter();
+    cautions.extend(skipped.map(|skipped| caution(CautionKind::PassedOver, &[], format!("Passed over {skipped}."))));
+    cautions.sort_by_key(|caution| caution.kind);
+    cautions
+}
+
+pub(super) fn caution(kind: CautionKind, ranks: &[Rank], text: String) -> Caution {
+    Caution { kind, ranks: ranks.iter().map(|rank| rank.0).collect(), text }
+}
+
+fn missing(source: &Source<'_>) -> Option<Caution> {
+    let missing = &source.job.completeness.missing;
+    let world = source.job.completeness.world_size.unwrap_or(0);
+    (!missing.is_empty()).then(|| {
+        let there = source.job.loaded.traces.len();
+        let text = format!("{there} of {world} ranks left a trace; there is none of rank {}.", list(missing));
+        caution(CautionKind::MissingRank, missing, text)
+    })
+}
+
+fn steps(source: &Source<'_>) -> Option<Caution> {
+    let WindowKind::CommonSteps { first, last } = source.analysis.windows.kind else { return None };
+    let steps = |rank: &rankscope_analyze::RankReport| {
+        let numbers = || rank.steps.iter().map(|(step, _)| step.number);
+        Some((numbers().min()?, numbers().max()?))
+    };
+    let others = source.analysis.ranks.iter().filter(|rank| steps(rank).is_some_and(|own| own != (first, last)));
+    let ranks: Vec<Rank> = others.map(|rank| rank.rank).collect();
+    let text = format!(
+        "Ranks are compared over steps {first} to {last}, which all of them recorded; rank {} recorded others as well, which are \
+         left out.",
+        list(&ranks)
+    );
+    Some(caution(CautionKind::Window, &ranks, text))
+}
+
+fn host_only(source: &Source<'_>) -> Option<Caution> {
+    let on_host: Vec<Rank> =
+        source.analysis.ranks.iter().filter(|rank| rank.side == Side::Host).map(|rank| rank.rank).collect();
+    // Where no rank shows any, the views say so at their top.
+    (!on_host.is_empty() && on_host.len() < source.analysis.ranks.len()).then(|| {
+        let text = format!("No device activity on rank {}: the times there are of the host.", list(&on_host));
+        caution(CautionKind::NoDeviceWork, &on_host, text)
+    })
+}
+
+fn unmatched(source: &Source<'_>) -> Option<Caution> {
+    if !source.job.doubts.is_empty() {
+        return None;
+    }
+    let table = &source.analysis.collectives;
+    let (matched, all) = (table.arrivals.len(), table.arrivals.len() + table.lacking.len());
+    (matched < all).then(|| {
+        let why = if source.job.loaded.traces.len() == 1 { ", as there is one rank only" } else { "" };
+        let share = percent(matched as f64 / all as f64);
+        let text = format!(
+            "{matched} of {all} collectives ({share}) were found on all of their ranks{why}; waits and bandwidths are of those."
+        );
+        caution(CautionKind::NotMatched, &[], text)
+    })
+}
+
+/// Messages whose other end is not recorded.
+fn messages(source: &Source<'_>) -> Option<Caution> {
+    let lonely = |kind: Kind, peer: Option<u32>| kind == Kind::SendRecv || (kind.is_point_to_point() && peer.is_none());
+    let of_rank = |rank: &rankscope_collectives::RankCollectives| {
+        rank.collectives.iter().filter(|one| lonely(one.kind, one.peer)).count()
+    };
+    let ranks: Vec<(Rank, usize)> =
+        source.job.collectives.iter().map(|rank| (rank.rank, of_rank(rank))).filter(|(_, count)| *count > 0).collect();
+    let count: usize = ranks.iter().map(|(_, count)| count).sum();
+    (count > 0).then(|| {
+        let ranks: Vec<Rank> = ranks.into_iter().map(|(rank, _)| rank).collect();
+        let text = format!("{count} sends and receives do not say which rank they are with; they are not judged.");
+        caution(CautionKind::NotMatched, &ranks, text)
+    })
+}

@@ -1,0 +1,80 @@
+//! What the times between ranks rest on.
+
+use rankscope_align::Method;
+use rankscope_report::{Caution, CautionKind, Note, NoteLevel};
+use rankscope_time::Rank;
+
+use super::cautions::caution;
+use super::time;
+use crate::job::{Job, list, rank_of};
+
+/// All that is to be said of the clocks of `job`.
+pub(crate) fn clock_notes(job: &Job) -> Vec<Note> {
+    let note = |level: NoteLevel| move |text: String| Note { level, text };
+    let limits = limits(job).into_iter().map(|limit| limit.text).map(note(NoteLevel::Caution));
+    finding(job).map(note(NoteLevel::Finding)).into_iter().chain(limits).collect()
+}
+
+/// How well they are known, where they were measured.
+pub(super) fn finding(job: &Job) -> Option<String> {
+    (job.clocks.method == Method::Measured).then(|| {
+        format!(
+            "The clocks were measured: they differ by up to {}, and every rank's is known to {}.",
+            time(largest_ns(job)),
+            guaranteed(job)
+        )
+    })
+}
+
+/// What is not known of them, and what is odd.
+pub(super) fn limits(job: &Job) -> Vec<Caution> {
+    let of_ranks = |ranks: &[Rank], text| caution(CautionKind::Clock, ranks, text);
+    let clocks = &job.clocks;
+    let ranks = || clocks.ranks.iter().zip(job.loaded.traces.iter().map(rank_of));
+    let mut limits = Vec::new();
+    match clocks.method {
+        Method::Measured | Method::OneHost | Method::AsRecorded => {}
+        Method::Mixed => {
+            let left = ranks().filter(|(clock, _)| clock.method == Method::AsRecorded).map(|(_, rank)| rank);
+            let left: Vec<Rank> = left.collect();
+            let text = format!(
+                "Clocks were measured for some ranks only; rank {} stays as recorded, so times between it and the others are not to \
+                 be trusted.",
+                list(&left)
+            );
+            limits.push(of_ranks(&left, text));
+        }
+        Method::FromTraces => limits.push(of_ranks(
+            &[],
+            format!(
+                "The ranks' clocks differ: corrected by up to {} from the ends of the collectives, which then agree to {}; causality \
+                 alone guarantees {}. Measured clocks would be stronger.",
+                time(largest_ns(job)),
+                time(clocks.estimate.agreement_ns.unwrap_or(0)),
+                guaranteed(job)
+            ),
+        )),
+    }
+    if clocks.estimate.bounds.contradiction().is_some() && !matches!(clocks.method, Method::Measured | Method::OneHost) {
+        let text = "The stamps of the ranks contradict causality whatever their clocks; no clock was corrected.";
+        limits.push(of_ranks(&[], text.to_owned()));
+    }
+    for (clock, rank) in ranks() {
+        limits.extend(clock.notes.iter().map(|note| of_ranks(&[rank], format!("Rank {rank}: {note}."))));
+    }
+    limits.extend(job.notes.iter().map(|note| of_ranks(&[], format!("Clocks: {note}."))));
+    limits
+}
+
+fn largest_ns(job: &Job) -> i64 {
+    job.clocks.ranks.iter().map(|clock| clock.offset_ns.saturating_abs()).max().unwrap_or(0)
+}
+
+/// The widest half interval that is left to any rank's clock.
+fn guaranteed(job: &Job) -> String {
+    let halves = job.clocks.ranks.iter().map(|clock| clock.bound.width_ns().map(|width| width / 2));
+    match halves.collect::<Option<Vec<_>>>() {
+        Some(halves) => format!("±{}", time(halves.into_iter().max().unwrap_or(0))),
+        None => "nothing".to_owned(),
+    }
+}

@@ -1,0 +1,103 @@
+//! Who is late, in sentences; or why nobody is named.
+
+use rankscope_analyze::{Because, Confidence, Late, Unnamed};
+use rankscope_time::Rank;
+
+use super::{percent, time};
+use crate::document::Source;
+use crate::job::list;
+
+/// The answer, in front of all others.
+pub(super) fn sentences(source: &Source<'_>) -> Vec<String> {
+    let verdict = &source.analysis.verdict;
+    let mut sentences: Vec<String> = verdict.late.iter().map(|late| named(source, late)).collect();
+    sentences.extend(verdict.unnamed.and_then(|why| unnamed(source, why)));
+    sentences
+}
+
+fn named(source: &Source<'_>, late: &Late) -> String {
+    let rank = source.rank(late.rank);
+    let (delay, range) = (time(late.delay_wall_ns), range(late));
+    let mut text = match late.because {
+        Because::CameLast { last, of } => format!(
+            "Rank {rank} is late: the others wait {delay} for it{range}, {} of the time recorded; it came last to {last} of {of} \
+             collectives.",
+            percent(late.share)
+        ),
+        Because::BusiestStage { busy_ns, next_ns } => format!(
+            "Rank {rank} limits the pipeline: it computes {}, the next busiest rank {}; the others wait for it for {delay}{range}, \
+             {} of the time recorded.",
+            time(busy_ns),
+            time(next_ns),
+            percent(late.share)
+        ),
+    };
+    let missing = &source.job.completeness.missing;
+    if !missing.is_empty() {
+        text.push_str(&format!(" That is among the ranks that left a trace; rank {} left none.", list(missing)));
+    }
+    if late.confidence == Confidence::Low {
+        text.push_str(" This holds if the ranks' clocks are as estimated; what bounds them would also allow another answer.");
+    }
+    text
+}
+
+/// What the delay can be, where that is not just what it is.
+fn range(late: &Late) -> String {
+    let known = late.hi_ns.saturating_sub(late.lo_ns) <= late.delay_wall_ns / 50;
+    if known { String::new() } else { format!(" ({} to {})", time(late.lo_ns), time(late.hi_ns)) }
+}
+
+fn unnamed(source: &Source<'_>, why: Unnamed) -> Option<String> {
+    let verdict = &source.analysis.verdict;
+    let missing = &source.job.completeness.missing;
+    if source.analysis.ranks.len() < 2 {
+        return None;
+    }
+    let so_far = |text: String| if missing.is_empty() { text } else { format!("{text} {}", absent(missing)) };
+    Some(match why {
+        Unnamed::NobodyStandsOut if missing.is_empty() => {
+            format!("No rank stands out as late over {} collectives.", verdict.judged)
+        }
+        Unnamed::NobodyStandsOut => format!("Nobody can be cleared of being late. {}", absent(missing)),
+        Unnamed::NothingToJudge => {
+            let why = if verdict.not_judged > 0 {
+                "no collective of a group was found on all of its ranks"
+            } else {
+                "there are no collectives"
+            };
+            so_far(format!("Who is late cannot be said: {why}."))
+        }
+        Unnamed::TooFewRounds { rounds } => so_far(format!(
+            "Who is late cannot be said: {}, too few to tell a habit from an accident.",
+            if rounds == 1 {
+                "there is one round of collectives".to_owned()
+            } else {
+                format!("there are {rounds} rounds of collectives")
+            }
+        )),
+        Unnamed::Irregular { rank, delay_wall_ns, led } => so_far(format!(
+            "No rank is late as a rule: the others waited most for rank {}, {} in all, but it cost most in only {led} of {} rounds \
+             or by too unequal times.",
+            source.rank(rank),
+            time(delay_wall_ns),
+            verdict.rounds
+        )),
+        Unnamed::WithinClocks { rank, delay_wall_ns, open_ns } => {
+            let open = open_ns.map_or_else(
+                || "nothing bounds how far the ranks' clocks are apart".to_owned(),
+                |open| format!("the ranks' clocks are known to {} only", time(open)),
+            );
+            so_far(format!(
+                "Who is late cannot be said: rank {} seems to cost {}, but {open}. Measured clocks would tell.",
+                source.rank(rank),
+                time(delay_wall_ns)
+            ))
+        }
+    })
+}
+
+fn absent(missing: &[Rank]) -> String {
+    let (ranks, it) = if missing.len() == 1 { ("Rank", "it") } else { ("Ranks", "they") };
+    format!("{ranks} {} left no trace, and {it} may be what the others wait for.", list(missing))
+}
