@@ -3,7 +3,7 @@
 //! Both ends of the recordings were stamped by one kernel clock, so what is injected is the truth. Loads that were not recorded
 //! are put together from the forward way of one recording and the way back of another.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table of figures, and why a test was skipped")]
+#![allow(clippy::print_stdout, reason = "the table of figures")]
 
 use std::fs::File;
 use std::io::Read;
@@ -28,9 +28,10 @@ const HONEST: Impairment =
 const NOISY: Impairment = Impairment { stamp_noise_ns: 20.0, ..HONEST };
 
 /// The six recordings, or nothing where there is no corpus.
-fn recordings(test: &str) -> Vec<(String, Vec<Exchange>)> {
+#[track_caller]
+fn recordings() -> Vec<(String, Vec<Exchange>)> {
     let Some(corpus) = std::env::var_os("RANKSCOPE_CORPUS") else {
-        eprintln!("{test} skipped: RANKSCOPE_CORPUS is not set");
+        rankscope_testkit::skipped("RANKSCOPE_CORPUS names no corpus");
         return Vec::new();
     };
     LOGS.map(|name| (name.to_owned(), read(&Path::new(&corpus).join(format!("probes/{name}.tsv.gz"))))).into()
@@ -204,7 +205,7 @@ fn table(title: &str, logs: &[(String, Vec<Exchange>)], impairment: &Impairment,
 
 #[test]
 fn honest_stamps_give_tens_of_nanoseconds_at_any_load() {
-    let logs = recordings("honest_stamps_give_tens_of_nanoseconds_at_any_load");
+    let logs = recordings();
     if logs.is_empty() {
         return;
     }
@@ -222,7 +223,7 @@ fn honest_stamps_give_tens_of_nanoseconds_at_any_load() {
 
 #[test]
 fn early_stamps_loss_and_disorder_cost_little_and_are_marked() {
-    let logs = recordings("early_stamps_loss_and_disorder_cost_little_and_are_marked");
+    let logs = recordings();
     if logs.is_empty() {
         return;
     }
@@ -235,7 +236,7 @@ fn early_stamps_loss_and_disorder_cost_little_and_are_marked() {
 
 #[test]
 fn noise_on_stamps_is_not_taken_for_lies() {
-    let logs = recordings("noise_on_stamps_is_not_taken_for_lies");
+    let logs = recordings();
     if logs.is_empty() {
         return;
     }
@@ -247,7 +248,7 @@ fn noise_on_stamps_is_not_taken_for_lies() {
 
 #[test]
 fn the_other_estimators_are_what_they_claim() {
-    let logs = recordings("the_other_estimators_are_what_they_claim");
+    let logs = recordings();
     if logs.is_empty() {
         return;
     }
@@ -284,7 +285,7 @@ fn some_instant(exchanges: &[Exchange], seed: u64) -> i64 {
 
 #[test]
 fn every_step_is_one_event_of_its_size() {
-    for (name, exchanges) in recordings("every_step_is_one_event_of_its_size") {
+    for (name, exchanges) in recordings() {
         for seed in 0..5 {
             let at_ns = some_instant(&exchanges, seed);
             for size_ns in [1_000_000_000, -1_000_000_000, 1_000_000, -1_000_000, 100_000, 5_000] {
@@ -301,7 +302,7 @@ fn every_step_is_one_event_of_its_size() {
 
 #[test]
 fn every_slew_is_changes_of_rate() {
-    for (name, exchanges) in recordings("every_slew_is_changes_of_rate") {
+    for (name, exchanges) in recordings() {
         for seed in 0..5 {
             let at_ns = some_instant(&exchanges, seed);
             let rate = Rate::from_ppb(if seed % 2 == 0 { 500_000 } else { -500_000 });

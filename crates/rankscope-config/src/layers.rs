@@ -243,9 +243,16 @@ fn settle(mut said: Vec<Said>, complaints: &mut Vec<Complaint>) -> BTreeMap<Key,
 const FILE_VARIABLES: [&str; 2] = ["RANKSCOPE_CONFIG", "XLA_DIST_PROF_CONFIG"];
 
 /// Variables of our own that are no settings: what `rankscope run` tells the processes of a job, beside the run's id, which is a
-/// setting, and what the tests read.
-const OTHERS: [&str; 5] =
-    ["RANKSCOPE_RUN_DIR", "RANKSCOPE_RAW_DIR", "RANKSCOPE_CORPUS", "RANKSCOPE_TORCH_PYTHON", "RANKSCOPE_JAX_PYTHON"];
+/// setting, and what tests and benchmarks read.
+const OTHERS: [&str; 7] = [
+    "RANKSCOPE_RUN_DIR",
+    "RANKSCOPE_RAW_DIR",
+    "RANKSCOPE_CORPUS",
+    "RANKSCOPE_SKIPS",
+    "RANKSCOPE_TORCH_PYTHON",
+    "RANKSCOPE_JAX_PYTHON",
+    "RANKSCOPE_BENCH_PYTHON",
+];
 
 /// Whatever starts so was meant for us. `XLA_ENABLE_` and `XLA_GRAPH_` are not among them, because XLA has variables of those
 /// names, too: there, and in all of `XLA_`, only what is nearly one of ours is.

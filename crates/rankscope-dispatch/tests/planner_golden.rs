@@ -1,7 +1,6 @@
 //! The original's planners and what moving costs, against files that the original wrote. They lie in `dispatch_golden` of the
 //! folder `RANKSCOPE_CORPUS`; without it these tests are skipped. Those that read `fixtures` always run.
 #![expect(clippy::unwrap_used, reason = "a test helper may stop at the first surprise")]
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use std::path::PathBuf;
 
@@ -9,9 +8,10 @@ use rankscope_dispatch::planner::{Remote, equal_flops, greedy, place_in_order};
 use rankscope_dispatch::{Batch, Rows, causal_cells};
 use serde_json::Value;
 
-fn golden(test: &str, file: &str) -> Option<Vec<Value>> {
+#[track_caller]
+fn golden(file: &str) -> Option<Vec<Value>> {
     let Some(corpus) = std::env::var_os("RANKSCOPE_CORPUS") else {
-        eprintln!("{test} skipped: RANKSCOPE_CORPUS is not set");
+        rankscope_testkit::skipped("RANKSCOPE_CORPUS names no corpus");
         return None;
     };
     let text = std::fs::read_to_string(PathBuf::from(corpus).join("dispatch_golden").join(file)).unwrap();
@@ -64,7 +64,7 @@ fn equal_flops_plans_are_the_originals_when_the_busiest_rank_is_not_the_first() 
 
 #[test]
 fn greedy_plans_are_the_originals() {
-    let Some(cases) = golden("greedy_plans_are_the_originals", "g19_planner_greedy.json") else { return };
+    let Some(cases) = golden("g19_planner_greedy.json") else { return };
     for case in &cases {
         let documents: Vec<u32> = case["batches"].as_array().unwrap().iter().flat_map(lengths).collect();
         let world_size = case["world_size"].as_u64().unwrap() as u32;
@@ -84,7 +84,7 @@ fn greedy_plans_are_the_originals() {
 
 #[test]
 fn equal_flops_plans_are_the_originals() {
-    let Some(cases) = golden("equal_flops_plans_are_the_originals", "g20_planner_equal_flops.json") else { return };
+    let Some(cases) = golden("g20_planner_equal_flops.json") else { return };
     for case in &cases {
         let batches: Vec<Vec<u32>> = case["batches"].as_array().unwrap().iter().map(lengths).collect();
         let plan = equal_flops(&batches).unwrap();
@@ -109,7 +109,7 @@ fn equal_flops_plans_are_the_originals() {
 
 #[test]
 fn layouts_and_original_plans_cost_what_the_benchmark_says() {
-    let Some(cases) = golden("layouts_and_original_plans_cost_what_the_benchmark_says", "g27_planner_benchmark.json") else {
+    let Some(cases) = golden("g27_planner_benchmark.json") else {
         return;
     };
     for case in &cases {

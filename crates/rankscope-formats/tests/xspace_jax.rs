@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rankscope_formats::{ArgsPolicy, ReadOptions, xspace};
+use rankscope_testkit::skipped;
 use rankscope_trace::Trace;
 
 #[test]
@@ -75,7 +76,7 @@ fn xspaces() -> Vec<PathBuf> {
     collect(&root().join("fixtures"), &mut found);
     match std::env::var_os("RANKSCOPE_CORPUS") {
         Some(corpus) => collect(&PathBuf::from(corpus), &mut found),
-        None => skip("RANKSCOPE_CORPUS is not set; only the fixtures are compared"),
+        None => skipped("RANKSCOPE_CORPUS names no corpus: only the fixtures are compared"),
     }
     assert!(!found.is_empty(), "the fixtures hold XSpace files");
     found
@@ -95,12 +96,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
 fn python() -> Option<PathBuf> {
     let python = std::env::var_os("RANKSCOPE_JAX_PYTHON").map(PathBuf::from);
     if python.is_none() {
-        skip("RANKSCOPE_JAX_PYTHON names no Python with jax");
+        skipped("RANKSCOPE_JAX_PYTHON names no Python with jax");
     }
     python
-}
-
-#[expect(clippy::print_stderr, reason = "a test that did nothing says why")]
-fn skip(reason: &str) {
-    eprintln!("skipped: {reason}");
 }

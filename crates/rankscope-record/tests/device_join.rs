@@ -1,6 +1,6 @@
 //! The join of device work on real traces: what a library would have handed over is taken from the calls and the work of a
 //! Kineto trace, without its links, and the links found are those Kineto wrote.
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test, which says why it was skipped")]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
@@ -152,8 +152,7 @@ fn check_annotations(file: &str, trace: &Trace, joined: &Joined) {
 #[test]
 fn links_are_those_kineto_wrote() {
     let Some(corpus) = std::env::var_os("RANKSCOPE_CORPUS") else {
-        eprintln!("links_are_those_kineto_wrote skipped: RANKSCOPE_CORPUS is not set");
-        return;
+        return rankscope_testkit::skipped("RANKSCOPE_CORPUS names no corpus");
     };
     for file in TRACES {
         let trace = Trace::read(&Path::new(&corpus).join(format!("traces/kineto/{file}.json.gz")));

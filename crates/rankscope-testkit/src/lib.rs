@@ -18,8 +18,8 @@ mod json;
 pub mod operations;
 pub mod origin;
 mod recorder;
-
 mod schedule;
+mod skip;
 mod timeline;
 mod truth;
 mod walk;
@@ -28,4 +28,5 @@ pub use dialect::{Categories, Dialect, Header, Ids, KeyOrder, Layout, RankList, 
 pub use job::{Job, Metadata, NodeClock, Straggler};
 pub use rankscope_clock::Rng;
 pub use schedule::CollectiveKind;
+pub use skip::{SKIPS, skipped};
 pub use truth::{Account, Collective, RankTime, Truth};

@@ -1,12 +1,12 @@
 //! What happens on the hardware: on a machine with GPUs the exchanges of a layer over them, elsewhere an error that says what
 //! was looked for.
 #![cfg(feature = "cuda")]
-#![expect(clippy::print_stderr, reason = "tests say what they skip")]
 
 use std::time::Duration;
 
 use rankscope_dispatch::movement::ElementType;
 use rankscope_dispatch::{Batch, Rows, Shard};
+use rankscope_testkit::skipped;
 use rankscope_time::Rank;
 use rankscope_transport::cuda::{self, CudaError};
 use rankscope_transport::execute::Trial;
@@ -18,8 +18,7 @@ fn a_layer_on_the_cards_of_this_machine_is_the_simulators() {
             Err(error @ (CudaError::NoLibrary { .. } | CudaError::NoDevice)) => {
                 let text = error.to_string();
                 assert!(text.contains("libcuda.so") || text.contains("libnvrtc.so") || text.contains("nvidia-smi"), "{text}");
-                eprintln!("skipped: {text}");
-                return;
+                return skipped(text);
             }
             job => job.unwrap(),
         };
@@ -48,7 +47,7 @@ fn a_layer_on_the_cards_of_this_machine_is_the_simulators() {
 fn nccl_is_asked_for_by_name() {
     match cuda::nccl_job(1) {
         Err(error @ CudaError::NoLibrary { .. }) => assert!(error.to_string().contains("libnccl.so"), "{error}"),
-        Err(error @ (CudaError::NoDevice | CudaError::TooManyRanks { .. })) => eprintln!("skipped: {error}"),
+        Err(error @ (CudaError::NoDevice | CudaError::TooManyRanks { .. })) => skipped(error),
         job => drop(job.unwrap()),
     }
 }

@@ -4,10 +4,12 @@
 //!
 //! A stand-in for hardware (`cuda_threads/memory_on_threads.h` says for what), so it needs no GPU and no CUDA, only a C++
 //! compiler; without one the tests say so and pass.
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests may panic, and say what they skip")]
+#![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use rankscope_testkit::skipped;
 
 #[test]
 fn ranks_that_hold_each_other_up_lose_no_signal_and_no_byte() {
@@ -39,8 +41,7 @@ fn the_thread_sanitizer_finds_no_race_in_the_kernels_and_the_races_that_are_put_
     let Some(soak) = build("soak_sanitized", &["-fsanitize=thread"]) else { return };
     let output = run(&soak, ["epochs", "3", "30", "5"]);
     if text(&output).contains("unexpected memory mapping") {
-        eprintln!("skipped: the thread sanitizer cannot run under this kernel's address layout");
-        return;
+        return skipped("the thread sanitizer cannot run under this kernel's address layout");
     }
     assert!(output.status.success(), "{}", text(&output));
     for protocol in ["relaxed", "zeroed"] {
@@ -59,12 +60,12 @@ fn build(name: &str, options: &[&str]) -> Option<PathBuf> {
     match compiler.output() {
         Ok(output) if output.status.success() => Some(program),
         Ok(output) if text(&output).contains("cannot find") => {
-            eprintln!("skipped: the compiler has no {options:?} here");
+            skipped(format!("the compiler has no {options:?} here"));
             None
         }
         Ok(output) => panic!("{}", text(&output)),
         Err(error) => {
-            eprintln!("skipped: no C++ compiler (c++: {error})");
+            skipped(format!("there is no C++ compiler (c++: {error})"));
             None
         }
     }

@@ -1,7 +1,7 @@
 //! Every kernel compiles with the compiler of the toolkit, and the machine instructions are those its argument about races
 //! names. Needs NVRTC (`pip install nvidia-cuda-nvrtc-cu12`, its folder in LD_LIBRARY_PATH) and no GPU.
 #![cfg(feature = "cuda")]
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests may panic, and say what they skip")]
+#![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 use rankscope_transport::cuda::{Architecture, Compiled, CudaError, SOURCES, Source, compile};
 
@@ -59,7 +59,7 @@ fn compiled(source: &Source, architecture: Architecture) -> Option<Compiled> {
     match compile(source, architecture) {
         // Where somebody has gone to the trouble of getting it, a library that cannot be loaded is a failure.
         Err(error @ CudaError::NoLibrary { .. }) if std::env::var_os("RANKSCOPE_NVRTC").is_none() => {
-            eprintln!("skipped: {error}");
+            rankscope_testkit::skipped(error);
             None
         }
         compiled => Some(compiled.unwrap()),

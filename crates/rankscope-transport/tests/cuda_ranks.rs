@@ -1,7 +1,7 @@
 //! Ranks of the GPU backend over a card made of threads: the kernels and everything of the host but the driver's calls. What
 //! arrives is compared with the simulator, byte for byte.
 #![cfg(feature = "cuda")]
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests may panic, and say what they skip")]
+#![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod cuda_card;
 mod drawn;

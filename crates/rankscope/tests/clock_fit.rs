@@ -97,7 +97,7 @@ fn what_is_no_log_is_refused_by_name() {
 
 #[test]
 fn recorded_logs_of_one_clock_show_no_difference() {
-    let Some(corpus) = corpus("recorded_logs_of_one_clock_show_no_difference") else { return };
+    let Some(corpus) = corpus() else { return };
     for name in ["gap20us_idle", "gap800us_load80"] {
         let path = corpus.join(format!("probes/{name}.tsv.gz"));
         for (estimator, most_ns) in [("band", 150), ("robust", 150), ("svm", 3_000_000)] {

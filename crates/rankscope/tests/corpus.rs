@@ -17,7 +17,7 @@ const TRACELENS: [(&str, [f64; 6]); 4] = [
 
 #[test]
 fn parity_mode_gives_tracelens_figures() {
-    let Some(corpus) = corpus("parity_mode_gives_tracelens_figures") else { return };
+    let Some(corpus) = corpus() else { return };
     for (name, expected) in TRACELENS {
         let document = report(&corpus.join(format!("traces/kineto/{name}.json.gz")), &["--classes", "tracelens"]);
         let classes = ["computation", "exposed_comm", "exposed_memcpy", "busy", "idle", "total"];
@@ -30,7 +30,7 @@ fn parity_mode_gives_tracelens_figures() {
 
 #[test]
 fn every_trace_gives_a_report_whose_times_add_up_or_a_diagnosis() {
-    let Some(corpus) = corpus("every_trace_gives_a_report_whose_times_add_up_or_a_diagnosis") else { return };
+    let Some(corpus) = corpus() else { return };
     let mut files = Vec::new();
     traces(&corpus.join("traces"), &mut files);
     assert!(files.len() > 20, "{} files", files.len());
@@ -65,7 +65,7 @@ fn traces(directory: &Path, files: &mut Vec<PathBuf>) {
 
 #[test]
 fn two_sampled_ranks_of_many_are_reported_and_the_rest_listed() {
-    let Some(corpus) = corpus("two_sampled_ranks_of_many_are_reported_and_the_rest_listed") else { return };
+    let Some(corpus) = corpus() else { return };
     let document = report(&corpus.join("traces/kineto/sampled_rank-*.json.gz"), &[]);
     assert_eq!(document["ranks"].as_array().map(Vec::len), Some(2));
     assert_eq!(document["missing_ranks"].as_array().map(Vec::len), Some(126));
@@ -73,7 +73,7 @@ fn two_sampled_ranks_of_many_are_reported_and_the_rest_listed() {
 
 #[test]
 fn custom_communication_is_seen_where_tracelens_sees_none() {
-    let Some(corpus) = corpus("custom_communication_is_seen_where_tracelens_sees_none") else { return };
+    let Some(corpus) = corpus() else { return };
     let document = report(&corpus.join("traces/kineto/b200_eager.json.gz"), &[]);
     assert!(time(&document["ranks"][0], "total_comm") > 2_000_000, "the fused all-reduces of vLLM are communication");
 }

@@ -1,5 +1,5 @@
 //! Plans predicted, played and held against runs.
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "what fails here fails the test")]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod common;
 
@@ -234,8 +234,7 @@ fn counts_that_contradict_the_plan_fail_the_check() {
 #[test]
 fn torch_executes_a_plan_and_its_trace_agrees() {
     let Some(python) = std::env::var_os("RANKSCOPE_TORCH_PYTHON") else {
-        eprintln!("skipped: RANKSCOPE_TORCH_PYTHON names no interpreter with torch");
-        return;
+        return rankscope_testkit::skipped("RANKSCOPE_TORCH_PYTHON names no interpreter with torch");
     };
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(folder.path());

@@ -8,7 +8,8 @@ mod running;
 use std::path::Path;
 use std::process::Stdio;
 
-use running::{Room, ended, skipped, text};
+use rankscope_testkit::skipped;
+use running::{Room, ended, text};
 use serde_json::Value;
 
 const TORCH_JOB: &str = r#"

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-use running::{Room, ended, skipped, text};
+use rankscope_testkit::skipped;
+use running::{Room, ended, text};
 
 const TORCH: [(&str, &str); 3] = [
     ("site/torch/__init__.py", ""),

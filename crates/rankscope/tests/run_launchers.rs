@@ -8,7 +8,8 @@ mod running;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-use running::{Room, ended, skipped, text, wait_for};
+use rankscope_testkit::skipped;
+use running::{Room, ended, text, wait_for};
 
 /// Takes off its flags and runs the rest as the one task of one node; notes its flags.
 const SRUN: &str = r#"#!/bin/sh

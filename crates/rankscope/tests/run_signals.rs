@@ -72,7 +72,7 @@ fn in_terminal(room: &Room, arguments: &str) -> Option<Child> {
     command.args(["-q", "-e", "-f", "-c", &line, "/dev/null"]).current_dir(room.path());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn();
-    child.map_err(|error| running::skipped(&format!("util-linux's script does not start: {error}"))).ok()
+    child.map_err(|error| rankscope_testkit::skipped(format!("util-linux's script does not start: {error}"))).ok()
 }
 
 #[test]

@@ -125,7 +125,7 @@ const REAL: [Real; 15] = [
 
 #[test]
 fn real_traces_have_what_their_own_tools_find() {
-    let Some(corpus) = corpus("real_traces_have_what_their_own_tools_find") else { return };
+    let Some(corpus) = corpus() else { return };
     for (name, expected_code, expected) in REAL {
         let (code, document) = validate(&corpus.join("traces").join(name), &[]);
         let found: Vec<(&str, u64)> = document["rules"]
@@ -141,7 +141,7 @@ fn real_traces_have_what_their_own_tools_find() {
 
 #[test]
 fn ranks_of_one_host_all_met() {
-    let Some(corpus) = corpus("ranks_of_one_host_all_met") else { return };
+    let Some(corpus) = corpus() else { return };
     let (code, document) = validate(&corpus.join("traces/torch-gloo-4ranks"), &[]);
     assert_eq!((code, &document["overlaps"], &document["unmatched"]), (Some(0), &30.into(), &0.into()));
 }

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rankscope_testkit::skipped;
+
 /// The folder of the engine, where there is one.
 pub(crate) fn engine() -> Option<PathBuf> {
     let skip = |why: &str| {
-        #[expect(clippy::print_stderr, reason = "a skipped test says why")]
-        {
-            eprintln!("skipped: {why}");
-        }
+        skipped(why);
         None
     };
     let Some(folder) = std::env::var_os("RANKSCOPE_TRACE_PROCESSOR").map(PathBuf::from) else {

@@ -11,6 +11,7 @@ use std::process::Command;
 use rankscope_formats::recording::export::{About, kineto_json, perfetto};
 use rankscope_formats::recording::{Cut, to_trace};
 use rankscope_formats::{ArgsPolicy, ReadOptions, xspace};
+use rankscope_testkit::skipped;
 
 use crate::engine::{ask, engine, scratch};
 use crate::scene;
@@ -50,7 +51,7 @@ fn the_engine_sees_the_same_in_both() {
 fn python_reads_the_json() {
     let python = Path::new("python3");
     if Command::new(python).arg("--version").output().is_err() {
-        return skip("python3 is not installed");
+        return skipped("python3 is not installed");
     }
     let count = "import json, sys; print(sum(e['ph'] == 'X' for e in json.load(open(sys.argv[1]))['traceEvents']))";
     let said = run(python, count, &exported_json("python.json"));
@@ -61,7 +62,7 @@ fn python_reads_the_json() {
 #[test]
 fn hta_breaks_the_time_down() {
     let Some(python) = std::env::var_os("RANKSCOPE_HTA_PYTHON").map(PathBuf::from) else {
-        return skip("RANKSCOPE_HTA_PYTHON names no Python");
+        return skipped("RANKSCOPE_HTA_PYTHON names no Python");
     };
     let script = "
 import sys
@@ -84,7 +85,7 @@ print(round(row['compute_time(us)']), round(row['kernel_time(us)']))
 #[test]
 fn jax_reads_the_xspace() {
     let Some(python) = std::env::var_os("RANKSCOPE_JAX_PYTHON").map(PathBuf::from) else {
-        return skip("RANKSCOPE_JAX_PYTHON names no Python");
+        return skipped("RANKSCOPE_JAX_PYTHON names no Python");
     };
     let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
     let trace = to_trace(&scene::recording(), &Cut::everything(), &options);
@@ -116,9 +117,4 @@ fn run(python: &Path, script: &str, file: &Path) -> String {
     let output = Command::new(python).args(["-c", script]).arg(file).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
-#[expect(clippy::print_stderr, reason = "a skipped test says why")]
-fn skip(why: &str) {
-    eprintln!("skipped: {why}");
 }

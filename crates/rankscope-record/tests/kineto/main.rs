@@ -1,6 +1,6 @@
 //! The face of Kineto as a program uses it. The profiler is the process's, so every test here takes one lock.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking, and says what it skips")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod callbacks;
 mod events;

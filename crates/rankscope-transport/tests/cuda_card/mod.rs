@@ -34,7 +34,7 @@ fn build() -> Option<PathBuf> {
             Some(library)
         }
         Err(error) => {
-            eprintln!("skipped: no C++ compiler (c++: {error})");
+            rankscope_testkit::skipped(format!("there is no C++ compiler (c++: {error})"));
             None
         }
     }

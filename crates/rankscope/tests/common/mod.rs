@@ -1,6 +1,6 @@
 //! Running the binary on jobs in temporary directories.
 
-#![allow(dead_code, unreachable_pub, clippy::print_stderr, reason = "each test file uses its own part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,17 +55,13 @@ pub fn fixture(name: &str) -> PathBuf {
 }
 
 /// The corpus of public traces, if there is one; says so if not.
-pub fn corpus(test: &str) -> Option<PathBuf> {
+#[track_caller]
+pub fn corpus() -> Option<PathBuf> {
     let corpus = std::env::var_os("RANKSCOPE_CORPUS").map(PathBuf::from);
     if corpus.is_none() {
-        skipped(test, "RANKSCOPE_CORPUS names no corpus");
+        rankscope_testkit::skipped("RANKSCOPE_CORPUS names no corpus");
     }
     corpus
-}
-
-/// Says that `test` did not run.
-pub fn skipped(test: &str, why: &str) {
-    eprintln!("{test}: skipped, because {why}");
 }
 
 /// A time of a rank's account, in nanoseconds.

@@ -119,9 +119,3 @@ pub(crate) fn is_alive(pid: &str) -> bool {
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
-
-/// Says why a test shows nothing here.
-#[allow(clippy::print_stderr, reason = "this is how a test says so")]
-pub(crate) fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
-}
