@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::cargo;
+use crate::ci::Outcome;
 
 /// Options of `cargo xtask instructions`.
 #[derive(clap::Args, Default)]
@@ -21,20 +22,21 @@ pub(crate) struct Args {
 }
 
 /// Counts, and fails where more than the budget and its margin is taken.
-pub(crate) fn run(args: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success());
     if !has_valgrind {
-        println!("skipped: valgrind is not installed");
-        return Ok(());
+        return Ok(Outcome::Skipped("valgrind is not installed".to_owned()));
     }
     let target = cargo::metadata()?.target_directory;
     let counted = count(&target)?;
     let path = cargo::root().join(BUDGET);
     if args.write {
-        return fs::write(&path, serde_json::to_string_pretty(&counted)? + "\n").context("failed to write the budget");
+        fs::write(&path, serde_json::to_string_pretty(&counted)? + "\n").context("failed to write the budget")?;
+        return Ok(Outcome::Passed);
     }
     let budget = fs::read(&path).with_context(|| format!("failed to read {BUDGET}"))?;
-    judge(&counted, &serde_json::from_slice(&budget).with_context(|| format!("failed to understand {BUDGET}"))?)
+    judge(&counted, &serde_json::from_slice(&budget).with_context(|| format!("failed to understand {BUDGET}"))?)?;
+    Ok(Outcome::Passed)
 }
 
 type Counts = BTreeMap<String, f64>;
@@ -67,7 +69,7 @@ const SLACK: f64 = 1.0;
 
 /// Built for release, as what a product does is.
 fn build(example: &Example, target: &Path) -> Result<PathBuf> {
-    let build = ["build", "--release", "--locked", "--quiet", "--package", example.package, "--example", example.name];
+    let build = ["build", "--release", "--locked", "--package", example.package, "--example", example.name];
     let status = cargo::command(build).status().context("failed to start cargo")?;
     if !status.success() {
         bail!("the example {} does not build", example.name);
@@ -78,6 +80,7 @@ fn build(example: &Example, target: &Path) -> Result<PathBuf> {
 fn count(target: &Path) -> Result<Counts> {
     let mut counts = Counts::new();
     for (example, path, besides) in PATHS {
+        println!("counting {path}");
         let program = build(example, target)?;
         let besides = besides.map_or(Ok(0.0), |besides| per_turn(&program, besides, target))?;
         let instructions = per_turn(&program, path, target)? - besides;

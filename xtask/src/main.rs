@@ -40,6 +40,8 @@ enum Verb {
     Bench(bench::Args),
     /// Count the instructions of a span and hold them against the budget; needs valgrind.
     Instructions(instructions::Args),
+    /// Run the commands that README and guides show, and compare what they print with what is shown.
+    Readme(readme::Args),
     /// Run real agents over simulated networks with wrong clocks and faults, and judge what they say.
     Rig(rig::Args),
     /// The rig's cross traffic.
@@ -53,7 +55,8 @@ fn main() -> ExitCode {
         Verb::Ci(args) => ci::run(&args),
         Verb::FuzzSmoke(args) => smoke::run(&args),
         Verb::Bench(args) => bench::run(&args),
-        Verb::Instructions(args) => instructions::run(&args),
+        Verb::Instructions(args) => instructions::run(&args).map(|outcome| println!("{outcome}")),
+        Verb::Readme(args) => readme::run(&args).map(drop),
         Verb::Rig(args) => rig::run(&args),
         Verb::RigTraffic(args) => rig::traffic::send(&args),
     };

@@ -8,22 +8,22 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::cargo;
-use crate::ci::cargo as run_cargo;
+use crate::ci::{Outcome, cargo as run_cargo};
 
 /// Builds, lints and runs.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run() -> Result<Outcome> {
     if let Some(missing) = missing() {
-        println!("skipped: {missing}; libopenmpi-dev, openmpi-bin and libclang-dev are their Debian names");
-        return Ok(());
+        let names = "libopenmpi-dev, openmpi-bin and libclang-dev are their Debian names";
+        return Ok(Outcome::Skipped(format!("{missing}; {names}")));
     }
     let transport = ["--package", "rankscope-transport", "--features", "mpi", "--locked"];
     run_cargo(&[&["clippy"], &transport[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
-    run_cargo(&[&["build", "--quiet"], &transport[..], &["--example", "run_plan"]].concat())?;
+    run_cargo(&[&["build"], &transport[..], &["--example", "run_plan"]].concat())?;
     let example = cargo::metadata()?.target_directory.join("debug/examples/run_plan");
     for mode in ["alltoallv", "put"] {
         execute(&example, mode)?;
     }
-    Ok(())
+    Ok(Outcome::Passed)
 }
 
 /// Every rank compares what it received and ends the job if a byte differs; rank 0 has the last word.

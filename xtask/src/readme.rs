@@ -1,68 +1,159 @@
-//! Keeps the README honest: what stands in its `sh` blocks is run.
+//! Keeps README and guides honest: the commands they show are run, and what these print is compared with what is shown.
 //!
-//! Blocks marked `console` or `text` show output and are left alone. `cargo xtask` lines are checked for a verb that exists
-//! instead of being run, because one of them is running this.
+//! The idea: a page says itself what its blocks are, in the source, where its readers' eyes do not fall ([`page`]). A block that
+//! nobody can tell about is refused, so that no output stands in a page unwatched. Figures that differ from run to run are
+//! compared by their shape ([`shape`]). Commands of `cargo xtask` are parsed and not run: one of them is running this.
+
+mod page;
+mod shape;
+mod stage;
 
 use std::fs;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use clap::Parser;
+use regex_lite::Regex;
 
-use crate::cargo;
+use crate::ci::Outcome;
+use crate::{Xtask, cargo};
+use page::{Part, Shown};
+use stage::Stage;
 
-/// Runs the README's commands from the workspace root.
-pub(crate) fn check() -> Result<()> {
-    let path = cargo::root().join("README.md");
-    let text = fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
-    let commands = commands(&text);
-    if commands.is_empty() {
-        bail!("{} has no command in a sh block", path.display());
+/// Options of `cargo xtask readme`.
+#[derive(clap::Args, Default)]
+pub(crate) struct Args {
+    /// Pages to check [default: README.md and docs/guide/*.md].
+    pages: Vec<PathBuf>,
+    /// Put what is printed now into every block that shows something else. One that is abridged in the middle is to be abridged
+    /// again by hand; one that shows a beginning gets as many lines.
+    #[arg(long)]
+    write: bool,
+}
+
+/// Runs and compares; fails after all pages if any block shows what is not printed.
+pub(crate) fn run(args: &Args) -> Result<Outcome> {
+    let pages = if args.pages.is_empty() { pages()? } else { args.pages.clone() };
+    let stage = Stage::build()?;
+    let mut tally = Tally::default();
+    for path in &pages {
+        check(path, &stage, args.write, &mut tally)?;
     }
-    for command in commands {
-        if let Some(verb) = command.strip_prefix("cargo xtask ") {
-            check_verb(verb)?;
-        } else {
-            run(&command)?;
+    println!("{}", tally.said());
+    if tally.differ > 0 {
+        bail!("{} blocks show what is not printed; `cargo xtask readme --write` puts it right", tally.differ);
+    }
+    Ok(Outcome::Passed)
+}
+
+/// The README and the guides, by name.
+fn pages() -> Result<Vec<PathBuf>> {
+    let guides = cargo::root().join("docs/guide");
+    let entries = fs::read_dir(&guides).with_context(|| format!("failed to read {}", guides.display()))?;
+    let mut pages: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    pages.retain(|path| path.extension().is_some_and(|suffix| suffix == "md"));
+    pages.push(cargo::root().join("README.md"));
+    pages.sort();
+    Ok(pages)
+}
+
+/// What is said at the end.
+#[derive(Default)]
+struct Tally {
+    compared: usize,
+    written: usize,
+    differ: usize,
+    /// Blocks of commands whose output is shown nowhere.
+    silent: usize,
+    /// Where, and why.
+    not_run: Vec<String>,
+}
+
+impl Tally {
+    fn said(&self) -> String {
+        let mut said = format!("{} blocks compared, {} of them differ", self.compared, self.differ);
+        if self.written > 0 {
+            said += &format!(", {} written", self.written);
         }
+        said += &format!("; {} run that show no output; {} not run", self.silent, self.not_run.len());
+        self.not_run.iter().for_each(|what| said += &format!("\n  {what}"));
+        said
     }
-    Ok(())
 }
 
-fn run(command: &str) -> Result<()> {
-    println!("$ {command}");
-    let status = Command::new("sh").arg("-c").arg(command).current_dir(cargo::root()).status();
-    let status = status.with_context(|| format!("failed to start `{command}`"))?;
-    if !status.success() {
-        bail!("the README's `{command}` failed ({status})");
-    }
-    Ok(())
-}
-
-fn check_verb(rest: &str) -> Result<()> {
-    let verb = rest.split_whitespace().next().unwrap_or_default();
-    if !["deps", "ci", "fuzz-smoke", "bench"].contains(&verb) {
-        bail!("the README names `cargo xtask {verb}`, which does not exist");
-    }
-    Ok(())
-}
-
-/// The lines of the `sh` blocks, without comments and with continued lines joined.
-fn commands(markdown: &str) -> Vec<String> {
-    let mut commands = Vec::new();
-    let mut in_block = false;
-    let mut continued = String::new();
-    for line in markdown.lines().map(str::trim) {
-        if line.starts_with("```") {
-            in_block = !in_block && line == "```sh";
-        } else if in_block && !line.is_empty() && !line.starts_with('#') {
-            let line = line.split("  #").next().unwrap_or(line).trim_end();
-            match line.strip_suffix('\\') {
-                Some(start) => continued.push_str(start),
-                None => commands.push(std::mem::take(&mut continued) + line),
+fn check(path: &Path, stage: &Stage, write: bool, tally: &mut Tally) -> Result<()> {
+    let text = fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+    let name = path.strip_prefix(cargo::root()).unwrap_or(path).display().to_string();
+    check_verbs(&name, &text)?;
+    let folder = stage.folder(&name)?;
+    let mut edits = Vec::new();
+    for part in page::parts(&text).with_context(|| name.clone())? {
+        match part {
+            Part::NotRun { line, why } => tally.not_run.push(format!("{name}:{line}: {why}")),
+            Part::Run { line, commands, together, shown } => {
+                let commands: Vec<String> = commands.into_iter().filter(|command| !command.starts_with(XTASK)).collect();
+                let Some(shown) = shown else {
+                    stage.run(&commands, together, &folder).with_context(|| format!("{name}:{line}"))?;
+                    tally.silent += 1;
+                    continue;
+                };
+                tally.compared += 1;
+                let outcome = compare(&shown, || stage.run(&commands, together, &folder));
+                match outcome.with_context(|| format!("{name}:{line}"))? {
+                    Compared::Same => println!("  as {name}:{} shows", shown.lines.start),
+                    Compared::Differ { printed, .. } if write => {
+                        println!("  written to {name}:{}", shown.lines.start);
+                        tally.written += 1;
+                        edits.push((shown.lines.clone(), shown.replacement(&printed)));
+                    }
+                    Compared::Differ { difference, .. } => {
+                        println!("  not as {name}:{} shows (-), but (+)\n{difference}", shown.lines.start);
+                        tally.differ += 1;
+                    }
+                }
             }
         }
     }
-    commands
+    if !edits.is_empty() {
+        fs::write(path, page::edited(&text, edits)).with_context(|| format!("failed to write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+enum Compared {
+    Same,
+    Differ { printed: String, difference: String },
+}
+
+/// What depends on how busy the machine is has more than one try.
+const TRIES: usize = 3;
+
+fn compare(shown: &Shown, mut run: impl FnMut() -> Result<String>) -> Result<Compared> {
+    let tries = if shown.rule.vary == shape::Vary::Numbers { TRIES } else { 1 };
+    let mut left = tries;
+    loop {
+        let printed = run()?;
+        let Some(difference) = shown.rule.difference(&shown.text, &printed) else { return Ok(Compared::Same) };
+        left -= 1;
+        if left == 0 {
+            return Ok(Compared::Differ { printed, difference });
+        }
+        println!("  differs, {left} more tries\n{difference}");
+    }
+}
+
+const XTASK: &str = "cargo xtask ";
+
+/// Every `cargo xtask` that a page names, in a block or in a sentence, must be one that can be typed.
+fn check_verbs(name: &str, text: &str) -> Result<()> {
+    let named = Regex::new(r"(?m)(?:^|`)cargo xtask ([^`#\n]+)").context("a pattern of our own")?;
+    for found in named.captures_iter(text) {
+        let words = found[1].split_whitespace();
+        if let Err(error) = Xtask::try_parse_from(std::iter::once("xtask").chain(words)) {
+            bail!("{name} names `cargo xtask {}`: {error}", found[1].trim());
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -70,14 +161,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_sh_blocks_are_commands() {
-        let text = "a\n```sh\n# say hello\necho a \\\n  b   # aside\n\necho c\n```\n```console\n$ rm -rf /\n```\n";
-        assert_eq!(commands(text), ["echo a b", "echo c"]);
+    fn verbs_and_options_that_do_not_exist_are_refused() {
+        assert!(check_verbs("a", "As `cargo xtask bench clock` says.\n\n```sh\ncargo xtask ci   # all\n```\n").is_ok());
+        assert!(check_verbs("a", "```sh\ncargo xtask dance\n```\n").is_err());
+        assert!(check_verbs("a", "by `cargo xtask bench clock --louder`").is_err());
     }
 
     #[test]
-    fn unknown_verbs_are_refused() {
-        assert!(check_verb("ci").is_ok());
-        assert!(check_verb("dance --now").is_err());
+    fn what_varies_is_tried_again_and_what_must_not_is_not() {
+        let text = "```sh\na\n```\n<!-- output: numbers vary -->\n```text\n1 rank is late\n```\n";
+        let [Part::Run { shown: Some(shown), .. }] = &page::parts(text).unwrap()[..] else { panic!("one part") };
+        let mut said = ["nobody is late", "3 rank is late"].into_iter();
+        assert!(matches!(compare(shown, || Ok(said.next().unwrap().to_owned())).unwrap(), Compared::Same));
+        let exact = Shown { rule: shape::Rule::default(), ..shown.clone() };
+        let mut said = ["nobody is late"].into_iter();
+        assert!(matches!(compare(&exact, || Ok(said.next().unwrap().to_owned())).unwrap(), Compared::Differ { .. }));
     }
 }
