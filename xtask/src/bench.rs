@@ -1,7 +1,7 @@
 //! `cargo xtask bench ingest`: what a user waits and pays for, from file to finished report, beside inflating the same bytes
 //! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
 //! costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench
-//! dispatch`: what plans for context-parallel attention cost.
+//! dispatch`: what plans for context-parallel attention cost. `cargo xtask bench overhead`: what a job pays for being watched.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -12,6 +12,7 @@ mod clock;
 mod dispatch;
 mod inflate;
 mod inputs;
+mod overhead;
 mod peers;
 mod record;
 mod repeat;
@@ -49,6 +50,8 @@ enum What {
     Align(align::Args),
     /// Time plans for context-parallel attention, and weigh them against the original's.
     Dispatch(dispatch::Args),
+    /// Run jobs bare and under rankscope, and tell what that costs them.
+    Overhead(overhead::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf, which: String },
@@ -110,6 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Prepare { folder, .. } => inputs::make(folder),
         What::Align(args) => align::run(args),
         What::Dispatch(args) => dispatch::run(args),
+        What::Overhead(args) => overhead::run(args),
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),
