@@ -18,8 +18,12 @@ const LAYERS: usize = 8;
 /// Products of two small matrices in a layer: half a millisecond of arithmetic.
 const PRODUCTS: usize = 100;
 const SIDE: usize = 32;
+/// A product and its two factors.
+type Layer = [[[f32; SIDE]; SIDE]; 3];
 /// Numbers that are summed over the ranks; so few that they travel in one piece, and a step has always the same system calls.
 const GRADIENTS: usize = 256;
+/// Steps before those that count.
+const WARM_UP: usize = 5;
 /// Steps from one line of output to the next.
 const SAY_EVERY: u64 = 10;
 
@@ -38,25 +42,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The loop itself, between two meetings of all ranks.
+/// The loop itself, when everything that is done once has been done.
 fn train(steps: u64, group: &mut Group) -> Result<String, Box<dyn Error>> {
-    let mut layer = [[[0.5_f32; SIDE]; SIDE]; 3];
+    let mut layer: Layer = [[[0.5; SIDE]; SIDE]; 3];
     let mut gradients = [1.0_f32; GRADIENTS];
     let mut step_ns = Vec::with_capacity(usize::try_from(steps)?);
-    group.all_reduce(&mut gradients)?;
+    (0..WARM_UP).try_for_each(|_| one_step(&mut layer, &mut gradients, group))?;
     let (begun, cpu_before) = (Instant::now(), cpu_s());
     for step in 0..steps {
         let step_begun = Instant::now();
-        let _step = record_function!("step");
-        for _ in 0..LAYERS {
-            {
-                let _span = record_function!("layer");
-                (0..PRODUCTS).for_each(|_| multiply(&mut layer));
-            }
-            let _span = record_function!("all_reduce");
-            gradients.fill(1.0);
-            group.all_reduce(&mut gradients)?;
-        }
+        one_step(&mut layer, &mut gradients, group)?;
         step_ns.push(step_begun.elapsed().as_nanos());
         if step % SAY_EVERY == 0 {
             println!("step {step} sum {}", gradients[0]);
@@ -68,7 +63,21 @@ fn train(steps: u64, group: &mut Group) -> Result<String, Box<dyn Error>> {
     Ok(format!("{{\"step_ms\":{step_ms},\"loop_s\":{loop_s},\"cpu_s\":{cpu_s}}}\n"))
 }
 
-fn multiply([product, weights, activations]: &mut [[[f32; SIDE]; SIDE]; 3]) {
+fn one_step(layer: &mut Layer, gradients: &mut [f32; GRADIENTS], group: &mut Group) -> std::io::Result<()> {
+    let _step = record_function!("step");
+    for _ in 0..LAYERS {
+        {
+            let _span = record_function!("layer");
+            (0..PRODUCTS).for_each(|_| multiply(layer));
+        }
+        let _span = record_function!("all_reduce");
+        gradients.fill(1.0);
+        group.all_reduce(gradients)?;
+    }
+    Ok(())
+}
+
+fn multiply([product, weights, activations]: &mut Layer) {
     black_box(&mut *weights);
     for (row, weights) in product.iter_mut().zip(&*weights) {
         row.fill(0.0);
