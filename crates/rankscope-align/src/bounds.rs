@@ -6,6 +6,8 @@
 //! Warshall) give the tightest bound of every pair, and a cycle of negative length says that the matching or the stamps are
 //! wrong.
 
+use crate::pairs::{DENSE_RANKS_MAX, Pairs};
+
 /// What causality leaves for the difference of two clocks: `lo_ns <= c[b] - c[a] <= hi_ns`. An end that nothing bounds is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
@@ -42,6 +44,12 @@ impl Bound {
         Self { lo_ns: self.lo_ns.map(shift), hi_ns: self.hi_ns.map(shift) }
     }
 
+    /// The room of a clock that is at most `onward` ahead of one with this room, which is at most `back` ahead of it.
+    fn reached(self, onward: Most, back: Most) -> Self {
+        let hi_ns = self.hi_ns.zip(onward.known()).map(|(hi, most)| hi.saturating_add(most));
+        Self { lo_ns: self.lo_ns.zip(back.known()).map(|(lo, most)| lo.saturating_sub(most)), hi_ns }
+    }
+
     /// The middle, where both ends are known.
     pub fn middle(self) -> Option<i64> {
         Some(self.lo_ns?.midpoint(self.hi_ns?))
@@ -54,45 +62,89 @@ impl Bound {
 }
 
 /// The bounds between all pairs of ranks.
+///
+/// Of few ranks shortest paths are followed through every rank. Of many, which would take time cubic in them and memory with
+/// their square, only through those that bound most others, the hubs: beside what two ranks say of each other directly, a pair
+/// is bounded by the best way over a hub.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     ranks: usize,
-    /// `most[a * ranks + b]` is the greatest `c[b] - c[a]`.
-    most: Vec<i64>,
+    /// By `a` and `b` the greatest `c[b] - c[a]`; of few ranks along all paths, once closed.
+    most: Pairs<Most>,
+    /// Of many ranks, once closed.
+    hubs: Vec<Hub>,
     /// A rank on a cycle of negative length, if there is one.
     contradiction: Option<usize>,
+}
+
+/// The greatest difference of two clocks.
+#[derive(Clone, Copy, Debug)]
+struct Most(i64);
+
+impl Default for Most {
+    fn default() -> Self {
+        Self(FREE)
+    }
+}
+
+impl Most {
+    /// What is left where one bound follows another.
+    fn then(self, next: Self) -> Self {
+        if self.is_free() || next.is_free() { Self(FREE) } else { Self(self.0.saturating_add(next.0).max(-FREE)) }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self(self.0.min(other.0))
+    }
+
+    fn is_free(self) -> bool {
+        self.0 >= FREE
+    }
+
+    fn known(self) -> Option<i64> {
+        Some(self.0).filter(|_| !self.is_free())
+    }
+}
+
+/// A rank that paths lead through: by rank the greatest differences from there to here, and from here to there.
+#[derive(Clone, Debug)]
+struct Hub {
+    to: Vec<Most>,
+    from: Vec<Most>,
 }
 
 /// No bound. Small enough that two of them add up without overflow.
 const FREE: i64 = i64::MAX / 4;
 
-/// Beyond this many ranks not all paths are followed, which takes time cubic in the ranks: only those through a few.
-const CLOSED_RANKS_MAX: usize = 256;
-
-/// The few: those that bound most others.
 const HUBS_MAX: usize = 16;
 
 impl Bounds {
     /// No bound between any of `ranks` ranks.
     pub fn free(ranks: usize) -> Self {
-        Self { ranks, most: vec![FREE; ranks * ranks], contradiction: None }
+        Self { ranks, most: Pairs::of(ranks), hubs: Vec::new(), contradiction: None }
     }
 
     /// `c[b] - c[a]` is at most `most_ns`, if that is anything.
     pub fn at_most(&mut self, a: usize, b: usize, most_ns: Option<i64>) {
-        let most = &mut self.most[a * self.ranks + b];
-        *most = (*most).min(most_ns.map_or(FREE, |ns| ns.max(-FREE)));
+        if let Some(ns) = most_ns {
+            let most = self.most.at(a, b);
+            *most = most.or(Most(ns.max(-FREE)));
+        }
     }
 
-    /// Widens every bound by `margin_ns`.
+    /// Widens every bound by `margin_ns`. To be closed anew.
     pub(crate) fn loosen(&mut self, margin_ns: i64) {
-        self.most.iter_mut().filter(|most| **most < FREE).for_each(|most| *most = most.saturating_add(margin_ns).min(FREE));
+        self.hubs.clear();
+        let wider = |most: &mut Most| most.0 = most.0.saturating_add(margin_ns).min(FREE);
+        self.most.cells_mut().filter(|most| !most.is_free()).for_each(wider);
     }
 
-    /// The same with every bound tighter by `room_ns`.
+    /// The same with every bound tighter by `room_ns`. To be closed anew.
     pub(crate) fn tightened(&self, room_ns: i64) -> Self {
-        let tighter = |most: &i64| if *most < FREE { most.saturating_sub(room_ns).max(-FREE) } else { FREE };
-        Self { most: self.most.iter().map(tighter).collect(), ..*self }
+        let mut tight = Self { hubs: Vec::new(), ..self.clone() };
+        let tighter = |most: &mut Most| most.0 = most.0.saturating_sub(room_ns).max(-FREE);
+        tight.most.cells_mut().filter(|most| !most.is_free()).for_each(tighter);
+        tight
     }
 
     /// Something else has shown that no clocks satisfy the constraints of `rank`.
@@ -100,41 +152,70 @@ impl Bounds {
         self.contradiction = self.contradiction.or(Some(rank));
     }
 
-    /// Tightens every bound along all paths.
+    /// Tightens every bound along paths.
     pub fn close(&mut self) {
-        for via in self.vias() {
+        if self.ranks <= DENSE_RANKS_MAX {
+            self.close_all()
+        } else {
+            self.close_through_hubs()
+        }
+        self.contradiction = (0..self.ranks).find(|rank| self.most(*rank, *rank).0 < 0).or(self.contradiction);
+    }
+
+    fn close_all(&mut self) {
+        for via in 0..self.ranks {
             for from in 0..self.ranks {
-                let first = self.most[from * self.ranks + via];
-                if first >= FREE {
+                let first = self.direct(from, via);
+                if first.is_free() {
                     continue;
                 }
                 for to in 0..self.ranks {
-                    let second = self.most[via * self.ranks + to];
-                    if second < FREE {
-                        let direct = &mut self.most[from * self.ranks + to];
-                        *direct = (*direct).min(first.saturating_add(second).max(-FREE));
-                    }
+                    let second = self.direct(via, to);
+                    let direct = self.most.at(from, to);
+                    *direct = direct.or(first.then(second));
                 }
             }
         }
-        self.contradiction = (0..self.ranks).find(|rank| self.most[rank * self.ranks + rank] < 0).or(self.contradiction);
     }
 
-    /// The ranks that paths are followed through.
-    fn vias(&self) -> Vec<usize> {
-        let mut vias: Vec<usize> = (0..self.ranks).collect();
-        if self.ranks > CLOSED_RANKS_MAX {
-            let row = |rank: usize| &self.most[rank * self.ranks..(rank + 1) * self.ranks];
-            vias.sort_by_cached_key(|rank| std::cmp::Reverse(row(*rank).iter().filter(|most| **most < FREE).count()));
-            vias.truncate(HUBS_MAX);
+    fn close_through_hubs(&mut self) {
+        let mut bounded = vec![0_usize; self.ranks];
+        self.most.iter().filter(|(_, most)| !most.is_free()).for_each(|((a, _), _)| bounded[a] += 1);
+        let mut hubs: Vec<usize> = (0..self.ranks).filter(|rank| bounded[*rank] > 0).collect();
+        hubs.sort_by_key(|rank| std::cmp::Reverse(bounded[*rank]));
+        hubs.truncate(HUBS_MAX);
+        let mut between = Self::free(hubs.len());
+        for (i, a) in hubs.iter().enumerate() {
+            for (j, b) in hubs.iter().enumerate() {
+                between.at_most(i, j, self.direct(*a, *b).known());
+            }
         }
-        vias
+        between.close_all();
+        let best = |direct: Most, ways: &mut dyn Iterator<Item = Most>| ways.fold(direct, Most::or);
+        let hub = |(i, hub): (usize, &usize)| {
+            let others = || hubs.iter().enumerate();
+            let to = |rank: usize| {
+                best(self.direct(rank, *hub), &mut others().map(|(j, via)| self.direct(rank, *via).then(between.direct(j, i))))
+            };
+            let from = |rank: usize| {
+                best(self.direct(*hub, rank), &mut others().map(|(j, via)| between.direct(i, j).then(self.direct(*via, rank))))
+            };
+            Hub { to: (0..self.ranks).map(to).collect(), from: (0..self.ranks).map(from).collect() }
+        };
+        self.hubs = hubs.iter().enumerate().map(hub).collect();
+    }
+
+    fn direct(&self, a: usize, b: usize) -> Most {
+        self.most.get(a, b).copied().unwrap_or_default()
+    }
+
+    fn most(&self, a: usize, b: usize) -> Most {
+        self.hubs.iter().fold(self.direct(a, b), |most, hub| most.or(hub.to[a].then(hub.from[b])))
     }
 
     /// The interval of `c[b] - c[a]`.
     pub fn between(&self, a: usize, b: usize) -> Bound {
-        let known = |most: i64| Some(most).filter(|most| *most < FREE);
-        Bound { lo_ns: known(self.most[b * self.ranks + a]).map(|most| -most), hi_ns: known(self.most[a * self.ranks + b]) }
+        Bound { lo_ns: self.most(b, a).known().map(|most| -most), hi_ns: self.most(a, b).known() }
     }
 
     /// A rank whose constraints contradict each other; none if clocks exist that satisfy all.
@@ -142,9 +223,62 @@ impl Bounds {
         self.contradiction
     }
 
-    /// Whether all clocks may be equal.
-    pub fn allow_zero(&self) -> bool {
-        (0..self.ranks).all(|a| (0..self.ranks).all(|b| a == b || self.between(a, b).allows_zero()))
+    /// Whether the clocks of `ranks` may all be equal, in bounds that are closed and free of contradictions.
+    pub(crate) fn allow_zero(&self, ranks: &[usize]) -> bool {
+        if ranks.len() < 2 {
+            return true;
+        }
+        let mut chosen = vec![false; self.ranks];
+        ranks.iter().for_each(|rank| chosen[*rank] = true);
+        let fits = |a: &usize| self.most.row(*a).all(|(b, most)| b == *a || !chosen[b] || most.0 >= 0);
+        let least = |of: &[Most]| ranks.iter().fold(Most::default(), |least, rank| least.or(of[*rank]));
+        ranks.iter().all(fits) && self.hubs.iter().all(|hub| least(&hub.to).then(least(&hub.from)).0 >= 0)
+    }
+}
+
+/// Clocks that are placed one after the other, and the room that those placed leave for the rest.
+#[derive(Debug)]
+pub(crate) struct Placing<'a> {
+    bounds: &'a Bounds,
+    /// By rank, whom it bounds, and who bounds it.
+    onward: Vec<Vec<(usize, Most)>>,
+    back: Vec<Vec<(usize, Most)>>,
+    /// By rank, the room that is left by those placed that say something of it directly.
+    rooms: Vec<Bound>,
+    /// The room that those placed leave for each hub.
+    hubs: Vec<Bound>,
+}
+
+impl<'a> Placing<'a> {
+    /// Nothing placed yet.
+    pub(crate) fn new(bounds: &'a Bounds) -> Self {
+        let (mut onward, mut back) = (vec![Vec::new(); bounds.ranks], vec![Vec::new(); bounds.ranks]);
+        for ((a, b), most) in bounds.most.iter().filter(|(_, most)| !most.is_free()) {
+            onward[a].push((b, *most));
+            back[b].push((a, *most));
+        }
+        let (rooms, hubs) = (vec![Bound::default(); bounds.ranks], vec![Bound::default(); bounds.hubs.len()]);
+        Self { bounds, onward, back, rooms, hubs }
+    }
+
+    /// Where the clock of `rank` may be, by all that are placed.
+    pub(crate) fn room(&self, rank: usize) -> Bound {
+        let by_hub = self.bounds.hubs.iter().zip(&self.hubs).map(|(hub, room)| room.reached(hub.from[rank], hub.to[rank]));
+        by_hub.fold(self.rooms[rank], Bound::and)
+    }
+
+    /// Places the clock of `rank`.
+    pub(crate) fn put(&mut self, rank: usize, offset_ns: i64) {
+        let here = Bound { lo_ns: Some(offset_ns), hi_ns: Some(offset_ns) };
+        for (other, most) in &self.onward[rank] {
+            self.rooms[*other] = self.rooms[*other].and(here.reached(*most, Most::default()));
+        }
+        for (other, most) in &self.back[rank] {
+            self.rooms[*other] = self.rooms[*other].and(here.reached(Most::default(), *most));
+        }
+        for (room, hub) in self.hubs.iter_mut().zip(&self.bounds.hubs) {
+            *room = room.and(here.reached(hub.to[rank], hub.from[rank]));
+        }
     }
 }
 
@@ -207,5 +341,71 @@ mod tests {
         overlap(&mut bounds, &[(1, 50, 60), (2, 50, 60)]);
         bounds.close();
         assert_eq!(bounds.between(0, 2), Bound { lo_ns: Some(-20), hi_ns: Some(20) });
+    }
+
+    /// Many ranks that meet in small groups and all with a few, which makes those the hubs.
+    fn many(ranks: usize) -> Bounds {
+        let mut bounds = Bounds::free(ranks);
+        for rank in 0..ranks {
+            let spread = (rank as i64 * 37) % 1_000;
+            for hub in (0..3).filter(|hub| *hub != rank) {
+                bounds.at_most(rank, hub, Some(500 + spread));
+                bounds.at_most(hub, rank, Some(700 - spread / 2));
+            }
+            bounds.at_most(rank, (rank + 1) % ranks, Some(90 + spread / 8));
+        }
+        bounds
+    }
+
+    /// By the definition, over every pair of hubs.
+    fn by_definition(bounds: &Bounds, a: usize, b: usize) -> i64 {
+        let direct = |a, b| bounds.direct(a, b);
+        let hubs = [0, 1, 2];
+        let mut best = direct(a, b);
+        for (i, j, k) in (0..27).map(|at| (hubs[at % 3], hubs[at / 3 % 3], hubs[at / 9])) {
+            best = best.or(direct(a, i).then(direct(i, b)));
+            best = best.or(direct(a, i).then(direct(i, j)).then(direct(j, b)));
+            best = best.or(direct(a, i).then(direct(i, j)).then(direct(j, k)).then(direct(k, b)));
+        }
+        best.0
+    }
+
+    #[test]
+    fn of_many_ranks_a_pair_is_bounded_over_hubs_and_costs_nothing_by_itself() {
+        let ranks = DENSE_RANKS_MAX + 100;
+        let open = many(ranks);
+        let mut closed = open.clone();
+        closed.close();
+        assert_eq!(closed.contradiction(), None);
+        assert!(closed.most.places() < 8 * ranks, "no place for each of {} pairs", ranks * ranks);
+        for (a, b) in (0..ranks).step_by(7).flat_map(|a| (0..ranks).step_by(5).map(move |b| (a, b))).filter(|(a, b)| a != b) {
+            // Ways over more hubs can only be shorter, and a way over the three is one over some of the sixteen.
+            let most = closed.most(a, b).0;
+            assert!(most <= by_definition(&open, a, b), "{a} {b}: {most}");
+            let hub = closed.hubs.iter().map(|hub| hub.to[a].then(hub.from[b]).0).min().unwrap_or(FREE);
+            assert_eq!(most, open.direct(a, b).0.min(hub));
+        }
+    }
+
+    #[test]
+    fn the_room_for_a_clock_is_what_all_those_placed_leave() {
+        for ranks in [40, DENSE_RANKS_MAX + 40] {
+            let mut bounds = many(ranks);
+            bounds.close();
+            let mut placing = Placing::new(&bounds);
+            let mut there: Vec<(usize, i64)> = Vec::new();
+            for rank in 0..ranks {
+                let slow = there.iter().map(|(other, at)| bounds.between(*other, rank).shifted(*at));
+                let slow = slow.fold(Bound::default(), Bound::and);
+                assert_eq!(placing.room(rank), slow, "{rank} of {ranks}");
+                let at = slow.clamp((rank as i64 % 5) * 100 - 200);
+                placing.put(rank, at);
+                there.push((rank, at));
+            }
+            let all: Vec<usize> = (0..ranks).collect();
+            assert!(bounds.allow_zero(&all));
+            bounds.at_most(5, 6, Some(-1));
+            assert!(!bounds.allow_zero(&all) && bounds.allow_zero(&all[6..]));
+        }
     }
 }

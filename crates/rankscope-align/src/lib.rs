@@ -15,6 +15,7 @@ mod clocks;
 pub mod combine;
 mod devices;
 mod from_collectives;
+mod pairs;
 mod tracer;
 pub mod validate;
 

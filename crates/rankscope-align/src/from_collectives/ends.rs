@@ -1,5 +1,7 @@
 //! The clocks at the ends of what causality allows, to see which conclusions depend on where inside they are.
 
+use std::collections::BTreeSet;
+
 use super::placing::placed;
 use super::{ClockEstimate, RankClocks};
 
@@ -54,7 +56,9 @@ impl ClockEstimate {
         if moved.is_empty() {
             return None;
         }
-        let stays = |ranks: &&Vec<usize>| moved.iter().all(|(other, _)| *other != ranks.as_slice());
+        // No two clocks share a rank.
+        let gone: BTreeSet<usize> = moved.iter().filter_map(|(ranks, _)| ranks.first().copied()).collect();
+        let stays = |ranks: &&Vec<usize>| ranks.first().is_none_or(|first| !gone.contains(first));
         let first = self.shared.iter().take(1).map(|ranks| (ranks.as_slice(), 0));
         let rest = self.shared.iter().skip(1).filter(stays).map(|ranks| (ranks.as_slice(), self.clocks[ranks[0]].offset_ns));
         let wanted: Vec<_> = first.chain(moved.iter().copied()).chain(rest).collect();

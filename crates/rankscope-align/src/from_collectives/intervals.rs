@@ -5,11 +5,14 @@
 //! paths like any difference constraints. Assumed is only how fast clocks drift at most and how fast that changes. No host name
 //! and no agreement of ends has a part in it, and dropping constraints, which is done where they are many, only widens it.
 
+use std::collections::BTreeSet;
+
 use rankscope_clock::fit::{Estimator, FitOptions, possible};
 use rankscope_time::{Rate, Span};
 
 use super::meetings::{Meeting, Stay};
 use crate::Bounds;
+use crate::pairs::{DENSE_RANKS_MAX, Pairs};
 
 /// Two clocks drift apart by less than this: crystals are within 100 parts per million of their frequency, one may be fast and
 /// the other slow.
@@ -17,7 +20,7 @@ pub const DRIFT_MAX: Rate = Rate::from_ppb(200_000);
 
 /// Beyond this many ranks, a rank's clock is bounded only by those of the first rank of each of its groups: pairs, and paths
 /// through pairs, grow with the square and the cube.
-pub(crate) const PAIRED_RANKS_MAX: usize = 256;
+pub(crate) const PAIRED_RANKS_MAX: usize = DENSE_RANKS_MAX;
 
 /// The recording is cut into so many stretches; of each, every pair keeps its tightest constraint in either direction.
 const STRETCHES: usize = 32;
@@ -45,29 +48,30 @@ impl Passage {
 
 /// The stays that constrain each other, as pairs of who enters and who leaves.
 pub(crate) fn constrained_pairs(meeting: &Meeting, ranks: usize) -> impl Iterator<Item = (&Stay, &Stay)> {
-    let hub = meeting.stays.first().map(|stay| stay.rank).filter(|_| ranks > PAIRED_RANKS_MAX);
-    let pair = move |entered: &Stay, left: &Stay| hub.is_none_or(|hub| entered.rank == hub || left.rank == hub);
-    let needed = meeting.stays.iter().filter(|stay| stay.is_needed);
-    needed.flat_map(move |entered| {
-        let needing = meeting.stays.iter().filter(move |left| left.needs && left.rank != entered.rank);
-        needing.filter(move |left| pair(entered, left)).map(move |left| (entered, left))
-    })
+    let stays = meeting.stays.as_slice();
+    let hub = stays.first().filter(|_| ranks > PAIRED_RANKS_MAX);
+    let with_hub = hub.into_iter().flat_map(|hub| stays.iter().flat_map(move |other| [(hub, other), (other, hub)]));
+    let all = if hub.is_none() { stays } else { &[] };
+    let with_all = all.iter().flat_map(|entered| all.iter().map(move |left| (entered, left)));
+    with_hub.chain(with_all).filter(|(entered, left)| entered.rank != left.rank && entered.is_needed && left.needs)
 }
 
 /// The tightest constraints of each ordered pair of ranks, one for each stretch of `meetings`, which are in order of time.
-fn tightest(ranks: usize, meetings: &[Meeting]) -> Vec<Vec<Passage>> {
-    let mut kept: Vec<Vec<Passage>> = vec![Vec::new(); ranks * ranks];
-    let mut tightest: Vec<Option<Passage>> = vec![None; ranks * ranks];
+fn tightest(ranks: usize, meetings: &[Meeting]) -> Pairs<Vec<Passage>> {
+    let mut kept: Pairs<Vec<Passage>> = Pairs::of(ranks);
     for stretch in meetings.chunks(meetings.len().div_ceil(STRETCHES).max(1)) {
+        let mut tightest: Pairs<Option<Passage>> = Pairs::of(ranks);
         for (entered, left) in stretch.iter().flat_map(|meeting| constrained_pairs(meeting, ranks)) {
             let passage = Passage { entered_ns: entered.start_ns, left_ns: left.end_ns };
-            let known = &mut tightest[entered.rank * ranks + left.rank];
+            let known = tightest.at(entered.rank, left.rank);
             if known.is_none_or(|known| passage.slack_ns() < known.slack_ns()) {
                 *known = Some(passage);
             }
         }
-        for (kept, tightest) in kept.iter_mut().zip(&mut tightest) {
-            kept.extend(tightest.take());
+        for ((entered, left), passage) in tightest.iter() {
+            if let Some(passage) = passage {
+                kept.at(entered, left).push(*passage);
+            }
         }
     }
     kept
@@ -81,13 +85,13 @@ pub(crate) fn intervals(shown_ns: &[i64], meetings: &[Meeting]) -> Intervals {
     let mut direct = Bounds::free(ranks);
     let mut drift_ppb = vec![None; ranks];
     let mut refuted = None;
-    for (a, b) in (0..ranks).flat_map(|a| (a + 1..ranks).map(move |b| (a, b))) {
+    let met = passages.iter().filter(|(_, passages)| !passages.is_empty());
+    let met: BTreeSet<(usize, usize)> = met.map(|((a, b), _)| (a.min(b), a.max(b))).collect();
+    for (a, b) in met {
         let span = |since: i64| Span::from_nanos(since.saturating_sub(shown_ns[a]));
         let differs = |theirs: i64, ours: i64| Span::from_nanos(theirs.saturating_sub(ours));
-        let (there, back) = (&passages[a * ranks + b], &passages[b * ranks + a]);
-        if there.is_empty() && back.is_empty() {
-            continue;
-        }
+        let of_pair = |a, b| passages.get(a, b).map_or(&[][..], Vec::as_slice);
+        let (there, back) = (of_pair(a, b), of_pair(b, a));
         let above: Vec<_> = there.iter().map(|one| (span(one.entered_ns), differs(one.left_ns, one.entered_ns))).collect();
         let below: Vec<_> = back.iter().map(|one| (span(one.left_ns), differs(one.entered_ns, one.left_ns))).collect();
         match possible(&above, &below, &options) {

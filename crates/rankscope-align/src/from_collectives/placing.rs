@@ -8,6 +8,7 @@ use super::intervals::{Intervals, constrained_pairs};
 use super::meetings::Meeting;
 use super::sharing::SharedClock;
 use super::ties::{Line, gained_in_own_ns, gained_ns};
+use crate::bounds::Placing;
 use crate::{Bound, Bounds};
 
 /// The correction of every rank, at the instant the estimate is for.
@@ -107,22 +108,14 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &[Meeting], at
 pub(crate) fn placed(bounds: &Bounds, wanted: &[(&[usize], i64)]) -> Vec<i64> {
     let ranks = wanted.iter().map(|(ranks, _)| ranks.len()).sum();
     let mut offsets = vec![0; ranks];
-    let mut there: Vec<usize> = Vec::with_capacity(ranks);
+    let mut placing = Placing::new(bounds);
     for (ranks, wanted_ns) in wanted {
-        let room = |rank: usize, there: &[usize], offsets: &[i64]| {
-            let sides = there.iter().map(|other| bounds.between(*other, rank).shifted(offsets[*other]));
-            sides.fold(Bound::default(), Bound::and)
-        };
-        let common = ranks.iter().map(|rank| room(*rank, &there, &offsets)).fold(Bound::default(), Bound::and);
-        let equal = || ranks.iter().all(|a| ranks.iter().all(|b| a == b || bounds.between(*a, *b).allows_zero()));
-        if common.width_ns().is_none_or(|width| width >= 0) && equal() {
-            ranks.iter().for_each(|rank| offsets[*rank] = common.clamp(*wanted_ns));
-            there.extend(*ranks);
-            continue;
-        }
+        let common = ranks.iter().map(|rank| placing.room(*rank)).fold(Bound::default(), Bound::and);
+        let together = common.width_ns().is_none_or(|width| width >= 0) && bounds.allow_zero(ranks);
         for rank in *ranks {
-            offsets[*rank] = room(*rank, &there, &offsets).clamp(*wanted_ns);
-            there.push(*rank);
+            let room = if together { common } else { placing.room(*rank) };
+            offsets[*rank] = room.clamp(*wanted_ns);
+            placing.put(*rank, offsets[*rank]);
         }
     }
     offsets
