@@ -5,7 +5,9 @@
 //! neither; its stream then tells its group, and its name its kind. A trace without device work has its backend's annotations.
 
 use rankscope_time::Rank;
-use rankscope_trace::{CategoryKind, CollectiveArgs, SpanId, StepMark, Trace, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{
+    CategoryKind, CollectiveArgs, ProcessGroup, SpanId, StepMark, StrId, Trace, TrackId, TrackKey, TrackKind,
+};
 use rustc_hash::FxHashMap;
 
 use crate::matching::RankCollectives;
@@ -15,19 +17,19 @@ use crate::{CommPatterns, Group, Kind, LocalCollective, Step};
 pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollectives {
     let found = find(trace, patterns);
     let described = Descriptions::of(trace);
-    let mut groups = Groups::default();
+    let mut groups = Groups::of(trace);
     let mut collectives: Vec<LocalCollective> = Vec::with_capacity(found.len());
     let (mut ungrouped, mut within_group) = (Vec::new(), Vec::new());
-    let mut streams: FxHashMap<TrackId, Vec<usize>> = FxHashMap::default();
+    let mut streams: FxHashMap<TrackId, OnStream> = FxHashMap::default();
     for span in found {
         let args = described.of_span(trace, span);
-        let group = args.and_then(|args| Group::of(trace, args)).map(|group| groups.index(group));
+        let group = args.and_then(|args| groups.named(trace, args));
         let stream = trace.spans.row(span).track;
         match group {
             Some(group) => {
-                let known = streams.entry(stream).or_default();
-                if !known.contains(&group) {
-                    known.push(group);
+                let known = streams.entry(stream).or_insert(OnStream::Only(group));
+                if *known != OnStream::Only(group) {
+                    *known = OnStream::Several;
                 }
             }
             None => ungrouped.push((collectives.len(), stream)),
@@ -43,8 +45,8 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
     }
     let unnamed = unnamed_groups(trace, ungrouped.iter().map(|(_, stream)| *stream));
     for (at, stream) in ungrouped {
-        let group = match streams.get(&stream).map(Vec::as_slice) {
-            Some([only]) => *only,
+        let group = match streams.get(&stream) {
+            Some(OnStream::Only(only)) => *only,
             _ => groups.index(Group::only(trace).unwrap_or_else(|| Group::standing_in(unnamed[&stream].clone()))),
         };
         collectives[at].group = group;
@@ -151,18 +153,48 @@ fn unnamed_groups(trace: &Trace, streams: impl Iterator<Item = TrackId>) -> FxHa
     numbered.chain(on_host.into_iter().map(|track| (track, "of the host".to_owned()))).collect()
 }
 
-/// The distinct groups of a rank.
-#[derive(Default)]
-struct Groups {
-    list: Vec<Group>,
+/// The groups that a stream's collectives name, as indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnStream {
+    Only(usize),
+    Several,
 }
 
-impl Groups {
+/// The distinct groups of a rank.
+struct Groups<'a> {
+    list: Vec<Group>,
+    indices: FxHashMap<Group, usize>,
+    /// Groups by the texts that name them, which take time to read: a list of ranks may be long, and every collective has one.
+    named: FxHashMap<(StrId, StrId, StrId, StrId, Option<u32>), Option<usize>>,
+    /// Groups of the header by name, the first of each.
+    header: FxHashMap<&'a str, &'a ProcessGroup>,
+}
+
+impl<'a> Groups<'a> {
+    fn of(trace: &'a Trace) -> Self {
+        let header = trace.provenance.process_groups.iter().rev().map(|group| (group.name.as_str(), group)).collect();
+        Self { list: Vec::new(), indices: FxHashMap::default(), named: FxHashMap::default(), header }
+    }
+
+    /// The group that `args` name.
+    fn named(&mut self, trace: &'a Trace, args: &CollectiveArgs) -> Option<usize> {
+        let key = (args.group_name, args.communicator, args.group_ranks, args.group_description, args.group_size);
+        if let Some(known) = self.named.get(&key) {
+            return *known;
+        }
+        let group = Group::of(trace, args, |name| self.header.get(name).copied());
+        let index = group.map(|group| self.index(group));
+        self.named.insert(key, index);
+        index
+    }
+
     fn index(&mut self, group: Group) -> usize {
-        self.list.iter().position(|known| *known == group).unwrap_or_else(|| {
-            self.list.push(group);
-            self.list.len() - 1
-        })
+        if let Some(index) = self.indices.get(&group) {
+            return *index;
+        }
+        self.list.push(group.clone());
+        self.indices.insert(group, self.list.len() - 1);
+        self.list.len() - 1
     }
 }
 

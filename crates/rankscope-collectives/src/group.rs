@@ -4,7 +4,7 @@
 //! own order of collectives. Lists that a profiler cut short are completed from the header, which names the same group in full.
 
 use rankscope_time::Rank;
-use rankscope_trace::{CollectiveArgs, Trace};
+use rankscope_trace::{CollectiveArgs, ProcessGroup, Trace};
 
 /// A process group as far as a trace tells; equal on every rank that tells the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +19,13 @@ pub struct Group {
 
 impl Group {
     /// The group that `args` of `trace` name; `None` if they name none.
-    pub(crate) fn of(trace: &Trace, args: &CollectiveArgs) -> Option<Self> {
+    ///
+    /// `known` finds a group of the header by its name.
+    pub(crate) fn of<'a>(
+        trace: &'a Trace,
+        args: &CollectiveArgs,
+        known: impl FnOnce(&str) -> Option<&'a ProcessGroup>,
+    ) -> Option<Self> {
         let text = |id| trace.strings.text(id).to_owned();
         let name = if args.group_name.is_empty() { text(args.communicator) } else { text(args.group_name) };
         let listed = trace.strings.text(args.group_ranks);
@@ -27,7 +33,7 @@ impl Group {
             return None;
         }
         let mut ranks = parse_ranks(listed);
-        let known = trace.provenance.process_groups.iter().find(|group| !name.is_empty() && group.name == name);
+        let known = known(&name).filter(|_| !name.is_empty());
         let complete = args.group_size.is_none_or(|size| ranks.len() == size as usize) && !listed.contains("...");
         if let Some(known) = known.filter(|known| !complete && known.ranks.len() > ranks.len()) {
             ranks.clone_from(&known.ranks);
@@ -39,7 +45,7 @@ impl Group {
 
     /// The global rank of `peer`, which frontends record as a global rank or as one within the group.
     pub fn global(&self, peer: u32) -> Rank {
-        if self.ranks.contains(&Rank(peer)) {
+        if self.ranks.binary_search(&Rank(peer)).is_ok() {
             return Rank(peer);
         }
         self.ranks.get(peer as usize).copied().unwrap_or(Rank(peer))
@@ -70,7 +76,7 @@ fn parse_ranks(text: &str) -> Vec<Rank> {
 
 #[cfg(test)]
 mod tests {
-    use rankscope_trace::{ProcessGroup, SpanId};
+    use rankscope_trace::SpanId;
 
     use super::*;
 
@@ -83,6 +89,6 @@ mod tests {
         args.group_name = trace.strings.intern("7");
         args.group_ranks = trace.strings.intern("[0, 1, ..., 63]");
         args.group_size = Some(64);
-        assert_eq!(Group::of(&trace, &args).unwrap().ranks, ranks);
+        assert_eq!(Group::of(&trace, &args, |_| trace.provenance.process_groups.first()).unwrap().ranks, ranks);
     }
 }

@@ -79,22 +79,21 @@ pub struct Matched {
 /// Matches the collectives of all given ranks.
 pub fn match_ranks(ranks: &[RankCollectives]) -> Matched {
     let mut matched = Matched::default();
+    let places = Places::of_ranks(ranks);
     for (group, sequences) in by_group(ranks) {
         let at = matched.groups.len();
         let present: Vec<usize> = sequences.keys().copied().collect();
-        let expected = |rank: usize| group.ranks.binary_search(&ranks[rank].rank).is_ok();
-        let given: Vec<usize> =
-            if group.ranks.is_empty() { present } else { (0..ranks.len()).filter(|rank| expected(*rank)).collect() };
+        let given = if group.ranks.is_empty() { present } else { places.of(&group.ranks) };
         for lane in lanes(ranks, &group, sequences) {
             let given = match lane.between {
                 Between::Group => given.clone(),
-                Between::Pair(from, to) => given_of_pair(ranks, (from, to)),
+                Between::Pair(from, to) => places.of(&[from, to]),
                 Between::NotTold => Vec::new(),
             };
             let alone = lane.between == Between::Group && group.ranks.len() == 1;
             for members in join(ranks, &lane) {
-                let absent: Vec<usize> =
-                    given.iter().copied().filter(|rank| members.iter().all(|member| member.rank != *rank)).collect();
+                let is_there = |rank: &usize| members.binary_search_by_key(rank, |member| member.rank).is_ok();
+                let absent: Vec<usize> = given.iter().copied().filter(|rank| !is_there(rank)).collect();
                 let complete = absent.is_empty() && (members.len() > 1 || alone);
                 matched.instances.push(Instance { group: at, members, absent, complete });
             }
@@ -123,16 +122,44 @@ pub fn match_nothing(ranks: &[RankCollectives]) -> Matched {
 
 type Sequences = BTreeMap<usize, Vec<usize>>;
 
-/// The collectives of each group, as indices by rank.
+/// The collectives of each group, as indices by rank. Groups, whose lists of ranks may be long, are compared once a rank and not
+/// once a collective.
 fn by_group(ranks: &[RankCollectives]) -> BTreeMap<Group, Sequences> {
-    let mut groups: BTreeMap<Group, Sequences> = BTreeMap::new();
+    let unknown = Group::default();
+    let mut groups: BTreeMap<&Group, Sequences> = BTreeMap::new();
     for (rank, list) in ranks.iter().enumerate() {
+        let mut of_group = vec![Vec::new(); list.groups.len() + 1];
         for (at, collective) in list.collectives.iter().enumerate() {
-            let group = list.groups.get(collective.group).cloned().unwrap_or_default();
-            groups.entry(group).or_default().entry(rank).or_default().push(at);
+            of_group[collective.group.min(list.groups.len())].push(at);
+        }
+        for (group, own) in list.groups.iter().chain([&unknown]).zip(of_group).filter(|(_, own)| !own.is_empty()) {
+            let sequence = groups.entry(group).or_default().entry(rank).or_default();
+            sequence.extend(own);
+            sequence.sort_unstable();
         }
     }
-    groups
+    groups.into_iter().map(|(group, sequences)| (group.clone(), sequences)).collect()
+}
+
+/// Where each rank stands among those given.
+struct Places(BTreeMap<Rank, Vec<usize>>);
+
+impl Places {
+    fn of_ranks(ranks: &[RankCollectives]) -> Self {
+        let mut places: BTreeMap<Rank, Vec<usize>> = BTreeMap::new();
+        for (at, list) in ranks.iter().enumerate() {
+            places.entry(list.rank).or_default().push(at);
+        }
+        Self(places)
+    }
+
+    /// The places of `ranks`, ascending.
+    fn of(&self, ranks: &[Rank]) -> Vec<usize> {
+        let mut found: Vec<usize> = ranks.iter().filter_map(|rank| self.0.get(rank)).flatten().copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
 }
 
 /// Collectives of one group that are ordered among themselves.
@@ -168,10 +195,6 @@ fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequences) -> Vec<
         }
     }
     lanes.into_iter().map(|(between, sequences)| Lane { sequences, between }).collect()
-}
-
-fn given_of_pair(ranks: &[RankCollectives], pair: (Rank, Rank)) -> Vec<usize> {
-    (0..ranks.len()).filter(|at| ranks[*at].rank == pair.0 || ranks[*at].rank == pair.1).collect()
 }
 
 /// The members of each collective of one lane, in order of time.
