@@ -15,6 +15,12 @@ pub enum Error {
         /// What the bytes look like instead, and what to do.
         found: String,
     },
+    /// The input is larger in some respect than a reader takes in.
+    #[error("too large: {what}")]
+    OverLimit {
+        /// What there is too much of, how much is read, and what to do.
+        what: String,
+    },
     /// The format is right but not one event could be read.
     #[error("no event could be read; first problem at byte {offset}: {reason}")]
     NoEvents {

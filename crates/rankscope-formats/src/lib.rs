@@ -18,6 +18,7 @@ mod options;
 pub mod perfetto;
 pub mod recording;
 pub mod snapshot_pairs;
+mod unpack;
 pub mod wire;
 pub mod xspace;
 

@@ -1,16 +1,13 @@
 //! From the bytes of a file to its traces, whatever the file turns out to be.
 //!
-//! The bytes decide, not the name: a `.json` may be gzip inside, an archive may hold a trace for every rank. Members of an
-//! archive that do not look like traces by their names are passed over.
+//! The bytes decide, not the name: a `.json` may be gzip inside, an archive may hold a trace for every rank.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::sync::mpsc::{Receiver, sync_channel};
 
 use rankscope_trace::Trace;
 
-use crate::archive::MANIFEST;
 use crate::inflate::{Bytes, inflated};
-use crate::{Error, Format, ReadOptions, json, perfetto, recording, wire, xspace};
+use crate::{Error, Format, ReadOptions, json, perfetto, recording, unpack, wire, xspace};
 
 /// One trace of a file, or why it could not be read.
 #[derive(Debug)]
@@ -32,13 +29,20 @@ pub fn read(mut input: impl Read + Seek + Send, options: &ReadOptions) -> Result
     input.seek(SeekFrom::Start(0))?;
     match &head[..got] {
         [] => Err(Error::Empty),
-        [b'P', b'K', 3 | 5, 4 | 6, ..] => read_zip(input, options),
+        [b'P', b'K', 3 | 5, 4 | 6, ..] => read_members(|read| unpack::zip(input, read), "zip", options),
         head if *head == recording::LIVE_MAGIC => {
             let trace = recording::read_live(input, options);
             Ok(vec![Member { label: options.label.clone(), trace }])
         }
-        _ => read_stream(Box::new(input), options),
+        _ => read_stream(Box::new(input), Within::File, options),
     }
+}
+
+/// Where bytes that come one after the other come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    File,
+    Archive,
 }
 
 fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
@@ -53,7 +57,7 @@ fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Reads a file or archive member whose bytes come one after the other.
-fn read_stream(input: Bytes<'_>, options: &ReadOptions) -> Result<Vec<Member>, Error> {
+fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions) -> Result<Vec<Member>, Error> {
     let (mut input, damage) = inflated(input)?;
     let mut head = Vec::new();
     (&mut input).take(HEAD_BYTES).read_to_end(&mut head)?;
@@ -64,8 +68,12 @@ fn read_stream(input: Bytes<'_>, options: &ReadOptions) -> Result<Vec<Member>, E
     // A tar announces itself 257 bytes in.
     let is_tar = head.get(257..262) == Some(b"ustar");
     let input = BufReader::with_capacity(BUFFER_BYTES, head.as_slice().chain(input));
-    if is_tar {
-        return read_tar(input, options);
+    match within {
+        Within::File if is_tar => return read_members(|read| unpack::tar(input, read), "tar", options),
+        Within::Archive if is_tar => {
+            return Err(Error::NotATrace { found: "an archive inside another archive. Unpack the outer one first".into() });
+        }
+        _ => {}
     }
     let traces = match format {
         Some(Format::Json) => json::read(input, options).map(|trace| vec![trace]),
@@ -141,108 +149,23 @@ fn not_a_trace(head: &[u8]) -> Error {
     }
 }
 
-fn read_zip(input: impl Read + Seek, options: &ReadOptions) -> Result<Vec<Member>, Error> {
-    let mut archive = zip::ZipArchive::new(input).map_err(|error| damaged_archive(&error))?;
+/// Puts together what the members of an archive hold.
+fn read_members(
+    unpack: impl FnOnce(&mut dyn FnMut(&str, Result<unpack::Bytes<'_>, Error>)) -> Result<(), Error>,
+    archive: &str,
+    options: &ReadOptions,
+) -> Result<Vec<Member>, Error> {
     let mut members = Vec::new();
-    for index in 0..archive.len() {
-        let mut file = match archive.by_index(index) {
-            Ok(file) => file,
-            Err(error) => {
-                let label = format!("{}:member {index}", options.label);
-                members.push(Member { label, trace: Err(damaged_archive(&error)) });
-                continue;
-            }
-        };
-        let name = file.name().map_or_else(|_| format!("member {index}"), |name| name.into_owned());
-        read_member(&name, &mut file, options, &mut members);
-    }
-    some_member(members, "zip")
-}
-
-fn read_tar(input: impl Read, options: &ReadOptions) -> Result<Vec<Member>, Error> {
-    let mut archive = tar::Archive::new(input);
-    let mut members = Vec::new();
-    for entry in archive.entries()? {
-        match entry {
-            Ok(mut entry) => {
-                let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-                read_member(&name, &mut entry, options, &mut members);
-            }
-            Err(error) => {
-                // Nothing behind a damaged header can be found.
-                let label = format!("{}:member {}", options.label, members.len());
-                members.push(Member { label, trace: Err(damaged_archive(&error)) });
-                break;
-            }
+    unpack(&mut |name, bytes| {
+        let options = ReadOptions { label: format!("{}:{name}", options.label), ..options.clone() };
+        match bytes.and_then(|bytes| read_stream(Box::new(bytes), Within::Archive, &options)) {
+            Ok(more) => members.extend(more),
+            Err(error) => members.push(Member { label: options.label, trace: Err(error) }),
         }
-    }
-    some_member(members, "tar")
-}
-
-fn read_member(name: &str, bytes: &mut impl Read, options: &ReadOptions, members: &mut Vec<Member>) {
-    if Format::of_name(name).is_none() || name == MANIFEST {
-        return;
-    }
-    let options = ReadOptions { label: format!("{}:{name}", options.label), ..options.clone() };
-    match pumped(bytes, |input| read_stream(input, &options)) {
-        Ok(more) => members.extend(more),
-        Err(error) => members.push(Member { label: options.label, trace: Err(error) }),
-    }
-}
-
-/// Hands `bytes` to `read` on another thread. An archive's stream is tied to its thread, and the readers want one that is not.
-fn pumped<T: Send>(bytes: &mut impl Read, read: impl FnOnce(Bytes<'_>) -> Result<T, Error> + Send) -> Result<T, Error> {
-    let (sender, receiver) = sync_channel(2);
-    std::thread::scope(|scope| {
-        let reader = scope.spawn(move || read(Box::new(Pumped { receiver, current: io::Cursor::default() })));
-        loop {
-            let mut block = Vec::new();
-            let block = match (&mut *bytes).take(BUFFER_BYTES as u64).read_to_end(&mut block) {
-                Ok(0) => break,
-                Ok(_) => Ok(block),
-                Err(error) => Err(error),
-            };
-            let failed = block.is_err();
-            // A reader that has seen enough no longer listens.
-            if sender.send(block).is_err() || failed {
-                break;
-            }
-        }
-        drop(sender);
-        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-/// The receiving end of [`pumped`].
-struct Pumped {
-    receiver: Receiver<io::Result<Vec<u8>>>,
-    current: io::Cursor<Vec<u8>>,
-}
-
-impl Read for Pumped {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.current.read(buffer)?;
-        if read > 0 || buffer.is_empty() {
-            return Ok(read);
-        }
-        match self.receiver.recv() {
-            Ok(block) => {
-                self.current = io::Cursor::new(block?);
-                self.current.read(buffer)
-            }
-            Err(_) => Ok(0),
-        }
-    }
-}
-
-fn some_member(members: Vec<Member>, archive: &str) -> Result<Vec<Member>, Error> {
+    })?;
     if members.is_empty() {
         let found = format!("a {archive} archive without a member named like a trace (.json, .xplane.pb, .pftrace, .rkr)");
         return Err(Error::NotATrace { found });
     }
     Ok(members)
-}
-
-fn damaged_archive(error: &dyn std::error::Error) -> Error {
-    Error::NotATrace { found: format!("a damaged archive: {error}") }
 }
