@@ -15,6 +15,9 @@ pub(crate) fn run() -> Result<()> {
     for package in packages.iter().filter(|package| PURE.contains(&package.name.as_str())) {
         offences.extend(purity::offences(package)?);
     }
+    for package in packages.iter().filter(|package| OWN_PATHS.contains(&package.name.as_str())) {
+        offences.extend(purity::openings(package)?);
+    }
     for offence in &offences {
         eprintln!("{offence}");
     }
@@ -123,6 +126,9 @@ const PURE: [&str; 10] = [
     "rankscope-dispatch",
     "rankscope-formats",
 ];
+
+/// Crates that are given paths by users. One function opens them.
+const OWN_PATHS: [&str; 2] = ["rankscope", "rankscope-run"];
 
 /// Crates whose point is the outside world.
 const IMPURE: &[&str] = &[

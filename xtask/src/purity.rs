@@ -1,4 +1,5 @@
-//! Pure crates by use: their sources outside tests may not so much as mention the outside world.
+//! What sources outside tests may not so much as mention: the outside world in pure crates, and in those that own paths, the
+//! ways to open one that would wait for ever for a pipe.
 //!
 //! A text search, not a parser. It reads past comments and past everything from `#[cfg(test)]` on when an inline module
 //! follows, which the house style puts last in a file. A clever path could fool it; reviewers are the second line.
@@ -12,14 +13,23 @@ use crate::cargo::Package;
 
 /// Every line of the crate's `src/` that mentions something impure.
 pub(crate) fn offences(package: &Package) -> Result<Vec<String>> {
+    found(package, FORBIDDEN, "in a pure crate")
+}
+
+/// Every line of the crate's `src/` that opens a path to read it, other than through `rankscope_run::open`.
+pub(crate) fn openings(package: &Package) -> Result<Vec<String>> {
+    found(package, OPENINGS, "opens what may be a pipe; use rankscope_run::open or read_side")
+}
+
+fn found(package: &Package, words: &[&'static str], why: &str) -> Result<Vec<String>> {
     let mut files = Vec::new();
     sources(&package.root().join("src"), &mut files)?;
     files.sort();
     let mut found = Vec::new();
     for file in files {
         let text = fs::read_to_string(&file).with_context(|| format!("failed to read {}", file.display()))?;
-        for (line, word) in mentions(&text) {
-            found.push(format!("{}:{line}: `{word}` in a pure crate", file.display()));
+        for (line, word) in mentions(&text, words) {
+            found.push(format!("{}:{line}: `{word}` {why}", file.display()));
         }
     }
     Ok(found)
@@ -42,7 +52,7 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// Line numbers and words.
-fn mentions(text: &str) -> Vec<(usize, &'static str)> {
+fn mentions(text: &str, words: &[&'static str]) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate().peekable();
     while let Some((index, line)) = lines.next() {
@@ -51,7 +61,10 @@ fn mentions(text: &str) -> Vec<(usize, &'static str)> {
             break;
         }
         let code = line.split("//").next().unwrap_or(line);
-        found.extend(FORBIDDEN.iter().filter(|word| contains(code, word)).map(|word| (index + 1, *word)));
+        if KERNELS.iter().any(|path| code.contains(path)) {
+            continue;
+        }
+        found.extend(words.iter().filter(|word| contains(code, word)).map(|word| (index + 1, *word)));
     }
     found
 }
@@ -69,9 +82,26 @@ fn contains(code: &str, path: &str) -> bool {
 const FORBIDDEN: &[&str] =
     &["std::fs", "std::net", "std::env", "std::process", "SystemTime", "std::time::Instant", "thread_rng", "RandomState::new"];
 
+/// Ways to read a path. Folders, which are opened to be locked or synchronised, are opened with `OpenOptions`.
+const OPENINGS: &[&str] = &["File::open", "fs::read", "fs::read_to_string"];
+
+/// Files that the kernel makes up: nobody can put a pipe there.
+const KERNELS: [&str; 2] = ["\"/proc/", "\"/sys/"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn mentions(text: &str) -> Vec<(usize, &'static str)> {
+        super::mentions(text, FORBIDDEN)
+    }
+
+    #[test]
+    fn what_may_wait_for_ever_is_found_and_what_cannot_is_not() {
+        let openings = |text| super::mentions(text, OPENINGS);
+        assert_eq!(openings("let a = std::fs::read(path);\nFile::open(path)"), [(1, "fs::read"), (2, "File::open")]);
+        assert_eq!(openings("fs::read_dir(path); LiveFile::open(file); fs::read_to_string(\"/proc/self/stat\")"), []);
+    }
 
     #[test]
     fn mentions_are_found_however_they_are_written() {

@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::open::open;
 
 /// Files of clock synchronisation, each once and in order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,9 +49,9 @@ fn holds_offsets(path: &Path) -> bool {
         return name.contains("offsets");
     }
     let mut head = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let read = open(path).map(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     let head = String::from_utf8_lossy(&head);
-    read.is_ok() && head.contains("\"offset_ns\"") && !head.contains("\"edges\"")
+    matches!(read, Ok(Ok(_))) && head.contains("\"offset_ns\"") && !head.contains("\"edges\"")
 }
 
 /// Holds the header and a row of either kind.

@@ -15,6 +15,24 @@ pub enum Error {
         /// The path as given.
         path: PathBuf,
     },
+    /// A path names something that is no regular file.
+    #[error("{path}: {what}, and only regular files are read: anything else might never end. Give a file", path = path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What lies there.
+        what: &'static str,
+    },
+    /// A file that is read whole is longer than anything of its kind.
+    #[error("{path}: longer than {mib} MiB, which is the most that is read of {noun}. Check that this is one", path = path.display())]
+    TooLong {
+        /// The path, or what stands for one.
+        path: PathBuf,
+        /// What it was read as.
+        noun: &'static str,
+        /// The bound, in mebibytes.
+        mib: u64,
+    },
     /// A directory holds no file named like a trace.
     #[error(
         "{path}: this directory holds no trace (no .json, .xplane.pb, .pftrace, .zip or .tar, plain or compressed, up to four folders deep). \
@@ -141,18 +159,18 @@ pub enum Error {
         schema: u32,
     },
     /// The operating system refused.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{path}: {reason}", path = path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// What it said.
-        source: io::Error,
+        /// What it said. No source of this error, or a chain of causes would say it twice.
+        reason: io::Error,
     },
 }
 
 impl Error {
-    /// `source`, at `path`.
-    pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::Io { path: path.into(), source }
+    /// `reason`, at `path`.
+    pub(crate) fn io(path: impl Into<PathBuf>, reason: io::Error) -> Self {
+        Self::Io { path: path.into(), reason }
     }
 }

@@ -7,6 +7,7 @@ mod clock;
 mod directory;
 mod error;
 mod inputs;
+mod open;
 mod output;
 mod ranks;
 mod removal;
@@ -19,6 +20,7 @@ pub use directory::{
 };
 pub use error::Error;
 pub use inputs::{InputFile, discover};
+pub use open::{SideFile, open, read_side, read_side_text, side_bytes};
 pub use output::{Outputs, write_file};
 pub use ranks::{Completeness, completeness, rank_of_name, settle_ranks};
 pub use removal::{Runs, remove_leftover, remove_run, runs_in};

@@ -1,11 +1,13 @@
 //! `rankscope config`: the effective settings with the origin of each, and what is wrong with their sources.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Subcommand;
 use rankscope_config::{ConfigFile, Kind, Setting, Settings, Sources, Value, config_file, resolve, template};
 use rankscope_report::{Style, columns};
+use rankscope_run::{SideFile, read_side_text};
 use serde_json::{Value as Json, json};
 
 use crate::output::{self, Format};
@@ -93,12 +95,20 @@ pub(crate) fn settings(from: From) -> Result<Settings> {
     let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
     let environment: Vec<_> = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect();
     let path = from.config.or_else(|| config_file(&environment).map(str::to_owned));
-    let text = path.as_ref().map(|path| std::fs::read_to_string(path).map_err(|error| error.to_string()));
+    let text = path.as_ref().map(|path| text_of(path));
     let file = path
         .as_deref()
         .zip(text.as_ref())
         .map(|(name, text)| ConfigFile { name, text: text.as_deref().map_err(String::as_str) });
     Ok(resolve(&Sources { file, environment: &environment, flags: &flags }))
+}
+
+/// The text of the file, or why there is none, without its name, which the complaint has.
+fn text_of(path: &str) -> Result<String, String> {
+    read_side_text(Path::new(path), SideFile::Config).map_err(|error| {
+        let said = error.to_string();
+        said.strip_prefix(path).and_then(|said| said.strip_prefix(": ")).unwrap_or(&said).to_owned()
+    })
 }
 
 fn complaints(settings: &Settings) -> Vec<String> {

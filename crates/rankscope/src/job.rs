@@ -7,12 +7,12 @@ mod measured;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use rankscope_align::{JobClocks, Method, Moved, NodeClock, RankMap, RankSource, Settled, align, apply, settle_tracers};
 use rankscope_clock::files::read_snapshots;
 use rankscope_collectives::{CommPatterns, Matched, RankCollectives, collectives_alone, extract, match_nothing, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_run::{Completeness, RunDirectory, completeness, settle_ranks};
+use rankscope_run::{Completeness, RunDirectory, SideFile, completeness, read_side, settle_ranks};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockScope, Trace, TracerClock};
 use rayon::prelude::*;
@@ -271,7 +271,7 @@ pub(crate) fn attach_snapshots(folder: &Path, traces: &mut [Trace]) -> Result<()
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(rank) = rankscope_run::rank_of_name(&name) else { continue };
         let Some(trace) = traces.iter_mut().find(|trace| rank_of(trace) == rank) else { continue };
-        let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+        let bytes = read_side(&path, SideFile::Clock)?;
         for (name, series) in read_snapshots(&bytes).clocks {
             let scope = if series.devices_only { ClockScope::Devices } else { ClockScope::Everything };
             let pairs = series.pairs.iter().map(measured::pair).collect();

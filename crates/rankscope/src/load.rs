@@ -1,11 +1,10 @@
 //! Reading the traces of a job.
 
-use std::fs::File;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_formats::{ArgsPolicy, Error, Member, ReadOptions, Scope, read};
-use rankscope_run::{InputFile, discover, rank_of_name};
+use rankscope_run::{InputFile, discover, open, rank_of_name};
 use rankscope_trace::Trace;
 use rayon::prelude::*;
 
@@ -81,7 +80,14 @@ fn passed_over(label: &str, error: &Error) -> String {
 
 fn read_file(file: &InputFile, args: ArgsPolicy, scope: Scope) -> Result<Vec<Member>, Error> {
     let options = ReadOptions { label: label(file), args, scope };
-    read(File::open(&file.path)?, &options)
+    let opened = open(&file.path).map_err(|error| match error {
+        rankscope_run::Error::Io { reason, .. } => Error::Io(reason),
+        rankscope_run::Error::NotAFile { what, .. } => {
+            Error::NotATrace { found: format!("it is {what}, and only regular files are read") }
+        }
+        other => Error::NotATrace { found: other.to_string() },
+    })?;
+    read(opened, &options)
 }
 
 fn label(file: &InputFile) -> String {
@@ -90,8 +96,7 @@ fn label(file: &InputFile) -> String {
 
 /// Reads the one trace, or the several ranks, of a single file.
 pub(crate) fn load_file(path: &PathBuf, args: ArgsPolicy, scope: Scope) -> Result<Vec<Trace>> {
-    let file = File::open(path).with_context(|| format!("{}", path.display()))?;
     let options = ReadOptions { label: path.display().to_string(), args, scope };
-    let members = read(file, &options).with_context(|| options.label.clone())?;
+    let members = read(open(path)?, &options).with_context(|| options.label.clone())?;
     members.into_iter().map(|member| member.trace.with_context(|| member.label)).collect()
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if same_file(&args.input, &path) {
         bail!("{}: input and output are the same file, and inputs are never written to", args.input.display());
     }
-    let recording = open(&args.input).with_context(|| args.input.display().to_string())?;
+    let recording = open(&args.input)?;
     let written = write(&recording, &path)?;
     let recovered = Recovered::of(&recording, &written, &path);
     match args.format {
@@ -50,15 +50,19 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn open(path: &Path) -> Result<Recording<LiveFile<File>>> {
-    let mut file = File::open(path)?;
+    let mut file = rankscope_run::open(path)?;
+    let named = || path.display().to_string();
     let mut magic = [0; packed::MAGIC.len()];
-    if file.read(&mut magic)? == magic.len() && magic == packed::MAGIC {
+    if file.read(&mut magic).with_context(named)? == magic.len() && magic == packed::MAGIC {
         bail!(
-            "a packed recording needs no recovering: `rankscope report` and `convert` read it as it is, also when it was cut short"
+            "{}: a packed recording needs no recovering: `rankscope report` and `convert` read it as it is, also when it was cut \
+             short",
+            path.display()
         );
     }
-    file.rewind()?;
-    Ok(Recording::open(LiveFile::open(file)?)?)
+    file.rewind().with_context(named)?;
+    let live = LiveFile::open(file).with_context(named)?;
+    Recording::open(live).with_context(named)
 }
 
 fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {

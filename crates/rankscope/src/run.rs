@@ -29,6 +29,7 @@ use agents::AgentProcess;
 use collect::Collection;
 use directory::Directory;
 use job::Job;
+use rankscope_run::{SideFile, read_side_text};
 use signals::Signals;
 
 /// Run a job and keep what it takes to understand it: the ranks' traces, the clocks of its nodes, and a report.
@@ -120,7 +121,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 fn described(words: &[String]) -> JobCommand {
     let world = World {
         variable: &|name| std::env::var(name).ok(),
-        file: &|path| std::fs::read_to_string(path).ok(),
+        file: &|path| read_side_text(path.as_ref(), SideFile::Config).ok(),
         version: &agents::version,
     };
     recognise(words, &world).unwrap_or_else(|wrong| JobCommand {

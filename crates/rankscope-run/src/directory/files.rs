@@ -3,12 +3,13 @@
 //! Sizes and hashes are taken when a run ends. Links are neither followed nor listed: a run is what lies in its directory. The
 //! manifest and what locks it are not listed, since they change.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::manifest::FileEntry;
 use crate::Error;
+use crate::open::open;
 
 /// How the files of a run compare with what they were when it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,8 +38,8 @@ pub(super) fn list(run: &Path) -> Result<Vec<FileEntry>, Error> {
         match hash(&path) {
             Ok((bytes, blake3)) => entries.push(FileEntry { path: name, bytes, blake3 }),
             // An agent may still be giving its files their last names.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Error::io(path, error)),
+            Err(Error::Io { reason, .. }) if reason.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(entries)
@@ -56,7 +57,7 @@ pub(super) fn check(run: &Path, listed: &[FileEntry]) -> Result<FileCheck, Error
         };
         let (name, path) = found.remove(at);
         let same_size = path.metadata().is_ok_and(|metadata| metadata.len() == entry.bytes);
-        if same_size && hash(&path).map_err(|error| Error::io(path, error))?.1 == entry.blake3 {
+        if same_size && hash(&path)?.1 == entry.blake3 {
             check.intact += 1;
         } else {
             check.changed.push(name);
@@ -99,8 +100,8 @@ fn walk(run: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
 }
 
 /// Size and hash of one file, as read.
-fn hash(path: &Path) -> io::Result<(u64, String)> {
-    let mut file = File::open(path)?;
+fn hash(path: &Path) -> Result<(u64, String), Error> {
+    let mut file = open(path)?;
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
@@ -108,7 +109,7 @@ fn hash(path: &Path) -> io::Result<(u64, String)> {
             Ok(0) => return Ok((hasher.count(), hasher.finalize().to_hex().to_string())),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+            Err(error) => return Err(Error::io(path, error)),
         };
         hasher.update(&buffer[..read]);
     }

@@ -10,6 +10,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::open::{SideFile, read_side_text};
 
 /// A process on a host. The time it was started tells it from a later process with the same number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ impl Holder {
     }
 
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let text = fs::read_to_string(path).ok()?;
+        let text = read_side_text(path, SideFile::Record).ok()?;
         let mut words = text.split_whitespace();
         let holder = Self { host: words.next()?.to_owned(), pid: words.next()?.parse().ok()?, started: String::new() };
         Some(Self { started: words.next().unwrap_or_default().to_owned(), ..holder })
@@ -78,7 +79,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if fs::read_to_string(&self.path).is_ok_and(|line| line == self.line) {
+        if read_side_text(&self.path, SideFile::Record).is_ok_and(|line| line == self.line) {
             // What cannot be removed is found dead by the next writer.
             let _ = fs::remove_file(&self.path);
         }

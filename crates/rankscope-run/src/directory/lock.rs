@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::lease::{self, Holder, Lease};
 use crate::Error;
+use crate::open::open;
 
 /// What keeps other writers away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ impl WriterLock {
 
 /// Whether somebody writes into `run` now.
 pub(crate) fn is_held(run: &Path) -> bool {
-    let locked = match File::open(path_in(run)).map(|file| file.try_lock_shared()) {
+    let locked = match open(&path_in(run)).map(|file| file.try_lock_shared()) {
         Ok(Err(TryLockError::WouldBlock)) => true,
         Ok(Ok(()) | Err(TryLockError::Error(_))) | Err(_) => false,
     };

@@ -5,13 +5,14 @@
 //! place of the damage; nothing is guessed from half a manifest.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Write};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::open::{SideFile, read_side};
 use crate::{Error, write_file};
 
 /// What a run is, as far as it is known.
@@ -151,9 +152,6 @@ pub struct FileEntry {
 /// The schema this program writes.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// A million files make about 150 MB; what is longer is no manifest.
-const BYTES_MAX: u64 = 256 << 20;
-
 pub(crate) fn path_in(run: &Path) -> PathBuf {
     run.join("run.json")
 }
@@ -172,12 +170,12 @@ impl Document {
 
     pub(crate) fn read(run: &Path) -> Result<Self, Error> {
         let path = path_in(run);
-        let mut bytes = Vec::new();
-        let file = File::open(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::NotARun { path: run.to_owned() },
-            _ => Error::io(&path, error),
+        let bytes = read_side(&path, SideFile::Record).map_err(|error| match error {
+            Error::Io { reason, .. } if reason.kind() == std::io::ErrorKind::NotFound => {
+                Error::NotARun { path: run.to_owned() }
+            }
+            other => other,
         })?;
-        file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(|error| Error::io(&path, error))?;
         let damaged = |error: serde_json::Error| damage(path.clone(), &bytes, &error);
         let manifest: Manifest = serde_json::from_slice(&bytes).map_err(damaged)?;
         if manifest.schema > SCHEMA {
@@ -210,7 +208,7 @@ pub(super) fn write_durably(path: &Path, value: &impl Serialize) -> Result<(), E
 /// A name is on the disk when its folder is.
 pub(super) fn sync_parent(path: &Path) -> Result<(), Error> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(parent).and_then(|folder| folder.sync_all()).map_err(|error| Error::io(parent, error))
+    OpenOptions::new().read(true).open(parent).and_then(|folder| folder.sync_all()).map_err(|error| Error::io(parent, error))
 }
 
 /// Lays what is known over what was stored. An entry of a list is the same entry as before if the key that numbers it is equal.

@@ -3,14 +3,14 @@
 //! `nodes/node-<k>.json` holds the node's number, its host and its ranks. Readers put all of them together over what `run.json`
 //! says; a part that cannot be read is named and costs only itself.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Manifest, NodeEntry, RankEntry, damage, write_durably};
 use crate::Error;
+use crate::open::{SideFile, read_side};
 
 /// What a node says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,9 +34,6 @@ pub fn node_part(run: &Path, part: &NodePart) -> Result<(), Error> {
 
 pub(super) const FOLDER: &str = "nodes";
 
-/// A node has tens of ranks; what is longer than this is no part.
-const BYTES_MAX: u64 = 16 << 20;
-
 /// Puts the parts of all nodes into `manifest`, and returns what could not be read.
 pub(super) fn merge(run: &Path, manifest: &mut Manifest) -> Vec<Error> {
     let mut problems = Vec::new();
@@ -57,9 +54,7 @@ pub(super) fn merge(run: &Path, manifest: &mut Manifest) -> Vec<Error> {
 }
 
 fn read(path: &Path) -> Result<NodePart, Error> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes));
-    read.map_err(|error| Error::io(path, error))?;
+    let bytes = read_side(path, SideFile::Record)?;
     serde_json::from_slice(&bytes).map_err(|error| damage(path.to_owned(), &bytes, &error))
 }
 

@@ -1,16 +1,15 @@
 //! `rankscope clock fit`: a raw probe log in; offset, skew and guaranteed bounds per window out.
 
 use std::fmt::Write;
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
 use rankscope_clock::fit::{Estimator, FitOptions, WindowFit, fit_window};
 use rankscope_clock::probe_log::{self, ProbeLog};
 use rankscope_clock::{ClockEvent, EdgeFit, Exchange, HostInstant, NoFit};
+use rankscope_run::{SideFile, read_side, side_bytes};
 use rankscope_time::Span;
 use serde::Serialize;
 
@@ -75,8 +74,7 @@ const PROBLEMS_NAMED: usize = 5;
 
 fn read(path: &Path) -> Result<ProbeLog> {
     let name = path.display();
-    let raw = fs::read(path).with_context(|| format!("{name}: cannot be read; check the path"))?;
-    let text = inflated(raw).with_context(|| format!("{name}: damaged gzip; copy the file again"))?;
+    let text = inflated(path, read_side(path, SideFile::Clock)?)?;
     let log = probe_log::parse(&text);
     if log.exchanges.is_empty() {
         let first = log.problems.first().map_or_else(|| "the file is empty".to_owned(), ToString::to_string);
@@ -92,13 +90,15 @@ fn read(path: &Path) -> Result<ProbeLog> {
 }
 
 /// The two bytes that gzip begins with tell more than a suffix.
-fn inflated(raw: Vec<u8>) -> std::io::Result<Vec<u8>> {
+fn inflated(path: &Path, raw: Vec<u8>) -> Result<Vec<u8>> {
     if !raw.starts_with(&[0x1f, 0x8b]) {
         return Ok(raw);
     }
-    let mut text = Vec::with_capacity(4 * raw.len());
-    flate2::read::MultiGzDecoder::new(raw.as_slice()).read_to_end(&mut text)?;
-    Ok(text)
+    let text = side_bytes(path, flate2::read::MultiGzDecoder::new(raw.as_slice()), SideFile::Clock);
+    text.map_err(|error| match error {
+        rankscope_run::Error::Io { path, .. } => anyhow!("{}: damaged gzip; copy the file again", path.display()),
+        other => other.into(),
+    })
 }
 
 fn window(text: &str) -> Result<Span, String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use rankscope_clock::files::{
     Damage, DamagedLine, NodeOrigin, OffsetsFile, OffsetsHeader, WindowsFile, WindowsHeader, node_of_name, read_offsets,
     read_windows,
@@ -11,6 +11,7 @@ use rankscope_clock::files::{
 use rankscope_clock::restarts::{Start, join};
 use rankscope_clock::{NodeId, NodeWindow};
 use rankscope_report::{Note, NoteLevel};
+use rankscope_run::{SideFile, read_side};
 
 /// Windows of all nodes.
 #[derive(Debug, Default)]
@@ -27,7 +28,8 @@ pub(crate) fn windows(paths: &[PathBuf]) -> Result<Windows> {
     let mut unbounded = 0;
     let mut starts = Vec::new();
     for path in paths {
-        let WindowsFile { header, windows, constants, foreign, damaged } = read_windows(&name(path), &bytes(path)?);
+        let WindowsFile { header, windows, constants, foreign, damaged } =
+            read_windows(&name(path), &read_side(path, SideFile::Clock)?);
         if windows.is_empty() && header.is_none() {
             let why = damaged.first().map_or_else(|| "it is empty".to_owned(), DamagedLine::to_string);
             bail!("{}: no window can be read: {why}. Give files of windows, as clock agents write them", path.display());
@@ -57,7 +59,7 @@ pub(crate) fn offsets(paths: &[PathBuf]) -> Result<(OffsetsFile, Vec<Note>)> {
     let mut all = OffsetsFile::default();
     let mut notes = Vec::new();
     for path in paths {
-        let OffsetsFile { header, rows, damaged } = read_offsets(&bytes(path)?);
+        let OffsetsFile { header, rows, damaged } = read_offsets(&read_side(path, SideFile::Clock)?);
         if rows.is_empty() && header.is_none() {
             let why = damaged.first().map_or_else(|| "it is empty".to_owned(), DamagedLine::to_string);
             bail!(
@@ -94,10 +96,6 @@ pub(super) fn title(paths: &[PathBuf]) -> String {
 
 pub(super) fn note(level: NoteLevel, text: String) -> Note {
     Note { level, text }
-}
-
-fn bytes(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| path.display().to_string())
 }
 
 fn name(path: &Path) -> String {

@@ -4,7 +4,6 @@
 //! collector; or as every other verb finds them, which looks through all traces once for their collectives.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -13,6 +12,7 @@ use rankscope_align::{Moved, RankMap, Settled, apply, settle_tracers};
 use rankscope_clock::files::{OffsetRow, OffsetsFile, read_snapshots};
 use rankscope_collectives::CommPatterns;
 use rankscope_formats::{ArgsPolicy, Scope, snapshot_pairs};
+use rankscope_run::{SideFile, read_side};
 use rankscope_time::Instant;
 use rankscope_trace::{ClockScope, SnapshotPair, Trace, TracerClock};
 
@@ -247,7 +247,7 @@ const UNBOUNDED_NS: i64 = 86_400_000_000_000;
 
 /// A file of snapshot pairs, as lines or as protobuf.
 fn snapshots(path: &Path) -> Result<Vec<TracerClock>> {
-    let bytes = fs::read(path).with_context(|| path.display().to_string())?;
+    let bytes = read_side(path, SideFile::Clock)?;
     if bytes.trim_ascii_start().starts_with(b"{") {
         let clock = |(name, series): (String, rankscope_clock::files::SnapshotSeries)| TracerClock {
             name,

@@ -1,6 +1,6 @@
 //! The processes of the demo: started, watched, asked to stop, and never left behind.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use rankscope_run::{SideFile, read_side};
 
 use super::hosts::Host;
 
@@ -96,7 +97,7 @@ impl Drop for Process {
 
 /// The last thing a process said, without the name that it begins its errors with.
 fn last_line(log: &Path) -> Option<String> {
-    let said = fs::read(log).ok()?;
+    let said = read_side(log, SideFile::Record).ok()?;
     let said = String::from_utf8_lossy(&said);
     let line = said.lines().rev().find(|line| !line.trim().is_empty())?;
     Some(line.trim_start_matches("rankscope: ").to_owned())

@@ -1,7 +1,7 @@
 //! The demo's run directory: made where nothing is lost, described by its manifest, gone again if the demo fails.
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -108,7 +108,7 @@ impl Drop for Folder {
 fn claim(path: &Path) -> Result<File> {
     let named = || path.display().to_string();
     fs::create_dir_all(path).with_context(named)?;
-    let claim = File::open(path).with_context(named)?;
+    let claim = OpenOptions::new().read(true).open(path).with_context(named)?;
     match claim.try_lock() {
         Err(TryLockError::WouldBlock) => Err(running(path)),
         // Where there are no locks, the run's own writer has to do.

@@ -10,9 +10,10 @@ use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rankscope_clock::Rng;
 use rankscope_clock::files::read_offsets;
+use rankscope_run::{SideFile, open, read_side};
 
 use super::clocks::Clocks;
 use super::fleet::{Fleet, Process, Talk};
@@ -105,9 +106,9 @@ impl<'a> Stage<'a> {
         // A rank packs its recording when it ends; what is opened now stays as it was recorded.
         let live = |rank: usize| {
             let path = folder.raw().join(format!("rank-{rank}.rkr"));
-            File::open(&path).with_context(|| path.display().to_string())
+            open(&path)
         };
-        let recorded = (0..self.talks.len()).map(live).collect::<Result<_>>()?;
+        let recorded = (0..self.talks.len()).map(live).collect::<Result<_, _>>()?;
         self.wait_for_round(self.rounds() + 1, PATIENCE)?;
         self.tell_all("go");
         let (agents, patience) = (&mut self.agents, self.length * 2 + PATIENCE);
@@ -155,7 +156,7 @@ impl<'a> Stage<'a> {
 
 /// Rounds in which all nodes were placed.
 fn rounds(offsets: &Path, nodes: usize) -> usize {
-    let rows = read_offsets(&std::fs::read(offsets).unwrap_or_default()).rows;
+    let rows = read_offsets(&read_side(offsets, SideFile::Clock).unwrap_or_default()).rows;
     let mut placed: BTreeMap<u64, usize> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.estimate.is_some()) {
         *placed.entry(row.round).or_default() += 1;

@@ -1,7 +1,6 @@
 //! `rankscope dispatch calibrate`: what a network costs, out of what benchmarks measured on it.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_dispatch::network::calibrate::{Calibration, Errors, Operation, Sample, Samples, calibrate, read};
 use rankscope_dispatch::network::{Level, Network, Topology};
 use rankscope_report::{Style, bytes, columns, duration};
-use rankscope_run::write_file;
+use rankscope_run::{SideFile, read_side, write_file};
 use serde_json::{Value, json};
 
 use super::{calibrate_trace, network_file};
@@ -101,7 +100,7 @@ impl Calibrated {
         let mut samples: Vec<(String, Samples)> = Vec::new();
         for file in files {
             let name = file.display().to_string();
-            let text = fs::read(file).with_context(|| name.clone())?;
+            let text = read_side(file, SideFile::Dispatch)?;
             let text = String::from_utf8_lossy(&text);
             samples.push((name.clone(), read(&text, reading.operation, reading.benchmark_ranks).with_context(|| name)?));
         }

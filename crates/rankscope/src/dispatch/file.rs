@@ -4,13 +4,12 @@
 //! files keep them are plans too: `docs` or `shards` with `[linear rank, attention rank, position in the document, tokens]`.
 //! Keys that are not known are passed over.
 
-use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::{Batch, Rows, Shard, binary};
-use rankscope_run::write_file;
+use rankscope_run::{SideFile, read_side, side_bytes, write_file};
 use rankscope_time::Rank;
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +21,15 @@ pub(crate) struct Loaded {
 
 /// Reads a plan.
 pub(crate) fn load(path: &Path) -> Result<Loaded> {
-    let mut bytes = Vec::new();
-    if path.as_os_str() == "-" {
-        std::io::stdin().lock().read_to_end(&mut bytes).context("the standard input")?;
-    } else {
-        bytes = fs::read(path).with_context(|| format!("{}", path.display()))?;
-    }
-    read(&bytes).with_context(|| path.display().to_string())
+    read(&bytes(path)?).with_context(|| path.display().to_string())
+}
+
+/// The file at `path`, or the standard input for `-`.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
+    Ok(match path.as_os_str() == "-" {
+        true => side_bytes(Path::new("the standard input"), std::io::stdin().lock(), SideFile::Dispatch)?,
+        false => read_side(path, SideFile::Dispatch)?,
+    })
 }
 
 /// Writes a plan, in the compact form if the name ends in `.rkd`.

@@ -1,10 +1,10 @@
 //! Networks as files, and by the names of presets; `docs/formats/network-json.md` describes the layout.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::network::{Leaves, Level, LevelCost, Network, PRESETS, Preset, SizeTable, Topology};
+use rankscope_run::{SideFile, read_side};
 use rankscope_time::Span;
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,7 @@ pub(crate) fn load(name: &str) -> Result<Known> {
             presets.join(", ")
         );
     }
-    let text = fs::read(path).with_context(|| name.to_owned())?;
+    let text = read_side(path, SideFile::Dispatch)?;
     let (network, source) = parse(&text).with_context(|| name.to_owned())?;
     Ok(Known { name: name.to_owned(), source, network })
 }

@@ -12,7 +12,7 @@ use rankscope_clock::NodeId;
 use rankscope_clock::files::{REALTIME, node_of_name, read_snapshots, solutions};
 use rankscope_clock::nodes::{Solution, SolveOptions, Stretch, smooth};
 use rankscope_report::NoteLevel;
-use rankscope_run::{ClockFiles, clock_files};
+use rankscope_run::{ClockFiles, SideFile, clock_files, read_side};
 use rankscope_time::{ClockMap, HostClock, Knot, ReferenceClock};
 use rankscope_trace::SnapshotPair;
 
@@ -116,7 +116,7 @@ fn snapshots(folder: &Path) -> Result<BTreeMap<NodeId, Vec<SnapshotPair>>> {
     for path in files_named(folder, "snapshots-node")? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(node) = node_of_name(&name) else { continue };
-        let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+        let bytes = read_side(&path, SideFile::Clock)?;
         let mut file = read_snapshots(&bytes);
         if let Some(series) = file.clocks.remove(REALTIME) {
             found.insert(node, series.pairs.iter().map(pair).collect());

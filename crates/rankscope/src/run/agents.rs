@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use rankscope_probe::launch::command::Agents;
+use rankscope_run::{SideFile, read_side_text};
 
 use super::directory::Directory;
 use super::job::free_port;
@@ -125,7 +126,7 @@ fn say(why: &str) {
 }
 
 fn last_line(log: &Path) -> String {
-    let text = fs::read_to_string(log).unwrap_or_default();
+    let text = read_side_text(log, SideFile::Record).unwrap_or_default();
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the agent ended");
     line.strip_prefix("rankscope: ").unwrap_or(line).to_owned()
 }

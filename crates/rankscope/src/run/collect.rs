@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rankscope_run::rank_of_name;
+use rankscope_run::{SideFile, open, rank_of_name, read_side};
 use serde::Deserialize;
 
 use crate::output;
@@ -107,7 +107,7 @@ fn same(a: &Path, b: &Path) -> io::Result<bool> {
     if a.metadata()?.len() != b.metadata()?.len() {
         return Ok(false);
     }
-    let (mut a, mut b) = (io::BufReader::new(fs::File::open(a)?), io::BufReader::new(fs::File::open(b)?));
+    let (mut a, mut b) = (opened(a)?, opened(b)?);
     loop {
         let (left, right) = (io::BufRead::fill_buf(&mut a)?, io::BufRead::fill_buf(&mut b)?);
         let length = left.len().min(right.len());
@@ -120,6 +120,10 @@ fn same(a: &Path, b: &Path) -> io::Result<bool> {
         io::BufRead::consume(&mut a, length);
         io::BufRead::consume(&mut b, length);
     }
+}
+
+fn opened(path: &Path) -> io::Result<io::BufReader<fs::File>> {
+    open(path).map(io::BufReader::new).map_err(io::Error::other)
 }
 
 /// What a rank's process said of itself when it exported a profile.
@@ -138,7 +142,8 @@ pub(super) fn rank_words(run: &Path) -> Vec<RankWord> {
     let Ok(entries) = fs::read_dir(run.join("nodes")) else { return Vec::new() };
     let of_rank = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rank-"));
     let paths = entries.flatten().map(|entry| entry.path()).filter(of_rank);
-    let mut words: Vec<RankWord> = paths.filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok()).collect();
+    let mut words: Vec<RankWord> =
+        paths.filter_map(|path| serde_json::from_slice(&read_side(&path, SideFile::Record).ok()?).ok()).collect();
     words.sort_by_key(|word| word.rank);
     words
 }

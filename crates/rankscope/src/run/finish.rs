@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rankscope_probe::launch::command::{Agents, JobCommand};
-use rankscope_run::{NodePart, RankEntry, node_part};
+use rankscope_run::{NodePart, RankEntry, SideFile, node_part, read_side_text};
 
 use super::agents;
 use super::collect::{Collection, RankWord, rank_words};
@@ -172,7 +172,7 @@ fn report(run: &Path) -> Result<()> {
     command.arg("report").arg(run).arg("--partial");
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log)?);
     let status = command.status().context("its process does not start")?;
-    let said = fs::read_to_string(&log).unwrap_or_default();
+    let said = read_side_text(&log, SideFile::Record).unwrap_or_default();
     let _stays = fs::remove_file(&log);
     if !status.success() {
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("its process failed");

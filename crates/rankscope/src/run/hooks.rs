@@ -1,5 +1,6 @@
 //! The Python files that keep a copy of every profile a job exports, put where each of its interpreters looks first.
 
+use rankscope_run::{SideFile, read_side};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -23,7 +24,7 @@ pub(super) fn write(run: &Path) -> io::Result<PathBuf> {
     for (name, text) in FILES {
         let path = folder.join(name);
         // Another node's processes may be reading it.
-        if !fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
+        if !read_side(&path, SideFile::Record).is_ok_and(|there| there == text.as_bytes()) {
             fs::write(&path, text)?;
         }
     }

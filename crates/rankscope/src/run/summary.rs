@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::outcome::Outcome;
 use crate::output::{self, Format};
+use rankscope_run::{SideFile, read_side};
 
 /// A run that is over.
 pub(super) struct Summary<'a> {
@@ -31,9 +32,9 @@ pub(super) enum Reported {
 impl Reported {
     /// The findings of the report at `path`.
     pub(super) fn findings(path: &Path) -> Self {
-        let document = match std::fs::read(path) {
+        let document = match read_side(path, SideFile::Record) {
             Ok(bytes) => serde_json::from_slice::<Value>(&bytes).unwrap_or_default(),
-            Err(error) => return Self::Failed(format!("{}: {error}", path.display())),
+            Err(error) => return Self::Failed(error.to_string()),
         };
         let notes = document["notes"].as_array().map(Vec::as_slice).unwrap_or_default();
         let found = notes.iter().filter(|note| note["level"] == "finding").filter_map(|note| note["text"].as_str());

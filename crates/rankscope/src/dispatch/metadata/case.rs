@@ -1,7 +1,5 @@
 //! A case: an object with inputs beside `kind`, under `inputs`, or both.
 
-use std::fs;
-use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
@@ -9,6 +7,7 @@ use rankscope_dispatch::Padded;
 use serde_json::Value;
 
 use super::array;
+use crate::dispatch::file;
 
 /// The object that was read, or one inside it.
 pub(crate) struct Case {
@@ -18,12 +17,7 @@ pub(crate) struct Case {
 impl Case {
     /// Reads a file, or the standard input for `-`.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let mut text = Vec::new();
-        if path.as_os_str() == "-" {
-            io::stdin().lock().read_to_end(&mut text).context("the standard input")?;
-        } else {
-            text = fs::read(path).with_context(|| path.display().to_string())?;
-        }
+        let text = file::bytes(path)?;
         let value: Value = serde_json::from_slice(&text).with_context(|| format!("{}: not JSON", path.display()))?;
         Self::new(value).with_context(|| path.display().to_string())
     }

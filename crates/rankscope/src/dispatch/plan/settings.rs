@@ -1,12 +1,13 @@
 //! What a plan must keep to, from the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use rankscope_dispatch::Rows;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::Prices;
 use rankscope_dispatch::planner::bounded::{Caps, Options};
+use rankscope_run::{SideFile, read_side_text};
 use serde::Deserialize;
 
 #[derive(Debug, clap::Args)]
@@ -49,8 +50,8 @@ fn weights(given: &str) -> anyhow::Result<Vec<f64>> {
     match listed {
         Some(weights) => Ok(weights),
         None => {
-            let text =
-                std::fs::read_to_string(given).with_context(|| format!("--weights {given}: neither numbers nor a file"))?;
+            let text = read_side_text(Path::new(given), SideFile::Dispatch)
+                .with_context(|| format!("--weights {given}: neither numbers nor a file"))?;
             serde_json::from_str(&text).with_context(|| format!("{given}: not a list of weights"))
         }
     }
@@ -66,7 +67,7 @@ struct Times {
 
 fn time_table(path: &PathBuf) -> anyhow::Result<TimeTable> {
     let place = || path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(place)?;
+    let text = read_side_text(path, SideFile::Dispatch)?;
     let times: Times = serde_json::from_str(&text).with_context(place)?;
     TimeTable::new(times.queries, times.contexts, &times.milliseconds).with_context(place)
 }
