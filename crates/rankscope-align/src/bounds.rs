@@ -38,12 +38,6 @@ impl Bound {
         Self { lo_ns: tighter(self.lo_ns, other.lo_ns, i64::max), hi_ns: tighter(self.hi_ns, other.hi_ns, i64::min) }
     }
 
-    /// The same interval, seen from a clock that is `ahead_ns` behind.
-    pub(crate) fn shifted(self, ahead_ns: i64) -> Self {
-        let shift = |end: i64| end.saturating_add(ahead_ns);
-        Self { lo_ns: self.lo_ns.map(shift), hi_ns: self.hi_ns.map(shift) }
-    }
-
     /// The room of a clock that is at most `onward` ahead of one with this room, which is at most `back` ahead of it.
     fn reached(self, onward: Most, back: Most) -> Self {
         let hi_ns = self.hi_ns.zip(onward.known()).map(|(hi, most)| hi.saturating_add(most));
@@ -395,7 +389,10 @@ mod tests {
             let mut placing = Placing::new(&bounds);
             let mut there: Vec<(usize, i64)> = Vec::new();
             for rank in 0..ranks {
-                let slow = there.iter().map(|(other, at)| bounds.between(*other, rank).shifted(*at));
+                let slow = there.iter().map(|(other, at)| {
+                    let Bound { lo_ns, hi_ns } = bounds.between(*other, rank);
+                    Bound { lo_ns: lo_ns.map(|lo| lo + at), hi_ns: hi_ns.map(|hi| hi + at) }
+                });
                 let slow = slow.fold(Bound::default(), Bound::and);
                 assert_eq!(placing.room(rank), slow, "{rank} of {ranks}");
                 let at = slow.clamp((rank as i64 % 5) * 100 - 200);
