@@ -257,15 +257,17 @@ impl<'r, C: Chunks> Replay<'r, C> {
     fn read(&mut self) -> Read {
         let (record, next) = match record(&self.words[..self.end], self.at) {
             Ok(found) => found,
-            Err(stop) => {
-                if stop == Stop::Unreadable {
-                    self.broken = true;
-                    self.recording.note_cut(self.chunk);
-                }
+            Err(Stop::End) => {
                 self.at = self.end;
                 return Read::Over;
             }
+            Err(Stop::Unreadable) => return self.give_up(),
         };
+        // Nothing that has a name is recorded without one: this is an end with a false bit, or no head at all. Taken for an
+        // event, it would be one more than was written.
+        if record.kind.is_named() && record.head.name() == NameId::default() {
+            return self.give_up();
+        }
         self.at = next;
         if !record.kind.has_ticks() {
             return match record.kind {
@@ -282,9 +284,16 @@ impl<'r, C: Chunks> Replay<'r, C> {
         }
         let what = what(&record, &mut self.next_id);
         self.tick = self.tick.max(self.base_tick.saturating_add(record.head.value()));
-        let is_named = !matches!(record.kind, Kind::End | Kind::Memory | Kind::OutOfMemory);
-        let name = if is_named { record.head.name() } else { NameId::default() };
+        let name = if record.kind.is_named() { record.head.name() } else { NameId::default() };
         Read::Event(Event { tick: self.tick, name, what })
+    }
+
+    /// The rest of the piece cannot be told apart.
+    fn give_up(&mut self) -> Read {
+        self.broken = true;
+        self.recording.note_cut(self.chunk);
+        self.at = self.end;
+        Read::Over
     }
 
     /// Goes on to the next piece; false if the phase changed instead.

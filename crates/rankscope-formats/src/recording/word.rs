@@ -193,6 +193,11 @@ kinds! {
 }
 
 impl Kind {
+    /// Whether it is an event with a name of its own.
+    pub const fn is_named(self) -> bool {
+        self.has_ticks() && !matches!(self, Self::End | Self::Memory | Self::OutOfMemory)
+    }
+
     /// Whether it belongs to the event before it.
     pub const fn is_argument(self) -> bool {
         self as u8 >= Self::ArgSmall as u8

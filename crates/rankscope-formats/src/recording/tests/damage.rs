@@ -50,6 +50,38 @@ fn a_kind_of_a_later_version_ends_its_piece_only() {
     assert_eq!((recording.lost_chunks(), recording.cut_chunks()), (0, 1));
 }
 
+/// Events as `recover` counts them: a span is one, whether it ends or not.
+fn counted(bytes: Vec<u8>) -> usize {
+    let Ok(recording) = LiveFile::open(Cursor::new(bytes)).and_then(Recording::open) else { return 0 };
+    let of_thread = |thread| events_of(&recording, thread);
+    recording.threads().iter().flat_map(of_thread).filter(|event| !matches!(event.what, What::End { .. })).count()
+}
+
+fn events_of(recording: &Recording<LiveFile<Cursor<Vec<u8>>>>, thread: &Thread) -> Vec<Event> {
+    let mut replay = recording.replay(thread, &Cut::everything());
+    std::iter::from_fn(|| replay.next().map(|(event, _)| event)).collect()
+}
+
+#[test]
+fn no_false_bit_makes_more_of_a_chunk_without_a_checksum() {
+    // One that its thread was still filling when it died.
+    let mut author = LiveAuthor::new();
+    let name = author.name("op", 0, 0);
+    for at in 0..6 {
+        author.begin(0, at * 40 + 10, name);
+        author.instant(0, at * 40 + 20, name);
+        author.end(0, at * 40 + 30);
+    }
+    let whole = author.finish();
+    let (written, events) = (counted(whole.clone()), chunk(1));
+    assert_eq!(written, 12);
+    for bit in 0..(CHUNK_HEADER_WORDS + 18) * 64 {
+        let mut damaged = whole.clone();
+        damaged[events + bit / 8] ^= 1 << (bit % 8);
+        assert!(counted(damaged) <= written, "bit {bit} of the chunk makes {written} events more");
+    }
+}
+
 #[test]
 fn a_torn_file_gives_what_is_in_it() {
     let whole = file(14);
