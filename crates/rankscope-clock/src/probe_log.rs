@@ -36,6 +36,8 @@ pub enum LineProblemKind {
     Columns(usize),
     /// The column of that name is no integer, or one out of range.
     NotANumber(&'static str),
+    /// So many lines up to here are no packets that the rest is not read.
+    TooMany,
     /// The file ends inside the line, so the last number may have lost digits.
     Truncated,
 }
@@ -46,10 +48,16 @@ impl fmt::Display for LineProblem {
         match self.kind {
             LineProblemKind::Columns(count) => write!(f, "expected {} columns separated by tabs, found {count}", COLUMNS.len()),
             LineProblemKind::NotANumber(column) => write!(f, "{column} is not an integer in range"),
+            LineProblemKind::TooMany => {
+                write!(f, "{PROBLEMS_MAX} lines up to here are no packets, so what follows is not read either")
+            }
             LineProblemKind::Truncated => f.write_str("the file ends inside the line, which is left out"),
         }
     }
 }
+
+/// A file with more lines that are no packets is no log.
+const PROBLEMS_MAX: usize = 100_000;
 
 const COLUMNS: [&str; 5] = ["seq", "a_tx_ns", "b_rx_ns", "b_tx_ns", "a_rx_ns"];
 
@@ -77,6 +85,10 @@ pub fn parse(bytes: &[u8]) -> ProbeLog {
         match parsed {
             Ok(row) => rows.push(row),
             Err(kind) => log.problems.push(LineProblem { line, kind }),
+        }
+        if log.problems.len() == PROBLEMS_MAX {
+            log.problems.push(LineProblem { line, kind: LineProblemKind::TooMany });
+            break;
         }
     }
     log.exchanges = exchanges(rows);

@@ -31,6 +31,9 @@ impl fmt::Display for DamagedLine {
     }
 }
 
+/// A file with more lines that cannot be read is none of ours.
+const DAMAGED_LINES_MAX: usize = 100_000;
+
 /// Gives every line that is not blank to `read`, and lists those that it refuses.
 pub(super) fn each_line(bytes: &[u8], mut read: impl FnMut(&[u8]) -> Result<(), String>) -> Vec<DamagedLine> {
     let mut damaged = Vec::new();
@@ -40,6 +43,11 @@ pub(super) fn each_line(bytes: &[u8], mut read: impl FnMut(&[u8]) -> Result<(), 
         let whole = line.ends_with(b"\n");
         let damage = if whole { Damage::Malformed(reason) } else { Damage::CutOff };
         damaged.push(DamagedLine { line: index + 1, damage });
+        if damaged.len() == DAMAGED_LINES_MAX {
+            let reason = format!("{DAMAGED_LINES_MAX} lines up to here cannot be read, so what follows is not read either");
+            damaged.push(DamagedLine { line: index + 1, damage: Damage::Malformed(reason) });
+            break;
+        }
     }
     damaged
 }
