@@ -226,3 +226,59 @@ impl<R: Seek> Seek for Metered<R> {
         self.input.seek(to)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use super::*;
+
+    fn zipped(names: impl Iterator<Item = String>, bytes: &[u8]) -> Vec<u8> {
+        let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for name in names {
+            archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            archive.write_all(bytes).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    }
+
+    fn names(bytes: Vec<u8>, mut read: impl FnMut(Bytes<'_>)) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        zip(Cursor::new(bytes), |name, bytes| {
+            names.push(name.to_owned());
+            bytes.map_or_else(|error| panic!("{name}: {error}"), &mut read);
+        })?;
+        Ok(names)
+    }
+
+    #[test]
+    fn members_come_in_order_however_much_of_them_is_read() {
+        let members = || ["a.json", "notes.txt", "b.pftrace", MANIFEST, "c.json"].map(str::to_owned).into_iter();
+        let bytes = zipped(members(), &vec![7; 3 << 20]);
+        for wanted in [0, 1, BLOCK_BYTES as usize, usize::MAX] {
+            let mut got = Vec::new();
+            let found = names(bytes.clone(), |bytes| {
+                let mut text = Vec::new();
+                bytes.take(wanted as u64).read_to_end(&mut text).unwrap();
+                got.push(text.len());
+            });
+            assert_eq!(found.unwrap(), ["a.json", "b.pftrace", "c.json"]);
+            assert_eq!(got, [wanted.min(3 << 20); 3]);
+        }
+    }
+
+    #[test]
+    fn a_list_of_members_longer_than_any_is_refused() {
+        // Long names, so that the list is long and the test is short.
+        let bytes = zipped((0..600).map(|at| format!("{at}-{}.txt", "n".repeat(60_000))), b"");
+        let said = names(bytes, |_| {}).unwrap_err().to_string();
+        assert!(said.contains("too large") && said.contains("32 MiB"), "{said}");
+    }
+
+    #[test]
+    fn a_reader_that_panics_leaves_no_thread_waiting() {
+        let bytes = zipped(["a.json".to_owned()].into_iter(), &vec![7; 8 << 20]);
+        let read = || zip(Cursor::new(bytes), |_, _| panic!("on purpose"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).is_err());
+    }
+}

@@ -151,6 +151,10 @@ fn split_tag(tag: u64) -> Option<Tag> {
     Some(Tag { field, wire: (tag & 7) as u8 })
 }
 
+/// No string or message that is taken whole is longer: compiled programs inside a trace come to some dozens of megabytes. A file
+/// that claims more is damaged or made to hurt, and what it claims is passed over.
+pub const TAKEN_BYTES_MAX: u64 = 256 << 20;
+
 /// A message that is read as it comes. Every method returns `None` where the input ends early.
 #[derive(Debug)]
 pub struct Stream<R> {
@@ -194,6 +198,7 @@ impl<R: BufRead> Stream<R> {
     }
 
     /// The next `len` bytes into `buffer`, which is emptied first and grows only as bytes arrive. `Ok(false)` if there are fewer.
+    /// Whoever takes a length from a file compares it with [`TAKEN_BYTES_MAX`] first.
     ///
     /// # Errors
     /// What the input fails with.
@@ -211,6 +216,16 @@ impl<R: BufRead> Stream<R> {
         Ok(got as u64 == len)
     }
 
+    /// Passes over the next `len` bytes. `Ok(false)` if there are fewer.
+    ///
+    /// # Errors
+    /// What the input fails with.
+    pub fn pass(&mut self, len: u64) -> io::Result<bool> {
+        let got = io::copy(&mut Read::take(&mut self.input, len), &mut io::sink())?;
+        self.offset += got;
+        Ok(got == len)
+    }
+
     /// Passes over the value of `tag`. `Ok(false)` if the input ends first or the wire type is unknown.
     ///
     /// # Errors
@@ -226,9 +241,7 @@ impl<R: BufRead> Stream<R> {
             5 => 4,
             _ => return Ok(false),
         };
-        let got = io::copy(&mut Read::take(&mut self.input, len), &mut io::sink())?;
-        self.offset += got;
-        Ok(got == len)
+        self.pass(len)
     }
 
     fn byte(&mut self) -> io::Result<Option<u8>> {

@@ -33,6 +33,8 @@ pub enum ProblemKind {
     TrailingData,
     /// A field or packet of a kind this reader does not know; it was left out.
     Unsupported,
+    /// An event or message longer than any that a profiler writes; it was left out.
+    TooLong,
     /// A message refers to an interned name that was never sent.
     MissingInterned,
     /// Packets the recording profiler says it lost.
@@ -65,6 +67,7 @@ impl ProblemKind {
             Self::UnbalancedSpan => "unbalanced_span",
             Self::TrailingData => "trailing_data",
             Self::Unsupported => "unsupported",
+            Self::TooLong => "too_long",
             Self::MissingInterned => "missing_interned",
             Self::LostPackets => "lost_packets",
             Self::DamagedBlock => "damaged_block",

@@ -123,6 +123,8 @@ impl<'a> Chunk<'a> {
         let cut_by_the_end = broken == Broken::CutShort && resume.is_none_or(|resume| resume >= self.text.len());
         if cut_by_the_end && self.last {
             self.problem(builder, ProblemKind::Truncated, at);
+        } else if broken == Broken::CutShort && self.text.len() - at >= EVENT_BYTES_MAX {
+            self.problem(builder, ProblemKind::TooLong, at);
         } else {
             self.problem(builder, ProblemKind::MalformedEvent, at);
         }

@@ -202,3 +202,20 @@ proptest! {
         }
     }
 }
+
+/// Lines of events with one in the middle whose name is longer than any event.
+#[test]
+fn an_event_longer_than_any_costs_itself_alone() {
+    let event =
+        |name: &str, ts: u32| format!(r#"{{"ph":"X","cat":"cpu_op","name":"{name}","pid":1,"tid":1,"ts":{ts},"dur":1}}"#);
+    let long = "n".repeat(20 << 20);
+    for separator in [",\n  ", ","] {
+        let mut events: Vec<String> = (0..50).map(|at| event("short", at * 10)).collect();
+        events.insert(25, event(&long, 255));
+        let text = format!("{{\"traceEvents\": [\n  {}\n]}}", events.join(separator));
+        let found = trace(text.as_bytes());
+        assert_eq!(found.spans.len(), 50);
+        assert!(found.spans.ids().all(|span| found.name(span) == "short"));
+        assert_eq!(found.provenance.problems.iter().next().map(|first| first.kind), Some(ProblemKind::TooLong));
+    }
+}

@@ -7,7 +7,7 @@ use std::io::{self, BufRead};
 
 use rankscope_trace::{ProblemKind, Problems};
 
-use crate::wire::{Stream, Tag};
+use crate::wire::{Stream, TAKEN_BYTES_MAX, Tag};
 
 /// The end of the outermost message, which nothing declares.
 pub(super) const END_OF_INPUT: u64 = u64::MAX;
@@ -71,10 +71,18 @@ impl<R: BufRead> Cursor<R> {
         Ok(Some(inner))
     }
 
-    /// Takes the string or message that starts here. False if it is damaged.
+    /// Takes the string or message that starts here. False if it is damaged, or longer than any.
     pub(super) fn take(&mut self, end: u64) -> io::Result<bool> {
         let Some(inner) = self.enter(end)? else { return Ok(false) };
-        let whole = self.stream.take(inner - self.stream.offset(), &mut self.taken)?;
+        let len = inner - self.stream.offset();
+        if len > TAKEN_BYTES_MAX {
+            self.problems.add(ProblemKind::TooLong, self.offset());
+            if !self.discard(inner)? {
+                self.end_early();
+            }
+            return Ok(false);
+        }
+        let whole = self.stream.take(len, &mut self.taken)?;
         if !whole {
             self.end_early();
         }

@@ -28,6 +28,9 @@ pub fn read(input: impl BufRead, options: &ReadOptions) -> Result<Trace, Error> 
     reader.finish(options)
 }
 
+/// So many errors, warnings and host names are kept.
+const NOTICES_MAX: usize = 10_000;
+
 struct Reader<R> {
     cursor: Cursor<R>,
     trace: Trace,
@@ -60,7 +63,8 @@ impl<R: BufRead> Reader<R> {
     fn notice(&mut self, field: u32, at: u64) {
         let text = utf8(&self.cursor.taken, at, &mut self.cursor.problems).into_owned();
         let provenance = &mut self.trace.provenance;
-        for (_, key) in schema::NOTICES.iter().filter(|(known, _)| *known == field) {
+        let room = provenance.header.len() < NOTICES_MAX;
+        for (_, key) in schema::NOTICES.iter().filter(|(known, _)| room && *known == field) {
             provenance.header.push(((*key).into(), serde_json::Value::from(&*text).to_string()));
         }
         if field == space::HOSTNAMES {

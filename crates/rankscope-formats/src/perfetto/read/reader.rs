@@ -14,7 +14,7 @@ use super::sequence::Sequences;
 use super::stage::OldNames;
 use super::tracks::{self, Descriptors};
 use crate::perfetto::schema::{self, packet as fields};
-use crate::wire::{Fields, Malformed, Stream};
+use crate::wire::{Fields, Malformed, Stream, TAKEN_BYTES_MAX};
 use crate::{Error, ReadOptions};
 
 /// Packets inside packets are read this deep.
@@ -97,6 +97,10 @@ impl<'o> Reader<'o> {
                 stream.skip(tag)?
             } else {
                 match stream.varint()? {
+                    Some(len) if len > TAKEN_BYTES_MAX => {
+                        self.problems.add(ProblemKind::TooLong, offset);
+                        stream.pass(len)?
+                    }
                     Some(len) if stream.take(len, &mut message)? => {
                         self.packet(&message, offset, depth)?;
                         true

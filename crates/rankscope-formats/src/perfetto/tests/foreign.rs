@@ -1,9 +1,12 @@
 //! Files that others write, packet by packet.
 
+use std::io::Read;
+
 use super::super::schema::{
     self, annotation, clock, entry, event, interned, legacy, packet, process, snapshot, stage, thread, track,
 };
 use super::*;
+use crate::wire::TAKEN_BYTES_MAX;
 
 /// A file under construction. All packets are of sequence 1.
 #[derive(Default)]
@@ -323,4 +326,23 @@ fn tracks_that_are_their_own_parents_do_no_harm() {
     file.begin(6, 1, 0).end(7, 1);
     let trace = file.read();
     assert_eq!((trace.spans.len(), trace.counters.len()), (1, 1));
+}
+
+#[test]
+fn a_packet_longer_than_any_is_passed_over_and_the_rest_is_read() {
+    let mut good = File::default();
+    good.process(1, 7, "p").event(1_000, event::SLICE_BEGIN, |body| {
+        body.varint(event::TRACK_UUID, 1).string(event::NAME, "work");
+    });
+    good.event(2_000, event::SLICE_END, |body| {
+        body.varint(event::TRACK_UUID, 1);
+    });
+    let len = TAKEN_BYTES_MAX + (44 << 20);
+    let mut head = Encoder::default();
+    head.raw_varint(u64::from(schema::PACKET) << 3 | 2);
+    head.raw_varint(len);
+    let file = head.bytes().chain(std::io::repeat(0).take(len)).chain(good.0.bytes());
+    let trace = read(std::io::BufReader::new(file), &ReadOptions::default()).unwrap();
+    assert_eq!(trace.spans.len(), 1);
+    assert_eq!(trace.provenance.problems.count(ProblemKind::TooLong), 1);
 }

@@ -1,8 +1,10 @@
+use std::io::Read;
+
 use proptest::prelude::*;
 use rankscope_trace::ProblemKind;
 
 use super::{ALL, FIXTURES, written};
-use crate::wire::Encoder;
+use crate::wire::{Encoder, TAKEN_BYTES_MAX};
 use crate::xspace::read;
 use crate::{Error, ReadOptions, Scope};
 
@@ -88,4 +90,18 @@ proptest! {
             read(&*written(&trace), &ALL).unwrap();
         }
     }
+}
+
+#[test]
+fn a_message_longer_than_any_is_passed_over_and_the_rest_is_read() {
+    // A host name of 300 MB of zeros, in front of a trace.
+    let len = TAKEN_BYTES_MAX + (44 << 20);
+    let mut head = Encoder::default();
+    head.raw_varint(u64::from(super::super::schema::space::HOSTNAMES) << 3 | 2);
+    head.raw_varint(len);
+    let whole = read(FIXTURES[0], &ALL).unwrap();
+    let file = head.bytes().chain(std::io::repeat(0).take(len)).chain(FIXTURES[0]);
+    let trace = read(std::io::BufReader::new(file), &ALL).unwrap();
+    assert_eq!(trace.spans.len(), whole.spans.len());
+    assert_eq!(trace.provenance.problems.count(ProblemKind::TooLong), 1);
 }
