@@ -41,7 +41,11 @@ pub(crate) fn archives() -> Vec<Vec<u8>> {
     let good = tiny().rank_bytes(0, &Dialect::default());
     let mut seeds = vec![damage::gzip(&good), damage::truncated_gzip(&good, 500), good];
     let tar = tar_of(&seeds[2]);
-    seeds.extend([damage::gzip(&tar), tar, zip_of(&seeds[2])]);
+    // An archive in an archive, and one whose end claims members without number.
+    let mut boastful = zip_of(&tar);
+    let end = boastful.len() - ZIP_END_BYTES;
+    boastful[end + 8..end + 16].fill(0xff);
+    seeds.extend([damage::gzip(&tar), zip_of(&seeds[2]), zip_of(&tar), boastful, tar]);
     seeds
 }
 
@@ -88,6 +92,9 @@ pub(crate) fn recordings() -> Vec<Vec<u8>> {
     vec![packed, system, first]
 }
 
+/// What a ZIP archive without a comment ends with.
+const ZIP_END_BYTES: usize = 22;
+
 fn tar_of(trace: &[u8]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_ustar();
@@ -105,7 +112,10 @@ fn zip_of(trace: &[u8]) -> Vec<u8> {
 
 /// An XSpace and a Perfetto trace of one event each, and whatever fixtures there are.
 pub(crate) fn protobuf() -> Vec<Vec<u8>> {
-    let mut seeds = vec![xspace(), perfetto()];
+    // Lengths that no file has, first of all and inside.
+    let claim = |field: u8| [&[field << 3 | 2][..], &[0xff; 8], &[0x7f]].concat();
+    let inside = [claim(1), claim(3), claim(4), xspace()].concat();
+    let mut seeds = vec![xspace(), perfetto(), claim(1), inside];
     seeds.extend(fixtures(".pb").into_iter().chain(fixtures(".pftrace")).map(|file| damage::truncate(&file, HEAD_BYTES)));
     seeds
 }
