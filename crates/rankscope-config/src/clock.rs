@@ -53,6 +53,10 @@ pub struct ClockSettings {
     pub run_id: Option<String>,
     /// Secret that all nodes share.
     pub key: Option<Secret>,
+    /// The file it is in.
+    pub key_file: Option<String>,
+    /// Whether nodes on several hosts may go without.
+    pub insecure: bool,
     /// Whose clock the others are told in.
     pub reference_node: u32,
     /// How the line of an edge is found.
@@ -144,6 +148,8 @@ impl ClockSettings {
             num_nodes: integer(settings, Key::NumNodes),
             run_id: text(settings, Key::RunId),
             key: secret(settings, Key::SharedKey),
+            key_file: text(settings, Key::KeyFile),
+            insecure: switch(settings, Key::Insecure),
             reference_node: required(settings, Key::ReferenceNode),
             estimator: match chosen(settings, Key::Estimator) {
                 "robust" => Estimator::Robust,
@@ -178,6 +184,9 @@ pub(crate) fn contradictions(settings: &Settings) -> Vec<String> {
         && rank >= nodes
     {
         found.push(format!("{} is {rank}, but {} is {nodes}, and ranks count from 0", said(Key::Rank), said(Key::NumNodes)));
+    }
+    if clock.key.is_some() && clock.key_file.is_some() {
+        found.push(format!("{} and {} are both set; the first counts", said(Key::SharedKey), said(Key::KeyFile)));
     }
     found
 }

@@ -29,6 +29,8 @@ pub enum Key {
     NumNodes,
     RunId,
     SharedKey,
+    KeyFile,
+    Insecure,
     ReferenceNode,
     Estimator,
     SkewChange,

@@ -194,7 +194,30 @@ pub const SETTINGS: &[Setting] = &[
     row(Key::NumNodes, "num-nodes", "job", number("", 1, 1_000_000), None, "How many nodes take part.")
         .also(&["RANKSCOPE_WORLD_SIZE"]),
     row(Key::RunId, "run-id", "job", Kind::Text, None, "What tells this run from another on the same hosts."),
-    row(Key::SharedKey, "key", "job", Kind::Secret, None, "Secret that all nodes share; packets without it are dropped."),
+    row(
+        Key::SharedKey,
+        "key",
+        "job",
+        Kind::Secret,
+        None,
+        "Secret that all nodes share; who does not have it is turned away. Best given as a variable: everybody sees command lines.",
+    ),
+    row(
+        Key::KeyFile,
+        "key-file",
+        "job",
+        Kind::Text,
+        None,
+        "File with that secret in its first line, for its owner alone (mode 600); it is waited for.",
+    ),
+    row(
+        Key::Insecure,
+        "insecure",
+        "job",
+        Kind::Switch,
+        Some("false"),
+        "Whether nodes on several hosts may go without a key, so that anybody who reaches them can mislead them.",
+    ),
     row(
         Key::ReferenceNode,
         "reference-node",

@@ -12,7 +12,9 @@ pub mod clocks;
 #[cfg(target_os = "linux")]
 pub mod doctor;
 pub mod interfaces;
+pub mod key;
 pub mod launch;
+pub mod private;
 pub mod rendezvous;
 #[cfg(target_os = "linux")]
 pub mod stamps;

@@ -1,20 +1,21 @@
 //! `rankscope agent`: the clock agent of one node, when something else starts the job.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_clock::NodeId;
 use rankscope_config::ClockSettings;
-use rankscope_probe::agent::{Agent, MeetingOptions, Minutes, PortMode, meet, reopen};
+use rankscope_probe::agent::{Agent, Agreement, MeetingOptions, Minutes, PortMode, alone, meet, reopen};
 use rankscope_probe::clocks::phc::Phc;
 use rankscope_probe::interfaces::{Interface, Preference};
+use rankscope_probe::key::SharedKey;
 use rankscope_probe::launch::{Launch, launch};
-use rankscope_probe::rendezvous::{self, Meeting, Place, SharedKey};
+use rankscope_probe::rendezvous::{self, Meeting, Place, StoreServer};
 
-use crate::clock::{setup, watch};
+use crate::clock::{key, setup, watch};
 use crate::{config, output};
 
 /// Keep this node's clock measured while a job runs, one agent a node, until it is stopped by a signal.
@@ -22,6 +23,8 @@ use crate::{config, output};
 /// Who this node is, how many there are and where they meet comes from the flags, the settings, or the launcher (torchrun,
 /// srun, mpirun, a Kubernetes job). Windows are appended to windows-nodeK.jsonl as they close, and the node that leads
 /// appends the clocks of all nodes to offsets.jsonl.
+///
+/// Nodes on several hosts need a key, the same for all, in RANKSCOPE_KEY or in a file that the setting key-file names.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// This node, from 0 on
@@ -39,6 +42,12 @@ pub(crate) struct Args {
     /// Stop by itself after so many seconds
     #[arg(long, alias = "duration_sec", value_name = "SECONDS")]
     duration_sec: Option<u64>,
+    /// Go without a key although other hosts can reach this node
+    #[arg(long)]
+    insecure: bool,
+    /// Leave minutes-nodeK.json behind also after a clean end: whoever started this agent removes it
+    #[arg(long, hide = true)]
+    keep_minutes: bool,
     #[command(flatten)]
     from: config::From,
 }
@@ -51,6 +60,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         ("rank", args.rank.map(|rank| rank.to_string())),
         ("num-nodes", args.num_nodes.map(|nodes| nodes.to_string())),
         ("output-dir", args.out),
+        ("insecure", args.insecure.then(|| "true".to_owned())),
     ];
     let settings = setup::settings(args.from, flags)?;
     let who = identity(&settings, args.rendezvous.as_deref())?;
@@ -58,26 +68,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         output::remark("one agent is enough for a node: that of local rank 0 runs, this one has nothing to do");
         return Ok(ExitCode::SUCCESS);
     }
-    let (meeting_options, place, card) = meeting(&settings, &who)?;
-    let minutes_path = Path::new(&settings.output_dir).join(minutes_name(who.node.0));
-    let kept = Minutes::kept(&minutes_path, &run_key(&who), who.node).filter(|_| resumable(&settings, &who));
-    let (agreement, _server) = match kept {
-        Some(minutes) => {
-            output::remark("this node met the others before in this run; it goes on with what was agreed");
-            (reopen(minutes, &meeting_options)?, None)
-        }
-        None => {
-            let mut meeting = Meeting::at(&place, store_options(&settings, &who))?;
-            (meet(meeting.store.as_mut(), &meeting_options).context("the nodes did not meet")?, meeting.server)
-        }
-    };
-    if resumable(&settings, &who)
-        && settings.probe_export
-        && let Err(error) = std::fs::create_dir_all(&settings.output_dir)
-            .and_then(|()| agreement.minutes.keep(&minutes_path, &run_key(&who), who.node))
-    {
-        output::remark(&format!("{}: {error}; should this agent be killed, it cannot join again", minutes_path.display()));
-    }
+    let Met { agreement, card, server, minutes } = if who.num_nodes == 1 { Met::nobody()? } else { Met::all(&settings, &who)? };
     // Until here there is nothing to bring to disk: a signal ends this process at once, as it does any other.
     let stop = watch::stop_signals()?;
     let session = setup::session(&settings, who.node, &agreement.minutes);
@@ -94,7 +85,85 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     ));
     let agent = Agent::start(session, agreement.endpoints, options)?;
     watch::until_stopped(agent, &stop, args.duration_sec.map(Duration::from_secs), watch::Tell::Lines)?;
+    if let Some(said) = server.as_ref().and_then(turned_away) {
+        output::remark(&said);
+    }
+    if let Some(minutes) = minutes.filter(|_| !args.keep_minutes) {
+        // Who ends on purpose does not come again, and a secret is not left lying.
+        let _gone = std::fs::remove_file(minutes);
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a node knows after it has met the others.
+struct Met {
+    agreement: Agreement,
+    card: Option<Phc>,
+    /// The store, where this node hosts it.
+    server: Option<StoreServer>,
+    /// Where the agreement is kept.
+    minutes: Option<PathBuf>,
+}
+
+impl Met {
+    /// The one node of a job listens nowhere.
+    fn nobody() -> Result<Self> {
+        Ok(Self { agreement: alone()?, card: None, server: None, minutes: None })
+    }
+
+    /// Meets the others, or goes on with what they agreed on when it met them before.
+    fn all(settings: &ClockSettings, who: &Launch) -> Result<Self> {
+        let place = who.place.clone();
+        let place = place.context("where do the nodes meet? Give --rendezvous tcp://HOST:PORT, with the host of node 0")?;
+        let key = key::given(settings, MEET_WITHIN)?;
+        let open = place.is_open_to_others().then(|| place.to_string());
+        key::demand(settings, key.as_ref(), open.as_deref())?;
+        let (options, card) = meeting(settings, who, &place, key.clone())?;
+        let path = Path::new(&settings.output_dir).join(minutes_name(who.node.0));
+        let resumable = resumable(settings, who);
+        let kept = Minutes::kept(&path, &run_key(who), who.node).filter(|_| resumable);
+        let (agreement, server) = match kept {
+            Some(minutes) => {
+                output::remark("this node met the others before in this run; it goes on with what was agreed");
+                (reopen(minutes, &options)?, None)
+            }
+            None => meet_at(&place, &options, store_options(who, key))?,
+        };
+        let mut minutes = None;
+        if resumable && settings.probe_export {
+            let folder = std::fs::create_dir_all(&settings.output_dir);
+            match folder.and_then(|()| agreement.minutes.keep(&path, &run_key(who), who.node)) {
+                Ok(()) => minutes = Some(path),
+                Err(error) => {
+                    output::remark(&format!("{}: {error}; should this agent be killed, it cannot join again", path.display()));
+                }
+            }
+        }
+        Ok(Self { agreement, card, server, minutes })
+    }
+}
+
+fn meet_at(
+    place: &Place,
+    options: &MeetingOptions,
+    store: rendezvous::MeetingOptions,
+) -> Result<(Agreement, Option<StoreServer>)> {
+    let Meeting { mut store, server } = Meeting::at(place, store)?;
+    if let Some(server) = server.as_ref().filter(|server| server.address().ip().is_unspecified()) {
+        output::remark(&format!("{place} is no address of this host's own, so node 0 listens at {} for it", server.address()));
+    }
+    let met = meet(store.as_mut(), options).with_context(|| {
+        let strangers = server.as_ref().and_then(turned_away);
+        strangers.map_or_else(|| "the nodes did not meet".to_owned(), |said| format!("the nodes did not meet ({said})"))
+    })?;
+    Ok((met, server))
+}
+
+/// Whom the store that node 0 hosts did not let in.
+fn turned_away(server: &StoreServer) -> Option<String> {
+    let refused = server.refusals();
+    let said: Vec<String> = refused.iter().map(|(refusal, count)| format!("{count} {refusal}")).collect();
+    (!said.is_empty()).then(|| format!("connections that the store of node 0 closed: {}", said.join(", ")))
 }
 
 /// Where the agent of `node` keeps what the nodes agreed on, with their secret.
@@ -143,10 +212,13 @@ fn run_key(who: &Launch) -> String {
     format!("{}/{}", who.run_id, who.restart)
 }
 
-fn meeting(settings: &ClockSettings, who: &Launch) -> Result<(MeetingOptions, Place, Option<Phc>)> {
-    let place = who.place.clone();
-    let place = place.context("where do the nodes meet? Give --rendezvous tcp://HOST:PORT, with the host of node 0")?;
-    let toward = match &place {
+fn meeting(
+    settings: &ClockSettings,
+    who: &Launch,
+    place: &Place,
+    secret: Option<SharedKey>,
+) -> Result<(MeetingOptions, Option<Phc>)> {
+    let toward = match place {
         Place::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().ok().and_then(|mut found| found.next()),
         _ => None,
     };
@@ -159,7 +231,7 @@ fn meeting(settings: &ClockSettings, who: &Launch) -> Result<(MeetingOptions, Pl
         ports: setup::ports(settings),
         topology: setup::topology(settings),
         seed: setup::GRAPH_SEED,
-        secret: settings.key.as_ref().map(|key| key.reveal().as_bytes().to_vec()),
+        secret,
         socket: setup::sockets(settings, stamping),
         timeout: MEET_WITHIN,
     };
@@ -173,7 +245,7 @@ fn meeting(settings: &ClockSettings, who: &Launch) -> Result<(MeetingOptions, Pl
             blocks.base
         );
     }
-    Ok((options, place, card))
+    Ok((options, card))
 }
 
 fn own_address(settings: &ClockSettings, toward: Option<SocketAddr>) -> Result<(IpAddr, String)> {
@@ -187,11 +259,11 @@ fn own_address(settings: &ClockSettings, toward: Option<SocketAddr>) -> Result<(
     Ok((ip, interface.name.clone()))
 }
 
-fn store_options(settings: &ClockSettings, who: &Launch) -> rendezvous::MeetingOptions {
+fn store_options(who: &Launch, key: Option<SharedKey>) -> rendezvous::MeetingOptions {
     rendezvous::MeetingOptions {
         run_id: who.run_id.clone(),
         restart: who.restart,
-        key: SharedKey::new(settings.key.as_ref().map_or("", |key| key.reveal())),
+        key,
         patience: MEET_WITHIN,
         host: who.node == NodeId(0),
     }

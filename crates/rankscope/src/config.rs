@@ -42,7 +42,7 @@ enum Verb {
 }
 
 /// Where settings come from, besides the environment.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct From {
     /// Configuration file, TOML or JSON [default: what RANKSCOPE_CONFIG or XLA_DIST_PROF_CONFIG names]
     #[arg(long, value_name = "FILE")]

@@ -257,6 +257,16 @@ fn no_complaint_tells_the_secret() {
 }
 
 #[test]
+fn a_key_given_twice_is_a_complaint() {
+    let settings = resolved(None, &[("RANKSCOPE_KEY", "hunter2"), ("RANKSCOPE_KEY_FILE", "/job/key")], &[]);
+    assert_eq!(
+        said(&settings),
+        ["key (environment RANKSCOPE_KEY) and key-file (environment RANKSCOPE_KEY_FILE) are both set; the first counts"]
+    );
+    assert!(!ClockSettings::of(&settings).insecure, "nobody goes without a key unless told to");
+}
+
+#[test]
 fn the_file_is_named_by_ours_before_the_origins() {
     let environment = pairs(&[("XLA_DIST_PROF_CONFIG", "b.json"), ("RANKSCOPE_CONFIG", "")]);
     assert_eq!(config_file(&environment), Some("b.json"));

@@ -41,6 +41,11 @@ impl Endpoints {
         endpoints
     }
 
+    /// None: there is nobody to talk to.
+    pub(super) fn none() -> Self {
+        Self { sockets: Vec::new(), routes: HashMap::new() }
+    }
+
     /// A socket for control, already open, to which one for each edge is to be [added](Self::add_edges).
     pub(super) fn control(socket: StampedSocket, addresses: &[SocketAddr]) -> Self {
         let nodes = (0..).map(NodeId).zip(addresses);

@@ -2,9 +2,12 @@
 //!
 //! Everything is appended as soon as it is known. Formats are those of `rankscope_clock::files`.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use nix::libc;
 use rankscope_clock::files::{
     AlphaBeta, NodeOrigin, OffsetRow, OffsetsHeader, WindowsHeader, encode_offset, encode_offsets_header, encode_snapshot,
     encode_window, encode_windows_header,
@@ -87,7 +90,7 @@ impl Files {
     pub(super) fn finish(&mut self) -> Result<(), String> {
         if let Some(folder) = &self.folder {
             let path = folder.join(format!("alpha_beta_node{}.csv", self.about.node));
-            std::fs::write(&path, self.alpha_beta.csv()).map_err(|error| unwritten(&path, &error))?;
+            written_anew(&path, &self.alpha_beta.csv()).map_err(|error| unwritten(&path, &error))?;
         }
         for journal in [&self.windows, &self.offsets, &self.snapshots].into_iter().flatten() {
             journal.sync().map_err(|error| unwritten(journal.path(), &error))?;
@@ -111,6 +114,13 @@ impl Files {
         journal.append(&encode_offsets_header(&header)).map_err(|error| unwritten(&path, &error))?;
         Ok(journal)
     }
+}
+
+/// Writes a file; a link in its place is not followed.
+fn written_anew(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).custom_flags(libc::O_NOFOLLOW);
+    options.open(path)?.write_all(text.as_bytes())
 }
 
 fn append(journal: Option<&mut Journal>, line: impl FnOnce() -> String) -> Result<(), String> {

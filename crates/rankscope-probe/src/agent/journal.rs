@@ -2,11 +2,15 @@
 //!
 //! Each line goes to the kernel in one write as soon as it is known, so `kill -9` loses nothing that was appended. A line that an
 //! earlier process left unfinished is closed off first; readers pass over it. A journal that cannot be written turns itself off
-//! and says so once: it must not disturb the job it watches.
+//! and says so once: it must not disturb the job it watches. A link is not followed: in a folder that others may write to it could
+//! lead to any file of ours.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use nix::libc;
 
 /// Lines, appended.
 #[derive(Debug)]
@@ -21,7 +25,7 @@ impl Journal {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
         }
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).custom_flags(libc::O_NOFOLLOW).open(&path)?;
         if file.metadata()?.len() > 0 {
             let mut last = [0];
             file.seek(SeekFrom::End(-1))?;
@@ -71,6 +75,16 @@ mod tests {
         drop(first);
         Journal::open(path.clone()).unwrap().append("three\n").unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), "one\ntw\nthree\n");
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, path) = (folder.path().join("victim"), folder.path().join("a.jsonl"));
+        std::fs::write(&victim, "untouched").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        assert!(Journal::open(path).is_err());
+        assert_eq!(std::fs::read(victim).unwrap(), b"untouched");
     }
 
     #[test]

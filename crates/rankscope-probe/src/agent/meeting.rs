@@ -2,10 +2,12 @@
 //!
 //! Every node writes its address. Node 0 lays out the probe graph, gives out ports, and writes both under the origin's keys.
 //! With a port for each edge, nodes try to open theirs and answer; while somebody found one taken, node 0 hands out others. A
-//! meeting ends, well or with an error that says who was missing; it never hangs.
+//! meeting ends, well or with an error that says who was missing; it never hangs. A node that is alone meets nobody, and needs
+//! neither store nor socket.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, SocketAddr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use rankscope_clock::NodeId;
@@ -13,6 +15,7 @@ use rankscope_clock::graph::{BusyPorts, PortError, PortOptions, PortPlan, ProbeG
 
 use super::endpoints::Endpoints;
 use super::minutes::Minutes;
+use crate::key::{SharedKey, hexadecimal};
 use crate::rendezvous::{KeyValueStore, StoreError, gather_addresses, node_address_key, publish_address};
 use crate::stamps::{SocketError, SocketOptions, StampedSocket};
 
@@ -46,7 +49,7 @@ pub struct MeetingOptions {
     /// Chooses among the graphs of a topology. Node 0's counts.
     pub seed: u64,
     /// The job's secret. Where there is none node 0 makes one up and writes it into the store.
-    pub secret: Option<Vec<u8>>,
+    pub secret: Option<SharedKey>,
     /// How sockets are opened.
     pub socket: SocketOptions,
     /// How long to wait for each other.
@@ -82,7 +85,7 @@ pub enum MeetError {
     Foreign(String),
     /// No random numbers.
     #[error("this host has no random numbers to make a secret from: {0}. Set one with `key`")]
-    Random(String),
+    Random(io::Error),
     /// Ports were taken again and again.
     #[error(
         "after {PLANS_MAX} plans there are still ports taken by other programs; use the single-port mode or another port base"
@@ -147,6 +150,18 @@ pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<A
     Err(MeetError::PortsTaken)
 }
 
+/// What the one node of a job agrees on with itself.
+///
+/// # Errors
+/// [`MeetError::Random`] where this host has no random numbers.
+pub fn alone() -> Result<Agreement, MeetError> {
+    let (run, secret) = drawn()?;
+    // Nobody asks for its address, but it counts as one node.
+    let addresses = vec![SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0)];
+    let edges = keys::Neighbourhood { out: Vec::new(), back: Vec::new() };
+    Ok(Agreement { minutes: Minutes { run, secret, addresses, edges, per_edge: false }, endpoints: Endpoints::none() })
+}
+
 /// Opens the sockets that `minutes` tell of, again.
 ///
 /// # Errors
@@ -184,12 +199,12 @@ fn first_socket(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Resu
 }
 
 /// The number and the secret of the run: node 0 makes them up, unless it did so in an earlier life.
-fn session(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<(u64, Vec<u8>), MeetError> {
+fn session(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<(u64, SharedKey), MeetError> {
     if options.node == NodeId(0) && store.get(SESSION)?.is_none() {
-        let mut random = [0; 40];
-        getrandom::fill(&mut random).map_err(|error| MeetError::Random(error.to_string()))?;
-        let shared = if options.secret.is_some() { &random[..8] } else { &random[..] };
-        store.set(SESSION, &shared.iter().map(|byte| format!("{byte:02x}")).collect::<String>())?;
+        let (run, secret) = drawn()?;
+        // A secret that all nodes have is not written down.
+        let shared = if options.secret.is_some() { &[] } else { secret.reveal() };
+        store.set(SESSION, &hexadecimal(&[&run.to_le_bytes(), shared].concat()))?;
     }
     let text = store.wait(SESSION, options.timeout)?;
     let bytes: Option<Vec<u8>> =
@@ -197,7 +212,17 @@ fn session(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<(u
     let foreign = || MeetError::Foreign(format!("key `{SESSION}` is no number in hexadecimal"));
     let bytes = bytes.ok_or_else(foreign)?;
     let (run, shared) = bytes.split_first_chunk::<8>().ok_or_else(foreign)?;
-    Ok((u64::from_le_bytes(*run), options.secret.clone().unwrap_or_else(|| shared.to_vec())))
+    let unkeyed =
+        || MeetError::Foreign(format!("key `{SESSION}` holds no secret; node 0 was given a key and this node was not"));
+    let secret = options.secret.clone().or_else(|| SharedKey::new(shared)).ok_or_else(unkeyed)?;
+    Ok((u64::from_le_bytes(*run), secret))
+}
+
+/// A number for a run, and a secret.
+fn drawn() -> Result<(u64, SharedKey), MeetError> {
+    let mut run = [0; 8];
+    getrandom::fill(&mut run).map_err(|error| MeetError::Random(error.into()))?;
+    Ok((u64::from_le_bytes(run), SharedKey::random().map_err(MeetError::Random)?))
 }
 
 fn publish(store: &mut dyn KeyValueStore, graph: &ProbeGraph, plan: &PortPlan) -> Result<(), StoreError> {

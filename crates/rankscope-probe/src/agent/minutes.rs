@@ -1,12 +1,11 @@
 //! What a meeting agreed on, as one node must know it, and as it is kept in a file.
 //!
 //! An agent that is started again in the middle of its job finds the minutes of the first meeting and goes on from there: the
-//! others are probing and meet nobody any more. Minutes hold the job's secret, so only their owner may read the file.
+//! others are probing and meet nobody any more. Minutes hold the job's secret, so the file is for its owner alone, and one that
+//! others could have written is not read. Who ends well takes its minutes away.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rankscope_clock::graph::EdgePorts;
@@ -14,13 +13,16 @@ use rankscope_clock::graph::keys::Neighbourhood;
 use rankscope_clock::{Edge, NodeId};
 use serde::{Deserialize, Serialize};
 
+use crate::key::SharedKey;
+use crate::private;
+
 /// What one node takes home from a meeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minutes {
     /// Tells packets of this run from others'.
     pub run: u64,
     /// Signs them.
-    pub secret: Vec<u8>,
+    pub secret: SharedKey,
     /// Of all nodes, by node: the single port, or the one for control.
     pub addresses: Vec<SocketAddr>,
     /// The edges that touch this node, with their ports.
@@ -42,21 +44,19 @@ impl Minutes {
             run_id: run_id.to_owned(),
             node: node.0,
             run: self.run,
-            secret: self.secret.clone(),
+            secret: self.secret.reveal().to_vec(),
             addresses: self.addresses.clone(),
             out: rows(&self.edges.out),
             back: rows(&self.edges.back),
             per_edge: self.per_edge,
         };
-        let beside = path.with_extension("new");
-        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-        file.write_all(&serde_json::to_vec(&row)?)?;
-        fs::rename(beside, path)
+        private::replace(path, &serde_json::to_vec(&row)?)
     }
 
-    /// The minutes that this node kept in this run; none where there are none, or they are another's.
+    /// The minutes that this node kept in this run; none where there are none, or they are another's, or others could have written
+    /// them.
     pub fn kept(path: &Path, run_id: &str, node: NodeId) -> Option<Self> {
-        let row: Row = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let row: Row = serde_json::from_slice(&private::read(path, FILE_BYTES_MAX).ok()?).ok()?;
         if row.run_id != run_id || row.node != node.0 {
             return None;
         }
@@ -67,6 +67,7 @@ impl Minutes {
         };
         let neighbourhood = Neighbourhood { out: edges(row.out), back: edges(row.back) };
         let Row { run, secret, addresses, per_edge, .. } = row;
+        let secret = SharedKey::new(secret)?;
         Some(Self { run, secret, addresses, edges: neighbourhood, per_edge })
     }
 
@@ -75,6 +76,9 @@ impl Minutes {
         self.edges.out.iter().chain(&self.edges.back).map(|(edge, _)| *edge).collect()
     }
 }
+
+/// Of ten thousand nodes they take less than one.
+const FILE_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct Row {
@@ -91,6 +95,9 @@ struct Row {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
     use super::*;
 
     #[test]
@@ -99,19 +106,27 @@ mod tests {
         let out = vec![(edge, EdgePorts { listen: 20_100, response: 20_000 })];
         let minutes = Minutes {
             run: u64::MAX,
-            secret: vec![1, 2, 255],
+            secret: SharedKey::new([1, 2, 255]).unwrap(),
             addresses: vec!["10.0.0.1:9".parse().unwrap(), "[fd00::1]:10".parse().unwrap()],
             edges: Neighbourhood { out, back: Vec::new() },
             per_edge: true,
         };
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("minutes.json");
+        let (path, victim) = (folder.path().join("minutes.json"), folder.path().join("victim"));
+        // Others may write to the folder, and were there first.
+        fs::write(&victim, "untouched").unwrap();
+        symlink(&victim, &path).unwrap();
+        symlink(&victim, path.with_extension("new")).unwrap();
         minutes.keep(&path, "job 7", NodeId(0)).unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"untouched");
         assert_eq!(Minutes::kept(&path, "job 7", NodeId(0)), Some(minutes));
         assert_eq!(Minutes::kept(&path, "job 8", NodeId(0)), None);
         assert_eq!(Minutes::kept(&path, "job 7", NodeId(1)), None);
-        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions());
-        assert_eq!(mode & 0o077, 0, "nobody else may read the secret");
+        let mode = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        mode(0o606);
+        assert_eq!(Minutes::kept(&path, "job 7", NodeId(0)), None, "anybody could have written that");
+        mode(0o600);
         fs::write(&path, b"{").unwrap();
         assert_eq!(Minutes::kept(&path, "job 7", NodeId(0)), None);
     }

@@ -12,7 +12,7 @@ mod minutes;
 mod thread;
 
 pub use endpoints::Endpoints;
-pub use meeting::{Agreement, MeetError, MeetingOptions, PortMode, meet, reopen};
+pub use meeting::{Agreement, MeetError, MeetingOptions, PortMode, alone, meet, reopen};
 pub use minutes::Minutes;
 pub use thread::ThreadOptions;
 

@@ -4,14 +4,19 @@
 //! the counter came to with addition `n`; a new link is made by hard-linking a finished file to the first free number, which one
 //! writer alone can. So nobody ever holds a lock, and who dies half-way leaves a file that nobody reads.
 //!
+//! What is written is for the user whose nodes these are: a directory that is made here and all files are closed to others, and a
+//! file in a directory that others may write to is only read if it is our own. So a secret may be among the texts.
+//!
 //! Nothing is removed: whoever made the directory takes it away after the run.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{KeyValueStore, StoreError, check_size, poll_for};
+use super::{KeyValueStore, StoreError, VALUE_BYTES_MAX, check_size, poll_for};
+use crate::private;
 
 /// A store in a shared directory.
 #[derive(Debug)]
@@ -35,7 +40,7 @@ impl DirectoryStore {
         let mut token = [0u8; 8];
         let failed = |source: io::Error| StoreError::Directory { path: root.to_owned(), source };
         getrandom::fill(&mut token).map_err(|error| failed(error.into()))?;
-        fs::create_dir_all(root).map_err(failed)?;
+        make(root).map_err(failed)?;
         let writer = format!("{:016x}", u64::from_le_bytes(token));
         let mut store = Self { root: root.to_owned(), place: format!("file://{}", root.display()), writer, written: 0 };
         // Better to fail here, with the path, than in the middle of a run.
@@ -48,7 +53,7 @@ impl DirectoryStore {
     fn unfinished(&mut self, value: &str) -> Result<PathBuf, StoreError> {
         self.written += 1;
         let path = self.root.join(format!(".{}.{}", self.writer, self.written));
-        let written = File::create_new(&path).and_then(|mut file| {
+        let written = private::create(&path).and_then(|mut file| {
             file.write_all(value.as_bytes())?;
             // A rename may overtake the contents on a shared file system.
             file.sync_all()
@@ -61,8 +66,11 @@ impl DirectoryStore {
 
     fn read(&self, name: &str) -> Result<Option<String>, StoreError> {
         let path = self.root.join(name);
-        match fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(text)),
+        match private::read(&path, VALUE_BYTES_MAX) {
+            Ok(text) => match String::from_utf8(text) {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => Err(StoreError::Malformed { place: self.place.clone(), what: format!("{name}, which is no text") }),
+            },
             // The file was renamed over while it was read over NFS: there will be one at the next look.
             Err(error) if error.kind() == io::ErrorKind::NotFound || error.kind() == io::ErrorKind::StaleNetworkFileHandle => {
                 Ok(None)
@@ -137,6 +145,17 @@ impl KeyValueStore for DirectoryStore {
     }
 }
 
+/// Makes the directory where there is none, for this user alone; what is above it is as usual.
+fn make(root: &Path) -> io::Result<()> {
+    if let Some(parent) = root.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match fs::DirBuilder::new().mode(0o700).create(root) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && root.is_dir() => Ok(()),
+        done => done,
+    }
+}
+
 fn text_name(key: &str) -> String {
     file_name(key, 't')
 }
@@ -189,6 +208,32 @@ mod tests {
         assert_eq!(store.get("key").unwrap(), None);
         assert_eq!(store.add("counter", 3).unwrap(), 3);
         assert_eq!(store.get("counter").unwrap(), None, "a counter is no text");
+    }
+
+    #[test]
+    fn others_may_read_nothing_and_plant_nothing() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().join("meet");
+        let mut store = DirectoryStore::open(&root).unwrap();
+        assert_eq!(mode(&root), 0o700);
+        // Where the directory was there before, it may be anybody's.
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o777)).unwrap();
+        let victim = outer.path().join("victim");
+        fs::write(&victim, "untouched").unwrap();
+        symlink(&victim, root.join(text_name("secret"))).unwrap();
+        assert!(matches!(store.get("secret"), Err(StoreError::Directory { .. })));
+        store.set("secret", "ours").unwrap();
+        store.add("count", 1).unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"untouched");
+        for entry in fs::read_dir(&root).unwrap() {
+            assert_eq!(mode(&entry.unwrap().path()), 0o600);
+        }
+        let planted = root.join(text_name("planted"));
+        fs::write(&planted, "theirs").unwrap();
+        fs::set_permissions(&planted, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(store.get("planted").unwrap_err().to_string().contains("others may read or write it"));
     }
 
     #[test]

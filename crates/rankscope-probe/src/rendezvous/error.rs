@@ -102,7 +102,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The shared directory cannot be used.
-    #[error("{path}: {source}. All nodes must be able to write to this directory", path = path.display())]
+    #[error("{path}: {source}. All nodes must be able to write to this directory, as one user", path = path.display())]
     Directory {
         /// Where.
         path: PathBuf,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{DirectoryStore, KeyValueStore, Place, Scoped, SharedKey, StoreError, StoreServer, TcpStore};
+use super::{DirectoryStore, KeyValueStore, Place, Scoped, StoreError, StoreServer, TcpStore};
+use crate::key::SharedKey;
 
 /// A store, and the server behind it where this node hosts it.
 pub struct Meeting {
@@ -19,8 +20,9 @@ pub struct MeetingOptions {
     pub run_id: String,
     /// How often it was started again.
     pub restart: u32,
-    /// What all nodes share; only a hosted store asks for it, the others have permissions of their own.
-    pub key: SharedKey,
+    /// What all nodes share; only a hosted store asks for it, the others have permissions of their own. None lets everybody in
+    /// who reaches the store.
+    pub key: Option<SharedKey>,
     /// How long a store may be silent.
     pub patience: Duration,
     /// This is node 0, which hosts the store where none is there already.
@@ -38,10 +40,11 @@ impl Meeting {
         let store: Box<dyn KeyValueStore> = match place {
             Place::Directory(root) => Box::new(DirectoryStore::open(root)?),
             Place::Tcp { host: name, port } if host => {
-                let hosted = StoreServer::start(*port, key.clone())?;
-                // By its own name this host may be reached over an interface that is not up yet.
-                let here = if name.contains(':') { "::1" } else { "localhost" };
-                let client = TcpStore::new(here, hosted.port(), key, patience)?;
+                let hosted = StoreServer::start(name, *port, key.clone())?;
+                // Where the store listens, because this host's own name may lead elsewhere.
+                let at = hosted.address();
+                let here = if at.ip().is_unspecified() { "localhost".to_owned() } else { at.ip().to_string() };
+                let client = TcpStore::new(&here, at.port(), key, patience)?;
                 server = Some(hosted);
                 Box::new(client)
             }
@@ -70,7 +73,7 @@ mod tests {
     #[test]
     fn node_0_hosts_and_the_others_find_it() {
         let mut first = Meeting::at(&"localhost:0".parse().unwrap(), options(true)).unwrap();
-        let port = first.server.as_ref().unwrap().port();
+        let port = first.server.as_ref().unwrap().address().port();
         let mut other = Meeting::at(&Place::Tcp { host: "localhost".to_owned(), port }, options(false)).unwrap();
         assert!(other.server.is_none());
         first.store.set("key", "value").unwrap();

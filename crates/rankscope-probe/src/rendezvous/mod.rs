@@ -25,7 +25,7 @@ pub use etcd::EtcdStore;
 pub use meeting::{Meeting, MeetingOptions};
 pub use place::{Place, PlaceError};
 pub use scope::Scoped;
-pub use tcp::{SharedKey, StoreServer, TcpStore};
+pub use tcp::{Refusal, StoreServer, TcpStore};
 
 /// A store that all nodes of a job reach.
 pub trait KeyValueStore: Send {

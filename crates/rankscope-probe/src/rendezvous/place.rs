@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::tcp::is_loopback;
+
 /// Where the rendezvous is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -18,6 +20,19 @@ pub enum Place {
     Directory(PathBuf),
     /// An etcd cluster, as `host:port` of its members.
     Etcd(Vec<String>),
+}
+
+impl Place {
+    /// Whether whoever reaches the place over a network may meet there, if no key keeps strangers out: a directory has its
+    /// permissions, and the loopback leads to this host alone.
+    pub fn is_open_to_others(&self) -> bool {
+        let leads_here = |member: &String| split(member).is_some_and(|(host, _)| is_loopback(host));
+        match self {
+            Self::Tcp { host, .. } => !is_loopback(host),
+            Self::Directory(_) => false,
+            Self::Etcd(members) => !members.iter().all(leads_here),
+        }
+    }
 }
 
 /// Not a place.
@@ -85,6 +100,23 @@ mod tests {
             assert_eq!(text.parse(), Ok(place.clone()), "{text}");
             assert_eq!(place.to_string(), written);
             assert_eq!(written.parse(), Ok(place), "{written}");
+        }
+    }
+
+    #[test]
+    fn others_come_where_a_network_leads() {
+        for (text, open) in [
+            ("127.0.0.1:1", false),
+            ("localhost:1", false),
+            ("[::1]:1", false),
+            ("/scratch", false),
+            ("etcd://localhost:1,127.0.0.1:2", false),
+            ("10.0.0.1:1", true),
+            ("0.0.0.0:1", true),
+            ("node0:1", true),
+            ("etcd://localhost:1,node0:2", true),
+        ] {
+            assert_eq!(text.parse::<Place>().unwrap().is_open_to_others(), open, "{text}");
         }
     }
 

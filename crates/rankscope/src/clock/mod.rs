@@ -4,6 +4,8 @@
 mod doctor;
 mod document;
 mod fit;
+#[cfg(feature = "clock")]
+pub(crate) mod key;
 pub(crate) mod read;
 #[cfg(feature = "clock")]
 pub(crate) mod setup;

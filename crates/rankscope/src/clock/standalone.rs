@@ -11,11 +11,12 @@ use rankscope_clock::nodes::Solution;
 use rankscope_clock::{Edge, EdgeFit, EdgeRecord, NodeId};
 use rankscope_config::ClockSettings;
 use rankscope_probe::agent::{Agent, Event, MeetingOptions, Minutes, PortMode, reopen};
+use rankscope_probe::key::SharedKey;
 use rankscope_probe::stamps::Stamping;
 use rankscope_report::{Style, columns};
 use serde_json::{Value, json};
 
-use super::{setup, watch};
+use super::{key, setup, watch};
 use crate::config;
 use crate::output::{self, Format};
 
@@ -24,6 +25,8 @@ use crate::output::{self, Format};
 /// In two terminals:
 ///   rankscope clock standalone --rank 0 --num-nodes 2 --addresses 127.0.0.1:9000,127.0.0.1:9001
 ///   rankscope clock standalone --rank 1 --num-nodes 2 --addresses 127.0.0.1:9000,127.0.0.1:9001
+///
+/// Between hosts all nodes need a key, the same for all, in RANKSCOPE_KEY or in a file that the setting key-file names.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -54,6 +57,9 @@ pub(crate) struct Args {
     /// Folder for windows and offsets; without it nothing is written
     #[arg(long, short, value_name = "DIR")]
     out: Option<String>,
+    /// Go without a key although the addresses are not of this host alone
+    #[arg(long)]
+    insecure: bool,
     #[command(flatten)]
     from: config::From,
 }
@@ -72,6 +78,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         ("probe-cadence-us", args.probe_cadence_us.map(|us| us.to_string())),
         ("probe-window-s", window_s.map(|seconds| seconds.to_string())),
         ("output-dir", args.out),
+        ("insecure", args.insecure.then(|| "true".to_owned())),
     ];
     let settings = ClockSettings { probe_export, ..setup::settings(args.from, flags)? };
     let stop = watch::stop_signals()?;
@@ -80,7 +87,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if let Some((at, address)) = addresses.iter().enumerate().find(|(at, address)| addresses[..*at].contains(address)) {
         bail!("--addresses lists {address} twice, the second time for node {at}: every node needs a port of its own");
     }
-    let minutes = minutes(&args.addresses, addresses, node, &args.topology, &settings)?;
+    let key = key::given(&settings, Duration::ZERO)?;
+    let open = addresses.iter().find(|address| !address.ip().to_canonical().is_loopback()).map(ToString::to_string);
+    key::demand(&settings, key.as_ref(), open.as_deref())?;
+    let minutes = minutes(&args.addresses, addresses, node, &args.topology, key)?;
     let options = MeetingOptions {
         node,
         num_nodes: nodes,
@@ -126,16 +136,17 @@ fn minutes(
     addresses: Vec<SocketAddr>,
     node: NodeId,
     topology: &str,
-    settings: &ClockSettings,
+    key: Option<SharedKey>,
 ) -> Result<Minutes> {
     let graph = topology.parse::<Topology>()?.graph(addresses.len() as u32, setup::GRAPH_SEED)?;
     let plan = PortPlan::single(&graph, |node| addresses[node.0 as usize].port());
     let published: BTreeMap<String, String> = keys::publish(&graph, &plan).into_iter().collect();
     let edges = keys::read(node, |key| published.get(key).cloned())?;
-    let shared = settings.key.as_ref().map_or_else(|| texts.join(","), |key| key.reveal().to_owned());
+    // Without a key packets are only told from those of other runs.
+    let secret = key.or_else(|| SharedKey::new(texts.join(","))).context("--addresses lists none")?;
     // Whoever has the same addresses is in the same run; a number is all that is needed, so a plain sum of powers will do.
     let run = texts.join(",").bytes().fold(0u64, |run, byte| run.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(byte)));
-    Ok(Minutes { run, secret: shared.into_bytes(), addresses, edges, per_edge: false })
+    Ok(Minutes { run, secret, addresses, edges, per_edge: false })
 }
 
 /// What was learnt, as far as this node was told.

@@ -1,8 +1,16 @@
 //! The clock agent beside the job: a child of ours in a process group of its own, which no terminal signal reaches, and which ends
 //! with us however we end.
+//!
+//! Agents of several nodes share a key that is made here. Where one launcher starts them all it passes on their environment;
+//! where each node starts its own, the node that leads keeps the key in the run directory, for the user alone, and the others wait
+//! for it there. It is on no command line and in no log.
 
 use std::cell::{Cell, RefCell};
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,13 +19,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use rankscope_config::ClockSettings;
+use rankscope_probe::key::SharedKey;
 use rankscope_probe::launch::command::Agents;
+use rankscope_probe::rendezvous::Place;
 use rankscope_run::{SideFile, read_side_text};
 
 use super::directory::Directory;
-use super::job::free_port;
 use crate::agent::{MINUTES, minutes_name};
-use crate::output;
+use crate::clock::key;
+use crate::{config, output};
 
 /// An agent, or what starts agents on all nodes.
 pub(super) struct AgentProcess {
@@ -50,12 +61,9 @@ impl AgentProcess {
             Agents::Here { local_rank: 1.., .. } | Agents::Impossible(_) => return Ok(None),
             Agents::Here { node, num_nodes, place, .. } => {
                 command.env("RANKSCOPE_RANK", node.to_string()).env("RANKSCOPE_NUM_NODES", num_nodes.to_string());
-                let place = match place {
-                    Some(place) => place.to_string(),
-                    // Nobody else comes, but it waits there.
-                    None => format!("tcp://127.0.0.1:{}", free_port()?),
-                };
-                command.env("RANKSCOPE_RENDEZVOUS", place);
+                if let Some(place) = place {
+                    command.env("RANKSCOPE_RENDEZVOUS", place.to_string());
+                }
                 format!("agent-node{node}.log")
             }
             Agents::Everywhere { prefix, place, .. } => {
@@ -67,8 +75,13 @@ impl AgentProcess {
             }
         };
         let log = directory.clock().join(log);
-        let written = File::create(&log).with_context(|| log.display().to_string())?;
+        let written = log_file(&log).with_context(|| log.display().to_string())?;
         command.arg(&own).arg("agent").process_group(0);
+        if matches!(plan, Agents::Here { .. }) {
+            // A node that failed may be started again, and finds the others by them; we see to them at the end.
+            command.arg("--keep-minutes");
+        }
+        hand_on_key(&mut command, plan, directory).context("agents get no key")?;
         command.stdin(Stdio::null()).stdout(written.try_clone()?).stderr(written);
         command.env("RANKSCOPE_OUTPUT_DIR", directory.clock()).env("RANKSCOPE_RUN_ID", directory.run_id());
         command.env("RANKSCOPE_CLOCK_SNAPSHOTS", "true");
@@ -106,13 +119,47 @@ impl AgentProcess {
     }
 }
 
-/// Removes from `clock` what agents agreed on in secret: that of `node`, or all of it. Nobody joins a job that is over.
-pub(super) fn forget_minutes(clock: &Path, node: Option<u32>) {
-    let own = node.map(minutes_name);
+/// Tells agents of several nodes their key, or where they find it.
+fn hand_on_key(command: &mut Command, plan: &Agents, directory: &Directory) -> Result<()> {
+    // What is wrong with the settings is the agents' to say.
+    let settings = ClockSettings::of(&config::settings(config::From::default())?);
+    match plan {
+        Agents::Everywhere { .. } => {
+            let key = key::given(&settings, Duration::ZERO)?.map_or_else(SharedKey::random, Ok)?;
+            command.env("RANKSCOPE_KEY", OsStr::from_bytes(key.reveal())).env_remove("RANKSCOPE_KEY_FILE");
+        }
+        // In a shared folder files keep strangers out.
+        Agents::Here { num_nodes: 0 | 1, .. } | Agents::Here { place: None | Some(Place::Directory(_)), .. } => {}
+        Agents::Here { .. } if settings.key.is_some() || settings.key_file.is_some() || settings.insecure => {}
+        Agents::Here { .. } => {
+            let path = directory.clock().join(KEY);
+            if directory.manifest.is_some() {
+                SharedKey::random()?.keep(&path).with_context(|| path.display().to_string())?;
+            }
+            command.env("RANKSCOPE_KEY_FILE", path);
+        }
+        Agents::Impossible(_) => {}
+    }
+    Ok(())
+}
+
+/// The key of the agents, in the folder of what they write.
+const KEY: &str = "agents.key";
+
+/// A new log; a link in its place is not followed.
+fn log_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).custom_flags(nix::libc::O_NOFOLLOW).open(path)
+}
+
+/// Removes from `clock` what agents share or agreed on in secret: that of `node`, or all of it. Nobody joins a job that is over.
+pub(super) fn forget_secrets(clock: &Path, node: Option<u32>) {
+    let is_secret = |name: &str| match node {
+        Some(node) => name == minutes_name(node),
+        None => name == KEY || name.starts_with(MINUTES),
+    };
     for entry in fs::read_dir(clock).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if own.as_deref().map_or_else(|| name.starts_with(MINUTES), |own| own == name) {
+        if is_secret(&entry.file_name().to_string_lossy()) {
             let _gone = fs::remove_file(entry.path());
         }
     }

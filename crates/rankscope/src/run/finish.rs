@@ -93,13 +93,13 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
     Summary { run: &path, run_id: &manifest.manifest().run_id, outcome, traces, reported }.say(what.format);
 }
 
-/// What the agents agreed on in secret goes when nobody can join again: of all nodes where this process leads, of a node whose
+/// What the agents share in secret goes when nobody can join again: of all nodes where this process leads, of a node whose
 /// part of the job ended well otherwise. One that failed may be started again, and then finds the others by it.
 fn forget_secrets(directory: &Directory, outcome: Outcome) {
     if directory.manifest.is_some() {
-        agents::forget_minutes(&directory.clock(), None);
+        agents::forget_secrets(&directory.clock(), None);
     } else if outcome.exit.is_success() {
-        agents::forget_minutes(&directory.clock(), Some(directory.seat.node));
+        agents::forget_secrets(&directory.clock(), Some(directory.seat.node));
     }
 }
 

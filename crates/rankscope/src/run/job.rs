@@ -180,6 +180,6 @@ fn of_rank(rank: u32, ranks: u32, port: u16) -> [(&'static str, String); 6] {
 }
 
 /// A port that nobody has now; whoever is told of it takes it soon.
-pub(super) fn free_port() -> io::Result<u16> {
+fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -61,7 +61,7 @@ fn four_nodes_agree_on_one_port_each() {
     let met: Vec<Agreement> =
         meetings((0..NODES).map(|node| options(node, PortMode::Single(0)))).into_iter().map(Result::unwrap).collect();
     let first = &met[0].minutes;
-    assert!(first.secret.len() >= 32);
+    assert!(first.secret.reveal().len() >= 32);
     for (it, node) in met.iter().zip(0..) {
         assert_eq!((it.minutes.run, &it.minutes.secret, &it.minutes.addresses), (first.run, &first.secret, &first.addresses));
         assert_eq!(it.minutes.addresses[node], it.endpoints.sockets[0].socket.local_addr());
@@ -108,12 +108,14 @@ fn who_does_not_come_is_named() {
 fn a_secret_that_all_know_is_not_written_down() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = DirectoryStore::open(folder.path()).unwrap();
-    let secret = Some(b"known to all".to_vec());
+    let secret = SharedKey::new("known to all");
     let options = MeetingOptions { secret: secret.clone(), ..options(0, PortMode::Single(0)) };
     let (run, used) = session(&mut store, &options).unwrap();
     assert_eq!(Some(used), secret);
     assert_eq!(store.get(SESSION).unwrap().unwrap().len(), 16, "the number of the run, and nothing else");
     assert_eq!(session(&mut store, &options).unwrap().0, run, "node 0 in its second life");
+    let without = MeetingOptions { secret: None, ..options.clone() };
+    assert!(session(&mut store, &without).unwrap_err().to_string().contains("was given a key"));
     store.set(SESSION, "é1").unwrap();
     assert!(matches!(session(&mut store, &options), Err(MeetError::Foreign(_))));
 }
@@ -133,4 +135,11 @@ fn what_was_agreed_opens_the_same_ports_again() {
     drop(endpoints);
     let again = reopen(minutes.clone(), &options).unwrap();
     assert_eq!((again.minutes, ports(&again.endpoints)), (minutes, before));
+}
+
+#[test]
+fn who_is_alone_opens_nothing() {
+    let Agreement { minutes, endpoints } = alone().unwrap();
+    assert_eq!((endpoints.sockets.len(), minutes.addresses.len(), minutes.plain_edges().len()), (0, 1, 0));
+    assert_ne!(alone().unwrap().minutes.secret, minutes.secret);
 }

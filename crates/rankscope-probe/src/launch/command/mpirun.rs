@@ -119,7 +119,8 @@ fn agents(launcher: &str, flags: &Flags<'_>, world: &World<'_>, env: &Env<'_>, j
 }
 
 /// What agents are told through variables, which Open MPI passes on only when told to.
-const EXPORTED: [&str; 4] = ["RANKSCOPE_OUTPUT_DIR", "RANKSCOPE_RENDEZVOUS", "RANKSCOPE_RUN_ID", "RANKSCOPE_CLOCK_SNAPSHOTS"];
+const EXPORTED: [&str; 5] =
+    ["RANKSCOPE_OUTPUT_DIR", "RANKSCOPE_RENDEZVOUS", "RANKSCOPE_RUN_ID", "RANKSCOPE_CLOCK_SNAPSHOTS", "RANKSCOPE_KEY"];
 
 /// The hosts of a job.
 struct Hosts {

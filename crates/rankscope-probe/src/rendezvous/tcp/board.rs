@@ -1,12 +1,14 @@
-//! What a store holds. Knows no connection.
+//! What a store holds, up to a limit on everything together. Knows no connection.
 
 use std::collections::HashMap;
 
 use super::frame::{Answer, Identity, Request};
 
-/// Keys, and bytes in keys and texts, that a store holds at most: a hundred for each of ten thousand nodes.
-const KEYS_MAX: usize = 1 << 20;
-const BYTES_MAX: usize = 1 << 28;
+/// Bytes that a store holds at most. Ten thousand nodes with a random probe graph write a third of this.
+const BYTES_MAX: usize = 64 << 20;
+
+/// What an entry takes beside its key and its text, or about that: so the limit on bytes is one on their number, too.
+const ENTRY_BYTES: usize = 128;
 
 /// Clients whose last addition is remembered.
 const CLIENTS_MAX: usize = 1 << 16;
@@ -16,7 +18,10 @@ const CLIENTS_MAX: usize = 1 << 16;
 pub(super) struct Board {
     texts: HashMap<String, String>,
     counters: HashMap<String, Counter>,
+    /// What is held, by [`BYTES_MAX`]'s measure.
     bytes: usize,
+    /// Keys of texts that were written since somebody asked.
+    written: Vec<String>,
     last_additions: HashMap<Identity, (u32, i64)>,
 }
 
@@ -43,19 +48,25 @@ impl Board {
         }
     }
 
+    /// Keys of texts that were written since the last call.
+    pub(super) fn take_written(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.written)
+    }
+
     /// The text under a key.
     pub(super) fn text(&self, key: &str) -> Option<Answer> {
         self.texts.get(key).map(|text| Answer::Text(text.clone()))
     }
 
     fn set(&mut self, key: &str, value: &str) -> Answer {
-        let before = self.texts.get(key).map_or(0, |text| key.len() + text.len());
-        let bytes = self.bytes - before + key.len() + value.len();
-        if bytes > BYTES_MAX || (before == 0 && self.keys() >= KEYS_MAX) {
+        let before = self.texts.get(key).map_or(0, |text| ENTRY_BYTES + key.len() + text.len());
+        let bytes = self.bytes - before + ENTRY_BYTES + key.len() + value.len();
+        if bytes > BYTES_MAX {
             return Answer::Full;
         }
         self.bytes = bytes;
         self.texts.insert(key.to_owned(), value.to_owned());
+        self.written.push(key.to_owned());
         Answer::Done
     }
 
@@ -79,9 +90,12 @@ impl Board {
 
     fn count(&mut self, client: &Identity, key: &str, delta: i64) -> Answer {
         let counter = self.counters.get(key);
-        let new = [(counter.is_none(), key.len()), (counter.is_none_or(|it| !it.by_client.contains_key(client)), CLIENT_BYTES)];
+        let new = [
+            (counter.is_none(), ENTRY_BYTES + key.len()),
+            (counter.is_none_or(|it| !it.by_client.contains_key(client)), CLIENT_BYTES),
+        ];
         let bytes = self.bytes + new.iter().filter(|(new, _)| *new).map(|(_, bytes)| bytes).sum::<usize>();
-        if bytes > BYTES_MAX || (counter.is_none() && self.keys() >= KEYS_MAX) {
+        if bytes > BYTES_MAX {
             return Answer::Full;
         }
         self.bytes = bytes;
@@ -90,10 +104,6 @@ impl Board {
         *part = part.saturating_add(delta);
         counter.total = counter.total.saturating_add(delta);
         Answer::Number(counter.total)
-    }
-
-    fn keys(&self) -> usize {
-        self.texts.len() + self.counters.len()
     }
 }
 
@@ -136,10 +146,19 @@ mod tests {
 
     #[test]
     fn a_full_store_says_so_and_keeps_what_it_has() {
-        let mut board = Board { bytes: BYTES_MAX - 3, ..Board::default() };
+        let mut board = Board { bytes: BYTES_MAX - ENTRY_BYTES - 3, ..Board::default() };
         assert_eq!(board.answer(&ME, 1, "ab", Request::Set("c")), Some(Answer::Done));
         assert_eq!(board.answer(&ME, 2, "x", Request::Set("")), Some(Answer::Full));
         assert_eq!(board.answer(&ME, 3, "y", Request::Add(1)), Some(Answer::Full));
         assert_eq!(board.answer(&ME, 4, "ab", Request::Set("d")), Some(Answer::Done));
+        assert_eq!(board.take_written(), ["ab", "ab"]);
+    }
+
+    #[test]
+    fn keys_without_texts_fill_it_too() {
+        let mut board = Board::default();
+        let taken =
+            (0..BYTES_MAX).take_while(|key| board.answer(&ME, 1, &key.to_string(), Request::Set("")) == Some(Answer::Done));
+        assert!(taken.count() <= BYTES_MAX / ENTRY_BYTES);
     }
 }

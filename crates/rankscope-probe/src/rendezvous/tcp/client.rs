@@ -5,9 +5,10 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use super::auth::{Direction, PROOF, Session, SharedKey};
+use super::auth::{Direction, PROOF_BYTES, Session};
 use super::frame::{self, Answer, BadHello, Front, HELLO, Identity, Request};
 use super::server::random;
+use crate::key::SharedKey;
 use crate::rendezvous::{KeyValueStore, StoreError, check_size};
 
 /// A client of the store that node 0 hosts.
@@ -16,7 +17,7 @@ pub struct TcpStore {
     host: String,
     port: u16,
     place: String,
-    key: SharedKey,
+    key: Option<SharedKey>,
     patience: Duration,
     me: Identity,
     number: u32,
@@ -67,12 +68,12 @@ impl From<io::Error> for Broken {
 }
 
 impl TcpStore {
-    /// A client of the store at `host`, a name or an address. Each call tries for `patience` at most to reach it, so the store
-    /// may start after its clients; nothing is tried yet.
+    /// A client of the store at `host`, a name or an address, for nodes that have `key`, or for nodes that have none. Each call
+    /// tries for `patience` at most to reach it, so the store may start after its clients; nothing is tried yet.
     ///
     /// # Errors
     /// [`StoreError::Unreachable`] where this host has no random numbers.
-    pub fn new(host: &str, port: u16, key: SharedKey, patience: Duration) -> Result<Self, StoreError> {
+    pub fn new(host: &str, port: u16, key: Option<SharedKey>, patience: Duration) -> Result<Self, StoreError> {
         let place = if host.contains(':') { format!("tcp://[{host}]:{port}") } else { format!("tcp://{host}:{port}") };
         let me = random().map_err(|source| StoreError::Unreachable { place: place.clone(), after: Duration::ZERO, source })?;
         Ok(Self {
@@ -156,11 +157,11 @@ impl TcpStore {
         let mut theirs = [0; HELLO];
         read_exactly(&mut stream, &mut theirs, deadline)?;
         let incarnation = frame::identity(&theirs).map_err(|bad| Broken::For(self.foreign(bad)))?;
-        let session = Session::new(&self.key, &ours, &theirs);
+        let session = Session::new(self.key.as_ref(), &ours, &theirs);
         stream.write_all(&session.proof(Direction::ToServer))?;
         let mut verdict = [0; 1];
         read_exactly(&mut stream, &mut verdict, deadline)?;
-        let mut proof = [0; PROOF];
+        let mut proof = [0; PROOF_BYTES];
         if verdict == [0] {
             read_exactly(&mut stream, &mut proof, deadline)?;
         }
@@ -288,7 +289,7 @@ impl Link {
         let mut buffer = [0; 16 * 1024];
         loop {
             match frame::front(&mut self.session, Direction::ToClient, &self.input) {
-                Front::Bad => return Err(Broken::Io(io::ErrorKind::InvalidData.into())),
+                Front::Bad(_) => return Err(Broken::Io(io::ErrorKind::InvalidData.into())),
                 Front::Whole { body, frame } => {
                     let answer = frame::decode_answer(&self.input[body]);
                     self.input.drain(..frame);

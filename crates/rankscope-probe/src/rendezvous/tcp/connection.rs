@@ -1,8 +1,13 @@
 //! The store's end of one connection, as a state machine over bytes.
+//!
+//! It answers no faster than its answers are taken: while more than [`OUTPUT_MAX`] of them wait, requests stay where they are and
+//! no more are to be read. So a connection holds two of the longest frames at most, whatever the other end does.
 
-use super::auth::{Direction, PROOF, Session, SharedKey};
+use super::auth::{Direction, PROOF_BYTES, Session};
 use super::board::Board;
-use super::frame::{self, Front, HELLO, Identity, Request};
+use super::frame::{self, BadHello, Front, HELLO, Identity};
+use super::refusal::Refusal;
+use crate::key::SharedKey;
 
 /// Where a connection stands.
 enum State {
@@ -19,14 +24,19 @@ pub(super) struct Connection {
     pub(super) output: Vec<u8>,
     /// A wait that has no answer yet: its number and key.
     parked: Option<(u32, String)>,
+    /// Requests may wait in the input until there is room for their answers.
+    held_up: bool,
 }
 
-/// The other end is none of ours, and the connection is to be closed once the output is sent.
-pub(super) struct Refused;
+/// Bytes of answers that wait before no more are made.
+const OUTPUT_MAX: usize = 64 << 10;
+
+/// Room that an empty buffer keeps.
+const SPARE_MAX: usize = 4 << 10;
 
 impl Connection {
     pub(super) fn new() -> Self {
-        Self { state: State::Greeting, input: Vec::new(), output: Vec::new(), parked: None }
+        Self { state: State::Greeting, input: Vec::new(), output: Vec::new(), parked: None, held_up: false }
     }
 
     /// The client has proved to have the key.
@@ -39,17 +49,53 @@ impl Connection {
         self.parked.as_ref().map(|(_, key)| key.as_str())
     }
 
-    /// Bytes came. Keys that were set are added to `set`.
-    pub(super) fn feed(
-        &mut self,
-        bytes: &[u8],
-        board: &mut Board,
-        store: &Store<'_>,
-        set: &mut Vec<String>,
-    ) -> Result<(), Refused> {
+    /// There is room for answers, so bytes may be read.
+    pub(super) fn has_room(&self) -> bool {
+        self.output.len() < OUTPUT_MAX
+    }
+
+    /// There is something to do without another byte being read.
+    pub(super) fn can_go_on(&self) -> bool {
+        self.held_up && self.has_room()
+    }
+
+    /// Nothing is half done in either direction.
+    pub(super) fn is_settled(&self) -> bool {
+        self.input.is_empty() && self.output.is_empty()
+    }
+
+    /// Memory of its buffers.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.input.capacity() + self.output.capacity()
+    }
+
+    /// Bytes came; they are looked at by [`Self::advance`].
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
-        while self.step(board, store, set)? {}
+    }
+
+    /// Does what was asked for, as long as there is room for answers.
+    ///
+    /// # Errors
+    /// Why the connection is to be closed, once the output is sent.
+    pub(super) fn advance(&mut self, board: &mut Board, store: &Store<'_>) -> Result<(), Refusal> {
+        self.held_up = false;
+        while self.has_room() {
+            if !self.step(board, store)? {
+                return Ok(());
+            }
+        }
+        self.held_up = true;
         Ok(())
+    }
+
+    /// Gives back the room that buffers took for something large.
+    pub(super) fn release(&mut self) {
+        for buffer in [&mut self.input, &mut self.output] {
+            if buffer.is_empty() && buffer.capacity() > SPARE_MAX {
+                *buffer = Vec::new();
+            }
+        }
     }
 
     /// Answers a wait, if the client still waits for `key`.
@@ -63,42 +109,42 @@ impl Connection {
     }
 
     /// Does one thing with the input, and says whether it did.
-    fn step(&mut self, board: &mut Board, store: &Store<'_>, set: &mut Vec<String>) -> Result<bool, Refused> {
+    fn step(&mut self, board: &mut Board, store: &Store<'_>) -> Result<bool, Refusal> {
         match &mut self.state {
             State::Greeting => {
                 let Some(hello) = self.input.first_chunk::<HELLO>() else { return Ok(false) };
                 let client = frame::identity(hello);
-                self.output.extend(store.hello);
                 // A client of another version sees ours in the hello.
-                let client = client.map_err(|_| Refused)?;
+                self.output.extend(store.hello);
+                let client = client.map_err(|bad| match bad {
+                    BadHello::Foreign => Refusal::Foreign,
+                    BadHello::Version(_) => Refusal::Version,
+                })?;
                 let session = Session::new(store.key, hello, store.hello);
                 self.state = State::Proving { client, session };
                 self.input.drain(..HELLO);
             }
             State::Proving { client, session } => {
-                let Some(proof) = self.input.first_chunk::<PROOF>() else { return Ok(false) };
+                let Some(proof) = self.input.first_chunk::<PROOF_BYTES>() else { return Ok(false) };
                 let proved = session.proves(Direction::ToServer, proof);
                 self.output.push(u8::from(!proved));
                 if !proved {
-                    return Err(Refused);
+                    return Err(Refusal::Key);
                 }
                 self.output.extend(session.proof(Direction::ToClient));
                 self.state = State::Open { client: *client, session: session.clone() };
-                self.input.drain(..PROOF);
+                self.input.drain(..PROOF_BYTES);
             }
             State::Open { client, session } => match frame::front(session, Direction::ToServer, &self.input) {
                 Front::Partial => return Ok(false),
-                Front::Bad => return Err(Refused),
+                Front::Bad(refusal) => return Err(refusal),
                 Front::Whole { body, frame } => {
-                    let (number, key, request) = frame::decode_request(&self.input[body]).ok_or(Refused)?;
+                    let (number, key, request) = frame::decode_request(&self.input[body]).ok_or(Refusal::Request)?;
                     // One thing at a time: a new request takes back the wait before it.
                     self.parked = None;
                     match board.answer(client, number, key, request) {
                         Some(answer) => self.output.extend(frame::encode_answer(session, number, &answer)),
                         None => self.parked = Some((number, key.to_owned())),
-                    }
-                    if matches!(request, Request::Set(_) | Request::Restore(_)) {
-                        set.push(key.to_owned());
                     }
                     self.input.drain(..frame);
                 }
@@ -110,87 +156,9 @@ impl Connection {
 
 /// What all connections of a store share. The nonce in the hello is one connection's own.
 pub(super) struct Store<'a> {
-    pub(super) key: &'a SharedKey,
+    pub(super) key: Option<&'a SharedKey>,
     pub(super) hello: &'a [u8; HELLO],
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::frame::Answer;
-    use super::*;
-
-    const CLIENT: [u8; 16] = [1; 16];
-
-    /// A connection that is open, and the client's session.
-    fn opened(key: &SharedKey, hello: &[u8; HELLO], board: &mut Board) -> (Connection, Session) {
-        let (store, mut set) = (Store { key, hello }, Vec::new());
-        let ours = frame::hello(&CLIENT, &[7; 16]);
-        let session = Session::new(key, &ours, hello);
-        let mut connection = Connection::new();
-        assert!(connection.feed(&ours, board, &store, &mut set).is_ok());
-        assert!(connection.feed(&session.proof(Direction::ToServer), board, &store, &mut set).is_ok());
-        assert!(connection.is_open());
-        connection.output.clear();
-        (connection, session)
-    }
-
-    fn answers(session: &mut Session, mut bytes: &[u8]) -> Vec<(u32, Answer)> {
-        let mut found = Vec::new();
-        while let Front::Whole { body, frame } = frame::front(session, Direction::ToClient, bytes) {
-            found.extend(frame::decode_answer(&bytes[body]));
-            bytes = &bytes[frame..];
-        }
-        found
-    }
-
-    #[test]
-    fn a_wait_is_answered_when_the_key_is_set_and_taken_back_by_the_next_request() {
-        let (key, hello, mut board) = (SharedKey::new("k"), frame::hello(&[9; 16], &[8; 16]), Board::default());
-        let store = Store { key: &key, hello: &hello };
-        let (mut connection, mut session) = opened(&key, &hello, &mut board);
-        let mut set = Vec::new();
-        let wait = frame::encode_request(&mut session, 1, "k", Request::Wait);
-        assert!(connection.feed(&wait, &mut board, &store, &mut set).is_ok());
-        assert_eq!((connection.waits_for(), connection.output.len()), (Some("k"), 0));
-        board.answer(&[3; 16], 1, "k", Request::Set("v"));
-        connection.wake("other", &board);
-        connection.wake("k", &board);
-        connection.wake("k", &board);
-        assert_eq!(answers(&mut session, &connection.output), [(1, Answer::Text("v".to_owned()))]);
-        let again = [
-            frame::encode_request(&mut session, 2, "x", Request::Wait),
-            frame::encode_request(&mut session, 3, "y", Request::Get),
-        ];
-        assert!(connection.feed(&again.concat(), &mut board, &store, &mut set).is_ok());
-        assert_eq!(connection.waits_for(), None);
-    }
-
-    #[test]
-    fn who_has_another_key_gets_nothing_but_a_no() {
-        let (key, hello, mut board) = (SharedKey::new("k"), frame::hello(&[9; 16], &[8; 16]), Board::default());
-        let store = Store { key: &key, hello: &hello };
-        let ours = frame::hello(&CLIENT, &[7; 16]);
-        let session = Session::new(&SharedKey::new("guess"), &ours, &hello);
-        let mut connection = Connection::new();
-        let bytes = [&ours[..], &session.proof(Direction::ToServer)].concat();
-        assert!(connection.feed(&bytes, &mut board, &store, &mut Vec::new()).is_err());
-        assert_eq!(connection.output[HELLO..], [1]);
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_in_no_pieces_make_it_panic_or_open(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 0..6)) {
-            let (key, hello, mut board) = (SharedKey::new("k"), frame::hello(&[9; 16], &[8; 16]), Board::default());
-            let store = Store { key: &key, hello: &hello };
-            let mut connection = Connection::new();
-            for piece in pieces {
-                if connection.feed(&piece, &mut board, &store, &mut Vec::new()).is_err() {
-                    break;
-                }
-            }
-            prop_assert!(!connection.is_open());
-        }
-    }
-}
+mod tests;

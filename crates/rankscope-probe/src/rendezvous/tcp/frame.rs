@@ -1,6 +1,7 @@
 //! Hellos, requests and answers as bytes.
 
-use super::auth::{Direction, Session, TAG};
+use super::auth::{Direction, Session, TAG_BYTES};
+use super::refusal::Refusal;
 use crate::rendezvous::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
 /// Version of everything on the wire.
@@ -142,8 +143,8 @@ pub(super) enum Front {
     Partial,
     /// A body, and how many bytes its frame takes.
     Whole { body: std::ops::Range<usize>, frame: usize },
-    /// Not a frame of ours.
-    Bad,
+    /// Not a frame of ours, and why not.
+    Bad(Refusal),
 }
 
 /// Looks at the front of `bytes`.
@@ -151,13 +152,13 @@ pub(super) fn front(session: &mut Session, direction: Direction, bytes: &[u8]) -
     let Some(length) = bytes.first_chunk::<4>() else { return Front::Partial };
     let length = u32::from_le_bytes(*length) as usize;
     if length > BODY_MAX {
-        return Front::Bad;
+        return Front::Bad(Refusal::Length);
     }
-    let (body, frame) = (4..4 + length, 4 + length + TAG);
+    let (body, frame) = (4..4 + length, 4 + length + TAG_BYTES);
     match bytes.get(body.end..frame) {
         None => Front::Partial,
         Some(tag) if session.fits(direction, &bytes[body.clone()], tag) => Front::Whole { body, frame },
-        Some(_) => Front::Bad,
+        Some(_) => Front::Bad(Refusal::Tag),
     }
 }
 
@@ -165,11 +166,12 @@ pub(super) fn front(session: &mut Session, direction: Direction, bytes: &[u8]) -
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::auth::SharedKey;
     use super::*;
+    use crate::key::SharedKey;
 
     fn sessions(a: &str, b: &str) -> (Session, Session) {
-        (Session::new(&SharedKey::new(a), b"c", b"s"), Session::new(&SharedKey::new(b), b"c", b"s"))
+        let session = |key: &str| Session::new(SharedKey::new(key).as_ref(), b"c", b"s");
+        (session(a), session(b))
     }
 
     proptest! {
@@ -207,11 +209,11 @@ mod tests {
     fn a_frame_counts_once_in_one_direction_under_one_key() {
         let (mut here, mut there) = sessions("k", "k");
         let bytes = encode_answer(&mut here, 1, &Answer::Done);
-        assert_eq!(front(&mut there.clone(), Direction::ToServer, &bytes), Front::Bad);
+        assert_eq!(front(&mut there.clone(), Direction::ToServer, &bytes), Front::Bad(Refusal::Tag));
         assert!(matches!(front(&mut there, Direction::ToClient, &bytes), Front::Whole { .. }));
-        assert_eq!(front(&mut there, Direction::ToClient, &bytes), Front::Bad, "a replay");
+        assert_eq!(front(&mut there, Direction::ToClient, &bytes), Front::Bad(Refusal::Tag), "a replay");
         let (mut here, mut there) = sessions("k", "other");
         let bytes = encode_answer(&mut here, 1, &Answer::Done);
-        assert_eq!(front(&mut there, Direction::ToClient, &bytes), Front::Bad);
+        assert_eq!(front(&mut there, Direction::ToClient, &bytes), Front::Bad(Refusal::Tag));
     }
 }

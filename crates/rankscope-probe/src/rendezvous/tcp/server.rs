@@ -1,11 +1,10 @@
 //! The store that node 0 hosts: one thread that waits for all connections at once.
 //!
-//! It decides nothing; it moves bytes between sockets and [`Connection`]s. A connection that stays silent before it has proved
-//! itself, or that does not take its answers, is closed.
+//! It decides nothing: it moves bytes between sockets and [`Links`], which keep them within their limits.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
@@ -13,55 +12,65 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::auth::SharedKey;
 use super::board::Board;
-use super::connection::{Connection, Store};
 use super::frame::{self, Identity};
+use super::links::{Limits, Link, Links};
+use super::listen::listeners;
+use super::refusal::{Refusal, Refusals};
+use crate::key::SharedKey;
 use crate::rendezvous::StoreError;
 
 /// A store on this host, for as long as it lives.
 #[derive(Debug)]
 pub struct StoreServer {
     address: SocketAddr,
+    refusals: Refusals,
     /// Closing it ends the thread.
     stop: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// For the hello and the proof.
-const GREETING_MAX: Duration = Duration::from_secs(10);
-
-/// Bytes that a client may leave lying: two of the longest answers.
-const OUTPUT_MAX: usize = 3 << 20;
-
 /// How long no connection is accepted after the kernel had no room for one.
 const FULL_PAUSE: Duration = Duration::from_millis(200);
 
-/// How often silent connections are looked at.
+/// How often connections that let time pass are looked at.
 const SWEEP: Duration = Duration::from_secs(1);
 
+/// Connections that are accepted before others have their turn.
+const ACCEPTED_AT_ONCE: usize = 64;
+
 impl StoreServer {
-    /// Hosts a store on `port`, on all addresses; port 0 lets the kernel choose.
+    /// Hosts a store at the addresses of `host` that this host has, for nodes that have `key`, or for everybody; port 0 lets the
+    /// kernel choose. Where none of them is this host's own, as behind an address that is translated, it listens at all.
     ///
     /// # Errors
     /// [`StoreError::Host`] where somebody else has the port.
-    pub fn start(port: u16, key: SharedKey) -> Result<Self, StoreError> {
-        let failed = |source| StoreError::Host { port, source };
-        let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
-            .or_else(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))
-            .map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        let (stop, stopped) = UnixStream::pair().map_err(failed)?;
-        let incarnation = random().map_err(failed)?;
-        let host = Host { listener, stopped, key, incarnation, board: Board::default(), links: BTreeMap::new(), next: 0 };
-        let spawned = std::thread::Builder::new().name("rankscope-store".to_owned()).spawn(move || host.run());
-        Ok(Self { address, stop: Some(stop), thread: Some(spawned.map_err(failed)?) })
+    pub fn start(host: &str, port: u16, key: Option<SharedKey>) -> Result<Self, StoreError> {
+        Self::start_within(Limits::USUAL, host, port, key)
     }
 
-    /// Its port.
-    pub fn port(&self) -> u16 {
-        self.address.port()
+    fn start_within(limits: Limits, host: &str, port: u16, key: Option<SharedKey>) -> Result<Self, StoreError> {
+        let failed = |source| StoreError::Host { port, source };
+        let listeners = listeners(host, port).map_err(failed)?;
+        listeners.iter().try_for_each(|listener| listener.set_nonblocking(true)).map_err(failed)?;
+        let address = listeners[0].local_addr().map_err(failed)?;
+        let (stop, stopped) = UnixStream::pair().map_err(failed)?;
+        let incarnation = random().map_err(failed)?;
+        let refusals = Refusals::default();
+        let links = Links::new(limits, refusals.clone());
+        let host = Host { listeners, stopped, key, incarnation, board: Board::default(), links };
+        let spawned = std::thread::Builder::new().name("rankscope-store".to_owned()).spawn(move || host.run());
+        Ok(Self { address, refusals, stop: Some(stop), thread: Some(spawned.map_err(failed)?) })
+    }
+
+    /// Where it listens, or the first of several such; the unspecified address where it listens at all.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connections that it closed, by the reason.
+    pub fn refusals(&self) -> BTreeMap<Refusal, u64> {
+        self.refusals.counted()
     }
 }
 
@@ -82,22 +91,19 @@ pub(super) fn random() -> io::Result<[u8; 16]> {
 }
 
 struct Host {
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     stopped: UnixStream,
-    key: SharedKey,
+    key: Option<SharedKey>,
     incarnation: Identity,
     board: Board,
-    links: BTreeMap<u64, Link>,
-    next: u64,
+    links: Links,
 }
 
-struct Link {
-    stream: TcpStream,
-    connection: Connection,
-    hello: [u8; frame::HELLO],
-    since: Instant,
-    /// To be closed when the output is sent.
-    refused: bool,
+/// What there is to do.
+struct Ready {
+    /// Somebody knocks.
+    new: bool,
+    links: Vec<u64>,
 }
 
 impl Host {
@@ -105,115 +111,83 @@ impl Host {
         let mut full_until = None;
         loop {
             let accepting = full_until.is_none_or(|until| Instant::now() >= until);
-            let Some((new, ready)) = self.ready(accepting) else { return };
-            if new {
+            let Some(ready) = self.ready(accepting) else { return };
+            if ready.new {
                 full_until = self.accept().is_err().then(|| Instant::now() + FULL_PAUSE);
             }
-            let mut set = Vec::new();
-            for id in ready {
-                self.serve(id, &mut set);
+            for id in ready.links {
+                self.links.serve(id, &mut self.board, self.key.as_ref());
             }
-            self.wake(&set);
-            self.links.retain(|_, link| link.connection.is_open() || link.since.elapsed() < GREETING_MAX);
+            let written = self.board.take_written();
+            if !written.is_empty() {
+                self.links.wake(&written, &self.board);
+            }
+            self.links.sweep();
         }
     }
 
-    /// Waits until something happens: whether somebody knocks, and which connections have something. None at the end.
-    fn ready(&self, accepting: bool) -> Option<(bool, Vec<u64>)> {
+    /// Waits until something happens. None at the end.
+    fn ready(&self, accepting: bool) -> Option<Ready> {
         let knock = if accepting { PollFlags::POLLIN } else { PollFlags::empty() };
-        let mut polled = vec![PollFd::new(self.stopped.as_fd(), PollFlags::POLLIN), PollFd::new(self.listener.as_fd(), knock)];
-        polled.extend(self.links.values().map(|link| {
-            let sends = if link.connection.output.is_empty() { PollFlags::empty() } else { PollFlags::POLLOUT };
-            PollFd::new(link.stream.as_fd(), PollFlags::POLLIN | sends)
-        }));
-        let pause = if accepting { SWEEP } else { FULL_PAUSE };
-        let timeout = PollTimeout::try_from(pause).unwrap_or(PollTimeout::MAX);
-        if poll(&mut polled, timeout).is_err() {
+        let mut polled = vec![PollFd::new(self.stopped.as_fd(), PollFlags::POLLIN)];
+        polled.extend(self.listeners.iter().map(|listener| PollFd::new(listener.as_fd(), knock)));
+        let first = polled.len();
+        polled.extend(self.links.iter().map(|(_, link)| PollFd::new(link.stream.as_fd(), interest(link))));
+        let goes_on = |link: &Link| link.connection.can_go_on();
+        let pause = match accepting {
+            _ if self.links.iter().any(|(_, link)| goes_on(link)) => Duration::ZERO,
+            true => SWEEP,
+            false => FULL_PAUSE,
+        };
+        if poll(&mut polled, PollTimeout::try_from(pause).unwrap_or(PollTimeout::MAX)).is_err() {
             // Interrupted, or no memory for a moment; looking at everybody is right in either case.
-            return Some((accepting, self.links.keys().copied().collect()));
+            return Some(Ready { new: accepting, links: self.links.iter().map(|(id, _)| id).collect() });
         }
         let any = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
         if any(&polled[0]) {
             return None;
         }
-        let links = self.links.keys().zip(&polled[2..]).filter(|(_, fd)| any(fd)).map(|(id, _)| *id);
-        Some((any(&polled[1]), links.collect()))
+        let ready = self.links.iter().zip(&polled[first..]).filter(|((_, link), fd)| any(fd) || goes_on(link));
+        Some(Ready { new: polled[1..first].iter().any(any), links: ready.map(|((id, _), _)| id).collect() })
     }
 
+    /// Takes in who knocks, at all addresses.
     fn accept(&mut self) -> io::Result<()> {
-        loop {
-            let (stream, _) = match self.listener.accept() {
-                Ok(accepted) => accepted,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                Err(error) => return Err(error),
-            };
-            stream.set_nonblocking(true)?;
-            stream.set_nodelay(true)?;
-            let hello = frame::hello(&self.incarnation, &random()?);
-            let link = Link { stream, connection: Connection::new(), hello, since: Instant::now(), refused: false };
-            self.links.insert(self.next, link);
-            self.next += 1;
-        }
-    }
-
-    fn serve(&mut self, id: u64, set: &mut Vec<String>) {
-        let Some(link) = self.links.get_mut(&id) else { return };
-        let alive = link.receive(&mut self.board, &self.key, set) && link.send();
-        if !alive {
-            self.links.remove(&id);
-        }
-    }
-
-    fn wake(&mut self, set: &[String]) {
-        if set.is_empty() {
-            return;
-        }
-        let board = &self.board;
-        self.links.retain(|_, link| {
-            let Some(key) = link.connection.waits_for() else { return true };
-            match set.iter().find(|set| *set == key) {
-                Some(key) => {
-                    link.connection.wake(key, board);
-                    link.send()
-                }
-                None => true,
+        for listener in 0..self.listeners.len() {
+            let mut left = ACCEPTED_AT_ONCE;
+            while left > 0 && self.accept_one(listener)? {
+                left -= 1;
             }
-        });
+        }
+        Ok(())
+    }
+
+    /// Takes in one, if there is one.
+    fn accept_one(&mut self, listener: usize) -> io::Result<bool> {
+        let (stream, _) = match self.listeners[listener].accept() {
+            Ok(accepted) => accepted,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => return Ok(true),
+            Err(error) if is_out_of_files(&error) && self.links.make_room() => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        self.links.admit(stream, frame::hello(&self.incarnation, &random()?));
+        Ok(true)
     }
 }
 
-impl Link {
-    /// Reads what is there; false where the connection is over.
-    fn receive(&mut self, board: &mut Board, key: &SharedKey, set: &mut Vec<String>) -> bool {
-        let mut buffer = [0; 16 * 1024];
-        let store = Store { key, hello: &self.hello };
-        while !self.refused {
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return false,
-                Ok(got) => self.refused = self.connection.feed(&buffer[..got], board, &store, set).is_err(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return false,
-            }
-        }
-        true
-    }
-
-    /// Writes what the socket takes; false where the connection is over.
-    fn send(&mut self) -> bool {
-        while !self.connection.output.is_empty() {
-            match self.stream.write(&self.connection.output) {
-                Ok(sent) => {
-                    self.connection.output.drain(..sent);
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return self.connection.output.len() <= OUTPUT_MAX;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return false,
-            }
-        }
-        !self.refused
-    }
+/// What a connection is waited for: whoever leaves answers lying is not listened to.
+fn interest(link: &Link) -> PollFlags {
+    let reads = if link.connection.has_room() { PollFlags::POLLIN } else { PollFlags::empty() };
+    let sends = if link.connection.output.is_empty() { PollFlags::empty() } else { PollFlags::POLLOUT };
+    reads | sends
 }
+
+fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(nix::libc::EMFILE | nix::libc::ENFILE))
+}
+
+#[cfg(test)]
+mod tests;
