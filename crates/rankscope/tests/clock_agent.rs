@@ -141,6 +141,69 @@ fn nobody_there_is_said_on_time() {
 }
 
 #[test]
+fn other_hosts_are_not_met_without_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = ["mine", "open"].map(|name| folder.path().join(name));
+    for (path, mode) in keys.iter().zip([0o600, 0o644]) {
+        std::fs::write(path, "hunter2\n").unwrap();
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+    let [mine, open] = keys.map(|path| path.display().to_string());
+    let agent = "agent --rank 0 --num-nodes 2 --set interfaces=none7 --rendezvous";
+    // From a block for documentation: no host has it.
+    let standalone = "clock standalone --rank 0 --duration-sec 1 --addresses 203.0.113.1:9000,127.0.0.1:9000";
+    let (refused, no_interface, no_address) = ("RANKSCOPE_KEY", "none7", "cannot bind");
+    let table = [
+        (format!("{agent} tcp://203.0.113.1:29400"), None, refused),
+        (format!("{agent} node0:29400"), None, refused),
+        (format!("{agent} etcd://203.0.113.1:2379"), None, refused),
+        (standalone.to_owned(), None, refused),
+        // What comes next is wrong as well, which shows that it was reached.
+        (format!("{agent} tcp://127.0.0.1:29400"), None, no_interface),
+        (format!("{agent} tcp://203.0.113.1:29400"), Some("hunter2"), no_interface),
+        (format!("{agent} tcp://203.0.113.1:29400 --insecure"), None, no_interface),
+        (format!("{agent} tcp://203.0.113.1:29400 --set insecure=true"), None, no_interface),
+        (format!("{agent} tcp://203.0.113.1:29400 --set key-file={mine}"), None, no_interface),
+        (format!("{agent} tcp://203.0.113.1:29400 --set key-file={open}"), None, "others may read or write it"),
+        (format!("{standalone} --insecure"), None, no_address),
+        (standalone.to_owned(), Some("hunter2"), no_address),
+    ];
+    for (arguments, key, part) in table {
+        let mut command = rankscope(&arguments.split(' ').collect::<Vec<_>>());
+        command.envs(key.map(|key| ("RANKSCOPE_KEY", key)));
+        let output = Running::start(command).ended(Duration::from_secs(5));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {said}");
+        assert!(said.contains(part) && (part == refused) == said.contains("--insecure goes without"), "{arguments}: {said}");
+        assert!(!said.contains("hunter"), "{said}");
+    }
+}
+
+#[test]
+fn a_node_with_another_key_is_counted_and_not_let_in() {
+    let [port] = free_ports::<1>();
+    let place = format!("tcp://127.0.0.1:{port}");
+    let agent = |rank: &str, key: &str| {
+        let mut command = rankscope(&["agent", "--rank", rank, "--num-nodes", "2", "--rendezvous", &place, "--insecure"]);
+        command.args(["--set", "interfaces=lo", "--set", "probe-export=false"]).args(["--duration-sec", "1"]);
+        Running::start({
+            command.env("RANKSCOPE_KEY", key);
+            command
+        })
+    };
+    let first = agent("0", "right");
+    let said = |output: std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let stranger = agent("1", "wrong").ended(Duration::from_secs(20));
+    assert_eq!(stranger.status.code(), Some(1));
+    assert!(said(stranger).contains("the shared keys differ"));
+    let second = agent("1", "right").ended(Duration::from_secs(20));
+    let first = first.ended(Duration::from_secs(20));
+    assert!(first.status.success() && second.status.success(), "{} {}", said(first), said(second));
+    let said = said(first);
+    assert!(said.contains("connections that the store of node 0 closed: 1 with another key or none"), "{said}");
+}
+
+#[test]
 fn an_agent_that_waits_for_the_others_can_be_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let place = format!("file://{}", folder.path().join("meet").display());

@@ -57,7 +57,8 @@ pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes)
         ..SolveOptions::for_reference(NodeId(settings.reference_node))
     };
     let participants = (0..minutes.addresses.len() as u32).map(NodeId).collect();
-    let usual = SessionSettings::new(node, minutes.plain_edges(), minutes.run, Key::derive(minutes.secret.reveal()), fit, solve);
+    let usual =
+        SessionSettings::new(node, minutes.plain_edges(), minutes.run, Key::derive(minutes.secret.reveal()), fit, solve);
     SessionSettings {
         participants,
         // Nodes of one job draw different jitter.

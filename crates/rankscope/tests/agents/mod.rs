@@ -162,6 +162,7 @@ impl Fleet {
             let name = format!("windows-node{node}.jsonl");
             let file = read_windows(&name, &self.read(&name));
             assert!(file.damaged.is_empty() && file.header.is_some() && !file.windows.is_empty(), "{:?}", file.damaged);
+            assert!(self.read(&format!("minutes-node{node}.json")).is_empty(), "node {node} leaves its secret lying");
         }
         assert_eq!(read_offsets(&self.read("offsets.jsonl")).damaged, []);
     }

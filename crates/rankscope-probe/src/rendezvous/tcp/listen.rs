@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn an_address_that_is_translated_on_the_way_is_listened_for_everywhere() {
         // From a block that is for documentation, so nobody's own.
-        assert!(addresses("192.0.2.1")[0].is_unspecified());
+        assert!(addresses("203.0.113.1")[0].is_unspecified());
     }
 
     #[test]
