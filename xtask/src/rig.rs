@@ -10,6 +10,7 @@ mod chrony;
 mod fault;
 mod judge;
 mod network;
+mod tools;
 pub(crate) mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -76,6 +77,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.nodes < 2 || args.nodes > 200 {
         bail!("--nodes must be from 2 to 200");
     }
+    let more: Vec<&str> = args.fault.tool().into_iter().chain(args.chrony.then_some("chronyd")).collect();
+    tools::check(&std::env::var_os("PATH").unwrap_or_default(), &more)?;
     let target = cargo::metadata()?.target_directory;
     let binary = match &args.binary {
         Some(binary) => binary.clone(),
@@ -111,6 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 fn inside(args: &Args) -> Result<()> {
     let (Some(binary), Some(out)) = (&args.binary, &args.out) else { bail!("--inside is not for people") };
     let network = Network::build(args.nodes, args.rate_mbit)?;
+    args.fault.try_out()?;
     let traffic = traffic::start(&network, args.load, args.rate_mbit, args.seed)?;
     if args.demo {
         return demo(args, &network, binary, out);

@@ -1,4 +1,4 @@
-//! The agents: one process a node, each with a bent clock.
+//! The agents: one process a node, each with a bent clock. None of them outlives the rig, however that ends.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -43,6 +43,8 @@ pub(crate) struct Agents {
     nodes: Vec<Node>,
     binary: PathBuf,
     settings: Vec<String>,
+    /// What they share: they meet over a network.
+    key: String,
     /// Each node writes to its own folder below.
     pub(crate) out: PathBuf,
 }
@@ -67,7 +69,9 @@ impl Agents {
                 Node { process: None, begun: Instant::now(), clock_text }
             })
             .collect();
-        let mut agents = Self { nodes, binary: binary.to_owned(), settings: settings.to_vec(), out: out.to_owned() };
+        // Nobody but these agents is in their network, so any key will do.
+        let key = format!("rig-{origin_ns}-{}", std::process::id());
+        let mut agents = Self { nodes, binary: binary.to_owned(), settings: settings.to_vec(), key, out: out.to_owned() };
         (0..network.nodes).try_for_each(|node| agents.begin(node))?;
         Ok(agents)
     }
@@ -78,7 +82,15 @@ impl Agents {
         fs::create_dir_all(&folder)?;
         let log = File::options().create(true).append(true).open(folder.join("agent.log"))?;
         let mut command = Network::command(node, self.binary.as_os_str());
-        command.args(["agent", "--rank", &node.to_string(), "--num-nodes", &self.nodes.len().to_string()]);
+        // The kernel ends it should the rig be killed.
+        command.args(["run", "--tied", &std::process::id().to_string(), "--"]).arg(&self.binary);
+        command.env("RANKSCOPE_KEY", &self.key).args([
+            "agent",
+            "--rank",
+            &node.to_string(),
+            "--num-nodes",
+            &self.nodes.len().to_string(),
+        ]);
         command.arg("--rendezvous").arg(format!("tcp://{}:{RENDEZVOUS_PORT}", Network::address(0)));
         command.arg("--out").arg(&folder);
         let state = &mut self.nodes[node as usize];
@@ -125,14 +137,14 @@ impl Agents {
         }
         let asked = Instant::now();
         for (index, node) in self.nodes.iter_mut().enumerate() {
-            let Some(mut process) = node.process.take() else { continue };
+            let Some(process) = &mut node.process else { continue };
             while process.try_wait()?.is_none() {
                 if asked.elapsed() > STOP_MAX {
-                    process.kill()?;
                     bail!("the agent of node {index} did not stop within {} s", STOP_MAX.as_secs());
                 }
                 std::thread::sleep(Duration::from_millis(5));
             }
+            node.process = None;
         }
         Ok(())
     }
@@ -153,6 +165,16 @@ impl Agents {
     }
 }
 
+impl Drop for Agents {
+    fn drop(&mut self) {
+        for process in self.nodes.iter_mut().filter_map(|node| node.process.as_mut()) {
+            // Gone already is as good.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
 /// User and system time of a process, from fields 14 and 15 of its stat line.
 fn cpu_seconds(pid: u32) -> Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
@@ -160,4 +182,25 @@ fn cpu_seconds(pid: u32) -> Result<f64> {
     let ticks = after_name.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
     // The kernel reports in hundredths of a second on every platform Linux runs on.
     Ok(ticks.sum::<f64>() / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_agent_outlives_a_rig_that_fails() {
+        let process = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = process.id();
+        let node = Node { process: Some(process), begun: Instant::now(), clock_text: String::new() };
+        let agents =
+            Agents { nodes: vec![node], binary: PathBuf::new(), settings: Vec::new(), key: String::new(), out: PathBuf::new() };
+        let failing = |mut agents: Agents| -> Result<()> {
+            // There is no such network, so its cost cannot be told.
+            agents.costs()?;
+            Ok(())
+        };
+        assert!(failing(agents).is_err());
+        assert!(!Path::new(&format!("/proc/{pid}")).exists());
+    }
 }

@@ -33,15 +33,15 @@ impl Chrony {
             folder.display(),
             common("client")
         );
-        let mut daemons = Vec::new();
+        let mut chrony = Self { daemons: Vec::new(), log: folder.join("statistics.log") };
         for (node, name, text) in [(0, "server", server), (1, "client", client)] {
             let path = folder.join(name);
             fs::write(&path, text)?;
             let mut command = Network::command(node, "chronyd".as_ref());
             command.args(["-x", "-d", "-u", "root", "-f"]).arg(&path).stdout(Stdio::null()).stderr(Stdio::null());
-            daemons.push(command.spawn().context("failed to start chronyd (Debian package chrony)")?);
+            chrony.daemons.push(command.spawn().context("failed to start chronyd (Debian package chrony)")?);
         }
-        Ok(Self { daemons, log: folder.join("statistics.log") })
+        Ok(chrony)
     }
 
     /// What it claimed, in nanoseconds off the truth.

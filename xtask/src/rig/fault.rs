@@ -1,6 +1,6 @@
 //! What the rig breaks, and how it mends it.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::agents::Agents;
 use super::network::Network;
@@ -33,6 +33,24 @@ impl Fault {
             Self::Partition => "partition",
             Self::DropControl => "drop-control",
         }
+    }
+
+    /// The program that does it, where that is not always needed.
+    pub(crate) fn tool(self) -> Option<&'static str> {
+        match self {
+            Self::None | Self::KillNode | Self::KillMaster | Self::Restart => None,
+            Self::Partition | Self::DropControl => Some("nft"),
+        }
+    }
+
+    /// Tries whether it can be done here, and leaves everything as it is.
+    pub(crate) fn try_out(self) -> Result<()> {
+        if self.tool().is_none() {
+            return Ok(());
+        }
+        filter(0, "accept")
+            .and_then(|()| unfilter(0))
+            .context("this kernel does not filter packets, so the fault cannot be made")
     }
 
     /// Breaks it.

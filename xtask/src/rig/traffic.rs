@@ -40,7 +40,7 @@ impl Drop for Traffic {
 
 /// Starts one sender a node, each towards its neighbour.
 pub(crate) fn start(network: &Network, load: f64, rate_mbit: u32, seed: u64) -> Result<Traffic> {
-    let mut children = Vec::new();
+    let mut traffic = Traffic(Vec::new());
     if load > 0.0 {
         let myself = std::env::current_exe().context("failed to find this program")?;
         for node in 0..network.nodes {
@@ -52,10 +52,10 @@ pub(crate) fn start(network: &Network, load: f64, rate_mbit: u32, seed: u64) -> 
                 &(load * f64::from(rate_mbit)).to_string(),
                 &(seed + u64::from(node)).to_string(),
             ]);
-            children.push(command.stderr(Stdio::null()).spawn().context("failed to start cross traffic")?);
+            traffic.0.push(command.stderr(Stdio::null()).spawn().context("failed to start cross traffic")?);
         }
     }
-    Ok(Traffic(children))
+    Ok(traffic)
 }
 
 /// Sends until it is killed.
