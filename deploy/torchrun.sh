@@ -20,7 +20,8 @@ set -euo pipefail
 : "${NPROC_PER_NODE:=gpu}"
 
 # The run's directory. Several machines must name the same one, on a file system that all of them see; it is made if it is not
-# there.
+# there. In it the first machine leaves the key by which the clock agents know each other, for your user alone. Machines that
+# share no disk need the same RANKSCOPE_KEY instead (`openssl rand -hex 32` makes one).
 if [ "$NNODES" -gt 1 ]; then
     : "${RUN_DIR:?name a directory on a shared file system, the same on all machines}"
 fi

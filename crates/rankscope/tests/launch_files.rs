@@ -114,9 +114,11 @@ fn the_pods_find_each_other() {
 fn the_sky_task_has_what_it_needs() {
     let documents = documents("skypilot.yaml");
     let [task] = documents.as_slice() else { panic!("one task") };
-    let known = ["name", "num_nodes", "resources", "workdir", "file_mounts", "setup", "run"];
+    let known = ["name", "num_nodes", "resources", "workdir", "file_mounts", "secrets", "setup", "run"];
     assert!(task.as_object().unwrap().keys().all(|key| known.contains(&key.as_str())));
     assert!(task["num_nodes"].as_u64().unwrap() > 1);
+    assert_eq!(task["secrets"]["RANKSCOPE_KEY"], Value::Null, "given by the user's shell, and by no file");
+    assert!(task["secrets"].as_object().unwrap().contains_key("RANKSCOPE_KEY"));
     let run = task["run"].as_str().unwrap();
     for variable in ["SKYPILOT_NODE_IPS", "SKYPILOT_NODE_RANK", "SKYPILOT_NUM_NODES", "SKYPILOT_NUM_GPUS_PER_NODE"] {
         assert!(run.contains(variable), "{variable}");
