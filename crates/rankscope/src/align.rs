@@ -12,7 +12,7 @@ use rankscope_run::Outputs;
 
 use crate::job::{ClockArgs, ClockChoice, Job, JobOptions, run_directory};
 use crate::output::{self, Format};
-use crate::report::write_timeline;
+use crate::report::{TimelineArgs, write_timeline};
 
 /// Put every rank on one clock: timeline.pftrace, and alignment.json with how each clock was known and what moved.
 ///
@@ -37,11 +37,16 @@ pub(crate) struct Args {
     #[arg(long)]
     no_timeline: bool,
     #[command(flatten)]
+    timeline: TimelineArgs,
+    #[command(flatten)]
     clocks: ClockArgs,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let options = JobOptions::for_analysis(args.partial, &args.clocks)?;
+    let mut options = JobOptions::for_analysis(args.partial, &args.clocks)?;
+    if !args.no_timeline {
+        options.args = args.timeline.policy();
+    }
     let mut job = Job::read(&args.paths, &options)?;
     // Who asks for nothing else wants to know what hangs on it, too.
     let weaker = (options.clocks == ClockChoice::FromTraces).then(|| from_traces::document(&job));

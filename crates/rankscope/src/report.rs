@@ -58,7 +58,24 @@ pub(crate) struct Args {
     #[arg(long)]
     no_timeline: bool,
     #[command(flatten)]
+    timeline: TimelineArgs,
+    #[command(flatten)]
     clocks: ClockArgs,
+}
+
+/// What the timeline holds beside events.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct TimelineArgs {
+    /// Leave arguments (shapes, bytes, process groups) and memory counters out of timeline.pftrace: about half the file
+    #[arg(long, conflicts_with = "no_timeline")]
+    slim: bool,
+}
+
+impl TimelineArgs {
+    /// What to read for it.
+    pub(crate) fn policy(self) -> ArgsPolicy {
+        if self.slim { ArgsPolicy::Analysis } else { ArgsPolicy::All }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -78,7 +95,7 @@ struct Analysed {
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let classes = classes(&args)?;
     let options = JobOptions {
-        args: ArgsPolicy::Analysis,
+        args: if args.no_timeline { ArgsPolicy::Analysis } else { args.timeline.policy() },
         scope: if args.gpu_only { Scope::Device } else { Scope::All },
         partial: args.partial,
         patterns: classes.patterns.clone(),
@@ -106,7 +123,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 #[cfg(feature = "clock")]
 pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
     let classes = Classes { mode: ClassMode::Default, patterns: CommPatterns::with_user(&[])? };
-    let options = JobOptions::for_analysis(true, &ClockArgs::default())?;
+    let options =
+        JobOptions { args: TimelineArgs::default().policy(), ..JobOptions::for_analysis(true, &ClockArgs::default())? };
     let analysed = analyse(Job::read(&[run.to_owned()], &options)?, &classes, None)?;
     let document = document(&source(&analysed, &run.display().to_string(), &classes));
     let written = write(&Places::in_run(run), &document, &analysed, true)?;

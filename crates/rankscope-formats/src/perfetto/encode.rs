@@ -9,12 +9,13 @@ use std::io::{self, Write};
 use rankscope_time::{ClockCursor, Instant, RankClock, ReferenceClock};
 use rankscope_trace::{InstantScope, Trace};
 
+use super::Tally;
+use super::derived::Unit;
 use super::interning::{Fresh, Interned, Table, Values, annotate, intern, introduce};
 use super::layout::Row;
 use super::opening::{HEADER_SEQUENCE, open_sequence};
 use super::plan::Plan;
-use super::schema::{self, event, legacy, packet, process, thread, track};
-use super::{RowKind, Tally};
+use super::schema::{self, counter, event, legacy, packet, track};
 use crate::wire::Encoder;
 
 /// What earlier ranks of the file have used up.
@@ -22,7 +23,7 @@ use crate::wire::Encoder;
 pub(super) struct Base {
     /// The first free packet sequence.
     pub(super) sequence: u32,
-    /// The first free number for a track; processes and threads also use it for pid and tid.
+    /// The first free number for a track.
     pub(super) row: u32,
 }
 
@@ -69,29 +70,23 @@ fn describe(encoder: &mut Encoder, base: Base, at: usize, row: &Row) {
     encoder.message(schema::PACKET, |body| {
         body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
         body.message(packet::TRACK_DESCRIPTOR, |descriptor| {
-            descriptor.varint(track::UUID, number(at)).varint(track::SIBLING_ORDER_RANK, number(at));
-            match (row.process, row.note.kind) {
-                (None, _) => {
-                    descriptor.varint(track::CHILD_ORDERING, track::CHILDREN_EXPLICIT);
-                    descriptor.message(track::PROCESS, |body| {
-                        body.varint(process::PID, number(at)).varint(process::SORT_INDEX, number(at));
-                        body.string(process::NAME, &row.name);
-                    });
-                }
-                (Some(parent), RowKind::Thread) if row.note.lane == 0 => {
-                    descriptor.varint(track::PARENT_UUID, number(parent));
-                    descriptor.message(track::THREAD, |body| {
-                        body.varint(thread::PID, number(parent)).varint(thread::TID, number(at));
-                        body.string(thread::NAME, &row.name);
-                    });
-                }
-                (Some(parent), kind) => {
-                    descriptor.varint(track::PARENT_UUID, number(row.owner.unwrap_or(parent)));
-                    descriptor.string(track::NAME, &row.name).varint(track::SIBLING_MERGE, track::MERGE_NONE);
-                    if kind == RowKind::Counter {
-                        descriptor.message(track::COUNTER, |_| {});
+            descriptor.varint(track::UUID, number(at)).string(track::NAME, &row.name);
+            if let Some(parent) = row.parent {
+                descriptor.varint(track::PARENT_UUID, number(parent));
+            }
+            descriptor.varint(track::SIBLING_ORDER_RANK, number(at)).varint(track::CHILD_ORDERING, track::CHILDREN_EXPLICIT);
+            descriptor.varint(track::SIBLING_MERGE, track::MERGE_NONE);
+            if row.is_counter() {
+                let unit = row.derived.as_ref().map(|derived| derived.unit);
+                descriptor.message(track::COUNTER, |body| match unit.map(Unit::name) {
+                    Some(Some(name)) => {
+                        body.string(counter::UNIT_NAME, name);
                     }
-                }
+                    Some(None) => {
+                        body.varint(counter::UNIT, counter::BYTES);
+                    }
+                    None => {}
+                });
             }
             descriptor.string(track::DESCRIPTION, &row.note.to_text());
         });
@@ -135,7 +130,16 @@ impl<W: Write> Sequences<'_, '_, W> {
         if !row.samples.is_empty() {
             self.start(uuid);
             for at in row.samples.clone() {
-                self.sample(self.plan.samples[at]);
+                let sample = self.trace.counters[self.plan.samples[at] as usize];
+                self.sample(sample.time_ns, sample.value);
+                self.tally.samples += 1;
+                self.flush(FLUSH_BYTES)?;
+            }
+        }
+        if let Some(derived) = &row.derived {
+            self.start(uuid);
+            for (time_ns, value) in &derived.samples {
+                self.sample(*time_ns, *value);
                 self.flush(FLUSH_BYTES)?;
             }
         }
@@ -243,17 +247,15 @@ impl<W: Write> Sequences<'_, '_, W> {
         self.tally.instants += 1;
     }
 
-    fn sample(&mut self, at: u32) {
-        let sample = self.trace.counters[at as usize];
-        let at_ns = self.starts.file_ns(sample.time_ns);
+    fn sample(&mut self, time_ns: i64, value: f64) {
+        let at_ns = self.starts.file_ns(time_ns);
         let (ticks, id) = (self.ticks(at_ns), self.id - 1);
         self.encoder.message(schema::PACKET, |body| {
             head(body, ticks, id);
             body.message(packet::TRACK_EVENT, |body| {
-                body.varint(event::TYPE, event::COUNTER).double(event::DOUBLE_COUNTER_VALUE, sample.value);
+                body.varint(event::TYPE, event::COUNTER).double(event::DOUBLE_COUNTER_VALUE, value);
             });
         });
-        self.tally.samples += 1;
     }
 
     /// The iid of a category in the running sequence; zero for one without a name.

@@ -10,8 +10,10 @@
 //!
 //! # What we write
 //!
-//! Each host process and each device of each rank is a process, called `rank 3 host (python3)` or `rank 3 device 0`; threads
-//! are threads, streams are rows. Process and thread numbers are the file's own, because those of two ranks may be equal. A
+//! Each rank is one row, `rank 03 (node7)`, with everything of it below: counters, `device 0 stream 7`, threads. Only rows that
+//! are no process of the system can be nested and ordered at will, so the file describes no processes; the user interface would
+//! order those by how many events they have. The row of a rank is itself a counter, how busy the rank is, which is what can be
+//! seen of it before it is opened. Rows at the top are ordered by name, so ranks have as many digits as the highest one. A
 //! span that overlaps another without nesting goes to a further lane, `stream 7 (2)`, so nothing is dropped. Times are
 //! nanoseconds since the Unix epoch on the job's one clock, and the file says so: its clock (boot time, Perfetto's default) is
 //! tied to real time at the same value. Picoseconds are lost, and times before 1970 stand at its start.
@@ -20,19 +22,21 @@
 //! reads back as it was. Source: the `.proto` files of the Perfetto project, and its trace processor as the judge.
 
 mod arrows;
+mod derived;
 mod encode;
 pub(crate) mod interning;
 mod lanes;
 mod layout;
+mod memory;
 pub(crate) mod note;
 pub(crate) mod opening;
 mod plan;
 mod read;
 pub(crate) mod schema;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-use note::RowKind;
 pub use read::{read, read_all};
 pub use writer::{RankView, SpanOfRank, Tally, Timeline, write};

@@ -34,10 +34,16 @@ pub(super) struct Note {
     /// Which series of a counter.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) series: String,
-    /// On processes: which of the traces in the file they belong to.
+    /// On threads, streams and counters: the process or device they belong to, among [`Note::processes`] of the row above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) of: Option<u32>,
+    /// On the row of a rank: its processes and devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) processes: Vec<Note>,
+    /// On the row of a rank, or a process: which of the traces in the file it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) group: Option<u32>,
-    /// On the first process of a trace: what is true of all of it.
+    /// Beside `group`: what is true of all of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) facts: Option<Facts>,
 }
@@ -46,11 +52,17 @@ pub(super) struct Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RowKind {
+    /// All of a rank.
+    Rank,
+    /// Rows of one process or device.
+    Group,
+    /// A counter that follows from the trace's events.
+    Derived,
     /// A host process.
     Process,
     /// A device.
     Device,
-    /// A stand-in parent for tracks that had none.
+    /// A stand-in parent for tracks that had none, in files of before a rank had a row.
     Implied,
     /// A host thread.
     Thread,
@@ -103,6 +115,8 @@ impl Note {
             sort: None,
             lane: 0,
             series: String::new(),
+            of: None,
+            processes: Vec::new(),
             group: None,
             facts: None,
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use rankscope_trace::{CategoryKind, StrId, TrackId};
 
 use super::arrows::{Arrows, Binder};
-use super::layout::{Content, Layout, Row, Series};
+use super::layout::{Content, Layout, Row, Series, Top};
 use super::note::{Facts, kind_name};
 use super::{RankView, lanes};
 
@@ -27,8 +27,9 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Lays out `view` as trace number `group` of the file; `between` are its spans that arrows between ranks touch.
-    pub(super) fn new(view: RankView<'a>, group: u32, between: &[(u32, u64)]) -> Self {
+    /// Lays out `view` as trace number `group` of the file, in which ranks have so many `digits`; `between` are its spans that
+    /// arrows between ranks touch.
+    pub(super) fn new(view: RankView<'a>, group: u32, digits: usize, between: &[(u32, u64)]) -> Self {
         let trace = view.trace;
         let mut binder = Binder::new(trace, group);
         let (mut spans, bounds) = by_track(trace.spans.track.iter().copied(), trace.tracks.len());
@@ -49,8 +50,8 @@ impl<'a> Plan<'a> {
         }
         let (samples, series) = by_series(&view);
         let facts = facts(&view, &binder);
-        let content = Content { spans: bounds, lanes: lane_sizes, instants: instant_bounds, series };
-        let rows = Layout::of(&view, &content).rows(group, facts);
+        let content = Content { order: &spans, spans: bounds, lanes: lane_sizes, instants: instant_bounds, series };
+        let rows = Layout::of(&view, &content).rows(Top { group, digits, facts });
         let arrows = binder.finish(trace.spans.len(), between);
         Self { view, rows, spans, instants, samples, arrows }
     }

@@ -90,27 +90,27 @@ pub(crate) mod track {
     pub(crate) const ATRACE_NAME: u32 = 13;
     pub(crate) const DESCRIPTION: u32 = 14;
     pub(crate) const SIBLING_MERGE: u32 = 15;
-    pub(crate) const PROCESS_ORDERING: u32 = 19;
 
     /// Children by their order rank.
     pub(crate) const CHILDREN_EXPLICIT: u64 = 3;
     /// Siblings of one name stay apart.
     pub(crate) const MERGE_NONE: u64 = 2;
-    /// Processes by their order rank.
-    pub(crate) const PROCESSES_EXPLICIT: u64 = 1;
 }
 
 /// `ProcessDescriptor`.
 pub(crate) mod process {
     pub(crate) const PID: u32 = 1;
-    pub(crate) const SORT_INDEX: u32 = 3;
     pub(crate) const NAME: u32 = 6;
 }
 
 /// `CounterDescriptor`.
 pub(crate) mod counter {
+    pub(crate) const UNIT: u32 = 3;
     pub(crate) const UNIT_MULTIPLIER: u32 = 4;
     pub(crate) const IS_INCREMENTAL: u32 = 5;
+    pub(crate) const UNIT_NAME: u32 = 6;
+
+    pub(crate) const BYTES: u64 = 3;
 }
 
 /// `GpuRenderStageEvent`.

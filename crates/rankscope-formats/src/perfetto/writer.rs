@@ -18,7 +18,7 @@ use crate::wire::Encoder;
 pub struct RankView<'a> {
     /// Its events.
     pub trace: &'a Trace,
-    /// Its number, which all its processes are named after.
+    /// Its number, which its row is named after.
     pub rank: Option<Rank>,
     /// From its own clock to the file's.
     pub map: &'a ClockMap<RankClock, ReferenceClock>,
@@ -40,7 +40,7 @@ pub struct Tally {
     pub spans: u64,
     /// Instants.
     pub instants: u64,
-    /// Counter samples.
+    /// Counter samples of the traces; how busy a rank is and what memory it holds are drawn beside them.
     pub samples: u64,
     /// How many times a flow or an arrow between ranks touches a span.
     pub flow_points: u64,
@@ -70,6 +70,7 @@ pub struct Timeline<W> {
     output: Counted<W>,
     base: Base,
     ranks: u32,
+    digits: usize,
     /// Arrows between ranks, by rank and span: rank, span, arrow.
     arrows: Vec<(usize, u32, u64)>,
     first_ns: Option<i64>,
@@ -82,7 +83,7 @@ impl<W: Write> Timeline<W> {
     pub fn new(output: W) -> Self {
         let base = Base { sequence: HEADER_SEQUENCE + 1, row: 1 };
         let output = Counted { inner: output, bytes: 0 };
-        Self { output, base, ranks: 0, arrows: Vec::new(), first_ns: None, real_time: true, tally: Tally::default() }
+        Self { output, base, ranks: 0, digits: 1, arrows: Vec::new(), first_ns: None, real_time: true, tally: Tally::default() }
     }
 
     /// Says nothing about real time. In an archive the clocks of files are tied to each other, and real time, which is taken to
@@ -90,6 +91,13 @@ impl<W: Write> Timeline<W> {
     #[must_use]
     pub fn without_real_time(self) -> Self {
         Self { real_time: false, ..self }
+    }
+
+    /// Numbers ranks with as many digits as `highest` has, so that they are in order by name. Ranks that are added together, and
+    /// the size of the job that traces state, need no such word.
+    #[must_use]
+    pub fn ranks_up_to(self, highest: Rank) -> Self {
+        Self { digits: self.digits.max(digits(highest)), ..self }
     }
 
     /// Draws an arrow through the spans of each list, in order of time, as through one collective's part on each rank. Spans of
@@ -107,8 +115,9 @@ impl<W: Write> Timeline<W> {
     /// # Errors
     /// What the output fails with.
     pub fn add_rank(&mut self, view: RankView<'_>) -> Result<(), Error> {
+        self.widen(&[view]);
         let between = between(&self.arrows, self.ranks as usize, view.trace.spans.len());
-        let plan = Plan::new(view, self.ranks, &between);
+        let plan = Plan::new(view, self.ranks, self.digits, &between);
         let base = self.take(&plan)?;
         let tally = encode::encode(&plan, base, &mut self.output)?;
         self.tally.add(tally);
@@ -123,11 +132,12 @@ impl<W: Write> Timeline<W> {
         if let [view] = ranks {
             return self.add_rank(*view);
         }
+        self.widen(ranks);
         for batch in ranks.chunks(rayon::current_num_threads().max(1)) {
-            let (first, arrows) = (self.ranks as usize, &self.arrows);
+            let (first, arrows, digits) = (self.ranks as usize, &self.arrows, self.digits);
             let plan = |(at, view): (usize, &RankView<'a>)| {
                 let group = first + at;
-                Plan::new(*view, group as u32, &between(arrows, group, view.trace.spans.len()))
+                Plan::new(*view, group as u32, digits, &between(arrows, group, view.trace.spans.len()))
             };
             let plans: Vec<Plan<'a>> = batch.par_iter().enumerate().map(plan).collect();
             let bases = plans.iter().map(|plan| self.take(plan)).collect::<Result<Vec<Base>, Error>>()?;
@@ -163,6 +173,13 @@ impl<W: Write> Timeline<W> {
         Ok(Tally { bytes: self.output.bytes, ..self.tally })
     }
 
+    fn widen(&mut self, ranks: &[RankView<'_>]) {
+        let last =
+            |view: &RankView<'_>| view.trace.provenance.world_size.map(|size| Rank(size.saturating_sub(1))).max(view.rank);
+        let highest = ranks.iter().filter(|view| view.rank.is_some()).filter_map(last).max();
+        self.digits = self.digits.max(highest.map_or(1, digits));
+    }
+
     /// Reserves what `plan` needs of the file's numbers.
     fn take(&mut self, plan: &Plan<'_>) -> Result<Base, Error> {
         if self.ranks == 0 {
@@ -177,17 +194,21 @@ impl<W: Write> Timeline<W> {
         Ok(base)
     }
 
-    /// The root of all tracks, which only says that processes are drawn in their given order.
+    /// The root of all tracks, which only says that they are drawn in their given order. Engines that go by names there have ours.
     fn header(&mut self) -> Result<(), Error> {
         let mut encoder = Encoder::default();
         encoder.message(schema::PACKET, |body| {
             body.varint(packet::SEQUENCE_ID, HEADER_SEQUENCE.into());
             body.message(packet::TRACK_DESCRIPTOR, |descriptor| {
-                descriptor.varint(track::UUID, 0).varint(track::PROCESS_ORDERING, track::PROCESSES_EXPLICIT);
+                descriptor.varint(track::UUID, 0).varint(track::CHILD_ORDERING, track::CHILDREN_EXPLICIT);
             });
         });
         Ok(self.output.write_all(encoder.bytes())?)
     }
+}
+
+fn digits(rank: Rank) -> usize {
+    rank.0.checked_ilog10().map_or(1, |zeros| zeros as usize + 1)
 }
 
 /// Spans of `rank` that arrows between ranks touch, with the arrows.

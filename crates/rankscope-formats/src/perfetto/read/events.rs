@@ -113,6 +113,9 @@ impl Reader<'_> {
         if self.options.scope == Scope::Device {
             return;
         }
+        if matches!(row, RowId::Track(uuid) if self.tracks.is_derived(uuid)) {
+            return;
+        }
         let described = if let RowId::Track(uuid) = row { self.tracks.get(uuid) } else { None };
         let (incremental, multiplier) = match described.map(|described| described.what) {
             Some(What::Counter { incremental, multiplier }) => (incremental, multiplier),

@@ -84,6 +84,12 @@ impl Descriptors {
         self.chain(uuid).find_map(|described| described.note.as_ref()?.group)
     }
 
+    /// Whether track `uuid` only shows what follows from the events of others.
+    pub(super) fn is_derived(&self, uuid: u64) -> bool {
+        let note = self.get(uuid).and_then(|described| described.note.as_ref());
+        note.is_some_and(|note| matches!(note.kind, RowKind::Rank | RowKind::Group | RowKind::Derived))
+    }
+
     /// The track and its parents.
     fn chain(&self, uuid: u64) -> impl Iterator<Item = &Described> {
         let first = self.get(uuid);
@@ -206,11 +212,11 @@ impl<'a> TrackMaker<'a> {
     /// A track of a file of ours.
     fn noted(&mut self, described: &Described, note: &Note) -> TrackId {
         let kind = match note.kind {
-            RowKind::Process | RowKind::Implied => TrackKind::Process,
+            RowKind::Process | RowKind::Implied | RowKind::Rank | RowKind::Group | RowKind::Derived => TrackKind::Process,
             RowKind::Device => TrackKind::Device,
             RowKind::Thread => TrackKind::Thread,
             RowKind::Stream => TrackKind::Stream,
-            RowKind::Counter => return self.owner(described.parent, 0),
+            RowKind::Counter => return self.stated(described, note).unwrap_or_else(|| self.owner(described.parent, 0)),
         };
         let key = match &note.key {
             Some(Key::Number(number)) => TrackKey::Number(*number),
@@ -218,12 +224,22 @@ impl<'a> TrackMaker<'a> {
             None => TrackKey::Text(StrId::EMPTY),
         };
         let under_process = matches!(kind, TrackKind::Thread | TrackKind::Stream);
-        let parent = described.parent.filter(|_| under_process).and_then(|parent| self.process_above(parent));
+        let above = described.parent.filter(|_| under_process);
+        let parent = above.and_then(|above| self.stated(described, note).or_else(|| self.process_above(above)));
         let id = self.tracks.find_or_add(kind, parent, key);
         let (name, label) = (self.strings.intern(&note.name), self.strings.intern(&note.label));
         let track = self.tracks.get_mut(id);
         (track.name, track.label, track.sort_index) = (name, label, note.sort);
         id
+    }
+
+    /// The process or device that `note` says the track belongs to, among those of its rank.
+    fn stated(&mut self, described: &Described, note: &Note) -> Option<TrackId> {
+        let descriptors = self.descriptors;
+        let mut above = descriptors.chain(described.parent?).filter_map(|described| described.note.as_ref());
+        let process = above.find(|note| note.kind == RowKind::Rank)?.processes.get(note.of? as usize)?;
+        // No process holds another, and a file that says so would be followed for ever.
+        matches!(process.kind, RowKind::Process | RowKind::Device).then(|| self.noted(described, process))
     }
 
     /// The process or device that `uuid` is or lies in; none for a stand-in.

@@ -1,0 +1,87 @@
+//! The memory events of torch's profiler as counters: bytes allocated and reserved, by device.
+//!
+//! `profile_memory` leaves an instant called `[memory]` for each allocation and release, with the device's totals after it among
+//! the arguments. The instants stay as they are; without arguments there is nothing to draw.
+
+use std::collections::BTreeMap;
+
+use rankscope_trace::{ArgValue, StrId, Trace};
+
+use super::derived::{Derived, Unit};
+
+/// The host, among torch's device types.
+const HOST: i64 = 0;
+
+/// The counters of `trace`: name, and values by time. A total that is zero throughout is left out.
+pub(super) fn counters(trace: &Trace) -> Vec<(String, Derived)> {
+    let Some(name) = trace.strings.find("[memory]") else { return Vec::new() };
+    let [kind, id, allocated, reserved] =
+        ["Device Type", "Device Id", "Total Allocated", "Total Reserved"].map(|key| trace.strings.find(key));
+    let value = |at: usize, key: Option<StrId>| match trace.instant_args.value(at, key?)? {
+        ArgValue::I64(value) => Some(value),
+        ArgValue::U64(value) => i64::try_from(value).ok(),
+        _ => None,
+    };
+    let mut totals: BTreeMap<((i64, i64), &str), Vec<(i64, f64)>> = BTreeMap::new();
+    for (at, mark) in trace.instants.iter().enumerate().filter(|(_, mark)| mark.name == name) {
+        let kind = value(at, kind).unwrap_or(HOST);
+        let device = (kind, if kind == HOST { 0 } else { value(at, id).unwrap_or(0) });
+        for (what, key) in [("allocated", allocated), ("reserved", reserved)] {
+            if let Some(bytes) = value(at, key) {
+                totals.entry((device, what)).or_default().push((mark.time_ns, bytes as f64));
+            }
+        }
+    }
+    totals.retain(|_, samples| samples.iter().any(|(_, bytes)| *bytes != 0.0));
+    let counter = |(((kind, id), what), mut samples): (((i64, i64), &str), Vec<(i64, f64)>)| {
+        samples.sort_by_key(|(time_ns, _)| *time_ns);
+        let device = if kind == HOST { "host".to_owned() } else { format!("device {id}") };
+        (format!("{device} memory {what}"), Derived { unit: Unit::Bytes, samples })
+    };
+    totals.into_iter().map(counter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_trace::{CategoryKind, InstantMark, InstantScope, TrackKey, TrackKind};
+
+    use super::*;
+
+    fn event(trace: &mut Trace, time_ns: i64, device: (i64, i64), totals: [i64; 2]) {
+        let track = trace.tracks.find_or_add(TrackKind::Thread, None, TrackKey::Number(1));
+        let (name, category) = (trace.strings.intern("[memory]"), trace.category("cpu_instant_event", CategoryKind::Other));
+        trace.instants.push(InstantMark { time_ns, name, track, category, scope: InstantScope::Thread });
+        let keys = ["Device Type", "Device Id", "Total Allocated", "Total Reserved"];
+        for (key, value) in keys.into_iter().zip([device.0, device.1, totals[0], totals[1]]) {
+            let key = trace.strings.intern(key);
+            trace.instant_args.push(key, ArgValue::I64(value));
+        }
+        trace.instant_args.end_row();
+    }
+
+    #[test]
+    fn each_device_has_its_totals_in_order_of_time() {
+        let mut trace = Trace::default();
+        event(&mut trace, 30, (0, -1), [512, 0]);
+        event(&mut trace, 10, (0, -1), [64, 0]);
+        event(&mut trace, 20, (1, 3), [7, 4096]);
+        let counters = counters(&trace);
+        let seen: Vec<_> = counters.iter().map(|(name, counter)| (&name[..], &counter.samples[..])).collect();
+        assert_eq!(
+            seen,
+            [
+                ("host memory allocated", &[(10, 64.0), (30, 512.0)][..]),
+                ("device 3 memory allocated", &[(20, 7.0)]),
+                ("device 3 memory reserved", &[(20, 4096.0)]),
+            ]
+        );
+    }
+
+    #[test]
+    fn without_arguments_there_are_no_counters() {
+        let mut trace = Trace::default();
+        event(&mut trace, 30, (0, -1), [512, 0]);
+        trace.instant_args = rankscope_trace::ArgColumn::default();
+        assert!(counters(&trace).is_empty());
+    }
+}
