@@ -39,10 +39,12 @@ fn the_engine_counts_what_we_count() {
             "select name, severity, value from stats where severity in ('error', 'data_loss') and value > 0",
             "select ifnull(category, ''), count(*), sum(dur), min(ts), max(ts + dur) from slice group by 1 order by 1",
             "select count(*) from flow",
-            "select count(*), sum(value) from counter",
-            "select name from process where name is not null order by pid",
-            "select count(distinct name), count(*) from thread where tid > 0 and name is not null",
-            "select t.name from track t where t.name like 'stream%' group by 1 order by 1",
+            "select count(*), sum(value) from counter c join track t on t.id = c.track_id where t.name not like 'rank %'",
+            "include perfetto module viz.summary.track_event; select name from _track_event_tracks_ordered_groups \
+             where parent_id is null and has_data and has_children order by order_id",
+            "include perfetto module viz.summary.track_event; select g.name from _track_event_tracks_ordered_groups g \
+             join track rank on rank.id = g.parent_id where rank.name = 'rank 10' order by g.order_id",
+            "select count(*) from process where name is not null",
             "select count(*) from slice where depth > 20 or dur < 0",
             "select clock_value - ts from clock_snapshot where clock_name = 'REALTIME'",
         ],
@@ -54,10 +56,10 @@ fn the_engine_counts_what_we_count() {
     assert_eq!(answers[2], [[(arrows + (RANKS as usize - 1) * STEPS as usize).to_string()]]);
     let samples: Vec<f64> = ranks.iter().flat_map(|rank| rank.trace.counters.iter().map(|sample| sample.value)).collect();
     assert_eq!(answers[3], [[samples.len().to_string(), samples.iter().sum::<f64>().to_string()]]);
-    let names: Vec<_> = (0..RANKS).flat_map(|r| [format!("rank {r} host (python3)"), format!("rank {r} device 0")]).collect();
-    assert_eq!(answers[4].concat(), names);
-    assert_eq!(answers[5], [["2", &(2 * RANKS).to_string()]]);
-    assert_eq!(answers[6].concat(), ["stream 20", "stream 20 (2)", "stream 7"]);
+    assert_eq!(answers[4].concat(), (0..RANKS).map(|rank| format!("rank {rank:02}")).collect::<Vec<_>>());
+    let rows = ["device 0 stream 7", "device 0 stream 20", "device 0 stream 20 (2)", "device 0 power", "main", "pt_autograd_0"];
+    assert_eq!(answers[5].concat()[..6], rows);
+    assert_eq!(answers[6], [["0"]]);
     assert_eq!(answers[7], [["0"]]);
     assert_eq!(answers[8], [["0"]]);
 }

@@ -12,6 +12,7 @@ use crate::wire::{Encoder, Stream};
 use crate::{ArgsPolicy, Error, ReadOptions};
 
 mod foreign;
+mod tree;
 
 const ALL: ReadOptions = ReadOptions { label: String::new(), args: ArgsPolicy::All, scope: crate::Scope::All };
 
