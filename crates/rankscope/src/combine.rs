@@ -21,6 +21,7 @@ use rankscope_align::combine::keep_original;
 use rankscope_formats::xspace::PlaneNames;
 use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, Scope};
 use rankscope_run::Outputs;
+use rankscope_time::Rank;
 use rankscope_trace::Trace;
 
 use crate::job::ClockArgs;
@@ -117,7 +118,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let mut metadata = Metadata::new(&args.output, &clocks);
     outputs.write(&name, |file| {
         let mut encoder = Encoding::of_name(&name).encoder(file)?;
-        let sink = Sink::new(target, &mut encoder, parent)?;
+        let highest = Rank(found.files.len().saturating_sub(1) as u32);
+        let sink = Sink::new(target, &mut encoder, parent, highest)?;
         combine(&args, &found, &clocks, sink, &mut metadata)?;
         encoder.finish().map_err(anyhow::Error::from)
     })?;
@@ -166,7 +168,7 @@ fn combine(args: &Args, found: &inputs::Inputs, clocks: &Clocks, mut sink: Sink<
         for trace in traces {
             let mut trace = trace?;
             let (number, numbered_by) = numbering.number(&trace, clocks.rank(&trace));
-            trace.provenance.rank = Some((rankscope_time::Rank(number), rankscope_trace::RankSource::Order));
+            trace.provenance.rank = Some((Rank(number), rankscope_trace::RankSource::Order));
             if args.keep_original {
                 keep_original(&mut trace);
             }

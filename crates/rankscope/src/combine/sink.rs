@@ -47,12 +47,13 @@ pub(super) struct Spool {
 const BUFFER_BYTES: usize = 32 << 10;
 
 impl<'a> Sink<'a> {
-    /// A file written into `output`; what has to be put aside meanwhile lies in `folder`.
-    pub(super) fn new(target: Target, output: &'a mut dyn Write, folder: &Path) -> Result<Self> {
+    /// A file written into `output`, of ranks up to `highest` as far as is known; what has to be put aside meanwhile lies in
+    /// `folder`.
+    pub(super) fn new(target: Target, output: &'a mut dyn Write, folder: &Path, highest: Rank) -> Result<Self> {
         let spool = || tempfile::tempfile_in(folder).with_context(|| folder.display().to_string());
         Ok(match target {
             Target::XSpace(names) => Self::XSpace(Space::new(output, names), names),
-            Target::Perfetto => Self::Perfetto(Timeline::new(BufWriter::new(output))),
+            Target::Perfetto => Self::Perfetto(Timeline::new(BufWriter::new(output)).ranks_up_to(highest)),
             Target::Json => Self::Json(Spool::new(spool()?), output),
             Target::Archive => Self::Archive { archive: Archive::new(output), spool: spool()?, first_ahead_ns: None },
         })
