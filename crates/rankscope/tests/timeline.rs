@@ -18,10 +18,10 @@ fn timeline(arguments: &[&str]) -> (Vec<Trace>, usize) {
     let output = rankscope(&[&arguments[..1], &[&input, "--out", &target], &arguments[1..]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let bytes = fs::read(out.path().join("timeline.pftrace")).unwrap();
-    (ranks(&bytes[..], "timeline.pftrace"), bytes.len())
+    (ranks(std::io::Cursor::new(&bytes[..]), "timeline.pftrace"), bytes.len())
 }
 
-fn ranks(input: impl std::io::Read + Send, label: &str) -> Vec<Trace> {
+fn ranks(input: impl std::io::Read + std::io::Seek + Send, label: &str) -> Vec<Trace> {
     let options = ReadOptions { args: ArgsPolicy::All, label: label.to_owned(), ..ReadOptions::default() };
     read(input, &options).unwrap().into_iter().map(|member| member.trace.unwrap()).collect()
 }

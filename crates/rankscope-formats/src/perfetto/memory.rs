@@ -12,6 +12,21 @@ use super::derived::{Derived, Unit};
 /// The host, among torch's device types.
 const HOST: i64 = 0;
 
+/// What a counter shows, in the order counters are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Total {
+    kind: i64,
+    id: i64,
+    what: &'static str,
+}
+
+impl Total {
+    fn name(self) -> String {
+        let Self { kind, id, what } = self;
+        if kind == HOST { format!("host memory {what}") } else { format!("device {id} memory {what}") }
+    }
+}
+
 /// The counters of `trace`: name, and values by time. A total that is zero throughout is left out.
 pub(super) fn counters(trace: &Trace) -> Vec<(String, Derived)> {
     let Some(name) = trace.strings.find("[memory]") else { return Vec::new() };
@@ -22,21 +37,20 @@ pub(super) fn counters(trace: &Trace) -> Vec<(String, Derived)> {
         ArgValue::U64(value) => i64::try_from(value).ok(),
         _ => None,
     };
-    let mut totals: BTreeMap<((i64, i64), &str), Vec<(i64, f64)>> = BTreeMap::new();
+    let mut totals: BTreeMap<Total, Vec<(i64, f64)>> = BTreeMap::new();
     for (at, mark) in trace.instants.iter().enumerate().filter(|(_, mark)| mark.name == name) {
         let kind = value(at, kind).unwrap_or(HOST);
-        let device = (kind, if kind == HOST { 0 } else { value(at, id).unwrap_or(0) });
+        let id = if kind == HOST { 0 } else { value(at, id).unwrap_or(0) };
         for (what, key) in [("allocated", allocated), ("reserved", reserved)] {
             if let Some(bytes) = value(at, key) {
-                totals.entry((device, what)).or_default().push((mark.time_ns, bytes as f64));
+                totals.entry(Total { kind, id, what }).or_default().push((mark.time_ns, bytes as f64));
             }
         }
     }
     totals.retain(|_, samples| samples.iter().any(|(_, bytes)| *bytes != 0.0));
-    let counter = |(((kind, id), what), mut samples): (((i64, i64), &str), Vec<(i64, f64)>)| {
+    let counter = |(total, mut samples): (Total, Vec<(i64, f64)>)| {
         samples.sort_by_key(|(time_ns, _)| *time_ns);
-        let device = if kind == HOST { "host".to_owned() } else { format!("device {id}") };
-        (format!("{device} memory {what}"), Derived { unit: Unit::Bytes, samples })
+        (total.name(), Derived { unit: Unit::Bytes, samples })
     };
     totals.into_iter().map(counter).collect()
 }
