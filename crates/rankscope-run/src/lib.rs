@@ -9,6 +9,7 @@ mod error;
 mod inputs;
 mod open;
 mod output;
+mod pending;
 mod ranks;
 mod removal;
 mod retention;

@@ -1,16 +1,16 @@
 //! Outputs that appear whole or not at all.
 //!
 //! Every file is written beside its place under a temporary name; only when all of them are complete do they take their names.
-//! Whatever goes wrong before leaves what was there before.
+//! Whatever goes wrong before leaves what was there before. What a killed process left under such a name goes when the next one
+//! writes into the same directory.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::Error;
+use crate::{Error, pending};
 
 /// The files of one report, in the making.
 #[derive(Debug)]
@@ -42,12 +42,10 @@ impl Outputs {
     {
         let path = self.directory.join(name);
         let refused = |error: io::Error| E::from(Error::io(path.clone(), error));
-        let mut file = tempfile::Builder::new()
-            .prefix(".rankscope-")
-            // What an ordinary new file gets; the umask takes its share.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(&self.directory)
-            .map_err(refused)?;
+        let mut file = pending::begin(&self.directory).map_err(refused)?;
+        if self.pending.is_empty() {
+            pending::clear_abandoned(&self.directory, &file);
+        }
         {
             let mut writer = BufWriter::with_capacity(BUFFER_BYTES, file.as_file_mut());
             fill(&mut writer)?;

@@ -124,7 +124,7 @@ fn path_in(run: &Path) -> PathBuf {
 }
 
 /// The name of this host.
-pub(super) fn host() -> String {
+pub(crate) fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     // A name has no spaces, and an empty one would not be read back.
     name.split_whitespace().next().unwrap_or("unknown").to_owned()

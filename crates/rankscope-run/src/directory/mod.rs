@@ -27,6 +27,7 @@ use crate::{Error, StoredRun};
 
 pub(crate) use attempts::is_set_aside;
 pub use files::FileCheck;
+pub(crate) use lease::host;
 pub use lock::LockKind;
 pub(crate) use lock::WriterLock;
 use manifest::Document;
