@@ -13,6 +13,7 @@ mod pending;
 mod ranks;
 mod removal;
 mod retention;
+mod sweep;
 
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{
@@ -24,5 +25,6 @@ pub use inputs::{InputFile, discover};
 pub use open::{SideFile, open, read_side, read_side_text, side_bytes};
 pub use output::{Outputs, write_file};
 pub use ranks::{Completeness, completeness, rank_of_name, settle_ranks};
-pub use removal::{Runs, remove_leftover, remove_run, runs_in};
+pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
+pub use sweep::{Left, Stays};

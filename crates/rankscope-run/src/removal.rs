@@ -2,13 +2,16 @@
 //!
 //! A run is renamed to `.trash-rankscope-...` before anything in it is deleted: cut short at any moment, it is either whole under
 //! its name or no run any more, and the rest goes the next time. Nothing is deleted that is not a run directory lying in the
-//! folder itself, none that is being written, and no link is followed.
+//! folder itself, none that is being written, and of a run only what is its own (see [`crate::sweep`]): what is not comes back
+//! under the name of the run.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::directory::WriterLock;
-use crate::{Error, RunDirectory, StoredRun};
+use crate::sweep::{Task, sweep};
+use crate::{Error, Left, RunDirectory, StoredRun};
 
 /// What lies in a folder of runs.
 #[derive(Debug, Default)]
@@ -20,8 +23,6 @@ pub struct Runs {
     /// What is left of runs whose removal was cut short.
     pub leftovers: Vec<PathBuf>,
 }
-
-const TRASH: &str = ".trash-rankscope-";
 
 /// Looks into the folder `parent`. A link to a run is not one of its runs.
 ///
@@ -35,7 +36,7 @@ pub fn runs_in(parent: &Path) -> Result<Runs, Error> {
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
-        if entry.file_name().to_string_lossy().starts_with(TRASH) {
+        if Trash::at(&path).is_some() {
             found.leftovers.push(path);
         } else if RunDirectory::is_run(&path) {
             match RunDirectory::open(&path) {
@@ -49,17 +50,29 @@ pub fn runs_in(parent: &Path) -> Result<Runs, Error> {
     Ok(found)
 }
 
-/// Takes the run away that `planned` describes, if it is still that run.
+/// What would stay of the run `name` in `parent` if it went, sorted.
+///
+/// # Errors
+/// What the file system refuses.
+pub fn what_stays(parent: &Path, name: &str) -> Result<Vec<Left>, Error> {
+    sweep(parent, name.as_ref(), Task::Look)
+}
+
+/// Takes the run away that `planned` describes, if it is still that run, and returns what stays of its directory.
 ///
 /// # Errors
 /// [`Error::RunInUse`] where it is being written by now, [`Error::OtherRun`] where another one has come in its place, and what the
 /// file system refuses.
-pub fn remove_run(parent: &Path, planned: &StoredRun) -> Result<(), Error> {
+pub fn remove_run(parent: &Path, planned: &StoredRun) -> Result<Vec<Left>, Error> {
     let path = parent.join(&planned.name);
     let metadata = path.symlink_metadata().map_err(|error| Error::io(&path, error))?;
     let is_child = Path::new(&planned.name).components().count() == 1 && path.file_name().is_some();
     if !metadata.is_dir() || !is_child || !RunDirectory::is_run(&path) {
         return Err(Error::NotARun { path });
+    }
+    let stays = sweep(parent, planned.name.as_ref(), Task::Look)?;
+    if stays.iter().any(|left| left.path.as_os_str().is_empty()) {
+        return Ok(stays);
     }
     let lock = WriterLock::take(&path)?;
     let run = RunDirectory::open(&path)?;
@@ -67,28 +80,70 @@ pub fn remove_run(parent: &Path, planned: &StoredRun) -> Result<(), Error> {
         let there = run.manifest().run_id.clone();
         return Err(Error::OtherRun { path, there, wanted: planned.name.clone() });
     }
-    let trash = parent.join(format!("{TRASH}{}-{}", planned.name, planned.started_unix_ns));
+    let trash = parent.join(Trash::name_for(planned));
     fs::rename(&path, &trash).map_err(|error| Error::io(&path, error))?;
     drop(lock);
     remove_leftover(&trash)
 }
 
-/// Deletes what [`runs_in`] found of a run whose removal was cut short.
+/// Deletes what [`runs_in`] found of a run whose removal was cut short, and returns what stays of its directory.
 ///
 /// # Errors
 /// What the file system refuses; what could be deleted is gone.
-pub fn remove_leftover(trash: &Path) -> Result<(), Error> {
-    let named = trash.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TRASH));
-    if !named {
+pub fn remove_leftover(trash: &Path) -> Result<Vec<Left>, Error> {
+    let Some(Trash { parent, name, of_run }) = Trash::at(trash) else {
         return Err(Error::NotARun { path: trash.to_owned() });
+    };
+    let left = sweep(parent, name.as_ref(), Task::Remove)?;
+    if left.is_empty() {
+        return remove_emptied(trash).map(|()| left);
     }
-    fs::remove_dir_all(trash).map_err(|error| Error::io(trash, error))
+    // As long as the manifest is there it says what is the run's: a removal that is cut short here goes on as that of a run.
+    let back = parent.join(of_run);
+    let place = if RunDirectory::is_run(trash) && !back.exists() && fs::rename(trash, &back).is_ok() { &back } else { trash };
+    remove_manifest(place)?;
+    Ok(left)
+}
+
+/// The name of a run on its way out: `.trash-rankscope-<name>-<start>`.
+struct Trash<'a> {
+    parent: &'a Path,
+    name: &'a str,
+    of_run: &'a str,
+}
+
+impl<'a> Trash<'a> {
+    const PREFIX: &'static str = ".trash-rankscope-";
+
+    fn name_for(run: &StoredRun) -> String {
+        format!("{}{}-{}", Self::PREFIX, run.name, run.started_unix_ns.max(0))
+    }
+
+    fn at(path: &'a Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let (of_run, start) = name.strip_prefix(Self::PREFIX)?.rsplit_once('-')?;
+        let is_named = !of_run.is_empty() && !start.is_empty() && start.bytes().all(|byte| byte.is_ascii_digit());
+        is_named.then_some(Self { parent: path.parent()?, name, of_run })
+    }
+}
+
+fn remove_manifest(run: &Path) -> Result<(), Error> {
+    let path = run.join("run.json");
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(path, error)),
+        _ => Ok(()),
+    }
+}
+
+fn remove_emptied(run: &Path) -> Result<(), Error> {
+    remove_manifest(run)?;
+    fs::remove_dir(run).map_err(|error| Error::io(run, error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Exit, NewRun};
+    use crate::{Exit, NewRun, Stays};
 
     fn make(parent: &Path, name: &str) -> RunDirectory {
         let new = NewRun {
@@ -156,8 +211,44 @@ mod tests {
         fs::remove_file(trash.join("run.json")).unwrap();
         let found = runs_in(parent.path()).unwrap();
         assert_eq!((found.runs.len(), &found.leftovers), (0, &vec![trash.clone()]));
-        remove_leftover(&trash).unwrap();
+        assert_eq!(remove_leftover(&trash).unwrap(), []);
         assert!(!trash.exists());
         assert!(remove_leftover(parent.path()).is_err());
+        for somebodys in [".trash-rankscope-mine", ".trash-rankscope--5", "trash"] {
+            fs::create_dir(parent.path().join(somebodys)).unwrap();
+            assert!(remove_leftover(&parent.path().join(somebodys)).is_err(), "{somebodys}");
+        }
+        assert_eq!(runs_in(parent.path()).unwrap().leftovers.len(), 0);
+    }
+
+    #[test]
+    fn what_is_not_the_runs_stays_where_it_was() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut run = make(parent.path(), "run");
+        fs::create_dir(run.path().join("out")).unwrap();
+        fs::write(run.path().join("out/model.bin"), "of the job").unwrap();
+        run.finish(Exit::Code(0)).unwrap();
+        drop(run);
+        let at = |below: &str| parent.path().join("run").join(below);
+        drop(make(&at("out"), "inner"));
+        fs::create_dir_all(at("thesis/figures")).unwrap();
+        fs::create_dir(at("empty")).unwrap();
+        fs::create_dir(at("report")).unwrap();
+        for file in ["thesis/text.tex", "raw/notes.txt", "raw/rank-1.json.gz", "report/report.html", "timeline.pftrace"] {
+            fs::write(at(file), "later").unwrap();
+        }
+        let expected: Vec<Left> =
+            [("out/inner", Stays::OtherRun), ("raw/notes.txt", Stays::Foreign), ("thesis", Stays::Foreign)]
+                .map(|(path, why)| Left { path: path.into(), why })
+                .into();
+        assert_eq!(what_stays(parent.path(), "run").unwrap(), expected);
+        assert!(at("timeline.pftrace").exists(), "to look removes nothing");
+        assert_eq!(remove_run(parent.path(), &stored(parent.path(), "run")).unwrap(), expected);
+        let mut files: Vec<_> = glob::glob(&at("**/*").display().to_string()).unwrap().map(Result::unwrap).collect();
+        files.retain(|path| path.is_file() && !path.starts_with(at("out/inner")));
+        assert_eq!(files, [at("raw/notes.txt"), at("thesis/text.tex")]);
+        assert!(at("thesis/figures").is_dir() && RunDirectory::is_run(&at("out/inner")) && !RunDirectory::is_run(&at("")));
+        let found = runs_in(parent.path()).unwrap();
+        assert_eq!((found.runs.len(), found.leftovers.len()), (0, 0));
     }
 }

@@ -116,3 +116,50 @@ fn prune_shows_before_it_does() {
     let table = String::from_utf8(runs("prune", parent.path(), &["--max-bytes", "1B"]).stdout).unwrap();
     assert!(table.contains("there is no room for it") && table.contains("1 of 2 runs would go"), "{table}");
 }
+
+#[test]
+fn what_is_mounted_in_a_run_outlives_it() {
+    let parent = tempfile::tempdir().unwrap();
+    for name in ["old", "new"] {
+        begin(parent.path(), name).finish(Exit::Code(0)).unwrap();
+    }
+    let [precious, mounted] = [parent.path().join("precious"), parent.path().join("old/raw/mounted")];
+    fs::create_dir(&precious).unwrap();
+    fs::create_dir(&mounted).unwrap();
+    fs::write(precious.join("rank-7.json"), "[]").unwrap();
+    // Seen by these processes only, and gone with them.
+    let script = "mount --bind \"$1\" \"$2\" || exit 77; exec \"$0\" runs prune --keep-last 1 --execute --format json \"$3\"";
+    let binary = assert_cmd::cargo::cargo_bin("rankscope");
+    let output = std::process::Command::new("unshare")
+        .args(["-m", "--propagation", "private", "sh", "-c", script])
+        .args([&binary, &precious, &mounted, &parent.path().to_owned()])
+        .output();
+    let output = match output {
+        Ok(output) if output.status.success() || !output.stdout.is_empty() => output,
+        other => return common::skipped("what_is_mounted_in_a_run_outlives_it", &format!("nothing can be mounted: {other:?}")),
+    };
+    let done = json_of(&output);
+    assert_eq!(done["stays"], json!([{ "path": mounted, "reason": "something is mounted there" }]), "{done}");
+    assert_eq!(fs::read_to_string(precious.join("rank-7.json")).unwrap(), "[]");
+    assert!(!parent.path().join("old/run.json").exists() && !parent.path().join("old/raw/rank-0.json").exists());
+}
+
+#[test]
+fn prune_says_what_of_a_run_stays() {
+    let parent = tempfile::tempdir().unwrap();
+    for name in ["old", "new"] {
+        begin(parent.path(), name).finish(Exit::Code(0)).unwrap();
+    }
+    let thesis = parent.path().join("old/thesis.tex");
+    fs::write(&thesis, "my own").unwrap();
+    for execute in [&["--keep-last", "1"][..], &["--keep-last", "1", "--execute"]] {
+        let output = runs("prune", parent.path(), execute);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && said.contains(&format!("stays: {}: it is no part of the run", thesis.display())),
+            "{said}"
+        );
+    }
+    assert_eq!(fs::read_to_string(&thesis).unwrap(), "my own");
+    assert!(!parent.path().join("old/raw").exists());
+}

@@ -1,12 +1,13 @@
 //! Which files a run holds, and whether they are still what they were.
 //!
 //! Sizes and hashes are taken when a run ends. Links are neither followed nor listed: a run is what lies in its directory. The
-//! manifest and what locks it are not listed, since they change.
+//! manifest and what locks it are not listed, since they change; nor is a run inside the run, which has a manifest of its own.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use super::RunDirectory;
 use super::manifest::FileEntry;
 use crate::Error;
 use crate::open::open;
@@ -88,7 +89,9 @@ fn walk(run: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
                 continue;
             }
             let below = format!("{prefix}{name}");
-            if kind.is_dir() && depth < DEPTH_MAX {
+            if kind.is_dir() && RunDirectory::is_run(&entry.path()) {
+                continue;
+            } else if kind.is_dir() && depth < DEPTH_MAX {
                 folders.push((format!("{below}/"), entry.path(), depth + 1));
             } else if kind.is_file() {
                 found.push((below, entry.path()));

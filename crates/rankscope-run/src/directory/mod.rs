@@ -18,7 +18,7 @@ mod lock;
 mod manifest;
 mod nodes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -106,6 +106,12 @@ impl RunDirectory {
     /// Whether a run lies at `path`.
     pub fn is_run(path: &Path) -> bool {
         manifest::path_in(path).is_file()
+    }
+
+    /// The paths that the manifest at `path` lists, from there; none where it lists none, or cannot be read.
+    pub(crate) fn listed(path: &Path) -> BTreeSet<String> {
+        let files = Document::read(path).map(|document| document.manifest.files).unwrap_or_default();
+        files.into_iter().map(|file| file.path).collect()
     }
 
     /// Where it lies.

@@ -1,13 +1,13 @@
 //! `rankscope runs prune`: says which runs would go and why; with `--execute` they do.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::ArgGroup;
 use rankscope_report::{bytes, columns};
-use rankscope_run::{RetentionPlan, RetentionRules, Runs, plan, remove_leftover, remove_run, runs_in};
+use rankscope_run::{Error, Left, RetentionPlan, RetentionRules, Runs, plan, remove_leftover, remove_run, runs_in, what_stays};
 use serde_json::json;
 
 use super::{moment, now_unix_ns, style};
@@ -16,7 +16,8 @@ use crate::output::{self, Format};
 /// Say which runs in a folder may go and why; delete them with --execute.
 ///
 /// --keep-last, --keep-days, --keep-failed and --keep each keep runs, and what none of them keeps goes. With --max-bytes it
-/// goes oldest first and only until all runs together fit. The newest run and runs that are being written always stay.
+/// goes oldest first and only until all runs together fit. The newest run and runs that are being written always stay. Of a run
+/// that goes, what is no part of it stays and is named: other files, other runs, and whatever is mounted there.
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("rule").required(true).multiple(true).args(["keep_last", "keep_days", "max_bytes"]))]
 pub(super) struct Args {
@@ -60,26 +61,51 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     };
     let stored = found.runs.iter().map(|run| run.stored()).collect::<Result<Vec<_>, _>>()?;
     let plan = plan(stored, &rules, now_unix_ns());
-    let failed = if args.execute { execute(args, &plan, &found) } else { Vec::new() };
+    let done = if args.execute { executed(args, &plan, &found) } else { looked(args, &plan) };
     output::answer(&match args.format {
-        Format::Json => document(args, &plan, &found, &failed),
+        Format::Json => document(args, &plan, &found, &done),
         Format::Table => drawn(args, &plan, &found)?,
     })?;
     if args.format == Format::Table {
+        done.stays.iter().for_each(|(path, left)| output::remark(&format!("stays: {}: {}", path.display(), left.why)));
         found.unreadable.iter().for_each(|error| output::remark(&format!("not touched: {error}")));
-        failed.iter().for_each(|error| output::remark(&format!("not removed: {error}")));
+        done.failed.iter().for_each(|error| output::remark(&format!("not removed: {error}")));
     }
-    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if done.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Removes what the plan says, and returns what could not be removed.
-fn execute(args: &Args, plan: &RetentionPlan, found: &Runs) -> Vec<String> {
-    let leftovers = found.leftovers.iter().map(|path| remove_leftover(path));
-    let removals = plan.removals().map(|run| remove_run(&args.parent, run));
-    leftovers.chain(removals).filter_map(Result::err).map(|error| error.to_string()).collect()
+/// What does not go although its run does.
+#[derive(Default)]
+struct Done {
+    stays: Vec<(PathBuf, Left)>,
+    /// What could not be removed, and why.
+    failed: Vec<String>,
 }
 
-fn document(args: &Args, plan: &RetentionPlan, found: &Runs, failed: &[String]) -> String {
+impl Done {
+    fn note(&mut self, run: &Path, result: Result<Vec<Left>, Error>) {
+        match result {
+            Ok(stays) => self.stays.extend(stays.into_iter().map(|left| (run.join(&left.path), left))),
+            Err(error) => self.failed.push(error.to_string()),
+        }
+    }
+}
+
+/// Removes what the plan says.
+fn executed(args: &Args, plan: &RetentionPlan, found: &Runs) -> Done {
+    let mut done = Done::default();
+    found.leftovers.iter().for_each(|path| done.note(path, remove_leftover(path)));
+    plan.removals().for_each(|run| done.note(&args.parent.join(&run.name), remove_run(&args.parent, run)));
+    done
+}
+
+fn looked(args: &Args, plan: &RetentionPlan) -> Done {
+    let mut done = Done::default();
+    plan.removals().for_each(|run| done.note(&args.parent.join(&run.name), what_stays(&args.parent, &run.name)));
+    done
+}
+
+fn document(args: &Args, plan: &RetentionPlan, found: &Runs, done: &Done) -> String {
     let row = |(run, verdict): &(rankscope_run::StoredRun, rankscope_run::Verdict)| {
         json!({
             "name": run.name,
@@ -90,6 +116,7 @@ fn document(args: &Args, plan: &RetentionPlan, found: &Runs, failed: &[String]) 
             "reason": verdict.reason(),
         })
     };
+    let stays = done.stays.iter().map(|(path, left)| json!({ "path": path, "reason": left.why.to_string() }));
     let unreadable: Vec<String> = found.unreadable.iter().map(ToString::to_string).collect();
     json!({
         "executed": args.execute,
@@ -98,7 +125,8 @@ fn document(args: &Args, plan: &RetentionPlan, found: &Runs, failed: &[String]) 
         "over_bytes": plan.over_bytes,
         "leftovers": found.leftovers,
         "unreadable": unreadable,
-        "failed": failed,
+        "failed": done.failed,
+        "stays": stays.collect::<Vec<_>>(),
     })
     .to_string()
 }
