@@ -13,6 +13,7 @@ mod apply;
 mod bounds;
 mod clocks;
 pub mod combine;
+mod csv;
 mod devices;
 mod from_collectives;
 mod pairs;

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use super::{Meeting, Stay};
+use crate::csv::CsvText;
 
 /// Writes `meetings` of `participants` many. Column `node_<k>` is the participant of index `k`.
 ///
@@ -16,7 +17,7 @@ pub fn write_csv(out: &mut impl Write, meetings: &[Meeting], participants: usize
     }
     writeln!(out)?;
     for (at, meeting) in meetings.iter().enumerate() {
-        write!(out, "{at},{},{},{}", Quoted(&meeting.op), meeting.occurrence, meeting.start_gap_ns())?;
+        write!(out, "{at},{},{},{}", CsvText(&meeting.op), meeting.occurrence, meeting.start_gap_ns())?;
         let mut stays = meeting.stays.iter().peekable();
         for node in 0..participants {
             match stays.next_if(|stay| stay.participant == node) {
@@ -28,15 +29,6 @@ pub fn write_csv(out: &mut impl Write, meetings: &[Meeting], participants: usize
         writeln!(out)?;
     }
     Ok(())
-}
-
-/// Text as a field: quoted if it would end the field otherwise.
-struct Quoted<'a>(&'a str);
-
-impl std::fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.contains([',', '"', '\n', '\r']) { write!(f, "\"{}\"", self.0.replace('"', "\"\"")) } else { self.0.fmt(f) }
-    }
 }
 
 #[cfg(test)]
