@@ -28,5 +28,6 @@ pub use error::Error;
 pub use html::html;
 pub use json::{Layout, json};
 pub use terminal::{Style, columns, paragraph, terminal};
+pub use text::steers;
 pub use units::{bytes, duration, rate};
 pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};

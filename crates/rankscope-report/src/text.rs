@@ -5,9 +5,15 @@
 
 /// The text without anything that moves the cursor or reorders what follows.
 pub(crate) fn clean(text: &str) -> String {
-    let steers =
-        |c: char| c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Whether a terminal or a browser does something else with `c` than to show it: controls, marks and overrides of the direction of
+/// writing, and what has no width. All are below U+10000.
+pub fn steers(c: char) -> bool {
+    let hidden = ['\u{61c}', '\u{feff}'];
+    let ranges = ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{206f}', '\u{fff9}'..='\u{fffb}'];
+    c.is_control() || hidden.contains(&c) || ranges.iter().any(|range| range.contains(&c))
 }
 
 /// At most `width` characters; the middle goes first, since ends tell template instances apart.

@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         }
         let paths = outputs.commit()?;
         let paths = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("  ");
-        output::remark(&format!("\nwritten: {paths}"));
+        output::remark_apart(&format!("written: {paths}"));
     }
     std::mem::forget(job);
     Ok(ExitCode::SUCCESS)

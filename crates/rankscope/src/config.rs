@@ -10,7 +10,7 @@ use rankscope_report::{Style, columns};
 use rankscope_run::{SideFile, read_side_text};
 use serde_json::{Value as Json, json};
 
-use crate::output::{self, Format};
+use crate::output::{self, Format, Lines};
 
 /// Show or check the configuration: default, preset, file, environment, flags, each over the one before.
 #[derive(Debug, clap::Args)]
@@ -116,7 +116,12 @@ fn complaints(settings: &Settings) -> Vec<String> {
 }
 
 fn said(complaints: &[String], before: &str) -> String {
-    if complaints.is_empty() { String::new() } else { format!("{before}{}\n", complaints.join("\n")) }
+    if complaints.is_empty() {
+        return String::new();
+    }
+    let mut lines = Lines::default();
+    complaints.iter().for_each(|complaint| lines.line(format_args!("{complaint}")));
+    format!("{before}{}", lines.into_text())
 }
 
 fn drawn(settings: &Settings) -> String {

@@ -38,6 +38,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if same_file(&args.input, &args.output) {
         bail!("{}: input and output are the same file, and inputs are never written to", args.input.display());
     }
+    if args.input.is_dir() {
+        bail!(
+            "{}: this is a directory, and one trace is converted at a time; `rankscope combine` makes one file of all that lie in it",
+            args.input.display()
+        );
+    }
     let traces = load_file(&args.input, ArgsPolicy::All, Scope::All)?;
     for problem in traces.iter().flat_map(|trace| trace.provenance.problems.iter()) {
         output::remark(&format!("{}: {} {} from byte {}", args.input.display(), problem.count, problem.kind, problem.offset));

@@ -61,7 +61,11 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().verb {
+    let verb = match Cli::try_parse() {
+        Ok(cli) => cli.verb,
+        Err(error) => return output::usage(error, Cli::try_parse_from),
+    };
+    let done = match verb {
         #[cfg(feature = "clock")]
         Verb::Demo(args) => demo::run(args),
         #[cfg(feature = "clock")]

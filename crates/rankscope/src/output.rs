@@ -1,12 +1,18 @@
-//! Talking to the user: progress and errors on stderr, answers on stdout.
+//! Talking to the user: progress and errors on stderr, answers on stdout. This is the one place that does, and nothing passes it
+//! that could steer a terminal (see [`plain`]), wherever it came from.
 
-#![expect(clippy::print_stderr, reason = "this is the one place that talks to the terminal")]
+mod plain;
+mod told;
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+pub(crate) use plain::one_line;
+pub(crate) use told::told;
 
 /// What an answer looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -23,17 +29,58 @@ const COLUMNS_DEFAULT: usize = 100;
 
 /// One paragraph about what went wrong and what to do.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
-    eprintln!("rankscope: {error:#}");
+    remark(&format!("rankscope: {}", told(error)));
     ExitCode::from(1)
 }
 
-/// A line for the human, beside the answer.
+/// A line for the human, beside the answer. Where stderr cannot be written to, nobody is there to be told.
 pub(crate) fn remark(text: &str) {
-    eprintln!("{text}");
+    let _nobody_reads = writeln!(io::stderr().lock(), "{}", one_line(text));
+}
+
+/// A line as [`remark`], set apart from what was said before.
+pub(crate) fn remark_apart(text: &str) {
+    let _nobody_reads = writeln!(io::stderr().lock(), "\n{}", one_line(text));
+}
+
+/// What clap says of a command line: help, or what is wrong with it. Words of the command line may be names of files, so where any
+/// of them steers, clap is given them in plain text; `parse` reads them.
+pub(crate) fn usage<T>(error: clap::Error, parse: impl FnOnce(Vec<String>) -> Result<T, clap::Error>) -> ExitCode {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let plain: Vec<String> = words.iter().map(|word| one_line(word)).collect();
+    let told = if plain == words { Some(error) } else { parse(plain).err() };
+    match told {
+        Some(error) => {
+            let _nobody_reads = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USED_WRONGLY))
+        }
+        None => {
+            remark("error: a word of this command line holds control characters that are not taken there");
+            ExitCode::from(USED_WRONGLY)
+        }
+    }
+}
+
+const USED_WRONGLY: u8 = 2;
+
+/// An answer that is written line by line: whatever is in a line, it stays one.
+#[derive(Default)]
+pub(crate) struct Lines(String);
+
+impl Lines {
+    pub(crate) fn line(&mut self, line: fmt::Arguments<'_>) {
+        self.0 += &one_line(&line.to_string());
+        self.0.push('\n');
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.0
+    }
 }
 
 /// The answer. A reader that has seen enough (`| head`) is no failure.
 pub(crate) fn answer(text: &str) -> io::Result<()> {
+    let text = plain::lines(text, colored());
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| match text.ends_with('\n') {
         true => stdout.flush(),

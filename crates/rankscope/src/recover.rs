@@ -1,6 +1,5 @@
 //! `rankscope recover`: what a process that died had recorded, as a trace.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use rankscope_run::write_file;
 use serde::Serialize;
 
 use crate::convert::same_file;
-use crate::output::{self, Format};
+use crate::output::{self, Format, Lines};
 
 /// Recover what a process had recorded when it died.
 ///
@@ -44,7 +43,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let recovered = Recovered::of(&recording, &written, &path);
     match args.format {
         Format::Json => output::answer(&serde_json::to_string(&recovered)?)?,
-        Format::Table => output::answer(&recovered.to_text()?)?,
+        Format::Table => output::answer(&recovered.to_text())?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -145,24 +144,25 @@ impl<'a> Recovered<'a> {
         }
     }
 
-    fn to_text(&self) -> Result<String> {
-        let mut text = String::new();
+    fn to_text(&self) -> String {
+        let mut text = Lines::default();
         for thread in &self.threads {
             let name = if thread.name.is_empty() { "(no name)" } else { thread.name };
-            write!(text, "{name} ({}): {} events", thread.tid, thread.events)?;
-            match thread.open_spans {
-                0 => writeln!(text)?,
-                open => writeln!(text, ", {open} spans open")?,
-            }
+            let open = match thread.open_spans {
+                0 => String::new(),
+                open => format!(", {open} spans open"),
+            };
+            text.line(format_args!("{name} ({}): {} events{open}", thread.tid, thread.events));
         }
         if self.lost_chunks + self.cut_chunks > 0 {
-            writeln!(text, "damaged: {} chunks lost, {} cut short", self.lost_chunks, self.cut_chunks)?;
+            text.line(format_args!("damaged: {} chunks lost, {} cut short", self.lost_chunks, self.cut_chunks));
         }
         let dropped: u64 = self.dropped.iter().map(|dropped| dropped.events).sum();
         if dropped > 0 {
-            writeln!(text, "left out by the recorder: {dropped} events")?;
+            text.line(format_args!("left out by the recorder: {dropped} events"));
         }
-        writeln!(text, "written: {}, {} events of {} threads", self.output.display(), self.events, self.threads.len())?;
-        Ok(text)
+        let (output, events, threads) = (self.output.display(), self.events, self.threads.len());
+        text.line(format_args!("written: {output}, {events} events of {threads} threads"));
+        text.into_text()
     }
 }

@@ -280,7 +280,7 @@ fn say(document: &Document, format: Format, written: Vec<PathBuf>) -> Result<()>
     }
     if !written.is_empty() {
         let paths = written.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("  ");
-        output::remark(&format!("\nwritten: {paths}"));
+        output::remark_apart(&format!("written: {paths}"));
     }
     Ok(())
 }

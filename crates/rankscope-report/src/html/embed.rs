@@ -1,13 +1,18 @@
-//! JSON inside a `<script>` element, where the HTML parser looks for `</script` and `<!--` before any JSON parser sees it.
+//! JSON inside a `<script>` element, where the HTML parser looks for `</script` and `<!--` before any JSON parser sees it, and for
+//! a page that shows text from files as it is, so nothing in it may change the direction of writing.
 
 use serde::Serialize;
+
+use crate::text::{clean, steers};
 
 /// The value as JSON in which no character can end, comment out or nest a script element.
 ///
 /// Outside strings JSON has no `<`, `>` or `&`, so replacing them everywhere by their escapes changes no value.
 pub(crate) fn json(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("documents hold nothing that JSON cannot, and a String takes any write");
-    ESCAPES.iter().fold(text, |text, &(c, escape)| if text.contains(c) { text.replace(c, escape) } else { text })
+    let text = ESCAPES.iter().fold(text, |text, &(c, escape)| if text.contains(c) { text.replace(c, escape) } else { text });
+    // On one line, and with controls below a space escaped, it holds none that are not text.
+    if text.contains(steers) { clean(&text) } else { text }
 }
 
 /// The last two end a line in scripts of old, though not in JSON.
@@ -22,5 +27,6 @@ mod tests {
         let text = super::json(&hostile);
         assert!(!text.contains(['<', '>', '&', '\u{2028}']), "{text}");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), hostile);
+        assert_eq!(super::json(&"a\u{202e}b\u{9b}"), "\"a\u{fffd}b\u{fffd}\"");
     }
 }

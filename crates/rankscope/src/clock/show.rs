@@ -53,7 +53,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
             let style = Style { color: output::colored(), width: output::columns() };
             output::answer(&clock_terminal(&drawn, ClockTables::Rounds, style))?;
             if let Some(path) = &args.html {
-                output::remark(&format!("\nwritten: {}", path.display()));
+                output::remark_apart(&format!("written: {}", path.display()));
             }
         }
     }

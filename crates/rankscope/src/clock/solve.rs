@@ -97,7 +97,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
             let style = Style { color: output::colored(), width: output::columns() };
             output::answer(&clock_terminal(&drawn, ClockTables::Nodes, style))?;
             if let Some(out) = &args.out {
-                output::remark(&format!("\nwritten: {}", out.display()));
+                output::remark_apart(&format!("written: {}", out.display()));
             }
         }
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::clocks::{Aligned, Clocks};
 use super::inputs::NumberedBy;
+use crate::output::Lines;
 use crate::validate::{self, Document};
 
 /// The document.
@@ -93,20 +94,22 @@ impl Metadata {
     /// For people.
     pub(super) fn summary(&self) -> String {
         let events: u64 = self.nodes.iter().map(|node| node.events).sum();
-        let mut text = format!("{}: {} traces, {events} events, clocks: {}\n", self.output, self.nodes.len(), self.method);
+        let mut lines = Lines::default();
+        lines.line(format_args!("{}: {} traces, {events} events, clocks: {}", self.output, self.nodes.len(), self.method));
         for node in &self.nodes {
             let by = match node.numbered_by {
                 NumberedBy::Position => "by its place among the inputs",
                 NumberedBy::Rank => "by its rank",
             };
-            text += &format!("  {} ({by}) {}: {} events", node.id, node.file, node.events);
-            if node.max_correction_ns > 0 {
+            let moved = || {
                 let within = node.uncertainty_ns.map_or_else(|| "nobody knows how much".to_owned(), |ns| format!("{ns} ns"));
-                text += &format!(", moved by up to {} ns, to within {within}", node.max_correction_ns);
-            }
-            text.push('\n');
-            node.notes.iter().for_each(|note| text += &format!("    {note}\n"));
+                format!(", moved by up to {} ns, to within {within}", node.max_correction_ns)
+            };
+            let moved = if node.max_correction_ns > 0 { moved() } else { String::new() };
+            lines.line(format_args!("  {} ({by}) {}: {} events{moved}", node.id, node.file, node.events));
+            node.notes.iter().for_each(|note| lines.line(format_args!("    {note}")));
         }
+        let mut text = lines.into_text();
         if let Some(document) = &self.validation {
             text.push('\n');
             text += &validate::text(document);

@@ -17,8 +17,8 @@ pub(super) fn events(args: &Args, number: u32, trace: &Trace) -> Result<()> {
     if args.print_events {
         for span in trace.spans.ids() {
             let row = trace.spans.row(span);
-            let track = trace.strings.text(trace.tracks.get(row.track).name);
-            let name = trace.strings.text(row.name);
+            let track = output::one_line(trace.strings.text(trace.tracks.get(row.track).name));
+            let name = output::one_line(trace.strings.text(row.name));
             text += &format!("{number}\t{}\t{}\t{track}\t{name}\n", row.start_ns, row.dur_ns);
             if text.len() > PIECE_BYTES {
                 output::answer(&text)?;
@@ -30,7 +30,8 @@ pub(super) fn events(args: &Args, number: u32, trace: &Trace) -> Result<()> {
         let found = extract(Rank(number), trace, &CommPatterns::with_user(&[])?);
         for collective in &found.collectives {
             let dur_ns = collective.end_ns.saturating_sub(collective.start_ns);
-            text += &format!("{number}\t{}\t{dur_ns}\t{}\t{}\n", collective.start_ns, collective.kind.name(), collective.name);
+            let (kind, name) = (collective.kind.name(), output::one_line(&collective.name));
+            text += &format!("{number}\t{}\t{dur_ns}\t{kind}\t{name}\n", collective.start_ns);
         }
     }
     if text.is_empty() { Ok(()) } else { Ok(output::answer(&text)?) }

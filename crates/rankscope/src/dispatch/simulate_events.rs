@@ -213,7 +213,8 @@ fn drawn(scene: &Scene, known: &network_file::Known, step: &Step) -> String {
     let microbatches = u32::try_from(step.microbatches.len()).unwrap_or(u32::MAX);
     let parts =
         [(step.layers, "layer"), (step.stages, "stage"), (microbatches, "microbatch"), (step.nano_batches, "nano-batch")];
-    let mut text = format!("{}, on {}\n\n", parts.map(|(many, what)| counted(many, what)).join(", "), known.name);
+    let mut text =
+        format!("{}, on {}\n\n", parts.map(|(many, what)| counted(many, what)).join(", "), output::one_line(&known.name));
     text.push_str(&columns(&["", "takes", "not computing", "computing", "exposed", "buffers"], rows, style));
     text.push('\n');
     text.push_str(&by_rank(&scene.played, style));

@@ -47,7 +47,7 @@ impl AgentProcess {
         match Self::try_start(plan, directory) {
             Ok(agent) => agent,
             Err(error) => {
-                say(&format!("{error:#}"));
+                say(&output::told(&error));
                 None
             }
         }

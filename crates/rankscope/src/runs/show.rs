@@ -1,6 +1,5 @@
 //! What runs are: the list, one of them, and whether it is whole.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,7 +9,7 @@ use rankscope_run::{Attempt, Exit, FileCheck, RunDirectory, State, runs_in};
 use serde_json::{Value, json};
 
 use super::{moment, now_unix_ns, style};
-use crate::output::{self, Format};
+use crate::output::{self, Format, Lines};
 
 pub(super) fn list(parent: &Path, format: Format) -> Result<ExitCode> {
     let found = runs_in(parent)?;
@@ -97,22 +96,22 @@ pub(super) fn show(directory: &Path, format: Format) -> Result<ExitCode> {
 
 fn described(run: &RunDirectory) -> Result<String> {
     let manifest = run.manifest();
-    let mut text = String::new();
-    writeln!(text, "run        {} ({})", manifest.run_id, manifest.state.name())?;
-    writeln!(text, "command    {}", manifest.command.join(" "))?;
+    let mut text = Lines::default();
+    text.line(format_args!("run        {} ({})", manifest.run_id, manifest.state.name()));
+    text.line(format_args!("command    {}", manifest.command.join(" ")));
     for attempt in &manifest.attempts {
-        writeln!(text, "attempt {}  {}", attempt.number, told(attempt))?;
+        text.line(format_args!("attempt {}  {}", attempt.number, told(attempt)));
     }
     for node in &manifest.nodes {
         let ranks: Vec<String> =
             manifest.ranks.iter().filter(|rank| rank.node == node.node).map(|rank| rank.rank.to_string()).collect();
         let reference = if node.node == manifest.reference_node { ", whose clock is the reference" } else { "" };
-        writeln!(text, "node {:<5} {}{reference}; ranks {}", node.node, node.host, ranks.join(" "))?;
+        text.line(format_args!("node {:<5} {}{reference}; ranks {}", node.node, node.host, ranks.join(" ")));
     }
     let versions: Vec<String> = manifest.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    writeln!(text, "versions   {}", versions.join(", "))?;
-    writeln!(text, "size       {}, {} files listed", bytes(run.total_bytes()?), manifest.files.len())?;
-    Ok(text)
+    text.line(format_args!("versions   {}", versions.join(", ")));
+    text.line(format_args!("size       {}, {} files listed", bytes(run.total_bytes()?), manifest.files.len()));
+    Ok(text.into_text())
 }
 
 fn told(attempt: &Attempt) -> String {
@@ -144,24 +143,24 @@ pub(super) fn check(directory: &Path, format: Format) -> Result<ExitCode> {
             });
             output::answer(&document.to_string())?;
         }
-        Format::Table => output::answer(&compared(&run, &files, &problems)?)?,
+        Format::Table => output::answer(&compared(&run, &files, &problems))?,
     }
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(3) })
 }
 
-fn compared(run: &RunDirectory, files: &FileCheck, problems: &[String]) -> Result<String> {
+fn compared(run: &RunDirectory, files: &FileCheck, problems: &[String]) -> String {
     let listed = run.manifest().files.len();
-    let mut text = String::new();
+    let mut text = Lines::default();
     if listed == 0 {
-        writeln!(text, "{}: no files are listed yet: they are when a run ends", run.manifest().state.name())?;
+        text.line(format_args!("{}: no files are listed yet: they are when a run ends", run.manifest().state.name()));
     } else {
-        writeln!(text, "{} of {listed} files are as they were when the run ended", files.intact)?;
+        text.line(format_args!("{} of {listed} files are as they were when the run ended", files.intact));
     }
     for (what, names) in [("missing", &files.missing), ("changed", &files.changed), ("made since", &files.extra)] {
         for name in names {
-            writeln!(text, "{what}: {name}")?;
+            text.line(format_args!("{what}: {name}"));
         }
     }
-    problems.iter().try_for_each(|problem| writeln!(text, "{problem}"))?;
-    Ok(text)
+    problems.iter().for_each(|problem| text.line(format_args!("{problem}")));
+    text.into_text()
 }

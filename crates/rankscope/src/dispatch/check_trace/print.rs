@@ -16,7 +16,7 @@ const ROWS_SHOWN: usize = 12;
 
 pub(super) fn drawn(met: &Met, plan: &[Predicted], known: &Known, job: &Job) -> String {
     let style = Style { color: output::colored(), width: output::columns() };
-    let mut text = format!("on {}, ranks put on one clock by: {}\n\n", known.name, job.clocks.method.name());
+    let mut text = format!("on {}, ranks put on one clock by: {}\n\n", output::one_line(&known.name), job.clocks.method.name());
     let kinds: Vec<(&Predicted, Vec<&MetExchange>)> = (0..plan.len())
         .map(|which| (&plan[which], met.exchanges.iter().filter(|one| one.which == which).collect()))
         .filter(|(_, seen): &(_, Vec<_>)| !seen.is_empty())

@@ -1,0 +1,65 @@
+//! An error as one paragraph: what failed, where, why, and what to do where the system's reason says it.
+
+use std::io::{self, ErrorKind};
+
+/// What `error` and its causes say, each once: a cause that the sentence before it ends with is not said again.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if text.ends_with(&cause) {
+            continue;
+        }
+        text = if text.is_empty() { cause } else { format!("{text}: {cause}") };
+    }
+    let reason = error.root_cause().downcast_ref::<io::Error>().filter(|error| error.raw_os_error().is_some());
+    match reason.and_then(|error| advice(error.kind())) {
+        Some(advice) => format!("{text}. {advice}"),
+        None => text,
+    }
+}
+
+fn advice(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::NotFound => Some("Check the path"),
+        ErrorKind::PermissionDenied => Some("Check its owner and permissions, and those of its folder"),
+        ErrorKind::IsADirectory => Some("A file was wanted here: name one in this directory"),
+        ErrorKind::NotADirectory => Some("A part of this path is a file, where a directory was wanted"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("Make room there, or write elsewhere"),
+        ErrorKind::ReadOnlyFilesystem => Some("Write elsewhere"),
+        ErrorKind::FileTooLarge => Some("A limit on the size of files is set here (ulimit -f): raise it"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    /// As libraries have them: what it says ends with its source, which it also names.
+    #[derive(Debug)]
+    struct AndItsSource(io::Error);
+
+    impl std::fmt::Display for AndItsSource {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "file: {}", self.0)
+        }
+    }
+
+    impl std::error::Error for AndItsSource {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn a_cause_is_told_once_and_with_what_to_do() {
+        let missing = || io::Error::from_raw_os_error(2);
+        let error = anyhow::Error::from(AndItsSource(missing()));
+        assert_eq!(told(&error), "file: No such file or directory (os error 2). Check the path");
+        let error = Err::<(), _>(missing()).context("plan.json").context("dispatch").unwrap_err();
+        assert_eq!(told(&error), "dispatch: plan.json: No such file or directory (os error 2). Check the path");
+        assert_eq!(told(&anyhow::anyhow!("no such rank")), "no such rank");
+    }
+}
