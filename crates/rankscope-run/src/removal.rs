@@ -105,6 +105,16 @@ pub fn remove_leftover(trash: &Path) -> Result<Vec<Left>, Error> {
     Ok(left)
 }
 
+/// Deletes what is the run's at `path`, in place, and the directory if nothing else lies there. For the writer of a run that is
+/// nothing yet.
+pub(crate) fn take_back(path: &Path) -> Result<(), Error> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    match sweep(parent, name, Task::Remove)?.is_empty() {
+        true => remove_emptied(path),
+        false => remove_manifest(path),
+    }
+}
+
 /// The name of a run on its way out: `.trash-rankscope-<name>-<start>`.
 struct Trash<'a> {
     parent: &'a Path,

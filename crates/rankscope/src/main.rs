@@ -61,6 +61,8 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    #[cfg(feature = "clock")]
+    run::outlive_file_limit();
     let verb = match Cli::try_parse() {
         Ok(cli) => cli.verb,
         Err(error) => return output::usage(error, Cli::try_parse_from),

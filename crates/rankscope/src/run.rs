@@ -31,6 +31,7 @@ use directory::Directory;
 use job::Job;
 use rankscope_run::{SideFile, read_side_text};
 use signals::Signals;
+pub(crate) use signals::outlive_file_limit;
 
 /// Run a job and keep what it takes to understand it: the ranks' traces, the clocks of its nodes, and a report.
 ///
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", conflicts_with = "name")]
     out: Option<PathBuf>,
     /// Name of the run, below runs/ [default: the program and the time]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name::given)]
     name: Option<String>,
     /// Do not measure clocks
     #[arg(long)]
@@ -59,7 +60,7 @@ pub(crate) struct Args {
     /// Also keep files that match this pattern and are new or changed after the job (may be repeated)
     #[arg(long, value_name = "GLOB")]
     collect: Vec<String>,
-    /// Seconds from the first failing rank, which ends the others, to their being killed
+    /// Seconds that ranks started by -n get to end, once one has failed or SIGTERM or SIGINT was passed on; then they are killed
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     grace: u64,
     /// Seconds that aligning and reporting may take
@@ -104,9 +105,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if let Some(agent) = agent {
         agent.stop();
     }
-    let outcome = match ended {
-        Ok(outcome) => outcome,
-        Err(error) => outcome::not_started(&words[0], &error),
+    let (outcome, directory) = match ended {
+        Ok(outcome) => (outcome, directory),
+        Err(error) => (outcome::not_started(&words[0], &error), directory.and_then(Directory::without_a_job)),
     };
     if let Some(directory) = directory {
         let what = finish::Finish { collection, report: !args.no_report, format: args.format };
@@ -142,7 +143,10 @@ fn directory(args: &Args, words: &[String], described: &JobCommand) -> Option<Di
     match Directory::begin(wanted, words, described, args.ranks) {
         Ok(directory) => Some(directory),
         Err(error) => {
-            output::remark(&format!("rankscope: nothing is kept of this run, which goes on all the same: {error:#}"));
+            output::remark(&format!(
+                "rankscope: nothing is kept of this run, which goes on all the same: {}",
+                output::told(&error)
+            ));
             None
         }
     }

@@ -90,6 +90,17 @@ impl RunDirectory {
         Ok(Self { path, document, lock: Some(lock), problems: Vec::new() })
     }
 
+    /// Takes back a run that never began: what is its own goes, and its directory if nothing else lies there.
+    ///
+    /// # Errors
+    /// [`Error::NotTheWriter`], and what the file system refuses.
+    pub fn discard(self) -> Result<(), Error> {
+        if self.lock.is_none() {
+            return Err(Error::NotTheWriter { path: self.path });
+        }
+        crate::removal::take_back(&self.path)
+    }
+
     /// Opens the run at `path` to read it, also while it is written.
     ///
     /// # Errors

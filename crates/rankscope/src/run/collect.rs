@@ -1,7 +1,7 @@
 //! What a job left behind: files that match a pattern and were not there before, and what its ranks said of themselves.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -38,9 +38,16 @@ impl Collection {
         Self { patterns, before }
     }
 
-    /// Copies what is new or changed into `raw`.
+    /// Copies what is new or changed into `raw`, if that is still a folder of the run: a job may have put a link in its place.
     pub(super) fn into_raw(self, raw: &Path) {
         let own = raw.parent().unwrap_or(raw);
+        if !is_own_folder(raw) {
+            if !self.patterns.is_empty() {
+                let raw = raw.display();
+                output::remark(&format!("rankscope: {raw} is no folder of the run any more, so --collect puts nothing there"));
+            }
+            return;
+        }
         let new = matching(&self.patterns).into_iter().filter(|(path, state)| self.before.get(path) != Some(state));
         for (path, _) in new.filter(|(path, _)| !path.starts_with(own)) {
             if let Err(error) = keep(&path, raw) {
@@ -48,6 +55,11 @@ impl Collection {
             }
         }
     }
+}
+
+/// Whether the folder `path` lies where it says, and is no link to somewhere else.
+pub(super) fn is_own_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|about| about.is_dir())
 }
 
 fn matching(patterns: &[String]) -> BTreeMap<PathBuf, State> {
@@ -76,12 +88,19 @@ fn keep(path: &Path, raw: &Path) -> io::Result<()> {
         Some(twin) if same(&twin, path)? => return Ok(()),
         Some(_) => {
             fs::create_dir_all(raw.join("more"))?;
+            if !is_own_folder(&raw.join("more")) {
+                return Err(io::Error::other("more/ leads out of the run"));
+            }
             let places = (0..).map(|number| raw.join("more").join(format!("{number}-{name}")));
             places.into_iter().find(|place| !place.exists()).unwrap_or(target)
         }
     };
     let partial = raw.join(format!(".{}.partial", target.file_name().unwrap_or_default().to_string_lossy()));
-    fs::copy(path, &partial)?;
+    // Made anew: a link that lies there is replaced and not written through.
+    let _none_there = fs::remove_file(&partial);
+    let mut copy = File::options().write(true).create_new(true).open(&partial)?;
+    io::copy(&mut File::open(path)?, &mut copy)?;
+    copy.set_permissions(path.metadata()?.permissions())?;
     fs::rename(&partial, &target)
 }
 
@@ -180,5 +199,31 @@ mod tests {
         assert_eq!(names(&raw), ["more", "other.json", "rank-0.json", "rank-1.json.gz", "rank-2.json"]);
         assert_eq!(names(&raw.join("more")), ["0-rank2.json"]);
         assert_eq!(fs::read_to_string(raw.join("rank-2.json")).unwrap(), "TWO");
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let root = tempfile::tempdir().unwrap();
+        let [out, raw, elsewhere] = ["out", "run/raw", "elsewhere"].map(|name| root.path().join(name));
+        [&out, &raw, &elsewhere].iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
+        let collection = || Collection::before(&[out.join("*").display().to_string()]);
+        let (first, second, third) = (collection(), collection(), collection());
+        fs::write(out.join("rank0.json"), "collected").unwrap();
+        let aim = elsewhere.join("precious");
+        fs::write(&aim, "as it was").unwrap();
+        std::os::unix::fs::symlink(&aim, raw.join(".rank-0.json.partial")).unwrap();
+        first.into_raw(&raw);
+        assert_eq!(fs::read_to_string(raw.join("rank-0.json")).unwrap(), "collected");
+
+        fs::write(raw.join("rank-0.json"), "of the hook").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, raw.join("more")).unwrap();
+        second.into_raw(&raw);
+        fs::remove_dir_all(&raw).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &raw).unwrap();
+        third.into_raw(&raw);
+        assert_eq!(
+            (names(&elsewhere), fs::read_to_string(&aim).unwrap()),
+            (vec!["precious".to_owned()], "as it was".to_owned())
+        );
     }
 }

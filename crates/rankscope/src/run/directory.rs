@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rankscope_probe::launch::command::{Agents, JobCommand};
 use rankscope_run::{NewRun, RunDirectory};
 
@@ -70,6 +70,9 @@ impl Directory {
             Wanted::Any => free(Path::new("runs"), &name::usual(words, described, shared), shared),
         };
         let path = std::path::absolute(&path).with_context(|| path.display().to_string())?;
+        if is_folder_of_runs(&path) {
+            bail!("{}: this is the folder that runs without --out lie in, and no run; give a directory in it", path.display());
+        }
         let called = path.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
         let run_id = std::env::var("RANKSCOPE_RUN_ID").ok().filter(|id| !id.is_empty());
         let run_id = run_id.or_else(|| described.job.clone().filter(|_| shared)).unwrap_or(called);
@@ -85,6 +88,21 @@ impl Directory {
             None
         };
         Ok(Self { path, run_id, seat, manifest })
+    }
+
+    /// What there is to complete of a run whose command did not start: nothing, where this process alone began it, and then
+    /// nothing of it is left.
+    pub(super) fn without_a_job(self) -> Option<Self> {
+        let alone = self.seat.num_nodes == 1 && self.seat.local == 0;
+        match self.manifest {
+            Some(manifest) if alone && manifest.manifest().attempts.len() == 1 => {
+                if let Err(error) = manifest.discard() {
+                    output::remark(&format!("rankscope: an empty run is left behind: {error}"));
+                }
+                None
+            }
+            manifest => Some(Self { manifest, ..self }),
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -128,6 +146,13 @@ impl Directory {
         };
         command.iter().enumerate().map(|(at, word)| if at == 0 { word.clone() } else { fill(word) }).collect()
     }
+}
+
+/// Whether `path` is the `runs/` here, in which every run that is given no other place begins.
+fn is_folder_of_runs(path: &Path) -> bool {
+    let runs = Path::new("runs");
+    let same = std::path::absolute(runs).is_ok_and(|runs| runs == *path);
+    same || matches!((path.canonicalize(), runs.canonicalize()), (Ok(path), Ok(runs)) if path == runs)
 }
 
 /// `text` with `path` for each `placeholder` that stands where a path can. Others mean something to whoever reads the argument: a

@@ -15,7 +15,7 @@ use rankscope_probe::launch::command::{Agents, JobCommand};
 use rankscope_run::{NodePart, RankEntry, SideFile, node_part, read_side_text};
 
 use super::agents;
-use super::collect::{Collection, RankWord, rank_words};
+use super::collect::{Collection, RankWord, is_own_folder, rank_words};
 use super::directory::{self, Directory};
 use super::hooks;
 use super::outcome::Outcome;
@@ -64,6 +64,9 @@ pub(super) fn finish(
 }
 
 fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, what: Finish) {
+    if !directory.path().is_dir() {
+        return Summary::of_removed(directory.path(), directory.run_id(), outcome).say(what.format);
+    }
     what.collection.into_raw(&directory.raw());
     if directory.seat.local > 0 {
         return;
@@ -86,7 +89,7 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
         0 => Reported::NoTraces,
         _ => match report(&path) {
             Ok(()) => Reported::findings(&path.join("report/report.json")),
-            Err(error) => Reported::Failed(format!("{error:#}")),
+            Err(error) => Reported::Failed(output::told(&error)),
         },
     };
     tell(manifest.seal().context("run.json"));
@@ -105,7 +108,7 @@ fn forget_secrets(directory: &Directory, outcome: Outcome) {
 
 fn tell(done: Result<()>) {
     if let Err(error) = done {
-        output::remark(&format!("rankscope: {error:#}"));
+        output::remark(&format!("rankscope: {}", output::told(&error)));
     }
 }
 
@@ -158,7 +161,8 @@ const NODES_WITHIN: Duration = Duration::from_secs(30);
 
 /// Files of traces in the run.
 fn traces(run: &Path) -> usize {
-    let Ok(entries) = fs::read_dir(run.join("raw")) else { return 0 };
+    let raw = run.join("raw");
+    let Some(entries) = is_own_folder(&raw).then(|| fs::read_dir(raw).ok()).flatten() else { return 0 };
     entries.flatten().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b".") && entry.path().is_file()).count()
 }
 

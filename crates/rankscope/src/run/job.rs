@@ -78,8 +78,8 @@ impl Job {
         Ok(job)
     }
 
-    /// Waits for the job to end, and passes signals on meanwhile. When a rank fails the others are asked to end, and killed after
-    /// `grace`.
+    /// Waits for the job to end, and passes signals on meanwhile. When a rank fails the others are asked to end. Ranks that were
+    /// asked, by us or by a signal that we pass on, are killed after `grace`; a command that runs as it is takes its own time.
     pub(super) fn run(mut self, signals: &Signals, agent: Option<&AgentProcess>, grace: Duration) -> Outcome {
         let mut first_failure: Option<Exit> = None;
         let mut deadline = None;
@@ -92,7 +92,7 @@ impl Job {
                 if !told_to_end {
                     self.signal(Signal::SIGTERM);
                 }
-                deadline = Some(Instant::now() + grace);
+                deadline = deadline.or(Some(Instant::now() + grace));
             }
             if self.ranks.iter().all(|process| process.ended.is_some()) {
                 break;
@@ -100,8 +100,11 @@ impl Job {
             match signals.next(deadline) {
                 Heard::Child => agent.into_iter().for_each(AgentProcess::notice),
                 Heard::Signal { number, to_all } => {
-                    told_to_end |= number == Signal::SIGTERM as i32 || number == Signal::SIGINT as i32;
                     self.pass_on(number, to_all);
+                    if number == Signal::SIGTERM as i32 || number == Signal::SIGINT as i32 {
+                        told_to_end = true;
+                        deadline = deadline.or_else(|| self.apart.then(|| Instant::now() + grace));
+                    }
                 }
                 Heard::Nothing if deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
                     deadline = None;

@@ -1,8 +1,26 @@
-//! What a run is called when nobody names it: its program and the time.
+//! What a run is called: as its user says, if that names a directory below `runs/`, else by its program and the time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rankscope_probe::launch::command::JobCommand;
+use rankscope_report::steers;
+
+/// A name from the command line. It names one directory, which lies in `runs/` and nowhere else.
+pub(super) fn given(name: &str) -> Result<String, String> {
+    let wrong = match name {
+        "" => "a name has at least one character",
+        "." | ".." => "this names no directory of its own",
+        _ if name.contains('/') => "a name has no `/` in it, since the run lies in runs/; --out takes a path",
+        _ if name.chars().any(steers) => "a name has no control characters in it",
+        _ if name.starts_with('.') => "a name does not begin with a dot, or nobody sees it",
+        _ if name.len() > LENGTH_MAX => "a name has at most 200 bytes",
+        _ => return Ok(name.to_owned()),
+    };
+    Err(wrong.to_owned())
+}
+
+/// What a file system takes, less what we put before it.
+const LENGTH_MAX: usize = 200;
 
 /// The name of a run of `words` that begins now. Nodes of one job have to find the same name, so there its id takes the place of
 /// the time.
@@ -60,6 +78,16 @@ mod tests {
         ];
         for (unix_s, text) in table {
             assert_eq!(stamp(unix_s), text);
+        }
+    }
+
+    #[test]
+    fn a_given_name_leads_nowhere_else() {
+        for name in ["train", "a b", "träin-2", "v1.2", "-x", "..."] {
+            assert_eq!(given(name).is_ok(), !name.starts_with('.'), "{name}");
+        }
+        for name in ["", ".", "..", "../../esc", "/tmp/esc", "a/b", "a/", "a\nb", "\u{1b}[2J", "\u{202e}x", &"x".repeat(201)] {
+            assert!(given(name).is_err(), "{name:?}");
         }
     }
 

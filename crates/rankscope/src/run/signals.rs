@@ -4,11 +4,15 @@
 //! job that shares our group. What somebody sends to this process alone is.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use signal_hook::consts::signal::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH};
+use signal_hook::consts::signal::{
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH, SIGXFSZ,
+};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
@@ -75,6 +79,15 @@ impl Signals {
     /// Forgets what was heard until now.
     pub(super) fn forget(&self) {
         self.queue.try_iter().for_each(drop);
+    }
+}
+
+/// From now on a file that grows over its limit (`ulimit -f`) is an error of the call that writes, and not the end of this
+/// process. Processes that it starts are ended by it as ever: a handler does not outlive `exec`.
+pub(crate) fn outlive_file_limit() {
+    if !ignored().contains(&SIGXFSZ) {
+        // Without it all goes as it would have without us.
+        let _unheard = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) enum Reported {
     NoTraces,
     /// Nobody asked for it.
     NotWanted,
+    /// The job took the run directory away.
+    Removed,
 }
 
 impl Reported {
@@ -46,6 +48,7 @@ impl Reported {
             Self::Found(_) | Self::NotWanted => None,
             Self::Failed(why) => Some(format!("there is no report: {why}")),
             Self::NoTraces => Some(NO_TRACES.to_owned()),
+            Self::Removed => Some(REMOVED.to_owned()),
         }
     }
 }
@@ -53,7 +56,14 @@ impl Reported {
 const NO_TRACES: &str = "no traces were left in it: profile with torch.profiler or jax.profiler, record with rankscope-record, or \
                          name the files with --collect";
 
-impl Summary<'_> {
+const REMOVED: &str = "its directory was removed while the job ran, so nothing is left of the run";
+
+impl<'a> Summary<'a> {
+    /// Of a run whose directory is gone.
+    pub(super) fn of_removed(run: &'a Path, run_id: &'a str, outcome: Outcome) -> Self {
+        Self { run, run_id, outcome, traces: 0, reported: Reported::Removed }
+    }
+
     pub(super) fn say(&self, format: Format) {
         let page = self.run.join("report/report.html").display().to_string();
         // What could be aligned is also drawn.
@@ -77,6 +87,9 @@ impl Summary<'_> {
             // Nobody may be reading any more; the run is complete all the same.
             let _nobody_reads = output::answer(&document.to_string());
             return;
+        }
+        if matches!(self.reported, Reported::Removed) {
+            return output::remark(&format!("rankscope: {}: {REMOVED}", self.run.display()));
         }
         let traces = if self.traces == 1 { "1 trace".to_owned() } else { format!("{} traces", self.traces) };
         output::remark(&format!("rankscope: the run is in {} ({traces})", self.run.display()));
