@@ -1,6 +1,6 @@
 //! The writer of an output is killed: what it left goes when the next one writes there, and what is being written stays.
 
-#![expect(clippy::print_stdout, reason = "a test, whose child says when it has begun")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a test, whose child says when it has begun")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
