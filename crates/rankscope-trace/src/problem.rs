@@ -84,6 +84,39 @@ impl fmt::Display for ProblemKind {
     }
 }
 
+impl ProblemKind {
+    /// Whether everything from its first place on is missing.
+    pub fn cuts_off(self) -> bool {
+        matches!(self, Self::TruncatedCompression | Self::CorruptCompression | Self::Truncated)
+    }
+
+    /// What there is of it, for people, in the plural.
+    fn things(self) -> &'static str {
+        match self {
+            Self::TruncatedCompression => "compressed streams that are cut short",
+            Self::CorruptCompression => "compressed streams that are damaged",
+            Self::Truncated => "places where it is cut short",
+            Self::MalformedEvent => "events that cannot be read, left out",
+            Self::UnescapedQuote => "quotes inside strings that are not escaped",
+            Self::ControlCharacter => "control characters inside strings",
+            Self::InvalidUtf8 => "places that are not UTF-8",
+            Self::NegativeDuration => "spans that end before they start",
+            Self::OverflowedDuration => "durations that nothing can have lasted",
+            Self::MissingTimestamp => "events without a time, left out",
+            Self::BadNumber => "numbers that are none or out of range",
+            Self::UnbalancedSpan => "begins without an end or ends without a begin",
+            Self::TrailingData => "data after the end of the trace",
+            Self::Unsupported => "parts of a kind that is not known, left out",
+            Self::MissingInterned => "names that are referred to and not there",
+            Self::LostPackets => "packets that the profiler says it lost",
+            Self::DamagedBlock => "damaged parts, left out",
+            Self::ProfilerMessage => "warnings that the profiler wrote into it",
+            Self::RankDisagreement => "places that disagree on the rank",
+            Self::TruncatedRankList => "lists of ranks that are cut short in it",
+        }
+    }
+}
+
 /// All damage of one kind in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -95,6 +128,21 @@ pub struct Problem {
     pub count: u64,
     /// What helps to understand the first occurrence; may be empty.
     pub detail: String,
+}
+
+/// A clause about the file.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, kind, count, .. } = self;
+        match (kind.cuts_off(), count) {
+            (true, 1) => write!(f, "it is {} at byte {offset} and what follows is missing", cut(*kind)),
+            _ => write!(f, "{}: {count} (the first at byte {offset})", kind.things()),
+        }
+    }
+}
+
+fn cut(kind: ProblemKind) -> &'static str {
+    if kind == ProblemKind::CorruptCompression { "damaged" } else { "cut short" }
 }
 
 /// The problems of a file, one entry a kind, ordered by first occurrence.
@@ -159,5 +207,19 @@ mod tests {
         problems.add_detailed(ProblemKind::ControlCharacter, 100, 2, "in a name".into());
         let list: Vec<_> = problems.iter().map(|p| (p.offset, p.kind, p.count, p.detail.as_str())).collect();
         assert_eq!(list, [(100, ProblemKind::ControlCharacter, 3, "in a name"), (500, ProblemKind::MalformedEvent, 1, "")]);
+        let said: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        let expected = [
+            "control characters inside strings: 3 (the first at byte 100)",
+            "events that cannot be read, left out: 1 (the first at byte 500)",
+        ];
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_short_says_what_that_means() {
+        let cut = |kind| Problem { offset: 7, kind, count: 1, detail: String::new() }.to_string();
+        assert_eq!(cut(ProblemKind::Truncated), "it is cut short at byte 7 and what follows is missing");
+        assert_eq!(cut(ProblemKind::TruncatedCompression), cut(ProblemKind::Truncated));
+        assert_eq!(cut(ProblemKind::CorruptCompression), "it is damaged at byte 7 and what follows is missing");
     }
 }

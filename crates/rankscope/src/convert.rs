@@ -46,7 +46,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     }
     let traces = load_file(&args.input, ArgsPolicy::All, Scope::All)?;
     for problem in traces.iter().flat_map(|trace| trace.provenance.problems.iter()) {
-        output::remark(&format!("{}: {} {} from byte {}", args.input.display(), problem.count, problem.kind, problem.offset));
+        output::remark(&format!("{}: {problem}", args.input.display()));
     }
     write_file(&args.output, |file| {
         let mut encoder = Encoding::of_name(&name).encoder(file)?;

@@ -6,6 +6,7 @@ mod verdict;
 
 use rankscope_analyze::{Finding, Side};
 use rankscope_report::{Note, NoteLevel};
+use rankscope_trace::Trace;
 
 use crate::document::Source;
 pub(crate) use cautions::cautions;
@@ -67,14 +68,24 @@ fn problems(source: &Source<'_>) -> Vec<String> {
         .iter()
         .filter_map(|trace| {
             let about = &trace.provenance;
-            let found: Vec<_> = about
-                .problems
-                .iter()
-                .map(|problem| format!("{} {} (first at byte {})", problem.count, problem.kind, problem.offset))
-                .collect();
-            (!found.is_empty()).then(|| format!("{}: {}.", about.file, found.join(", ")))
+            let found: Vec<_> = about.problems.iter().map(ToString::to_string).collect();
+            let missing = missing_share(traces, trace).map_or_else(String::new, |share| {
+                let whose = about.rank.map_or_else(|| "it".to_owned(), |(rank, _)| format!("rank {rank}"));
+                format!(" About {} of {whose} is missing, going by the other ranks' files.", percent(share))
+            });
+            (!found.is_empty()).then(|| format!("{}: {}.{missing}", about.file, found.join("; ")))
         })
         .collect()
+}
+
+/// How much of `cut`, a trace that breaks off, is not there: ranks of one job leave files of about one size.
+fn missing_share(traces: &[Trace], cut: &Trace) -> Option<f64> {
+    let breaks_off = |trace: &Trace| trace.provenance.problems.iter().any(|problem| problem.kind.cuts_off());
+    let mut whole: Vec<u64> = traces.iter().filter(|trace| !breaks_off(trace)).map(|trace| trace.provenance.bytes).collect();
+    whole.sort_unstable();
+    let usual = *whole.get(whole.len() / 2).filter(|_| breaks_off(cut))?;
+    let missing = 1.0 - cut.provenance.bytes as f64 / usual as f64;
+    (missing >= 0.01).then_some(missing)
 }
 
 fn percent(share: f64) -> String {

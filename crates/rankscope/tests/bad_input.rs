@@ -123,3 +123,18 @@ fn inputs_are_never_written_to() {
     let said = failure(&["convert", &input, "out.txt"]);
     assert!(said.contains(".pftrace"), "{said}");
 }
+
+#[test]
+fn a_file_that_is_cut_short_says_how_much_of_its_rank_is_missing() {
+    let directory = write_job(&job());
+    let path = directory.path().join("rank0.json");
+    let whole = fs::read(&path).expect("read");
+    fs::write(&path, &whole[..whole.len() * 2 / 5]).expect("written");
+    let document = report(directory.path(), &[]);
+    let notes: Vec<&str> =
+        document["notes"].as_array().expect("notes").iter().filter_map(|note| note["text"].as_str()).collect();
+    let said = notes.iter().find(|note| note.contains("rank0.json")).unwrap_or_else(|| panic!("{notes:?}"));
+    assert!(said.contains("it is cut short at byte") && said.contains("of rank 0 is missing"), "{said}");
+    let share: f64 = said.split("About ").nth(1).and_then(|rest| rest.split('\u{a0}').next()?.parse().ok()).expect("a share");
+    assert!((share - 60.0).abs() < 3.0, "{said}");
+}
