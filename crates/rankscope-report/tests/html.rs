@@ -27,8 +27,14 @@ fn value(document: &Document) -> Value {
     serde_json::from_str(&json(document, Layout::Compact)).expect("json writes JSON")
 }
 
+/// As a page may show it: of what the fixtures hold, only the mark that turns text around is no text.
+fn in_plain_text(document: &Document) -> Value {
+    let text = json(document, Layout::Compact).replace('\u{202e}', "\u{fffd}");
+    serde_json::from_str(&text).expect("json writes JSON")
+}
+
 #[test]
-fn the_embedded_document_is_the_document() {
+fn the_embedded_document_is_the_document_in_plain_text() {
     for (name, document) in [
         ("eight_gpus", common::eight_gpus()),
         ("two_nodes", common::two_nodes()),
@@ -37,7 +43,7 @@ fn the_embedded_document_is_the_document() {
     ] {
         let page = page(name, &document);
         let back: Document = serde_json::from_str(embedded(&page, "document")).unwrap();
-        assert_eq!(value(&back), value(&document), "{name}");
+        assert_eq!(value(&back), in_plain_text(&document), "{name}");
     }
 }
 
@@ -71,7 +77,8 @@ fn hostile_names_stay_text() {
     assert!(!page.contains("<script>alert"));
     assert_eq!(page.matches("</script").count(), 3, "two documents and the scripts, nothing that names smuggle in");
     let back: Document = serde_json::from_str(embedded(&page, "document")).unwrap();
-    assert_eq!(back.ranks[2].kernels[3].name, common::HOSTILE);
+    assert_eq!(back.ranks[2].kernels[3].name, common::HOSTILE.replace('\u{202e}', "\u{fffd}"));
+    assert!(!page.contains('\u{202e}'), "text that runs backwards");
 }
 
 #[test]
