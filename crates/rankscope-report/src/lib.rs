@@ -12,6 +12,7 @@ mod document;
 mod error;
 mod html;
 mod json;
+pub mod spelling;
 mod terminal;
 mod text;
 mod units;

@@ -5,7 +5,7 @@ mod clocks;
 mod verdict;
 
 use rankscope_analyze::{Finding, Side};
-use rankscope_report::{Note, NoteLevel};
+use rankscope_report::{Note, NoteLevel, spelling};
 use rankscope_trace::Trace;
 
 use crate::document::Source;
@@ -47,8 +47,8 @@ fn sentence(source: &Source<'_>, finding: &Finding) -> String {
             let ranks = source.analysis.ranks.len() as i64;
             format!(
                 "The most exposed collective is {} ({}): {} a rank, {} of all exposed communication{waiting}.",
-                row.name,
-                describe(&row.dtype, row.in_elements, &row.group),
+                spelling::collective(&row.name, row.kind),
+                describe(&spelling::dtype(&row.dtype), row.in_elements, &row.group),
                 time(*exposed_ns / ranks.max(1)),
                 percent(*share)
             )

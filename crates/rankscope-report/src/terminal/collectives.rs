@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::Sheet;
 use super::table::Table;
+use crate::spelling;
 use crate::text::{clean, shorten, width_of};
 use crate::units::{bytes, duration, of, or_absent, rate};
 use crate::{CollectiveGroup, Document};
@@ -42,8 +43,8 @@ fn names(groups: &[&CollectiveGroup]) -> Table {
     let mut table = Table::new(&["name", "type", "size", "ranks"], 2);
     for group in groups {
         table.push(vec![
-            shorten(&clean(&group.name), LONGEST_NAME),
-            shorten(&clean(&group.dtype), LONGEST_TYPE),
+            shorten(&clean(spelling::collective(&group.name, &group.kind)), LONGEST_NAME),
+            shorten(&clean(&spelling::dtype(&group.dtype)), LONGEST_TYPE),
             or_absent(group.bytes, bytes),
             group.ranks.to_string(),
         ]);

@@ -40,6 +40,14 @@ function groupTable(groups) {
   });
 }
 
+// One spelling of names and types, as in the terminal (spelling.rs): allreduce is all_reduce, Float is float.
+function spell({ groups, unmatched_list: unmatched }) {
+  const letters = (text) => text.replace(/[^0-9A-Za-z]/g, "").toLowerCase();
+  const spelled = new Map(groups.filter((g) => g.kind && letters(g.name) === letters(g.kind)).map((g) => [g.name, g.kind]));
+  for (const g of [...groups, ...unmatched]) g.name = spelled.get(g.name) ?? g.name;
+  for (const g of groups) g.dtype = g.dtype.replace(/^c10::/, "").toLowerCase();
+}
+
 const groupAside = (g) => [g.kind && g.kind !== g.name ? g.kind : null, g.process_group || null].filter(Boolean).join(" · ");
 
 // Both axes logarithmic: sizes and rates span orders of magnitude.

@@ -6,6 +6,7 @@ function failed(id, error) {
 }
 
 const doc = JSON.parse(document.getElementById("document").textContent);
+spell(doc.collectives);
 const parts = { tiles: drawTiles, time: drawTime, steps: drawSteps, late: drawLate, collectives: drawCollectives, rank: drawRank, clocks: drawClocks, files: drawFiles };
 for (const [id, draw] of doc.ranks.length > 0 ? Object.entries(parts) : []) {
   try {
