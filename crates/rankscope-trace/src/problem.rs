@@ -107,6 +107,7 @@ impl ProblemKind {
             Self::UnbalancedSpan => "begins without an end or ends without a begin",
             Self::TrailingData => "data after the end of the trace",
             Self::Unsupported => "parts of a kind that is not known, left out",
+            Self::TooLong => "events longer than any that a profiler writes, left out",
             Self::MissingInterned => "names that are referred to and not there",
             Self::LostPackets => "packets that the profiler says it lost",
             Self::DamagedBlock => "damaged parts, left out",

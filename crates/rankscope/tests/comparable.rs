@@ -134,7 +134,9 @@ fn while_a_rank_is_missing_nobody_is_cleared() {
 fn ranks_without_a_common_step_are_not_compared() {
     let directory = write_job(&straggling());
     rewrite(&directory.path().join("rank1.json"), |text| {
-        (0..4).rev().fold(text, |text, step| text.replace(&format!("ProfilerStep#{step}"), &format!("ProfilerStep#{}", step + 40)))
+        (0..4)
+            .rev()
+            .fold(text, |text, step| text.replace(&format!("ProfilerStep#{step}"), &format!("ProfilerStep#{}", step + 40)))
     });
     let document = report(directory.path(), &[]);
     assert_not_compared(&document, "window");
