@@ -25,6 +25,7 @@ fn options(seed: u64) -> JobOptions {
         window: WINDOW,
         cadence: Span::from_nanos(4_000_000),
         spacing: Span::from_nanos(100_000),
+        rest: None,
         fit: FitOptions::usual(Estimator::Band),
     }
 }

@@ -39,6 +39,8 @@ pub struct JobOptions {
     pub cadence: Span,
     /// Between the two packets of a coded probe (100 us).
     pub spacing: Span,
+    /// After how many exchanges an edge rests, as agents do that keep to a budget, and for how long; none never rests.
+    pub rest: Option<(u32, Span)>,
     /// How edges are fitted.
     pub fit: FitOptions,
 }
@@ -158,11 +160,15 @@ impl Link {
     fn window(&mut self, clocks: &mut [SimClock], start_ns: i64, end_ns: i64, options: &JobOptions) -> EdgeRecord {
         self.exchanges.clear();
         let mut counts = LinkCounts::default();
-        let mut sent_ns = start_ns + self.rng.below(options.cadence.as_nanos().unsigned_abs()) as i64;
+        let rest_ns = options.rest.map_or(0, |(_, rest)| rest.as_nanos());
+        let mut sent_ns = start_ns + self.rng.below((options.cadence.as_nanos() + rest_ns).unsigned_abs()) as i64;
         while sent_ns < end_ns {
             let exchange = self.exchange(clocks, sent_ns, options, &mut counts);
             self.exchanges.push(exchange);
             sent_ns += self.rng.around(options.cadence.as_nanos().max(1), 10).max(1);
+            if options.rest.is_some_and(|(train, _)| self.exchanges.len().is_multiple_of(train.max(1) as usize)) {
+                sent_ns += rest_ns;
+            }
         }
         let fitted = fit_window(&self.exchanges, self.before.as_ref(), &options.fit);
         self.before = fitted.fits.iter().rev().flatten().next().copied();

@@ -102,6 +102,7 @@ fn job_options(args: &Args) -> Result<JobOptions> {
         window: args.window,
         cadence: Span::from_nanos(4_000_000),
         spacing: Span::from_nanos(100_000),
+        rest: None,
         fit: FitOptions {
             estimator: Estimator::Band,
             // Ten times the usual wander, and more where it is asked for: the bounds rest on it.
