@@ -17,7 +17,7 @@ pub struct Interval {
 /// clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EdgeFit {
-    /// First instant the line was fitted over, on `src`'s clock.
+    /// First instant the line was fitted over, on `src`'s clock. Where the window was split it is shown to hold from here on.
     pub start: HostInstant,
     /// Last instant the line was fitted over.
     pub end: HostInstant,
@@ -40,7 +40,8 @@ pub struct EdgeFit {
     pub points_forward: u32,
     /// Points that bounded from below.
     pub points_reverse: u32,
-    /// Stamps contradicted each other, so the bound trusts all but the offenders and is no proof.
+    /// The bound is no proof: stamps contradicted each other and it trusts all but the offenders, or a clock stepped and nothing
+    /// shows how far the line reaches, or its halves disagree.
     pub degraded: bool,
 }
 

@@ -19,8 +19,11 @@ const RATE_CHANGE_MIN_PPB: f64 = 2_000.0;
 /// A change of rate bends the line where it happened; lines that meet further from the cut than this do not meet there.
 const MEETING_MAX_NS: f64 = 250e6;
 
+/// A stretch of a window, and its line.
+pub(super) type Part<'a> = (&'a [Exchange], Result<EdgeFit, NoFit>);
+
 /// Lines over consecutive stretches of `exchanges`, which are in order of their numbers: one, or as many as it takes.
-pub(super) fn split(exchanges: &[Exchange], near: Option<Slope>, options: &FitOptions) -> Vec<Result<EdgeFit, NoFit>> {
+pub(super) fn split<'a>(exchanges: &'a [Exchange], near: Option<Slope>, options: &FitOptions) -> Vec<Part<'a>> {
     let fit = |(from, until): (usize, usize)| line::fit(&exchanges[from..until], near, options);
     let mut parts: Vec<((usize, usize), Result<EdgeFit, NoFit>)> = Vec::new();
     let mut from = 0;
@@ -39,7 +42,7 @@ pub(super) fn split(exchanges: &[Exchange], near: Option<Slope>, options: &FitOp
             _ => parts.push(next),
         }
         if from == exchanges.len() {
-            return parts.into_iter().map(|(_, fit)| fit).collect();
+            return parts.into_iter().map(|((from, until), fit)| (&exchanges[from..until], fit)).collect();
         }
     }
 }

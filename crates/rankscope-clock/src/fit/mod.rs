@@ -9,9 +9,12 @@ mod band;
 mod change;
 mod clouds;
 mod guarantee;
+mod halves;
 mod hull;
+mod joint;
 mod line;
 mod possible;
+mod proven;
 mod purity;
 mod slope;
 mod svm;
@@ -95,7 +98,7 @@ pub fn fit_window(exchanges: &[Exchange], before: Option<&EdgeFit>, options: &Fi
     exchanges.sort_by_key(|exchange| exchange.sequence);
     let filtered = purity::filter(&mut exchanges, options.skew_max);
     let near = before.map(|before| Slope::nearest_ppb(before.skew_ppb));
-    let fits = change::split(&exchanges, near, options);
+    let fits = proven::fits(change::split(&exchanges, near, options), near, options);
     let lines: Vec<&EdgeFit> = fits.iter().filter_map(|fit| fit.as_ref().ok()).collect();
     let mut events = Vec::new();
     if let (Some(before), Some(first)) = (before, lines.first())

@@ -184,6 +184,67 @@ fn a_step_splits_the_window_where_it_happened() {
     }
 }
 
+/// Exchanges every 2 ms, of which only those whose time a rest of `rest_ns` before `until_ns` does not cover took place.
+fn resting(window: Vec<Exchange>, until_ns: i64, rest_ns: i64) -> Vec<Exchange> {
+    let is_resting = |sent: HostInstant| (until_ns - rest_ns..until_ns).contains(&sent.nanos_since_epoch());
+    window.into_iter().filter(|exchange| exchange.forward[0].sent.is_some_and(|sent| !is_resting(sent))).collect()
+}
+
+#[test]
+fn a_packet_behind_a_step_does_not_lengthen_the_line_before_it() {
+    let step_ns = SECOND_NS + 150 * MS_NS;
+    for size in [MS_NS, -MS_NS, 20_000, -20_000] {
+        let mut clock = SimClock::perfect().with_step(step_ns, Span::from_nanos(size));
+        let window = exchanges(0, 1_000, |ns| clock.local_ns(ns) - ns, || 500);
+        let mut window = resting(window, SECOND_NS + 200 * MS_NS, 200 * MS_NS);
+        // The first exchanges behind the step queue for longer than it is.
+        let behind = window.iter().position(|exchange| exchange.forward[0].sent > Some(at(step_ns))).expect("some are");
+        for exchange in &mut window[behind..behind + 3] {
+            for passage in exchange.forward.iter_mut().chain(&mut exchange.reverse) {
+                passage.received = passage.received.map(|at| at + Span::from_nanos(2 * MS_NS));
+            }
+        }
+        let found = fit_window(&window, None, &options());
+        let lines: Vec<EdgeFit> = found.fits.iter().flatten().copied().collect();
+        let [before, after] = lines[..] else { panic!("{size}: {found:?}") };
+        assert!(before.end < at(step_ns) && at(step_ns) < after.start, "{size}: {before:?} {after:?}");
+        assert!(before.end > at(SECOND_NS - 10 * MS_NS) && after.start < at(SECOND_NS + 220 * MS_NS), "{size}: {lines:?}");
+        assert!(!before.degraded && !after.degraded, "{size}: {lines:?}");
+    }
+}
+
+#[test]
+fn a_step_that_the_round_trip_hides_is_marked_before_it_moves_the_truth_out() {
+    for when in [1_200, 1_900, 2_050, 2_600] {
+        for size in (-1_000..=1_000).step_by(50) {
+            let mut clock = SimClock::perfect().with_step(when * MS_NS, Span::from_nanos(size));
+            let found = fit_window(&exchanges(0, 2_000, |ns| clock.local_ns(ns) - ns, queue(8)), None, &options());
+            for fit in found.fits.iter().flatten() {
+                let mid = fit.mid.nanos_since_epoch();
+                let truth = Span::from_nanos(clock.local_ns(mid) - mid);
+                assert!(fit.degraded || (fit.bound.lo <= truth && truth <= fit.bound.hi), "{size} at {when}: {fit:?}");
+                assert!(!fit.degraded || size.abs() >= 250, "{size} at {when}: {fit:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_trains_with_a_step_between_them_prove_no_slope() {
+    // Two trains of 32 ms with a rest of 300 ms between them, then a second of silence, then another step and plenty.
+    let mut clock =
+        SimClock::perfect().with_step(150 * MS_NS, Span::from_nanos(5_000)).with_step(1_000 * MS_NS, Span::from_nanos(MS_NS));
+    let window = exchanges(0, 2_000, |ns| clock.local_ns(ns) - ns, queue(8));
+    let window = resting(resting(window, 300 * MS_NS, 268 * MS_NS), 1_400 * MS_NS, 1_068 * MS_NS);
+    let found = fit_window(&window, None, &options());
+    for fit in found.fits.iter().flatten() {
+        let mid = fit.mid.nanos_since_epoch();
+        let truth = Span::from_nanos(clock.local_ns(mid) - mid);
+        assert!(fit.degraded || (fit.bound.lo <= truth && truth <= fit.bound.hi), "{fit:?}");
+    }
+    assert!(found.fits.last().is_some_and(|fit| fit.is_ok_and(|fit| !fit.degraded)), "{found:?}");
+}
+
 #[test]
 fn a_slew_is_two_changes_of_rate() {
     let mut clock = SimClock::perfect().with_slew(SECOND_NS, 3 * SECOND_NS, Rate::from_ppb(500_000));

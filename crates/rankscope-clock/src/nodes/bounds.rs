@@ -23,6 +23,23 @@ pub(super) struct NodeBound {
     pub(super) sound: bool,
 }
 
+/// Edges that disagree by more sigmas than this disagree on what happened.
+const STRAINED_SIGMAS: f64 = 10.0;
+
+impl NodeBound {
+    /// Whether the estimate lies outside.
+    pub(super) fn excludes_estimate(&self) -> bool {
+        self.below_ns < 0 || self.above_ns < 0
+    }
+
+    /// Whether edges disagree by more than noise explains, and by more than the bound leaves open, as paths that are longer one
+    /// way may. The root is what it is, whatever its edges say.
+    pub(super) fn is_strained(&self, sigma_ns: f64, residual_ns: f64) -> bool {
+        let open_ns = self.below_ns.saturating_add(self.above_ns) as f64;
+        sigma_ns > 0.0 && residual_ns > STRAINED_SIGMAS * sigma_ns && residual_ns > open_ns / 2.0
+    }
+}
+
 /// A cycle of constraints that cannot all hold.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Contradiction {

@@ -7,7 +7,7 @@
 use rankscope_time::Rate;
 
 use super::SolveOptions;
-use crate::{EdgeFit, EdgeRecord, NodeWindow};
+use crate::{EdgeFit, EdgeRecord, HostInstant, NodeId, NodeWindow};
 
 /// A usable edge: the lines of its window, not yet chosen from.
 #[derive(Debug)]
@@ -66,11 +66,41 @@ impl<'a> Track<'a> {
         self.nearest(|fit| src_reading(fit, dst_ns))
     }
 
-    /// Whether the bound of `fit` may be carried to where `src` reads `src_ns`. A step may lie beyond the ends of a part of a
-    /// window, so a part vouches for nothing but itself.
+    /// Whether the bound of `fit` may be carried to where `src` reads `src_ns`. A step may lie beyond the ends of a line, so it
+    /// vouches for nothing but itself; and a clock that was set back reads the same twice, under two lines.
     pub(super) fn vouches(&self, fit: &EdgeFit, src_ns: i64) -> bool {
-        let inside = (fit.start.nanos_since_epoch()..=fit.end.nanos_since_epoch()).contains(&src_ns);
-        !fit.degraded && (self.record.fits.len() == 1 || inside)
+        !fit.degraded && holds(fit, src_ns) && !self.is_repeated(src_ns)
+    }
+
+    /// Whether `src` is known to have read `src_ns` more than once.
+    fn is_repeated(&self, src_ns: i64) -> bool {
+        self.lines().filter(|fit| holds(fit, src_ns)).count() > 1
+    }
+
+    /// Whether `node_ns` lies where `node` may have read it twice or never: between two lines, of which neither is known to hold
+    /// there. The other clock tells how long it took from one line to the next; in that time `node` went on from the one, and
+    /// arrived at the other.
+    pub(super) fn is_between_lines(&self, node: NodeId, node_ns: i64) -> bool {
+        let is_src = node == self.record.edge.src;
+        let own_and_other = |fit: &EdgeFit, at: HostInstant| {
+            let src_ns = at.nanos_since_epoch();
+            if is_src { (src_ns, dst_reading(fit, src_ns)) } else { (dst_reading(fit, src_ns), src_ns) }
+        };
+        let lines: Vec<&EdgeFit> = self.lines().collect();
+        lines.windows(2).any(|pair| {
+            let (last_ns, other_last_ns) = own_and_other(pair[0], pair[0].end);
+            let (first_ns, other_first_ns) = own_and_other(pair[1], pair[1].start);
+            let took_ns = other_first_ns.saturating_sub(other_last_ns).max(0);
+            let went_on_ns = last_ns..=last_ns.saturating_add(took_ns);
+            let arrived_ns = first_ns.saturating_sub(took_ns)..=first_ns;
+            let (earliest_ns, latest_ns) =
+                (*went_on_ns.start().min(arrived_ns.start()), *went_on_ns.end().max(arrived_ns.end()));
+            (earliest_ns..=latest_ns).contains(&node_ns)
+        })
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &'a EdgeFit> {
+        self.record.fits.iter().flatten()
     }
 
     fn nearest(&self, src_ns: impl Fn(&EdgeFit) -> i64) -> &'a EdgeFit {
@@ -80,6 +110,11 @@ impl<'a> Track<'a> {
         };
         self.pieces.iter().copied().min_by_key(|fit| distance(fit)).expect("a track has at least one piece")
     }
+}
+
+/// Whether `fit` was fitted over where `src` reads `src_ns`.
+fn holds(fit: &EdgeFit, src_ns: i64) -> bool {
+    (fit.start.nanos_since_epoch()..=fit.end.nanos_since_epoch()).contains(&src_ns)
 }
 
 /// What `dst` reads when `src` reads `src_ns`.

@@ -81,7 +81,8 @@ pub struct NodeEstimate {
     pub sigma_ns: f64,
     /// Root mean square of what the node's edges disagree with the solution.
     pub residual_ns: f64,
-    /// An edge on the way was degraded, or the reference was not heard and stood in for.
+    /// The bound is no proof: an edge on the way proves nothing at this instant, edges contradict each other or the estimate, the
+    /// clock was set about `at`, or the reference was not heard and stood in for.
     pub degraded: bool,
 }
 
@@ -135,7 +136,8 @@ pub fn solve(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveO
     let (lines, is_branch) = tree.lines(&tracks);
     let loops = loops::surplus(&tree, &lines, &is_branch);
     let steps = steps::steps(&tree, &lines);
-    let (placement, rejected) = place(&tree, lines, &is_branch, options.skew_change_ppb_per_s);
+    let (mut placement, rejected) = place(&tree, lines, &is_branch, options.skew_change_ppb_per_s);
+    placement.suspect.extend(between_lines(&tree, &tracks, &placement.readings));
 
     let mut nodes: Vec<NodeEstimate> = (0..tree.nodes.len())
         .map(|place| anchor::against_reference(placement.estimate(&tree, place), &anchor))
@@ -174,6 +176,20 @@ fn earlier(before: Option<&Solution>, placed: &[NodeEstimate]) -> Vec<NodeEstima
     known.filter(is_lost).copied().collect()
 }
 
+/// The places of nodes whose clocks were set just about the common instant, so that they read there what they read twice or
+/// never. All of them, where the root's was. Most edges of a node have to say so: those to a clock that was set do, too.
+fn between_lines(tree: &Tree, tracks: &[line::Track<'_>], readings: &[i64]) -> Vec<u32> {
+    let is_between = |place: &u32| {
+        let (node, reading) = (tree.nodes[*place as usize], readings[*place as usize]);
+        let own = tracks.iter().filter(|track| [track.record.edge.src, track.record.edge.dst].contains(&node));
+        let (all, saying) =
+            own.fold((0, 0), |(all, saying), track| (all + 1, saying + u32::from(track.is_between_lines(node, reading))));
+        2 * saying > all
+    };
+    let all = 0..tree.nodes.len() as u32;
+    if is_between(&0) { all.collect() } else { all.filter(is_between).collect() }
+}
+
 /// All that is known of the nodes of a tree, against its root.
 struct Placement {
     readings: Vec<i64>,
@@ -188,6 +204,8 @@ impl Placement {
     fn estimate(&self, tree: &Tree, place: usize) -> NodeEstimate {
         let (reading, bound) = (self.readings[place], &self.bounds[place]);
         let offset_ns = reading.saturating_sub(tree.readings[0]);
+        let (sigma_ns, residual_ns) = (self.sigmas_ns[place], self.residuals_ns[place]);
+        let is_doubtful = !bound.sound || bound.excludes_estimate() || bound.is_strained(sigma_ns, residual_ns);
         NodeEstimate {
             node: tree.nodes[place],
             at: HostInstant::from_nanos_since_epoch(reading),
@@ -198,9 +216,9 @@ impl Placement {
                 hi: Span::from_nanos(offset_ns.saturating_add(bound.above_ns)),
             },
             skew_bound_ppb: (line::skew_ppb(bound.log_rate_ppb.0), line::skew_ppb(bound.log_rate_ppb.1)),
-            sigma_ns: self.sigmas_ns[place],
-            residual_ns: self.residuals_ns[place],
-            degraded: !bound.sound || self.suspect.contains(&(place as u32)),
+            sigma_ns,
+            residual_ns,
+            degraded: is_doubtful || self.suspect.contains(&(place as u32)),
         }
     }
 }
