@@ -1,10 +1,11 @@
 //! How far the parts of a split window reach.
 //!
-//! Between two lines lies a step, and a packet from just behind it may satisfy the old line as well: one that queued bounds
-//! nothing, and one on the side away from the step is harmless to either line. Such packets belong to neither part. What shows
-//! that a clock had not stepped yet is a packet that the line behind the step cannot explain; that it had stepped, one that the
-//! line before it cannot. A part keeps what came before the last proof of the one kind, or after the first of the other, and
-//! its line is fitted to that alone. Between the two proofs nobody knows which line holds.
+//! Between two lines lies a step or a slew, and a packet from just behind it may satisfy the old line as well: one that queued
+//! bounds nothing, and one on the side away from the step is harmless to either line. Such packets belong to neither part. That
+//! a clock still kept to a line is shown by a packet that the next line cannot explain, and by packets of both directions close
+//! to the line, since a slow slew is on neither line for a while. A part keeps what came before the first of these three to
+//! end, and after the last of them to begin, and its line is fitted to that alone. Between two parts nobody knows which line
+//! holds.
 
 use rankscope_time::Span;
 
@@ -38,17 +39,30 @@ struct Bound {
 /// Stamps are whole nanoseconds.
 const GRAIN: Span = Span::from_nanos(2);
 
-/// The last packet of `exchanges`, all of the part of `line`, that `next` cannot explain.
+/// Up to where `exchanges`, all of the part of `line`, are shown to be before what led to `next`: packets of both directions
+/// keep close to `line` up to there, and one of them cannot be explained by `next`.
 pub(super) fn last_before(exchanges: &[Exchange], line: &EdgeFit, next: &EdgeFit, change: u32) -> Option<Proof> {
-    let proof = bounds(exchanges).filter(|bound| !bound.allows(next, change)).last()?;
+    let last = |shows: &dyn Fn(&Bound) -> bool| bounds(exchanges).filter(|bound| shows(bound)).last();
+    let proofs = [
+        last(&|bound| !bound.allows(next, change))?,
+        last(&|bound| bound.is_upper && bound.is_close_to(line))?,
+        last(&|bound| !bound.is_upper && bound.is_close_to(line))?,
+    ];
+    let proof = proofs.into_iter().min_by_key(|bound| bound.place)?;
     // A packet back left before the instant that it bounds.
     let sent = if proof.is_upper { proof.at } else { proof.at + proof.difference - line.offset_at(proof.at) };
     Some(Proof { place: proof.place, at: sent })
 }
 
-/// The first packet of `exchanges`, all of the part of `line`, that `previous` cannot explain.
+/// From where on `exchanges`, all of the part of `line`, are shown to be behind what led from `previous`, in the same way.
 pub(super) fn first_after(exchanges: &[Exchange], line: &EdgeFit, previous: &EdgeFit, change: u32) -> Option<Proof> {
-    let proof = bounds(exchanges).find(|bound| !bound.allows(previous, change))?;
+    let first = |shows: &dyn Fn(&Bound) -> bool| bounds(exchanges).find(|bound| shows(bound));
+    let proofs = [
+        first(&|bound| !bound.allows(previous, change))?,
+        first(&|bound| bound.is_upper && bound.is_close_to(line))?,
+        first(&|bound| !bound.is_upper && bound.is_close_to(line))?,
+    ];
+    let proof = proofs.into_iter().max_by_key(|bound| bound.place)?;
     // A packet there arrived after the instant that it bounds.
     let received = if proof.is_upper { proof.at + proof.difference - line.offset_at(proof.at) } else { proof.at };
     Some(Proof { place: proof.place, at: received })
@@ -83,6 +97,11 @@ fn bounds(exchanges: &[Exchange]) -> impl Iterator<Item = Bound> + '_ {
 }
 
 impl Bound {
+    /// Whether it says about as much as the line's own interval: it hardly queued.
+    fn is_close_to(&self, line: &EdgeFit) -> bool {
+        (self.difference - line.offset_at(self.at)).abs() <= line.bound.hi - line.bound.lo
+    }
+
     /// Whether a clock that keeps to `line` may have sent it.
     fn allows(&self, line: &EdgeFit, change: u32) -> bool {
         let possible = line.bound_at(self.at, change);

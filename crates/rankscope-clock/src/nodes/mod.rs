@@ -179,15 +179,20 @@ fn earlier(before: Option<&Solution>, placed: &[NodeEstimate]) -> Vec<NodeEstima
 /// The places of nodes whose clocks were set just about the common instant, so that they read there what they read twice or
 /// never. All of them, where the root's was. Most edges of a node have to say so: those to a clock that was set do, too.
 fn between_lines(tree: &Tree, tracks: &[line::Track<'_>], readings: &[i64]) -> Vec<u32> {
-    let is_between = |place: &u32| {
-        let (node, reading) = (tree.nodes[*place as usize], readings[*place as usize]);
-        let own = tracks.iter().filter(|track| [track.record.edge.src, track.record.edge.dst].contains(&node));
-        let (all, saying) =
-            own.fold((0, 0), |(all, saying), track| (all + 1, saying + u32::from(track.is_between_lines(node, reading))));
-        2 * saying > all
-    };
-    let all = 0..tree.nodes.len() as u32;
-    if is_between(&0) { all.collect() } else { all.filter(is_between).collect() }
+    let mut places: Vec<(NodeId, u32)> = tree.nodes.iter().copied().zip(0..).collect();
+    places.sort_unstable();
+    let (mut all, mut saying) = (vec![0u32; readings.len()], vec![0u32; readings.len()]);
+    for track in tracks {
+        for node in [track.record.edge.src, track.record.edge.dst] {
+            let Ok(index) = places.binary_search_by_key(&node, |(node, _)| *node) else { continue };
+            let place = places[index].1 as usize;
+            all[place] += 1;
+            saying[place] += u32::from(track.is_between_lines(node, readings[place]));
+        }
+    }
+    let is_between = |place: &u32| 2 * saying[*place as usize] > all[*place as usize];
+    let everybody = 0..tree.nodes.len() as u32;
+    if is_between(&0) { everybody.collect() } else { everybody.filter(is_between).collect() }
 }
 
 /// All that is known of the nodes of a tree, against its root.
