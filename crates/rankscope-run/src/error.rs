@@ -63,7 +63,7 @@ pub enum Error {
     },
     /// Two files say they are the same rank.
     #[error(
-        "{first} and {second} are both rank {rank}. Give the files of one run only, and each rank once; to compare two runs, \
+        "{first} and {second} are both rank {rank}. Give only one of the two, or remove the other (rm); to compare two runs, \
          report on each by itself"
     )]
     RankConflict {

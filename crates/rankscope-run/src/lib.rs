@@ -17,8 +17,8 @@ mod sweep;
 
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{
-    Attempt, Exit, FileCheck, FileEntry, LockKind, Manifest, NewRun, NodeEntry, NodePart, RankEntry, RunDirectory, State,
-    node_part,
+    Attempt, Ending, Exit, FileCheck, FileEntry, FirstFailure, LockKind, Manifest, NewRun, NodeEntry, NodePart, RankEnd,
+    RankEntry, RunDirectory, State, node_part, settle_ends,
 };
 pub use error::Error;
 pub use inputs::{InputFile, discover};

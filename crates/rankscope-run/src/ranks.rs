@@ -69,25 +69,32 @@ pub fn settle_ranks(traces: &mut [Trace]) -> Result<(), Error> {
 }
 
 /// Which ranks of the job there are files for.
+///
+/// One rule for every verb that reads a job: ranks that are missing never keep one from an answer. It says in front which are
+/// missing, and that nothing stands out of the others is then no all-clear, since the missing one may be the one that was late or
+/// failed. Whether a file may be left out that is there and cannot be read is another question, and what `--partial` answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completeness {
-    /// Ranks in the job, where any file says so.
+    /// Ranks in the job, where any file or the run says so.
     pub world_size: Option<u32>,
-    /// Ranks of the job without a file.
+    /// Ranks of the job without a file, ascending.
     pub missing: Vec<Rank>,
-    /// Whether that looks like an accident: more than half of the ranks are there, but not all. A sample (one rank of eight, two
-    /// of 128) is taken on purpose.
-    pub accidental: bool,
 }
 
-/// Compares the ranks of `traces` with what they say about the size of the job.
-pub fn completeness(traces: &[Trace]) -> Completeness {
-    let world_size = traces.iter().filter_map(|trace| trace.provenance.world_size).max();
+impl Completeness {
+    /// Whether no rank is known to be missing.
+    pub fn is_whole(&self) -> bool {
+        self.missing.is_empty()
+    }
+}
+
+/// Compares the ranks of `traces`, which are settled, with what they say about the size of the job and with `told`, what its run
+/// directory says of it.
+pub fn completeness(traces: &[Trace], told: Option<u32>) -> Completeness {
+    let world_size = traces.iter().filter_map(|trace| trace.provenance.world_size).chain(told).max();
     let present: Vec<Rank> = traces.iter().filter_map(|trace| trace.provenance.rank).map(|(rank, _)| rank).collect();
-    let missing: Vec<Rank> =
-        (0..world_size.unwrap_or(0)).map(Rank).filter(|rank| present.binary_search(rank).is_err()).collect();
-    let accidental = !missing.is_empty() && present.len() > missing.len();
-    Completeness { world_size, missing, accidental }
+    let missing = (0..world_size.unwrap_or(0)).map(Rank).filter(|rank| present.binary_search(rank).is_err()).collect();
+    Completeness { world_size, missing }
 }
 
 #[cfg(test)]
@@ -137,15 +144,16 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_an_accident_and_a_sample_is_not() {
-        let of = |present: &[u32], world| {
-            completeness(&present.iter().map(|rank| trace("", Some(*rank), Some(world))).collect::<Vec<_>>())
+    fn ranks_without_a_file_are_missing_however_many_there_are() {
+        let of = |present: &[u32], world, told| {
+            let traces: Vec<_> = present.iter().map(|rank| trace("", Some(*rank), world)).collect();
+            let found = completeness(&traces, told);
+            (found.world_size, found.missing.iter().map(|rank| rank.0).collect::<Vec<_>>())
         };
-        assert!(of(&[0, 1, 3], 4).accidental);
-        assert_eq!(of(&[0, 1, 3], 4).missing, [Rank(2)]);
-        assert!(!of(&[0], 8).accidental);
-        assert!(!of(&[0, 1], 128).accidental);
-        assert!(!of(&[0], 2).accidental);
-        assert_eq!(of(&[0, 1], 2), Completeness { world_size: Some(2), missing: vec![], accidental: false });
+        assert_eq!(of(&[0, 1, 3], Some(4), None), (Some(4), vec![2]));
+        assert_eq!(of(&[0], Some(4), None), (Some(4), vec![1, 2, 3]));
+        assert_eq!(of(&[0, 1], Some(2), None), (Some(2), vec![]));
+        assert_eq!(of(&[0, 1], None, Some(3)), (Some(3), vec![2]), "traces of some formats do not say it, and the run does");
+        assert_eq!(of(&[0, 1], None, None), (None, vec![]));
     }
 }

@@ -39,7 +39,7 @@ pub(crate) enum ClockChoice {
 pub(crate) struct JobOptions {
     pub(crate) args: ArgsPolicy,
     pub(crate) scope: Scope,
-    /// Go on without ranks that are missing or cannot be read.
+    /// Go on without files that cannot be read.
     pub(crate) partial: bool,
     pub(crate) patterns: CommPatterns,
     pub(crate) clocks: ClockChoice,
@@ -138,7 +138,8 @@ impl Job {
     fn read_reduced(paths: &[PathBuf], options: &JobOptions, reduce: impl Fn(Trace) -> Trace + Sync) -> Result<Self> {
         let mut loaded = load(paths, options.args, options.scope, options.partial, reduce)?;
         settle_ranks(&mut loaded.traces)?;
-        let completeness = completeness(&loaded.traces);
+        let told = run_directory(paths).and_then(|run| RunDirectory::open(run).ok()).and_then(|run| run.manifest().world_size);
+        let completeness = completeness(&loaded.traces, told);
         let folder = options.measured.folder.as_deref().or_else(|| run_directory(paths));
         if let Some(folder) = options.measured.folder.as_deref().filter(|folder| !folder.is_dir()) {
             bail!(

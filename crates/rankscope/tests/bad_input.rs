@@ -53,13 +53,34 @@ fn two_files_of_one_rank() {
 }
 
 #[test]
-fn a_rank_missing_from_the_world() {
+fn missing_ranks_keep_no_verb_from_an_answer() {
     let directory = write_job(&job());
-    fs::remove_file(directory.path().join("rank2.json")).expect("removed");
+    for missing in [vec![2], vec![0, 2, 3]] {
+        for rank in &missing {
+            let _gone = fs::remove_file(directory.path().join(format!("rank{rank}.json")));
+        }
+        for verb in ["report", "validate", "align"] {
+            let output = rankscope(&[verb, &directory.path().display().to_string(), "--format", "json"]);
+            assert_eq!(output.status.code(), Some(0), "{verb}: {}", String::from_utf8_lossy(&output.stderr));
+            let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            if verb != "align" {
+                assert_eq!(document["missing_ranks"], serde_json::json!(missing), "{verb}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_left_out_only_when_asked() {
+    let directory = write_job(&job());
+    fs::write(directory.path().join("rank2.json"), "{\"traceEvents\": [{\"ph\": \"X\", ").expect("written");
     let said = report_failure(directory.path());
-    assert!(said.contains("rank 2") && said.contains("--partial"), "{said}");
+    assert!(said.contains("rank2.json") && said.contains("--partial"), "{said}");
     let document = report(directory.path(), &["--partial"]);
     assert_eq!(document["missing_ranks"], serde_json::json!([2]));
+    // With nothing beside it there is nothing to go on with.
+    let said = report_failure(&directory.path().join("rank2.json"));
+    assert!(!said.contains("--partial"), "{said}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn show_puts_the_nodes_together() {
     assert_eq!(shown["manifest"]["ranks"][1], json!({ "rank": 1, "node": 1, "host": "gpu-1", "pid": 7 }));
     assert_eq!(shown["manifest"]["attempts"][0]["exit"], json!({ "signal": 9 }));
     let text = String::from_utf8(runs("show", run.path(), &[]).stdout).unwrap();
-    assert!(text.contains("ended by signal 9") && text.contains("gpu-0, whose clock is the reference"), "{text}");
+    assert!(text.contains("killed by SIGKILL") && text.contains("gpu-0, whose clock is the reference"), "{text}");
 }
 
 #[test]

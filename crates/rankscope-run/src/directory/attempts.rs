@@ -1,5 +1,5 @@
-//! Beginning again: what the attempt before left in `raw/` moves to `raw/attempt-<n>/`, so that nothing is overwritten and the
-//! traces of two attempts are never read as one.
+//! Beginning again: what the attempt before left in `raw/` moves to `raw/attempt-<n>/`, and what nodes and ranks said of it from
+//! `nodes/` to `nodes/attempt-<n>/`, so that nothing is overwritten and two attempts are never read as one.
 //!
 //! Moves come before the manifest that counts the new attempt. If they are cut short, the next beginning makes the rest of them.
 
@@ -19,15 +19,19 @@ pub(crate) fn is_set_aside(raw: &Path, path: &Path) -> bool {
     first.is_some_and(|name| name.as_os_str() == MORE || is_folder(&name.as_os_str().to_string_lossy()))
 }
 
-/// Moves what the attempt `number` left in `raw` into its folder.
-pub(super) fn set_aside(raw: &Path, number: u32) -> Result<(), Error> {
+/// Moves what the attempt `number` left in `parent`, if that is there, into its folder.
+pub(super) fn set_aside(parent: &Path, number: u32) -> Result<(), Error> {
     let refused = |path: &Path| {
         let path = path.to_owned();
         move |error| Error::io(path, error)
     };
-    let folder = raw.join(format!("{FOLDER}{number}"));
-    for entry in fs::read_dir(raw).map_err(refused(raw))? {
-        let entry = entry.map_err(refused(raw))?;
+    let folder = parent.join(format!("{FOLDER}{number}"));
+    let entries = match fs::read_dir(parent) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(refused(parent))?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(refused(parent))?;
         let name = entry.file_name();
         if is_folder(&name.to_string_lossy()) {
             continue;

@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::ends::RankEnd;
 use crate::open::{SideFile, read_side};
 use crate::{Error, write_file};
 
 /// What a run is, as far as it is known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Of this file; 1.
     pub schema: u32,
@@ -106,7 +107,7 @@ pub struct RankEntry {
 }
 
 /// One beginning of the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// From 0.
     pub number: u32,
@@ -119,6 +120,12 @@ pub struct Attempt {
     /// How it ended.
     #[serde(default)]
     pub exit: Option<Exit>,
+    /// The signal by which somebody told it to end before any rank failed.
+    #[serde(default)]
+    pub asked_by_signal: Option<i32>,
+    /// How its ranks ended, as far as that is known.
+    #[serde(default)]
+    pub ends: Vec<RankEnd>,
 }
 
 /// How a command ended.
@@ -223,7 +230,8 @@ fn overlay(stored: &mut Map<String, Value>, known: Map<String, Value>) {
 }
 
 /// Lists, with the key that tells one entry from another.
-const LISTS: [(&str, &str); 4] = [("nodes", "node"), ("ranks", "rank"), ("attempts", "number"), ("files", "path")];
+const LISTS: [(&str, &str); 5] =
+    [("nodes", "node"), ("ranks", "rank"), ("attempts", "number"), ("ends", "rank"), ("files", "path")];
 
 fn keep_other_keys(identity: &str, before: &[Value], entries: &mut [Value]) {
     let before: BTreeMap<String, &Map<String, Value>> = before
@@ -233,9 +241,9 @@ fn keep_other_keys(identity: &str, before: &[Value], entries: &mut [Value]) {
         .collect();
     for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
         let Some(old) = entry.get(identity).and_then(|own| before.get(&own.to_string())) else { continue };
-        for (key, value) in *old {
-            entry.entry(key).or_insert_with(|| value.clone());
-        }
+        let mut merged = (*old).clone();
+        overlay(&mut merged, std::mem::take(entry));
+        *entry = merged;
     }
 }
 

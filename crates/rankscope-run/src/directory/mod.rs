@@ -4,7 +4,7 @@
 //! run.json                      what the run is: command, hosts, ranks, attempts, files with sizes and hashes
 //! raw/rank-<r>.*                each rank's own trace, untouched; of earlier attempts in raw/attempt-<n>/
 //! clock/                        what the clock agents and the ranks measured
-//! nodes/node-<k>.json           what each node says of itself
+//! nodes/                         what each node and each rank says of itself
 //! timeline.pftrace, report/     what was made of it
 //! ```
 //!
@@ -12,6 +12,7 @@
 //! into a trace.
 
 mod attempts;
+mod ends;
 mod files;
 mod lease;
 mod lock;
@@ -26,6 +27,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::{Error, StoredRun};
 
 pub(crate) use attempts::is_set_aside;
+pub use ends::{Ending, FirstFailure, RankEnd, settle_ends};
 pub use files::FileCheck;
 pub(crate) use lease::host;
 pub use lock::LockKind;
@@ -81,9 +83,10 @@ impl RunDirectory {
         let manifest = &mut document.manifest;
         if let Some(last) = manifest.attempts.last() {
             attempts::set_aside(&path.join("raw"), last.number)?;
+            attempts::set_aside(&path.join(nodes::FOLDER), last.number)?;
         }
         let number = manifest.attempts.last().map_or(0, |last| last.number + 1);
-        manifest.attempts.push(Attempt { number, started_unix_ns: now_unix_ns(), ended_unix_ns: None, exit: None });
+        manifest.attempts.push(Attempt { number, started_unix_ns: now_unix_ns(), ..Attempt::default() });
         manifest.state = State::Running;
         manifest.versions.insert("rankscope".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
         document.write(&path)?;
@@ -179,6 +182,17 @@ impl RunDirectory {
     /// What the run is. Of a run that says it is running and has no writer the state is [`State::Ended`].
     pub fn manifest(&self) -> &Manifest {
         &self.document.manifest
+    }
+
+    /// Every time it was begun, oldest first.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.manifest().attempts
+    }
+
+    /// Which rank failed first in the last attempt, and so probably why the job failed. None where it did not fail, was told to
+    /// end by a signal, or is not over; without a rank where the command failed and its ranks are not known.
+    pub fn first_failure(&self) -> Option<FirstFailure> {
+        self.attempts().last()?.first_failure(self.manifest())
     }
 
     /// Parts of the run that could not be read.

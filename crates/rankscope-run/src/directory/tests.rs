@@ -62,6 +62,22 @@ fn a_run_whose_writer_died_goes_on_as_a_further_attempt() {
 }
 
 #[test]
+fn what_ranks_said_of_an_earlier_attempt_is_not_said_of_this_one() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut run = RunDirectory::create(parent.path(), new_run(0)).unwrap();
+    node_part(parent.path(), &part(7, &[1])).unwrap();
+    run.update(|manifest| manifest.attempts[0].ends = vec![RankEnd::new(1, Ending::Failed)]).unwrap();
+    run.finish(Exit::Code(1)).unwrap();
+    assert_eq!(run.first_failure().map(|failure| (failure.rank, failure.host)), Some((Some(1), Some("host-7".to_owned()))));
+    drop(run);
+    let mut run = RunDirectory::create(parent.path(), new_run(1)).unwrap();
+    run.finish(Exit::Code(2)).unwrap();
+    assert!(run.manifest().nodes.is_empty() && parent.path().join("nodes/attempt-0/node-7.json").exists());
+    assert_eq!(run.first_failure().map(|failure| (failure.rank, failure.exit)), Some((None, Some(Exit::Code(2)))));
+    assert_eq!(run.attempts()[0].ends.len(), 1);
+}
+
+#[test]
 fn moves_that_were_cut_short_are_made_by_the_next_attempt() {
     let parent = tempfile::tempdir().unwrap();
     let run = RunDirectory::create(parent.path(), new_run(0)).unwrap();
@@ -106,13 +122,14 @@ fn keys_of_a_newer_program_are_kept() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("run.json");
     let text = r#"{"schema":1,"run_id":"job-7","state":"paused","cost":{"eur":3},
-        "attempts":[{"number":0,"started_unix_ns":5,"queue":"long"}],"nodes":[{"node":0,"host":"a","rack":4}]}"#;
+        "attempts":[{"number":0,"started_unix_ns":5,"queue":"long","ends":[{"rank":3,"how":"preempted","core":"c.3"}]}],"nodes":[{"node":0,"host":"a","rack":4}]}"#;
     fs::write(&path, text).unwrap();
     let mut run = RunDirectory::create(parent.path(), new_run(0)).unwrap();
     run.update(|manifest| manifest.nodes.push(NodeEntry { node: 1, host: "b".to_owned() })).unwrap();
     let written: serde_json::Value = serde_json::from_reader(File::open(&path).unwrap()).unwrap();
     assert_eq!(written["cost"]["eur"], 3);
     assert_eq!(written["attempts"][0]["queue"], "long");
+    assert_eq!(written["attempts"][0]["ends"][0]["core"], "c.3");
     assert_eq!(written["attempts"][1]["queue"], serde_json::Value::Null);
     assert_eq!(written["state"], "running");
 }

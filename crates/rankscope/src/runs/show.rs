@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_report::{bytes, columns, duration};
-use rankscope_run::{Attempt, Exit, FileCheck, RunDirectory, State, runs_in};
+use rankscope_run::{Attempt, FileCheck, RunDirectory, State, runs_in};
 use serde_json::{Value, json};
 
 use super::{moment, now_unix_ns, style};
@@ -102,6 +102,9 @@ fn described(run: &RunDirectory) -> Result<String> {
     for attempt in &manifest.attempts {
         text.line(format_args!("attempt {}  {}", attempt.number, told(attempt)));
     }
+    if let Some(failure) = run.first_failure().filter(|failure| failure.rank.is_some()) {
+        writeln!(text, "failure    {failure}")?;
+    }
     for node in &manifest.nodes {
         let ranks: Vec<String> =
             manifest.ranks.iter().filter(|rank| rank.node == node.node).map(|rank| rank.rank.to_string()).collect();
@@ -115,11 +118,7 @@ fn described(run: &RunDirectory) -> Result<String> {
 }
 
 fn told(attempt: &Attempt) -> String {
-    let how = match attempt.exit {
-        Some(Exit::Code(code)) => format!("exit code {code}"),
-        Some(Exit::Signal(signal)) => format!("ended by signal {signal}"),
-        None => "its end is not known".to_owned(),
-    };
+    let how = attempt.exit.map_or_else(|| "its end is not known".to_owned(), |exit| exit.to_string());
     let lasted = attempt.ended_unix_ns.map(|end| duration(end.saturating_sub(attempt.started_unix_ns) as f64));
     format!("{}{}, {how}", moment(attempt.started_unix_ns), lasted.map_or_else(String::new, |lasted| format!(", {lasted}")))
 }
