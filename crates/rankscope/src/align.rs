@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Go on without ranks that are missing or cannot be read
+    /// Go on without files that cannot be read
     #[arg(long)]
     partial: bool,
     /// Do not write timeline.pftrace

@@ -79,7 +79,7 @@ pub(crate) struct Args {
     /// Say of the combined traces what validate would, and exit with 3 if anything cannot have happened; OUT is written all the same
     #[arg(long)]
     validate: bool,
-    /// Combine even if ranks are missing
+    /// Go on without files that cannot be read, where traces are numbered by their ranks
     #[arg(long)]
     partial: bool,
     /// What to print at the end
@@ -164,7 +164,9 @@ fn combine(args: &Args, found: &inputs::Inputs, clocks: &Clocks, mut sink: Sink<
     std::thread::scope(|scope| {
         // Without room, so that there is one trace being written and one read ahead, and never a third.
         let (sender, traces) = sync_channel(0);
-        scope.spawn(move || read_ahead(&found.files, &sender));
+        // A number that is a position would be that of another trace.
+        let partial = args.partial && !found.by_position;
+        scope.spawn(move || read_ahead(&found.files, partial, &sender));
         for trace in traces {
             let mut trace = trace?;
             let (number, numbered_by) = numbering.number(&trace, clocks.rank(&trace));
@@ -187,12 +189,17 @@ fn combine(args: &Args, found: &inputs::Inputs, clocks: &Clocks, mut sink: Sink<
     })
 }
 
-/// Hands over one trace after the other until all are read, one cannot be, or nobody wants more.
-fn read_ahead(files: &[PathBuf], to: &SyncSender<Result<Trace>>) {
+/// Hands over one trace after the other until all are read, one cannot be, or nobody wants more. With `partial`, one that cannot
+/// be is said and left out.
+fn read_ahead(files: &[PathBuf], partial: bool, to: &SyncSender<Result<Trace>>) {
     let bar = output::progress(files.len(), "combining");
     for path in files {
         let (traces, error) = match load_file(path, ArgsPolicy::All, Scope::All) {
             Ok(traces) => (traces, None),
+            Err(error) if partial => {
+                output::remark(&format!("passed over {error:#}"));
+                (Vec::new(), None)
+            }
             Err(error) => (Vec::new(), Some(Err(error))),
         };
         if traces.into_iter().map(Ok).chain(error).any(|trace| to.send(trace).is_err()) {

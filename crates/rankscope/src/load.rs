@@ -57,7 +57,8 @@ pub(crate) fn load(
         }
     }
     if let Some(first) = failed.into_iter().next() {
-        return Err(first);
+        let alone = loaded.traces.is_empty();
+        return Err(if alone { first } else { anyhow!("{first:#}. Pass --partial to go on without it") });
     }
     if loaded.traces.is_empty() {
         let why = loaded.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));

@@ -9,12 +9,14 @@ mod directory;
 mod finish;
 mod hooks;
 mod job;
+mod left;
 mod lines;
 mod name;
 mod outcome;
 mod signals;
 mod summary;
 mod tied;
+mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -109,13 +111,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Ok(outcome) => (outcome, directory),
         Err(error) => (outcome::not_started(&words[0], &error), directory.and_then(Directory::without_a_job)),
     };
+    let exit_code = outcome.exit_code();
     if let Some(directory) = directory {
-        let what = finish::Finish { collection, report: !args.no_report, format: args.format };
+        let numbered = args.ranks.is_some();
+        let what = finish::Finish { collection, numbered, report: !args.no_report, format: args.format };
         finish::finish(directory, described, outcome, what, &signals, Duration::from_secs(args.finish_within));
     } else if args.format == Format::Json {
         output::answer(&serde_json::json!({ "run": null, "exit_code": outcome.code() }).to_string())?;
     }
-    Ok(outcome.exit_code())
+    Ok(exit_code)
 }
 
 /// What is known of the job before it runs. What its variables get wrong costs the clocks and nothing else.

@@ -1,4 +1,4 @@
-//! What a job left behind: files that match a pattern and were not there before, and what its ranks said of themselves.
+//! What a job left behind: files that match a pattern and were not there before.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -6,8 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rankscope_run::{SideFile, open, rank_of_name, read_side};
-use serde::Deserialize;
+use rankscope_run::{open, rank_of_name};
 
 use crate::output;
 
@@ -143,28 +142,6 @@ fn same(a: &Path, b: &Path) -> io::Result<bool> {
 
 fn opened(path: &Path) -> io::Result<io::BufReader<fs::File>> {
     open(path).map(io::BufReader::new).map_err(io::Error::other)
-}
-
-/// What a rank's process said of itself when it exported a profile.
-#[derive(Debug, Deserialize)]
-pub(super) struct RankWord {
-    pub(super) rank: u32,
-    pub(super) host: String,
-    pub(super) pid: u32,
-    pub(super) world_size: Option<u32>,
-    /// As its launcher numbers it.
-    pub(super) node: Option<u32>,
-}
-
-/// The words of all ranks of a run, in order; what cannot be read is left out.
-pub(super) fn rank_words(run: &Path) -> Vec<RankWord> {
-    let Ok(entries) = fs::read_dir(run.join("nodes")) else { return Vec::new() };
-    let of_rank = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rank-"));
-    let paths = entries.flatten().map(|entry| entry.path()).filter(of_rank);
-    let mut words: Vec<RankWord> =
-        paths.filter_map(|path| serde_json::from_slice(&read_side(&path, SideFile::Record).ok()?).ok()).collect();
-    words.sort_by_key(|word| word.rank);
-    words
 }
 
 #[cfg(test)]

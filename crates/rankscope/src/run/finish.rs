@@ -11,21 +11,25 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use rankscope_probe::launch::command::{Agents, JobCommand};
+use rankscope_probe::launch::command::{Agents, JobCommand, Launcher};
 use rankscope_run::{NodePart, RankEntry, SideFile, node_part, read_side_text};
 
 use super::agents;
-use super::collect::{Collection, RankWord, is_own_folder, rank_words};
+use super::collect::Collection;
 use super::directory::{self, Directory};
 use super::hooks;
+use super::left::Left;
 use super::outcome::Outcome;
 use super::signals::{Heard, Signals};
 use super::summary::{Reported, Summary};
+use super::words::{RankWord, Words};
 use crate::output::{self, Format};
 
 /// What is to be done, and how it is told.
 pub(super) struct Finish {
     pub(super) collection: Collection,
+    /// Whether ranks were asked for by their number, with -n.
+    pub(super) numbered: bool,
     pub(super) report: bool,
     pub(super) format: Format,
 }
@@ -65,40 +69,58 @@ pub(super) fn finish(
 
 fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, what: Finish) {
     if !directory.path().is_dir() {
-        return Summary::of_removed(directory.path(), directory.run_id(), outcome).say(what.format);
+        return Summary::of_removed(directory.path(), directory.run_id(), &outcome).say(what.format);
     }
     what.collection.into_raw(&directory.raw());
     if directory.seat.local > 0 {
         return;
     }
-    let words = rank_words(directory.path());
-    for part in parts(&directory, described, &words) {
+    let words = Words::of(directory.path());
+    for part in parts(&directory, described, &words.ranks) {
         tell(node_part(directory.path(), &part).context("what ran here is not written down"));
     }
     let path = directory.path().to_owned();
     wait_for_nodes(&directory);
-    forget_secrets(&directory, outcome);
+    forget_secrets(&directory, &outcome);
     let Some(manifest) = &mut directory.manifest else { return };
     hooks::remove(&path);
-    let world_size = words.iter().filter_map(|word| word.world_size).max();
-    tell(manifest.update(|manifest| manifest.world_size = manifest.world_size.or(world_size)).context("run.json"));
+    // Ranks of other nodes have had their word since.
+    let words = Words::of(&path);
+    let world_size = words.ranks.iter().filter_map(|word| word.world_size).max();
+    let alone = !what.numbered && described.launcher == Launcher::None;
+    let noted = manifest.update(|manifest| {
+        manifest.world_size = manifest.world_size.or(world_size);
+        if let Some(attempt) = manifest.attempts.last_mut() {
+            (attempt.ends, attempt.asked_by_signal) = (words.ends(&outcome, alone), outcome.asked_by_signal);
+        }
+    });
+    tell(noted.context("run.json"));
     tell(manifest.finish(outcome.exit).context("run.json"));
-    let traces = traces(&path);
-    let reported = match traces {
+    let left = Left::of(&path, manifest.manifest().world_size);
+    let reported = match left.files {
         _ if !what.report => Reported::NotWanted,
         0 => Reported::NoTraces,
         _ => match report(&path) {
-            Ok(()) => Reported::findings(&path.join("report/report.json")),
+            Ok(()) => Reported::read(&path.join("report/report.json")),
             Err(error) => Reported::Failed(output::told(&error)),
         },
     };
     tell(manifest.seal().context("run.json"));
-    Summary { run: &path, run_id: &manifest.manifest().run_id, outcome, traces, reported }.say(what.format);
+    let summary = Summary {
+        run: &path,
+        run_id: &manifest.manifest().run_id,
+        outcome: &outcome,
+        failed: manifest.first_failure().filter(|_| outcome.started),
+        left: reported.left().unwrap_or(left),
+        notes: words.ranks.iter().filter_map(|word| word.note.as_deref()).collect(),
+        reported,
+    };
+    summary.say(what.format);
 }
 
 /// What the agents share in secret goes when nobody can join again: of all nodes where this process leads, of a node whose
 /// part of the job ended well otherwise. One that failed may be started again, and then finds the others by it.
-fn forget_secrets(directory: &Directory, outcome: Outcome) {
+fn forget_secrets(directory: &Directory, outcome: &Outcome) {
     if directory.manifest.is_some() {
         agents::forget_secrets(&directory.clock(), None);
     } else if outcome.exit.is_success() {
@@ -158,13 +180,6 @@ fn wait_for_nodes(directory: &Directory) {
 }
 
 const NODES_WITHIN: Duration = Duration::from_secs(30);
-
-/// Files of traces in the run.
-fn traces(run: &Path) -> usize {
-    let raw = run.join("raw");
-    let Some(entries) = is_own_folder(&raw).then(|| fs::read_dir(raw).ok()).flatten() else { return 0 };
-    entries.flatten().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b".") && entry.path().is_file()).count()
-}
 
 /// Aligns and reports in a process of its own, which ends with this thread. Whatever happens to its memory and its threads does
 /// not happen to this process.

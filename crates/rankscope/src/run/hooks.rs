@@ -6,9 +6,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 3] = [
     ("sitecustomize.py", include_str!("hooks/sitecustomize.py")),
     ("rankscope_hooks.py", include_str!("hooks/rankscope_hooks.py")),
+    ("rankscope_words.py", include_str!("hooks/rankscope_words.py")),
 ];
 
 /// A run may begin in a folder that holds what begins so.

@@ -8,13 +8,13 @@ use std::io;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg, raise};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
-use rankscope_run::Exit;
+use rankscope_run::{Ending, Exit, RankEnd};
 
 use super::agents::AgentProcess;
 use super::directory::Variables;
@@ -25,6 +25,8 @@ use super::signals::{Heard, Signals};
 /// A job that runs.
 pub(super) struct Job {
     ranks: Vec<Process>,
+    /// Whether each process is a rank that was asked for here, rather than a command that may have ranks of its own.
+    numbered: bool,
     /// Whether each process is the leader of its own group.
     apart: bool,
     /// What such say.
@@ -33,7 +35,14 @@ pub(super) struct Job {
 
 struct Process {
     child: Child,
-    ended: Option<Exit>,
+    ended: Option<Ended>,
+}
+
+#[derive(Clone, Copy)]
+struct Ended {
+    exit: Exit,
+    unix_ns: i64,
+    how: Ending,
 }
 
 impl Process {
@@ -49,7 +58,8 @@ impl Job {
     /// What the system says if it cannot be started; nothing is left running.
     pub(super) fn start(command: &[OsString], ranks: Option<u32>, variables: Variables, aside: bool) -> io::Result<Self> {
         let apart = ranks.is_some_and(|ranks| ranks > 1);
-        let mut job = Self { ranks: Vec::new(), apart, lines: apart.then(Lines::new).transpose()? };
+        let numbered = ranks.is_some();
+        let mut job = Self { ranks: Vec::new(), numbered, apart, lines: apart.then(Lines::new).transpose()? };
         let port = ranks.map(|_| free_port()).transpose()?;
         for rank in 0..ranks.unwrap_or(1) {
             let mut process = Command::new(&command[0]);
@@ -83,13 +93,14 @@ impl Job {
     pub(super) fn run(mut self, signals: &Signals, agent: Option<&AgentProcess>, grace: Duration) -> Outcome {
         let mut first_failure: Option<Exit> = None;
         let mut deadline = None;
-        let mut told_to_end = false;
+        let (mut asked_by_signal, mut asked_unix_ns) = (None, None);
         loop {
-            if let Some(failed) = self.look()
+            if let Some(failed) = self.look(asked_unix_ns.is_some())
                 && first_failure.is_none()
             {
                 first_failure = Some(failed);
-                if !told_to_end {
+                if asked_by_signal.is_none() {
+                    asked_unix_ns = Some(now_unix_ns());
                     self.signal(Signal::SIGTERM);
                 }
                 deadline = deadline.or(Some(Instant::now() + grace));
@@ -100,9 +111,12 @@ impl Job {
             match signals.next(deadline) {
                 Heard::Child => agent.into_iter().for_each(AgentProcess::notice),
                 Heard::Signal { number, to_all } => {
+                    let to_end = number == Signal::SIGTERM as i32 || number == Signal::SIGINT as i32;
+                    if asked_unix_ns.is_none() && to_end {
+                        (asked_by_signal, asked_unix_ns) = (Some(number), Some(now_unix_ns()));
+                    }
                     self.pass_on(number, to_all);
-                    if number == Signal::SIGTERM as i32 || number == Signal::SIGINT as i32 {
-                        told_to_end = true;
+                    if to_end {
                         deadline = deadline.or_else(|| self.apart.then(|| Instant::now() + grace));
                     }
                 }
@@ -123,23 +137,41 @@ impl Job {
         for process in &mut self.ranks {
             let _ended = process.child.wait();
         }
-        Outcome { exit: first_failure.unwrap_or(Exit::Code(0)) }
+        let ends = if self.numbered { self.ends() } else { Vec::new() };
+        Outcome { exit: first_failure.unwrap_or(Exit::Code(0)), started: true, ends, asked_unix_ns, asked_by_signal }
     }
 
-    /// Takes note of what has ended; returns the first failure among it. Nothing is waited for yet, so that every process keeps
-    /// its number, and with it its group, until the job is over.
-    fn look(&mut self) -> Option<Exit> {
+    fn ends(&self) -> Vec<RankEnd> {
+        let host = super::directory::host();
+        let end = |(rank, ended): (u32, Ended)| {
+            let mut end = RankEnd::new(rank, ended.how);
+            (end.exit, end.ended_unix_ns, end.host) = (Some(ended.exit), Some(ended.unix_ns), Some(host.clone()));
+            end
+        };
+        (0..).zip(&self.ranks).filter_map(|(rank, process)| Some((rank, process.ended?))).map(end).collect()
+    }
+
+    /// Takes note of what has ended, after it was `asked` to or by itself; returns the first failure among it. Nothing is waited
+    /// for yet, so that every process keeps its number, and with it its group, until the job is over.
+    fn look(&mut self, asked: bool) -> Option<Exit> {
         let mut failed = None;
+        let unix_ns = now_unix_ns();
         for process in self.ranks.iter_mut().filter(|process| process.ended.is_none()) {
             let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-            process.ended = match waitid(Id::Pid(process.pid()), flags) {
+            let exit = match waitid(Id::Pid(process.pid()), flags) {
                 Ok(WaitStatus::Exited(_, code)) => Some(Exit::Code(code)),
                 Ok(WaitStatus::Signaled(_, signal, _)) => Some(Exit::Signal(signal as i32)),
                 Ok(_) | Err(Errno::EINTR) => None,
                 // It cannot be waited for, so nobody will ever know.
                 Err(_) => Some(Exit::Code(1)),
             };
-            failed = failed.or(process.ended.filter(|exit| !exit.is_success()));
+            let how = |exit: Exit| match (asked, exit.is_success()) {
+                (_, true) => Ending::Finished,
+                (true, false) => Ending::Asked,
+                (false, false) => Ending::Failed,
+            };
+            process.ended = exit.map(|exit| Ended { exit, unix_ns, how: how(exit) });
+            failed = failed.or(exit.filter(|exit| !exit.is_success()));
         }
         failed
     }
@@ -180,6 +212,11 @@ fn of_rank(rank: u32, ranks: u32, port: u16) -> [(&'static str, String); 6] {
         ("MASTER_ADDR", "127.0.0.1".to_owned()),
         ("MASTER_PORT", port.to_string()),
     ]
+}
+
+fn now_unix_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// A port that nobody has now; whoever is told of it takes it soon.

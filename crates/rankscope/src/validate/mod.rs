@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// Kernels whose names match this regular expression communicate, too (may be repeated)
     #[arg(long, value_name = "REGEX")]
     comm_pattern: Vec<String>,
-    /// Check even if ranks are missing or files cannot be read
+    /// Go on without files that cannot be read
     #[arg(long)]
     partial: bool,
 }

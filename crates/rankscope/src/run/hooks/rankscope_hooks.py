@@ -7,10 +7,10 @@ raw/rank-R.*, older ones go to raw/more, and those of an attempt before a restar
 import functools
 import os
 import sys
+import time
 
-_RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX")
-_WORLDS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
-_NODES = ("RANKSCOPE_RANK", "GROUP_RANK", "SLURM_NODEID", "PET_NODE_RANK")
+import rankscope_words
+
 _SUFFIXES = (".xplane.pb", ".json.gz", ".json")
 
 
@@ -22,10 +22,11 @@ def torch_profiler(module, raw):
     @functools.wraps(export)
     def export_chrome_trace(self, path, *args, **kwargs):
         result = export(self, path, *args, **kwargs)
-        _guarded(_keep, os.fspath(path), raw, _torch_rank)
+        _guarded(_keep, os.fspath(path), raw, rankscope_words.torch_rank)
         return result
 
     profile.export_chrome_trace = export_chrome_trace
+    rankscope_words.count_steps(module.profile)
 
 
 def jax_profiler(module, raw):
@@ -35,12 +36,47 @@ def jax_profiler(module, raw):
     @functools.wraps(stop)
     def stop_trace(*args, **kwargs):
         folder = getattr(getattr(module, "_profile_state", None), "log_dir", None)
-        known = _guarded(_xplanes, folder) or {}
-        result = stop(*args, **kwargs)
-        _guarded(_keep_xplane, folder, known, raw)
+        with _Turn(folder) as turn:
+            known = _guarded(_xplanes, folder) or {}
+            result = stop(*args, **kwargs)
+            _guarded(_keep_xplane, folder, known, raw, turn.mine)
         return result
 
     module.stop_trace = stop_trace
+
+
+class _Turn:
+    """Processes of one host that were given one folder write to the same file, as JAX names it by the host: each keeps its own before
+    the next one writes. Nobody waits who has a folder alone, and nobody longer than the patience."""
+
+    PATIENCE_S = 20
+
+    def __init__(self, folder):
+        self._folder, self._file, self.mine = folder, None, False
+
+    def __enter__(self):
+        try:
+            import fcntl
+            import socket
+            import zlib
+
+            about = "%s %s" % (socket.gethostname(), os.path.realpath(self._folder))
+            name = "turn-%08x" % zlib.crc32(about.encode("utf-8", "surrogateescape"))
+            self._file = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), "a")
+            deadline = time.monotonic() + self.PATIENCE_S
+            while not self.mine and time.monotonic() < deadline:
+                try:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    self.mine = True
+                except BlockingIOError:
+                    time.sleep(0.01)
+        except Exception:
+            pass
+        return self
+
+    def __exit__(self, *error):
+        if self._file is not None:
+            self._file.close()
 
 
 _complained = False
@@ -60,10 +96,26 @@ def _guarded(function, *args):
     return None
 
 
-def _keep_xplane(folder, known, raw):
+def _keep_xplane(folder, known, raw, mine):
     new = [(stamp, path) for path, stamp in _xplanes(folder).items() if known.get(path) != stamp]
     if new:
-        _keep(max(new)[1], raw, _jax_rank)
+        if not mine:
+            _note_twin(max(new)[1], raw, rankscope_words.jax_rank() or 0)
+        _keep(max(new)[1], raw, rankscope_words.jax_rank)
+
+
+def _note_twin(path, raw, rank):
+    """Without a turn of its own this may be what another process wrote."""
+    import filecmp
+
+    for entry in os.scandir(raw):
+        other = entry.name[len("rank-") : -len(".xplane.pb")]
+        if entry.name.endswith(".xplane.pb") and other.isdigit() and int(other) != rank:
+            if filecmp.cmp(path, entry.path, shallow=False):
+                rankscope_words.about["note"] = (
+                    "Ranks %d and %d wrote the same file %s: give each process its own log directory."
+                    % (min(rank, int(other)), max(rank, int(other)), path)
+                )
 
 
 def _xplanes(folder):
@@ -75,32 +127,6 @@ def _xplanes(folder):
                 if entry.name.endswith(".xplane.pb"):
                     found[entry.path] = entry.stat().st_mtime_ns
     return found
-
-
-def _number(names):
-    for name in names:
-        try:
-            return int(os.environ[name])
-        except (KeyError, ValueError):
-            pass
-    return None
-
-
-def _torch_rank():
-    rank = _number(_RANKS[:1])
-    dist = sys.modules.get("torch.distributed")
-    if rank is None and dist is not None and dist.is_available() and dist.is_initialized():
-        rank = dist.get_rank()
-    return _number(_RANKS) if rank is None else rank
-
-
-def _jax_rank():
-    state = getattr(sys.modules.get("jax._src.distributed"), "global_state", None)
-    rank = getattr(state, "process_id", None)
-    # Without jax.distributed every process is number 0 to JAX, whoever started it.
-    alone = getattr(state, "client", None) is None
-    named = _number(_RANKS)
-    return named if named is not None and (alone or rank is None) else rank
 
 
 def _keep(path, raw, rank_of):
@@ -115,7 +141,7 @@ def _keep(path, raw, rank_of):
     finally:
         if os.path.exists(partial):
             os.unlink(partial)
-    _tell(raw, rank)
+    rankscope_words.tell(raw, rank)
 
 
 def _copy(source, target):
@@ -139,7 +165,7 @@ _first = True
 
 def _make_room(raw, rank):
     global _first
-    restart = _number(("TORCHELASTIC_RESTART_COUNT",)) or 0
+    restart = rankscope_words.number(("TORCHELASTIC_RESTART_COUNT",)) or 0
     before = _first and restart > 0
     _first = False
     folder = os.path.join(raw, "attempt-%d" % (restart - 1) if before else "more")
@@ -156,18 +182,3 @@ def _make_room(raw, rank):
             os.replace(old, os.path.join(folder, name))
 
 
-def _tell(raw, rank):
-    """Where this rank runs: one small file a rank, as no two processes may append to one file of a shared disk."""
-    import json
-    import socket
-
-    folder = os.path.join(os.environ.get("RANKSCOPE_RUN_DIR") or os.path.dirname(raw), "nodes")
-    about = {"rank": rank, "host": socket.gethostname(), "pid": os.getpid()}
-    for key, value in (("world_size", _number(_WORLDS)), ("node", _number(_NODES))):
-        if value is not None:
-            about[key] = value
-    os.makedirs(folder, exist_ok=True)
-    partial = os.path.join(folder, ".rank-%d.%d.partial" % (rank, os.getpid()))
-    with open(partial, "w") as file:
-        file.write(json.dumps(about) + "\n")
-    os.replace(partial, os.path.join(folder, "rank-%d.json" % rank))

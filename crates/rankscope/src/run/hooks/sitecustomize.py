@@ -1,4 +1,5 @@
-"""Loaded by every Python process of a job that `rankscope run` started: it keeps a copy of each profile the job exports.
+"""Loaded by every Python process of a job that `rankscope run` started: it keeps a copy of each profile the job exports, and a word
+of what a rank fails with.
 
 It costs a look-up per import until torch.profiler or jax.profiler is imported, and imports nothing itself before that. Whatever goes
 wrong here is told once on stderr and never reaches the job. Another sitecustomize on the path still runs.
@@ -15,15 +16,17 @@ def _watch():
     if not raw:
         return
 
-    def patch(name):
+    def patch(room, name):
         def after(module):
-            import rankscope_hooks
-
-            getattr(rankscope_hooks, name)(module, raw)
+            getattr(__import__(room), name)(module, raw)
 
         return after
 
-    wanted = {"torch.profiler.profiler": patch("torch_profiler"), "jax._src.profiler": patch("jax_profiler")}
+    wanted = {
+        "torch.profiler.profiler": patch("rankscope_hooks", "torch_profiler"),
+        "torch.distributed.elastic.multiprocessing.errors": patch("rankscope_words", "torch_launcher"),
+        "jax._src.profiler": patch("rankscope_hooks", "jax_profiler"),
+    }
 
     class Finder:
         """Finds nothing itself: it asks the others, and has a word with what they find."""
@@ -41,6 +44,39 @@ def _watch():
             return None
 
     sys.meta_path.insert(0, Finder)
+    _listen(raw)
+
+
+def _listen(raw):
+    """Hears of the uncaught exception, or the hard exit, that a rank ends with. What a rank starts is not the rank, though it inherits
+    its number."""
+    numbers = sorted(name + "=" + os.environ[name] for name in os.environ if name.endswith(("RANK", "PROCID", "COMPLETION_INDEX")))
+    who = " ".join(numbers) or "alone"
+    if os.environ.get("RANKSCOPE_PROCESS") == who:
+        return
+    os.environ["RANKSCOPE_PROCESS"] = who
+    own, show, end = os.getpid(), sys.excepthook, os._exit
+
+    def tell(*what):
+        # A fork inherits this and is not the rank either.
+        if os.getpid() == own:
+            try:
+                import rankscope_words
+
+                rankscope_words.failed(raw, *what)
+            except Exception:
+                pass
+
+    def excepthook(kind, error, trace):
+        tell(kind, error)
+        show(kind, error, trace)
+
+    def _exit(status):
+        if status:
+            tell(None, None, status)
+        end(status)
+
+    sys.excepthook, os._exit = excepthook, _exit
 
 
 def _then(loader, name, wanted):
