@@ -82,7 +82,7 @@ fn json_is_alone_on_stdout() {
     let output = room.run(&["--no-clock", "--format", "json", "--", "sh", "-c", "echo noise; exit 3"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     assert_eq!((&document["exit_code"], &document["traces"], output.status.code()), (&3.into(), &0.into(), Some(3)));
-    assert!(document["problem"].as_str().unwrap().contains("--collect"), "{document}");
+    assert!(document["problem"].as_str().unwrap().contains("no traces were left"), "{document}");
     assert!(text(&output.stderr).contains("noise"));
 }
 

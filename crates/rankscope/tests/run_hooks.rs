@@ -150,6 +150,49 @@ fn jax_profiles_are_kept_under_their_process() {
 }
 
 #[test]
+fn processes_that_share_a_jax_folder_keep_each_its_own() {
+    let files: Vec<(&str, &str)> = JAX
+        .into_iter()
+        .map(|(name, text)| match name {
+            "site/jax/_src/distributed.py" => {
+                (name, "import os\nclass global_state:\n    client = object()\n    process_id = int(os.environ['RANK'])\n")
+            }
+            // Who writes last overwrites the others' file, as hosts, not processes, have names of their own.
+            "site/jax/_src/profiler.py" => (name, SHARED_PROFILER),
+            _ => (name, text),
+        })
+        .collect();
+    let Some(room) = room(&files) else { return };
+    let program = "import jax._src.distributed, jax.profiler\nwith jax.profiler.trace('logs'):\n    pass\n";
+    python(&room, program, &["-n", "3"], &[]);
+    for rank in 0..3 {
+        assert_eq!(raw(&room, &format!("rank-{rank}.xplane.pb")), format!("xspace of {rank}"));
+    }
+}
+
+const SHARED_PROFILER: &str = r#"
+import contextlib, os, time
+class _profile_state:
+    log_dir = None
+
+@contextlib.contextmanager
+def trace(log_dir):
+    _profile_state.log_dir = log_dir
+    yield
+    stop_trace()
+
+def start_trace(log_dir):
+    pass
+
+def stop_trace():
+    folder = os.path.join(_profile_state.log_dir, "plugins", "profile", "t")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "host.xplane.pb"), "w") as file:
+        file.write("xspace of " + os.environ["RANK"])
+    time.sleep(0.2)
+"#;
+
+#[test]
 fn another_sitecustomize_still_runs() {
     let files = [("site/sitecustomize.py", "import builtins\nbuiltins.customised = __file__\n")];
     let Some(room) = room(&files) else { return };

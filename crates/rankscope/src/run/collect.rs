@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rankscope_run::{open, rank_of_name};
+use rankscope_time::Rank;
 
 use crate::output;
 
@@ -71,11 +72,15 @@ fn matching(patterns: &[String]) -> BTreeMap<PathBuf, State> {
     found.collect()
 }
 
-/// A file that names a rank becomes that rank's trace, unless the rank has one: then it is kept aside, or not at all where both
-/// are the same.
+/// A file that names a rank becomes that rank's trace, unless the rank has one: then it is kept aside. What is kept already,
+/// whatever it is called there, is not kept again.
 fn keep(path: &Path, raw: &Path) -> io::Result<()> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let (target, twin) = match rank_of_name(&path.to_string_lossy()) {
+    let rank = rank_of_name(&path.to_string_lossy());
+    if is_kept(path, rank, raw)? {
+        return Ok(());
+    }
+    let (target, twin) = match rank {
         Some(rank) => {
             let twin = of_rank(raw, &format!("rank-{rank}."))?;
             (raw.join(format!("rank-{rank}{}", suffix(&name))), twin)
@@ -84,7 +89,6 @@ fn keep(path: &Path, raw: &Path) -> io::Result<()> {
     };
     let target = match twin {
         None => target,
-        Some(twin) if same(&twin, path)? => return Ok(()),
         Some(_) => {
             fs::create_dir_all(raw.join("more"))?;
             if !is_own_folder(&raw.join("more")) {
@@ -101,6 +105,21 @@ fn keep(path: &Path, raw: &Path) -> io::Result<()> {
     io::copy(&mut File::open(path)?, &mut copy)?;
     copy.set_permissions(path.metadata()?.permissions())?;
     fs::rename(&partial, &target)
+}
+
+/// Whether what is in `path` lies in `raw` already. Two ranks may leave the same bytes; that they did is for the report to say.
+fn is_kept(path: &Path, rank: Option<Rank>, raw: &Path) -> io::Result<bool> {
+    for folder in [raw.to_owned(), raw.join("more")] {
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let there = entry?.path();
+            let other = rank_of_name(&there.file_name().unwrap_or_default().to_string_lossy());
+            let of_another = rank.is_some() && other.is_some() && rank != other;
+            if there.is_file() && !of_another && same(&there, path)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 fn of_rank(raw: &Path, prefix: &str) -> io::Result<Option<PathBuf>> {
@@ -202,5 +221,23 @@ mod tests {
             (names(&elsewhere), fs::read_to_string(&aim).unwrap()),
             (vec!["precious".to_owned()], "as it was".to_owned())
         );
+    }
+
+    #[test]
+    fn what_a_hook_kept_is_not_kept_again_under_another_name() {
+        let root = tempfile::tempdir().unwrap();
+        let (out, raw) = (root.path().join("out"), root.path().join("run/raw"));
+        [&out, &raw.join("more")].iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
+        fs::write(raw.join("rank-0.json"), "newest of 0").unwrap();
+        fs::write(raw.join("more/rank-0.0.json"), "first of 0").unwrap();
+        let collection = Collection::before(&[out.join("*").display().to_string()]);
+        let written =
+            [("pp_0.json", "newest of 0"), ("w.json", "first of 0"), ("x.json", "other of 0!"), ("rank1.json", "newest of 0")];
+        for (name, text) in written {
+            fs::write(out.join(name), text).unwrap();
+        }
+        collection.into_raw(&raw);
+        assert_eq!(names(&raw), ["more", "rank-0.json", "rank-1.json", "x.json"]);
+        assert_eq!(names(&raw.join("more")), ["rank-0.0.json"]);
     }
 }

@@ -102,12 +102,18 @@ impl Launched {
         end.ended_unix_ns = end.ended_unix_ns.or(Some(unix_ns));
         end.exit = end.exit.or(Some(exit));
         end.host.get_or_insert_with(|| host.to_owned());
+        if exit == Exit::Signal(SIGTERM) {
+            // So torchrun ends the ranks that are left.
+            end.how = Ending::Asked;
+        }
     }
 }
 
+const SIGTERM: i32 = 15;
+
 impl RankWord {
     fn add_to(&self, end: &mut RankEnd, failure: &Failure, outcome: &Outcome) {
-        if end.how == Ending::Asked && outcome.asked_unix_ns.is_some_and(|asked| failure.unix_ns < asked) {
+        if end.how == Ending::Asked && outcome.asked_unix_ns.is_none_or(|asked| failure.unix_ns < asked) {
             // It was on its way out when it was asked.
             end.how = Ending::Failed;
         }
