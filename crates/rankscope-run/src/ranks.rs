@@ -71,8 +71,7 @@ pub fn settle_ranks(traces: &mut [Trace]) -> Result<(), Error> {
 /// Which ranks of the job there are files for.
 ///
 /// One rule for every verb that reads a job: ranks that are missing never keep one from an answer. It says in front which are
-/// missing, and that nothing stands out of the others is then no all-clear, since the missing one may be the one that was late or
-/// failed. Whether a file may be left out that is there and cannot be read is another question, and what `--partial` answers.
+/// missing, and gives no all-clear, since the missing one may be the one that was late or failed. Whether a file may be left out that is there and cannot be read is another question, and what `--partial` answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completeness {
     /// Ranks in the job, where any file or the run says so.

@@ -19,7 +19,7 @@ mod lock;
 mod manifest;
 mod nodes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -293,12 +293,8 @@ fn fresh(new: &NewRun) -> Manifest {
         command: new.command.clone(),
         state: State::Running,
         world_size: new.world_size,
-        nodes: Vec::new(),
-        ranks: Vec::new(),
         reference_node: new.reference_node,
-        attempts: Vec::new(),
-        versions: BTreeMap::new(),
-        files: Vec::new(),
+        ..Manifest::default()
     }
 }
 

@@ -51,8 +51,7 @@ struct Caution {
 }
 
 /// Kinds that are said before any finding, in this order. A crash is told from the run itself.
-const FIRST: [&str; 7] =
-    ["same_bytes", "rank_by_order", "mixed_formats", "world_size", "time_range", "missing_rank", "window"];
+const FIRST: [&str; 7] = ["same_bytes", "rank_by_order", "mixed_formats", "world_size", "time_range", "missing_rank", "window"];
 
 impl Reported {
     /// What the report at `path` says.
@@ -191,7 +190,7 @@ impl<'a> Summary<'a> {
     fn missing(&self) -> Option<String> {
         let found = self.found().is_some() && !self.left.missing.is_empty();
         let whose = left::ranks(&self.left.missing);
-        found.then(|| format!("There is no trace of {whose}, so that nothing stands out of the others is no all-clear."))
+        found.then(|| format!("There is no trace of {whose}, which may be the slow one: what the others show is no all-clear."))
     }
 }
 

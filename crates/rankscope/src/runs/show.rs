@@ -103,7 +103,7 @@ fn described(run: &RunDirectory) -> Result<String> {
         text.line(format_args!("attempt {}  {}", attempt.number, told(attempt)));
     }
     if let Some(failure) = run.first_failure().filter(|failure| failure.rank.is_some()) {
-        writeln!(text, "failure    {failure}")?;
+        text.line(format_args!("failure    {failure}"));
     }
     for node in &manifest.nodes {
         let ranks: Vec<String> =
