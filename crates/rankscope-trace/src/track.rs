@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{ArgColumn, StrId};
+use crate::{ArgColumn, StrId, Strings};
 
 /// A track of one trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +50,16 @@ pub struct Track {
     pub sort_index: Option<i64>,
     /// The stamp the file counts this track's events from (XSpace lines). Zero where stamps are absolute.
     pub origin_ns: i64,
+}
+
+impl Track {
+    /// The key of the track that holds a process's asynchronous spans: they belong to no thread, and need not nest.
+    pub const ASYNC: &str = "async";
+
+    /// Whether the spans of this track are asynchronous.
+    pub fn is_async(&self, strings: &Strings) -> bool {
+        matches!(self.key, TrackKey::Text(key) if self.kind == TrackKind::Thread && strings.text(key) == Self::ASYNC)
+    }
 }
 
 /// All tracks of a trace.

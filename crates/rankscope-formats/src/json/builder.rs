@@ -4,15 +4,15 @@
 //! only once. What needs the whole file (names of tracks, begins and ends, arrows) is put aside for `finish`.
 
 use rankscope_trace::{
-    ArgValue, CategoryKind, CounterSample, FlowPhase, InstantMark, InstantScope, ProblemKind, SpanRow, StrId, Trace, TrackId,
-    TrackKey, TrackKind,
+    ArgValue, CategoryKind, CounterSample, FlowPhase, InstantMark, InstantScope, ProblemKind, SpanRow, StrId, Trace, Track,
+    TrackId, TrackKey, TrackKind,
 };
 use rustc_hash::FxHashMap;
 
 use super::args;
 use super::event::RawEvent;
 use super::number::{nanos_of_micros, signed, unquoted, unsigned};
-use super::piece::{Arrow, Edge, Naming, Piece, Says};
+use super::piece::{Arrow, AsyncId, Binding, Edge, Naming, Piece, Says};
 use super::scan::{Members, Mode, count_controls};
 use super::text::decode;
 use crate::kineto::{Wanted, kept_in_device_scope, wanted};
@@ -64,28 +64,35 @@ impl<'a> Builder<'a> {
         match event.phase {
             b'X' => self.span(event, offset),
             b'M' => self.naming(event, offset),
-            b'i' | b'I' | b'R' => self.instant(event, offset),
+            b'i' | b'I' | b'R' => {
+                let track = |builder: &mut Self| builder.track(false, event);
+                self.instant(event, offset, track);
+            }
+            // A moment of an asynchronous operation; the last two are steps of the older form.
+            b'n' | b'T' | b'p' => self.instant(event, offset, |builder| builder.async_track(event)),
             b'C' => self.counter(event, offset),
             b's' => self.arrow(event, offset, FlowPhase::Start),
             b't' => self.arrow(event, offset, FlowPhase::Step),
             b'f' => self.arrow(event, offset, FlowPhase::End),
-            b'B' | b'b' => self.edge(event, offset, true),
-            b'E' | b'e' => self.edge(event, offset, false),
+            b'B' | b'b' | b'S' => self.edge(event, offset, true),
+            b'E' | b'e' | b'F' => self.edge(event, offset, false),
             // An empty object ends some files' arrays.
-            0 if event.name.is_empty() && event.ts.is_empty() => {}
-            phase => self.piece.trace.provenance.problems.add_detailed(
-                ProblemKind::Unsupported,
-                offset,
-                1,
-                format!("event of phase {:?}", char::from(phase)),
-            ),
+            0 if *event == RawEvent::default() => {}
+            phase => self.piece.pending.met.unread.entry(phase).or_insert((0, offset)).0 += 1,
         }
+    }
+
+    /// Whether an event that matters to a device only if `kept` is left out.
+    fn is_left_out(&mut self, kept: bool) -> bool {
+        let left_out = self.options.scope == Scope::Device && !kept;
+        self.piece.pending.met.passed_over += u64::from(left_out);
+        left_out
     }
 
     fn span(&mut self, event: &RawEvent<'a>, offset: u64) {
         let (category, kind) = self.category(event.category);
         let wanted = wanted(kind, unquoted(event.name));
-        if self.options.scope == Scope::Device && !kept_in_device_scope(kind, wanted) {
+        if self.is_left_out(kept_in_device_scope(kind, wanted)) {
             return;
         }
         let Some(start_ns) = self.time(event, offset) else { return };
@@ -104,16 +111,17 @@ impl<'a> Builder<'a> {
         if self.options.args == ArgsPolicy::All {
             self.keep_args(event.args, |trace| &mut trace.spans.args);
         }
+        self.bound_flow(event, start_ns);
     }
 
-    fn instant(&mut self, event: &RawEvent<'a>, offset: u64) {
-        if self.options.scope == Scope::Device {
+    fn instant(&mut self, event: &RawEvent<'a>, offset: u64, track: impl FnOnce(&mut Self) -> TrackId) {
+        if self.is_left_out(false) {
             return;
         }
         let Some(time_ns) = self.time(event, offset) else { return };
         let (category, _) = self.category(event.category);
         let name = self.string(unquoted(event.name));
-        let track = self.track(false, event);
+        let track = track(self);
         let scope = match event.scope {
             b'g' => InstantScope::Global,
             b'p' => InstantScope::Process,
@@ -126,7 +134,7 @@ impl<'a> Builder<'a> {
     }
 
     fn counter(&mut self, event: &RawEvent<'a>, offset: u64) {
-        if self.options.scope == Scope::Device {
+        if self.is_left_out(false) {
             return;
         }
         let Some(time_ns) = self.time(event, offset) else { return };
@@ -148,29 +156,71 @@ impl<'a> Builder<'a> {
 
     fn arrow(&mut self, event: &RawEvent<'a>, offset: u64, phase: FlowPhase) {
         let (category, _) = self.category(event.category);
-        if self.options.scope == Scope::Device && !matches!(unquoted(event.category), b"ac2g" | b"async" | b"async_cpu_to_gpu")
-        {
+        if self.is_left_out(matches!(unquoted(event.category), b"ac2g" | b"async" | b"async_cpu_to_gpu")) {
             return;
         }
         let Some(time_ns) = self.time(event, offset) else { return };
         let (name, id) = (self.string(unquoted(event.name)), identifier(event.id));
         let (pid, tid) = (self.key(event.pid), self.key(event.tid));
-        self.piece.pending.arrows.push(Arrow { id, category, name, phase, pid, tid, time_ns });
+        let binding = if phase == FlowPhase::End && event.binding != b'e' { Binding::Next } else { Binding::Enclosing };
+        self.piece.pending.arrows.push(Arrow { id, category, name, phase, pid, tid, time_ns, binding });
+    }
+
+    /// The second form of flows: a span itself says which flow it is part of. Neither name nor category tells such flows apart.
+    fn bound_flow(&mut self, event: &RawEvent<'a>, time_ns: i64) {
+        let phase = match (event.flow_in, event.flow_out) {
+            _ if event.bind_id.is_empty() => return,
+            (false, false) => return,
+            (false, true) => FlowPhase::Start,
+            (true, true) => FlowPhase::Step,
+            (true, false) => FlowPhase::End,
+        };
+        if self.is_left_out(false) {
+            return;
+        }
+        let (category, _) = self.category(b"\"flow\"");
+        let (pid, tid) = (self.key(event.pid), self.key(event.tid));
+        let (id, name, binding) = (identifier(event.bind_id), StrId::EMPTY, Binding::Enclosing);
+        self.piece.pending.arrows.push(Arrow { id, category, name, phase, pid, tid, time_ns, binding });
     }
 
     fn edge(&mut self, event: &RawEvent<'a>, offset: u64, begins: bool) {
         let (category, kind) = self.category(event.category);
-        if self.options.scope == Scope::Device && !kept_in_device_scope(kind, Wanted::Nothing) {
+        if self.is_left_out(kept_in_device_scope(kind, Wanted::Nothing)) {
             return;
         }
         let Some(time_ns) = self.time(event, offset) else { return };
         let name = self.string(unquoted(event.name));
-        let track = self.track(kind.is_on_device(), event);
-        let id = if matches!(event.phase, b'b' | b'e') { identifier(event.id).max(1) } else { 0 };
+        let is_async = !matches!(event.phase, b'B' | b'E');
+        let track = if is_async { self.async_track(event) } else { self.track(kind.is_on_device(), event) };
+        let id = is_async.then(|| self.async_id(event));
         self.piece.pending.edges.push(Edge { begins, time_ns, name, track, category, id, offset });
+        if event.phase == b'B' {
+            self.bound_flow(event, time_ns);
+        }
+    }
+
+    /// Ids are the file's, unless `id2` says that they are the process's own.
+    fn async_id(&mut self, event: &RawEvent<'a>) -> AsyncId {
+        let own = if event.id2.first() == Some(&b'{') { Members::of(event.id2, 0, self.mode).next() } else { None };
+        let (id, is_local) = own.map_or((event.id, false), |(which, id)| (id, which == b"local"));
+        AsyncId {
+            id: identifier(id),
+            scope: self.string(unquoted(event.id_scope)),
+            process: is_local.then(|| self.key(event.pid)),
+            name: if matches!(event.phase, b'S' | b'F') { self.string(unquoted(event.name)) } else { StrId::EMPTY },
+        }
+    }
+
+    /// Asynchronous spans belong to no thread: flows that bind to a thread's spans must not meet them.
+    fn async_track(&mut self, event: &RawEvent<'a>) -> TrackId {
+        let (pid, key) = (self.key(event.pid), self.string(Track::ASYNC.as_bytes()));
+        let process = self.piece.trace.tracks.find_or_add(TrackKind::Process, None, pid);
+        self.piece.trace.tracks.find_or_add(TrackKind::Thread, Some(process), TrackKey::Text(key))
     }
 
     fn naming(&mut self, event: &RawEvent<'a>, offset: u64) {
+        self.piece.pending.met.namings += 1;
         if event.args.first() != Some(&b'{') {
             return;
         }

@@ -16,7 +16,19 @@ pub(super) struct RawEvent<'a> {
     pub(super) ts: &'a [u8],
     pub(super) dur: &'a [u8],
     pub(super) scope: u8,
+    /// What keeps equal ids apart.
+    pub(super) id_scope: &'a [u8],
+    /// An id that says whether it is the process's own.
+    pub(super) id2: &'a [u8],
+    /// The first letter of the binding point of a flow's end; zero for none.
+    pub(super) binding: u8,
+    /// The flow that a span itself is part of, and whether it comes from one or leads to one.
+    pub(super) bind_id: &'a [u8],
+    pub(super) flow_in: bool,
+    pub(super) flow_out: bool,
     pub(super) args: &'a [u8],
+    /// Whether it has keys beside these.
+    pub(super) has_others: bool,
     /// Raw control characters inside its nested values. Those of its own strings are counted where strings are looked up.
     pub(super) controls: u64,
 }
@@ -91,6 +103,12 @@ pub(super) enum Field {
     Time,
     Duration,
     Scope,
+    IdScope,
+    Id2,
+    Binding,
+    BindId,
+    FlowIn,
+    FlowOut,
     Args,
     Other,
 }
@@ -108,6 +126,12 @@ impl Field {
             b"ph" => Self::Phase,
             b"id" => Self::Id,
             b"s" => Self::Scope,
+            b"bp" => Self::Binding,
+            b"bind_id" => Self::BindId,
+            b"flow_in" => Self::FlowIn,
+            b"flow_out" => Self::FlowOut,
+            b"scope" => Self::IdScope,
+            b"id2" => Self::Id2,
             _ => Self::Other,
         }
     }
@@ -127,8 +151,14 @@ impl<'a> RawEvent<'a> {
             Field::Time => self.ts = value,
             Field::Duration => self.dur = value,
             Field::Scope => self.scope = letter(),
+            Field::IdScope => self.id_scope = value,
+            Field::Id2 => self.id2 = value,
+            Field::Binding => self.binding = letter(),
+            Field::BindId => self.bind_id = value,
+            Field::FlowIn => self.flow_in = value == b"true",
+            Field::FlowOut => self.flow_out = value == b"true",
             Field::Args => self.args = value,
-            Field::Other => {}
+            Field::Other => self.has_others = true,
         }
     }
 }

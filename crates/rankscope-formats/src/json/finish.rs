@@ -3,7 +3,7 @@
 use rankscope_trace::{FlowPhase, FlowPoint, ProblemKind, SpanRow, Trace, TrackId, TrackKey, TrackKind};
 use rustc_hash::FxHashMap;
 
-use super::piece::{Arrow, Edge, Naming, Pending, Says};
+use super::piece::{Arrow, AsyncId, Binding, Edge, Naming, Pending, Says};
 
 /// Completes `trace` with what its pieces had put aside.
 pub(super) fn finish(trace: &mut Trace, pending: Pending) {
@@ -31,8 +31,9 @@ fn add_base(trace: &mut Trace) {
     }
 }
 
-/// Makes spans of begins and ends: nested ones by their order on the track, asynchronous ones by their id. A begin without an
-/// end lasts to the end of the trace, and is counted.
+/// Makes spans of begins and ends: nested ones by their order on the track, asynchronous ones by their operation. An end closes
+/// the last begin of its name, and the last of any where it has none or fits none. A begin without an end lasts to the end of
+/// the trace, and is counted.
 fn join_edges(trace: &mut Trace, mut edges: Vec<Edge>) {
     if edges.is_empty() {
         return;
@@ -40,17 +41,19 @@ fn join_edges(trace: &mut Trace, mut edges: Vec<Edge>) {
     // A stable sort: of two edges at one time, the file's order holds.
     edges.sort_by_key(|edge| edge.time_ns);
     let last_ns = edges.iter().map(|edge| edge.time_ns).chain(trace.bounds_ns().map(|(_, end)| end)).max().unwrap_or(0);
-    let mut open: FxHashMap<(TrackId, u64, u16), Vec<Edge>> = FxHashMap::default();
+    let mut open: FxHashMap<Whose, Vec<Edge>> = FxHashMap::default();
     for edge in edges {
-        // Asynchronous halves may lie on different threads; their id and category are what ties them.
-        let key = if edge.id == 0 { (edge.track, 0, 0) } else { (TrackId(u32::MAX), edge.id, edge.category) };
-        let stack = open.entry(key).or_default();
+        // Asynchronous halves may lie in different processes; their id and category are what ties them.
+        let whose = edge.id.map_or(Whose::Track(edge.track), |id| Whose::Operation(edge.category, id));
+        let stack = open.entry(whose).or_default();
         if edge.begins {
             stack.push(edge);
-        } else if let Some(begin) = stack.pop() {
-            push_joined(trace, &begin, edge.time_ns);
-        } else {
-            trace.provenance.problems.add(ProblemKind::UnbalancedSpan, edge.offset);
+            continue;
+        }
+        let last_of_name = stack.iter().rposition(|begin| begin.name == edge.name);
+        match last_of_name.or_else(|| stack.len().checked_sub(1)) {
+            Some(at) => push_joined(trace, &stack.remove(at), edge.time_ns),
+            None => trace.provenance.problems.add(ProblemKind::UnbalancedSpan, edge.offset),
         }
     }
     let mut unfinished: Vec<Edge> = open.into_values().flatten().collect();
@@ -59,6 +62,13 @@ fn join_edges(trace: &mut Trace, mut edges: Vec<Edge>) {
         trace.provenance.problems.add(ProblemKind::UnbalancedSpan, begin.offset);
         push_joined(trace, &begin, last_ns);
     }
+}
+
+/// Whose begins and ends belong together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Whose {
+    Track(TrackId),
+    Operation(u16, AsyncId),
 }
 
 fn push_joined(trace: &mut Trace, begin: &Edge, end_ns: i64) {
@@ -76,9 +86,10 @@ fn push_joined(trace: &mut Trace, begin: &Edge, end_ns: i64) {
 }
 
 /// An arrow names a pid and a tid, which may be a thread or a stream. Where a file has both, launches start on threads and end
-/// on streams. Arrows to tracks without events are dropped: nothing is there to be pointed at.
+/// on streams. One that is bound to the next span is put at its start, where that span is the one that encloses it.
 fn tie_arrows(trace: &mut Trace, arrows: &[Arrow]) {
     let mut tracks: FxHashMap<(TrackKey, TrackKey), (Option<TrackId>, Option<TrackId>)> = FxHashMap::default();
+    let starts = Starts::of(trace, arrows);
     for arrow in arrows {
         let (host, device) = *tracks.entry((arrow.pid, arrow.tid)).or_insert_with(|| {
             let find = |outer, inner| {
@@ -88,10 +99,41 @@ fn tie_arrows(trace: &mut Trace, arrows: &[Arrow]) {
             (find(TrackKind::Process, TrackKind::Thread), find(TrackKind::Device, TrackKind::Stream))
         });
         let track = if arrow.phase == FlowPhase::End { device.or(host) } else { host.or(device) };
-        if let Some(track) = track {
-            let Arrow { id, category, name, phase, time_ns, .. } = *arrow;
-            trace.flows.push(FlowPoint { id, category, name, phase, track, time_ns });
+        // On a thread without events it lies within no span, and is counted with those.
+        let track = track.unwrap_or_else(|| thread(trace, arrow));
+        let Arrow { id, category, name, phase, mut time_ns, binding, .. } = *arrow;
+        if binding == Binding::Next {
+            time_ns = starts.next(track, time_ns).unwrap_or(time_ns);
         }
+        trace.flows.push(FlowPoint { id, category, name, phase, track, time_ns });
+    }
+}
+
+fn thread(trace: &mut Trace, arrow: &Arrow) -> TrackId {
+    let process = trace.tracks.find_or_add(TrackKind::Process, None, arrow.pid);
+    trace.tracks.find_or_add(TrackKind::Thread, Some(process), arrow.tid)
+}
+
+/// When the spans of each track begin, in order; nothing where no arrow asks.
+struct Starts(Vec<Vec<i64>>);
+
+impl Starts {
+    fn of(trace: &Trace, arrows: &[Arrow]) -> Self {
+        let mut starts = Vec::new();
+        if arrows.iter().any(|arrow| arrow.binding == Binding::Next) {
+            starts.resize(trace.tracks.len(), Vec::new());
+            for (track, start_ns) in trace.spans.track.iter().zip(&trace.spans.start_ns) {
+                starts[track.0 as usize].push(*start_ns);
+            }
+            starts.iter_mut().for_each(|starts: &mut Vec<i64>| starts.sort_unstable());
+        }
+        Self(starts)
+    }
+
+    /// The first start on `track` that is no earlier than `time_ns`.
+    fn next(&self, track: TrackId, time_ns: i64) -> Option<i64> {
+        let starts = self.0.get(track.0 as usize)?;
+        starts.get(starts.partition_point(|start| *start < time_ns)).copied()
     }
 }
 

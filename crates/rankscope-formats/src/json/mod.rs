@@ -9,7 +9,13 @@
 //! `layout`), each read by its own worker into a small trace, appended in order. While one batch is read the next one is
 //! inflated. The JSON is scanned, not parsed: of an event's arguments only those that analysis asks for are looked at.
 //!
-//! Not kept: the arguments of `B`/`E` events, categories of metadata events, and unknown keys of events.
+//! Flows come in two forms: events of their own (`s`, `t`, `f`), whose end is bound to the next span of its thread unless it says
+//! `"bp": "e"`, and spans that name a `bind_id` and whether a flow leads in or out. Asynchronous operations (`b`, `n`, `e`, in the
+//! older form `S`, `T`, `p`, `F`) lie on a track of their own in each process; an id is the file's unless `id2` says that it is
+//! the process's.
+//!
+//! Not kept: the arguments of `B`/`E` events and of other begins and ends, ids of asynchronous operations, categories of metadata
+//! events, and unknown keys of events. Events of other phases (objects, memory dumps, samples) are counted and named.
 
 mod args;
 mod builder;
@@ -34,13 +40,13 @@ mod tests;
 use std::io::Read;
 
 use rankscope_time::Rank;
-use rankscope_trace::{ProblemKind, RankSource, Trace};
+use rankscope_trace::{Problem, ProblemKind, Problems, RankSource, Trace};
 use rayon::prelude::*;
 
 use self::chunk::{Chunk, Reached};
 use self::head::{Members, Walk};
 use self::layout::Layout;
-use self::piece::{Pending, Piece};
+use self::piece::{Met, Pending, Piece};
 use self::scan::skip_space;
 use self::source::{Source, Stretch};
 pub use self::write::write;
@@ -70,6 +76,7 @@ fn read_in_pool(input: impl Read + Send, options: &ReadOptions) -> Result<Trace,
     let mut gathered = Gathered::default();
     let bare = find_events(&mut source, &mut gathered)?;
     let layout = learn_layout(&mut source)?;
+    gathered.first_item = source.buffer.get(skip_space(&source.buffer, 0)).copied();
     read_events(&mut source, layout.as_ref(), options, &mut gathered)?;
     gathered.read_tail(bare, source.position());
     let bytes = source.position();
@@ -85,6 +92,8 @@ struct Gathered {
     /// Text of an event that was cut by the end of its stretch, and where it starts.
     carry: Vec<u8>,
     carry_offset: u64,
+    /// What the first item of the array begins with.
+    first_item: Option<u8>,
     /// What follows the array of events, and where it starts.
     tail: Option<(Vec<u8>, u64)>,
 }
@@ -285,13 +294,33 @@ impl Gathered {
         if provenance.rank.is_none() {
             provenance.rank = self.pending.rank.map(|rank| (Rank(rank), RankSource::Events));
         }
+        let met = std::mem::take(&mut self.pending.met);
+        met.report(&mut provenance.problems);
         finish::finish(&mut self.trace, self.pending);
-        if self.trace.events() == 0 {
-            let first = self.trace.provenance.problems.iter().next();
-            let (offset, reason) = first
-                .map_or((bytes, "the array of events is empty".into()), |problem| (problem.offset, problem.kind.to_string()));
-            return Err(Error::NoEvents { offset, reason });
+        // A trace without what was asked for is a trace all the same.
+        if self.trace.events() == 0 && met.passed_over == 0 {
+            return Err(no_events(&met, self.first_item, self.trace.provenance.problems));
         }
         Ok(self.trace)
+    }
+}
+
+/// Why there is no event in a file that was read: it is damaged, or whole and something else.
+fn no_events(met: &Met, first_item: Option<u8>, problems: Problems) -> Error {
+    let found = match met.unread() {
+        Some(unread) => format!("it holds nothing but {unread}"),
+        None if met.namings > 0 => "it holds nothing but names of processes and threads (events of phase 'M')".to_owned(),
+        None if first_item.is_some_and(|first| first != b'{' && first != b']') => {
+            "a JSON list whose first item is no object, and so no event".to_owned()
+        }
+        None => "its array of events is empty".to_owned(),
+    };
+    let is_damage = |problem: &&Problem| problem.kind != ProblemKind::Unsupported;
+    match problems.iter().find(is_damage) {
+        Some(damage) if met.unread.is_empty() && first_item.is_none_or(|first| first == b'{') => {
+            let colon = if damage.detail.is_empty() { "" } else { ": " };
+            Error::NoEvents { offset: damage.offset, reason: format!("{}{colon}{}", damage.kind, damage.detail) }
+        }
+        _ => Error::NotATrace { found },
     }
 }

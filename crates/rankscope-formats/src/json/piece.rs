@@ -1,6 +1,8 @@
 //! What one stretch of events gives: a small trace of its own, and what has to wait for the whole file.
 
-use rankscope_trace::{FlowPhase, Remap, StrId, Trace, TrackId, TrackKey};
+use std::collections::BTreeMap;
+
+use rankscope_trace::{FlowPhase, ProblemKind, Problems, Remap, StrId, Trace, TrackId, TrackKey};
 
 /// What one stretch of events gave.
 #[derive(Debug, Default)]
@@ -17,6 +19,49 @@ pub(super) struct Pending {
     pub(super) arrows: Vec<Arrow>,
     /// A rank that an event names.
     pub(super) rank: Option<u32>,
+    pub(super) met: Met,
+}
+
+/// What stood in the array, read or not: whoever finds no event in a file says why by it.
+#[derive(Debug, Default)]
+pub(super) struct Met {
+    /// Events that were not asked for.
+    pub(super) passed_over: u64,
+    /// Names of processes and threads.
+    pub(super) namings: u64,
+    /// Events of phases that are not read, and under zero objects without a phase: how many, and where the first is.
+    pub(super) unread: BTreeMap<u8, (u64, u64)>,
+}
+
+impl Met {
+    fn take_over(&mut self, other: Self) {
+        self.passed_over += other.passed_over;
+        self.namings += other.namings;
+        for (phase, (count, offset)) in other.unread {
+            self.unread.entry(phase).or_insert((0, offset)).0 += count;
+        }
+    }
+
+    /// What was not read, in words; none if all was.
+    pub(super) fn unread(&self) -> Option<String> {
+        let phases: Vec<String> =
+            self.unread.keys().filter(|phase| **phase != 0).map(|phase| format!("'{}'", phase.escape_ascii())).collect();
+        let of_phases = phases.split_last().map(|(last, others)| match others {
+            [] => format!("events of phase {last}, which rankscope does not read"),
+            _ => format!("events of phases {} and {last}, which rankscope does not read", others.join(", ")),
+        });
+        let no_events = self.unread.contains_key(&0).then(|| "objects without a phase (`ph`), which are no events".to_owned());
+        let parts: Vec<String> = of_phases.into_iter().chain(no_events).collect();
+        (!parts.is_empty()).then(|| parts.join(", and "))
+    }
+
+    /// Notes what was not read, which is no damage of the file.
+    pub(super) fn report(&self, problems: &mut Problems) {
+        let Some(detail) = self.unread() else { return };
+        let count = self.unread.values().map(|(count, _)| count).sum();
+        let first = self.unread.values().map(|(_, offset)| *offset).min().unwrap_or(0);
+        problems.add_detailed(ProblemKind::Unsupported, first, count, detail);
+    }
 }
 
 /// A metadata event: it names, labels or sorts a process or a thread.
@@ -36,7 +81,7 @@ pub(super) enum Says {
     SortIndex(i64),
 }
 
-/// One half of a span: `B`, `E`, `b` or `e`.
+/// One half of a span: `B` and `E`, `b` and `e`, `S` and `F`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) begins: bool,
@@ -44,9 +89,36 @@ pub(super) struct Edge {
     pub(super) name: StrId,
     pub(super) track: TrackId,
     pub(super) category: u16,
-    /// Ties the two halves of an asynchronous span together; zero for those that nest on their thread.
-    pub(super) id: u64,
+    /// Ties the two halves of an asynchronous span together; none for those that nest on their thread.
+    pub(super) id: Option<AsyncId>,
     pub(super) offset: u64,
+}
+
+/// What the events of one asynchronous operation share, beside their category.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct AsyncId {
+    pub(super) id: u64,
+    pub(super) scope: StrId,
+    /// The process whose own the id is; none where it is the file's.
+    pub(super) process: Option<TrackKey>,
+    /// Part of the identity in the older form (`S`, `F`) only; empty in the newer one, whose spans nest by order.
+    pub(super) name: StrId,
+}
+
+impl AsyncId {
+    fn remapped(self, remap: &Remap) -> Self {
+        let process = self.process.map(|process| remap.key(process));
+        Self { id: self.id, scope: remap.string(self.scope), process, name: remap.string(self.name) }
+    }
+}
+
+/// Which span a point of a flow is tied to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// The one that encloses it.
+    Enclosing,
+    /// The next one to begin on its thread: what the format says of an end without a word about it.
+    Next,
 }
 
 /// One point of a flow, not yet tied to a host or device track.
@@ -59,12 +131,14 @@ pub(super) struct Arrow {
     pub(super) pid: TrackKey,
     pub(super) tid: TrackKey,
     pub(super) time_ns: i64,
+    pub(super) binding: Binding,
 }
 
 impl Pending {
     /// Takes in what the next stretch left to be done, whose ids `remap` carries over.
     pub(super) fn take_over(&mut self, other: Self, remap: &Remap) {
         self.rank = self.rank.or(other.rank);
+        self.met.take_over(other.met);
         self.namings.extend(other.namings.into_iter().map(|mut naming| {
             naming.pid = remap.key(naming.pid);
             naming.tid = naming.tid.map(|tid| remap.key(tid));
@@ -78,6 +152,7 @@ impl Pending {
         self.edges.extend(other.edges.into_iter().map(|mut edge| {
             (edge.name, edge.track, edge.category) =
                 (remap.string(edge.name), remap.track(edge.track), remap.category(edge.category));
+            edge.id = edge.id.map(|id| id.remapped(remap));
             edge
         }));
         self.arrows.extend(other.arrows.into_iter().map(|mut arrow| {

@@ -57,10 +57,11 @@ pub fn write_run(
         }
     }
     let mut flows: FxHashMap<(u64, u16, StrId), u64> = FxHashMap::default();
-    let items = items(trace);
+    let items = items(trace, |span| writer.is_async(span));
     for (time_ns, item) in &items {
         match *item {
             Item::Span(span) => writer.span(span)?,
+            Item::AsyncEnd(span) => writer.async_end(span)?,
             Item::Instant(at) => writer.instant(at as usize)?,
             Item::Counter(at) => writer.counter(at as usize)?,
             Item::Flow(at) => {
@@ -173,15 +174,18 @@ fn names(trace: &Trace, rank: Rank, id: TrackId, pids: &FxHashMap<TrackId, u64>)
 #[derive(Clone, Copy)]
 enum Item {
     Span(SpanId),
+    AsyncEnd(SpanId),
     Instant(u32),
     Counter(u32),
     Flow(u32),
 }
 
 /// All events in order of time; what encloses comes before what is enclosed, and spans before flows that hold on to them.
-fn items(trace: &Trace) -> Vec<(i64, Item)> {
+fn items(trace: &Trace, is_async: impl Fn(SpanId) -> bool) -> Vec<(i64, Item)> {
     let mut items: Vec<(i64, Item)> = Vec::with_capacity(trace.events());
     items.extend(trace.spans.ids().map(|span| (trace.spans.start_ns(span), Item::Span(span))));
+    let asynchronous = trace.spans.ids().filter(|span| is_async(*span));
+    items.extend(asynchronous.map(|span| (trace.spans.end_ns(span), Item::AsyncEnd(span))));
     items.extend((0..).zip(&trace.instants).map(|(at, mark)| (mark.time_ns, Item::Instant(at))));
     items.extend((0..).zip(&trace.counters).map(|(at, sample)| (sample.time_ns, Item::Counter(at))));
     items.extend((0..).zip(&trace.flows).map(|(at, point)| (point.time_ns, Item::Flow(at))));
@@ -189,6 +193,7 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
         Item::Span(span) => (*time_ns, 0, Reverse(trace.spans.dur_ns[span.0 as usize])),
         Item::Instant(_) | Item::Counter(_) => (*time_ns, 1, Reverse(0)),
         Item::Flow(_) => (*time_ns, 2, Reverse(0)),
+        Item::AsyncEnd(_) => (*time_ns, 3, Reverse(0)),
     });
     items
 }

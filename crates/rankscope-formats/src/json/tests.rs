@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use rankscope_testkit::damage::{self, BadDuration};
 use rankscope_testkit::{Dialect, Job};
+use rankscope_trace::{FlowPhase, TrackKey};
 
 use super::*;
 use crate::ArgsPolicy;
@@ -162,7 +163,7 @@ fn other_json_is_named_for_what_it_is() {
     assert!(error(r#"{"rocprofiler-sdk-tool": [1]}"#).contains("rocprofv3"));
     assert!(error(r#"{"a": 1, "b": 2}"#).contains("a, b"));
     assert!(error("hello").contains("hello"));
-    assert!(error("[]").contains("no event"));
+    assert!(error("[]").contains("its array of events is empty"));
     assert!(matches!(read_all(b"", ArgsPolicy::Analysis), Err(Error::Empty)));
 }
 
@@ -177,6 +178,135 @@ fn gpu_only_keeps_the_device() {
     assert!(device.spans.len() < whole.spans.len() * 2 / 3);
     assert_eq!(device.collectives.len(), whole.collectives.len());
     assert_eq!(device.steps.len(), whole.steps.len());
+}
+
+/// Flow points by phase letter and time in microseconds, in the order of the file.
+fn points(trace: &Trace) -> Vec<(char, i64)> {
+    let letter = |phase| match phase {
+        FlowPhase::Start => 's',
+        FlowPhase::Step => 't',
+        FlowPhase::End => 'f',
+    };
+    trace.flows.iter().map(|point| (letter(point.phase), point.time_ns / 1_000)).collect()
+}
+
+#[test]
+fn a_flow_ends_at_the_next_span_unless_it_says_otherwise() {
+    let text = r#"[
+        {"ph": "X", "name": "from", "pid": 1, "tid": 1, "ts": 10, "dur": 5},
+        {"ph": "X", "name": "around", "pid": 1, "tid": 2, "ts": 11, "dur": 9},
+        {"ph": "X", "name": "next", "pid": 1, "tid": 2, "ts": 30, "dur": 5},
+        {"ph": "b", "name": "no slice", "cat": "c", "id": 1, "pid": 1, "tid": 2, "ts": 25},
+        {"ph": "e", "name": "no slice", "cat": "c", "id": 1, "pid": 1, "tid": 2, "ts": 26},
+        {"ph": "s", "name": "flow", "cat": "c", "id": 1, "pid": 1, "tid": 1, "ts": 12},
+        {"ph": "f", "name": "flow", "cat": "c", "id": 1, "pid": 1, "tid": 2, "ts": 13},
+        {"ph": "f", "name": "flow", "cat": "c", "id": 2, "pid": 1, "tid": 2, "ts": 13, "bp": "e"},
+        {"ph": "f", "name": "flow", "cat": "c", "id": 3, "pid": 1, "tid": 2, "ts": 40},
+        {"ph": "f", "name": "flow", "cat": "c", "id": 4, "pid": 1, "tid": 77, "ts": 41}
+    ]"#;
+    let read = trace(text.as_bytes());
+    assert_eq!(points(&read), [('s', 12), ('f', 30), ('f', 13), ('f', 40), ('f', 41)]);
+    let tracks: Vec<_> = read.flows.iter().map(|point| read.tracks.get(point.track).key).collect();
+    assert_eq!(tracks[4], TrackKey::Number(77), "one on a thread without events is kept, in the air");
+}
+
+#[test]
+fn spans_say_themselves_which_flow_they_are_part_of() {
+    let text = r#"[
+        {"ph": "X", "name": "a", "cat": "x", "pid": 1, "tid": 1, "ts": 10, "dur": 5, "bind_id": "0x401", "flow_out": true},
+        {"ph": "X", "name": "b", "cat": "y", "pid": 1, "tid": 2, "ts": 20, "dur": 5, "bind_id": 1025, "flow_in": true, "flow_out": true},
+        {"ph": "B", "name": "c", "pid": 1, "tid": 3, "ts": 30, "bind_id": "0x401", "flow_in": true, "flow_out": false},
+        {"ph": "E", "pid": 1, "tid": 3, "ts": 35},
+        {"ph": "X", "name": "d", "pid": 1, "tid": 3, "ts": 40, "dur": 5, "bind_id": "0x401"}
+    ]"#;
+    let read = trace(text.as_bytes());
+    assert_eq!(points(&read), [('s', 10), ('t', 20), ('f', 30)]);
+    let flows: std::collections::BTreeSet<_> =
+        read.flows.iter().map(|point| (point.id, point.category, point.name.0)).collect();
+    assert_eq!(flows.len(), 1, "neither name nor category tells them apart");
+}
+
+#[test]
+fn asynchronous_operations_are_told_apart_by_category_id_scope_and_process() {
+    let text = r#"[
+        {"ph": "b", "name": "local", "cat": "c", "id2": {"local": "0x1"}, "pid": 1, "tid": 1, "ts": 10},
+        {"ph": "b", "name": "local", "cat": "c", "id2": {"local": "0x1"}, "pid": 2, "tid": 1, "ts": 11},
+        {"ph": "e", "name": "local", "cat": "c", "id2": {"local": "0x1"}, "pid": 1, "tid": 1, "ts": 20},
+        {"ph": "e", "name": "local", "cat": "c", "id2": {"local": "0x1"}, "pid": 2, "tid": 1, "ts": 22},
+        {"ph": "b", "name": "scoped", "cat": "c", "id": "7", "scope": "A", "pid": 1, "tid": 1, "ts": 30},
+        {"ph": "b", "name": "scoped", "cat": "c", "id": "7", "scope": "B", "pid": 1, "tid": 1, "ts": 31},
+        {"ph": "e", "name": "scoped", "cat": "c", "id": "7", "scope": "A", "pid": 1, "tid": 1, "ts": 33},
+        {"ph": "e", "name": "scoped", "cat": "c", "id": "7", "scope": "B", "pid": 1, "tid": 1, "ts": 35},
+        {"ph": "S", "name": "old", "cat": "c", "id": "7", "pid": 1, "tid": 1, "ts": 40},
+        {"ph": "T", "name": "old", "cat": "c", "id": "7", "pid": 1, "tid": 1, "ts": 42, "args": {"step": "half way"}},
+        {"ph": "F", "name": "old", "cat": "c", "id": "7", "pid": 1, "tid": 1, "ts": 45},
+        {"ph": "b", "name": "outer", "cat": "c", "id": "8", "pid": 1, "tid": 1, "ts": 50},
+        {"ph": "b", "name": "inner", "cat": "c", "id": "8", "pid": 1, "tid": 1, "ts": 51},
+        {"ph": "n", "name": "moment", "cat": "c", "id": "8", "pid": 1, "tid": 1, "ts": 52},
+        {"ph": "e", "name": "outer", "cat": "c", "id": "8", "pid": 1, "tid": 1, "ts": 53},
+        {"ph": "e", "name": "inner", "cat": "c", "id": "8", "pid": 1, "tid": 1, "ts": 54}
+    ]"#;
+    let expected = [
+        ("local", 10, 20),
+        ("local", 11, 22),
+        ("scoped", 30, 33),
+        ("scoped", 31, 35),
+        ("old", 40, 45),
+        ("outer", 50, 53),
+        ("inner", 51, 54),
+    ];
+    let mut read = trace(text.as_bytes());
+    for _ in 0..2 {
+        let mut spans: Vec<_> =
+            content(&read).into_iter().map(|(start, end, name, _)| (start / 1_000, end / 1_000, name)).collect();
+        spans.sort();
+        assert_eq!(spans, expected.map(|(name, start, end)| (start, end, name.to_owned())));
+        let marks: Vec<_> = read.instants.iter().map(|mark| (read.strings.text(mark.name), mark.time_ns / 1_000)).collect();
+        assert_eq!(marks, [("old", 42), ("moment", 52)]);
+        assert!(read.provenance.problems.is_empty(), "{:?}", read.provenance.problems);
+        assert!(read.spans.track.iter().all(|track| read.tracks.get(*track).is_async(&read.strings)));
+        // What is written is read back the same.
+        let mut written = Vec::new();
+        write(&read, &mut written).unwrap();
+        read = trace(&written);
+    }
+}
+
+#[test]
+fn what_is_not_read_is_named() {
+    let event = r#"{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}"#;
+    let objects = r#"{"ph": "O", "name": "o", "id": 1, "pid": 1, "tid": 1, "ts": 1}, {"ph": "D", "name": "o", "id": 1, "ts": 1},
+        {"ph": "O", "name": "o", "id": 1, "pid": 1, "tid": 1, "ts": 1}"#;
+    let read = trace(format!("[{event}, {objects}, {{\"name\": \"no phase\"}}]").as_bytes());
+    let problem = read.provenance.problems.iter().next().unwrap();
+    assert_eq!((problem.kind, problem.count), (ProblemKind::Unsupported, 4));
+    let said =
+        "events of phases 'D' and 'O', which rankscope does not read, and objects without a phase (`ph`), which are no events";
+    assert_eq!(problem.detail, said);
+}
+
+#[test]
+fn a_file_without_events_is_no_trace_and_says_what_it_holds() {
+    for (text, says) in [
+        (r#"[{"ph": "O", "ts": 1}]"#, "events of phase 'O', which rankscope does not read"),
+        (r#"[{"file": "x", "batch_size": 32, "mode": "FULL"}]"#, "objects without a phase"),
+        (r#"{"traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "x"}}]}"#, "names of processes"),
+        ("[[1, 2, 3], [4, 5, 6]]", "a JSON list whose first item is no object"),
+        ("[1, 2]", "a JSON list whose first item is no object"),
+        (r#"{"traceEvents": []}"#, "its array of events is empty"),
+    ] {
+        let error = read_all(text.as_bytes(), ArgsPolicy::Analysis).unwrap_err();
+        assert!(matches!(error, Error::NotATrace { .. }) && error.to_string().contains(says), "{text}: {error}");
+    }
+    let damaged = read_all(br#"[{"ph": "X", "name": "a", "ts": "never"}]"#, ArgsPolicy::Analysis).unwrap_err();
+    assert!(matches!(damaged, Error::NoEvents { .. }), "{damaged}");
+}
+
+#[test]
+fn a_trace_without_what_was_asked_for_is_a_trace() {
+    let text = br#"[{"ph": "X", "name": "aten::mm", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]"#;
+    let options = ReadOptions { scope: crate::Scope::Device, ..ReadOptions::default() };
+    assert_eq!(read(&text[..], &options).unwrap().events(), 0);
 }
 
 proptest! {

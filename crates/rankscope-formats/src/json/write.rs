@@ -1,8 +1,8 @@
 //! Chrome JSON as Kineto writes it, from any trace.
 //!
 //! Stamps are microseconds with three decimals, relative to the base the trace was read with, or to Kineto's own grid where it
-//! had none; a trace read from absolute stamps is written with absolute stamps. Text is escaped as JSON wants it. Picoseconds
-//! are lost.
+//! had none; a trace read from absolute stamps is written with absolute stamps. Text is escaped as JSON wants it. Asynchronous
+//! spans are begins and ends with an id of their process's own. Picoseconds are lost.
 
 use std::io::{self, Write};
 
@@ -22,6 +22,11 @@ pub fn write(trace: &Trace, output: &mut impl Write) -> Result<(), Error> {
     writer.header()?;
     writer.tracks()?;
     trace.spans.ids().try_for_each(|span| writer.span(span))?;
+    for span in trace.spans.ids() {
+        if writer.is_async(span) {
+            writer.async_end(span)?;
+        }
+    }
     (0..trace.instants.len()).try_for_each(|at| writer.instant(at))?;
     (0..trace.counters.len()).try_for_each(|at| writer.counter(at))?;
     trace.flows.iter().try_for_each(|point| writer.flow(point, point.id))?;
@@ -37,6 +42,8 @@ pub(super) struct Writer<'a, W> {
     quoted: Vec<String>,
     /// pid and tid of every track, as JSON.
     pub(super) places: Vec<(String, String)>,
+    /// Whether the spans of each track are asynchronous.
+    asynchronous: Vec<bool>,
     first: bool,
 }
 
@@ -65,7 +72,8 @@ impl<'a, W: Write> Writer<'a, W> {
                 None => (key(track.key), "0".to_owned()),
             })
             .collect();
-        Self { trace, output, base_ns, quoted, places, first: true }
+        let asynchronous = trace.tracks.iter().map(|(_, track)| track.is_async(&trace.strings)).collect();
+        Self { trace, output, base_ns, quoted, places, asynchronous, first: true }
     }
 
     fn header(&mut self) -> io::Result<()> {
@@ -141,19 +149,40 @@ impl<'a, W: Write> Writer<'a, W> {
         self.end()
     }
 
+    /// A whole span, or the begin of an asynchronous one.
     pub(super) fn span(&mut self, span: SpanId) -> io::Result<()> {
         let trace = self.trace;
         let row = trace.spans.row(span);
-        self.begin("X", row.track, row.start_ns)?;
-        self.output.write_all(b", \"dur\": ")?;
-        micros(self.output, row.dur_ns)?;
-        self.named(row.category, row.name)?;
+        if self.is_async(span) {
+            self.async_half("b", span, row.start_ns)?;
+        } else {
+            self.begin("X", row.track, row.start_ns)?;
+            self.output.write_all(b", \"dur\": ")?;
+            micros(self.output, row.dur_ns)?;
+            self.named(row.category, row.name)?;
+        }
         if trace.spans.args.rows() > 0 {
             self.args(&trace.spans.args, span.0 as usize)?;
         } else {
             self.links(span)?;
         }
         self.end()
+    }
+
+    pub(super) fn is_async(&self, span: SpanId) -> bool {
+        self.asynchronous[self.trace.spans.track[span.0 as usize].0 as usize]
+    }
+
+    pub(super) fn async_end(&mut self, span: SpanId) -> io::Result<()> {
+        self.async_half("e", span, self.trace.spans.end_ns(span))?;
+        self.end()
+    }
+
+    fn async_half(&mut self, phase: &str, span: SpanId, time_ns: i64) -> io::Result<()> {
+        let row = self.trace.spans.row(span);
+        self.begin(phase, row.track, time_ns)?;
+        write!(self.output, ", \"id2\": {{\"local\": \"0x{:x}\"}}", span.0 + 1)?;
+        self.named(row.category, row.name)
     }
 
     fn named(&mut self, category: u16, name: StrId) -> io::Result<()> {
