@@ -63,6 +63,7 @@ impl Reader<'_> {
         let builder = &mut self.builders[place.builder];
         let id = builder.span(span, of, self.options);
         builder.args.clear();
+        self.passed_over += u64::from(id.is_none());
         if let Some(id) = id {
             event.flows().for_each(|(flow, ends)| builder.touch(flow, number, time_ns, ends, ours));
             event.submissions().for_each(|stage| builder.submits(stage, id));
@@ -85,6 +86,7 @@ impl Reader<'_> {
 
     fn instant(&mut self, event: &Event<'_>, place: Place, row: RowId) {
         if self.options.scope == Scope::Device {
+            self.passed_over += 1;
             return;
         }
         let (name, category) = self.texts(event, place);
@@ -111,6 +113,7 @@ impl Reader<'_> {
 
     fn sample(&mut self, row: RowId, sample: Sample, place: Place) {
         if self.options.scope == Scope::Device {
+            self.passed_over += 1;
             return;
         }
         if matches!(row, RowId::Track(uuid) if self.tracks.is_derived(uuid)) {
@@ -183,6 +186,7 @@ impl Reader<'_> {
         let Place { time_ns, offset, .. } = place;
         let id = builder.span(Incoming { row, time_ns, dur_ns, name, offset }, of, self.options);
         builder.args.clear();
+        self.passed_over += u64::from(id.is_none());
         if let Some(id) = id {
             builder.stage(stage.event_id, id);
             stage.waits().for_each(|event| builder.waits(event, id));

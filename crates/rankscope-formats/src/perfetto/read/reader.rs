@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use rankscope_trace::{ProblemKind, Problems, Trace};
+use rankscope_trace::{Problem, ProblemKind, Problems, Trace};
 use rustc_hash::FxHashMap;
 
 use super::builder::Builder;
@@ -34,6 +34,8 @@ pub(super) struct Reader<'o> {
     pub(super) old_names: OldNames,
     pub(super) problems: Problems,
     packets: u64,
+    /// Events that were not asked for.
+    pub(super) passed_over: u64,
     /// Where the recorder's own count of lost packets stands, and the count. It only ever grows.
     lost: (u64, u64),
 }
@@ -62,6 +64,7 @@ impl<'o> Reader<'o> {
             old_names: OldNames::default(),
             problems: Problems::default(),
             packets: 0,
+            passed_over: 0,
             lost: (0, 0),
         }
     }
@@ -291,29 +294,41 @@ impl<'o> Reader<'o> {
         let only = self.tracks.facts.keys().next().copied().filter(|_| self.merged && self.tracks.facts.len() == 1);
         let mut builders: Vec<Option<Builder>> = self.builders.into_iter().map(Some).collect();
         let shift_ns = self.clocks.unix_offset_ns();
-        let mut traces = Vec::new();
+        let (mut traces, mut without_events) = (Vec::new(), None);
         for (group, at) in numbered {
             let Some(builder) = builders[at].take() else { continue };
             let mut trace = builder.finish(at, &mut self.rows, &self.tracks, group.or(only));
-            if trace.events() == 0 && group.is_none() {
-                continue;
-            }
             shift(&mut trace, shift_ns.unwrap_or(0));
             trace.provenance.clock_base_ns = shift_ns;
             trace.provenance.format = "perfetto";
             trace.provenance.file.clone_from(&self.options.label);
             trace.provenance.bytes = bytes;
-            if traces.is_empty() {
-                trace.provenance.problems.merge(std::mem::take(&mut self.problems));
+            if trace.events() == 0 && group.is_none() {
+                without_events = Some(trace);
+            } else {
+                traces.push(trace);
             }
-            traces.push(trace);
         }
-        if traces.iter().all(|trace| trace.events() == 0) {
+        if traces.is_empty() {
+            traces.extend(without_events);
+        }
+        if let Some(first) = traces.first_mut() {
+            first.provenance.problems.merge(std::mem::take(&mut self.problems));
+        }
+        // A trace without what was asked for is a trace all the same.
+        if traces.iter().all(|trace| trace.events() == 0) && self.passed_over == 0 {
             let first = self.problems.iter().chain(traces.iter().flat_map(|trace| trace.provenance.problems.iter())).next();
-            let reason = first.map_or("none of its packets is an event".to_owned(), |problem| problem.kind.to_string());
+            let reason = first.map_or("none of its packets is an event".to_owned(), |problem| in_words(problem));
             return Err(Error::NoEvents { offset: first.map_or(0, |problem| problem.offset), reason });
         }
         Ok(traces)
+    }
+}
+
+fn in_words(problem: &Problem) -> String {
+    match problem.detail.as_str() {
+        "" => problem.kind.to_string(),
+        detail => format!("{}: {detail}", problem.kind),
     }
 }
 

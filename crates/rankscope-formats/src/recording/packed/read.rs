@@ -10,7 +10,7 @@ use super::super::{Anchor, TickMap};
 use super::columns::Events;
 use super::frame::{BlockKind, Found, Frames};
 use super::tables;
-use crate::{Error, ReadOptions};
+use crate::{Error, ReadOptions, Scope};
 
 /// Reads a packed recording.
 ///
@@ -145,8 +145,9 @@ impl Reader<'_> {
             self.builder.provenance().problems.add_detailed(ProblemKind::Truncated, offset, 1, detail);
         }
         self.builder.provenance().bytes = offset;
+        let is_whole_scope = self.builder.scope() == Scope::All;
         let trace = self.builder.finish();
-        if trace.events() == 0 {
+        if trace.events() == 0 && is_whole_scope {
             let first = trace.provenance.problems.iter().next();
             let reason = first.map_or_else(|| "the recording is empty".to_owned(), |problem| problem.detail.clone());
             return Err(Error::NoEvents { offset: first.map_or(offset, |problem| problem.offset), reason });

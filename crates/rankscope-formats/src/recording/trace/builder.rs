@@ -141,6 +141,11 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// What it was asked for.
+    pub(in crate::recording) fn scope(&self) -> Scope {
+        self.options.scope
+    }
+
     /// The events to come are of this thread.
     pub(in crate::recording) fn thread(&mut self, stream: u32, tid: u64, name: &str) {
         self.turn_to(stream);

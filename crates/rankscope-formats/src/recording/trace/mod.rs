@@ -15,7 +15,7 @@ pub(super) use facts::{Facts, drops_in_words};
 use super::chunk::CHUNK_BYTES;
 use super::live::{Chunks, LiveFile};
 use super::{Cut, Recording};
-use crate::{Error, ReadOptions};
+use crate::{Error, ReadOptions, Scope};
 use rankscope_trace::{ProblemKind, Trace};
 
 /// Reads a live file, whole.
@@ -26,7 +26,8 @@ pub fn read_live(input: impl Read + Seek, options: &ReadOptions) -> Result<Trace
     let file = LiveFile::open(input)?;
     let bytes = u64::from(file.count()) * CHUNK_BYTES as u64;
     let mut trace = to_trace(&Recording::open(file)?, &Cut::everything(), options);
-    if trace.events() == 0 {
+    // With a narrower scope, what was not asked for may be all there is.
+    if trace.events() == 0 && options.scope == Scope::All {
         let first = trace.provenance.problems.iter().next();
         let reason = first.map_or_else(|| "the recording is empty".to_owned(), |problem| problem.detail.clone());
         return Err(Error::NoEvents { offset: 0, reason });
