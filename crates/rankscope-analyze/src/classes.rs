@@ -5,23 +5,9 @@
 
 use rankscope_collectives::CommPatterns;
 use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
+pub use rankscope_trace::CopyDirection as Direction;
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashSet;
-
-/// Which way a copy went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From the host.
-    HostToDevice,
-    /// To the host.
-    DeviceToHost,
-    /// Within a device.
-    DeviceToDevice,
-    /// Between devices.
-    PeerToPeer,
-    /// The file does not say.
-    Other,
-}
 
 /// What a piece of work is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,7 +92,7 @@ impl Classes {
                 CategoryKind::Kernel => *names[name.0 as usize].get_or_insert_with(|| self.kernel(trace.strings.text(name))),
                 CategoryKind::Memset if self.mode == ClassMode::Tracelens => Class::Compute,
                 CategoryKind::Memset => Class::Memset,
-                _ => Class::Memcpy(direction(trace.strings.text(name))),
+                _ => Class::Memcpy(told(trace, span).unwrap_or_else(|| Direction::of_text(trace.strings.text(name)))),
             };
             work.push(piece(trace, map, span, class));
         }
@@ -147,26 +133,14 @@ impl Classes {
     }
 }
 
+/// The direction that a copy's arguments tell. Where they do not, its name may.
+fn told(trace: &Trace, span: SpanId) -> Option<Direction> {
+    trace.directions.get(span).filter(|direction| *direction != Direction::Other)
+}
+
 fn piece(trace: &Trace, map: &ClockMap<RankClock, ReferenceClock>, span: SpanId, class: Class) -> Work {
     let mapped = |nanos| map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch();
     Work { span, start_ns: mapped(trace.spans.start_ns(span)), end_ns: mapped(trace.spans.end_ns(span)), class }
-}
-
-/// The direction a copy's name tells: `Memcpy HtoD (Pinned -> Device)`, `CopyDeviceToHost`, `MemcpyD2D`.
-fn direction(name: &str) -> Direction {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    let has = |words: &[&str]| words.iter().any(|word| plain.contains(word));
-    if has(&["htod", "h2d", "hosttodevice"]) {
-        Direction::HostToDevice
-    } else if has(&["dtoh", "d2h", "devicetohost"]) {
-        Direction::DeviceToHost
-    } else if has(&["ptop", "p2p", "peertopeer"]) {
-        Direction::PeerToPeer
-    } else if has(&["dtod", "d2d", "devicetodevice"]) {
-        Direction::DeviceToDevice
-    } else {
-        Direction::Other
-    }
 }
 
 #[cfg(test)]
@@ -174,21 +148,6 @@ mod tests {
     use rankscope_trace::{SpanRow, TrackKey, TrackKind};
 
     use super::*;
-
-    #[test]
-    fn copies_tell_their_direction() {
-        for (name, direction_expected) in [
-            ("Memcpy HtoD (Pinned -> Device)", Direction::HostToDevice),
-            ("Memcpy DtoH (Device -> Pageable)", Direction::DeviceToHost),
-            ("Memcpy DtoD (Device -> Device)", Direction::DeviceToDevice),
-            ("CopyHostToDevice", Direction::HostToDevice),
-            ("Memcpy PtoP (Device -> Device)", Direction::PeerToPeer),
-            ("MemcpyD2D", Direction::DeviceToDevice),
-            ("Copy", Direction::Other),
-        ] {
-            assert_eq!(direction(name), direction_expected, "{name}");
-        }
-    }
 
     #[test]
     fn annotations_count_where_no_operator_ran() {

@@ -1,9 +1,9 @@
 //! Arguments that analysis has columns for, by the names torch's profiler gives them.
 
-use rankscope_trace::{ArgValue, CategoryKind, CollectiveArgs, SpanId, StrId, Trace};
+use rankscope_trace::{ArgValue, CategoryKind, CollectiveArgs, CopyDirection, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
-use crate::kineto::{collective_of_annotation, elements, first_type};
+use crate::kineto::{DIRECTION, DeviceFacts, SIZE, WAITS, collective_of_annotation, device_kind, elements, first_type};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
@@ -26,9 +26,12 @@ enum Column {
     OutSplit,
     Dims,
     Types,
+    Direction,
+    Size,
+    Waits,
 }
 
-const COLUMNS: [(&str, Column); 23] = [
+const COLUMNS: [(&str, Column); 27] = [
     ("correlation", Column::Correlation),
     ("External id", Column::ExternalId),
     ("external id", Column::ExternalId),
@@ -52,6 +55,10 @@ const COLUMNS: [(&str, Column); 23] = [
     ("Out split size", Column::OutSplit),
     ("Input Dims", Column::Dims),
     ("Input type", Column::Types),
+    (DIRECTION, Column::Direction),
+    (SIZE, Column::Size),
+    (WAITS[0], Column::Waits),
+    (WAITS[1], Column::Waits),
 ];
 
 /// Which keys of a trace have columns.
@@ -64,6 +71,7 @@ impl Columns {
     /// Files the arguments of the newest span into the columns of `trace`.
     pub(crate) fn file(&mut self, trace: &mut Trace, span: SpanId, kind: CategoryKind, args: &[(StrId, ArgValue)]) {
         let mut collective = CollectiveArgs::of(span);
+        let mut facts = DeviceFacts::default();
         let (mut dims, mut types) = (StrId::EMPTY, StrId::EMPTY);
         for (key, value) in args {
             let strings = &trace.strings;
@@ -95,7 +103,22 @@ impl Columns {
                 Column::OutSplit => collective.out_split = text(trace, *value),
                 Column::Dims => dims = text(trace, *value),
                 Column::Types => types = text(trace, *value),
+                Column::Direction => {
+                    if let ArgValue::Text(said) = *value {
+                        facts.direction = Some(CopyDirection::of_text(trace.strings.text(said)));
+                    }
+                }
+                Column::Size => facts.size = number(),
+                Column::Waits => facts.waits = true,
             }
+        }
+        if kind.is_device_work() {
+            let category = trace.spans.row(span).category;
+            let name = trace.name(span).to_owned();
+            file_device(trace, span, kind, name.as_bytes(), &facts, |trace, kind| {
+                let text = trace.strings.text(trace.categories[usize::from(category)].name).to_owned();
+                trace.category(&text, kind)
+            });
         }
         if collective.name.is_empty() && kind == CategoryKind::UserAnnotation {
             from_annotation(trace, &mut collective, dims, types);
@@ -114,6 +137,31 @@ fn from_annotation(trace: &mut Trace, to: &mut CollectiveArgs, dims: StrId, type
     to.in_elements = elements(trace.strings.text(dims).as_bytes());
     let dtype = first_type(trace.strings.text(types).as_bytes()).map(|dtype| String::from_utf8_lossy(dtype).into_owned());
     to.dtype = dtype.map_or(StrId::EMPTY, |dtype| trace.strings.intern(&dtype));
+}
+
+/// Files what the arguments of device event `span` tell about its nature: a category of the same name and another kind, which
+/// `category` finds, and for a copy its size and direction.
+pub(crate) fn file_device(
+    trace: &mut Trace,
+    span: SpanId,
+    kind: CategoryKind,
+    name: &[u8],
+    facts: &DeviceFacts,
+    category: impl FnOnce(&mut Trace, CategoryKind) -> u16,
+) {
+    let nature = device_kind(kind, name, facts);
+    if nature != kind {
+        trace.spans.category[span.0 as usize] = category(trace, nature);
+    }
+    if nature != CategoryKind::Memcpy {
+        return;
+    }
+    if let Some(direction) = facts.direction {
+        trace.directions.push(span, direction);
+    }
+    if let Some(size) = facts.size.filter(|_| trace.bytes.get(span).is_none()) {
+        trace.bytes.push(span, size);
+    }
 }
 
 fn push(value: Option<u64>, to: impl FnOnce(u64)) {

@@ -3,7 +3,7 @@
 //! Which events are worth looking into is decided by category and name alone, so that the arguments of the many (operators,
 //! Python frames) are never looked at.
 
-use rankscope_trace::CategoryKind;
+use rankscope_trace::{CategoryKind, CopyDirection};
 
 /// Kineto floors its base time to multiples of this many seconds, about three months, so that relative stamps stay exact.
 const BASE_GRID_NS: i64 = 7_889_238 * 1_000_000_000;
@@ -32,6 +32,33 @@ pub(crate) fn wanted(kind: CategoryKind, name: &[u8]) -> Wanted {
         CategoryKind::CollectiveComm => Wanted::Collective,
         _ if kind.is_on_device() || kind.is_launch() => Wanted::Links,
         _ => Wanted::Nothing,
+    }
+}
+
+/// What the arguments of a device event tell about its nature.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DeviceFacts {
+    pub(crate) direction: Option<CopyDirection>,
+    /// Bytes.
+    pub(crate) size: Option<u64>,
+    /// It names what it waits for.
+    pub(crate) waits: bool,
+}
+
+/// The arguments that [`DeviceFacts`] are told by: which way, how much, and what is waited for.
+pub(crate) const DIRECTION: &str = "direction";
+pub(crate) const SIZE: &str = "size";
+pub(crate) const WAITS: [&str; 2] = ["wait_on_stream", "wait_on_event"];
+
+/// What a device event is whose category says `kind`. Some accelerators have one category for all their events: what has a
+/// direction and a size is a copy, and what waits for another stream computes nothing.
+pub(crate) fn device_kind(kind: CategoryKind, name: &[u8], facts: &DeviceFacts) -> CategoryKind {
+    const WAITING: [&[u8]; 6] =
+        [b"event_wait", b"wait_event", b"wait_on_event", b"wait_on_stream", b"stream_wait", b"stream_wait_event"];
+    match kind {
+        CategoryKind::Kernel if facts.waits || WAITING.contains(&name) => CategoryKind::Sync,
+        CategoryKind::Kernel if facts.direction.is_some() && facts.size.is_some() => CategoryKind::Memcpy,
+        _ => kind,
     }
 }
 
@@ -132,6 +159,19 @@ mod tests {
         assert_eq!(third_value(br#"["", "", "12", "0"]"#), Some(12));
         assert_eq!(third_value(br#"["", "", "-1", "0"]"#), None);
         assert_eq!(third_value(br#"[""]"#), None);
+    }
+
+    #[test]
+    fn copies_and_waits_of_one_category_are_told_apart() {
+        let copy = DeviceFacts { direction: Some(CopyDirection::DeviceToHost), size: Some(64), waits: false };
+        let unsized_copy = DeviceFacts { size: None, ..copy };
+        let wait = DeviceFacts { waits: true, ..DeviceFacts::default() };
+        let kind = |name: &str, facts: &DeviceFacts| device_kind(CategoryKind::Kernel, name.as_bytes(), facts);
+        assert_eq!(kind("dma_request", &copy), CategoryKind::Memcpy);
+        assert_eq!(kind("dma_request", &unsized_copy), CategoryKind::Kernel);
+        assert_eq!(kind("anything", &wait), CategoryKind::Sync);
+        assert_eq!(kind("event_wait", &DeviceFacts::default()), CategoryKind::Sync);
+        assert_eq!(device_kind(CategoryKind::Runtime, b"event_wait", &wait), CategoryKind::Runtime);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod error;
 mod inflate;
 pub mod json;
 mod kineto;
+mod left_out;
 mod open;
 mod options;
 pub mod perfetto;
@@ -24,5 +25,6 @@ pub mod xspace;
 
 pub use deflate::{Encoder, Encoding};
 pub use error::Error;
+pub use left_out::{LeftOut, LeftOutKind, left_out};
 pub use open::{Member, read};
 pub use options::{ArgsPolicy, Format, ReadOptions, Scope};

@@ -76,6 +76,7 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions) -> Resul
         _ => {}
     }
     let traces = match format {
+        format if format != Some(Format::Json) && is_recoded(&head) => Err(recoded(&head)),
         Some(Format::Json) => json::read(input, options).map(|trace| vec![trace]),
         Some(Format::XSpace) => xspace::read(input, options).map(|trace| vec![trace]),
         Some(Format::Perfetto) => perfetto::read_all(input, options),
@@ -98,8 +99,8 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions) -> Resul
     })
 }
 
-/// Enough to tell every format.
-const HEAD_BYTES: u64 = 512;
+/// Enough to tell every format, and binary from text.
+const HEAD_BYTES: u64 = 4096;
 
 /// Decompressed bytes are handed on in steps of this size.
 const BUFFER_BYTES: usize = 128 << 10;
@@ -139,6 +140,31 @@ fn protobuf_format(head: &[u8]) -> Option<Format> {
     })
 }
 
+/// U+FFFD, which stands for bytes that were no text.
+const REPLACEMENT: &[u8] = b"\xef\xbf\xbd";
+
+/// Replacements in a head that binary data cannot hold by chance, all else being text.
+const REPLACEMENTS_MIN: usize = 4;
+
+/// Whether somebody took the binary file that starts with `head` for text, and wrote it again as UTF-8.
+fn is_recoded(head: &[u8]) -> bool {
+    let is_text = match std::str::from_utf8(head) {
+        Ok(_) => true,
+        // A character may be cut by the end of the head.
+        Err(error) => error.error_len().is_none(),
+    };
+    is_text && memchr::memmem::find_iter(head, REPLACEMENT).count() >= REPLACEMENTS_MIN
+}
+
+fn recoded(head: &[u8]) -> Error {
+    let offset = memchr::memmem::find(head, REPLACEMENT).unwrap_or(0) as u64;
+    let reason =
+        "this file went through a text recoding: bytes that are no UTF-8 were replaced by ef bf bd, and cannot be got \
+                  back. Copy the original again, as binary"
+            .to_owned();
+    Error::NoEvents { offset, reason }
+}
+
 fn not_a_trace(head: &[u8]) -> Error {
     let start: String = head.iter().take(16).map(|byte| format!("{byte:02x} ")).collect();
     Error::NotATrace {
@@ -168,4 +194,37 @@ fn read_members(
         return Err(Error::NotATrace { found });
     }
     Ok(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    const XSPACE: &[u8] = include_bytes!("../../../fixtures/jax-cpu-2procs/process0.xplane.pb");
+
+    fn said(bytes: Vec<u8>) -> String {
+        match read(Cursor::new(bytes), &ReadOptions::default()).map(|mut members| members.remove(0).trace) {
+            Ok(Ok(_)) => String::new(),
+            Ok(Err(error)) | Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_binary_trace_that_was_taken_for_text_is_told() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        io::Write::write_all(&mut gzip, XSPACE).unwrap();
+        for bytes in [XSPACE.to_vec(), gzip.finish().unwrap()] {
+            assert_eq!(said(bytes.clone()), "");
+            let recoded = String::from_utf8_lossy(&bytes).into_owned().into_bytes();
+            assert!(said(recoded).contains("text recoding"));
+        }
+    }
+
+    #[test]
+    fn text_with_a_replacement_character_is_no_recoding() {
+        let text = "[{\"ph\": \"X\", \"name\": \"\u{fffd}\u{fffd}\u{fffd}\u{fffd}\", \"ts\": 1, \"dur\": 1}]";
+        assert_eq!(said(text.as_bytes().to_vec()), "");
+    }
 }

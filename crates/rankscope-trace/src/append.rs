@@ -84,6 +84,7 @@ impl Trace {
         self.correlations.append(&other.correlations, remap.span_base);
         self.external_ids.append(&other.external_ids, remap.span_base);
         self.bytes.append(&other.bytes, remap.span_base);
+        self.directions.append(&other.directions, remap.span_base);
         self.steps.extend(other.steps.into_iter().map(|mut step| {
             step.span = remap.span(step.span);
             step

@@ -1,12 +1,16 @@
 //! The arguments that analysis has columns for, from their raw text.
 
-use rankscope_trace::{CategoryKind, CollectiveArgs, SpanId};
+use rankscope_trace::{CategoryKind, CollectiveArgs, CopyDirection, SpanId};
 
 use super::builder::Builder;
 use super::event::RawEvent;
 use super::number::{unquoted, unsigned};
 use super::scan::{Members, Mode};
-use crate::kineto::{PeerArgument, collective_of_annotation, elements, first_type, peer_of_operator, third_value};
+use super::text::decode;
+use crate::kineto::{
+    DIRECTION, DeviceFacts, PeerArgument, SIZE, WAITS, collective_of_annotation, elements, first_type, peer_of_operator,
+    third_value,
+};
 
 /// Files the wanted arguments of `span` into the piece's columns. Returns the rank, where they name it.
 pub(super) fn extract<'a>(
@@ -21,6 +25,7 @@ pub(super) fn extract<'a>(
     }
     let mut collective = CollectiveArgs::of(span);
     let mut rank = None;
+    let mut facts = DeviceFacts::default();
     let (mut dims, mut types, mut concrete): (&[u8], &[u8], &[u8]) = (&[], &[], &[]);
     for (key, value) in Members::of(event.args, 0, mode) {
         match key {
@@ -46,8 +51,17 @@ pub(super) fn extract<'a>(
             b"Input Dims" => dims = value,
             b"Input type" => types = value,
             b"Concrete Inputs" => concrete = value,
+            _ if !kind.is_device_work() => {}
+            key if key == DIRECTION.as_bytes() && value.first() == Some(&b'"') => {
+                facts.direction = Some(CopyDirection::of_text(&decode(unquoted(value))));
+            }
+            key if key == SIZE.as_bytes() => facts.size = unsigned(value),
+            key if WAITS.iter().any(|wait| key == wait.as_bytes()) => facts.waits = true,
             _ => {}
         }
+    }
+    if kind.is_device_work() {
+        builder.file_device(span, kind, event, &facts);
     }
     if collective.name.is_empty() && kind == CategoryKind::UserAnnotation {
         from_annotation(builder, &mut collective, event.name, dims, types);

@@ -4,8 +4,8 @@
 //! only once. What needs the whole file (names of tracks, begins and ends, arrows) is put aside for `finish`.
 
 use rankscope_trace::{
-    ArgValue, CategoryKind, CounterSample, FlowPhase, InstantMark, InstantScope, ProblemKind, SpanRow, StrId, Trace, Track,
-    TrackId, TrackKey, TrackKind,
+    ArgValue, CategoryKind, CounterSample, FlowPhase, InstantMark, InstantScope, ProblemKind, SpanId, SpanRow, StrId, Trace,
+    Track, TrackId, TrackKey, TrackKind,
 };
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,8 @@ use super::number::{nanos_of_micros, signed, unquoted, unsigned};
 use super::piece::{Arrow, AsyncId, Binding, Edge, Naming, Piece, Says};
 use super::scan::{Members, Mode, count_controls};
 use super::text::decode;
-use crate::kineto::{Wanted, kept_in_device_scope, wanted};
+use crate::columns::file_device;
+use crate::kineto::{DeviceFacts, Wanted, kept_in_device_scope, wanted};
 use crate::{ArgsPolicy, ReadOptions, Scope};
 
 /// Whether a track is a device's, and the raw pid and tid.
@@ -305,6 +306,13 @@ impl<'a> Builder<'a> {
         let category = self.piece.trace.category(&text, kind);
         self.categories.push((raw, category, kind));
         (category, kind)
+    }
+
+    /// Files what the arguments of device event `span` tell about its nature, which may be another than its category's.
+    pub(super) fn file_device(&mut self, span: SpanId, kind: CategoryKind, event: &RawEvent<'a>, facts: &DeviceFacts) {
+        let name = decode(unquoted(event.category));
+        let nature = |trace: &mut Trace, kind| trace.category(&name, kind);
+        file_device(&mut self.piece.trace, span, kind, unquoted(event.name), facts, nature);
     }
 
     fn track(&mut self, on_device: bool, event: &RawEvent<'a>) -> TrackId {

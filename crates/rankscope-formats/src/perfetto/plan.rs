@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use rankscope_trace::{CategoryKind, StrId, TrackId};
+use rankscope_trace::{Category, CategoryKind, StrId, TrackId};
 
 use super::arrows::{Arrows, Binder};
 use super::layout::{Content, Layout, Row, Series, Top};
@@ -117,8 +117,10 @@ fn facts(view: &RankView<'_>, binder: &Binder<'_>) -> Facts {
     let trace = view.trace;
     let category = |at: u16| trace.categories.get(usize::from(at)).map_or("", |category| trace.strings.text(category.name));
     let text = |id: StrId| trace.strings.text(id).to_owned();
-    let kinds =
-        trace.categories.iter().filter(|category| CategoryKind::of_kineto(trace.strings.text(category.name)) != category.kind);
+    // Where a name has several meanings, the arguments of each event tell which is meant.
+    let means_one = |of: &Category| trace.categories.iter().filter(|other| other.name == of.name).count() == 1;
+    let unusual = |of: &&Category| CategoryKind::of_kineto(trace.strings.text(of.name)) != of.kind && means_one(of);
+    let kinds = trace.categories.iter().filter(unusual);
     Facts {
         rank: view.rank.map(|rank| rank.0),
         world_size: trace.provenance.world_size,

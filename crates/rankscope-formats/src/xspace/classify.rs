@@ -4,10 +4,12 @@
 //! TPU the line `XLA Ops`. All other lines of a device retell the same time by step, module or framework operator, so
 //! counting them too would count it twice.
 
-use rankscope_trace::{ArgValue, CategoryKind};
+use rankscope_trace::{ArgValue, CategoryKind, InstantScope};
 
 use super::collective::Parameter;
+use super::flow::End;
 use super::schema;
+use crate::kineto::{DIRECTION, DeviceFacts, SIZE, WAITS};
 
 /// What a plane stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +137,14 @@ pub(super) enum Role {
     Source,
     /// A parameter of a collective.
     Collective(Parameter),
+    /// An end of a flow.
+    Flow(End),
+    /// Which way a copy went, how much it moved, and what a wait waits for, in the words of other formats.
+    Direction,
+    Size,
+    Waits,
+    /// That the event is an instant, and how far it reaches.
+    Instant,
     /// Nothing analysis asks for.
     #[default]
     None,
@@ -155,6 +165,15 @@ impl Role {
             "replica_groups" => Self::ReplicaGroups,
             schema::EVENT_CATEGORY => Self::Category,
             "_src" => Self::Source,
+            DIRECTION => Self::Direction,
+            SIZE => Self::Size,
+            _ if WAITS.contains(&name) => Self::Waits,
+            schema::INSTANT_SCOPE => Self::Instant,
+            schema::FLOW => Self::Flow(End::Encoded),
+            schema::PRODUCER_TYPE => Self::Flow(End::ProducerType),
+            schema::PRODUCER_ID => Self::Flow(End::ProducerId),
+            schema::CONSUMER_TYPE => Self::Flow(End::ConsumerType),
+            schema::CONSUMER_ID => Self::Flow(End::ConsumerId),
             _ => Parameter::of(name).map_or(Self::None, Self::Collective),
         }
     }
@@ -173,15 +192,21 @@ pub(super) struct Marks<'a> {
     pub(super) shape: Option<&'a str>,
     pub(super) replica_groups: Option<&'a str>,
     pub(super) category: Option<(&'a str, ArgValue)>,
+    /// What a foreign profiler's arguments tell about a device event.
+    pub(super) facts: DeviceFacts,
     pub(super) has_source: bool,
     pub(super) has_parameters: bool,
+    pub(super) has_flows: bool,
+    pub(super) instant: Option<InstantScope>,
 }
 
 impl Marks<'_> {
     /// What an event of `line` called `name` is.
     pub(super) fn kind(&self, line: LineKind, name: NameKind) -> CategoryKind {
         if let Some((category, _)) = self.category {
-            return CategoryKind::of_kineto(category);
+            let kind = CategoryKind::of_kineto(category);
+            // Only copies carry particulars of one.
+            return if kind == CategoryKind::Kernel && self.copy.is_some() { CategoryKind::Memcpy } else { kind };
         }
         match line {
             LineKind::Steps | LineKind::Derived => CategoryKind::GpuUserAnnotation,

@@ -103,12 +103,13 @@ impl Layout {
     fn add_counters(&self, trace: &Trace, planes: &mut [Plane], place_of: &[usize]) {
         for (index, sample) in (0..).zip(&trace.counters) {
             let Some(plane) = planes.get_mut(place_of[root(trace, sample.track).0 as usize]) else { continue };
-            let last = plane.lines.last_mut().filter(|line| line.name == schema::COUNTER_LINE && line.id == COUNTER_LINE_ID);
+            let last =
+                plane.lines.last_mut().filter(|line| line.name == schema::COUNTER_LINE && line.id == schema::COUNTER_LINE_ID);
             match last {
                 Some(line) => line.items.push(Item::Counter(index)),
                 None => {
                     let items = vec![Item::Counter(index)];
-                    plane.lines.push(self.extra_line(plane.track, COUNTER_LINE_ID, schema::COUNTER_LINE, items));
+                    plane.lines.push(self.extra_line(plane.track, schema::COUNTER_LINE_ID, schema::COUNTER_LINE, items));
                 }
             }
         }
@@ -158,8 +159,9 @@ impl Layout {
         for (index, instant) in (0..).zip(&trace.instants) {
             items[instant.track.0 as usize].push(Item::Instant(index));
         }
-        if !self.native {
-            for items in &mut items {
+        // Instants are ours alone, and lines of ours are in order of time.
+        for items in &mut items {
+            if !self.native || items.iter().any(|item| matches!(item, Item::Instant(_))) {
                 items.sort_by_key(|item| {
                     let (start_ns, start_ps, dur_ns, dur_ps) = times(trace, *item);
                     (start_ns, start_ps, Reverse((dur_ns, dur_ps)))
@@ -243,6 +245,3 @@ impl Names {
 fn is_device(track: &Track) -> bool {
     matches!(track.kind, TrackKind::Device | TrackKind::Stream)
 }
-
-/// No thread has it.
-const COUNTER_LINE_ID: i64 = i64::MAX;

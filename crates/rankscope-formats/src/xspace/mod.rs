@@ -20,7 +20,9 @@
 //! | event | span, also with no length; an aggregate has category `aggregate` and its line's stamp |
 //! | event metadata | the span's name, and a description |
 //! | `correlation_id`, `step_num`, `memcpy_details` | correlations, steps, bytes |
+//! | `flow`, `_pt` and `_p`, `_ct` and `_c`, `correlation_id` of one launch and its work | flows |
 //! | `hlo_op` naming a collective | collectives |
+//! | `instant_scope` (ours); the line `_counters_` of ours | instant; counter samples |
 //! | plane `/host:snapshots` | clocks of tracers, in the provenance |
 //!
 //! Reading holds one plane's events in columns and one message in a buffer, so the protobuf limit of 2 GB does not apply. What
@@ -46,6 +48,7 @@ mod tests;
 mod verdict;
 mod writer;
 
+pub(crate) use flow::losses as flow_losses;
 pub use names::PlaneNames;
 pub use reader::read;
 pub use space::Space;

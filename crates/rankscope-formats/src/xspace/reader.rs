@@ -179,12 +179,13 @@ impl<R: BufRead> Reader<R> {
         if bytes == 0 {
             return Err(Error::Empty);
         }
-        if self.trace.spans.is_empty() {
+        if self.trace.events() == 0 && self.findings.passed_over == 0 {
             let first = self.cursor.problems.iter().next();
             let reason = first.map_or("it holds none".into(), |problem| format!("{} {}", problem.kind, problem.detail));
             return Err(Error::NoEvents { offset: first.map_or(0, |p| p.offset), reason: reason.trim_end().into() });
         }
         self.apply_clock_base();
+        mem::take(&mut self.findings.flows).settle(&mut self.trace);
         snapshots::settle(&mut self.trace);
         self.finish_columns();
         let rank = self.findings.rank.map(|rank| (rank, RankSource::Header));
@@ -218,6 +219,12 @@ impl<R: BufRead> Reader<R> {
         }
         for start_ns in &mut self.trace.spans.start_ns {
             *start_ns = start_ns.saturating_add(base);
+        }
+        for mark in &mut self.trace.instants {
+            mark.time_ns = mark.time_ns.saturating_add(base);
+        }
+        for sample in &mut self.trace.counters {
+            sample.time_ns = sample.time_ns.saturating_add(base);
         }
         self.trace.provenance.clock_base_ns = Some(base);
     }

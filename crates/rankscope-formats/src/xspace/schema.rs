@@ -90,6 +90,8 @@ pub(super) const HALF_WIDTH_NS: &str = "half_width_ns";
 pub(super) const TRACER_DEFAULT: &str = "rocprofiler";
 /// The line viewers draw as graphs.
 pub(super) const COUNTER_LINE: &str = "_counters_";
+/// The id of that line where it is ours; no thread has it.
+pub(super) const COUNTER_LINE_ID: i64 = i64::MAX;
 
 /// What line stamps are relative to, in nanoseconds since the epoch.
 pub(super) const PROFILE_START: &str = "profile_start_time";
@@ -118,6 +120,17 @@ pub(super) const MEMCPY_DETAILS: &str = "memcpy_details";
 pub(super) const MEMSET_DETAILS: &str = "memset_details";
 /// One end of an arrow: direction in the low two bits, the flow's number in the 56 above.
 pub(super) const FLOW: &str = "flow";
+
+/// One end of an arrow within the framework: the kind of the context and its number, at whoever produces work in it ...
+pub(super) const PRODUCER_TYPE: &str = "_pt";
+/// ... its number ...
+pub(super) const PRODUCER_ID: &str = "_p";
+/// ... and at whoever consumes it.
+pub(super) const CONSUMER_TYPE: &str = "_ct";
+/// Its number there.
+pub(super) const CONSUMER_ID: &str = "_c";
+/// How far an instant reaches; ours, and what tells an instant from an event without length.
+pub(super) const INSTANT_SCOPE: &str = "instant_scope";
 
 /// The key under which a line's own length is kept among its track's arguments.
 pub(super) const LINE_DURATION: &str = "duration_ps";

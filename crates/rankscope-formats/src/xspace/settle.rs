@@ -2,11 +2,12 @@
 
 use rankscope_time::Rank;
 use rankscope_trace::{
-    ArgValue, CategoryKind, CollectiveArgs, Description, DeviceInfo, ProblemKind, Problems, SpanId, SpanRow, StepMark, StrId,
-    Strings, Trace, Track, TrackId, TrackKey, TrackKind,
+    ArgValue, CategoryKind, CollectiveArgs, CounterSample, Description, DeviceInfo, InstantMark, InstantScope, ProblemKind,
+    Problems, SpanId, SpanRow, StepMark, StrId, Strings, Trace, Track, TrackId, TrackKey, TrackKind,
 };
 
 use super::classify::{LineKind, NameKind, PlaneKind, Role, category_name};
+use super::flow::Ends;
 use super::hlo;
 use super::plane::{RawEvent, RawLine, RawPlane, RawStat, When};
 use super::schema;
@@ -19,6 +20,9 @@ pub(super) struct Findings {
     pub(super) rank: Option<Rank>,
     pub(super) world_size: Option<u32>,
     pub(super) profile_start_ns: Option<i64>,
+    /// Events that were not asked for.
+    pub(super) passed_over: u64,
+    pub(super) flows: Ends,
     /// Arguments of tracks, in the order of the tracks.
     pub(super) track_args: Vec<(TrackId, StrId, ArgValue)>,
     categories: [Option<u16>; CATEGORY_KINDS],
@@ -55,6 +59,14 @@ impl Settling<'_> {
         tables.sorts = self.sorts(&mut raw, &tables.roles);
         let (mut event, mut stat) = (0, 0);
         for line in &raw.lines {
+            if line.id == schema::COUNTER_LINE_ID && self.trace.strings.text(line.name).ends_with(schema::COUNTER_LINE) {
+                for event in &raw.events[event..line.events_end] {
+                    self.add_samples(plane, line, event, &raw.event_stats[stat..event.stats_end], &tables);
+                    stat = event.stats_end;
+                }
+                event = line.events_end;
+                continue;
+            }
             let track = self.add_line(plane, line, kind);
             let line_kind = LineKind::of(kind, self.trace.strings.text(line.name));
             for event in &raw.events[event..line.events_end] {
@@ -166,12 +178,16 @@ impl Settling<'_> {
         let sort = &tables.sorts[event.sort as usize];
         let verdict = self.judge(tables).verdict(line_kind, sort, stats);
         if self.scope == Scope::Device && line_kind == LineKind::Thread && !verdict.matters_to_device() {
+            self.findings.passed_over += 1;
             return;
         }
         if !sort.known {
             self.problems.add(ProblemKind::MissingInterned, event.at);
         }
         let (start_ns, start_ps) = self.start(line, event);
+        if let Some(scope) = verdict.instant {
+            return self.add_instant((start_ns, track, scope), sort.name, verdict.category, stats, tables);
+        }
         let duration_ps = self.duration(event);
         let category = match (event.when, verdict.category) {
             (When::Occurrences(_), _) => self.trace.category(schema::AGGREGATE, CategoryKind::Other),
@@ -188,7 +204,56 @@ impl Settling<'_> {
         if verdict.has_parameters {
             self.note_parameters(span, stats, tables);
         }
+        if verdict.has_flows {
+            let end = |stat: &RawStat| match tables.roles[stat.key as usize] {
+                Role::Flow(end) => Some((end, bits(stat.value)?)),
+                _ => None,
+            };
+            self.findings.flows.tell(span, stats.iter().filter_map(end));
+        }
         self.note(span, verdict);
+    }
+
+    /// An instant of ours: XLA has events without length only.
+    fn add_instant(
+        &mut self,
+        (time_ns, track, scope): (i64, TrackId, InstantScope),
+        name: StrId,
+        category: Option<ArgValue>,
+        stats: &[RawStat],
+        tables: &Tables,
+    ) {
+        if self.scope == Scope::Device {
+            self.findings.passed_over += 1;
+            return;
+        }
+        let category = match category {
+            Some(named) => self.named_category(named, CategoryKind::Other, tables),
+            None => self.category(CategoryKind::Other),
+        };
+        self.trace.instants.push(InstantMark { time_ns, name, track, category, scope });
+        if !self.keep_all {
+            return;
+        }
+        for stat in stats.iter().filter(|stat| !matches!(tables.roles[stat.key as usize], Role::Instant | Role::Category)) {
+            self.trace.instant_args.push(tables.stat_names[stat.key as usize].name, tables.value(stat.value));
+        }
+        self.trace.instant_args.end_row();
+    }
+
+    /// Counter samples of ours: the statistics of an event are its series.
+    fn add_samples(&mut self, plane: TrackId, line: &RawLine, event: &RawEvent, stats: &[RawStat], tables: &Tables) {
+        if self.scope == Scope::Device {
+            self.findings.passed_over += 1;
+            return;
+        }
+        let (time_ns, _) = self.start(line, event);
+        let name = tables.sorts[event.sort as usize].name;
+        for stat in stats {
+            let ArgValue::F64(value) = stat.value else { continue };
+            let series = tables.stat_names[stat.key as usize].name;
+            self.trace.counters.push(CounterSample { time_ns, name, series, track: plane, value });
+        }
     }
 
     fn note_parameters(&mut self, span: SpanId, stats: &[RawStat], tables: &Tables) {
@@ -266,12 +331,19 @@ impl Settling<'_> {
     fn note(&mut self, span: SpanId, verdict: Verdict) {
         if let Some(id) = verdict.correlation {
             self.trace.correlations.push(span, id);
+            // Traces of other formats have flows of their own.
+            if verdict.category.is_none() {
+                self.findings.flows.correlate(span, verdict.kind, id);
+            }
         }
         if let Some(id) = verdict.external_id {
             self.trace.external_ids.push(span, id);
         }
         if let Some(bytes) = verdict.bytes {
             self.trace.bytes.push(span, bytes);
+        }
+        if let Some(direction) = verdict.direction {
+            self.trace.directions.push(span, direction);
         }
         if let Some(number) = verdict.step {
             self.trace.steps.push(StepMark { number, span });
@@ -295,6 +367,15 @@ impl Settling<'_> {
     fn judge<'s>(&'s self, tables: &'s Tables) -> Judge<'s> {
         let names = &self.trace.strings;
         Judge { tables, names, values: if self.keep_all { names } else { self.scratch } }
+    }
+}
+
+/// An id, whatever its sign.
+fn bits(value: ArgValue) -> Option<u64> {
+    match value {
+        ArgValue::I64(number) => Some(number as u64),
+        ArgValue::U64(number) => Some(number),
+        _ => None,
     }
 }
 

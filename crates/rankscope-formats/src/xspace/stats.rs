@@ -101,7 +101,9 @@ impl<'t> SortTable<'t> {
         let ids = described.iter().map(|at| trace.descriptions[*at as usize].id);
         // Ids beyond half the range would leave no room behind them; names then go before the lowest.
         let last_id = ids.max().unwrap_or(0).max(0);
-        Self { trace, described, last_id, named: FxHashMap::default(), order: Vec::new() }
+        let names = described.iter().rev().map(|at| &trace.descriptions[*at as usize]);
+        let named = names.map(|description| (description.name, description.id)).collect();
+        Self { trace, described, last_id, named, order: Vec::new() }
     }
 
     /// The id of a sort by its description.

@@ -1,11 +1,13 @@
 //! What one event is: its plane's tables and its own statistics, judged together.
 
-use rankscope_trace::{ArgValue, CategoryKind, StrId, Strings};
+use rankscope_trace::{ArgValue, CategoryKind, CopyDirection, InstantScope, StrId, Strings};
 
 use super::classify::{LineKind, Marks, NameKind, PlaneKind, Role};
 use super::collective::Parameter;
+use super::flow::scope_of_number;
 use super::hlo;
 use super::plane::{RawStat, RawStatName};
+use crate::kineto::device_kind;
 
 /// The tables of a plane, resolved.
 pub(super) struct Tables {
@@ -36,9 +38,12 @@ pub(super) struct Verdict {
     pub(super) correlation: Option<u64>,
     pub(super) external_id: Option<u64>,
     pub(super) bytes: Option<u64>,
+    pub(super) direction: Option<CopyDirection>,
     pub(super) step: Option<i64>,
     pub(super) collective: Option<Collective>,
     pub(super) has_parameters: bool,
+    pub(super) has_flows: bool,
+    pub(super) instant: Option<InstantScope>,
 }
 
 pub(super) struct Collective {
@@ -63,8 +68,10 @@ impl<'a> Judge<'a> {
         for stat in sort.stats.iter().chain(stats) {
             self.mark(&mut marks, stat);
         }
-        let kind = marks.kind(line, sort.kind);
         let name = self.names.text(sort.name);
+        let kind = marks.kind(line, sort.kind);
+        // XLA has categories of its own for what a foreign profiler's arguments tell.
+        let kind = if marks.category.is_some() { device_kind(kind, name.as_bytes(), &marks.facts) } else { kind };
         let step = match line {
             LineKind::Steps => name.trim().parse().ok(),
             _ => marks.step,
@@ -78,9 +85,12 @@ impl<'a> Judge<'a> {
             // Derived lines repeat their kernels' ids, which would tie a launch to several.
             correlation: marks.correlation.filter(|_| marks.category.is_some() || kind.is_device_work() || kind.is_launch()),
             external_id: marks.external_id,
-            bytes: marks.bytes(),
+            bytes: marks.bytes().or(marks.facts.size.filter(|_| kind == CategoryKind::Memcpy)),
+            direction: marks.facts.direction.filter(|_| kind == CategoryKind::Memcpy),
             step,
             has_parameters: marks.has_parameters,
+            has_flows: marks.has_flows,
+            instant: marks.instant,
             collective: if named { self.collective(&marks, sort) } else { None },
         }
     }
@@ -107,6 +117,11 @@ impl<'a> Judge<'a> {
             Role::Source => marks.has_source = true,
             Role::Collective(Parameter::Name) => marks.has_parameters = true,
             Role::Collective(_) => {}
+            Role::Flow(_) => marks.has_flows = true,
+            Role::Direction => marks.facts.direction = text.map(CopyDirection::of_text),
+            Role::Size => marks.facts.size = unsigned,
+            Role::Waits => marks.facts.waits = true,
+            Role::Instant => marks.instant = unsigned.map(scope_of_number),
             Role::None => {}
         }
     }

@@ -10,7 +10,7 @@ use rankscope_trace::{ArgValue, CategoryKind, SpanId, StepMark, StrId, Trace, Tr
 use rustc_hash::FxHashMap;
 
 use super::collective::Parameter;
-use super::flow::FlowEnds;
+use super::flow::{self, FlowEnds};
 use super::layout::{Item, Layout, Line, Plane, times};
 use super::schema::{self, event, line, plane, space};
 use super::snapshots;
@@ -153,10 +153,11 @@ impl PlaneWriter<'_> {
                 self.args(out, span);
             }
             Item::Instant(index) => {
-                let category = trace.instants[index as usize].category;
-                if let Some(category) = trace.categories.get(usize::from(category)) {
+                let mark = trace.instants[index as usize];
+                if let Some(category) = trace.categories.get(usize::from(mark.category)) {
                     self.derived_stat(out, schema::EVENT_CATEGORY, ArgValue::Ref(category.name));
                 }
+                self.derived_stat(out, schema::INSTANT_SCOPE, ArgValue::U64(flow::scope_number(mark.scope)));
                 for (key, value) in trace.instant_args.row(index as usize) {
                     self.stats.stat(out, event::STATS, key, value);
                 }

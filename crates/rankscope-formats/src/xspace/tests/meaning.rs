@@ -1,5 +1,7 @@
 use rankscope_time::Rank;
-use rankscope_trace::{ArgValue, CategoryKind, ProblemKind, RankSource, SpanId, Trace, TrackKey, TrackKind};
+use rankscope_trace::{
+    ArgValue, CategoryKind, FlowPhase, FlowPoint, ProblemKind, RankSource, SpanId, Trace, TrackKey, TrackKind,
+};
 
 use super::{ALL, FIXTURES, picture, written};
 use crate::wire::Encoder;
@@ -238,6 +240,67 @@ fn derived_lines_are_no_device_work() {
             if line == "Steps" { vec![12] } else { vec![] }
         );
     }
+}
+
+/// An event of sort 1 at `offset_ns` with these statistics, given by key and number.
+fn event(line: &mut Encoder, offset_ns: u64, stats: &[(u64, u64)]) {
+    line.message(4, |event| {
+        event.varint(1, 1).varint(2, offset_ns * 1_000).varint(3, 5_000);
+        for (key, value) in stats {
+            event.message(4, |stat| {
+                stat.varint(1, *key).varint(3, *value);
+            });
+        }
+    });
+}
+
+/// Category, name, id, phase and time of every flow point.
+fn points(trace: &Trace) -> Vec<(&str, &str, u64, FlowPhase, i64)> {
+    let category = |point: &FlowPoint| trace.strings.text(trace.categories[usize::from(point.category)].name);
+    let point = |point| (category(point), trace.strings.text(point.name), point.id, point.phase, point.time_ns);
+    trace.flows.iter().map(point).collect()
+}
+
+#[test]
+fn flows_come_from_numbers_contexts_and_correlations() {
+    let tables = |plane: &mut Encoder| {
+        name(plane, 4, 1, "work");
+        for (id, key) in [(1, "flow"), (2, "_pt"), (3, "_p"), (4, "_ct"), (5, "_c"), (6, "correlation_id")] {
+            name(plane, 5, id, key);
+        }
+    };
+    let mut out = Encoder::default();
+    out.message(1, |plane| {
+        plane.string(2, "/host:CPU").message(3, |line| {
+            line.string(2, "thread").varint(3, 1_000);
+            event(line, 0, &[(2, 9), (3, 77), (6, 4)]);
+            event(line, 10, &[(1, 5 << 2 | 2)]);
+            event(line, 20, &[(1, 5 << 2 | 1), (6, 8)]);
+            event(line, 30, &[(6, 8)]);
+        });
+        tables(plane);
+    });
+    out.message(1, |plane| {
+        plane.string(2, "/device:GPU:0").message(3, |line| {
+            line.string(2, "Stream #1").varint(3, 2_000);
+            event(line, 0, &[(4, 9), (5, 77), (6, 4)]);
+            event(line, 10, &[(6, 8)]);
+        });
+        tables(plane);
+    });
+    let trace = read(out.bytes(), &ALL).unwrap();
+    let expected = [
+        ("context", "gpu_launch", 77, FlowPhase::Start, 1_000),
+        ("flow", "", 5, FlowPhase::Start, 1_010),
+        ("flow", "", 5, FlowPhase::End, 1_020),
+        ("context", "gpu_launch", 77, FlowPhase::End, 2_000),
+        // The id 8 is of two launches, so nobody knows whose the second kernel is.
+        ("ac2g", "ac2g", 4, FlowPhase::Start, 1_000),
+        ("ac2g", "ac2g", 4, FlowPhase::End, 2_000),
+    ];
+    assert_eq!(points(&trace), expected);
+    let again = read(&*written(&trace), &ALL).unwrap();
+    assert_eq!(points(&again), expected);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use rankscope_trace::{
-    ArgValue, CategoryKind, CollectiveArgs, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope, SpanRow, StepMark,
-    Trace, TrackId, TrackKey, TrackKind,
+    ArgValue, CategoryKind, CollectiveArgs, CopyDirection, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope,
+    SpanRow, StepMark, Trace, TrackId, TrackKey, TrackKind,
 };
 
 use super::{ALL, FIXTURES, picture, written};
@@ -46,6 +46,70 @@ fn a_narrow_reading_keeps_operators_that_describe_collectives() {
     let options = ReadOptions { scope: Scope::Device, ..ReadOptions::default() };
     let again = read(&*written(&trace), &options).unwrap();
     assert_eq!((again.spans.len(), again.collectives.len()), (1, 1));
+}
+
+#[test]
+fn instants_and_counters_come_back_as_what_they_were() {
+    let text = br#"[
+        {"ph": "X", "name": "work", "pid": 1, "tid": 1, "ts": 100, "dur": 50},
+        {"ph": "i", "name": "mark", "cat": "c", "s": "g", "pid": 1, "tid": 1, "ts": 400, "args": {"why": "late"}},
+        {"ph": "C", "name": "memory", "pid": 1, "tid": 1, "ts": 500, "args": {"bytes": 7}}
+    ]"#;
+    let options = ReadOptions { args: crate::ArgsPolicy::All, ..ReadOptions::default() };
+    let first = crate::json::read(&text[..], &options).unwrap();
+    let again = read(&*written(&first), &ALL).unwrap();
+    assert_eq!((again.spans.len(), again.bounds_ns()), (1, first.bounds_ns()), "nothing is added to the time of the host");
+    let mark = again.instants[0];
+    assert_eq!((again.strings.text(mark.name), mark.time_ns, mark.scope), ("mark", 400_000, InstantScope::Global));
+    assert_eq!(again.instant_args.row(0).count(), 1);
+    let sample = again.counters[0];
+    assert_eq!((again.strings.text(sample.name), again.strings.text(sample.series)), ("memory", "bytes"));
+    assert_eq!((sample.time_ns, sample.value), (500_000, 7.0));
+}
+
+#[test]
+fn copies_and_waits_of_accelerators_go_through() {
+    let text = br#"[
+        {"ph": "X", "cat": "mtia_ccp_events", "name": "matmul", "pid": 0, "tid": 1, "ts": 1, "dur": 5, "args": {"a": 1}},
+        {"ph": "X", "cat": "mtia_ccp_events", "name": "dma_request", "pid": 0, "tid": 2, "ts": 2, "dur": 5,
+            "args": {"direction": "DEVICE_TO_HOST", "size": 4096}},
+        {"ph": "X", "cat": "mtia_ccp_events", "name": "event_wait", "pid": 0, "tid": 2, "ts": 9, "dur": 5,
+            "args": {"wait_on_stream": 3}}
+    ]"#;
+    let options = ReadOptions { args: crate::ArgsPolicy::All, ..ReadOptions::default() };
+    let said = |trace: &Trace| {
+        let mut said: Vec<_> = trace
+            .spans
+            .ids()
+            .map(|span| {
+                let category = trace.strings.text(trace.categories[usize::from(trace.spans.row(span).category)].name);
+                (
+                    trace.name(span).to_owned(),
+                    trace.kind(span),
+                    trace.bytes.get(span),
+                    trace.directions.get(span),
+                    category.to_owned(),
+                )
+            })
+            .collect();
+        said.sort_by_key(|(name, ..)| name.clone());
+        said
+    };
+    let category = || "mtia_ccp_events".to_owned();
+    let expected = [
+        ("dma_request".into(), CategoryKind::Memcpy, Some(4096), Some(CopyDirection::DeviceToHost), category()),
+        ("event_wait".into(), CategoryKind::Sync, None, None, category()),
+        ("matmul".into(), CategoryKind::Kernel, None, None, category()),
+    ];
+    let first = crate::json::read(&text[..], &options).unwrap();
+    assert_eq!(said(&first), expected);
+    assert_eq!(said(&read(&*written(&first), &ALL).unwrap()), expected);
+    let mut perfetto = Vec::new();
+    crate::perfetto::write(&first, &mut perfetto).unwrap();
+    assert_eq!(said(&crate::perfetto::read(&*perfetto, &options).unwrap()), expected);
+    let mut json = Vec::new();
+    crate::json::write(&first, &mut json).unwrap();
+    assert_eq!(said(&crate::json::read(&*json, &options).unwrap()), expected);
 }
 
 proptest! {
