@@ -113,7 +113,7 @@ fn local(trace: &Trace, span: SpanId, args: Option<&CollectiveArgs>, group: usiz
     let end_ns = trace.spans.end_ns(span);
     let Some(args) = args else {
         let kind = Kind::of_kernel(trace.name(span));
-        let (name, dtype) = (kind.name().to_owned(), String::new());
+        let (name, dtype) = (kind.to_string(), String::new());
         let (in_elements, out_elements, sequence, peer) = (None, None, None, None);
         return LocalCollective { span, start_ns, end_ns, kind, name, dtype, in_elements, out_elements, group, sequence, peer };
     };

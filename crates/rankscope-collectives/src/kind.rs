@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::ExpertKernel;
+
 /// What a collective does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -29,6 +31,8 @@ pub enum Kind {
     Recv,
     /// Grouped sends and receives whose ends are not recorded.
     SendRecv,
+    /// A kernel of an expert-parallel library.
+    Expert(ExpertKernel),
     /// A kernel that does any of these and does not say which.
     Unknown,
 }
@@ -62,7 +66,7 @@ impl Kind {
     /// The kind a kernel's own name tells. Libraries put it behind their name: `ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)`.
     pub fn of_kernel(name: &str) -> Self {
         let function = name.split(['(', '<']).next().unwrap_or(name);
-        Self::of_name(function)
+        ExpertKernel::of_name(name).map_or_else(|| Self::of_name(function), Self::Expert)
     }
 
     /// Its name in reports.
@@ -80,13 +84,17 @@ impl Kind {
             Self::Send => "send",
             Self::Recv => "recv",
             Self::SendRecv => "send_recv",
+            Self::Expert(kernel) => kernel.op.name(),
             Self::Unknown => "unknown",
         }
     }
 
     /// Whether no rank can finish before every rank has started. Only then do the stays of all ranks overlap.
     pub fn needs_all(self) -> bool {
-        matches!(self, Self::AllReduce | Self::AllGather | Self::ReduceScatter | Self::AllToAll | Self::Barrier)
+        match self {
+            Self::Expert(kernel) => kernel.needs_all(),
+            _ => matches!(self, Self::AllReduce | Self::AllGather | Self::ReduceScatter | Self::AllToAll | Self::Barrier),
+        }
     }
 
     /// Whether it is between two ranks.
@@ -106,7 +114,8 @@ impl Kind {
         match self {
             Self::AllReduce => 2.0 * (n - 1.0) / n,
             Self::ReduceScatter | Self::AllGather | Self::AllToAll | Self::Gather | Self::Scatter => (n - 1.0) / n,
-            Self::Broadcast | Self::Reduce | Self::Send | Self::Recv | Self::SendRecv | Self::Barrier | Self::Unknown => 1.0,
+            Self::Broadcast | Self::Reduce | Self::Send | Self::Recv | Self::SendRecv | Self::Barrier => 1.0,
+            Self::Expert(_) | Self::Unknown => 1.0,
         }
     }
 
@@ -127,7 +136,10 @@ impl Kind {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.name().fmt(f)
+        match self {
+            Self::Expert(kernel) => kernel.fmt(f),
+            _ => self.name().fmt(f),
+        }
     }
 }
 

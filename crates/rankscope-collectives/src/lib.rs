@@ -9,6 +9,7 @@
 
 mod alone;
 mod dtype;
+mod expert;
 mod extract;
 mod group;
 mod kind;
@@ -19,6 +20,7 @@ mod sequence;
 
 pub use alone::collectives_alone;
 pub use dtype::element_bytes;
+pub use expert::{ExpertKernel, ExpertOp, Reach};
 pub use extract::extract;
 pub use group::Group;
 pub use kind::Kind;

@@ -5,6 +5,8 @@
 
 use regex_lite::Regex;
 
+use crate::expert::{LAYOUT, LIBRARIES};
+
 /// A user's pattern that is none.
 #[derive(Debug, thiserror::Error)]
 #[error("`{pattern}` is not a regular expression: {reason}")]
@@ -19,11 +21,13 @@ pub struct PatternError {
 #[derive(Clone, Debug)]
 pub struct CommPatterns {
     words: &'static [&'static str],
+    /// Libraries of which all kernels but one communicate.
+    libraries: &'static [&'static str],
     user: Vec<Regex>,
 }
 
 /// Lower-case parts of kernel names. Each is specific enough that no compute kernel seen carries it.
-const BUILT_IN: [&str; 28] = [
+const BUILT_IN: [&str; 24] = [
     "nccl",
     "rccl",
     // vLLM's and TensorRT-LLM's own all-reduces.
@@ -43,11 +47,6 @@ const BUILT_IN: [&str; 28] = [
     // NVSHMEM and ROCm's equivalent.
     "nvshmem",
     "rocshmem",
-    // DeepEP: expert dispatch and combine within a node, between nodes and in its low-latency form.
-    "deep_ep",
-    "deepep",
-    "intranode::",
-    "internode",
     // MSCCL and MSCCL++.
     "mscclkernel",
     "mscclpp",
@@ -70,24 +69,27 @@ impl CommPatterns {
         let compile = |pattern: &String| {
             Regex::new(pattern).map_err(|error| PatternError { pattern: pattern.clone(), reason: error.to_string() })
         };
-        Ok(Self { words: &BUILT_IN, user: user.iter().map(compile).collect::<Result<_, _>>()? })
+        Ok(Self { words: &BUILT_IN, libraries: &LIBRARIES, user: user.iter().map(compile).collect::<Result<_, _>>()? })
     }
 
     /// What TraceLens takes for communication, no more and no less.
     pub fn tracelens() -> Self {
-        Self { words: &TRACELENS, user: Vec::new() }
+        Self { words: &TRACELENS, libraries: &[], user: Vec::new() }
     }
 
     /// Whether a kernel of this name communicates.
     pub fn matches(&self, kernel: &str) -> bool {
         let lower = kernel.to_ascii_lowercase();
-        self.words.iter().any(|word| lower.contains(word)) || self.user.iter().any(|pattern| pattern.is_match(kernel))
+        let of_experts = || self.libraries.iter().any(|word| lower.contains(word)) && !lower.contains(LAYOUT);
+        self.words.iter().any(|word| lower.contains(word))
+            || of_experts()
+            || self.user.iter().any(|pattern| pattern.is_match(kernel))
     }
 }
 
 impl Default for CommPatterns {
     fn default() -> Self {
-        Self { words: &BUILT_IN, user: Vec::new() }
+        Self { words: &BUILT_IN, libraries: &LIBRARIES, user: Vec::new() }
     }
 }
 
@@ -102,11 +104,18 @@ mod tests {
             "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)",
             "void deep_ep::intranode::dispatch<8, 768>(int4*, float*)",
             "void vllm::cross_device_reduce_1stage<__half, 8>(RankData*)",
+            "void dpsk::ep::internode::combine_ll<7168>(void*)",
             "nvshmemi_transfer_kernel",
         ] {
             assert!(patterns.matches(kernel), "{kernel}");
         }
-        for kernel in ["ampere_sgemm_128x64_nn", "void at::native::reduce_kernel<512, 1>", "flash_fwd_splitkv_combine_kernel"] {
+        for kernel in [
+            "ampere_sgemm_128x64_nn",
+            "void at::native::reduce_kernel<512, 1>",
+            "flash_fwd_splitkv_combine_kernel",
+            "void deep_ep::layout::get_dispatch_layout<256, 32>(long const*)",
+            "void dpsk::ep::internode::get_dispatch_layout<32>()",
+        ] {
             assert!(!patterns.matches(kernel), "{kernel}");
         }
         assert!(!CommPatterns::tracelens().matches("void deep_ep::intranode::combine<8>()"));
