@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use proptest::prelude::*;
-use rankscope_align::validate::{Check, Rule, check_trace};
+use rankscope_align::validate::{Check, Rule, Weight, check_trace};
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
 use rankscope_trace::{CategoryKind, FlowPhase, FlowPoint, SpanRow, StrId, Trace, TrackKey, TrackKind};
 
@@ -59,25 +59,28 @@ fn a_wait_names_the_record_of_its_event() {
     let named = r#","wait_on_cuda_event_record_corr_id":5"#;
     let unknown = r#","wait_on_cuda_event_record_corr_id":-1"#;
     for kind in ["Stream Wait Event", "Event Sync"] {
-        assert_eq!(ask(Rule::WaitNamesRecord, &[&sync(kind, 100, named)]), (1, 0));
+        assert_eq!(ask(Rule::WaitNamesRecord, &[&record(5), &sync(kind, 100, named)]), (1, 0));
         assert_eq!(ask(Rule::WaitNamesRecord, &[&sync(kind, 100, unknown)]), (1, 1));
         assert_eq!(ask(Rule::WaitNamesRecord, &[&sync(kind, 100, "")]), (1, 1));
     }
     assert_eq!(ask(Rule::WaitNamesRecord, &[&sync("Context Sync", 100, "")]), (0, 0));
 }
 
+fn record(ts: u32) -> String {
+    format!(
+        r#""ph":"X","cat":"cuda_runtime","name":"cudaEventRecord","pid":9,"tid":9,"ts":{ts},"dur":1,"args":{{"correlation":5}}"#
+    )
+}
+
 #[test]
 fn what_a_stream_waits_for_was_recorded_before() {
-    let record = |ts: u32| {
-        format!(
-            r#""ph":"X","cat":"cuda_runtime","name":"cudaEventRecord","pid":9,"tid":9,"ts":{ts},"dur":1,"args":{{"correlation":5}}"#
-        )
-    };
     let wait = sync("Stream Wait Event", 100, r#","wait_on_cuda_event_record_corr_id":5"#);
     assert_eq!(ask(Rule::RecordBeforeWait, &[&record(100), &wait]), (1, 0));
     assert_eq!(ask(Rule::RecordBeforeWait, &[&record(101), &wait]), (1, 1));
     assert_eq!(ask(Rule::RecordBeforeWait, &[&record(101), &wait, &record(50)]), (1, 0));
-    assert_eq!(ask(Rule::RecordBeforeWait, &[&wait]), (1, 1));
+    // The recording may have begun between the two: what is not there is missing, and no contradiction.
+    assert_eq!(ask(Rule::RecordBeforeWait, &[&wait]), (0, 0));
+    assert_eq!(ask(Rule::WaitNamesRecord, &[&wait]), (1, 1));
     let host = sync("Event Sync", 100, r#","wait_on_cuda_event_record_corr_id":5"#);
     assert_eq!(ask(Rule::RecordBeforeWait, &[&host]), (0, 0));
 }
@@ -99,6 +102,36 @@ fn two_kernels_running_at_a_synchronisation_are_two_violations() {
     let check = checks.iter().find(|check| check.rule == Rule::StreamIdleAtSync).unwrap();
     assert_eq!((check.found, check.findings.len()), (2, 1));
     assert_eq!(check.findings[0].gap_ns, Some(5_000));
+}
+
+#[test]
+fn only_what_cannot_have_happened_is_a_violation() {
+    for rule in [Rule::CollectiveFields, Rule::WaitNamesRecord] {
+        assert_eq!(rule.weight(), Weight::Warning, "{}: missing metadata", rule.name());
+    }
+    assert_eq!(Rule::BackwardName.weight(), Weight::Loss, "an arrow to the wrong place");
+    for rule in [Rule::KernelAfterLaunch, Rule::RecordBeforeWait, Rule::StreamIdleAtSync] {
+        assert_eq!(rule.weight(), Weight::Violation, "{}", rule.name());
+    }
+}
+
+#[test]
+fn kernels_without_operators_are_tied_to_their_launches_by_correlation() {
+    let event = |category: &str, name: &str, ts: u32| {
+        format!(r#""ph":"X","cat":"{category}","name":"{name}","pid":9,"tid":9,"ts":{ts},"dur":5,"args":{{"correlation":5}}"#)
+    };
+    let (launch, again) = (event("cuda_runtime", "launch", 100), event("cuda_runtime", "launch", 200));
+    assert_eq!(ask(Rule::KernelAfterLaunch, &[&launch, &event("kernel", "k", 101)]), (1, 0));
+    assert_eq!(ask(Rule::KernelAfterLaunch, &[&launch, &event("kernel", "k", 99)]), (1, 1));
+    assert_eq!(ask(Rule::KernelAfterLaunch, &[&launch, &again, &event("kernel", "k", 99)]), (0, 0), "whose it is is not known");
+}
+
+#[test]
+fn asynchronous_spans_need_not_nest() {
+    let half =
+        |phase: char, id: u32, ts: u32| format!(r#""ph":"{phase}","cat":"a","name":"a","id":{id},"pid":9,"tid":1,"ts":{ts}"#);
+    let events = [half('b', 1, 100), half('b', 2, 105), half('e', 1, 110), half('e', 2, 120)];
+    assert_eq!(ask(Rule::Nesting, &events.each_ref().map(String::as_str)), (0, 0));
 }
 
 #[test]

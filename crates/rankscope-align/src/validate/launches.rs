@@ -1,5 +1,6 @@
 //! Kernels and the calls that launch them, tied by external id as torch's validator ties them: the first launch of an id and
-//! the first kernel of it. A device clock that is not well tied to its host's shows here first.
+//! the first kernel of it. A trace without such ids (JAX's) has them tied by correlation, where one launch has the id. A device
+//! clock that is not well tied to its host's shows here first.
 
 use rankscope_trace::{CategoryKind, SpanId, Trace};
 use rustc_hash::FxHashMap;
@@ -26,6 +27,9 @@ pub(super) fn check(trace: &Trace) -> Check {
     }
     let mut pairs: Vec<(SpanId, SpanId)> =
         first_kernel.iter().filter_map(|(id, kernel)| Some((*kernel, *first_launch.get(id)?))).collect();
+    if trace.external_ids.is_empty() {
+        pairs = correlated(trace);
+    }
     pairs.sort_unstable();
     for (kernel, launch) in pairs {
         check.judged += 1;
@@ -36,6 +40,16 @@ pub(super) fn check(trace: &Trace) -> Check {
         }
     }
     check
+}
+
+/// Kernels and their launches, by the id that both share and no other launch has.
+fn correlated(trace: &Trace) -> Vec<(SpanId, SpanId)> {
+    let mut launches: FxHashMap<u64, Option<SpanId>> = FxHashMap::default();
+    for (span, id) in trace.correlations.iter().filter(|(span, _)| trace.kind(*span).is_launch()) {
+        launches.entry(id).and_modify(|launch| *launch = None).or_insert(Some(span));
+    }
+    let kernels = trace.correlations.iter().filter(|(span, _)| trace.kind(*span) == CategoryKind::Kernel);
+    kernels.filter_map(|(kernel, id)| Some((kernel, (*launches.get(&id)?)?))).collect()
 }
 
 /// Calls that launch one kernel: `cudaLaunchKernel`, `cudaLaunchKernelExC`, `hipModuleLaunchKernel`, `cuLaunchKernel`.

@@ -35,8 +35,13 @@ pub(super) fn check(trace: &Trace) -> Check {
 
 fn by_track(trace: &Trace) -> Vec<Vec<Extent>> {
     let mut tracks: Vec<Vec<Extent>> = vec![Vec::new(); trace.tracks.len()];
+    // Asynchronous spans need not nest, and no viewer draws them as if they did.
+    let asynchronous: Vec<bool> = trace.tracks.iter().map(|(_, track)| track.is_async(&trace.strings)).collect();
     for span in trace.spans.ids() {
         let at = span.0 as usize;
+        if asynchronous[trace.spans.track[at].0 as usize] {
+            continue;
+        }
         let (start_ps, dur_ps) = trace.spans.picos(span);
         let start = i128::from(trace.spans.start_ns[at]) * 1_000 + i128::from(start_ps);
         let end = start + i128::from(trace.spans.dur_ns[at]) * 1_000 + i128::from(dur_ps);

@@ -34,9 +34,9 @@ pub enum Rule {
     ReceiveAfterSend,
     /// No kernel starts before the call that launches it.
     KernelAfterLaunch,
-    /// Whoever waits for an event says who recorded it.
+    /// Whoever waits for an event says who recorded it, and that recording is in the trace.
     WaitNamesRecord,
-    /// The recording of the event that a stream waits for is in the trace and no later than the wait.
+    /// The recording of the event that a stream waits for is no later than the wait.
     RecordBeforeWait,
     /// A stream that is synchronised runs no kernel any more.
     StreamIdleAtSync,
@@ -122,12 +122,13 @@ impl Rule {
             | Self::RootTakesPart
             | Self::ReceiveAfterSend
             | Self::KernelAfterLaunch
-            | Self::WaitNamesRecord
             | Self::RecordBeforeWait
-            | Self::StreamIdleAtSync
-            | Self::CollectiveFields
-            | Self::BackwardName => Weight::Violation,
-            Self::Nesting | Self::FlowId | Self::FlowBegin | Self::FlowEnclosed | Self::FlowForward => Weight::Loss,
+            | Self::StreamIdleAtSync => Weight::Violation,
+            Self::BackwardName | Self::Nesting | Self::FlowId | Self::FlowBegin | Self::FlowEnclosed | Self::FlowForward => {
+                Weight::Loss
+            }
+            // What older profilers did not record is missing, and not impossible.
+            Self::WaitNamesRecord | Self::CollectiveFields => Weight::Warning,
             Self::Damage | Self::Drops | Self::Unfinished | Self::Duration | Self::Outside => Weight::Warning,
         }
     }

@@ -54,17 +54,17 @@ impl<'a> Waits<'a> {
             if *kind == "Event Sync" {
                 continue;
             }
+            // The recording may have begun between the two.
+            let Some(at) = recorded.get(&id) else {
+                let detail = format!("waits for an event that call {id} records, which is not in the trace");
+                named.find(1, || Finding::about(self.trace, *span, None, detail));
+                continue;
+            };
             earlier.judged += 1;
-            match recorded.get(&id).map(|at| at.saturating_sub(self.trace.spans.start_ns(*span))) {
-                Some(late_ns) if late_ns <= 0 => {}
-                Some(late_ns) => {
-                    let detail = format!("waits for an event that call {id} records later");
-                    earlier.find(1, || Finding::about(self.trace, *span, Some(late_ns), detail));
-                }
-                None => {
-                    let detail = format!("waits for an event that call {id} records, which is not in the trace");
-                    earlier.find(1, || Finding::about(self.trace, *span, None, detail));
-                }
+            let late_ns = at.saturating_sub(self.trace.spans.start_ns(*span));
+            if late_ns > 0 {
+                let detail = format!("waits for an event that call {id} records later");
+                earlier.find(1, || Finding::about(self.trace, *span, Some(late_ns), detail));
             }
         }
         (named, earlier)

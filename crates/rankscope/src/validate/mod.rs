@@ -25,9 +25,9 @@ use crate::output::{self, Format};
 /// Check traces: causality across ranks, torch's six rules, nesting, flows, losses.
 ///
 /// Exit code 3 if anything is found that cannot have happened: a rank that left a collective before another entered it, a
-/// receive before its send, or a broken rule of torch's own validator. What a viewer would leave out (overlapping spans,
-/// arrows without a beginning) is counted beside it, and fails with --strict only: profilers write such files. Traces are
-/// judged as they are unless --align puts the ranks on one clock first.
+/// receive before its send, a kernel before its launch. What a viewer would leave out or draw wrongly (overlapping spans,
+/// arrows without a beginning) is counted beside it, and fails with --strict only: profilers write such files. What older
+/// profilers did not record is a warning. Traces are judged as they are unless --align puts the ranks on one clock first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, directories, archives or patterns of the traces of one run
