@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rankscope_align::combine::keep_original;
 use rankscope_formats::xspace::PlaneNames;
-use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, Scope};
-use rankscope_run::Outputs;
+use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, Member, Scope, left_out};
+use rankscope_run::{InputFile, Outputs};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
 
 use crate::job::ClockArgs;
-use crate::load::load_file;
+use crate::load::{load_members, may_be_something_else, passed_over};
 use crate::output::{self, Format};
 use crate::validate::BROKEN;
 use clocks::Clocks;
@@ -106,6 +106,17 @@ enum Target {
     Archive,
 }
 
+impl Target {
+    /// The format that each trace is written in.
+    fn format(self) -> TraceFormat {
+        match self {
+            Self::XSpace(_) => TraceFormat::XSpace,
+            Self::Json => TraceFormat::Json,
+            Self::Perfetto | Self::Archive => TraceFormat::Perfetto,
+        }
+    }
+}
+
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let name = args.output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let target = target(&name, args.names).with_context(|| args.output.display().to_string())?;
@@ -120,11 +131,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         let mut encoder = Encoding::of_name(&name).encoder(file)?;
         let highest = Rank(found.files.len().saturating_sub(1) as u32);
         let sink = Sink::new(target, &mut encoder, parent, highest)?;
-        combine(&args, &found, &clocks, sink, &mut metadata)?;
+        combine(&args, &found, &clocks, (target, sink), &mut metadata)?;
         encoder.finish().map_err(anyhow::Error::from)
     })?;
     outputs.write(&metadata.name(&name), |file| metadata.write(file))?;
     outputs.commit()?;
+    metadata.skipped.iter().for_each(|skipped| output::remark(&format!("passed over {skipped}")));
+    if let Some(words) = metadata.left_out.in_words() {
+        output::remark(&format!("{name}: left out, for want of a place in the format: {words}"));
+    }
     output::answer(&match args.format {
         Format::Table => metadata.summary(),
         Format::Json => metadata.json()?,
@@ -158,7 +173,13 @@ impl From<NamesArg> for PlaneNames {
 }
 
 /// Reads, aligns and writes one trace after the other.
-fn combine(args: &Args, found: &inputs::Inputs, clocks: &Clocks, mut sink: Sink<'_>, metadata: &mut Metadata) -> Result<()> {
+fn combine(
+    args: &Args,
+    found: &inputs::Inputs,
+    clocks: &Clocks,
+    (target, mut sink): (Target, Sink<'_>),
+    metadata: &mut Metadata,
+) -> Result<()> {
     let mut numbering = Numbering::new(found.by_position);
     let mut verdict = args.validate.then(|| Verdict::new(clocks));
     std::thread::scope(|scope| {
@@ -166,9 +187,16 @@ fn combine(args: &Args, found: &inputs::Inputs, clocks: &Clocks, mut sink: Sink<
         let (sender, traces) = sync_channel(0);
         // A number that is a position would be that of another trace.
         let partial = args.partial && !found.by_position;
-        scope.spawn(move || read_ahead(&found.files, partial, &sender));
+        scope.spawn(move || read_ahead(&found.files, clocks, partial, &sender));
         for trace in traces {
-            let mut trace = trace?;
+            let mut trace = match trace {
+                Ok(trace) => trace,
+                Err(NoTrace::PassedOver(what)) => {
+                    metadata.skipped.push(what);
+                    continue;
+                }
+                Err(NoTrace::Failed(error)) => return Err(error),
+            };
             let (number, numbered_by) = numbering.number(&trace, clocks.rank(&trace));
             trace.provenance.rank = Some((Rank(number), rankscope_trace::RankSource::Order));
             if args.keep_original {
@@ -179,33 +207,47 @@ fn combine(args: &Args, found: &inputs::Inputs, clocks: &Clocks, mut sink: Sink<
             if let Some(verdict) = &mut verdict {
                 verdict.hear(&trace, &aligned);
             }
+            metadata.left_out.merge(&left_out(&trace, target.format()));
             let facts = aligned.facts();
             let node = NodeMetadata::new(number, numbered_by, &trace, aligned);
             sink.add(Part { number, trace: &mut trace, ahead_ns: node.ahead_ns, facts: &facts })?;
             metadata.nodes.push(node);
+        }
+        if metadata.nodes.is_empty() {
+            let why = metadata.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));
+            bail!("none of the {} files found is a trace.{why}", found.files.len());
         }
         metadata.validation = verdict.map(|verdict| verdict.speak(&found.paths));
         sink.finish()
     })
 }
 
-/// Hands over one trace after the other until all are read, one cannot be, or nobody wants more. With `partial`, one that cannot
-/// be is said and left out.
-fn read_ahead(files: &[PathBuf], partial: bool, to: &SyncSender<Result<Trace>>) {
+/// Hands over one trace after the other until all are read, one cannot be, or nobody wants more. What the job goes without is
+/// passed over; where it was not looked through as a whole, so is other JSON in a directory, and with `partial` whatever cannot be
+/// read.
+fn read_ahead(files: &[InputFile], clocks: &Clocks, partial: bool, to: &SyncSender<Result<Trace, NoTrace>>) {
     let bar = output::progress(files.len(), "combining");
-    for path in files {
-        let (traces, error) = match load_file(path, ArgsPolicy::All, Scope::All) {
-            Ok(traces) => (traces, None),
-            Err(error) if partial => {
-                output::remark(&format!("passed over {error:#}"));
-                (Vec::new(), None)
+    for file in files {
+        for Member { label, trace } in load_members(file, ArgsPolicy::All, Scope::All) {
+            let given = match trace {
+                _ if clocks.leaves_out(&label) => continue,
+                Ok(trace) => Ok(trace),
+                Err(error) if partial || may_be_something_else(file, &error) => {
+                    Err(NoTrace::PassedOver(passed_over(&label, &error)))
+                }
+                Err(error) => Err(NoTrace::Failed(anyhow!(error).context(label))),
+            };
+            if to.send(given).is_err() {
+                return bar.finish_and_clear();
             }
-            Err(error) => (Vec::new(), Some(Err(error))),
-        };
-        if traces.into_iter().map(Ok).chain(error).any(|trace| to.send(trace).is_err()) {
-            break;
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
+}
+
+/// Why a file gave no trace.
+enum NoTrace {
+    PassedOver(String),
+    Failed(anyhow::Error),
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::perfetto::{RankView, Timeline};
-use rankscope_formats::{ArgsPolicy, Encoding, Format, Scope, json, xspace};
+use rankscope_formats::{ArgsPolicy, Encoding, Format, LeftOut, Scope, json, left_out, xspace};
 use rankscope_run::write_file;
 use rankscope_time::ClockMap;
 use rankscope_trace::Trace;
@@ -16,7 +16,8 @@ use crate::output;
 
 /// Convert a trace between formats: .json, .xplane.pb and .pftrace, each also .gz or .zst; .rkr is read only.
 ///
-/// The suffix of OUT decides. Everything the target format has a word for is kept, arguments included.
+/// The suffix of OUT decides. Everything the target format has a place for is kept, arguments included; what it has none for
+/// is counted on stderr.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The trace to read
@@ -53,6 +54,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         write(&traces, format, &mut encoder).with_context(|| args.output.display().to_string())?;
         encoder.finish().map_err(anyhow::Error::from)
     })?;
+    let mut lost = LeftOut::default();
+    traces.iter().for_each(|trace| lost.merge(&left_out(trace, format)));
+    if let Some(words) = lost.in_words() {
+        output::remark(&format!("{}: left out, for want of a place in the format: {words}", args.output.display()));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

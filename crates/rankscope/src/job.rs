@@ -12,7 +12,7 @@ use rankscope_align::{JobClocks, Method, Moved, NodeClock, RankMap, RankSource, 
 use rankscope_clock::files::read_snapshots;
 use rankscope_collectives::{CommPatterns, Matched, RankCollectives, collectives_alone, extract, match_nothing, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_run::{Completeness, RunDirectory, SideFile, completeness, read_side, settle_ranks};
+use rankscope_run::{Completeness, InputFile, RunDirectory, SideFile, completeness, discover, read_side, settle_ranks};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockScope, Trace, TracerClock};
 use rayon::prelude::*;
@@ -127,16 +127,26 @@ pub(crate) struct Job {
 impl Job {
     /// Reads the traces that `paths` mean and finds out how their clocks stand.
     pub(crate) fn read(paths: &[PathBuf], options: &JobOptions) -> Result<Self> {
-        Self::read_reduced(paths, options, |trace| trace)
+        Self::read_reduced(paths, &discover(paths)?, options, |trace| trace)
     }
 
     /// The same for whoever wants the clocks alone: of each trace no more than its collectives is held.
     pub(crate) fn read_clocks(paths: &[PathBuf], options: &JobOptions) -> Result<Self> {
-        Self::read_reduced(paths, options, |trace| collectives_alone(&trace, &options.patterns))
+        Self::read_clocks_of(paths, &discover(paths)?, options)
     }
 
-    fn read_reduced(paths: &[PathBuf], options: &JobOptions, reduce: impl Fn(Trace) -> Trace + Sync) -> Result<Self> {
-        let mut loaded = load(paths, options.args, options.scope, options.partial, reduce)?;
+    /// The same of `files`, which were found in `paths`.
+    pub(crate) fn read_clocks_of(paths: &[PathBuf], files: &[InputFile], options: &JobOptions) -> Result<Self> {
+        Self::read_reduced(paths, files, options, |trace| collectives_alone(&trace, &options.patterns))
+    }
+
+    fn read_reduced(
+        paths: &[PathBuf],
+        files: &[InputFile],
+        options: &JobOptions,
+        reduce: impl Fn(Trace) -> Trace + Sync,
+    ) -> Result<Self> {
+        let mut loaded = load(files, options.args, options.scope, options.partial, reduce)?;
         settle_ranks(&mut loaded.traces)?;
         let told = run_directory(paths).and_then(|run| RunDirectory::open(run).ok()).and_then(|run| run.manifest().world_size);
         let completeness = completeness(&loaded.traces, told);

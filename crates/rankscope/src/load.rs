@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_formats::{ArgsPolicy, Error, Member, ReadOptions, Scope, read};
-use rankscope_run::{InputFile, discover, open, rank_of_name};
+use rankscope_run::{InputFile, open, rank_of_name};
+use rankscope_time::Rank;
 use rankscope_trace::Trace;
 use rayon::prelude::*;
 
@@ -14,26 +15,25 @@ use crate::output;
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) traces: Vec<Trace>,
-    /// Files of a directory that are no traces, and why.
+    /// Files that are no traces or were read already, and why they are passed over.
     pub(crate) skipped: Vec<String>,
 }
 
-/// Reads every trace that `paths` mean, in parallel, and keeps of each what `reduce` leaves. With `partial`, files that cannot be
+/// Reads every trace of `files`, in parallel, and keeps of each what `reduce` leaves. With `partial`, files that cannot be
 /// read are passed over as well.
 pub(crate) fn load(
-    paths: &[PathBuf],
+    files: &[InputFile],
     args: ArgsPolicy,
     scope: Scope,
     partial: bool,
     reduce: impl Fn(Trace) -> Trace + Sync,
 ) -> Result<Loaded> {
-    let files = discover(paths)?;
     let bar = output::progress(files.len(), "reading");
     let read: Vec<_> = files
         .par_iter()
         .map(|file| {
-            let mut members = read_file(file, args, scope);
-            for member in members.iter_mut().flatten() {
+            let mut members = load_members(file, args, scope);
+            for member in &mut members {
                 if let Ok(trace) = &mut member.trace {
                     *trace = reduce(std::mem::take(trace));
                 }
@@ -46,19 +46,26 @@ pub(crate) fn load(
     let mut loaded = Loaded::default();
     let mut failed = Vec::new();
     for (file, members) in files.iter().zip(read) {
-        for member in members.unwrap_or_else(|error| vec![Member { label: label(file), trace: Err(error) }]) {
-            match member.trace {
-                Ok(trace) => loaded.traces.push(trace),
-                Err(error) if partial || may_be_something_else(file, &member.label, &error) => {
-                    loaded.skipped.push(passed_over(&member.label, &error));
-                }
-                Err(error) => failed.push(anyhow!(error).context(member.label)),
+        for Member { label, trace } in members {
+            match trace {
+                Ok(trace) => match loaded.traces.iter().find(|known| is_copy(known, &trace)) {
+                    Some(known) => {
+                        loaded.skipped.push(format!("{label}, which is the same trace as {}", known.provenance.file))
+                    }
+                    None => loaded.traces.push(trace),
+                },
+                Err(error) => failed.push((may_be_something_else(file, &error), label, error)),
             }
         }
     }
-    if let Some(first) = failed.into_iter().next() {
-        let alone = loaded.traces.is_empty();
-        return Err(if alone { first } else { anyhow!("{first:#}. Pass --partial to go on without it") });
+    // A file that names a rank is meant to be that rank's trace, unless another is.
+    let ranks: Vec<Rank> = loaded.traces.iter().filter_map(own_rank).collect();
+    let stands_alone = |label: &str| rank_of_name(own_name(label)).is_some_and(|rank| !ranks.contains(&rank));
+    for (may_be_something_else, label, error) in failed {
+        if !partial && (!may_be_something_else || stands_alone(&label)) {
+            return Err(refused(&label, &error, !loaded.traces.is_empty()));
+        }
+        loaded.skipped.push(passed_over(&label, &error));
     }
     if loaded.traces.is_empty() {
         let why = loaded.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));
@@ -67,32 +74,54 @@ pub(crate) fn load(
     Ok(loaded)
 }
 
-/// A directory may hold other JSON beside the traces; a file that names a rank is meant to be a trace.
-fn may_be_something_else(file: &InputFile, label: &str, error: &Error) -> bool {
-    !file.named && matches!(error, Error::NotATrace { .. }) && rank_of_name(label).is_none()
+/// A directory may hold other JSON beside the traces.
+pub(crate) fn may_be_something_else(file: &InputFile, error: &Error) -> bool {
+    !file.named && matches!(error, Error::NotATrace { .. })
 }
 
-fn passed_over(label: &str, error: &Error) -> String {
+/// Whether `trace` says of the same rank the same as `known`: a job's trace may lie there twice.
+fn is_copy(known: &Trace, trace: &Trace) -> bool {
+    let (a, b) = (&known.spans, &trace.spans);
+    known.provenance.bytes == trace.provenance.bytes
+        && own_rank(trace).is_some()
+        && own_rank(trace) == own_rank(known)
+        && (&a.start_ns, &a.dur_ns, &a.offset) == (&b.start_ns, &b.dur_ns, &b.offset)
+}
+
+/// The rank that `trace` itself or its name tells.
+fn own_rank(trace: &Trace) -> Option<Rank> {
+    trace.provenance.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&trace.provenance.file))
+}
+
+/// The last part of a path, or the member of an archive.
+fn own_name(label: &str) -> &str {
+    label.rsplit(['/', ':']).next().unwrap_or(label)
+}
+
+fn refused(label: &str, error: &Error, others: bool) -> anyhow::Error {
+    let remedy = if others { "; pass --partial to go on without it" } else { "" };
+    anyhow!("{label}: {}{remedy}", error.to_string().trim_end_matches('.'))
+}
+
+pub(crate) fn passed_over(label: &str, error: &Error) -> String {
     match error {
-        Error::NotATrace { .. } => format!("{label}, which is not a trace"),
+        Error::NotATrace { found } => format!("{label}, which is not a trace: {}", found.trim_end_matches('.')),
         other => format!("{label}: {other}"),
     }
 }
 
-fn read_file(file: &InputFile, args: ArgsPolicy, scope: Scope) -> Result<Vec<Member>, Error> {
-    let options = ReadOptions { label: label(file), args, scope };
+/// The traces of one file, each by itself.
+pub(crate) fn load_members(file: &InputFile, args: ArgsPolicy, scope: Scope) -> Vec<Member> {
+    let label = file.path.display().to_string();
+    let options = ReadOptions { label: label.clone(), args, scope };
     let opened = open(&file.path).map_err(|error| match error {
         rankscope_run::Error::Io { reason, .. } => Error::Io(reason),
         rankscope_run::Error::NotAFile { what, .. } => {
             Error::NotATrace { found: format!("it is {what}, and only regular files are read") }
         }
         other => Error::NotATrace { found: other.to_string() },
-    })?;
-    read(opened, &options)
-}
-
-fn label(file: &InputFile) -> String {
-    file.path.display().to_string()
+    });
+    opened.and_then(|bytes| read(bytes, &options)).unwrap_or_else(|error| vec![Member { label, trace: Err(error) }])
 }
 
 /// Reads the one trace, or the several ranks, of a single file.

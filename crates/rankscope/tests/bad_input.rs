@@ -47,7 +47,9 @@ fn a_directory_without_traces() {
 #[test]
 fn two_files_of_one_rank() {
     let directory = write_job(&job());
-    fs::copy(directory.path().join("rank1.json"), directory.path().join("again.json")).expect("copied");
+    // The same rank of another run; a mere copy would be read once.
+    let other = Job { seed: 99, ..job() };
+    fs::write(directory.path().join("again.json"), other.rank_bytes(1, &Dialect::default())).expect("written");
     let said = report_failure(directory.path());
     assert!(said.contains("again.json") && said.contains("rank1.json") && said.contains("rank 1"), "{said}");
 }

@@ -30,6 +30,8 @@ pub(super) struct Clocks {
     pub(super) notes: Vec<String>,
     /// Ranks of the job without a trace, where the job was looked through.
     pub(super) missing_ranks: Vec<u32>,
+    /// Files that the job goes without, and why.
+    pub(super) skipped: Vec<String>,
     ways: Ways,
 }
 
@@ -88,7 +90,12 @@ impl Clocks {
     }
 
     fn new(method: &'static str, ways: Ways) -> Self {
-        Self { method, notes: Vec::new(), missing_ranks: Vec::new(), ways }
+        Self { method, notes: Vec::new(), missing_ranks: Vec::new(), skipped: Vec::new(), ways }
+    }
+
+    /// Whether the file called `label` is none of the job's: what it holds is no trace, or was read already.
+    pub(super) fn leaves_out(&self, label: &str) -> bool {
+        matches!(&self.ways, Ways::Job(ranks, _) if !ranks.contains_key(label))
     }
 
     /// The rank of `trace`, where the job as a whole tells it.
@@ -269,9 +276,7 @@ fn by_job(args: &Args, found: &Inputs, choice: ClockChoice) -> Result<Clocks> {
         clocks: choice,
         measured: args.clocks.measured.clone(),
     };
-    // A directory is looked through again with its clocks; files are taken as they were found.
-    let paths = if run_directory(&found.paths).is_some() { &found.paths } else { &found.files };
-    let job = Job::read_clocks(paths, &options)?;
+    let job = Job::read_clocks_of(&found.paths, &found.files, &options)?;
     let method = job.clocks.method.name();
     let ranks = job.loaded.traces.iter().zip(job.clocks.ranks).zip(job.nodes).map(|((trace, clock), node)| {
         let rank = RankOfJob { rank: rank_of(trace).0, node, map: clock.map, method: clock.method.name(), notes: clock.notes };
@@ -280,5 +285,5 @@ fn by_job(args: &Args, found: &Inputs, choice: ClockChoice) -> Result<Clocks> {
     let ranks = ranks.collect();
     let folder = args.clocks.measured.folder().or_else(|| run_directory(&found.paths)).map(Path::to_owned);
     let missing_ranks = job.completeness.missing.iter().map(|rank| rank.0).collect();
-    Ok(Clocks { notes: job.notes, missing_ranks, ..Clocks::new(method, Ways::Job(ranks, folder)) })
+    Ok(Clocks { notes: job.notes, skipped: job.loaded.skipped, missing_ranks, ..Clocks::new(method, Ways::Job(ranks, folder)) })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use rankscope_run::{discover, rank_of_name};
+use rankscope_run::{InputFile, discover, rank_of_name};
 use rankscope_trace::Trace;
 
 use super::Args;
@@ -15,7 +15,7 @@ use crate::convert::same_file;
 pub(super) struct Inputs {
     /// As the user gave them, directories and all.
     pub(super) paths: Vec<PathBuf>,
-    pub(super) files: Vec<PathBuf>,
+    pub(super) files: Vec<InputFile>,
     /// Their order is that of their nodes.
     pub(super) by_position: bool,
 }
@@ -41,7 +41,7 @@ pub(super) fn inputs(args: &Args) -> Result<Inputs> {
         if found.iter().all(|file| rank_of_name(&file.path.to_string_lossy()).is_some()) {
             found.sort_by_key(|file| rank_of_name(&file.path.to_string_lossy()));
         }
-        files.extend(found.into_iter().map(|file| file.path));
+        files.extend(found);
     }
     Ok(Inputs { paths, files, by_position: !args.traces.is_empty() || args.offsets.is_some() })
 }

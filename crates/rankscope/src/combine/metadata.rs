@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
+use rankscope_formats::LeftOut;
 use rankscope_trace::{Trace, TrackKind};
 use serde::Serialize;
 
@@ -20,6 +21,11 @@ pub(super) struct Metadata {
     /// How clocks are known, by and large.
     method: &'static str,
     notes: Vec<String>,
+    /// Files that were passed over, and why.
+    pub(super) skipped: Vec<String>,
+    /// What the traces hold and the output has no place for, and how often.
+    #[serde(serialize_with = "counts")]
+    pub(super) left_out: LeftOut,
     pub(super) nodes: Vec<NodeMetadata>,
     /// What `validate` says of the combined traces, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +79,16 @@ struct RestoredStamps {
 impl Metadata {
     pub(super) fn new(output: &Path, clocks: &Clocks) -> Self {
         let output = output.display().to_string();
-        Self { schema: 1, output, method: clocks.method, notes: clocks.notes.clone(), nodes: Vec::new(), validation: None }
+        Self {
+            schema: 1,
+            output,
+            method: clocks.method,
+            notes: clocks.notes.clone(),
+            skipped: clocks.skipped.clone(),
+            left_out: LeftOut::default(),
+            nodes: Vec::new(),
+            validation: None,
+        }
     }
 
     /// The name of the file beside the output `name`.
@@ -116,6 +131,10 @@ impl Metadata {
         }
         text
     }
+}
+
+fn counts<S: serde::Serializer>(left_out: &LeftOut, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(left_out.iter().map(|(kind, count)| (kind.name(), count)))
 }
 
 impl NodeMetadata {

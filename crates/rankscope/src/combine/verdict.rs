@@ -31,7 +31,7 @@ impl Verdict {
             clocks: clocks.method,
             notes: clocks.notes.clone(),
             missing_ranks: clocks.missing_ranks.clone(),
-            skipped: Vec::new(),
+            skipped: clocks.skipped.clone(),
         };
         Self { evidence, patterns: CommPatterns::default() }
     }
