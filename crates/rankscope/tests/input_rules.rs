@@ -151,6 +151,36 @@ fn kernels_of_an_expert_library_are_matched_sort_by_sort() {
 }
 
 #[test]
+fn copies_and_waits_of_an_accelerator_are_no_computation_in_any_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("trace.json");
+    let event = |name: &str, tid: u32, ts: u32, args: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "mtia_ccp_events", "name": "{name}", "pid": 0, "tid": {tid}, "ts": {ts}, "dur": 10, "args": {{{args}}}}}"#
+        )
+    };
+    let events = [
+        event("matmul", 1, 0, r#""grid": 1"#),
+        event("dma_request", 2, 20, r#""direction": "DEVICE_TO_HOST", "size": 4096"#),
+        event("event_wait", 2, 40, r#""wait_on_stream": 3"#),
+        event("matmul", 1, 60, r#""grid": 1"#),
+    ];
+    fs::write(&input, format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(",\n"))).unwrap();
+    for name in ["trace.json", "out.json", "out.pftrace", "out.xplane.pb"] {
+        let file = folder.path().join(name);
+        if file != input {
+            let done = rankscope(&["convert", input.to_str().unwrap(), file.to_str().unwrap()]);
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        }
+        let document = report(&file, &[]);
+        let rank = &document["ranks"][0];
+        let times = ["computation", "exposed_memcpy", "idle", "total"].map(|class| common::time(rank, class));
+        assert_eq!(times, [20_000, 10_000, 40_000, 70_000], "{name}");
+        assert_eq!(rank["copies"]["device_to_host"]["bytes"], 4096, "{name}: {}", rank["copies"]);
+    }
+}
+
+#[test]
 fn a_conversion_says_what_its_format_has_no_place_for() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("trace.json");

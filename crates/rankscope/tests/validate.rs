@@ -140,6 +140,18 @@ fn real_traces_have_what_their_own_tools_find() {
 }
 
 #[test]
+fn kernels_of_jax_are_tied_to_their_launches() {
+    let Some(corpus) = corpus("kernels_of_jax_are_tied_to_their_launches") else { return };
+    let (code, document) = validate(&corpus.join("traces/xplane/mi300_jax_conv.xplane.pb"), &[]);
+    let rule = |name: &str| {
+        let found = document["rules"].as_array().unwrap().iter().find(|rule| rule["rule"] == name).unwrap();
+        (found["judged"].as_u64().unwrap(), found["found"].as_u64().unwrap())
+    };
+    assert_eq!((code, rule("kernel_after_launch")), (Some(0), (200, 0)));
+    assert_eq!((rule("flow_begin"), rule("flow_enclosed")), ((430, 0), (824, 0)));
+}
+
+#[test]
 fn ranks_of_one_host_all_met() {
     let Some(corpus) = corpus() else { return };
     let (code, document) = validate(&corpus.join("traces/torch-gloo-4ranks"), &[]);

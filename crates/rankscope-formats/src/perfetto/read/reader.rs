@@ -318,7 +318,7 @@ impl<'o> Reader<'o> {
         // A trace without what was asked for is a trace all the same.
         if traces.iter().all(|trace| trace.events() == 0) && self.passed_over == 0 {
             let first = self.problems.iter().chain(traces.iter().flat_map(|trace| trace.provenance.problems.iter())).next();
-            let reason = first.map_or("none of its packets is an event".to_owned(), |problem| in_words(problem));
+            let reason = first.map_or("none of its packets is an event".to_owned(), in_words);
             return Err(Error::NoEvents { offset: first.map_or(0, |problem| problem.offset), reason });
         }
         Ok(traces)
