@@ -160,12 +160,15 @@ enum OnStream {
     Several,
 }
 
+/// What a collective says of its group: name, communicator, ranks, description and size.
+type Naming = (StrId, StrId, StrId, StrId, Option<u32>);
+
 /// The distinct groups of a rank.
 struct Groups<'a> {
     list: Vec<Group>,
     indices: FxHashMap<Group, usize>,
     /// Groups by the texts that name them, which take time to read: a list of ranks may be long, and every collective has one.
-    named: FxHashMap<(StrId, StrId, StrId, StrId, Option<u32>), Option<usize>>,
+    named: FxHashMap<Naming, Option<usize>>,
     /// Groups of the header by name, the first of each.
     header: FxHashMap<&'a str, &'a ProcessGroup>,
 }

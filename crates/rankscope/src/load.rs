@@ -1,6 +1,6 @@
 //! Reading the traces of a job.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_formats::{ArgsPolicy, Error, Member, ReadOptions, Scope, read};
@@ -125,7 +125,7 @@ pub(crate) fn load_members(file: &InputFile, args: ArgsPolicy, scope: Scope) -> 
 }
 
 /// Reads the one trace, or the several ranks, of a single file.
-pub(crate) fn load_file(path: &PathBuf, args: ArgsPolicy, scope: Scope) -> Result<Vec<Trace>> {
+pub(crate) fn load_file(path: &Path, args: ArgsPolicy, scope: Scope) -> Result<Vec<Trace>> {
     let options = ReadOptions { label: path.display().to_string(), args, scope };
     let members = read(open(path)?, &options).with_context(|| options.label.clone())?;
     members.into_iter().map(|member| member.trace.with_context(|| member.label)).collect()

@@ -35,7 +35,7 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn options(&self, eps: f64, rows: &Rows) -> anyhow::Result<Options> {
         let weights = self.weights.as_deref().map(weights).transpose()?.unwrap_or_default();
-        let work = self.time_table.as_ref().map(time_table).transpose()?.map_or(Work::Cells, Work::Time);
+        let work = self.time_table.as_deref().map(time_table).transpose()?.map_or(Work::Cells, Work::Time);
         let caps = Caps {
             send_bytes: self.cap_send_bytes,
             receive_bytes: self.cap_receive_bytes,
@@ -65,7 +65,7 @@ struct Times {
     milliseconds: Vec<Vec<f64>>,
 }
 
-fn time_table(path: &PathBuf) -> anyhow::Result<TimeTable> {
+fn time_table(path: &Path) -> anyhow::Result<TimeTable> {
     let place = || path.display().to_string();
     let text = read_side_text(path, SideFile::Dispatch)?;
     let times: Times = serde_json::from_str(&text).with_context(place)?;
