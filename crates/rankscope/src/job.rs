@@ -12,7 +12,9 @@ use rankscope_align::{JobClocks, Method, Moved, NodeClock, RankMap, RankSource, 
 use rankscope_clock::files::read_snapshots;
 use rankscope_collectives::{CommPatterns, Matched, RankCollectives, collectives_alone, extract, match_nothing, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_run::{Completeness, InputFile, RunDirectory, SideFile, completeness, discover, read_side, settle_ranks};
+use rankscope_run::{
+    Completeness, FirstFailure, InputFile, RunDirectory, SideFile, completeness, discover, read_side, settle_ranks,
+};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockScope, Trace, TracerClock};
 use rayon::prelude::*;
@@ -117,6 +119,8 @@ pub(crate) struct Job {
     pub(crate) reference_node: u32,
     /// What is odd about the clocks.
     pub(crate) notes: Vec<String>,
+    /// What failed first, where the run says that the job failed.
+    pub(crate) failure: Option<FirstFailure>,
     /// What speaks against the traces being one job's. Where anything does, nothing is matched.
     pub(crate) doubts: Vec<Doubt>,
     /// Whether stamps are the reference's already.
@@ -148,8 +152,9 @@ impl Job {
     ) -> Result<Self> {
         let mut loaded = load(files, options.args, options.scope, options.partial, reduce)?;
         settle_ranks(&mut loaded.traces)?;
-        let told = run_directory(paths).and_then(|run| RunDirectory::open(run).ok()).and_then(|run| run.manifest().world_size);
-        let completeness = completeness(&loaded.traces, told);
+        let run = run_directory(paths).and_then(|run| RunDirectory::open(run).ok());
+        let completeness = completeness(&loaded.traces, run.as_ref().and_then(|run| run.manifest().world_size));
+        let failure = run.and_then(|run| run.first_failure());
         let folder = options.measured.folder.as_deref().or_else(|| run_directory(paths));
         if let Some(folder) = options.measured.folder.as_deref().filter(|folder| !folder.is_dir()) {
             bail!(
@@ -198,6 +203,7 @@ impl Job {
             settled,
             reference_node,
             notes,
+            failure,
             doubts,
             moved,
             same,

@@ -1,6 +1,6 @@
 //! Reading the traces of a job.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_formats::{ArgsPolicy, Error, Member, ReadOptions, Scope, read};

@@ -5,7 +5,7 @@ mod clocks;
 mod verdict;
 
 use rankscope_analyze::{Finding, Side};
-use rankscope_report::{Note, NoteLevel, spelling};
+use rankscope_report::{CautionKind, Note, NoteLevel, spelling};
 use rankscope_trace::Trace;
 
 use crate::document::Source;
@@ -15,17 +15,20 @@ pub(crate) use clocks::clock_notes;
 /// Everything, in the order in which it matters: what stands in the way of an answer before the answers, the rest after them.
 pub(crate) fn notes(source: &Source<'_>) -> Vec<Note> {
     let note = |level: NoteLevel| move |text: String| Note { level, text };
-    let cautions = cautions(source).into_iter().map(|caution| caution.text).map(note(NoteLevel::Caution));
+    let cautions = cautions(source).into_iter().filter(|caution| caution.kind != CautionKind::Crash);
+    let cautions = cautions.map(|caution| caution.text).map(note(NoteLevel::Caution));
+    // Nothing else matters as much to whoever looks at a job that failed.
+    let failed = cautions::failed(source).map(note(NoteLevel::Finding)).into_iter();
     let problems = problems(source).into_iter().map(note(NoteLevel::Problem));
     // Between traces that are not of one job there is nothing to find.
     if !source.job.doubts.is_empty() {
-        return cautions.chain(problems).collect();
+        return failed.chain(cautions).chain(problems).collect();
     }
     let mut findings: Vec<String> = verdict::sentences(source);
     findings.extend(source.analysis.findings.iter().map(|finding| sentence(source, finding)));
     findings.extend(clocks::finding(source.job));
     let findings = findings.into_iter().map(note(NoteLevel::Finding));
-    findings.chain(cautions).chain(problems).collect()
+    failed.chain(findings).chain(cautions).chain(problems).collect()
 }
 
 fn sentence(source: &Source<'_>, finding: &Finding) -> String {

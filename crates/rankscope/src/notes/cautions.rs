@@ -13,6 +13,10 @@ use crate::job::list;
 pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
     let mut cautions: Vec<Caution> =
         source.job.doubts.iter().map(|doubt| caution(doubt.kind(), &doubt.ranks(), doubt.text())).collect();
+    cautions.extend(failed(source).map(|text| {
+        let rank = source.job.failure.as_ref().and_then(|failure| failure.rank);
+        caution(CautionKind::Crash, &rank.map(Rank).into_iter().collect::<Vec<_>>(), text)
+    }));
     cautions.extend(missing(source));
     cautions.extend(steps(source));
     cautions.extend(host_only(source));
@@ -30,6 +34,11 @@ pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
 
 pub(super) fn caution(kind: CautionKind, ranks: &[Rank], text: String) -> Caution {
     Caution { kind, ranks: ranks.iter().map(|rank| rank.0).collect(), text }
+}
+
+/// What failed first, where the job did.
+pub(super) fn failed(source: &Source<'_>) -> Option<String> {
+    source.job.failure.as_ref().map(|failure| format!("The job failed: {failure}."))
 }
 
 fn missing(source: &Source<'_>) -> Option<Caution> {

@@ -56,6 +56,8 @@ fn unnamed(source: &Source<'_>, why: Unnamed) -> Option<String> {
     }
     let so_far = |text: String| if missing.is_empty() { text } else { format!("{text} {}", absent(missing)) };
     Some(match why {
+        // What a job that failed shows of the time before is no all-clear.
+        Unnamed::NobodyStandsOut if source.job.failure.is_some() => return None,
         Unnamed::NobodyStandsOut if missing.is_empty() => {
             format!("No rank stands out as late over {} collectives.", verdict.judged)
         }
