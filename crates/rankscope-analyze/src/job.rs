@@ -31,6 +31,9 @@ pub struct RankReport {
     pub rank: Rank,
     /// Where its accounted work ran.
     pub side: Side,
+    /// Start and end of the accounted work in each window that its trace was joined from, on the job's clock, in nanoseconds since
+    /// the epoch; one for a trace that was not. Where nothing worked in a window its end is its start.
+    pub recorded_ns: Vec<(i64, i64)>,
     /// Its sets of time.
     pub accounting: Accounting,
     /// Its copies.
@@ -82,11 +85,17 @@ impl RankReport {
         let RankInput { rank, trace, map } = input;
         let (side, work) = classes.work(trace, map);
         let accounting = Accounting::of(&work);
+        let recorded_ns = match trace.provenance.windows.as_slice() {
+            [] => vec![accounting.window_ns()],
+            _ => recorded(trace, map, &work),
+        };
         let (step_source, windows) = steps::windows(trace, map, side, &work);
+        let windows = steps::within(windows, &recorded_ns);
         let account = |step: StepWindow| (step, accounting.window(step.start_ns, step.end_ns));
         Self {
             rank,
             side,
+            recorded_ns,
             copies: Copies::of(&memory(&work), |piece| trace.bytes.get(piece.span)),
             step_source,
             steps: windows.into_iter().map(account).collect(),
@@ -99,6 +108,17 @@ impl RankReport {
 
 fn memory(work: &[Work]) -> Vec<Work> {
     work.iter().filter(|piece| matches!(piece.class, Class::Memcpy(_) | Class::Memset)).copied().collect()
+}
+
+/// Start and end of `work` in each window that `trace` was joined from.
+fn recorded(trace: &Trace, map: &Map, work: &[Work]) -> Vec<(i64, i64)> {
+    let mapped = |ns| map.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
+    let extent = |(from, to): (i64, i64)| {
+        let inside = || work.iter().filter(move |piece| (from..=to).contains(&piece.start_ns));
+        let start = inside().map(|piece| piece.start_ns).min().unwrap_or(from);
+        (start, inside().map(|piece| piece.end_ns).max().unwrap_or(start))
+    };
+    trace.provenance.windows.iter().map(|window| extent((mapped(window.bounds_ns.0), mapped(window.bounds_ns.1)))).collect()
 }
 
 /// Puts the ranks together.

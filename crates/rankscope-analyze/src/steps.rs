@@ -140,6 +140,17 @@ fn tile(extents: Extents) -> Vec<StepWindow> {
     steps
 }
 
+/// Ends each step with the window that it was recorded in: what lies between two windows is of no step.
+pub(crate) fn within(mut steps: Vec<StepWindow>, recorded_ns: &[(i64, i64)]) -> Vec<StepWindow> {
+    if recorded_ns.len() > 1 {
+        for step in &mut steps {
+            let own = recorded_ns.iter().find(|(from, to)| (*from..=*to).contains(&step.start_ns));
+            step.end_ns = own.map_or(step.end_ns, |(_, to)| step.end_ns.min(*to));
+        }
+    }
+    steps
+}
+
 fn window(number: i64, start_ns: i64, end_ns: i64) -> StepWindow {
     StepWindow { number, start_ns, end_ns }
 }

@@ -2,7 +2,8 @@
 //!
 //! A rank that comes late begins late: accounted from its own first event, the wait it caused would be no time of its own. So all
 //! ranks of a job share the windows in which any of them worked, and where some recorded steps that others did not, those of the
-//! steps that all have. Recordings that have no moment in common share nothing and are accounted each by itself.
+//! steps that all have. Where the ranks recorded several windows, the time between those is of none. Recordings that have no moment
+//! in common share nothing and are accounted each by itself.
 
 use std::collections::BTreeSet;
 
@@ -42,21 +43,24 @@ impl Windows {
 
     /// The windows of `ranks`.
     pub(crate) fn of(ranks: &[RankReport]) -> Self {
+        let hulls = hulls(ranks);
         if ranks.len() > 1
             && let Some(common) = of_common_steps(ranks)
         {
-            return common;
+            return common.cut_to(hulls.as_deref().unwrap_or_default());
         }
-        let extents: Vec<(i64, i64)> = ranks.iter().map(|rank| rank.accounting.window_ns()).filter(|(a, b)| a < b).collect();
-        let (Some(from), Some(to)) = (extents.iter().map(|own| own.0).min(), extents.iter().map(|own| own.1).max()) else {
-            return Self::default();
-        };
-        let last_start = extents.iter().map(|own| own.0).max().unwrap_or(from);
-        let first_end = extents.iter().map(|own| own.1).min().unwrap_or(to);
-        if last_start >= first_end {
-            return Self::apart();
+        hulls.map_or_else(Self::apart, |list| Self { list, kind: WindowKind::Everything })
+    }
+
+    /// The same without what lies between the windows that were recorded.
+    fn cut_to(mut self, recorded_ns: &[(i64, i64)]) -> Self {
+        if recorded_ns.len() > 1 {
+            let cut = |(from, to): (i64, i64)| {
+                recorded_ns.iter().map(move |own| (from.max(own.0), to.min(own.1))).filter(|(from, to)| from < to)
+            };
+            self.list = self.list.into_iter().flat_map(cut).collect();
         }
-        Self { list: vec![(from, to)], kind: WindowKind::Everything }
+        self
     }
 
     /// How long they are in all.
@@ -68,6 +72,35 @@ impl Windows {
     pub fn hold(&self, ns: i64) -> bool {
         self.list.is_empty() || self.list.iter().any(|(from, to)| (*from..=*to).contains(&ns))
     }
+}
+
+/// From the first start to the last end on any rank, of each window that all recorded; of everything where they recorded
+/// different numbers of windows. None where the ranks have no moment of a window in common.
+fn hulls(ranks: &[RankReport]) -> Option<Vec<(i64, i64)>> {
+    let count = ranks.first().map_or(0, |first| first.recorded_ns.len());
+    if ranks.iter().any(|rank| rank.recorded_ns.len() != count) {
+        return hull(ranks.iter().map(|rank| rank.accounting.window_ns())).map(|hull| hull.into_iter().collect());
+    }
+    let mut hulls: Vec<(i64, i64)> = Vec::with_capacity(count);
+    for number in 0..count {
+        let Some((from, to)) = hull(ranks.iter().map(|rank| rank.recorded_ns[number]))? else { continue };
+        // Clocks that are far off can make a window begin before the last one ended everywhere.
+        match hulls.last_mut().filter(|last| last.1 >= from) {
+            Some(last) => last.1 = last.1.max(to),
+            None => hulls.push((from, to)),
+        }
+    }
+    Some(hulls)
+}
+
+/// From the first start to the last end of `extents`, if any is one; nothing at all where they have no moment in common.
+fn hull(extents: impl Iterator<Item = (i64, i64)> + Clone) -> Option<Option<(i64, i64)>> {
+    let extents = || extents.clone().filter(|(from, to)| from < to);
+    let (Some(from), Some(to)) = (extents().map(|own| own.0).min(), extents().map(|own| own.1).max()) else {
+        return Some(None);
+    };
+    let (last_start, first_end) = (extents().map(|own| own.0).max()?, extents().map(|own| own.1).min()?);
+    (last_start < first_end).then_some(Some((from, to)))
 }
 
 /// The windows of the steps that all have, if not all have the same.

@@ -33,12 +33,28 @@ pub struct Document {
     /// Who is late, or why that cannot be said.
     #[serde(default)]
     pub verdict: Verdict,
+    /// The profiling windows that all ranks recorded and that are reported on, in order.
+    #[serde(default)]
+    pub windows: Vec<Window>,
     /// Every rank, ascending.
     pub ranks: Vec<Rank>,
     /// Collectives across ranks.
     pub collectives: Collectives,
     /// What is known about the ranks' clocks.
     pub clock: Clock,
+}
+
+/// A stretch of time that the ranks' profilers recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// First start of accounted work on any rank, on the job's clock.
+    pub start_ns: i64,
+    /// Last end.
+    pub end_ns: i64,
+    /// First step that any rank marks in it; `null` where a file marks none.
+    pub first_step: Option<i64>,
+    /// Last step.
+    pub last_step: Option<i64>,
 }
 
 /// A sentence for the reader.

@@ -10,7 +10,7 @@ pub(crate) mod page;
 
 use minijinja::context;
 
-use crate::terminal::clocks;
+use crate::terminal::{clocks, windows};
 use crate::text::{clean, rank_list};
 use crate::units::{counted, of};
 use crate::{Document, Error};
@@ -50,6 +50,7 @@ fn facts(document: &Document) -> Vec<String> {
     if document.ranks.is_empty() {
         return facts;
     }
+    facts.extend(windows(&document.windows));
     facts.push(if document.device_activity { "device times" } else { "host times" }.to_owned());
     facts.push(clocks(&document.clock).to_owned());
     if !document.classes.is_empty() {

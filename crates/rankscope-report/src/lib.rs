@@ -23,7 +23,7 @@ pub use clock::{ClockDocument, ClockPoint, ClockTables, NodeClock, clock_html, c
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument, dispatch_html};
 pub use document::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel, Note,
-    NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective,
+    NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Window,
 };
 pub use error::Error;
 pub use html::html;

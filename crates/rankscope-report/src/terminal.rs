@@ -16,7 +16,7 @@ mod time;
 
 use crate::Document;
 use crate::text::{clean, wrap};
-pub(crate) use heading::clocks;
+pub(crate) use heading::{clocks, windows};
 use paint::Paint;
 
 pub(crate) use notes::sentences;

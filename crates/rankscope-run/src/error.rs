@@ -61,12 +61,24 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// Two files say they are the same rank.
+    /// Two files say they are the same rank at the same time.
     #[error(
-        "{first} and {second} are both rank {rank}. Give only one of the two, or remove the other (rm); to compare two runs, \
-         report on each by itself"
+        "{first} and {second} are both rank {rank} at the same time. Give only one of the two, or remove the other (rm); to \
+         compare two runs, report on each by itself"
     )]
     RankConflict {
+        /// The rank.
+        rank: Rank,
+        /// One file.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A rank has several files where only one can be used.
+    #[error(
+        "{first} and {second} are both rank {rank}, and only one file of each rank can be used here. Name the one that is meant"
+    )]
+    RankTwice {
         /// The rank.
         rank: Rank,
         /// One file.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rankscope_formats::Format;
 
 use crate::Error;
-use crate::directory::is_set_aside;
+use crate::directory::{Aside, newest_attempt, set_aside};
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +21,26 @@ pub struct InputFile {
     /// Whether the user named it, rather than a directory or pattern that holds it. A file found in a directory may turn out
     /// to be something else.
     pub named: bool,
+    /// Whether it lies in the folder of a run for what a rank's newest trace followed.
+    pub earlier: bool,
+}
+
+/// The files to read, and where they are from if that is not where one looks for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// In order of their names, each once.
+    pub files: Vec<InputFile>,
+    /// Folders of runs' newest attempts that left traces, where the attempt after it left none.
+    pub attempts: Vec<PathBuf>,
+}
+
+/// Which traces of a run directory are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// The newest of each rank.
+    Newest,
+    /// All of its newest attempt.
+    All,
 }
 
 /// Folders below a given directory that are looked into.
@@ -34,49 +54,72 @@ const OWN_OUTPUTS: [&str; 4] = ["timeline.pftrace", "report.json", "run.json", "
 /// # Errors
 /// [`Error::Missing`], [`Error::NoTraces`], [`Error::BadPattern`], and what the file system refuses.
 pub fn discover(paths: &[PathBuf]) -> Result<Vec<InputFile>, Error> {
-    let mut files = Vec::new();
+    Ok(find(paths, Wanted::Newest)?.files)
+}
+
+/// The same with every trace that the newest attempt of a run left, not only the newest of each rank. Where that attempt left
+/// none, those of the last one that did.
+///
+/// # Errors
+/// Those of [`discover`].
+pub fn discover_all(paths: &[PathBuf]) -> Result<Found, Error> {
+    find(paths, Wanted::All)
+}
+
+fn find(paths: &[PathBuf], wanted: Wanted) -> Result<Found, Error> {
+    let mut found = Found::default();
     for path in paths {
         if path.is_dir() {
-            files.extend(in_directory(path)?);
+            in_directory(path, wanted, &mut found)?;
         } else if path.exists() {
-            files.push(InputFile { path: path.clone(), named: true });
+            found.files.push(InputFile { path: path.clone(), named: true, earlier: false });
         } else {
-            files.extend(matching(path)?);
+            matching(path, wanted, &mut found)?;
         }
     }
     // A file that is both named and found counts as named: it sorts after its twin.
-    files.sort();
-    files.reverse();
-    files.dedup_by(|a, b| a.path == b.path);
-    files.reverse();
-    Ok(files)
+    found.files.sort();
+    found.files.reverse();
+    found.files.dedup_by(|a, b| a.path == b.path);
+    found.files.reverse();
+    Ok(found)
 }
 
-fn matching(pattern: &Path) -> Result<Vec<InputFile>, Error> {
+fn matching(pattern: &Path, wanted: Wanted, found: &mut Found) -> Result<(), Error> {
     let missing = || Error::Missing { path: pattern.to_owned() };
     let text = pattern.to_str().filter(|text| text.contains(['*', '?', '['])).ok_or_else(missing)?;
-    let found = glob::glob(text).map_err(|bad| Error::BadPattern { pattern: text.to_owned(), reason: bad.msg.to_owned() })?;
-    let mut files = Vec::new();
-    for path in found {
+    let paths = glob::glob(text).map_err(|bad| Error::BadPattern { pattern: text.to_owned(), reason: bad.msg.to_owned() })?;
+    let before = found.files.len();
+    for path in paths {
         let path = path.map_err(|bad| Error::io(bad.path().to_owned(), std::io::Error::other(bad.to_string())))?;
         if path.is_dir() {
-            files.extend(in_directory(&path)?);
+            in_directory(&path, wanted, found)?;
         } else {
-            files.push(InputFile { path, named: false });
+            found.files.push(InputFile { path, named: false, earlier: false });
         }
     }
-    if files.is_empty() { Err(missing()) } else { Ok(files) }
+    if found.files.len() == before { Err(missing()) } else { Ok(()) }
 }
 
-fn in_directory(directory: &Path) -> Result<Vec<InputFile>, Error> {
+fn in_directory(directory: &Path, wanted: Wanted, found: &mut Found) -> Result<(), Error> {
     // A run directory keeps the ranks' own traces in one place and what was made of them beside it.
     let raw = directory.join("raw");
     let is_run = directory.join("run.json").is_file() && raw.is_dir();
-    let root = if is_run { raw } else { directory.to_owned() };
+    let mut root = if is_run { raw } else { directory.to_owned() };
     let mut paths = Vec::new();
     walk(&root, DEPTH_MAX, &mut paths)?;
     if is_run {
-        paths.retain(|path| !is_set_aside(&root, path));
+        let attempt = newest_attempt(&root, &paths).filter(|_| wanted == Wanted::All);
+        if let Some(attempt) = attempt {
+            paths.retain(|path| path.starts_with(&attempt));
+            found.attempts.push(attempt.clone());
+            root = attempt;
+        }
+        paths.retain(|path| match set_aside(&root, path) {
+            None => true,
+            Some(Aside::Followed) => wanted == Wanted::All,
+            Some(Aside::EarlierAttempt) => false,
+        });
     }
     if paths.is_empty() {
         return Err(Error::NoTraces { path: directory.to_owned() });
@@ -88,7 +131,11 @@ fn in_directory(directory: &Path) -> Result<Vec<InputFile>, Error> {
             *kept = path;
         }
     }
-    Ok(best.into_values().map(|path| InputFile { path, named: false }).collect())
+    found.files.extend(best.into_values().map(|path| {
+        let earlier = is_run && set_aside(&root, &path).is_some();
+        InputFile { path, named: false, earlier }
+    }));
+    Ok(())
 }
 
 fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
@@ -195,6 +242,33 @@ mod tests {
         let root =
             tree(&["run.json", "raw/rank-0.json.gz", "raw/more/rank-0.0.json", "report/report.json", "clock/offsets.json"]);
         assert_eq!(found(root.path(), &[""]), ["raw/rank-0.json.gz"]);
+    }
+
+    fn found_all(root: &Path) -> (Vec<(String, bool)>, Vec<PathBuf>) {
+        let found = discover_all(&[root.to_owned()]).unwrap();
+        let name = |file: InputFile| (file.path.strip_prefix(root).unwrap().display().to_string(), file.earlier);
+        (found.files.into_iter().map(name).collect(), found.attempts)
+    }
+
+    #[test]
+    fn all_of_a_run_is_what_its_newest_attempt_left() {
+        let root = tree(&["run.json", "raw/rank-0.json", "raw/more/rank-0.0.json", "raw/attempt-0/rank-0.json"]);
+        let expected = [("raw/more/rank-0.0.json".to_owned(), true), ("raw/rank-0.json".to_owned(), false)];
+        assert_eq!(found_all(root.path()), (expected.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn an_attempt_that_left_nothing_is_passed_over_for_the_last_that_did() {
+        let root = tree(&[
+            "run.json",
+            "raw/attempt-2/rank-0.json",
+            "raw/attempt-10/rank-0.json",
+            "raw/attempt-10/more/rank-0.0.json",
+            "raw/attempt-11/notes.txt",
+        ]);
+        let expected =
+            [("raw/attempt-10/more/rank-0.0.json".to_owned(), true), ("raw/attempt-10/rank-0.json".to_owned(), false)];
+        assert_eq!(found_all(root.path()), (expected.to_vec(), vec![root.path().join("raw/attempt-10")]));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod ranks;
 mod removal;
 mod retention;
 mod sweep;
+mod windows;
 
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{
@@ -21,10 +22,11 @@ pub use directory::{
     RankEntry, RunDirectory, State, node_part, settle_ends,
 };
 pub use error::Error;
-pub use inputs::{InputFile, discover};
+pub use inputs::{Found, InputFile, discover, discover_all};
 pub use open::{SideFile, open, read_side, read_side_text, side_bytes};
 pub use output::{Outputs, write_file};
-pub use ranks::{Completeness, completeness, rank_of_name, settle_ranks};
+pub use ranks::{Completeness, PassedOver, completeness, each_rank_once, rank_of_name, settle_ranks};
 pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
 pub use sweep::{Left, Stays};
+pub use windows::{Export, LeftOut, Why, Window, Windows};

@@ -1,7 +1,10 @@
 //! Whose rank each file is.
 //!
 //! The file's own word counts most, then the name of the file or of a folder above it. Files that say nothing are numbered by
-//! their order. Two files of one rank are an error: whichever was taken, half the report would be about another run.
+//! their order. A rank may have several files if each is of another time, as a profiler that repeats leaves them. Two of one time are
+//! an error: whichever was taken, half the report would be about another run.
+
+use std::fmt;
 
 use rankscope_time::Rank;
 use rankscope_trace::{ProblemKind, RankSource, Trace};
@@ -31,23 +34,117 @@ fn number_after(part: &str, word: &str) -> Option<Rank> {
     None
 }
 
-/// Gives every trace a rank and sorts them by it.
-///
-/// # Errors
-/// [`Error::RankConflict`] names the two files.
-pub fn settle_ranks(traces: &mut [Trace]) -> Result<(), Error> {
-    for trace in traces.iter_mut() {
-        let named = rank_of_name(&trace.provenance.file);
-        match (trace.provenance.rank, named) {
-            (None, Some(named)) => trace.provenance.rank = Some((named, RankSource::FileName)),
-            (Some((said, _)), Some(named)) if said != named => {
-                let detail = format!("the file says {said}, its name {named}; the file is believed");
-                trace.provenance.problems.add_detailed(ProblemKind::RankDisagreement, 0, 1, detail);
-            }
-            _ => {}
+/// A file that adds nothing to the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PassedOver {
+    /// It holds what another one does.
+    Same {
+        /// The file.
+        file: String,
+        /// The one that is kept.
+        kept: String,
+    },
+    /// It was kept aside in a run and recorded a time that the rank's newest trace did, too.
+    Overlaps {
+        /// The file.
+        file: String,
+        /// The one that is kept.
+        kept: String,
+    },
+    /// It was kept aside in a run, and nothing tells its rank.
+    OfNoRank {
+        /// The file.
+        file: String,
+    },
+}
+
+impl fmt::Display for PassedOver {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Same { file, kept } => write!(to, "{file}, which holds the same as {kept}"),
+            Self::Overlaps { file, kept } => write!(to, "{file}, which is of the same rank and time as {kept}"),
+            Self::OfNoRank { file } => write!(to, "{file}, which does not say its rank"),
         }
     }
-    let mut taken: Vec<Rank> = traces.iter().filter_map(|trace| trace.provenance.rank).map(|(rank, _)| rank).collect();
+}
+
+/// Gives every trace a rank and sorts them by it, those of one rank by time. What adds nothing is taken out and returned; of
+/// traces that a run keeps aside, as `earlier` says, that goes for all that stand in the way of others.
+///
+/// # Errors
+/// [`Error::RankConflict`] names two files of one rank and one time.
+pub fn settle_ranks(traces: &mut Vec<Trace>, earlier: impl Fn(&Trace) -> bool) -> Result<Vec<PassedOver>, Error> {
+    traces.iter_mut().for_each(believe);
+    let mut passed_over = Vec::new();
+    traces.retain(|trace| {
+        let kept = trace.provenance.rank.is_some() || !earlier(trace);
+        if !kept {
+            passed_over.push(PassedOver::OfNoRank { file: trace.provenance.file.clone() });
+        }
+        kept
+    });
+    number_the_rest(traces);
+    let bounds = Trace::bounds_ns;
+    traces.sort_by_cached_key(|trace| (rank(trace), earlier(trace), bounds(trace)));
+    let mut kept: Vec<Trace> = Vec::with_capacity(traces.len());
+    for trace in traces.drain(..) {
+        let mut own = kept.iter().rev().take_while(|other| rank(other) == rank(&trace));
+        let Some((other, same)) = own.find_map(|other| Some((other, clash(other, &trace)?))) else {
+            kept.push(trace);
+            continue;
+        };
+        let (file, first) = (trace.provenance.file.clone(), other.provenance.file.clone());
+        passed_over.push(match same {
+            Clash::Same => PassedOver::Same { file, kept: first },
+            Clash::Overlap if earlier(&trace) => PassedOver::Overlaps { file, kept: first },
+            Clash::Overlap => {
+                let rank = rank(&trace).unwrap_or(Rank(0));
+                return Err(Error::RankConflict { rank, first, second: file });
+            }
+        });
+    }
+    kept.sort_by_cached_key(|trace| (rank(trace), bounds(trace)));
+    *traces = kept;
+    Ok(passed_over)
+}
+
+/// Makes sure that no two of `traces`, whose ranks are settled, are of one rank.
+///
+/// # Errors
+/// [`Error::RankTwice`] names the two files.
+pub fn each_rank_once(traces: &[Trace]) -> Result<(), Error> {
+    for pair in traces.windows(2) {
+        if let Some(own) = rank(&pair[0])
+            && rank(&pair[1]) == Some(own)
+        {
+            let [first, second] = [&pair[0], &pair[1]].map(|trace| trace.provenance.file.clone());
+            return Err(Error::RankTwice { rank: own, first, second });
+        }
+    }
+    Ok(())
+}
+
+fn rank(trace: &Trace) -> Option<Rank> {
+    trace.provenance.rank.map(|(rank, _)| rank)
+}
+
+/// Settles what a trace and its name say of its rank.
+fn believe(trace: &mut Trace) {
+    let named = rank_of_name(&trace.provenance.file);
+    match (trace.provenance.rank, named) {
+        (None, Some(named)) => trace.provenance.rank = Some((named, RankSource::FileName)),
+        (Some((said, _)), Some(named)) if said != named => {
+            let detail = format!("the file says {said}, its name {named}; the file is believed");
+            trace.provenance.problems.add_detailed(ProblemKind::RankDisagreement, 0, 1, detail);
+        }
+        _ => {}
+    }
+}
+
+/// Numbers those that say nothing by their order.
+fn number_the_rest(traces: &mut [Trace]) {
+    let mut taken: Vec<Rank> = traces.iter().filter_map(rank).collect();
     let mut next = 0;
     for trace in traces.iter_mut().filter(|trace| trace.provenance.rank.is_none()) {
         while taken.contains(&Rank(next)) {
@@ -56,16 +153,22 @@ pub fn settle_ranks(traces: &mut [Trace]) -> Result<(), Error> {
         trace.provenance.rank = Some((Rank(next), RankSource::Order));
         taken.push(Rank(next));
     }
-    traces.sort_by_key(|trace| trace.provenance.rank.map(|(rank, _)| rank));
-    for pair in traces.windows(2) {
-        if let (Some((rank, _)), Some((other, _))) = (pair[0].provenance.rank, pair[1].provenance.rank)
-            && rank == other
-        {
-            let (first, second) = (pair[0].provenance.file.clone(), pair[1].provenance.file.clone());
-            return Err(Error::RankConflict { rank, first, second });
-        }
+}
+
+/// How two files of one rank stand in each other's way.
+enum Clash {
+    Same,
+    Overlap,
+}
+
+fn clash(a: &Trace, b: &Trace) -> Option<Clash> {
+    let print = |trace: &Trace| (trace.provenance.bytes, trace.events(), trace.bounds_ns());
+    if print(a) == print(b) {
+        return Some(Clash::Same);
     }
-    Ok(())
+    let apart = |(a, b): ((i64, i64), (i64, i64))| a.1 <= b.0 || b.1 <= a.0;
+    // Of a file without any span nothing says when it was recorded.
+    (!a.bounds_ns().zip(b.bounds_ns()).is_some_and(apart)).then_some(Clash::Overlap)
 }
 
 /// Which ranks of the job there are files for.
@@ -91,13 +194,16 @@ impl Completeness {
 /// directory says of it.
 pub fn completeness(traces: &[Trace], told: Option<u32>) -> Completeness {
     let world_size = traces.iter().filter_map(|trace| trace.provenance.world_size).chain(told).max();
-    let present: Vec<Rank> = traces.iter().filter_map(|trace| trace.provenance.rank).map(|(rank, _)| rank).collect();
+    let mut present: Vec<Rank> = traces.iter().filter_map(rank).collect();
+    present.dedup();
     let missing = (0..world_size.unwrap_or(0)).map(Rank).filter(|rank| present.binary_search(rank).is_err()).collect();
     Completeness { world_size, missing }
 }
 
 #[cfg(test)]
 mod tests {
+    use rankscope_trace::{CategoryKind, SpanRow, TrackKey, TrackKind};
+
     use super::*;
 
     fn trace(file: &str, rank: Option<u32>, world: Option<u32>) -> Trace {
@@ -128,18 +234,63 @@ mod tests {
 
     #[test]
     fn the_file_counts_before_its_name() {
-        let mut traces = [trace("rank1.json", Some(0), None), trace("b.json", None, None), trace("rank7.json", None, None)];
-        settle_ranks(&mut traces).unwrap();
+        let mut traces = vec![trace("rank1.json", Some(0), None), trace("b.json", None, None), trace("rank7.json", None, None)];
+        assert_eq!(settle_ranks(&mut traces, |_| false).unwrap(), []);
         let ranks: Vec<_> = traces.iter().map(|trace| trace.provenance.rank.unwrap()).collect();
         assert_eq!(ranks, [(Rank(0), RankSource::Header), (Rank(1), RankSource::Order), (Rank(7), RankSource::FileName)]);
         assert_eq!(traces[0].provenance.problems.count(ProblemKind::RankDisagreement), 1);
     }
 
+    /// The same, with one span.
+    fn timed(file: &str, rank: Option<u32>, start_ns: i64, dur_ns: u64) -> Trace {
+        let mut trace = trace(file, rank, None);
+        let track = trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(1));
+        let category = trace.category("cpu_op", CategoryKind::CpuOp);
+        let name = trace.strings.intern("op");
+        trace.spans.push(SpanRow { start_ns, dur_ns, name, track, category, offset: 0 });
+        trace
+    }
+
+    fn files(traces: &[Trace]) -> Vec<&str> {
+        traces.iter().map(|trace| trace.provenance.file.as_str()).collect()
+    }
+
     #[test]
-    fn two_files_of_one_rank_are_named() {
-        let error = settle_ranks(&mut [trace("a.json", Some(2), None), trace("rank2.json", None, None)]).unwrap_err();
-        let text = error.to_string();
+    fn two_files_of_one_rank_and_time_are_named() {
+        let mut traces = vec![timed("a.json", Some(2), 0, 10), timed("rank2.json", None, 5, 10)];
+        let text = settle_ranks(&mut traces, |_| false).unwrap_err().to_string();
         assert!(text.contains("a.json") && text.contains("rank2.json") && text.contains("rank 2"), "{text}");
+        assert!(text.contains("Remove one"), "{text}");
+    }
+
+    #[test]
+    fn files_of_one_rank_follow_each_other() {
+        let mut traces = vec![timed("b", Some(1), 50, 10), timed("a", Some(1), 20, 30), timed("c", Some(0), 90, 10)];
+        assert_eq!(settle_ranks(&mut traces, |_| false).unwrap(), []);
+        assert_eq!(files(&traces), ["c", "a", "b"]);
+        assert!(matches!(each_rank_once(&traces), Err(Error::RankTwice { rank: Rank(1), .. })));
+    }
+
+    #[test]
+    fn the_same_file_twice_is_kept_once() {
+        let mut traces = vec![timed("a", Some(1), 20, 30), timed("b", Some(1), 20, 30)];
+        let same = PassedOver::Same { file: "b".into(), kept: "a".into() };
+        assert_eq!(settle_ranks(&mut traces, |_| false).unwrap(), [same]);
+        assert_eq!(files(&traces), ["a"]);
+    }
+
+    #[test]
+    fn what_a_run_keeps_aside_never_stands_in_the_way() {
+        let mut traces = vec![
+            timed("more/before", Some(0), 0, 10),
+            timed("more/within", Some(0), 25, 10),
+            timed("more/unknown", None, 0, 10),
+            timed("newest", Some(0), 20, 30),
+        ];
+        let passed_over = settle_ranks(&mut traces, |trace| trace.provenance.file.starts_with("more")).unwrap();
+        assert_eq!(files(&traces), ["more/before", "newest"]);
+        let within = PassedOver::Overlaps { file: "more/within".into(), kept: "newest".into() };
+        assert_eq!(passed_over, [PassedOver::OfNoRank { file: "more/unknown".into() }, within]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod collective;
 mod copy;
 mod description;
 mod flow;
+mod join;
 mod mark;
 mod problem;
 mod provenance;
@@ -32,7 +33,8 @@ pub use flow::{FlowPhase, FlowPoint};
 pub use mark::{CounterSample, InstantMark, InstantScope};
 pub use problem::{Problem, ProblemKind, Problems};
 pub use provenance::{
-    ClockReading, ClockScope, DeviceInfo, HostClock, ProcessGroup, Provenance, RankSource, SnapshotPair, TracerClock,
+    ClockReading, ClockScope, DeviceInfo, HostClock, ProcessGroup, Provenance, RankSource, RecordedWindow, SnapshotPair,
+    TracerClock,
 };
 pub use span::{SpanId, SpanRow, Spans};
 pub use sparse::Sparse;

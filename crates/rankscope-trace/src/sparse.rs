@@ -54,3 +54,15 @@ impl<T: Copy> Sparse<T> {
         self.values.extend_from_slice(&other.values);
     }
 }
+
+impl Sparse<u64> {
+    /// Replaces every value by what `new` makes of it.
+    pub(crate) fn renumber(&mut self, new: impl Fn(u64) -> u64) {
+        self.values.iter_mut().for_each(|value| *value = new(*value));
+    }
+
+    /// Every value, in the order of its span.
+    pub(crate) fn values(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+        self.values.iter().copied()
+    }
+}

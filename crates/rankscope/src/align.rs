@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use rankscope_report::{Style, alignment_terminal};
 use rankscope_run::Outputs;
 
-use crate::job::{ClockArgs, ClockChoice, Job, JobOptions, run_directory};
+use crate::job::{ClockArgs, ClockChoice, Job, JobOptions, WindowArgs, run_directory};
 use crate::output::{self, Format};
 use crate::report::{TimelineArgs, write_timeline};
 
@@ -37,13 +37,15 @@ pub(crate) struct Args {
     #[arg(long)]
     no_timeline: bool,
     #[command(flatten)]
+    window: WindowArgs,
+    #[command(flatten)]
     timeline: TimelineArgs,
     #[command(flatten)]
     clocks: ClockArgs,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let mut options = JobOptions::for_analysis(args.partial, &args.clocks)?;
+    let mut options = JobOptions { window: args.window.window, ..JobOptions::for_analysis(args.partial, &args.clocks)? };
     if !args.no_timeline {
         options.args = args.timeline.policy();
     }

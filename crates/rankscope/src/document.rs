@@ -5,7 +5,7 @@ use rankscope_analyze::{
 };
 use rankscope_report::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel,
-    LateRank, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Verdict,
+    LateRank, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Verdict, Window,
 };
 use rankscope_trace::{RankSource, Trace};
 
@@ -54,10 +54,25 @@ pub(crate) fn document(source: &Source<'_>) -> Document {
         notes: notes(source),
         cautions: cautions(source),
         verdict: verdict(source),
+        windows: windows(source),
         ranks,
         collectives: collectives(source),
         clock: clock(source),
     }
+}
+
+fn windows(source: &Source<'_>) -> Vec<Window> {
+    let window = |(number, steps): (usize, &Option<(i64, i64)>)| {
+        let own = || source.analysis.ranks.iter().filter_map(move |rank| rank.recorded_ns.get(number));
+        let worked = || own().filter(|(from, to)| from < to);
+        Window {
+            start_ns: worked().map(|(from, _)| *from).min().unwrap_or(0),
+            end_ns: worked().map(|(_, to)| *to).max().unwrap_or(0),
+            first_step: steps.map(|(first, _)| first),
+            last_step: steps.map(|(_, last)| last),
+        }
+    };
+    source.job.compared.windows.iter().enumerate().map(window).collect()
 }
 
 fn rank(trace: &Trace, report: &RankReport) -> Rank {

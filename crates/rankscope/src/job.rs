@@ -3,6 +3,7 @@
 mod certainty;
 mod doubts;
 mod measured;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use rankscope_clock::files::read_snapshots;
 use rankscope_collectives::{CommPatterns, Matched, RankCollectives, collectives_alone, extract, match_nothing, match_ranks};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_run::{
-    Completeness, FirstFailure, InputFile, RunDirectory, SideFile, completeness, discover, read_side, settle_ranks,
+    Completeness, FirstFailure, Found, InputFile, RunDirectory, SideFile, completeness, discover, discover_all, each_rank_once,
+    read_side, settle_ranks,
 };
 use rankscope_time::Rank;
 use rankscope_trace::{ClockScope, Trace, TracerClock};
@@ -23,6 +25,7 @@ use crate::load::{Loaded, load};
 pub(crate) use doubts::Doubt;
 use measured::Measured;
 pub(crate) use measured::pair;
+pub(crate) use windows::{Compared, LeftOutExport, WindowArgs, WindowChoice, range as step_range};
 
 /// Which clocks ranks are put on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +49,8 @@ pub(crate) struct JobOptions {
     pub(crate) patterns: CommPatterns,
     pub(crate) clocks: ClockChoice,
     pub(crate) measured: MeasuredArgs,
+    /// Of the windows that all ranks have, the ones wanted.
+    pub(crate) window: WindowChoice,
 }
 
 impl JobOptions {
@@ -58,6 +63,7 @@ impl JobOptions {
             patterns: CommPatterns::with_user(&[])?,
             clocks: clocks.choice(),
             measured: clocks.measured.clone(),
+            window: WindowChoice::All,
         })
     }
 }
@@ -108,6 +114,8 @@ impl ClockArgs {
 pub(crate) struct Job {
     pub(crate) loaded: Loaded,
     pub(crate) completeness: Completeness,
+    /// What of the ranks' exports is compared.
+    pub(crate) compared: Compared,
     pub(crate) collectives: Vec<RankCollectives>,
     pub(crate) matched: Matched,
     pub(crate) clocks: JobClocks,
@@ -129,29 +137,32 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Reads the traces that `paths` mean and finds out how their clocks stand.
+    /// Reads the traces that `paths` mean, of the windows that all ranks have, and finds out how their clocks stand.
     pub(crate) fn read(paths: &[PathBuf], options: &JobOptions) -> Result<Self> {
-        Self::read_reduced(paths, &discover(paths)?, options, |trace| trace)
+        let Found { files, attempts } = discover_all(paths)?;
+        let mut loaded = load(&files, options.args, options.scope, options.partial, |trace| trace)?;
+        loaded.attempts = attempts;
+        settle(&mut loaded)?;
+        let (traces, compared) = windows::join(std::mem::take(&mut loaded.traces), options.window)?;
+        loaded.traces = traces;
+        Self::of(loaded, compared, paths, options)
     }
 
-    /// The same for whoever wants the clocks alone: of each trace no more than its collectives is held.
+    /// The same for whoever wants the clocks alone: of each rank no more than the collectives of its newest trace is held.
     pub(crate) fn read_clocks(paths: &[PathBuf], options: &JobOptions) -> Result<Self> {
         Self::read_clocks_of(paths, &discover(paths)?, options)
     }
 
     /// The same of `files`, which were found in `paths`.
     pub(crate) fn read_clocks_of(paths: &[PathBuf], files: &[InputFile], options: &JobOptions) -> Result<Self> {
-        Self::read_reduced(paths, files, options, |trace| collectives_alone(&trace, &options.patterns))
+        let reduce = |trace: Trace| collectives_alone(&trace, &options.patterns);
+        let mut loaded = load(files, options.args, options.scope, options.partial, reduce)?;
+        settle(&mut loaded)?;
+        each_rank_once(&loaded.traces)?;
+        Self::of(loaded, Compared::default(), paths, options)
     }
 
-    fn read_reduced(
-        paths: &[PathBuf],
-        files: &[InputFile],
-        options: &JobOptions,
-        reduce: impl Fn(Trace) -> Trace + Sync,
-    ) -> Result<Self> {
-        let mut loaded = load(files, options.args, options.scope, options.partial, reduce)?;
-        settle_ranks(&mut loaded.traces)?;
+    fn of(mut loaded: Loaded, compared: Compared, paths: &[PathBuf], options: &JobOptions) -> Result<Self> {
         let run = run_directory(paths).and_then(|run| RunDirectory::open(run).ok());
         let completeness = completeness(&loaded.traces, run.as_ref().and_then(|run| run.manifest().world_size));
         let failure = run.and_then(|run| run.first_failure());
@@ -196,6 +207,7 @@ impl Job {
         Ok(Self {
             loaded,
             completeness,
+            compared,
             collectives,
             matched,
             clocks,
@@ -221,6 +233,15 @@ impl Job {
         self.moved = true;
         self.loaded.traces.par_iter_mut().zip(clocks).map(|(trace, clock)| apply(trace, &clock.map)).collect()
     }
+}
+
+/// Gives every trace its rank, and passes over what adds nothing.
+fn settle(loaded: &mut Loaded) -> Result<()> {
+    let mut traces = std::mem::take(&mut loaded.traces);
+    let passed_over = settle_ranks(&mut traces, |trace| loaded.is_earlier(trace))?;
+    loaded.traces = traces;
+    loaded.skipped.extend(passed_over.iter().map(ToString::to_string));
+    Ok(())
 }
 
 /// Why clocks that were measured serve no rank.

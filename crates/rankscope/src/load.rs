@@ -1,6 +1,7 @@
 //! Reading the traces of a job.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_formats::{ArgsPolicy, Error, Member, ReadOptions, Scope, read};
@@ -17,6 +18,17 @@ pub(crate) struct Loaded {
     pub(crate) traces: Vec<Trace>,
     /// Files that are no traces or were read already, and why they are passed over.
     pub(crate) skipped: Vec<String>,
+    /// Folders of the attempts that were read because the ones after them left nothing.
+    pub(crate) attempts: Vec<PathBuf>,
+    /// Labels of the traces that a run keeps aside, as a rank's newest one followed them.
+    earlier: BTreeSet<String>,
+}
+
+impl Loaded {
+    /// Whether a run keeps `trace` aside.
+    pub(crate) fn is_earlier(&self, trace: &Trace) -> bool {
+        self.earlier.contains(&trace.provenance.file)
+    }
 }
 
 /// Reads every trace of `files`, in parallel, and keeps of each what `reduce` leaves. With `partial`, files that cannot be
@@ -48,12 +60,13 @@ pub(crate) fn load(
     for (file, members) in files.iter().zip(read) {
         for Member { label, trace } in members {
             match trace {
-                Ok(trace) => match loaded.traces.iter().find(|known| is_copy(known, &trace)) {
-                    Some(known) => {
-                        loaded.skipped.push(format!("{label}, which is the same trace as {}", known.provenance.file))
+                Ok(trace) => {
+                    if file.earlier {
+                        loaded.earlier.insert(trace.provenance.file.clone());
                     }
-                    None => loaded.traces.push(trace),
-                },
+                    loaded.traces.push(trace);
+                }
+                Err(error) if file.earlier => loaded.skipped.push(passed_over(&label, &error)),
                 Err(error) => failed.push((may_be_something_else(file, &error), label, error)),
             }
         }
@@ -77,15 +90,6 @@ pub(crate) fn load(
 /// A directory may hold other JSON beside the traces.
 pub(crate) fn may_be_something_else(file: &InputFile, error: &Error) -> bool {
     !file.named && matches!(error, Error::NotATrace { .. })
-}
-
-/// Whether `trace` says of the same rank the same as `known`: a job's trace may lie there twice.
-fn is_copy(known: &Trace, trace: &Trace) -> bool {
-    let (a, b) = (&known.spans, &trace.spans);
-    known.provenance.bytes == trace.provenance.bytes
-        && own_rank(trace).is_some()
-        && own_rank(trace) == own_rank(known)
-        && (&a.start_ns, &a.dur_ns, &a.offset) == (&b.start_ns, &b.dur_ns, &b.offset)
 }
 
 /// The rank that `trace` itself or its name tells.

@@ -18,7 +18,7 @@ use rankscope_time::{Instant, Rank};
 use rayon::prelude::*;
 
 use crate::document::{Source, document};
-use crate::job::{ClockArgs, Job, JobOptions, list, rank_of, run_directory};
+use crate::job::{ClockArgs, Job, JobOptions, WindowArgs, list, rank_of, run_directory};
 use crate::output::{self, Format};
 
 /// Report on one run: where the time goes, who is late, what is exposed.
@@ -42,6 +42,8 @@ pub(crate) struct Args {
     /// Report on this step alone
     #[arg(long, value_name = "N")]
     step: Option<i64>,
+    #[command(flatten)]
+    window: WindowArgs,
     /// Report on this rank alone (collectives are still matched across all)
     #[arg(long, value_name = "N")]
     rank: Option<u32>,
@@ -101,6 +103,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         patterns: classes.patterns.clone(),
         clocks: args.clocks.choice(),
         measured: args.clocks.measured.clone(),
+        window: args.window.window,
     };
     let analysed = analyse(Job::read(&args.paths, &options)?, &classes, args.step)?;
     let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");

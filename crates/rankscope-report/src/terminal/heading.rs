@@ -3,7 +3,7 @@
 use super::Sheet;
 use crate::text::{clean, rank_list, shorten, wrap};
 use crate::units::{counted, of};
-use crate::{Clock, Document};
+use crate::{Clock, Document, Window};
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     let title = shorten(&clean(&document.title), sheet.width - 11);
@@ -29,12 +29,29 @@ fn facts(document: &Document) -> Vec<String> {
     if document.ranks.is_empty() {
         return facts;
     }
+    facts.extend(windows(&document.windows));
     facts.push(if document.device_activity { "device times" } else { "host times" }.to_owned());
     facts.push(clocks(&document.clock).to_owned());
     if document.classes != "default" {
         facts.push(format!("classes {}", clean(&document.classes)));
     }
     facts
+}
+
+/// How many windows there are and of which steps, where there are several.
+pub(crate) fn windows(windows: &[Window]) -> Option<String> {
+    const SHOWN: usize = 4;
+    if windows.len() < 2 {
+        return None;
+    }
+    let steps = |window: &Window| window.first_step.zip(window.last_step);
+    let Some(all) = windows.iter().map(steps).collect::<Option<Vec<_>>>() else {
+        return Some(counted(windows.len(), "window"));
+    };
+    let one = |(first, last): &(i64, i64)| if first == last { first.to_string() } else { format!("{first} to {last}") };
+    let shown = all.iter().take(SHOWN).map(one).collect::<Vec<_>>().join(", ");
+    let more = if all.len() > SHOWN { format!(" and {} more", all.len() - SHOWN) } else { String::new() };
+    Some(format!("{}: steps {shown}{more}", counted(windows.len(), "window")))
 }
 
 /// What the times between ranks rest on, in two words.

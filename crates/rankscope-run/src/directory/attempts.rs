@@ -13,14 +13,37 @@ const FOLDER: &str = "attempt-";
 /// Where a rank's earlier traces of the same attempt lie: the newest is the one that counts.
 const MORE: &str = "more";
 
-/// Whether `path`, in the folder `raw` of a run, belongs to an attempt that is over, or was followed by a newer trace.
-pub(crate) fn is_set_aside(raw: &Path, path: &Path) -> bool {
-    let first = path.strip_prefix(raw).ok().and_then(|below| below.components().next());
-    first.is_some_and(|name| name.as_os_str() == MORE || is_folder(&name.as_os_str().to_string_lossy()))
+/// Why a trace is not what its rank is first judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aside {
+    /// It was followed by a newer trace of the same attempt.
+    Followed,
+    /// It belongs to an attempt that is over.
+    EarlierAttempt,
+}
+
+/// Why `path`, in the folder `raw` of a run or of an attempt, lies aside, if it does.
+pub(crate) fn set_aside(raw: &Path, path: &Path) -> Option<Aside> {
+    let first = path.strip_prefix(raw).ok()?.components().next()?;
+    let name = first.as_os_str();
+    if name == MORE {
+        return Some(Aside::Followed);
+    }
+    number(&name.to_string_lossy()).map(|_| Aside::EarlierAttempt)
+}
+
+/// The folder of the newest attempt that any of `paths` belongs to, unless one of them is the present attempt's.
+pub(crate) fn newest_attempt(raw: &Path, paths: &[PathBuf]) -> Option<PathBuf> {
+    let folder = |path: &PathBuf| {
+        let first = path.strip_prefix(raw).ok()?.components().next()?;
+        Some((number(&first.as_os_str().to_string_lossy())?, raw.join(first)))
+    };
+    let folders: Option<Vec<(u64, PathBuf)>> = paths.iter().map(folder).collect();
+    folders?.into_iter().max().map(|(_, folder)| folder)
 }
 
 /// Moves what the attempt `number` left in `parent`, if that is there, into its folder.
-pub(super) fn set_aside(parent: &Path, number: u32) -> Result<(), Error> {
+pub(super) fn put_aside(parent: &Path, number: u32) -> Result<(), Error> {
     let refused = |path: &Path| {
         let path = path.to_owned();
         move |error| Error::io(path, error)
@@ -33,7 +56,7 @@ pub(super) fn set_aside(parent: &Path, number: u32) -> Result<(), Error> {
     for entry in entries {
         let entry = entry.map_err(refused(parent))?;
         let name = entry.file_name();
-        if is_folder(&name.to_string_lossy()) {
+        if self::number(&name.to_string_lossy()).is_some() {
             continue;
         }
         fs::create_dir_all(&folder).map_err(refused(&folder))?;
@@ -43,8 +66,9 @@ pub(super) fn set_aside(parent: &Path, number: u32) -> Result<(), Error> {
     Ok(())
 }
 
-fn is_folder(name: &str) -> bool {
-    name.strip_prefix(FOLDER).is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+/// The number of the attempt whose folder is called `name`.
+fn number(name: &str) -> Option<u64> {
+    name.strip_prefix(FOLDER).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
 }
 
 /// Where `name` can lie in `folder` without hiding another.

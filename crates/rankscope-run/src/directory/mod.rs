@@ -26,7 +26,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{Error, StoredRun};
 
-pub(crate) use attempts::is_set_aside;
+pub(crate) use attempts::{Aside, newest_attempt, set_aside};
 pub use ends::{Ending, FirstFailure, RankEnd, settle_ends};
 pub use files::FileCheck;
 pub(crate) use lease::host;
@@ -82,8 +82,8 @@ impl RunDirectory {
         };
         let manifest = &mut document.manifest;
         if let Some(last) = manifest.attempts.last() {
-            attempts::set_aside(&path.join("raw"), last.number)?;
-            attempts::set_aside(&path.join(nodes::FOLDER), last.number)?;
+            attempts::put_aside(&path.join("raw"), last.number)?;
+            attempts::put_aside(&path.join(nodes::FOLDER), last.number)?;
         }
         let number = manifest.attempts.last().map_or(0, |last| last.number + 1);
         manifest.attempts.push(Attempt { number, started_unix_ns: now_unix_ns(), ..Attempt::default() });

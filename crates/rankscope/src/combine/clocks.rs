@@ -19,7 +19,7 @@ use rankscope_trace::{ClockScope, SnapshotPair, Trace, TracerClock};
 use super::Args;
 use super::inputs::Inputs;
 use crate::clock::read;
-use crate::job::{ClockChoice, Job, JobOptions, attach_snapshots, rank_of, run_directory};
+use crate::job::{ClockChoice, Job, JobOptions, WindowChoice, attach_snapshots, rank_of, run_directory};
 
 /// How traces are put on one clock.
 #[derive(Debug)]
@@ -275,6 +275,7 @@ fn by_job(args: &Args, found: &Inputs, choice: ClockChoice) -> Result<Clocks> {
         patterns: CommPatterns::with_user(&[])?,
         clocks: choice,
         measured: args.clocks.measured.clone(),
+        window: WindowChoice::All,
     };
     let job = Job::read_clocks_of(&found.paths, &found.files, &options)?;
     let method = job.clocks.method.name();

@@ -9,7 +9,7 @@ use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_time::{Instant, RankClock};
 
 use super::truth::{Errors, Stamp, Truth, stamps};
-use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs};
+use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs, WindowChoice};
 
 /// What came out.
 pub(super) struct Verdict {
@@ -43,6 +43,7 @@ pub(super) fn judge(path: &Path, recorded: Vec<File>, mut truth: Truth) -> Resul
         patterns: CommPatterns::default(),
         clocks: ClockChoice::Best,
         measured: MeasuredArgs::default(),
+        window: WindowChoice::All,
     };
     let job = Job::read(&[path.to_owned()], &options)?;
     ensure!(job.clocks.ranks.len() == recorded.len(), "{} traces of {} ranks", job.clocks.ranks.len(), recorded.len());

@@ -3,11 +3,12 @@
 use rankscope_analyze::{Side, WindowKind};
 use rankscope_collectives::Kind;
 use rankscope_report::{Caution, CautionKind};
+use rankscope_run::Why;
 use rankscope_time::Rank;
 
 use super::{clocks, percent};
 use crate::document::Source;
-use crate::job::list;
+use crate::job::{LeftOutExport, list, step_range};
 
 /// All of them.
 pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
@@ -18,6 +19,8 @@ pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
         caution(CautionKind::Crash, &rank.map(Rank).into_iter().collect::<Vec<_>>(), text)
     }));
     cautions.extend(missing(source));
+    cautions.extend(attempts(source));
+    cautions.extend(source.job.compared.left_out.iter().map(|out| left_out(source, out)));
     cautions.extend(steps(source));
     cautions.extend(host_only(source));
     cautions.extend(unmatched(source));
@@ -45,10 +48,44 @@ fn missing(source: &Source<'_>) -> Option<Caution> {
     let missing = &source.job.completeness.missing;
     let world = source.job.completeness.world_size.unwrap_or(0);
     (!missing.is_empty()).then(|| {
-        let there = source.job.loaded.traces.len();
+        let there = (world as usize).saturating_sub(missing.len());
         let text = format!("{there} of {world} ranks left a trace; there is none of rank {}.", list(missing));
         caution(CautionKind::MissingRank, missing, text)
     })
+}
+
+/// A run that began again and left nothing since.
+fn attempts(source: &Source<'_>) -> Option<Caution> {
+    let folders: Vec<String> = source.job.loaded.attempts.iter().map(|folder| folder.display().to_string()).collect();
+    (!folders.is_empty()).then(|| {
+        let text =
+            format!("The newest attempt of the run left no trace; this is of the last one that did ({}).", folders.join(", "));
+        caution(CautionKind::Window, &[], text)
+    })
+}
+
+fn left_out(source: &Source<'_>, out: &LeftOutExport) -> Caution {
+    let (rank, file) = (out.rank, &out.file);
+    let recorded = out.steps.map_or_else(|| "another window".to_owned(), step_range);
+    let one = out.steps.is_none_or(|(first, last)| first == last);
+    let (it, is) = if one { ("it", "is") } else { ("they", "are") };
+    let text = match &out.why {
+        Why::LackedBy { ranks } => {
+            let others = source.job.compared.ranks.saturating_sub(1);
+            let whom = if ranks.len() == others && others > 1 {
+                "no other rank has".to_owned()
+            } else {
+                format!("rank {} did not record", list(ranks))
+            };
+            format!("Rank {rank} also recorded {recorded}, which {whom}; {it} {is} left out ({file}).")
+        }
+        Why::Surplus { compared } => format!(
+            "Rank {rank} also recorded {recorded}, but some rank left only {compared}, and the windows are told by their order; {it} \
+             {is} left out ({file})."
+        ),
+        _ => format!("Rank {rank} also recorded {recorded}; {it} {is} left out ({file})."),
+    };
+    caution(CautionKind::Window, &[rank], text)
 }
 
 fn steps(source: &Source<'_>) -> Option<Caution> {

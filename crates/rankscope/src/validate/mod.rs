@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 pub(crate) use self::document::Document;
 pub(crate) use self::table::text;
-use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs, run_directory};
+use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs, WindowChoice, run_directory};
 use crate::output::{self, Format};
 
 /// Check traces: causality across ranks, torch's six rules, nesting, flows, losses.
@@ -126,6 +126,7 @@ fn judge(args: &Args) -> Result<Judged> {
             patterns: CommPatterns::with_user(&args.comm_pattern)?,
             clocks: args.clocks(),
             measured: args.measured.clone(),
+            window: WindowChoice::All,
         },
     )?;
     let evidence = Evidence {
