@@ -89,8 +89,7 @@ impl RankReport {
             [] => vec![accounting.window_ns()],
             _ => recorded(trace, map, &work),
         };
-        let (step_source, windows) = steps::windows(trace, map, side, &work);
-        let windows = steps::within(windows, &recorded_ns);
+        let (step_source, windows) = steps::windows(trace, map, side, &work, &recorded_ns);
         let account = |step: StepWindow| (step, accounting.window(step.start_ns, step.end_ns));
         Self {
             rank,

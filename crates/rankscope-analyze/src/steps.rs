@@ -3,7 +3,8 @@
 //! A step's marker on the host says when it was asked for, not when the device did it. So a step's window on the device runs
 //! from its first work to the first work of the next step (the last one's to its last end), and the windows of a rank tile the
 //! time between them. Its work is found by the profiler's device-side annotation or by the launches that lie within the host's
-//! marker, whichever accounts for more of the work; without either, the host's markers stand as they are.
+//! marker, whichever accounts for more of the work; without either, the host's markers stand as they are. Of what lies between two
+//! windows of the profiler nothing is known, so no step lasts across.
 
 use std::collections::BTreeMap;
 
@@ -64,12 +65,13 @@ impl Extents {
     }
 }
 
-/// The windows of the steps of `trace`, in order.
+/// The windows of the steps of `trace`, in order; `recorded_ns` are the stretches that were recorded.
 pub(crate) fn windows(
     trace: &Trace,
     map: &ClockMap<RankClock, ReferenceClock>,
     side: Side,
     work: &[Work],
+    recorded_ns: &[(i64, i64)],
 ) -> (StepSource, Vec<StepWindow>) {
     let mapped = |nanos| map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch();
     let marks = |on_device: bool| {
@@ -104,7 +106,7 @@ pub(crate) fn windows(
     } else {
         (StepSource::HostAnnotations, as_marked(&host))
     };
-    (source, tile(extents))
+    (source, tile(extents, recorded_ns))
 }
 
 /// The extents of the work whose launches lie within the host's markers.
@@ -130,22 +132,14 @@ fn launched(trace: &Trace, host: &[(i64, i64, i64)], work: &[Work], mapped: impl
     extents
 }
 
-/// Makes each step last until the next one's first work.
-fn tile(extents: Extents) -> Vec<StepWindow> {
+/// Makes each step last until the next one's first work; the last of a window that was recorded ends with its own.
+fn tile(extents: Extents, recorded_ns: &[(i64, i64)]) -> Vec<StepWindow> {
     let mut steps: Vec<_> = extents.steps.into_iter().map(|(number, (start, end))| window(number, start, end)).collect();
     steps.sort_by_key(|step| (step.start_ns, step.number));
+    let recorded_in = |step: &StepWindow| recorded_ns.iter().position(|(_, to)| step.start_ns <= *to);
     for at in 1..steps.len() {
-        steps[at - 1].end_ns = steps[at].start_ns;
-    }
-    steps
-}
-
-/// Ends each step with the window that it was recorded in: what lies between two windows is of no step.
-pub(crate) fn within(mut steps: Vec<StepWindow>, recorded_ns: &[(i64, i64)]) -> Vec<StepWindow> {
-    if recorded_ns.len() > 1 {
-        for step in &mut steps {
-            let own = recorded_ns.iter().find(|(from, to)| (*from..=*to).contains(&step.start_ns));
-            step.end_ns = own.map_or(step.end_ns, |(_, to)| step.end_ns.min(*to));
+        if recorded_ns.len() < 2 || recorded_in(&steps[at - 1]) == recorded_in(&steps[at]) {
+            steps[at - 1].end_ns = steps[at].start_ns;
         }
     }
     steps

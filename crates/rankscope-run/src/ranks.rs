@@ -242,7 +242,7 @@ mod tests {
     }
 
     /// The same, with one span.
-    fn timed(file: &str, rank: Option<u32>, start_ns: i64, dur_ns: u64) -> Trace {
+    fn timed(file: &str, rank: Option<u32>, start_ns: i64, dur_ns: i64) -> Trace {
         let mut trace = trace(file, rank, None);
         let track = trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(1));
         let category = trace.category("cpu_op", CategoryKind::CpuOp);

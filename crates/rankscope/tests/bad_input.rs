@@ -45,13 +45,25 @@ fn a_directory_without_traces() {
 }
 
 #[test]
-fn two_files_of_one_rank() {
+fn two_files_of_one_rank_and_time() {
     let directory = write_job(&job());
     // The same rank of another run; a mere copy would be read once.
     let other = Job { seed: 99, ..job() };
     fs::write(directory.path().join("again.json"), other.rank_bytes(1, &Dialect::default())).expect("written");
     let said = report_failure(directory.path());
     assert!(said.contains("again.json") && said.contains("rank1.json") && said.contains("rank 1"), "{said}");
+    assert!(said.contains("Remove one of them"), "{said}");
+}
+
+#[test]
+fn one_file_twice_is_read_once_and_said() {
+    let directory = write_job(&job());
+    let once = report(directory.path(), &[]);
+    fs::copy(directory.path().join("rank1.json"), directory.path().join("again.json")).expect("copied");
+    let twice = report(directory.path(), &[]);
+    assert_eq!(twice["collectives"], once["collectives"]);
+    let said = twice["cautions"].to_string();
+    assert!(said.contains("passed_over") && said.contains("which holds the same as"), "{said}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{assert_adds_up, corpus, failure, report, time};
+use rankscope_run::{Exit, NewRun, RunDirectory};
 use rankscope_testkit::{Dialect, Job, Straggler};
 use serde_json::{Value, json};
 
@@ -36,12 +37,10 @@ fn export(rank: u32, window: u32) -> Vec<u8> {
 /// A run directory in which each rank left the windows that `has` says.
 fn run(has: impl Fn(u32, u32) -> bool) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let raw = directory.path().join("raw");
+    let new = NewRun { run_id: "r".into(), command: vec![], world_size: Some(RANKS), reference_node: 0, restart: 0 };
+    let mut run = RunDirectory::create(directory.path(), new).expect("begun");
+    let raw = run.raw();
     fs::create_dir_all(raw.join("more")).expect("made");
-    let manifest = json!({
-        "schema": 1, "run_id": "r", "command": ["python"], "state": "finished", "started_unix_ns": 1, "reference_node": 0,
-    });
-    fs::write(directory.path().join("run.json"), manifest.to_string()).expect("written");
     for rank in 0..RANKS {
         let own: Vec<u32> = (0..3).filter(|window| has(rank, *window)).collect();
         let (newest, earlier) = own.split_last().expect("a window");
@@ -50,6 +49,7 @@ fn run(has: impl Fn(u32, u32) -> bool) -> tempfile::TempDir {
             fs::write(raw.join(format!("more/rank-{rank}.{number}.json")), export(rank, *window)).expect("written");
         }
     }
+    run.finish(Exit::Code(0)).expect("finished");
     directory
 }
 
