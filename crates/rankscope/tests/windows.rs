@@ -159,3 +159,22 @@ fn ranks_of_a_job_that_crashed_are_compared_over_the_steps_that_all_have() {
     assert!(text.contains("steps 8 to 9, which no other rank has") && text.contains("rank-1.json.gz"), "{text}");
     assert!(about("clock").iter().all(|(.., text)| !text.contains("contradict")), "{:?}", about("clock"));
 }
+
+#[test]
+fn a_window_that_ended_early_on_one_rank_is_compared_over_its_common_steps() {
+    let run = run(|_, window| window < 2);
+    let cut = run.path().join("raw/rank-1.json");
+    let mut trace: Value = serde_json::from_slice(&fs::read(&cut).expect("there")).expect("JSON");
+    let events = trace["traceEvents"].as_array_mut().expect("events");
+    let last = events.iter().find(|event| event["name"] == "ProfilerStep#11").and_then(|event| event["ts"].as_f64());
+    let last = last.expect("a step");
+    events.retain(|event| event["ph"] == "M" || event["ts"].as_f64().is_some_and(|stamp| stamp < last));
+    fs::write(&cut, trace.to_string()).expect("written");
+    let document = report(run.path(), &[]);
+    let text = document["cautions"].to_string();
+    assert!(text.contains("compared over steps 0 to 10"), "{text}");
+    for rank in document["ranks"].as_array().expect("ranks") {
+        assert_adds_up(rank);
+        assert!(time(rank, "total") < 1_000_000_000, "the minute between the windows is of none: {}", rank["time_ns"]);
+    }
+}

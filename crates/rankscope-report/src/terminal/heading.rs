@@ -68,3 +68,22 @@ pub(crate) fn clocks(clock: &Clock) -> &'static str {
 const NO_TRACE: &str = "No trace could be read, so there is nothing to report.";
 const HOST_TIMES: &str =
     "No device activity in these traces: every time below is a host time, that of operators and calls on the CPU.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_named_where_there_are_several() {
+        let of = |steps: &[(i64, i64)]| {
+            let window =
+                |(first, last): &(i64, i64)| Window { first_step: Some(*first), last_step: Some(*last), ..Window::default() };
+            windows(&steps.iter().map(window).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[(2, 5)]), None);
+        assert_eq!(of(&[(2, 5), (8, 11)]).as_deref(), Some("2 windows: steps 2 to 5, 8 to 11"));
+        let many: Vec<_> = (0..6).map(|number| (number * 10, number * 10)).collect();
+        assert_eq!(of(&many).as_deref(), Some("6 windows: steps 0, 10, 20, 30 and 2 more"));
+        assert_eq!(windows(&[Window::default(), Window::default()]).as_deref(), Some("2 windows"));
+    }
+}
