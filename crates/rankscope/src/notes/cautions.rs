@@ -20,7 +20,7 @@ pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
     }));
     cautions.extend(missing(source));
     cautions.extend(attempts(source));
-    cautions.extend(source.job.compared.left_out.iter().map(|out| left_out(source, out)));
+    cautions.extend(left_out(source));
     cautions.extend(steps(source));
     cautions.extend(host_only(source));
     cautions.extend(unmatched(source));
@@ -64,8 +64,24 @@ fn attempts(source: &Source<'_>) -> Option<Caution> {
     })
 }
 
-fn left_out(source: &Source<'_>, out: &LeftOutExport) -> Caution {
-    let (rank, file) = (out.rank, &out.file);
+/// One for all exports of the same steps that are left out for the same reason.
+fn left_out(source: &Source<'_>) -> Vec<Caution> {
+    let mut alike: Vec<Vec<&LeftOutExport>> = Vec::new();
+    for out in &source.job.compared.left_out {
+        match alike.iter_mut().find(|group| group[0].steps == out.steps && group[0].why == out.why) {
+            Some(group) => group.push(out),
+            None => alike.push(vec![out]),
+        }
+    }
+    alike.iter().map(|group| left_out_alike(source, group)).collect()
+}
+
+fn left_out_alike(source: &Source<'_>, group: &[&LeftOutExport]) -> Caution {
+    let out = group[0];
+    let mut ranks: Vec<Rank> = group.iter().map(|out| out.rank).collect();
+    ranks.dedup();
+    let rank = list(&ranks);
+    let file = if group.len() == 1 { out.file.clone() } else { format!("{} files, {} first", group.len(), out.file) };
     let recorded = out.steps.map_or_else(|| "another window".to_owned(), step_range);
     let one = out.steps.is_none_or(|(first, last)| first == last);
     let (it, is) = if one { ("it", "is") } else { ("they", "are") };
@@ -85,7 +101,7 @@ fn left_out(source: &Source<'_>, out: &LeftOutExport) -> Caution {
         ),
         _ => format!("Rank {rank} also recorded {recorded}; {it} {is} left out ({file})."),
     };
-    caution(CautionKind::Window, &[rank], text)
+    caution(CautionKind::Window, &ranks, text)
 }
 
 fn steps(source: &Source<'_>) -> Option<Caution> {
