@@ -35,11 +35,12 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
             None => ungrouped.push((collectives.len(), stream)),
         }
         let mut collective = local(trace, span, args, group.unwrap_or(0));
-        if collective.kind.is_point_to_point() && collective.peer.is_none() {
-            if let Some((start_ns, peer)) = described.message_around(trace, span) {
-                (collective.start_ns, collective.peer) = (start_ns, Some(peer));
-                within_group.push(collectives.len());
-            }
+        if collective.kind.is_point_to_point()
+            && collective.peer.is_none()
+            && let Some((start_ns, peer)) = described.message_around(trace, span)
+        {
+            (collective.start_ns, collective.peer) = (start_ns, Some(peer));
+            within_group.push(collectives.len());
         }
         collectives.push(collective);
     }

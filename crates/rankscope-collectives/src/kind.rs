@@ -42,7 +42,9 @@ impl Kind {
     pub fn of_name(name: &str) -> Self {
         let plain: String = name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
         // Longer words first: "allreduce" holds "reduce", "reducescatter" holds both "reduce" and "scatter".
-        const WORDS: [(&str, Kind); 16] = [
+        const WORDS: [(&str, Kind); 17] = [
+            // vLLM's own all-reduce.
+            ("crossdevicereduce", Kind::AllReduce),
             ("reducescatter", Kind::ReduceScatter),
             ("allreduce", Kind::AllReduce),
             ("allgather", Kind::AllGather),
@@ -150,6 +152,7 @@ mod tests {
     #[test]
     fn names_of_every_library_are_understood() {
         for (name, kind) in [
+            ("cross_device_reduce_1stage", Kind::AllReduce),
             ("allreduce", Kind::AllReduce),
             ("all_reduce", Kind::AllReduce),
             ("allreduce_coalesced", Kind::AllReduce),

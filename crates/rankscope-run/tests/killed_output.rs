@@ -52,7 +52,7 @@ fn what_a_killed_writer_left_goes_with_the_next_output() {
     killed.wait().unwrap();
     assert_eq!(temporary(directory.path()), 2, "nobody has written since");
     rankscope_run::write_file(&directory.path().join("next.json"), |file| {
-        file.write_all(b"{}").map_err(|source| Error::Io { path: "next.json".into(), source })
+        file.write_all(b"{}").map_err(|reason| Error::Io { path: "next.json".into(), reason })
     })
     .unwrap();
     assert_eq!(temporary(directory.path()), 1, "only that of the living is left");

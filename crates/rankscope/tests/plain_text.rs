@@ -128,12 +128,11 @@ fn an_error_says_once_what_failed_and_what_to_do() {
 #[test]
 fn a_directory_without_permission_is_named_and_no_temporary_file() {
     use std::os::unix::fs::PermissionsExt;
-    const TEST: &str = "a_directory_without_permission_is_named_and_no_temporary_file";
     let directory = common::write_job(&Job { ranks: 1, steps: 1, layers: 1, ops_per_step: 2, ..Job::default() });
     let closed = tempfile::tempdir().unwrap();
     fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o555)).unwrap();
     if fs::write(closed.path().join("probe"), "").is_ok() {
-        return common::skipped(TEST, "this user may write everywhere");
+        return rankscope_testkit::skipped("this user may write everywhere");
     }
     let input = directory.path().join("rank0.json").display().to_string();
     let output = closed.path().join("out.pftrace").display().to_string();

@@ -7,7 +7,8 @@ mod running;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use running::{Room, ended, skipped, text};
+use rankscope_testkit::skipped;
+use running::{Room, ended, text};
 use serde_json::{Value, json};
 
 /// Ranks of `sh -c script`; what the run's document says of the first failure, and of each rank why it ended and how.

@@ -136,7 +136,7 @@ fn what_is_mounted_in_a_run_outlives_it() {
         .output();
     let output = match output {
         Ok(output) if output.status.success() || !output.stdout.is_empty() => output,
-        other => return common::skipped("what_is_mounted_in_a_run_outlives_it", &format!("nothing can be mounted: {other:?}")),
+        other => return rankscope_testkit::skipped(format!("nothing can be mounted: {other:?}")),
     };
     let done = json_of(&output);
     assert_eq!(done["stays"], json!([{ "path": mounted, "reason": "something is mounted there" }]), "{done}");

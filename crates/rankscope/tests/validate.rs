@@ -141,7 +141,7 @@ fn real_traces_have_what_their_own_tools_find() {
 
 #[test]
 fn kernels_of_jax_are_tied_to_their_launches() {
-    let Some(corpus) = corpus("kernels_of_jax_are_tied_to_their_launches") else { return };
+    let Some(corpus) = corpus() else { return };
     let (code, document) = validate(&corpus.join("traces/xplane/mi300_jax_conv.xplane.pb"), &[]);
     let rule = |name: &str| {
         let found = document["rules"].as_array().unwrap().iter().find(|rule| rule["rule"] == name).unwrap();

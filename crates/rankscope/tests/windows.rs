@@ -146,7 +146,7 @@ fn a_run_that_began_again_and_left_nothing_is_read_from_the_attempt_before() {
 
 #[test]
 fn ranks_of_a_job_that_crashed_are_compared_over_the_steps_that_all_have() {
-    let Some(corpus) = corpus("ranks_of_a_job_that_crashed_are_compared_over_the_steps_that_all_have") else { return };
+    let Some(corpus) = corpus() else { return };
     let document = report(&corpus.join("jobs/crash"), &[]);
     for rank in document["ranks"].as_array().expect("ranks") {
         let steps: Vec<_> = rank["steps"].as_array().expect("steps").iter().map(|step| &step["step"]).collect();

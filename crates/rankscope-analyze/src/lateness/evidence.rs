@@ -189,11 +189,9 @@ mod tests {
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
         let mut delays = vec![vec![0i64; rounds]; ranks];
-        for round in 0..rounds {
-            for _ in 0..3 {
-                let rank = (uniform() * ranks as f64) as usize;
-                delays[rank.min(ranks - 1)][round] += (1e6 / (uniform() + 1e-3).sqrt()) as i64;
-            }
+        for hold_up in 0..3 * rounds {
+            let rank = (uniform() * ranks as f64) as usize;
+            delays[rank.min(ranks - 1)][hold_up / 3] += (1e6 / (uniform() + 1e-3).sqrt()) as i64;
         }
         delays
     }
