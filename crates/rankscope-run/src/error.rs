@@ -175,7 +175,8 @@ pub enum Error {
     Io {
         /// The path.
         path: PathBuf,
-        /// What it said. No source of this error, or a chain of causes would say it twice.
+        /// What it said.
+        #[source]
         reason: io::Error,
     },
 }

@@ -260,7 +260,7 @@ mod tests {
         let mut traces = vec![timed("a.json", Some(2), 0, 10), timed("rank2.json", None, 5, 10)];
         let text = settle_ranks(&mut traces, |_| false).unwrap_err().to_string();
         assert!(text.contains("a.json") && text.contains("rank2.json") && text.contains("rank 2"), "{text}");
-        assert!(text.contains("Remove one"), "{text}");
+        assert!(text.contains("remove the other"), "{text}");
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn two_files_of_one_rank_and_time() {
     fs::write(directory.path().join("again.json"), other.rank_bytes(1, &Dialect::default())).expect("written");
     let said = report_failure(directory.path());
     assert!(said.contains("again.json") && said.contains("rank1.json") && said.contains("rank 1"), "{said}");
-    assert!(said.contains("Remove one of them"), "{said}");
+    assert!(said.contains("remove the other"), "{said}");
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn the_same_trace_twice_is_read_once() {
     fs::copy(folder.path().join("rank1.json"), folder.path().join("pp_1.json")).unwrap();
     let document = report(folder.path(), &[]);
     assert_eq!(document["ranks"].as_array().unwrap().len(), 2);
-    assert!(document["notes"].to_string().contains("which is the same trace as"), "{}", document["notes"]);
+    assert!(document["notes"].to_string().contains("which holds the same as"), "{}", document["notes"]);
     let out = tempfile::tempdir().unwrap();
     let metadata = combined(&[folder.path()], &out.path().join("all.pftrace"));
     assert_eq!(metadata["nodes"].as_array().unwrap().len(), 2);

@@ -181,8 +181,8 @@ fn an_agent_measures_beside_the_job_and_ends_with_it() {
 fn an_agent_that_fails_costs_one_line() {
     let room = Room::new();
     let mut command = room.command(&["--no-report", "--", "sh", "-c", NOTES]);
-    // No interface has this name, so the agent gives up.
-    command.env("RANKSCOPE_INTERFACES", "=none-such").stdout(Stdio::piped()).stderr(Stdio::piped());
+    // That is no number of seconds, so the agent gives up.
+    command.env("RANKSCOPE_PROBE_WINDOW_S", "none").stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     wait_for_job(&room, &["log"]);
     let log = room.path().join("run/clock/agent-node0.log");
