@@ -102,7 +102,7 @@ fn keep(path: &Path, raw: &Path) -> io::Result<()> {
     // Made anew: a link that lies there is replaced and not written through.
     let _none_there = fs::remove_file(&partial);
     let mut copy = File::options().write(true).create_new(true).open(&partial)?;
-    io::copy(&mut File::open(path)?, &mut copy)?;
+    io::copy(&mut opened(path)?, &mut copy)?;
     copy.set_permissions(path.metadata()?.permissions())?;
     fs::rename(&partial, &target)
 }

@@ -83,8 +83,11 @@ impl Reported {
 impl Found {
     fn of(report: &Value) -> Self {
         let notes = report["notes"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let findings = notes.iter().filter(|note| note["level"] == "finding").filter_map(|note| note["text"].as_str());
         let cautions = report["cautions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        // That the job failed, and how, is said from the run itself.
+        let is_crash = |text: &str| cautions.iter().any(|caution| caution["kind"] == "crash" && caution["text"] == text);
+        let findings = notes.iter().filter(|note| note["level"] == "finding").filter_map(|note| note["text"].as_str());
+        let findings = findings.filter(|text| !is_crash(text));
         let caution = |caution: &Value| {
             Some(Caution { kind: caution["kind"].as_str()?.to_owned(), text: caution["text"].as_str()?.to_owned() })
         };
