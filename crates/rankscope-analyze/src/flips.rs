@@ -5,10 +5,10 @@
 
 use rankscope_collectives::{Matched, RankCollectives};
 
-use crate::RankArrivals;
 use crate::arrivals::{Arrival, Map, arrival, by_rank};
 use crate::lateness::{Scene, judge};
 use crate::table::Rows;
+use crate::{RankArrivals, Side};
 
 /// Who is late, under one choice of clocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ pub enum Flip {
 
 impl Ranking {
     /// Ranks by how they come to the complete ones of the `matched` collectives, if `maps` are the clocks and leave nothing open.
-    /// `recorded_ns` is how long the recording is.
-    pub fn of(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], recorded_ns: i64) -> Self {
+    /// `recorded_ns` is how long the recording is, and `side` where the collectives were seen.
+    pub fn of(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], recorded_ns: i64, side: Side) -> Self {
         let mut rows = Rows::default();
         let mut arrivals: Vec<Arrival> = Vec::new();
         for instance in &matched.instances {
@@ -61,7 +61,7 @@ impl Ranking {
         }
         arrivals.sort_by_key(|arrival| arrival.start_ns);
         let listed: Vec<&Arrival> = arrivals.iter().collect();
-        let scene = Scene { arrivals: &listed, unmatched: 0, ranks: ranks.len(), recorded_ns, open_ns: 0 };
+        let scene = Scene { arrivals: &listed, unmatched: 0, ranks: ranks.len(), recorded_ns, open_ns: 0, side };
         Self { late: judge(&scene).latest(), by_rank: by_rank(&arrivals, ranks.len()) }
     }
 

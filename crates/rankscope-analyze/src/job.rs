@@ -130,7 +130,8 @@ pub fn analyze(mut ranks: Vec<RankReport>, maps: &[&Map], input: JobInput<'_>) -
     let collectives = table(input.collectives, input.matched, maps, &exposed);
     let accounts: Vec<_> = ranks.iter().map(|rank| &rank.accounting).collect();
     let messages: Vec<Vec<i64>> = input.collectives.iter().zip(maps).map(|(rank, map)| messages(rank, map)).collect();
-    let verdict = verdict(&accounts, &messages, &collectives, &windows, input.open_ns);
+    let side = if ranks.iter().any(|rank| rank.side == Side::Device) { Side::Device } else { Side::Host };
+    let verdict = verdict(&accounts, &messages, &collectives, &windows, (input.open_ns, side));
     let findings = findings::findings(&accounts, &collectives);
     Job { ranks, windows, collectives, verdict, findings }
 }
@@ -141,7 +142,7 @@ fn verdict(
     messages: &[Vec<i64>],
     table: &CollectiveTable,
     windows: &Windows,
-    open_ns: i64,
+    (open_ns, side): (i64, Side),
 ) -> Verdict {
     let inside = |arrival: &&Arrival| windows.kind != WindowKind::Apart && windows.hold(arrival.start_ns);
     let arrivals: Vec<&Arrival> = table.arrivals.iter().filter(inside).collect();
@@ -152,6 +153,7 @@ fn verdict(
         ranks: accounts.len(),
         recorded_ns: windows.length_ns(),
         open_ns,
+        side,
     };
     let exposed_ns = |row: &CollectiveRow| row.exposed_ns;
     let stages = Stages {

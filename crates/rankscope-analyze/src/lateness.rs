@@ -13,8 +13,8 @@ mod evidence;
 mod pipeline;
 mod rounds;
 
-use crate::Accounting;
 use crate::arrivals::{Arrival, Waiting};
+use crate::{Accounting, Side};
 use delays::Delays;
 use evidence::{Evidence, Others};
 use rounds::Rounds;
@@ -132,6 +132,17 @@ pub(crate) struct Scene<'a> {
     pub(crate) recorded_ns: i64,
     /// What the clocks leave open between two ranks; `i64::MAX` where nothing bounds them.
     pub(crate) open_ns: i64,
+    /// Where the collectives were seen.
+    pub(crate) side: Side,
+}
+
+/// What ranks that are alike are late by anyway, in nanoseconds a round. A thread of the host waits for a processor, and of two
+/// processes one is woken first, every time; a device starts its next kernel when the last has ended.
+fn grain_ns(side: Side) -> i64 {
+    match side {
+        Side::Host => 2_000_000,
+        Side::Device => 10_000,
+    }
 }
 
 /// A delay below this share of what was recorded is nobody's headline.
@@ -230,7 +241,8 @@ impl Court<'_> {
         let evidence = Evidence::of(own, others, self.scene.ranks);
         let large = evidence.own_ns as f64 >= SHARE_MIN * self.share_of_evidence();
         let leads = evidence.own_ns as f64 >= LEAD_MIN * evidence.others_ns as f64;
-        evidence.confidence().filter(|_| large && leads)
+        let real = evidence.own_ns >= grain_ns(self.scene.side).saturating_mul(evidence::kept(own.len()) as i64);
+        evidence.confidence().filter(|_| large && leads && real)
     }
 
     /// What was recorded in the rounds that are evidence.
@@ -276,7 +288,8 @@ impl Court<'_> {
         let evidence = Evidence::of(&own, &others, self.scene.ranks);
         let delay_wall_ns = delays::intervals_of(self.judged, &[rank], rank, 0).length_ns();
         let counts = evidence.own_ns as f64 >= SHARE_MIN * self.share_of_evidence()
-            && evidence.own_ns as f64 >= LEAD_MIN * evidence.others_ns as f64;
+            && evidence.own_ns as f64 >= LEAD_MIN * evidence.others_ns as f64
+            && evidence.own_ns >= grain_ns(self.scene.side).saturating_mul(evidence::kept(own.len()) as i64);
         match () {
             () if !counts => Unnamed::NobodyStandsOut,
             () if self.rounds.count < evidence::ROUNDS_MIN => Unnamed::TooFewRounds { rounds: self.rounds.count },
@@ -308,4 +321,55 @@ impl Verdict {
 /// What of `accounts` was computed between two moments; here so that the pipeline's rounds are like those of collectives.
 fn computed_ns(account: &Accounting, from_ns: i64, to_ns: i64) -> i64 {
     account.window(from_ns, to_ns).computation_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two ranks, the second `late_ns` behind at every collective but for a little noise.
+    fn arrivals(late_ns: i64) -> Vec<Arrival> {
+        let arrival = |at: i64| Arrival {
+            row: 0,
+            order: vec![0, 1],
+            wait_ns: vec![late_ns + at % 3 * (late_ns / 50), 0],
+            start_ns: at * 20_000_000,
+            transfer_ns: 100_000,
+            end_skew_ns: 0,
+            waiting: Waiting::ForTheLast,
+            step: Some(at),
+        };
+        (0..8).map(arrival).collect()
+    }
+
+    fn judged(late_ns: i64, open_ns: i64, side: Side) -> Verdict {
+        let arrivals = arrivals(late_ns);
+        let arrivals: Vec<&Arrival> = arrivals.iter().collect();
+        judge(&Scene { arrivals: &arrivals, unmatched: 0, ranks: 2, recorded_ns: 160_000_000, open_ns, side })
+    }
+
+    #[test]
+    fn what_threads_are_late_by_anyway_names_nobody() {
+        assert_eq!(judged(1_500_000, 0, Side::Host).latest(), None);
+        assert_eq!(judged(1_500_000, 0, Side::Device).latest(), Some(1));
+        assert_eq!(judged(8_000_000, 0, Side::Host).latest(), Some(1));
+    }
+
+    #[test]
+    fn a_delay_is_never_more_than_what_was_recorded() {
+        let late = judged(60_000_000, 0, Side::Host).late[0];
+        assert!(late.delay_wall_ns <= late.hi_ns && late.lo_ns <= late.delay_wall_ns);
+        // Each lead reaches into the next; together they are one stretch.
+        assert!(late.delay_wall_ns <= 160_000_000 + 60_000_000, "{late:?}");
+    }
+
+    #[test]
+    fn a_lead_within_what_the_clocks_leave_open_is_said_to_be_one() {
+        let verdict = judged(8_000_000, 9_000_000, Side::Host);
+        assert_eq!(verdict.latest(), None);
+        assert!(matches!(verdict.unnamed, Some(Unnamed::WithinClocks { rank: 1, open_ns: Some(9_000_000), .. })));
+        assert!(matches!(judged(8_000_000, i64::MAX, Side::Host).unnamed, Some(Unnamed::WithinClocks { open_ns: None, .. })));
+        let known = judged(8_000_000, 1_000_000, Side::Host).late[0];
+        assert!(known.lo_ns < known.delay_wall_ns && known.hi_ns > known.delay_wall_ns);
+    }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use rankscope_align::{ClockEstimate, DRIFT_MAX, IntervalEnd, RankMap, Side};
 use rankscope_analyze::{Flip, Ranking};
-use rankscope_collectives::{Matched, RankCollectives};
+use rankscope_collectives::RankCollectives;
 use rankscope_time::Instant;
 use serde::Serialize;
 
@@ -72,7 +72,7 @@ pub(crate) fn document(job: &Job) -> FromTraces {
         applied: clock.applied,
     });
     let matched = job.matched.instances.iter().filter(|instance| instance.complete).count();
-    let flips = flips(estimate, ranks, &job.matched, recorded_ns(job));
+    let flips = flips(estimate, job);
     FromTraces {
         ranks: rows.collect(),
         matched,
@@ -102,11 +102,12 @@ fn recorded_ns(job: &Job) -> i64 {
 }
 
 /// What changes about who is late when clocks are at the ends of their bounds.
-fn flips(estimate: &ClockEstimate, ranks: &[RankCollectives], matched: &Matched, recorded_ns: i64) -> Vec<FlipRow> {
+fn flips(estimate: &ClockEstimate, job: &Job) -> Vec<FlipRow> {
+    let (ranks, recorded_ns) = (&job.collectives, recorded_ns(job));
     let number = |index: usize| ranks[index].rank.0;
     let ranking = |clocks: &[rankscope_align::RankClocks]| {
         let maps: Vec<RankMap> = clocks.iter().map(|clock| clock.map(estimate.at_ns)).collect();
-        Ranking::of(ranks, matched, &maps.iter().collect::<Vec<_>>(), recorded_ns)
+        Ranking::of(ranks, &job.matched, &maps.iter().collect::<Vec<_>>(), recorded_ns, job.side())
     };
     let here = ranking(&estimate.clocks);
     let rows = |end: IntervalEnd| {

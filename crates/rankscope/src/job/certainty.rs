@@ -3,7 +3,8 @@
 //! Every face of the answer (the report, `align --from-traces`) asks here, so that all are as sure as each other.
 
 use rankscope_align::{Method, RankMap};
-use rankscope_analyze::{Because, Confidence, Ranking, Verdict};
+use rankscope_analyze::{Because, Confidence, Ranking, Side, Verdict};
+use rankscope_trace::Trace;
 
 use super::Job;
 
@@ -50,9 +51,15 @@ impl Job {
         let changes = ends.iter().any(|end| {
             let maps: Vec<RankMap> = end.clocks.iter().map(|clock| clock.map(estimate.at_ns)).collect();
             let maps: Vec<&RankMap> = maps.iter().collect();
-            Ranking::of(&self.collectives, &self.matched, &maps, recorded_ns).late != Some(late)
+            Ranking::of(&self.collectives, &self.matched, &maps, recorded_ns, self.side()).late != Some(late)
         });
         Some(changes)
+    }
+
+    /// Where the collectives were seen.
+    pub(crate) fn side(&self) -> Side {
+        let worked = |trace: &Trace| trace.categories.iter().any(|category| category.kind.is_device_work());
+        if self.loaded.traces.iter().any(worked) { Side::Device } else { Side::Host }
     }
 
     fn on_one_known_host(&self) -> bool {
