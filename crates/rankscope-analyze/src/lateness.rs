@@ -13,8 +13,8 @@ mod evidence;
 mod pipeline;
 mod rounds;
 
+use crate::Side;
 use crate::arrivals::{Arrival, Waiting};
-use crate::{Accounting, Side};
 use delays::Delays;
 use evidence::{Evidence, Others};
 use rounds::Rounds;
@@ -239,16 +239,18 @@ impl Court<'_> {
     /// Whether delays of `own` by round, beside those of `others`, are enough to name somebody.
     fn convicted(&self, own: &[i64], others: &Others) -> Option<Confidence> {
         let evidence = Evidence::of(own, others, self.scene.ranks);
-        let large = evidence.own_ns as f64 >= SHARE_MIN * self.share_of_evidence();
-        let leads = evidence.own_ns as f64 >= LEAD_MIN * evidence.others_ns as f64;
-        let real = evidence.own_ns >= grain_ns(self.scene.side).saturating_mul(evidence::kept(own.len()) as i64);
-        evidence.confidence().filter(|_| large && leads && real)
+        evidence.confidence().filter(|_| self.stands_out(&evidence))
     }
 
-    /// What was recorded in the rounds that are evidence.
-    fn share_of_evidence(&self) -> f64 {
+    /// Whether a delay would be a headline if it recurred: a real part of the time, well above anybody else's, and more than what
+    /// ranks that are alike are late by.
+    fn stands_out(&self, evidence: &Evidence) -> bool {
         let count = self.rounds.count.max(1);
-        self.scene.recorded_ns as f64 * evidence::kept(count) as f64 / count as f64
+        let kept = evidence::kept(count);
+        let recorded_ns = self.scene.recorded_ns as f64 * kept as f64 / count as f64;
+        evidence.own_ns as f64 >= SHARE_MIN * recorded_ns
+            && evidence.own_ns as f64 >= LEAD_MIN * evidence.others_ns as f64
+            && evidence.own_ns >= grain_ns(self.scene.side).saturating_mul(kept as i64)
     }
 
     fn named(&self, rank: usize, late: &[usize], open_ns: i64, confidence: Confidence) -> Late {
@@ -284,20 +286,16 @@ impl Court<'_> {
         let delays = Delays::of(self.judged, self.rounds, &[], 0, self.scene.ranks);
         let Some(rank) = delays.largest(&[]) else { return Unnamed::NobodyStandsOut };
         let others = delays.of_others(&[rank], self.rounds.count);
-        let own = delays.of_rank(rank, self.rounds.count);
-        let evidence = Evidence::of(&own, &others, self.scene.ranks);
-        let delay_wall_ns = delays::intervals_of(self.judged, &[rank], rank, 0).length_ns();
-        let counts = evidence.own_ns as f64 >= SHARE_MIN * self.share_of_evidence()
-            && evidence.own_ns as f64 >= LEAD_MIN * evidence.others_ns as f64
-            && evidence.own_ns >= grain_ns(self.scene.side).saturating_mul(evidence::kept(own.len()) as i64);
-        match () {
-            () if !counts => Unnamed::NobodyStandsOut,
-            () if self.rounds.count < evidence::ROUNDS_MIN => Unnamed::TooFewRounds { rounds: self.rounds.count },
-            () => {
-                let led = own.iter().zip(&others.largest_ns).filter(|(own, others)| own > others).count();
-                Unnamed::Irregular { rank, delay_wall_ns, led }
-            }
+        let own = Delays::of_set(self.judged, self.rounds, &[rank], rank, 0);
+        if !self.stands_out(&Evidence::of(&own, &others, self.scene.ranks)) {
+            return Unnamed::NobodyStandsOut;
         }
+        if self.rounds.count < evidence::ROUNDS_MIN {
+            return Unnamed::TooFewRounds { rounds: self.rounds.count };
+        }
+        let delay_wall_ns = delays::intervals_of(self.judged, &[rank], rank, 0).length_ns();
+        let led = own.iter().zip(&others.largest_ns).filter(|(own, others)| own > others).count();
+        Unnamed::Irregular { rank, delay_wall_ns, led }
     }
 }
 
@@ -316,11 +314,6 @@ impl Verdict {
         }
         self
     }
-}
-
-/// What of `accounts` was computed between two moments; here so that the pipeline's rounds are like those of collectives.
-fn computed_ns(account: &Accounting, from_ns: i64, to_ns: i64) -> i64 {
-    account.window(from_ns, to_ns).computation_ns
 }
 
 #[cfg(test)]

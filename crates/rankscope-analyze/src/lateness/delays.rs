@@ -66,13 +66,6 @@ impl Delays {
         }
         others
     }
-
-    /// The delays of `rank` in each of `rounds`.
-    pub(super) fn of_rank(&self, rank: usize, rounds: usize) -> Vec<i64> {
-        let mut own = self.by_rank[rank].clone();
-        own.resize(rounds, 0);
-        own
-    }
 }
 
 /// All that the lateness of `rank` cost, beside the ranks that are not among the `late`.

@@ -7,7 +7,7 @@
 
 use crate::Accounting;
 
-use super::{Because, Late, SHARE_MIN, computed_ns, evidence};
+use super::{Because, Late, SHARE_MIN, evidence};
 
 /// What the stages of a pipeline did.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ fn computed(stages: &Stages<'_>, rank: usize) -> Vec<i64> {
     };
     let within = |round: usize| {
         let pieces = stages.windows_ns.iter().map(|(from, to)| ((*from).max(edge(round)), (*to).min(edge(round + 1))));
-        pieces.filter(|(from, to)| from < to).map(|(from, to)| computed_ns(stages.accounts[rank], from, to)).sum()
+        pieces.filter(|(from, to)| from < to).map(|(from, to)| stages.accounts[rank].window(from, to).computation_ns).sum()
     };
     (0..ROUNDS).map(within).collect()
 }
