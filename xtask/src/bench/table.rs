@@ -37,7 +37,7 @@ fn row(text: &mut String, what: &str, program: &str, cost: &Cost) {
     push(text, format_args!("{what} {program} | {seconds:.2} | {cpu_seconds:.2} | {peak_mb:.0} |"));
 }
 
-fn push(text: &mut String, line: std::fmt::Arguments) {
+pub(super) fn push(text: &mut String, line: std::fmt::Arguments) {
     writeln!(text, "{line}").expect("a string takes everything");
 }
 

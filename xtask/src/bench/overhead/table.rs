@@ -1,11 +1,10 @@
 //! What it costs, for people.
 
-use std::fmt::Write;
-
 use super::calls::Calls;
 use super::interval::{Interval, Verdict};
 use super::job::Way;
 use super::{Measured, Outcome};
+use crate::bench::table::push;
 
 /// What a job may be slowed by, in per cent.
 const GOAL: f64 = 1.0;
@@ -93,10 +92,6 @@ fn called(calls: &[Calls]) -> String {
         format!("{} {:.2} (most of them {})", name(calls.way), calls.total(), names.join(", "))
     };
     calls.iter().map(of_way).collect::<Vec<_>>().join("; ")
-}
-
-fn push(text: &mut String, line: std::fmt::Arguments) {
-    writeln!(text, "{line}").expect("a string takes everything");
 }
 
 #[cfg(test)]
