@@ -45,8 +45,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let folder = match (&args.out, args.format) {
+        (Some(out), _) => Some(out.clone()),
+        (None, Format::Json) => None,
+        (None, Format::Table) => {
+            Some(run_directory(&args.paths).map_or_else(|| PathBuf::from("rankscope-report"), PathBuf::from))
+        }
+    };
     let mut options = JobOptions { window: args.window.window, ..JobOptions::for_analysis(args.partial, &args.clocks)? };
-    if !args.no_timeline {
+    if folder.is_some() && !args.no_timeline {
         options.args = args.timeline.policy();
     }
     let mut job = Job::read(&args.paths, &options)?;
@@ -55,13 +62,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let moved = job.settle();
     let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
     let document = document::document(title, &job, &moved);
-    let folder = match (&args.out, args.format) {
-        (Some(out), _) => Some(out.clone()),
-        (None, Format::Json) => None,
-        (None, Format::Table) => {
-            Some(run_directory(&args.paths).map_or_else(|| PathBuf::from("rankscope-report"), PathBuf::from))
-        }
-    };
     match (args.format, weaker) {
         (Format::Json, Some(weaker)) => output::answer(&serde_json::to_string_pretty(&weaker)?)?,
         (Format::Table, Some(weaker)) => output::answer(&weaker.table())?,

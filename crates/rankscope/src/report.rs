@@ -96,8 +96,15 @@ struct Analysed {
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let classes = classes(&args)?;
+    let outputs = match (&args.out, args.format, run_directory(&args.paths)) {
+        (Some(out), ..) => Some(Places::beside(out)),
+        (None, Format::Json, _) => None,
+        (None, Format::Table, Some(run)) => Some(Places::in_run(run)),
+        (None, Format::Table, None) => Some(Places::beside(Path::new("rankscope-report"))),
+    };
+    let draws = outputs.is_some() && !args.no_timeline;
     let options = JobOptions {
-        args: if args.no_timeline { ArgsPolicy::Analysis } else { args.timeline.policy() },
+        args: if draws { args.timeline.policy() } else { ArgsPolicy::Analysis },
         scope: if args.gpu_only { Scope::Device } else { Scope::All },
         partial: args.partial,
         patterns: classes.patterns.clone(),
@@ -109,12 +116,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
     let mut document = document(&source(&analysed, &title, &classes));
     select(&mut document, &args)?;
-    let outputs = match (&args.out, args.format, run_directory(&args.paths)) {
-        (Some(out), ..) => Some(Places::beside(out)),
-        (None, Format::Json, _) => None,
-        (None, Format::Table, Some(run)) => Some(Places::in_run(run)),
-        (None, Format::Table, None) => Some(Places::beside(Path::new("rankscope-report"))),
-    };
     let written = outputs.map(|places| write(&places, &document, &analysed, !args.no_timeline)).transpose()?;
     say(&document, args.format, written.unwrap_or_default())?;
     // The process ends here: giving back memory piece by piece would only take time.
