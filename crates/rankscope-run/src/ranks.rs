@@ -162,8 +162,7 @@ enum Clash {
 }
 
 fn clash(a: &Trace, b: &Trace) -> Option<Clash> {
-    let print = |trace: &Trace| (trace.provenance.bytes, trace.events(), trace.bounds_ns());
-    if print(a) == print(b) {
+    if a.is_copy_of(b) {
         return Some(Clash::Same);
     }
     let apart = |(a, b): ((i64, i64), (i64, i64))| a.1 <= b.0 || b.1 <= a.0;

@@ -120,13 +120,11 @@ fn ranks_where(traces: &[Trace], is: impl Fn(&Trace) -> bool) -> Vec<Rank> {
 }
 
 fn same_events(traces: &[Trace]) -> Option<Doubt> {
-    let print = |trace: &Trace| (trace.provenance.bytes, trace.events(), trace.bounds_ns());
     let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (at, trace) in traces.iter().enumerate().filter(|(_, trace)| trace.spans.len() > 1) {
-        alike.entry(print(trace)).or_default().push(at);
+        alike.entry(trace.outline()).or_default().push(at);
     }
-    let same =
-        |a: &usize, b: &usize| traces[*a].spans.ids().all(|span| traces[*a].spans.row(span) == traces[*b].spans.row(span));
+    let same = |a: &usize, b: &usize| traces[*a].is_copy_of(&traces[*b]);
     let groups = alike.into_values().filter(|group| group.len() > 1 && group[1..].iter().all(|other| same(&group[0], other)));
     let ranks: Vec<Rank> = groups.flatten().map(|at| rank_of(&traces[at])).collect();
     (!ranks.is_empty()).then_some(Doubt::SameEvents { ranks })
