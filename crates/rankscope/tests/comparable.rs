@@ -57,6 +57,18 @@ fn two_ranks_with_one_file_are_not_two_ranks() {
 }
 
 #[test]
+fn ranks_that_say_who_they_are_may_have_equal_events() {
+    let directory = write_job(&straggling());
+    let text = fs::read_to_string(directory.path().join("rank1.json")).expect("a trace");
+    let other = text.replace("\"rank\": 1", "\"rank\": 3").replace("\"rank\":1", "\"rank\":3");
+    let other = other.replace("\"Rank\": 1", "\"Rank\": 3").replace("\"Rank\":1", "\"Rank\":3");
+    fs::write(directory.path().join("rank3.json"), other).expect("written");
+    let document = report(directory.path(), &[]);
+    assert!(!kinds(&document).contains(&"same_bytes"), "{}", document["cautions"]);
+    assert_eq!(document["verdict"]["late"][0]["rank"], 2, "{}", document["verdict"]);
+}
+
+#[test]
 fn ranks_numbered_by_their_names_order_are_not_compared() {
     let directory = write_job(&straggling());
     for (at, path) in files(directory.path()).iter().enumerate() {

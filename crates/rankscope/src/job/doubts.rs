@@ -121,7 +121,10 @@ fn ranks_where(traces: &[Trace], is: impl Fn(&Trace) -> bool) -> Vec<Rank> {
 
 fn same_events(traces: &[Trace]) -> Option<Doubt> {
     let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (at, trace) in traces.iter().enumerate().filter(|(_, trace)| trace.spans.len() > 1) {
+    // Files that say different ranks differ, whatever their events.
+    let says_its_rank = |trace: &Trace| matches!(trace.provenance.rank, Some((_, RankSource::Header | RankSource::Events)));
+    let candidates = traces.iter().enumerate().filter(|(_, trace)| trace.spans.len() > 1 && !says_its_rank(trace));
+    for (at, trace) in candidates {
         alike.entry(trace.outline()).or_default().push(at);
     }
     let same = |a: &usize, b: &usize| traces[*a].is_copy_of(&traces[*b]);
