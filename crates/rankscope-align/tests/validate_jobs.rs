@@ -101,6 +101,25 @@ proptest! {
 }
 
 #[test]
+fn annotations_of_kernels_that_follow_at_once_do_not_overlap() {
+    let straggler = Some(Straggler { rank: 1, factor: 1.7922120775001018 });
+    let job = Job {
+        ranks: 2,
+        steps: 1,
+        layers: 3,
+        ops_per_step: 24,
+        gpus_per_node: 1,
+        straggler,
+        metadata: Metadata::Args,
+        seed: 2_986_079_570_749_627_721,
+        ..Job::default()
+    };
+    for check in Read::of(&job).traces.iter().flat_map(check_trace) {
+        assert!(check.found == 0 || check.rule.weight() == Weight::Warning, "{check:?}");
+    }
+}
+
+#[test]
 fn a_gap_within_what_clocks_may_be_off_is_not_certain() {
     let mut job = Job { ranks: 2, gpus_per_node: 1, ..Job::default() };
     job.clocks = vec![NodeClock { offset_ns: 100_000_000, drift_ppb: 0 }];
