@@ -145,8 +145,13 @@ fn grain_ns(side: Side) -> i64 {
     }
 }
 
-/// A delay below this share of what was recorded is nobody's headline.
-const SHARE_MIN: f64 = 0.03;
+/// A delay below this share of what was recorded is nobody's headline. Ranks that are alike differ by less on devices.
+fn share_min(side: Side) -> f64 {
+    match side {
+        Side::Host => 0.03,
+        Side::Device => 0.01,
+    }
+}
 
 /// Times the delay of the one who is named has that of the next.
 const LEAD_MIN: f64 = 2.0;
@@ -190,17 +195,16 @@ impl Court<'_> {
     /// The late ranks, if the clocks leave `open_ns` open: one after the other, or several that hide each other.
     fn late(&self, open_ns: i64) -> Vec<Late> {
         let mut late: Vec<usize> = Vec::new();
-        let mut evidence = None;
+        let mut sure: Vec<Confidence> = Vec::new();
         while late.len() * 2 + 2 < self.scene.ranks.max(3) {
             let Some((rank, found)) = self.next(&late, open_ns) else { break };
             late.push(rank);
-            evidence = evidence.max(Some(found));
+            sure.push(found);
         }
         if late.is_empty() {
-            (late, evidence) = self.together(open_ns);
+            (late, sure) = self.together(open_ns).into_iter().unzip();
         }
-        let confidence = evidence.unwrap_or(Confidence::Low);
-        let mut named: Vec<Late> = late.iter().map(|rank| self.named(*rank, &late, open_ns, confidence)).collect();
+        let mut named: Vec<Late> = late.iter().zip(sure).map(|(rank, sure)| self.named(*rank, &late, open_ns, sure)).collect();
         named.sort_by_key(|late| std::cmp::Reverse(late.delay_wall_ns));
         named
     }
@@ -217,7 +221,7 @@ impl Court<'_> {
     }
 
     /// Several ranks that are late together: each alone has no lead, as another one is late as well.
-    fn together(&self, open_ns: i64) -> (Vec<usize>, Option<Confidence>) {
+    fn together(&self, open_ns: i64) -> Vec<(usize, Confidence)> {
         let order = delays::by_mean_lateness(self.judged, self.scene.ranks);
         let most = TOGETHER_MAX.min(self.scene.ranks.saturating_sub(1) / 2);
         for count in 2..=most {
@@ -227,16 +231,16 @@ impl Court<'_> {
             // The first to come of them has the least to answer for; if that suffices, so does what the rest did.
             let each = set.iter().map(|rank| {
                 let own = Delays::of_set(self.judged, self.rounds, set, *rank, open_ns);
-                self.convicted(&own, &others)
+                Some((*rank, self.convicted(&own, &others)?))
             });
-            if let Some(found) = each.collect::<Option<Vec<_>>>() {
-                return (set.to_vec(), found.into_iter().min());
+            if let Some(found) = each.collect() {
+                return found;
             }
         }
-        (Vec::new(), None)
+        Vec::new()
     }
 
-    /// Whether delays of `own` by round, beside those of `others`, are enough to name somebody.
+    /// Whether delays of a rank by round, `own`, beside those of `others`, are enough to name it.
     fn convicted(&self, own: &[i64], others: &Others) -> Option<Confidence> {
         let evidence = Evidence::of(own, others, self.scene.ranks);
         evidence.confidence().filter(|_| self.stands_out(&evidence))
@@ -248,7 +252,7 @@ impl Court<'_> {
         let count = self.rounds.count.max(1);
         let kept = evidence::kept(count);
         let recorded_ns = self.scene.recorded_ns as f64 * kept as f64 / count as f64;
-        evidence.own_ns as f64 >= SHARE_MIN * recorded_ns
+        evidence.own_ns as f64 >= share_min(self.scene.side) * recorded_ns
             && evidence.own_ns as f64 >= LEAD_MIN * evidence.others_ns as f64
             && evidence.own_ns >= grain_ns(self.scene.side).saturating_mul(kept as i64)
     }

@@ -4,8 +4,9 @@
 //! variation from round to round explains (Student's t)? With many ranks few rounds suffice, so there a second question is
 //! asked, which assumes nothing about sizes: were ranks alike, any of them could have been the one that cost most in a round;
 //! how often is it the same one, weighed by the cost (Chernoff's bound for the sum of such draws, exact where all rounds agree)?
-//! With few ranks that would mistake a disturbance that lasts for some rounds for a habit. The level is shared among all ranks,
-//! as any of them could have stood out.
+//! With few ranks that would mistake a disturbance that lasts for some rounds for a habit, and asked of single collectives it
+//! would do so anywhere: who is behind at one is behind at the next, where computing does not wait for them. The level is shared
+//! among all ranks, as any of them could have stood out.
 //!
 //! The first round is no evidence where there are enough others: profilers start at different times on different ranks. How
 //! often alike ranks are named was simulated, with exponential, normal and heavy-tailed delays and with disturbances that last:

@@ -7,7 +7,7 @@
 
 use crate::Accounting;
 
-use super::{Because, Late, SHARE_MIN, evidence};
+use super::{Because, Late, evidence};
 
 /// What the stages of a pipeline did.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,9 @@ pub(crate) struct Stages<'a> {
 
 /// Rounds that a recording is cut into.
 const ROUNDS: usize = 8;
+
+/// A stage that computes longer by less than this share of what was recorded is nobody's headline.
+const SHARE_MIN: f64 = 0.03;
 
 /// Times the busiest stage computes what the next does.
 const BUSIER_MIN: f64 = 1.2;
