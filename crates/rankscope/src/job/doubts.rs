@@ -9,6 +9,7 @@ use rankscope_report::CautionKind;
 use rankscope_time::Rank;
 use rankscope_trace::{RankSource, Trace};
 
+use super::windows::range;
 use super::{list, rank_of};
 use crate::notes::time;
 
@@ -86,10 +87,8 @@ impl Doubt {
                 list(ranks)
             ),
             Self::Steps { ranks } => {
-                let steps: Vec<_> = ranks
-                    .iter()
-                    .map(|((first, last), ranks)| format!("rank {} steps {first} to {last}", list(ranks)))
-                    .collect();
+                let steps: Vec<_> =
+                    ranks.iter().map(|(steps, ranks)| format!("rank {} {}", list(ranks), range(*steps))).collect();
                 format!("The ranks recorded no step in common: {}. They are not compared.", steps.join(", "))
             }
             Self::Times { ranks, apart_ns } => format!(
