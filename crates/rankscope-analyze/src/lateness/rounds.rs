@@ -24,6 +24,8 @@ pub(super) struct Rounds {
     pub(super) of: Vec<Option<usize>>,
     /// How many there are.
     pub(super) count: usize,
+    /// Steps or repetitions in all of them.
+    pub(super) repetitions: usize,
 }
 
 impl Rounds {
@@ -33,13 +35,14 @@ impl Rounds {
         if steps.len() >= STEPS_MIN {
             steps.values_mut().enumerate().for_each(|(at, round)| *round = at);
             let of = arrivals.iter().map(|arrival| steps.get(&arrival.step?).copied()).collect();
-            return Self { of, count: steps.len() }.joined();
+            return Self { of, count: steps.len(), repetitions: steps.len() }.joined();
         }
         let rows: Vec<usize> = arrivals.iter().map(|arrival| arrival.row).collect();
         let length = period(&rows).unwrap_or_else(|| rows.len().div_ceil(BLOCKS).max(1));
         // A rest that is no whole round counts to the last.
         let count = (rows.len() / length).max(1);
-        Self { of: (0..rows.len()).map(|at| Some((at / length).min(count - 1))).collect(), count }.joined()
+        let of = (0..rows.len()).map(|at| Some((at / length).min(count - 1))).collect();
+        Self { of, count, repetitions: count }.joined()
     }
 
     fn joined(mut self) -> Self {
@@ -84,8 +87,8 @@ mod tests {
 
     #[test]
     fn many_rounds_are_joined() {
-        let rounds = Rounds { of: (0..100).map(Some).collect(), count: 100 }.joined();
-        assert_eq!(rounds.count, ROUNDS_MAX);
+        let rounds = Rounds { of: (0..100).map(Some).collect(), count: 100, repetitions: 100 }.joined();
+        assert_eq!((rounds.count, rounds.repetitions), (ROUNDS_MAX, 100));
         assert_eq!((rounds.of[0], rounds.of[99]), (Some(0), Some(ROUNDS_MAX - 1)));
         assert!(rounds.of.is_sorted());
     }
