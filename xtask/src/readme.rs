@@ -23,7 +23,7 @@ use stage::Stage;
 /// Options of `cargo xtask readme`.
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
-    /// Pages to check [default: README.md and docs/guide/*.md].
+    /// Pages to check [default: README.md and what is in docs/tutorial and docs/how-to].
     pages: Vec<PathBuf>,
     /// Put what is printed now into every block that shows something else. One that is abridged in the middle is to be abridged
     /// again by hand; one that shows a beginning gets as many lines.
@@ -46,11 +46,14 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The README and the guides, by name.
+/// The README, the tutorials and the how-tos, by name.
 fn pages() -> Result<Vec<PathBuf>> {
-    let guides = cargo::root().join("docs/guide");
-    let entries = fs::read_dir(&guides).with_context(|| format!("failed to read {}", guides.display()))?;
-    let mut pages: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    let mut pages = Vec::new();
+    for folder in ["docs/tutorial", "docs/how-to"] {
+        let folder = cargo::root().join(folder);
+        let entries = fs::read_dir(&folder).with_context(|| format!("failed to read {}", folder.display()))?;
+        pages.extend(entries.flatten().map(|entry| entry.path()));
+    }
     pages.retain(|path| path.extension().is_some_and(|suffix| suffix == "md"));
     pages.push(cargo::root().join("README.md"));
     pages.sort();

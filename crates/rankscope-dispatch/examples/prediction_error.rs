@@ -1,4 +1,4 @@
-//! How far predictions are off, and how much ranks idle without a plan: the figures of docs/design/dispatch-prediction.md.
+//! How far predictions are off, and how much ranks idle without a plan: the figures of docs/explanation/dispatch-prediction.md.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its user")]
 

@@ -54,5 +54,5 @@ pub use value::Value;
 
 /// Compiles and runs what the guide shows.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide/instrument.md")]
+#[doc = include_str!("../../../docs/tutorial/rust.md")]
 pub struct Guide;

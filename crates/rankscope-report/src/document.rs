@@ -1,6 +1,6 @@
 //! `report.json`, schema 1. Every time is integer nanoseconds; every rate is decimal (GB/s is 1e9 bytes a second).
 //!
-//! Keys are only ever added within a schema number; docs/formats/report-json.md says what each one means.
+//! Keys are only ever added within a schema number; docs/reference/formats/report-json.md says what each one means.
 
 use std::collections::BTreeMap;
 

@@ -13,9 +13,9 @@ fn every_key_is_described() {
     collect(&serde_json::from_str(&json(&common::eight_gpus(), Layout::Compact)).unwrap(), &mut keys);
     // Keyed by rank or by collective, not by words of ours.
     keys.retain(|key| key.parse::<u32>().is_err() && key != "_allgather_base");
-    let text = include_str!("../../../docs/formats/report-json.md");
+    let text = include_str!("../../../docs/reference/formats/report-json.md");
     let missing: Vec<_> = keys.iter().filter(|key| !text.contains(&format!("`{key}`"))).collect();
-    assert!(missing.is_empty(), "not in docs/formats/report-json.md: {missing:?}");
+    assert!(missing.is_empty(), "not in docs/reference/formats/report-json.md: {missing:?}");
 }
 
 #[test]

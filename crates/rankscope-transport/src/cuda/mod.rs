@@ -1,7 +1,7 @@
 //! Ranks on GPUs: packed, put into each other's memory and unpacked by the kernels in `kernels/`, several ranks on a card if
 //! need be.
 //!
-//! The protocol is argued where it happens, in the kernels; `docs/design/dispatch-cuda.md` tells it whole, and says what has run
+//! The protocol is argued where it happens, in the kernels; `docs/explanation/dispatch-cuda.md` tells it whole, and says what has run
 //! on hardware and what has not. Driver, compiler and NCCL are loaded at run time, so the crate builds and links without any of
 //! them. One process drives all cards of a machine; between machines there is MPI.
 

@@ -1,4 +1,4 @@
-//! Networks as files, and by the names of presets; `docs/formats/network-json.md` describes the layout.
+//! Networks as files, and by the names of presets; `docs/reference/formats/network-json.md` describes the layout.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What `validate --format json` prints; `docs/formats/validate-json.md` describes it. Translates; decides nothing.
+//! What `validate --format json` prints; `docs/reference/formats/validate-json.md` describes it. Translates; decides nothing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
