@@ -98,7 +98,7 @@ pub struct JobClocks {
     pub method: Method,
     /// One a rank.
     pub ranks: Vec<RankAlignment>,
-    /// What the collectives say, beside what was measured or instead of it; of the stamps as recorded.
+    /// What the collectives say, beside what was measured or instead of it; of the timetimestamps as recorded.
     pub estimate: ClockEstimate,
 }
 
@@ -136,7 +136,7 @@ fn measured(rank: &RankSource<'_>) -> Option<RankAlignment> {
     let node = rank.node?;
     let (to_host, stage, mut notes) = to_host(rank.trace, node)?;
     if node.degraded {
-        notes.push(format!("stamps of node {} contradicted each other, so its interval is no proof", node.node));
+        notes.push(format!("timestamps of node {} contradict each other, so its interval proves nothing", node.node));
     }
     let map = to_host.map.then(&node.to_reference);
     Some(RankAlignment {
@@ -198,7 +198,7 @@ fn contradictions(ranks: &mut [RankAlignment], estimate: &ClockEstimate) {
         let misses_ns = misses_ns.saturating_sub(room_ns);
         if misses_ns > STAMP_NS {
             rank.notes.push(format!(
-                "the collectives contradict its measured clock by {misses_ns} ns; perhaps it ran on another node than is told"
+                "the collectives contradict its measured clock by {misses_ns} ns; it may have run on another node than recorded"
             ));
         }
     }
@@ -209,8 +209,10 @@ const STAMP_NS: i64 = 1_000;
 
 fn unmeasured(rank: &RankSource<'_>) -> RankAlignment {
     let why = match rank.node {
-        Some(node) => format!("nothing ties this trace to the host clock of node {}; it stays as recorded", node.node),
-        None => "its node's clock was not measured; it stays as recorded".to_owned(),
+        Some(node) => {
+            format!("nothing relates this trace to the host clock of node {}; it keeps its recorded timestamps", node.node)
+        }
+        None => "its node's clock was not measured; it keeps its recorded timestamps".to_owned(),
     };
     let as_it_is = RankAlignment::of(rank.trace, RankMap::identity(), Method::AsRecorded, Vec::new());
     RankAlignment { notes: vec![why], bound: Bound::default(), ..as_it_is }

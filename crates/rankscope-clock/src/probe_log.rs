@@ -1,6 +1,6 @@
 //! Raw probe logs: one line per packet and its answer, five columns separated by tabs.
 //!
-//! `seq a_tx_ns b_rx_ns b_tx_ns a_rx_ns`: `a` sends, `b` receives, `b` sends, `a` receives; 0 is a stamp that is missing. Two
+//! `seq a_tx_ns b_rx_ns b_tx_ns a_rx_ns`: `a` sends, `b` receives, `b` sends, `a` receives; 0 marks a missing stamp. Two
 //! lines make an exchange: `seq / 2` is its number. A header, blank lines, disorder and duplicates are no problems. A line that
 //! is no packet is a problem that is listed and stepped over; whether a log with nothing else is an error is for the caller,
 //! who knows its name.
@@ -49,9 +49,9 @@ impl fmt::Display for LineProblem {
             LineProblemKind::Columns(count) => write!(f, "expected {} columns separated by tabs, found {count}", COLUMNS.len()),
             LineProblemKind::NotANumber(column) => write!(f, "{column} is not an integer in range"),
             LineProblemKind::TooMany => {
-                write!(f, "{PROBLEMS_MAX} lines up to here are no packets, so what follows is not read either")
+                write!(f, "{PROBLEMS_MAX} lines up to here are not packets; reading stops here")
             }
-            LineProblemKind::Truncated => f.write_str("the file ends inside the line, which is left out"),
+            LineProblemKind::Truncated => f.write_str("the file ends within this line, which is ignored"),
         }
     }
 }
@@ -210,7 +210,7 @@ mod tests {
                 "line 2: seq is not an integer in range",
                 "line 3: b_rx_ns is not an integer in range",
                 "line 4: seq is not an integer in range",
-                "line 6: the file ends inside the line, which is left out",
+                "line 6: the file ends within this line, which is ignored",
             ]
         );
         assert_eq!(log.exchanges.len(), 1);

@@ -143,6 +143,6 @@ fn errors_name_the_item() {
     assert!(parse("0-1,1-0").starts_with("edge 1->0"));
     let graph = |text: &str, nodes| text.parse::<Topology>().unwrap().graph(nodes, 0).unwrap_err().to_string();
     assert!(graph("0-1,1-7", 3).starts_with("edge 1->7"));
-    assert!(graph("0-1,2-3", 4).ends_with("to node 2"));
+    assert!(graph("0-1,2-3", 4).ends_with("with node 2"));
     assert!(graph("ring", 0).contains("at least one node"));
 }

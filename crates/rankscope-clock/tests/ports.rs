@@ -119,7 +119,7 @@ fn keys_are_the_origins() {
 #[test]
 fn a_missing_or_broken_key_is_named() {
     let missing = keys::read(NodeId(4), |_| None).unwrap_err();
-    assert_eq!(missing.to_string(), "key `probe_neighbors:4` is not there");
+    assert_eq!(missing.to_string(), "key `probe_neighbors:4` is missing");
     let broken = keys::read(NodeId(4), |key| Some(if key.starts_with("probe_edge") { "80".into() } else { "1".to_owned() }));
     assert!(broken.unwrap_err().to_string().starts_with("key `probe_edge:4->1` holds `80`"));
 }

@@ -7,7 +7,7 @@ use crate::{Key, Secret, Settings, Value};
 /// What the clock agent does.
 #[derive(Clone, Debug)]
 pub struct ClockSettings {
-    /// Whether to synchronise clocks at all.
+    /// Whether to synchronise clocks.
     pub enabled: bool,
     /// From one probe of an edge to the next.
     pub probe_cadence: Duration,
@@ -17,7 +17,7 @@ pub struct ClockSettings {
     pub packet_spacing: Duration,
     /// How far cadence and spacing vary at random.
     pub jitter_percent: u32,
-    /// Probes sent back to back at most.
+    /// Most probes sent back to back.
     pub train_length: u32,
     /// What one node may send; none follows from its edges.
     pub budget_bits_per_s: Option<u64>,
@@ -41,13 +41,13 @@ pub struct ClockSettings {
     pub port_base: u16,
     /// UDP port of node 0's control messages; 0 takes any.
     pub control_port: u16,
-    /// How long to knock before an edge is reported as failed.
+    /// How long to try to connect before an edge is reported as failed.
     pub handshake_timeout: Duration,
     /// Where nodes find each other, as written.
     pub rendezvous: Option<String>,
     /// This node.
     pub rank: Option<u32>,
-    /// How many nodes take part.
+    /// Number of nodes.
     pub num_nodes: Option<u32>,
     /// What tells this run from another.
     pub run_id: Option<String>,
@@ -57,17 +57,17 @@ pub struct ClockSettings {
     pub key_file: Option<String>,
     /// Whether nodes on several hosts may go without.
     pub insecure: bool,
-    /// Whose clock the others are told in.
+    /// The node in whose clock the others are expressed.
     pub reference_node: u32,
-    /// How the line of an edge is found.
+    /// How the line of an edge is fitted.
     pub estimator: Estimator,
     /// How fast a clock's rate is assumed to change at most.
     pub skew_change_ppb_per_s: u32,
-    /// The greatest difference of two clocks' rates that is believed.
+    /// The greatest rate difference between two clocks that is accepted.
     pub skew_max_ppm: u32,
     /// How long the kernel spins on a socket.
     pub busy_poll: Duration,
-    /// The processor that the probing thread is pinned to.
+    /// The CPU that the probing thread is pinned to.
     pub cpu: Option<u16>,
     /// How the probing thread is scheduled.
     pub scheduling: Scheduling,
@@ -101,7 +101,7 @@ pub enum PortMode {
     PerEdge,
 }
 
-/// How the line of an edge is found.
+/// How the line of an edge is fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Estimator {
     /// The exact band.
@@ -178,15 +178,19 @@ pub(crate) fn contradictions(settings: &Settings) -> Vec<String> {
         found.push(format!("{spacing} must be at most half of {cadence}"));
     }
     if matches!(&clock.topology, Topology::Explicit(edges) if edges.is_empty()) {
-        found.push(format!("{} is explicit, which needs edges", said(Key::Topology)));
+        found.push(format!("{} is explicit, which also needs edges", said(Key::Topology)));
     }
     if let (Some(rank), Some(nodes)) = (clock.rank, clock.num_nodes)
         && rank >= nodes
     {
-        found.push(format!("{} is {rank}, but {} is {nodes}, and ranks count from 0", said(Key::Rank), said(Key::NumNodes)));
+        found.push(format!(
+            "{} is {rank}, but {} is {nodes} and ranks are numbered from 0",
+            said(Key::Rank),
+            said(Key::NumNodes)
+        ));
     }
     if clock.key.is_some() && clock.key_file.is_some() {
-        found.push(format!("{} and {} are both set; the first counts", said(Key::SharedKey), said(Key::KeyFile)));
+        found.push(format!("{} and {} are both set; the first is used", said(Key::SharedKey), said(Key::KeyFile)));
     }
     found
 }

@@ -7,7 +7,7 @@ use crate::Origin;
 /// Something in a source that has no effect, or not the one its author had in mind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Complaint {
-    /// The file cannot be read or is neither TOML nor JSON; nothing of it is used.
+    /// The file cannot be read or is neither TOML nor JSON; the file is ignored.
     BadFile {
         /// The file.
         file: String,
@@ -59,10 +59,10 @@ pub enum Complaint {
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadFile { file, reason } => write!(f, "file {file}: {reason}; nothing of it is used"),
+            Self::BadFile { file, reason } => write!(f, "file {file}: {reason}; the file is ignored"),
             Self::Unknown { name, origin, nearest } => {
                 match origin {
-                    Origin::Variable(_) => write!(f, "environment: {name} is not a variable of rankscope")?,
+                    Origin::Variable(_) => write!(f, "environment: {name} is not a rankscope variable")?,
                     _ => write!(f, "{origin}: {name} is not a setting")?,
                 }
                 nearest.as_ref().map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest}?"))
@@ -75,7 +75,7 @@ impl fmt::Display for Complaint {
             }
             Self::Disagree { name, held, other } => {
                 let ((value, origin), (second, place)) = (held, other);
-                write!(f, "{name} is {value} by {origin} and {second} by {place}; the first holds")
+                write!(f, "{name} is {value} from {origin} and {second} from {place}; the first is used")
             }
             Self::Together(text) => f.write_str(text),
         }

@@ -57,7 +57,7 @@ const TOPOLOGIES: &[Word] =
 
 /// Every setting, in the order of [`Key`].
 pub const SETTINGS: &[Setting] = &[
-    row(Key::Enabled, "enabled", "probe", Kind::Switch, Some("false"), "Whether to synchronise clocks at all.")
+    row(Key::Enabled, "enabled", "probe", Kind::Switch, Some("false"), "Whether to synchronise clocks.")
         .also(&["XLA_ENABLE_DISTRIBUTED_PROFILING"]),
     row(
         Key::Preset,
@@ -65,7 +65,7 @@ pub const SETTINGS: &[Setting] = &[
         "probe",
         Kind::Choice(PRESETS),
         None,
-        "Cadence, window, spacing and snapshot period in one word.",
+        "A named choice of cadence, window, spacing and snapshot period.",
     ),
     row(
         Key::ProbeCadence,
@@ -73,7 +73,7 @@ pub const SETTINGS: &[Setting] = &[
         "probe",
         time(Unit::Microseconds, 100 * US, 1_000_000 * US),
         Some("800"),
-        "From one probe of an edge to the next (recommended: 400 to 2000).",
+        "Time between two probes of an edge (recommended: 400 to 2000).",
     )
     .also(&["XLA_PROBE_CADENCE_US"]),
     row(
@@ -82,7 +82,7 @@ pub const SETTINGS: &[Setting] = &[
         "probe",
         time(Unit::Seconds, 500 * MS, 60 * S),
         Some("4"),
-        "Over how long a line is fitted (recommended: 2 to 10).",
+        "Length of a window, over which a line is fitted (recommended: 2 to 10).",
     )
     .also(&["XLA_PROBE_WINDOW_S"]),
     row(
@@ -91,7 +91,7 @@ pub const SETTINGS: &[Setting] = &[
         "probe",
         time(Unit::Microseconds, 5 * US, 10_000 * US),
         Some("100"),
-        "Between the packets of one coded probe (recommended: 50 to 200).",
+        "Time between the packets of one coded probe (recommended: 50 to 200).",
     )
     .also(&["XLA_PACKET_SPACING_US"]),
     row(
@@ -100,16 +100,16 @@ pub const SETTINGS: &[Setting] = &[
         "probe",
         number("%", 0, 50),
         Some("10"),
-        "How far cadence and spacing vary at random, so that probing falls into step with nothing.",
+        "Random variation of cadence and spacing, so that probes do not synchronise with other traffic.",
     ),
-    row(Key::TrainLength, "train-length", "probe", number("probes", 1, 1_024), Some("16"), "Probes sent back to back at most."),
+    row(Key::TrainLength, "train-length", "probe", number("probes", 1, 1_024), Some("16"), "Most probes sent back to back."),
     row(
         Key::BudgetBitsPerS,
         "budget-bits-per-s",
         "probe",
         number("bit/s", 10_000, 10_000_000_000),
         None,
-        "What one node may send; not set, 110 kbit/s and 37 more for each edge, 1 Mbit/s at most. Trains rest to keep to it.",
+        "Most bits per second that a node sends; by default 110 kbit/s plus 37 kbit/s per edge, at most 1 Mbit/s. Probe trains pause to keep within it.",
     ),
     row(
         Key::SnapshotPeriod,
@@ -117,7 +117,7 @@ pub const SETTINGS: &[Setting] = &[
         "probe",
         time(Unit::Milliseconds, 10 * MS, 10_000 * MS),
         Some("100"),
-        "From one reading of a host's clocks against each other to the next (recommended: 50 to 200).",
+        "Time between two snapshots of a host's clocks against each other (recommended: 50 to 200).",
     )
     .also(&["XLA_SNAPSHOT_PERIOD_MS", "XLA_ROCM_SNAPSHOT_PERIOD_MS"])
     .spelt(&["snapshot-pair-period-ms"]),
@@ -127,7 +127,7 @@ pub const SETTINGS: &[Setting] = &[
         "files",
         Kind::Switch,
         Some("false"),
-        "Whether to write those readings to a file.",
+        "Whether to write these snapshots to a file.",
     )
     .also(&["XLA_ENABLE_CLOCK_SNAPSHOTS"]),
     row(
@@ -144,14 +144,14 @@ pub const SETTINGS: &[Setting] = &[
     row(Key::Topology, "topology", "graph", Kind::Choice(TOPOLOGIES), Some("random"), "Which nodes probe which.")
         .also(&["XLA_GRAPH_POLICY"])
         .spelt(&["graph-policy"]),
-    row(Key::Edges, "edges", "graph", Kind::Edges, None, "The edges of the explicit topology, as in 0-1,1-2,2-0."),
+    row(Key::Edges, "edges", "graph", Kind::Edges, None, "The edges of the explicit topology, for example 0-1,1-2,2-0."),
     row(
         Key::Interfaces,
         "interfaces",
         "network",
         Kind::List,
         None,
-        "Network interfaces to use: prefixes, = before an exact name, ^ before all to leave out.",
+        "Network interfaces to use: prefixes; `=` before an exact name, `^` before the list to exclude it.",
     )
     .borrowing(&["NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"]),
     row(Key::Port, "port", "network", number("", 0, PORT_MAX), Some("0"), "UDP port of the single-port mode; 0 takes any."),
@@ -161,7 +161,7 @@ pub const SETTINGS: &[Setting] = &[
         "network",
         Kind::Choice(&[("single", &[]), ("per-edge", &[])]),
         Some("single"),
-        "One port for all edges of a node, or one for each edge.",
+        "One port for all edges of a node, or one port per edge.",
     ),
     row(Key::PortBase, "port-base", "network", number("", 1_024, PORT_MAX), Some("20000"), "First port of the per-edge mode."),
     row(
@@ -170,7 +170,7 @@ pub const SETTINGS: &[Setting] = &[
         "network",
         number("", 0, PORT_MAX),
         Some("36000"),
-        "UDP port of control messages, counted up by the node's number; 0 takes any.",
+        "UDP port of control messages, plus the node's number; 0 takes any.",
     )
     .spelt(&["master-control-port"]),
     row(
@@ -179,7 +179,7 @@ pub const SETTINGS: &[Setting] = &[
         "network",
         time(Unit::Seconds, S, 600 * S),
         Some("30"),
-        "How long to knock before an edge is reported as failed.",
+        "How long to try to connect before an edge is reported as failed.",
     ),
     row(
         Key::Rendezvous,
@@ -187,20 +187,19 @@ pub const SETTINGS: &[Setting] = &[
         "job",
         Kind::Rendezvous,
         None,
-        "Where nodes find each other: tcp://host:port (served by rank 0), file:///path or etcd://host:port.",
+        "Rendezvous of the nodes: tcp://host:port (served by rank 0), file:///path or etcd://host:port.",
     )
     .also(&["RANKSCOPE_RDZV"]),
     row(Key::Rank, "rank", "job", number("", 0, 1_000_000), None, "This node's number."),
-    row(Key::NumNodes, "num-nodes", "job", number("", 1, 1_000_000), None, "How many nodes take part.")
-        .also(&["RANKSCOPE_WORLD_SIZE"]),
-    row(Key::RunId, "run-id", "job", Kind::Text, None, "What tells this run from another on the same hosts."),
+    row(Key::NumNodes, "num-nodes", "job", number("", 1, 1_000_000), None, "Number of nodes.").also(&["RANKSCOPE_WORLD_SIZE"]),
+    row(Key::RunId, "run-id", "job", Kind::Text, None, "Identifies this run among others on the same hosts."),
     row(
         Key::SharedKey,
         "key",
         "job",
         Kind::Secret,
         None,
-        "Secret that all nodes share; who does not have it is turned away. Best given as a variable: everybody sees command lines.",
+        "Secret that all nodes share; connections without it are refused. Best set in the environment: command lines are visible to everybody.",
     ),
     row(
         Key::KeyFile,
@@ -208,7 +207,7 @@ pub const SETTINGS: &[Setting] = &[
         "job",
         Kind::Text,
         None,
-        "File with that secret in its first line, for its owner alone (mode 600); it is waited for.",
+        "File with that secret in its first line, readable by its owner only (mode 600); agents wait for it to appear.",
     ),
     row(
         Key::Insecure,
@@ -216,7 +215,7 @@ pub const SETTINGS: &[Setting] = &[
         "job",
         Kind::Switch,
         Some("false"),
-        "Whether nodes on several hosts may go without a key, so that anybody who reaches them can mislead them.",
+        "Whether nodes on several hosts may run without a key; anybody who can reach them can then mislead them.",
     ),
     row(
         Key::ReferenceNode,
@@ -224,7 +223,7 @@ pub const SETTINGS: &[Setting] = &[
         "estimate",
         number("", 0, 1_000_000),
         Some("0"),
-        "Whose clock the others are told in.",
+        "The node in whose clock the others are expressed.",
     )
     .spelt(&["master-node-id"]),
     row(
@@ -233,7 +232,7 @@ pub const SETTINGS: &[Setting] = &[
         "estimate",
         Kind::Choice(&[("band", &[]), ("robust", &[]), ("svm", &[])]),
         Some("band"),
-        "How the line of an edge is found.",
+        "How the line of an edge is fitted.",
     ),
     row(
         Key::SkewChange,
@@ -241,7 +240,7 @@ pub const SETTINGS: &[Setting] = &[
         "estimate",
         number("ppb/s", 0, 1_000_000),
         Some("100"),
-        "How fast a clock's rate is assumed to change at most; the bounds rest on it.",
+        "The fastest change of a clock's rate that the bounds assume.",
     ),
     row(
         Key::SkewMax,
@@ -249,7 +248,7 @@ pub const SETTINGS: &[Setting] = &[
         "estimate",
         number("ppm", 1, 100_000),
         Some("500"),
-        "The greatest difference of two clocks' rates that is believed.",
+        "The greatest rate difference between two clocks that is accepted.",
     ),
     row(
         Key::BusyPoll,
@@ -257,9 +256,9 @@ pub const SETTINGS: &[Setting] = &[
         "process",
         time(Unit::Microseconds, 0, 1_000 * US),
         Some("0"),
-        "How long the kernel spins on a socket before it sleeps; 0 leaves it alone.",
+        "How long the kernel spins on a socket before it sleeps; 0 leaves the system's value.",
     ),
-    row(Key::Cpu, "cpu", "process", number("", 0, 65_535), None, "The processor that the probing thread is pinned to."),
+    row(Key::Cpu, "cpu", "process", number("", 0, 65_535), None, "The CPU that the probing thread is pinned to."),
     row(
         Key::Scheduling,
         "scheduling",
@@ -268,14 +267,21 @@ pub const SETTINGS: &[Setting] = &[
         Some("normal"),
         "How the probing thread is scheduled.",
     ),
-    row(Key::TestClock, "test-clock", "process", Kind::Text, None, "Errors put into this node's stamps on purpose, for tests."),
+    row(
+        Key::TestClock,
+        "test-clock",
+        "process",
+        Kind::Text,
+        None,
+        "Errors added to this node's timestamps on purpose, for tests.",
+    ),
     row(
         Key::TestClockShift,
         "test-clock-shift-ns",
         "process",
         number("ns", 0, i64::MAX as u64),
         None,
-        "What is added to CLOCK_MONOTONIC_RAW to make the host clock, for tests; not set, what makes it the time of day.",
+        "Shift from CLOCK_MONOTONIC_RAW to the host clock, for tests; by default the shift to the time of day.",
     ),
 ];
 

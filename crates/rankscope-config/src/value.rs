@@ -69,11 +69,11 @@ pub(crate) fn allowed(kind: &Kind) -> String {
         Kind::Integer { unit, min, max } => format!("a whole number from {min} to {max} ({unit})"),
         Kind::Duration { unit, min_ns, max_ns } => {
             let (min, max, symbol) = (decimal(min_ns, unit.nanos()), decimal(max_ns, unit.nanos()), unit.symbol());
-            format!("{min} to {max} {symbol}, as a number of {symbol} or with us, ms or s behind it")
+            format!("{min} to {max} {symbol}, as a number of {symbol} or with a unit (us, ms or s)")
         }
-        Kind::Text | Kind::Secret => "text that is not empty".to_owned(),
-        Kind::List => "words parted by commas".to_owned(),
-        Kind::Edges => "pairs of nodes parted by commas, as in 0-1,1-2".to_owned(),
+        Kind::Text | Kind::Secret => "non-empty text".to_owned(),
+        Kind::List => "comma-separated words".to_owned(),
+        Kind::Edges => "comma-separated pairs of nodes, for example 0-1,1-2".to_owned(),
         Kind::Rendezvous => "tcp://host:port, file:///path or etcd://host:port".to_owned(),
         Kind::Choice(words) => {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();

@@ -10,7 +10,7 @@ pub enum Error {
     #[error("the file is empty: the profiler did not finish writing it, or a copy of it failed. Record or copy it again")]
     Empty,
     /// The bytes are of no format this crate reads.
-    #[error("not a trace this build reads: {found}")]
+    #[error("not a trace that this build can read: {found}")]
     NotATrace {
         /// What the bytes look like instead, and what to do.
         found: String,

@@ -98,8 +98,8 @@ impl LeftOut {
     /// What was left out, in words; none if nothing was.
     pub fn in_words(&self) -> Option<String> {
         let part = |(kind, count): &(LeftOutKind, u64)| match kind {
-            LeftOutKind::LooseFlowPoint => format!("{count} points of flows that lie within no span"),
-            LeftOutKind::FlowName => format!("category and name of {count} points of flows"),
+            LeftOutKind::LooseFlowPoint => format!("{count} flow points outside any span"),
+            LeftOutKind::FlowName => format!("category and name of {count} flow points"),
             LeftOutKind::Picoseconds => format!("the picoseconds of {count} spans"),
             LeftOutKind::Description => format!("{count} descriptions of events"),
             LeftOutKind::TrackArgument => format!("{count} arguments of processes, devices, threads and streams"),

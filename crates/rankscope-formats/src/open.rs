@@ -81,7 +81,7 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions) -> Resul
         Some(Format::XSpace) => xspace::read(input, options).map(|trace| vec![trace]),
         Some(Format::Perfetto) => perfetto::read_all(input, options),
         Some(Format::Recording) if head.starts_with(&recording::LIVE_MAGIC) => Err(Error::NotATrace {
-            found: "a live recording inside another file. Unpack it first: it is read from many places at once".into(),
+            found: "a live recording inside another file. Unpack it first: it needs random access".into(),
         }),
         Some(Format::Recording) => recording::packed::read(input, options).map(|trace| vec![trace]),
         None => Err(not_a_trace(&head)),
@@ -159,8 +159,7 @@ fn is_recoded(head: &[u8]) -> bool {
 fn recoded(head: &[u8]) -> Error {
     let offset = memchr::memmem::find(head, REPLACEMENT).unwrap_or(0) as u64;
     let reason =
-        "this file went through a text recoding: bytes that are no UTF-8 were replaced by ef bf bd, and cannot be got \
-                  back. Copy the original again, as binary"
+        "this file was re-encoded as text: bytes that are not UTF-8 were replaced by ef bf bd and are lost. Copy the original again, as binary"
             .to_owned();
     Error::NoEvents { offset, reason }
 }
@@ -218,7 +217,7 @@ mod tests {
         for bytes in [XSPACE.to_vec(), gzip.finish().unwrap()] {
             assert_eq!(said(bytes.clone()), "");
             let recoded = String::from_utf8_lossy(&bytes).into_owned().into_bytes();
-            assert!(said(recoded).contains("text recoding"));
+            assert!(said(recoded).contains("re-encoded as text"));
         }
     }
 

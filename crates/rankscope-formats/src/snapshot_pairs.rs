@@ -77,7 +77,7 @@ fn pair(message: &[u8]) -> Result<SnapshotPair, Malformed> {
 }
 
 fn malformed(start: usize, inner: Malformed) -> Error {
-    Error::NotATrace { found: format!("no file of snapshot pairs: what stands at byte {} is no field", start + inner.at) }
+    Error::NotATrace { found: format!("not a file of snapshot pairs: byte {} does not begin a field", start + inner.at) }
 }
 
 mod file_of {
@@ -122,6 +122,6 @@ mod tests {
     #[test]
     fn the_place_of_the_damage_is_named() {
         let bytes = [0x0a, 4, 8, 5, 16, 0xff, 0x10];
-        assert!(read(&bytes[..]).unwrap_err().to_string().contains("at byte 4"));
+        assert!(read(&bytes[..]).unwrap_err().to_string().contains("byte 4 "));
     }
 }

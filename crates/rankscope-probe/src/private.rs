@@ -43,15 +43,15 @@ pub fn read(path: &Path, most_bytes: usize) -> io::Result<Vec<u8>> {
     // A pipe without a writer would be waited for.
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
     let file = opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::ELOOP) => foreign("it is a link, which is not followed"),
+        Some(libc::ELOOP) => foreign("it is a symbolic link, which is not followed"),
         _ => error,
     })?;
     let found = file.metadata()?;
     if !found.is_file() {
-        return Err(foreign("it is no plain file"));
+        return Err(foreign("it is not a regular file"));
     }
     if found.mode() & 0o077 != 0 {
-        return Err(foreign("others may read or write it; a secret is for its owner alone (chmod 600)"));
+        return Err(foreign("others may read or write it; only its owner should (chmod 600)"));
     }
     if !is_own(&found, path) {
         return Err(foreign("it belongs to another user"));
@@ -135,7 +135,7 @@ mod tests {
         }
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&pipe).status().unwrap().success());
-        assert!(read(&pipe, MOST).unwrap_err().to_string().contains("no plain file"));
+        assert!(read(&pipe, MOST).unwrap_err().to_string().contains("not a regular file"));
         assert!(read(folder.path(), MOST).is_err());
     }
 

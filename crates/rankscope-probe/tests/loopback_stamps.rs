@@ -155,5 +155,5 @@ fn passages_keep_their_length_on_the_host_clock() {
 fn a_taken_port_is_named() {
     let first = socket(IpAddr::V4(Ipv4Addr::LOCALHOST), Stamping::Kernel);
     let error = StampedSocket::bind(first.local_addr(), &SocketOptions::default()).unwrap_err().to_string();
-    assert!(error.contains(&first.local_addr().to_string()) && error.contains("no other agent has the port"), "{error}");
+    assert!(error.contains(&first.local_addr().to_string()) && error.contains("no other agent uses the port"), "{error}");
 }

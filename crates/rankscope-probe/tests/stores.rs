@@ -65,7 +65,7 @@ fn a_wait_ends_when_the_key_comes_or_time_is_over(open: &Open) {
     };
     let error = open().wait("never", SHORT).unwrap_err();
     assert!(matches!(&error, StoreError::TimedOut { key, after, .. } if key.ends_with("never") && *after == SHORT), "{error}");
-    assert!(error.to_string().contains("nobody wrote"), "{error}");
+    assert!(error.to_string().contains("no node wrote"), "{error}");
     open().set("late", "here").unwrap();
     assert_eq!(waiter.join().unwrap().unwrap(), "here");
 }

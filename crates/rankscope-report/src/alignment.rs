@@ -100,7 +100,7 @@ pub fn alignment_terminal(document: &AlignmentDocument, style: Style) -> String 
         lines.extend(notes);
     }
     lines.push(String::new());
-    let aside = format!("ahead of {}; subtracted", document.reference);
+    let aside = format!("ahead of {} by this much; subtracted", document.reference);
     lines.push(sheet.heading("CLOCKS", &aside));
     lines.extend(drawn(&table(document), sheet));
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
@@ -112,7 +112,7 @@ fn facts(document: &AlignmentDocument) -> String {
         "partly_measured" => "clocks measured for some ranks",
         "one_host" => "one host, one clock",
         "collectives" => "clocks estimated from the collectives (weaker than measured ones)",
-        _ => "stamps as recorded",
+        _ => "timestamps as recorded",
     };
     let events: u64 = document.ranks.iter().map(|rank| rank.events).sum();
     format!("{} ranks · {events} events · {method}", document.ranks.len())

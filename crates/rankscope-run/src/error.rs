@@ -16,7 +16,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A path names something that is no regular file.
-    #[error("{path}: {what}, and only regular files are read: anything else might never end. Give a file", path = path.display())]
+    #[error("{path}: {what}; only regular files are read, because anything else might never end. Give a file", path = path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A file that is read whole is longer than anything of its kind.
-    #[error("{path}: longer than {mib} MiB, which is the most that is read of {noun}. Check that this is one", path = path.display())]
+    #[error("{path}: longer than {mib} MiB, the limit for {noun}. Check that this is one", path = path.display())]
     TooLong {
         /// The path, or what stands for one.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A pattern that cannot be understood.
-    #[error("{pattern}: not a pattern of paths: {reason}")]
+    #[error("{pattern}: not a path pattern: {reason}")]
     BadPattern {
         /// The pattern as given.
         pattern: String,
@@ -75,9 +75,7 @@ pub enum Error {
         second: String,
     },
     /// A rank has several files where only one can be used.
-    #[error(
-        "{first} and {second} are both rank {rank}, and only one file of each rank can be used here. Name the one that is meant"
-    )]
+    #[error("{first} and {second} are both rank {rank}, and only one file of each rank can be used here. Name the one to use")]
     RankTwice {
         /// The rank.
         rank: Rank,
@@ -87,14 +85,14 @@ pub enum Error {
         second: String,
     },
     /// A directory that is no run, where a run was wanted.
-    #[error("{path}: there is no run.json here, so this is no run directory", path = path.display())]
+    #[error("{path}: not a run directory: there is no run.json here", path = path.display())]
     NotARun {
         /// The directory.
         path: PathBuf,
     },
     /// A new run was to lie where something else does.
     #[error(
-        "{path}: this directory has {entry} in it and no run.json, so no run can begin here. Give a new directory, or an empty one",
+        "{path}: this directory contains {entry} but no run.json, so it cannot hold a new run. Give a new or empty directory",
         path = path.display()
     )]
     Occupied {
@@ -105,8 +103,7 @@ pub enum Error {
     },
     /// A new run was to lie where another one does.
     #[error(
-        "{path}: run {there} lies here, and this is run {wanted}. Give each run its own directory; only a restart under the same \
-         run id is put into the same one",
+        "{path}: holds run {there}, but this is run {wanted}. Give each run its own directory; only a restart with the same run id may use the same one",
         path = path.display()
     )]
     OtherRun {
@@ -119,7 +116,7 @@ pub enum Error {
     },
     /// A run that is over was to go on.
     #[error(
-        "{path}: run {run_id} is over ({state}), and what it left is not overwritten. Give another directory{again}",
+        "{path}: run {run_id} has ended ({state}) and is not overwritten. Give another directory{again}",
         path = path.display(),
         again = if *failed { ", or say that this is a restart of it" } else { "" },
         state = if *failed { "failed" } else { "finished" }
@@ -141,7 +138,7 @@ pub enum Error {
         holder: String,
     },
     /// A change to a run that was opened to be read.
-    #[error("{path}: this run was opened to be read, and only its writer changes it", path = path.display())]
+    #[error("{path}: this run was opened read-only; only its writer can change it", path = path.display())]
     NotTheWriter {
         /// The directory.
         path: PathBuf,

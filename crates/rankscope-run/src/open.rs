@@ -44,9 +44,9 @@ impl SideFile {
     fn noun(self) -> &'static str {
         match self {
             Self::Config => "a configuration",
-            Self::Clock => "a file of clocks",
-            Self::Dispatch => "a file of dispatch plans",
-            Self::Record => "a record of a run",
+            Self::Clock => "a clock file",
+            Self::Dispatch => "a dispatch plan file",
+            Self::Record => "a run's manifest",
         }
     }
 }
@@ -96,7 +96,7 @@ pub fn read_side(path: &Path, kind: SideFile) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// As [`read_side`]; bytes that are no UTF-8 are an [`Error::Io`].
 pub fn read_side_text(path: &Path, kind: SideFile) -> Result<String, Error> {
-    String::from_utf8(read_side(path, kind)?).map_err(|_| Error::io(path, io::Error::other("this is no text (not UTF-8)")))
+    String::from_utf8(read_side(path, kind)?).map_err(|_| Error::io(path, io::Error::other("not text (not UTF-8)")))
 }
 
 /// All of `input`, which messages call `name`: the standard input, or what comes out of a compressed file.
@@ -157,7 +157,7 @@ mod tests {
         let path = root.path().join("huge");
         File::create(&path).unwrap().set_len(SideFile::Clock.bytes_max() + 1).unwrap();
         let said = read_side(&path, SideFile::Clock).unwrap_err().to_string();
-        assert!(said.contains("1024 MiB") && said.contains("file of clocks"), "{said}");
+        assert!(said.contains("1024 MiB") && said.contains("clock file"), "{said}");
         // A stream does not say how long it is.
         let said = side_bytes(Path::new("-"), io::repeat(b'1'), SideFile::Config).unwrap_err().to_string();
         assert!(said.contains("1 MiB"), "{said}");

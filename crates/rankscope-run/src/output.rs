@@ -86,7 +86,7 @@ where
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let path = if path.is_symlink() { &target } else { path };
     let Some(name) = path.file_name() else {
-        return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, "this is no name of a file")).into());
+        return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, "not a file name")).into());
     };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut outputs = Outputs::into_directory(parent)?;

@@ -62,9 +62,9 @@ pub enum PassedOver {
 impl fmt::Display for PassedOver {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Same { file, kept } => write!(to, "{file}, which holds the same as {kept}"),
-            Self::Overlaps { file, kept } => write!(to, "{file}, which is of the same rank and time as {kept}"),
-            Self::OfNoRank { file } => write!(to, "{file}, which does not say its rank"),
+            Self::Same { file, kept } => write!(to, "{file}, a copy of {kept}"),
+            Self::Overlaps { file, kept } => write!(to, "{file}, which has the same rank and time as {kept}"),
+            Self::OfNoRank { file } => write!(to, "{file}, which does not record its rank"),
         }
     }
 }
@@ -135,7 +135,7 @@ fn believe(trace: &mut Trace) {
     match (trace.provenance.rank, named) {
         (None, Some(named)) => trace.provenance.rank = Some((named, RankSource::FileName)),
         (Some((said, _)), Some(named)) if said != named => {
-            let detail = format!("the file says {said}, its name {named}; the file is believed");
+            let detail = format!("the file says rank {said}, its name says {named}; the file's own rank is used");
             trace.provenance.problems.add_detailed(ProblemKind::RankDisagreement, 0, 1, detail);
         }
         _ => {}

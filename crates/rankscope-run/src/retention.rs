@@ -57,7 +57,7 @@ pub enum Verdict {
     KeepNoRule,
     /// No rule keeps it.
     Remove,
-    /// No rule keeps it, and there is no room for it.
+    /// No rule keeps it, and it exceeds the size limit.
     RemoveForRoom,
 }
 
@@ -70,16 +70,16 @@ impl Verdict {
     /// The reason, in words.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::KeepRunning => "it is being written",
+            Self::KeepRunning => "it is still being written",
             Self::KeepNewest => "it is the newest",
-            Self::KeepNamed => "its name was given",
+            Self::KeepNamed => "--keep names it",
             Self::KeepFailed => "it did not finish",
-            Self::KeepLast => "it is among the last",
-            Self::KeepYoung => "it is young enough",
-            Self::KeepFits => "there is room for it",
-            Self::KeepNoRule => "no rule lets anything go",
+            Self::KeepLast => "it is among the newest",
+            Self::KeepYoung => "it is recent enough",
+            Self::KeepFits => "it fits within the size limit",
+            Self::KeepNoRule => "no rule removes anything",
             Self::Remove => "no rule keeps it",
-            Self::RemoveForRoom => "there is no room for it",
+            Self::RemoveForRoom => "it exceeds the size limit",
         }
     }
 }

@@ -44,9 +44,9 @@ pub enum Stays {
 impl fmt::Display for Stays {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Mounted => "something is mounted there",
-            Self::OtherRun => "it is a run of its own",
-            Self::Foreign => "it is no part of the run",
+            Self::Mounted => "a file system is mounted there",
+            Self::OtherRun => "it is another run",
+            Self::Foreign => "it is not part of the run",
         })
     }
 }

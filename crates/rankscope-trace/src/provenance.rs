@@ -13,7 +13,7 @@ pub enum RankSource {
     Events,
     /// The name of the file, or of the folder or archive member it lies in.
     FileName,
-    /// Nothing did; it was numbered by its place among the inputs.
+    /// Nothing did; it was numbered by position among the inputs.
     Order,
 }
 

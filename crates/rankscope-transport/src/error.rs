@@ -68,7 +68,7 @@ pub enum TransportError {
         actual: u64,
     },
     /// A peer did not do its part in time.
-    #[error("rank {rank}: waited {} s for rank {peer} in exchange {epoch}, in vain", waited.as_secs())]
+    #[error("rank {rank}: waited {} s for rank {peer} in exchange {epoch}, without success", waited.as_secs())]
     Timeout {
         /// Who waited.
         rank: Rank,

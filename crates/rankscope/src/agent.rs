@@ -18,31 +18,31 @@ use rankscope_probe::rendezvous::{self, Meeting, Place, StoreServer};
 use crate::clock::{key, setup, watch};
 use crate::{config, output};
 
-/// Keep this node's clock measured while a job runs, one agent a node, until it is stopped by a signal.
+/// Measure this node's clock while a job runs (one agent per node).
 ///
-/// Who this node is, how many there are and where they meet comes from the flags, the settings, or the launcher (torchrun,
-/// srun, mpirun, a Kubernetes job). Windows are appended to windows-nodeK.jsonl as they close, and the node that leads
-/// appends the clocks of all nodes to offsets.jsonl.
+/// Runs until a signal stops it. Runs until a signal stops it. The number of this node, the number of nodes and the rendezvous
+/// come from flags, settings or the launcher (torchrun, srun, mpirun, a Kubernetes job). Windows are appended to
+/// windows-nodeK.jsonl as they close; the leading node also appends the clocks of all nodes to offsets.jsonl.
 ///
-/// Nodes on several hosts need a key, the same for all, in RANKSCOPE_KEY or in a file that the setting key-file names.
+/// Nodes on different hosts need a shared key, in RANKSCOPE_KEY or in the file that the setting key-file names.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// This node, from 0 on
+    /// Number of this node, from 0
     #[arg(long, alias = "node-id", alias = "node_id")]
     rank: Option<u32>,
-    /// How many nodes there are
+    /// Number of nodes
     #[arg(long, alias = "num_nodes")]
     num_nodes: Option<u32>,
-    /// Where nodes meet: tcp://HOST:PORT (node 0 hosts it), file:///SHARED/FOLDER or etcd://HOST:PORT
+    /// Rendezvous of the nodes: tcp://HOST:PORT (node 0 hosts it), file:///SHARED/FOLDER or etcd://HOST:PORT
     #[arg(long, value_name = "PLACE")]
     rendezvous: Option<String>,
     /// Folder for windows and offsets
     #[arg(long, short, value_name = "DIR")]
     out: Option<String>,
-    /// Stop by itself after so many seconds
+    /// Stop after this many seconds
     #[arg(long, alias = "duration_sec", value_name = "SECONDS")]
     duration_sec: Option<u64>,
-    /// Go without a key although other hosts can reach this node
+    /// Run without a key even though other hosts can reach this node
     #[arg(long)]
     insecure: bool,
     /// Leave minutes-nodeK.json behind also after a clean end: whoever started this agent removes it
@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let settings = setup::settings(args.from, flags)?;
     let who = identity(&settings, args.rendezvous.as_deref())?;
     if who.local_rank != 0 {
-        output::remark("one agent is enough for a node: that of local rank 0 runs, this one has nothing to do");
+        output::remark("one agent per node is enough: the one of local rank 0 runs, this one exits");
         return Ok(ExitCode::SUCCESS);
     }
     let Met { agreement, card, server, minutes } = if who.num_nodes == 1 { Met::nobody()? } else { Met::all(&settings, &who)? };
@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     options.run_id = Some(who.run_id.clone());
     options.card = card;
     output::remark(&format!(
-        "node {} of {}: {} edges begin here, {} end here; windows of {:.1} s",
+        "node {} of {}: {} outgoing and {} incoming edges; windows of {:.1} s",
         who.node,
         who.num_nodes,
         agreement.minutes.edges.out.len(),
@@ -114,7 +114,7 @@ impl Met {
     /// Meets the others, or goes on with what they agreed on when it met them before.
     fn all(settings: &ClockSettings, who: &Launch) -> Result<Self> {
         let place = who.place.clone();
-        let place = place.context("where do the nodes meet? Give --rendezvous tcp://HOST:PORT, with the host of node 0")?;
+        let place = place.context("no rendezvous is known: give --rendezvous tcp://HOST:PORT, with the host of node 0")?;
         let key = key::given(settings, MEET_WITHIN)?;
         let open = place.is_open_to_others().then(|| place.to_string());
         key::demand(settings, key.as_ref(), open.as_deref())?;
@@ -124,7 +124,7 @@ impl Met {
         let kept = Minutes::kept(&path, &run_key(who), who.node).filter(|_| resumable);
         let (agreement, server) = match kept {
             Some(minutes) => {
-                output::remark("this node met the others before in this run; it goes on with what was agreed");
+                output::remark("this node already joined this run; it continues with the ports and edges agreed then");
                 (reopen(minutes, &options)?, None)
             }
             None => meet_at(&place, &options, store_options(who, key))?,
@@ -135,7 +135,7 @@ impl Met {
             match folder.and_then(|()| agreement.minutes.keep(&path, &run_key(who), who.node)) {
                 Ok(()) => minutes = Some(path),
                 Err(error) => {
-                    output::remark(&format!("{}: {error}; should this agent be killed, it cannot join again", path.display()));
+                    output::remark(&format!("{}: {error}; if this agent is killed, it cannot rejoin", path.display()));
                 }
             }
         }
@@ -150,11 +150,14 @@ fn meet_at(
 ) -> Result<(Agreement, Option<StoreServer>)> {
     let Meeting { mut store, server } = Meeting::at(place, store)?;
     if let Some(server) = server.as_ref().filter(|server| server.address().ip().is_unspecified()) {
-        output::remark(&format!("{place} is no address of this host's own, so node 0 listens at {} for it", server.address()));
+        output::remark(&format!("{place} is not an address of this host, so node 0 listens at {} instead", server.address()));
     }
     let met = meet(store.as_mut(), options).with_context(|| {
         let strangers = server.as_ref().and_then(turned_away);
-        strangers.map_or_else(|| "the nodes did not meet".to_owned(), |said| format!("the nodes did not meet ({said})"))
+        strangers.map_or_else(
+            || "the rendezvous of the nodes failed".to_owned(),
+            |said| format!("the rendezvous of the nodes failed ({said})"),
+        )
     })?;
     Ok((met, server))
 }
@@ -188,7 +191,9 @@ fn identity(settings: &ClockSettings, place: Option<&str>) -> Result<Launch> {
             Launch { node: rank.map_or(launched.node, NodeId), num_nodes: num_nodes.unwrap_or(launched.num_nodes), ..launched }
         }
         (_, _, Err(error)) => {
-            return Err(anyhow!(error).context("which node is this? Give --rank and --num-nodes, or start it with a launcher"));
+            return Err(anyhow!(error).context(
+                "the number of this node is not known: give --rank and --num-nodes, or start the agent with a launcher",
+            ));
         }
     };
     if who.node.0 >= who.num_nodes {
@@ -239,7 +244,7 @@ fn meeting(
         && who.num_nodes > u32::from((u16::MAX - blocks.base) / blocks.per_node)
     {
         bail!(
-            "{} nodes do not fit into blocks of {} ports from {} on; set port-mode=single",
+            "{} nodes with {} ports each do not fit above port {}; set port-mode=single",
             who.num_nodes,
             blocks.per_node,
             blocks.base

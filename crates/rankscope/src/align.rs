@@ -14,10 +14,11 @@ use crate::job::{ClockArgs, ClockChoice, Job, JobOptions, WindowArgs, run_direct
 use crate::output::{self, Format};
 use crate::report::{TimelineArgs, write_timeline};
 
-/// Put every rank on one clock: timeline.pftrace, and alignment.json with how each clock was known and what moved.
+/// Put every rank on one clock, with the source and error bound of each clock.
 ///
-/// Goes by the clocks a run directory holds, or those of --clocks; where nothing was measured, by what the collectives of the
-/// traces tell, which is weaker and says so. Traces are never written to.
+/// Writes timeline.pftrace and alignment.json. Writes timeline.pftrace and alignment.json. Uses the clocks in the run directory,
+/// or those of --clocks. Where no clock was measured, it estimates them from the collectives in the traces, which is weaker, and
+/// says so. Never changes its inputs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A run directory, or the traces of one run
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Go on without files that cannot be read
+    /// Continue without files that cannot be read
     #[arg(long)]
     partial: bool,
     /// Do not write timeline.pftrace

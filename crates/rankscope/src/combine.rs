@@ -37,10 +37,10 @@ use verdict::Verdict;
 /// Combine the traces of all ranks or nodes into one file, every event on one clock.
 ///
 /// The suffix of OUT decides: .xplane.pb or .xspace, .json, .pftrace (each also .gz or .zst), or .tar, an archive in which
-/// every rank keeps its own file and clock and a manifest relates them. OUT.metadata.json says what was done to each.
+/// every rank keeps its own file and clock and a manifest relates them. OUT.metadata.json records what was done to each.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, directories, archives or patterns of the traces; a run directory brings its clocks along
+    /// Files, directories, archives or patterns of the traces; a run directory supplies its clocks, too
     #[arg(value_name = "TRACES")]
     paths: Vec<PathBuf>,
     /// The file to write
@@ -52,10 +52,10 @@ pub(crate) struct Args {
     /// Snapshot pairs of each trace, in the same order [default: the traces' own plane /host:snapshots]
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "offsets")]
     snapshots: Vec<PathBuf>,
-    /// Offsets of the nodes' clocks, as round_offsets.jsonl or offsets.jsonl has them; node numbers are places among the traces
+    /// Offsets of the nodes' clocks (round_offsets.jsonl or offsets.jsonl); node numbers are positions in the list of traces
     #[arg(long, value_name = "FILE", conflicts_with_all = ["no_correction", "from_traces", "as_recorded", "folder"])]
     offsets: Option<PathBuf>,
-    /// Leave every stamp as it was recorded
+    /// Leave every timestamp as recorded
     #[arg(long, alias = "no_correction")]
     no_correction: bool,
     /// Run directory to take traces and clocks from
@@ -64,22 +64,22 @@ pub(crate) struct Args {
     /// Take the traces of the current directory
     #[arg(long, alias = "auto_discover", conflicts_with_all = ["paths", "traces", "run_dir"])]
     auto_discover: bool,
-    /// What planes are called in an XSpace
+    /// How planes are named in an XSpace
     #[arg(long, value_enum, default_value_t = NamesArg::Viewer)]
     names: NamesArg,
-    /// Give every event its start and length as they were
+    /// Keep every event's original start and duration beside the corrected ones
     #[arg(long, alias = "keep_original")]
     keep_original: bool,
-    /// Print every event as it comes out
+    /// Print every event as it is written
     #[arg(long, alias = "print_events")]
     print_events: bool,
-    /// Print every collective as it comes out
+    /// Print every collective as it is written
     #[arg(long, alias = "print_collectives")]
     print_collectives: bool,
-    /// Say of the combined traces what validate would, and exit with 3 if anything cannot have happened; OUT is written all the same
+    /// Also validate the combined traces, and exit with 3 if they contain anything impossible; OUT is written either way
     #[arg(long)]
     validate: bool,
-    /// Go on without files that cannot be read, where traces are numbered by their ranks
+    /// Continue without files that cannot be read, if traces are numbered by their ranks
     #[arg(long)]
     partial: bool,
     /// What to print at the end
@@ -93,7 +93,7 @@ pub(crate) struct Args {
 enum NamesArg {
     /// As XLA's viewers draw them: /device:GPU:<100 + 64 node + n>
     Viewer,
-    /// As they are: /node:K/device:GPU:N, and a plane /node:K/clock_metadata
+    /// Readable: /node:K/device:GPU:N, and a plane /node:K/clock_metadata
     Readable,
 }
 
@@ -136,9 +136,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     })?;
     outputs.write(&metadata.name(&name), |file| metadata.write(file))?;
     outputs.commit()?;
-    metadata.skipped.iter().for_each(|skipped| output::remark(&format!("passed over {skipped}")));
+    metadata.skipped.iter().for_each(|skipped| output::remark(&format!("skipped {skipped}")));
     if let Some(words) = metadata.left_out.in_words() {
-        output::remark(&format!("{name}: left out, for want of a place in the format: {words}"));
+        output::remark(&format!("{name}: not in the output, because the format cannot hold it: {words}"));
     }
     output::answer(&match args.format {
         Format::Table => metadata.summary(),
@@ -158,7 +158,7 @@ fn target(name: &str, names: NamesArg) -> Result<Target> {
         Some(TraceFormat::Json) => Target::Json,
         Some(TraceFormat::Perfetto) => Target::Perfetto,
         Some(TraceFormat::Recording) | None => {
-            bail!("the suffix names no format that holds several ranks; use .xplane.pb, .xspace, .json, .pftrace or .tar")
+            bail!("the suffix is not that of a format for several ranks; use .xplane.pb, .xspace, .json, .pftrace or .tar")
         }
     })
 }

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::output::{self, Format, Lines};
 
-/// Show or check the configuration: default, preset, file, environment, flags, each over the one before.
+/// Show or check the settings, and where each value comes from.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -44,13 +44,13 @@ enum Verb {
 /// Where settings come from, besides the environment.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct From {
-    /// Configuration file, TOML or JSON [default: what RANKSCOPE_CONFIG or XLA_DIST_PROF_CONFIG names]
+    /// Configuration file, TOML or JSON [default: the file that RANKSCOPE_CONFIG or XLA_DIST_PROF_CONFIG names]
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
-    /// Cadence, window, spacing and snapshot period in one word
+    /// A named choice of cadence, window, spacing and snapshot period
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// A setting, over all other sources (may be repeated)
+    /// A setting that overrides all other sources (may be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }
@@ -70,7 +70,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
             let complaints = complaints(&settings(from)?);
             output::answer(&match format {
                 Format::Json => json!({ "complaints": complaints }).to_string(),
-                Format::Table if complaints.is_empty() => "the configuration is fine".to_owned(),
+                Format::Table if complaints.is_empty() => "the settings are valid".to_owned(),
                 Format::Table => said(&complaints, ""),
             })?;
             Ok(if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(3) })
@@ -88,7 +88,7 @@ pub(crate) fn settings(from: From) -> Result<Settings> {
     flags.extend(from.preset.map(|name| ("preset".to_owned(), name)));
     for pair in from.set {
         let Some((key, value)) = pair.split_once('=') else {
-            bail!("--set {pair}: a setting is written KEY=VALUE, as in probe-window-s=2");
+            bail!("--set {pair}: write a setting as KEY=VALUE, for example probe-window-s=2");
         };
         flags.push((key.trim().to_owned(), value.to_owned()));
     }

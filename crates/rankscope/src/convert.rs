@@ -14,10 +14,10 @@ use rankscope_trace::Trace;
 use crate::load::load_file;
 use crate::output;
 
-/// Convert a trace between formats: .json, .xplane.pb and .pftrace, each also .gz or .zst; .rkr is read only.
+/// Convert a trace between Kineto JSON, XSpace and Perfetto.
 ///
-/// The suffix of OUT decides. Everything the target format has a place for is kept, arguments included; what it has none for
-/// is counted on stderr.
+/// The suffix of OUT decides: .json, .xplane.pb or .pftrace, each also .gz or .zst; recordings (.rkr) are read only. Everything that the target format can hold is kept, arguments included; what it cannot hold is
+/// counted on stderr.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The trace to read
@@ -32,16 +32,16 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let name = args.output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let Some(format) = Format::of_name(&name) else {
         bail!(
-            "{}: the suffix names no format; use .json, .xplane.pb or .pftrace, with .gz or .zst behind it if you like",
+            "{}: unknown suffix; use .json, .xplane.pb or .pftrace, optionally followed by .gz or .zst",
             args.output.display()
         );
     };
     if same_file(&args.input, &args.output) {
-        bail!("{}: input and output are the same file, and inputs are never written to", args.input.display());
+        bail!("{}: input and output are the same file, and rankscope never changes its inputs", args.input.display());
     }
     if args.input.is_dir() {
         bail!(
-            "{}: this is a directory, and one trace is converted at a time; `rankscope combine` makes one file of all that lie in it",
+            "{}: is a directory, and convert takes one trace at a time; `rankscope combine` merges a directory of traces into one file",
             args.input.display()
         );
     }
@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let mut lost = LeftOut::default();
     traces.iter().for_each(|trace| lost.merge(&left_out(trace, format)));
     if let Some(words) = lost.in_words() {
-        output::remark(&format!("{}: left out, for want of a place in the format: {words}", args.output.display()));
+        output::remark(&format!("{}: not in the output, because the format cannot hold it: {words}", args.output.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,9 +80,7 @@ fn write(traces: &[Trace], format: Format, output: &mut impl Write) -> Result<()
         (Format::Json, [trace]) => json::write(trace, output)?,
         (Format::XSpace, [trace]) => xspace::write(trace, output)?,
         (Format::Recording, _) => {
-            bail!(
-                "a .rkr is what the recorder writes, and what `rankscope recover` makes of a live one; traces of others lack its ticks"
-            )
+            bail!("only the recorder and `rankscope recover` write .rkr: other traces lack the recorder's ticks")
         }
         (Format::Json | Format::XSpace, several) => {
             bail!("the input holds {} ranks, and only .pftrace holds several in one file", several.len())

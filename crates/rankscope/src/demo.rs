@@ -33,24 +33,24 @@ use hosts::{Host, hosts};
 use stage::{Cast, Stage};
 use truth::Watch;
 
-/// Four ranks with different clocks on this machine: recorded, synchronised, aligned and reported, beside the truth.
+/// Try it out: four ranks with skewed clocks on this machine, checked against the truth.
 ///
-/// Every rank is a process that plays a host of its own: it computes and all-reduces over the loopback, records itself, and has
-/// a clock that is milliseconds off and drifts, as drawn from --seed; one of them is slow. A clock agent for each measures
-/// what is between the clocks, and the traces are put on one. The truth is known here, so the error of every event is told
-/// beside what was guaranteed. It needs no cluster, no GPU and no privileges, and leaves a run directory to look around in.
+/// Each rank is a process that acts as a host of its own: it computes, all-reduces over the loopback and records itself. Its
+/// clock is milliseconds off and drifts, as drawn from --seed, and one rank is slow. Clock agents measure the offsets, and all
+/// traces are put on one clock. The true clocks are known here, so the error of every event is printed next to the guaranteed
+/// bound. The demo needs no cluster, GPU or privileges, and leaves a run directory for you to explore.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How many ranks, each with a host of its own
+    /// Number of ranks, each on a simulated host of its own
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=16))]
     ranks: u32,
     /// How long to train
     #[arg(long, default_value_t = 7.0)]
     seconds: f64,
-    /// Clocks, work and who is slow come from it
+    /// Seed of the clocks, the work and the choice of the slow rank
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The run directory; an older demo that is there makes room [default: rankscope-demo-SEED]
+    /// The run directory; replaces an older demo there [default: rankscope-demo-SEED]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// What to print
@@ -75,7 +75,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if args.format == Format::Table {
         let ranks = args.ranks;
         output::remark(&format!(
-            "{ranks} ranks train for {} s, each by its own clock; {ranks} agents measure the clocks ...",
+            "{ranks} ranks train for {} s, each on its own clock; {ranks} agents measure the clocks ...",
             args.seconds
         ));
     }
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let recorded = Stage::set(&folder, &cast, &clocks, &interrupted)?.play(&mut folder)?;
     let truth = watch.end(clocks)?;
     let findings = folder.conclude()?;
-    let verdict = verdict::judge(folder.path(), recorded, truth).context("the demo's own run cannot be judged")?;
+    let verdict = verdict::judge(folder.path(), recorded, truth).context("the demo cannot check its own run")?;
     let story = document::Story::new(&cast, verdict, findings, &folder, begun.elapsed());
     folder.keep(&story)?;
     output::answer(&match args.format {

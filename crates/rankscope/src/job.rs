@@ -44,7 +44,7 @@ pub(crate) enum ClockChoice {
 pub(crate) struct JobOptions {
     pub(crate) args: ArgsPolicy,
     pub(crate) scope: Scope,
-    /// Go on without files that cannot be read.
+    /// Continue without files that cannot be read.
     pub(crate) partial: bool,
     pub(crate) patterns: CommPatterns,
     pub(crate) clocks: ClockChoice,
@@ -71,10 +71,10 @@ impl JobOptions {
 /// Where measured clocks are, beside traces that are no run directory.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct MeasuredArgs {
-    /// Folder or run that clock agents wrote into [a run directory has its own]
+    /// Folder or run directory with clocks that agents measured [default: those of the run directory]
     #[arg(long = "clocks", value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Ranks of one node follow each other, so many a node; needed where neither traces nor the run say which host they are of
+    /// Number of consecutive ranks per node; needed if neither the traces nor the run directory name the hosts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
 }
@@ -91,10 +91,10 @@ impl MeasuredArgs {
 pub(crate) struct ClockArgs {
     #[command(flatten)]
     pub(crate) measured: MeasuredArgs,
-    /// Go by the collectives alone, whatever was measured
+    /// Align by the collectives alone, even if clocks were measured
     #[arg(long, conflicts_with = "as_recorded")]
     from_traces: bool,
-    /// Leave every stamp as it was recorded
+    /// Leave every timestamp as recorded
     #[arg(long)]
     as_recorded: bool,
 }
@@ -169,7 +169,7 @@ impl Job {
         let folder = options.measured.folder.as_deref().or_else(|| run_directory(paths));
         if let Some(folder) = options.measured.folder.as_deref().filter(|folder| !folder.is_dir()) {
             bail!(
-                "--clocks {}: there is no such folder. Give the one that clock agents wrote into, or the run",
+                "--clocks {}: no such folder. Give the folder that clock agents wrote into, or the run directory",
                 folder.display()
             );
         }
@@ -190,8 +190,7 @@ impl Job {
         let nodes = nodes_of(&loaded.traces, folder, known.as_ref(), options.measured.ranks_per_node)?;
         if let (None, ClockChoice::Best, Some(folder)) = (&known, options.clocks, &options.measured.folder) {
             bail!(
-                "--clocks {}: no clocks are there (windows-node<k>.jsonl or offsets.jsonl). Give the folder that clock agents wrote \
-                 into, or the run",
+                "--clocks {}: holds no clocks (windows-node<k>.jsonl or offsets.jsonl). Give the folder that clock agents wrote into, or the run directory",
                 folder.display()
             );
         }
@@ -247,12 +246,11 @@ fn settle(loaded: &mut Loaded) -> Result<()> {
 /// Why clocks that were measured serve no rank.
 fn unused(known: &Measured, nodes: &[Option<u32>]) -> &'static str {
     if known.nodes.is_empty() {
-        "what was measured of them places no node, so it is not used"
+        "the measurements place no node, so they are not used"
     } else if nodes.iter().all(Option::is_none) {
-        "which rank ran on which node is not known, so measured clocks are of no use; pass --ranks-per-node"
+        "it is not known which rank ran on which node, so measured clocks cannot be used; pass --ranks-per-node"
     } else {
-        "they were measured between nodes, but nothing ties the traces to their nodes' clocks (windows-node<k>.jsonl does with its \
-         header, or snapshots-node<k>.jsonl), so that is not used"
+        "clocks were measured between nodes, but nothing relates the traces to their nodes' clocks (the header of windows-node<k>.jsonl would, or snapshots-node<k>.jsonl), so they are not used"
     }
 }
 

@@ -121,7 +121,7 @@ pub(crate) fn load_members(file: &InputFile, args: ArgsPolicy, scope: Scope) -> 
     let opened = open(&file.path).map_err(|error| match error {
         rankscope_run::Error::Io { reason, .. } => Error::Io(reason),
         rankscope_run::Error::NotAFile { what, .. } => {
-            Error::NotATrace { found: format!("it is {what}, and only regular files are read") }
+            Error::NotATrace { found: format!("it is {what}; only regular files are read") }
         }
         other => Error::NotATrace { found: other.to_string() },
     });

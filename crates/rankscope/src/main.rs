@@ -24,12 +24,14 @@ mod report;
 mod run;
 mod runs;
 mod validate;
+mod verbs;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-/// One timeline for a whole distributed training job, every rank on one clock, and a straight answer to where the time goes.
+/// One timeline for a distributed training job: every rank on one clock, and a straight answer to where the time goes.
 #[derive(Debug, Parser)]
 #[command(name = "rankscope", version, arg_required_else_help = true)]
 struct Cli {
@@ -63,9 +65,9 @@ enum Verb {
 fn main() -> ExitCode {
     #[cfg(feature = "clock")]
     run::outlive_file_limit();
-    let verb = match Cli::try_parse() {
+    let verb = match parsed(std::env::args_os()) {
         Ok(cli) => cli.verb,
-        Err(error) => return output::usage(error, Cli::try_parse_from),
+        Err(error) => return output::usage(error, parsed),
     };
     let done = match verb {
         #[cfg(feature = "clock")]
@@ -93,13 +95,23 @@ fn main() -> ExitCode {
     }
 }
 
+/// The command line, with its help.
+fn command() -> clap::Command {
+    verbs::grouped(Cli::command())
+}
+
+/// `words` understood; the error holds what clap would say.
+fn parsed<W: Into<OsString> + Clone>(words: impl IntoIterator<Item = W>) -> Result<Cli, clap::Error> {
+    let matches = command().try_get_matches_from(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
 
     /// Names that two groups of options share, and the like, are found by clap only when a verb is used.
     #[test]
     fn the_command_line_is_sound() {
-        super::Cli::command().debug_assert();
+        super::command().debug_assert();
     }
 }

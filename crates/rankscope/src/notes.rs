@@ -36,7 +36,7 @@ fn sentence(source: &Source<'_>, finding: &Finding) -> String {
         Finding::Split { computation, exposed_comm, exposed_memcpy, idle } => {
             let whose = if source.analysis.ranks.iter().any(|rank| rank.side == Side::Device) { "device" } else { "host" };
             format!(
-                "Of the {whose} time {} is computation, {} communication that nothing hides, {} exposed copies and {} idle.",
+                "Of the {whose} time {} is computation, {} communication not overlapped by compute, {} exposed copies, and {} idle.",
                 percent(*computation),
                 percent(*exposed_comm),
                 percent(*exposed_memcpy),
@@ -45,8 +45,9 @@ fn sentence(source: &Source<'_>, finding: &Finding) -> String {
         }
         Finding::MostExposed { row, exposed_ns, share, waiting } => {
             let row = &source.analysis.collectives.rows[*row];
-            let waiting = waiting
-                .map_or_else(String::new, |waiting| format!("; {} of its time is waiting for the last rank", percent(waiting)));
+            let waiting = waiting.map_or_else(String::new, |waiting| {
+                format!("; {} of its time is spent waiting for the last rank", percent(waiting))
+            });
             let ranks = source.analysis.ranks.len() as i64;
             format!(
                 "The most exposed collective is {} ({}): {} a rank, {} of all exposed communication{waiting}.",
@@ -74,7 +75,7 @@ fn problems(source: &Source<'_>) -> Vec<String> {
             let found: Vec<_> = about.problems.iter().map(ToString::to_string).collect();
             let missing = missing_share(traces, trace).map_or_else(String::new, |share| {
                 let whose = about.rank.map_or_else(|| "it".to_owned(), |(rank, _)| format!("rank {rank}"));
-                format!(" About {} of {whose} is missing, going by the other ranks' files.", percent(share))
+                format!(" About {} of {whose} is missing, judging by the other ranks' files.", percent(share))
             });
             (!found.is_empty()).then(|| format!("{}: {}.{missing}", about.file, found.join("; ")))
         })

@@ -17,7 +17,7 @@ pub(crate) use told::told;
 /// What an answer looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Readable text
     #[value(alias = "text")]
     Table,
     /// One JSON document
@@ -55,7 +55,7 @@ pub(crate) fn usage<T>(error: clap::Error, parse: impl FnOnce(Vec<String>) -> Re
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USED_WRONGLY))
         }
         None => {
-            remark("error: a word of this command line holds control characters that are not taken there");
+            remark("error: an argument contains control characters, which are not accepted there");
             ExitCode::from(USED_WRONGLY)
         }
     }

@@ -17,9 +17,9 @@ use crate::output::{self, Format, Lines};
 
 /// Recover what a process had recorded when it died.
 ///
-/// Reads the file a recorder left behind, writes a whole trace beside it, and says for every thread how many events are in it
-/// and how many spans were open. A span counts as one event, whether it ended or not. The suffix of OUT decides what is
-/// written: .rkr, the recorder's own packed format, .pftrace or .json, each also .gz or .zst. FILE itself stays as it is.
+/// Reads the live file that a recorder left behind, writes a complete trace next to it, and prints for every thread how many
+/// events it holds and how many spans were open. A span counts as one event, ended or not. The suffix of OUT decides what is
+/// written: .rkr, the recorder's own packed format, .pftrace or .json, each also .gz or .zst. FILE itself is not changed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file a recorder left behind
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let path = args.output.unwrap_or_else(|| args.input.with_extension("recovered.rkr"));
     if same_file(&args.input, &path) {
-        bail!("{}: input and output are the same file, and inputs are never written to", args.input.display());
+        bail!("{}: input and output are the same file, and rankscope never changes its inputs", args.input.display());
     }
     let recording = open(&args.input)?;
     let written = write(&recording, &path)?;
@@ -54,8 +54,7 @@ fn open(path: &Path) -> Result<Recording<LiveFile<File>>> {
     let mut magic = [0; packed::MAGIC.len()];
     if file.read(&mut magic).with_context(named)? == magic.len() && magic == packed::MAGIC {
         bail!(
-            "{}: a packed recording needs no recovering: `rankscope report` and `convert` read it as it is, also when it was cut \
-             short",
+            "{}: a packed recording needs no recovery: `rankscope report` and `convert` read it directly, even if it was cut short",
             path.display()
         );
     }
@@ -69,8 +68,7 @@ fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {
     let format = TraceFormat::of_name(&name);
     let Some(format @ (TraceFormat::Recording | TraceFormat::Perfetto | TraceFormat::Json)) = format else {
         bail!(
-            "{}: a recording is recovered into .rkr, .pftrace or .json, with .gz or .zst behind it if you like; \
-             `rankscope convert` makes others of these",
+            "{}: recover writes .rkr, .pftrace or .json, optionally followed by .gz or .zst; `rankscope convert` turns these into others",
             path.display()
         );
     };

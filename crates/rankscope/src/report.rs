@@ -21,10 +21,10 @@ use crate::document::{Source, document};
 use crate::job::{ClockArgs, Job, JobOptions, WindowArgs, list, rank_of, run_directory};
 use crate::output::{self, Format};
 
-/// Report on one run: where the time goes, who is late, what is exposed.
+/// Report on one run: where the time goes, who is late, and what limits it.
 ///
 /// Reads Kineto/Chrome JSON, XSpace and Perfetto traces, plain, .gz, .zst, or a .zip/.tar of ranks. Writes report.json,
-/// report.html and timeline.pftrace into --out. Inputs are never written to.
+/// report.html and timeline.pftrace into --out. Never changes its inputs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, directories, archives or patterns of the traces of one run
@@ -39,18 +39,18 @@ pub(crate) struct Args {
     /// Keep device work, launches and annotations only: less memory, no host operators in the timeline
     #[arg(long)]
     gpu_only: bool,
-    /// Report on this step alone
+    /// Report on this step only
     #[arg(long, value_name = "N")]
     step: Option<i64>,
     #[command(flatten)]
     window: WindowArgs,
-    /// Report on this rank alone (collectives are still matched across all)
+    /// Report on this rank only (collectives are still matched across all)
     #[arg(long, value_name = "N")]
     rank: Option<u32>,
-    /// How device work is classed
+    /// How device work is classified
     #[arg(long, value_enum, default_value_t = ClassesArg::Default)]
     classes: ClassesArg,
-    /// Kernels whose names match this regular expression communicate, too (may be repeated)
+    /// Also count kernels whose names match this regular expression as communication (may be repeated)
     #[arg(long, value_name = "REGEX")]
     comm_pattern: Vec<String>,
     /// Report even if ranks are missing or files cannot be read
@@ -68,7 +68,7 @@ pub(crate) struct Args {
 /// What the timeline holds beside events.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct TimelineArgs {
-    /// Leave arguments (shapes, bytes, process groups) and memory counters out of timeline.pftrace: about half the file
+    /// Leave arguments (shapes, bytes, process groups) and memory counters out of timeline.pftrace: about half the size
     #[arg(long, conflicts_with = "no_timeline")]
     slim: bool,
 }
@@ -82,9 +82,9 @@ impl TimelineArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ClassesArg {
-    /// Fills are memory work; every known library communicates
+    /// Fills count as memory work, kernels of every known library as communication
     Default,
-    /// As TraceLens classes: fills compute; nccl, rccl and cross_device_reduce communicate
+    /// As TraceLens does: fills count as computation; nccl, rccl and cross_device_reduce as communication
     Tracelens,
 }
 
@@ -204,7 +204,7 @@ fn keep_step(
         known.dedup();
         match (known.first(), known.last()) {
             (Some(first), Some(last)) => bail!("there is no step {step}; the traces hold steps {first} to {last}"),
-            _ => bail!("there is no step {step}: the traces mark no steps. Leave --step out to report on everything"),
+            _ => bail!("there is no step {step}: no steps are marked in the traces. Leave out --step to report on everything"),
         }
     }
     matched.instances.retain(|instance| {

@@ -35,10 +35,10 @@ use rankscope_run::{SideFile, read_side_text};
 use signals::Signals;
 pub(crate) use signals::outlive_file_limit;
 
-/// Run a job and keep what it takes to understand it: the ranks' traces, the clocks of its nodes, and a report.
+/// Run a job and collect its traces, the clocks of its nodes and a report.
 ///
-/// With -n it starts the ranks itself; without, it runs CMD as it is, which may be torchrun, srun or mpirun. Profiles that
-/// torch.profiler and jax.profiler export are copied into the run directory. The job's exit code is the exit code.
+/// With -n it starts the ranks itself; without, it runs CMD as given, which may be torchrun, srun or mpirun. Profiles that
+/// torch.profiler and jax.profiler export are copied into the run directory. Exits with the job's exit code.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Start this many local processes with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT
@@ -53,16 +53,16 @@ pub(crate) struct Args {
     /// Do not measure clocks
     #[arg(long)]
     no_clock: bool,
-    /// Leave Python programs alone: keep no profile that they export
+    /// Do not hook into Python programs; profiles that they export are not collected
     #[arg(long)]
     no_hooks: bool,
-    /// Do not align and report when the job is over
+    /// Do not align and report at the end of the job
     #[arg(long)]
     no_report: bool,
-    /// Also keep files that match this pattern and are new or changed after the job (may be repeated)
+    /// Also collect files that match this pattern and are new or changed after the job (may be repeated)
     #[arg(long, value_name = "GLOB")]
     collect: Vec<String>,
-    /// Seconds that ranks started by -n get to end, once one has failed or SIGTERM or SIGINT was passed on; then they are killed
+    /// Seconds that ranks started by -n have to exit after one has failed or SIGTERM or SIGINT was forwarded; then they are killed
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     grace: u64,
     /// Seconds that aligning and reporting may take
@@ -74,7 +74,7 @@ pub(crate) struct Args {
     /// Become CMD and end with this process
     #[arg(long, value_name = "PID", hide = true)]
     tied: Option<u32>,
-    /// The command; in its arguments a path may begin with {run}, the run directory, or {raw}, its folder of traces
+    /// The command to run. A path in its arguments may begin with {run}, the run directory, or {raw}, its folder of traces
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
@@ -147,10 +147,7 @@ fn directory(args: &Args, words: &[String], described: &JobCommand) -> Option<Di
     match Directory::begin(wanted, words, described, args.ranks) {
         Ok(directory) => Some(directory),
         Err(error) => {
-            output::remark(&format!(
-                "rankscope: nothing is kept of this run, which goes on all the same: {}",
-                output::told(&error)
-            ));
+            output::remark(&format!("rankscope: the job runs, but nothing can be kept of this run: {}", output::told(&error)));
             None
         }
     }

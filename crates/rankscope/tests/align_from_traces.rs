@@ -74,7 +74,7 @@ fn the_table_says_what_it_is() {
     let (traces, out) = (fixture("torch-gloo-4ranks").display().to_string(), out.path().display().to_string());
     let output = rankscope(&["align", &traces, "--from-traces", "--out", &out]);
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("at least us") && text.contains("measured clocks would be stronger"), "{text}");
+    assert!(text.contains("at least us") && text.contains("measured clocks would be more certain"), "{text}");
 }
 
 /// Two nodes whose clocks leave open who is late.

@@ -121,7 +121,7 @@ fn a_node_that_was_killed_joins_again() {
             |row: &rankscope_clock::files::OffsetRow| row.round > last + 1 && row.node == NodeId(1) && row.estimate.is_some();
         fleet.fitted(1) > own && read_offsets(&fleet.read("offsets.jsonl")).rows.iter().any(back)
     });
-    assert!(fleet.log(1).contains("goes on with what was agreed"), "{}", fleet.log(1));
+    assert!(fleet.log(1).contains("continues with the ports and edges agreed then"), "{}", fleet.log(1));
     fleet.stop_all();
 }
 
@@ -174,7 +174,7 @@ fn other_hosts_are_not_met_without_a_key() {
         let output = Running::start(command).ended(Duration::from_secs(5));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{arguments}: {said}");
-        assert!(said.contains(part) && (part == refused) == said.contains("--insecure goes without"), "{arguments}: {said}");
+        assert!(said.contains(part) && (part == refused) == said.contains("--insecure runs without"), "{arguments}: {said}");
         assert!(!said.contains("hunter"), "{said}");
     }
 }

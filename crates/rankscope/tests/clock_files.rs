@@ -77,7 +77,7 @@ fn windows_become_offsets() {
         assert!((reads(node, true_ns) - at_ns).abs() < 50, "{row}");
     }
     let notes = solved["notes"].to_string();
-    for expected in ["node 2 sent no window in 1 of 6 rounds", "counted from 0", "windows-node1.jsonl: line 8: cut off"] {
+    for expected in ["node 2 sent no window in 1 of 6 rounds", "numbered from 0", "windows-node1.jsonl: line 8: cut off"] {
         assert!(notes.contains(expected), "{expected} in {notes}");
     }
 }
@@ -134,8 +134,8 @@ fn what_is_wrong_is_said_with_the_path() {
     let said = failure(&["clock", "solve", &path]);
     assert!(said.contains("windows-node0.jsonl") && said.contains("line 1"), "{said}");
     write_windows(directory.path());
-    assert!(failure(&["clock", "solve", &path, "--reference-node", "9"]).contains("there are nodes 0, 1, 2"));
+    assert!(failure(&["clock", "solve", &path, "--reference-node", "9"]).contains("the nodes are 0, 1, 2"));
     assert!(failure(&["clock", "solve", &path, "--smoothing-factor", "0"]).contains("greater than 0"));
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rankscope-clock/tests/golden/offsets.jsonl");
-    assert!(failure(&["clock", "show", &text(&golden), "--node", "9"]).contains("there is no node 9"));
+    assert!(failure(&["clock", "show", &text(&golden), "--node", "9"]).contains("node 9 does not exist"));
 }

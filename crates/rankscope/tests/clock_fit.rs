@@ -78,7 +78,7 @@ fn damaged_lines_are_named_and_stepped_over() {
     let output = rankscope(&["clock", "fit", &path.display().to_string(), "--estimator", "robust", "--window", "2000ms"]);
     assert!(output.status.success());
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("log.tsv: line 3: seq") && said.contains("line 4002: the file ends inside"), "{said}");
+    assert!(said.contains("log.tsv: line 3: seq") && said.contains("line 4002: the file ends within"), "{said}");
     let table = String::from_utf8_lossy(&output.stdout);
     assert_eq!(table.lines().count(), 1 + 4, "{table}");
     assert!(table.contains("began with a step of +") && !table.contains("degraded"), "{table}");

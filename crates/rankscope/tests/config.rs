@@ -50,7 +50,7 @@ fn every_value_has_its_origin() {
 #[test]
 fn check_says_no_with_exit_code_3() {
     let fine = config(&["check"], &[("XLA_PROBE_CADENCE_US", "900")]);
-    assert_eq!((fine.status.code(), said(&fine).trim()), (Some(0), "the configuration is fine"));
+    assert_eq!((fine.status.code(), said(&fine).trim()), (Some(0), "the settings are valid"));
     let typo = config(&["check"], &[("XLA_PROBE_CADANCE_US", "900")]);
     assert_eq!(typo.status.code(), Some(3));
     assert!(said(&typo).contains("did you mean XLA_PROBE_CADENCE_US?"));
@@ -64,7 +64,7 @@ fn check_says_no_with_exit_code_3() {
 fn what_is_shown_despite_a_mistake_says_so_beneath() {
     let output = config(&["show"], &[("RANKSCOPE_PROBE_WINDOW_S", "99")]);
     assert!(output.status.success());
-    assert!(said(&output).trim_end().ends_with("us, ms or s behind it"), "{}", said(&output));
+    assert!(said(&output).trim_end().ends_with("or with a unit (us, ms or s)"), "{}", said(&output));
     assert_eq!(config(&["show", "--set", "port"], &[]).status.code(), Some(1));
 }
 

@@ -81,7 +81,7 @@ fn the_same_trace_twice_is_read_once() {
     fs::copy(folder.path().join("rank1.json"), folder.path().join("pp_1.json")).unwrap();
     let document = report(folder.path(), &[]);
     assert_eq!(document["ranks"].as_array().unwrap().len(), 2);
-    assert!(document["notes"].to_string().contains("which holds the same as"), "{}", document["notes"]);
+    assert!(document["notes"].to_string().contains("a copy of"), "{}", document["notes"]);
     let out = tempfile::tempdir().unwrap();
     let metadata = combined(&[folder.path()], &out.path().join("all.pftrace"));
     assert_eq!(metadata["nodes"].as_array().unwrap().len(), 2);
@@ -181,7 +181,7 @@ fn copies_and_waits_of_an_accelerator_are_no_computation_in_any_format() {
 }
 
 #[test]
-fn a_conversion_says_what_its_format_has_no_place_for() {
+fn a_conversion_says_what_its_format_cannot_hold() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("trace.json");
     let text = r#"[
@@ -191,7 +191,7 @@ fn a_conversion_says_what_its_format_has_no_place_for() {
         {"ph": "f", "name": "f", "cat": "c", "id": 1, "pid": 1, "tid": 1, "ts": 900, "bp": "e"}
     ]"#;
     fs::write(&input, text).unwrap();
-    for (name, lost) in [("out.json", ""), ("out.pftrace", "1 points of flows"), ("out.xplane.pb", "1 points of flows")] {
+    for (name, lost) in [("out.json", ""), ("out.pftrace", "1 flow points"), ("out.xplane.pb", "1 flow points")] {
         let output = folder.path().join(name);
         let done = rankscope(&["convert", input.to_str().unwrap(), output.to_str().unwrap()]);
         let said = String::from_utf8_lossy(&done.stderr).into_owned();

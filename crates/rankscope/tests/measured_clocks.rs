@@ -23,7 +23,7 @@ fn clocks_that_are_not_there_are_an_error() {
     let empty = tempfile::tempdir().unwrap();
     let missing = empty.path().join("missing");
     for verb in ["align", "validate", "report"] {
-        for (folder, why) in [(empty.path(), "no clocks are there"), (missing.as_path(), "no such folder")] {
+        for (folder, why) in [(empty.path(), "holds no clocks"), (missing.as_path(), "no such folder")] {
             let said = failure(&[verb, traces, "--clocks", folder.to_str().unwrap(), "--format", "json"]);
             assert!(said.contains(why), "{verb}: {said}");
         }
@@ -49,8 +49,8 @@ fn clocks_that_serve_no_rank_are_told() {
     };
     let rows = [header.to_owned(), row(0), row(1)].map(|line| line + "\n").concat();
     for (offsets, more, why) in [
-        (format!("{header}\n"), &["--ranks-per-node", "1"][..], "places no node"),
-        (rows.clone(), &["--ranks-per-node", "1"][..], "nothing ties"),
+        (format!("{header}\n"), &["--ranks-per-node", "1"][..], "place no node"),
+        (rows.clone(), &["--ranks-per-node", "1"][..], "nothing relates"),
         (rows, &[][..], "pass --ranks-per-node"),
     ] {
         fs::write(clocks.path().join("offsets.jsonl"), offsets).unwrap();

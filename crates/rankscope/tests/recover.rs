@@ -121,5 +121,5 @@ fn a_packed_recording_is_sent_to_those_who_read_it() {
     recover(&path, &[]);
     let packed = path.with_extension("recovered.rkr").display().to_string();
     let refused = failure(&["recover", &packed]);
-    assert!(refused.contains("needs no recovering"), "{refused}");
+    assert!(refused.contains("needs no recovery"), "{refused}");
 }

@@ -62,7 +62,7 @@ fn a_directory_that_cannot_be_written_costs_one_line() {
     let output = room.run(&["--", "sh", "-c", "echo done; exit 5"]);
     let said = text(&output.stderr);
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(5), "done\n"), "{said}");
-    assert!(said.lines().count() == 1 && said.contains("nothing is kept of this run"), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("nothing can be kept of this run"), "{said}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_run_that_is_there_is_not_overwritten() {
     let before = fs::read(room.path().join("run/run.json")).unwrap();
     let output = room.plain(&["--", "sh", "-c", "echo again"]);
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), "again\n"));
-    assert!(text(&output.stderr).contains("is over"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("has ended"), "{}", text(&output.stderr));
     assert_eq!(fs::read(room.path().join("run/run.json")).unwrap(), before);
 }
 
@@ -82,7 +82,7 @@ fn json_is_alone_on_stdout() {
     let output = room.run(&["--no-clock", "--format", "json", "--", "sh", "-c", "echo noise; exit 3"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     assert_eq!((&document["exit_code"], &document["traces"], output.status.code()), (&3.into(), &0.into(), Some(3)));
-    assert!(document["problem"].as_str().unwrap().contains("no traces were left"), "{document}");
+    assert!(document["problem"].as_str().unwrap().contains("the job wrote no traces"), "{document}");
     assert!(text(&output.stderr).contains("noise"));
 }
 

@@ -114,7 +114,7 @@ fn prune_shows_before_it_does() {
     assert!(done.status.success());
     assert_eq!(names(), ["notes.txt", "three", "two"]);
     let table = String::from_utf8(runs("prune", parent.path(), &["--max-bytes", "1B"]).stdout).unwrap();
-    assert!(table.contains("there is no room for it") && table.contains("1 of 2 runs would go"), "{table}");
+    assert!(table.contains("it exceeds the size limit") && table.contains("would prune 1 of 2 runs"), "{table}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn what_is_mounted_in_a_run_outlives_it() {
         other => return rankscope_testkit::skipped(format!("nothing can be mounted: {other:?}")),
     };
     let done = json_of(&output);
-    assert_eq!(done["stays"], json!([{ "path": mounted, "reason": "something is mounted there" }]), "{done}");
+    assert_eq!(done["stays"], json!([{ "path": mounted, "reason": "a file system is mounted there" }]), "{done}");
     assert_eq!(fs::read_to_string(precious.join("rank-7.json")).unwrap(), "[]");
     assert!(!parent.path().join("old/run.json").exists() && !parent.path().join("old/raw/rank-0.json").exists());
 }
@@ -156,7 +156,7 @@ fn prune_says_what_of_a_run_stays() {
         let output = runs("prune", parent.path(), execute);
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(
-            output.status.success() && said.contains(&format!("stays: {}: it is no part of the run", thesis.display())),
+            output.status.success() && said.contains(&format!("stays: {}: it is not part of the run", thesis.display())),
             "{said}"
         );
     }

@@ -19,7 +19,7 @@ pub(super) fn check(trace: &Trace) -> Check {
         check.judged += 1;
         let missing: Vec<&str> = fields.iter().filter(|(_, arg)| arg.value(span).is_none()).map(|(name, _)| *name).collect();
         if !missing.is_empty() {
-            check.find(1, || Finding::about(trace, span, None, format!("does not tell its {}", missing.join(", "))));
+            check.find(1, || Finding::about(trace, span, None, format!("does not record its {}", missing.join(", "))));
         }
     }
     check

@@ -35,7 +35,7 @@ fn arrows(trace: &Trace) -> (Check, Check, Check) {
     for point in trace.flows.iter().filter(|point| point.phase != FlowPhase::Start) {
         begin.judged += 1;
         let Some(begin_ns) = known.get(&key(point)).and_then(|arrow| arrow.begin_ns) else {
-            begin.find(1, || about(trace, point, None, "ends and never began"));
+            begin.find(1, || about(trace, point, None, "ends but never begins"));
             continue;
         };
         forward.judged += 1;
@@ -73,7 +73,7 @@ fn enclosed(trace: &Trace) -> Check {
         let started = track.partition_point(|(start, _)| *start <= point.time_ns);
         let is_enclosed = started.checked_sub(1).is_some_and(|last| track[last].1 >= point.time_ns);
         if !is_enclosed {
-            check.find(1, || about(trace, point, None, "has a point that lies within no span"));
+            check.find(1, || about(trace, point, None, "has a point outside any span"));
         }
     }
     check

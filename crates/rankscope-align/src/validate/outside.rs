@@ -18,7 +18,7 @@ pub(super) fn check(trace: &Trace) -> Check {
         let (start, end) = (trace.spans.start_ns(span), trace.spans.end_ns(span));
         let away_ns = low.saturating_sub(start).max(end.saturating_sub(high));
         if away_ns > 0 {
-            check.find(1, || Finding::about(trace, span, Some(away_ns), "lies far outside all others".to_owned()));
+            check.find(1, || Finding::about(trace, span, Some(away_ns), "is far away from all other events".to_owned()));
         }
     }
     check

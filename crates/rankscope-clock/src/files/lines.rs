@@ -44,7 +44,7 @@ pub(super) fn each_line(bytes: &[u8], mut read: impl FnMut(&[u8]) -> Result<(), 
         let damage = if whole { Damage::Malformed(reason) } else { Damage::CutOff };
         damaged.push(DamagedLine { line: index + 1, damage });
         if damaged.len() == DAMAGED_LINES_MAX {
-            let reason = format!("{DAMAGED_LINES_MAX} lines up to here cannot be read, so what follows is not read either");
+            let reason = format!("{DAMAGED_LINES_MAX} lines up to here cannot be read; reading stops here");
             damaged.push(DamagedLine { line: index + 1, damage: Damage::Malformed(reason) });
             break;
         }

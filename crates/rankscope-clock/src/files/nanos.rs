@@ -38,6 +38,6 @@ impl Visitor<'_> for NanosVisitor {
     fn visit_f64<E: Error>(self, value: f64) -> Result<Nanos, E> {
         // 2^63 itself does not fit.
         let fits = value.abs() < i64::MAX as f64;
-        if fits { Ok(Nanos(value.round() as i64)) } else { Err(E::custom(format!("{value} is no time in nanoseconds"))) }
+        if fits { Ok(Nanos(value.round() as i64)) } else { Err(E::custom(format!("{value} is not a time in nanoseconds"))) }
     }
 }

@@ -273,7 +273,7 @@ impl Row {
         let at = self.at_ns.or(self.midpoint_sys_ns).map(|ns| ns.0).or(middle);
         Ok(NodeEstimate {
             node: NodeId(self.node_id),
-            at: HostInstant::from_nanos_since_epoch(at.ok_or("nothing says when the offset holds")?),
+            at: HostInstant::from_nanos_since_epoch(at.ok_or("the time of the offset is missing")?),
             offset: Span::from_nanos(self.offset_ns.0),
             skew_ppb: self.skew_ppb.unwrap_or(self.drift_ppm * 1e3),
             bound: interval(self.bound_lo_ns, self.bound_hi_ns)?,

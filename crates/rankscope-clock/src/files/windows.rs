@@ -102,7 +102,7 @@ pub fn read_windows(name: &str, bytes: &[u8]) -> WindowsFile {
         let node = row.node_id.map(NodeId).or(in_header).or(named);
         // A file whose header was lost is still ours if its edges say what no one else's do.
         file.foreign &= row.edges.iter().all(|edge| edge.ts_source.is_none());
-        let node = node.ok_or("neither this line, nor a header, nor the name of the file says which node it is of")?;
+        let node = node.ok_or("the node is given neither in this line, nor in a header, nor in the file name")?;
         file.windows.push(row.window(node)?);
         Ok(())
     });

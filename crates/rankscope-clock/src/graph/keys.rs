@@ -21,7 +21,7 @@ pub const PARTICIPANTS: &str = "probe_participants";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Nobody wrote it.
-    #[error("key `{0}` is not there")]
+    #[error("key `{0}` is missing")]
     Missing(String),
     /// It is not in the format of its key.
     #[error("key `{key}` holds `{value}`, which is not {expected}")]
@@ -117,7 +117,7 @@ pub fn nodes(key: &str, value: &str) -> Result<Vec<NodeId>, KeyError> {
 pub fn ports(key: &str, value: &str) -> Result<EdgePorts, KeyError> {
     let pair = value.split_once(',');
     let pair = pair.and_then(|(listen, response)| Some((listen.trim().parse().ok()?, response.trim().parse().ok()?)));
-    let (listen, response) = pair.ok_or_else(|| malformed(key, value, "two ports with a comma between"))?;
+    let (listen, response) = pair.ok_or_else(|| malformed(key, value, "two ports separated by a comma"))?;
     Ok(EdgePorts { listen, response })
 }
 

@@ -30,7 +30,7 @@ impl ProbeGraph {
         Self { nodes, edges }
     }
 
-    /// How many nodes there are, numbered from 0.
+    /// Number of nodes, numbered from 0.
     pub fn nodes(&self) -> u32 {
         self.nodes
     }

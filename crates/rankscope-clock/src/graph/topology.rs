@@ -31,24 +31,24 @@ pub enum Topology {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
     /// Neither a name nor an edge.
-    #[error("`{0}` is no topology and no edge; use random, ring, directed, loop, origin, or edges such as 0-1,1-2,2-0")]
+    #[error("`{0}` is neither a topology nor an edge; use random, ring, directed, loop, origin, or edges such as 0-1,1-2,2-0")]
     Unreadable(String),
     /// An edge from a node to itself.
-    #[error("edge {0}: a node does not probe itself")]
+    #[error("edge {0}: a node cannot probe itself")]
     SelfLoop(Edge),
     /// Two edges for the same pair.
-    #[error("edge {0}: each pair is probed once, and one edge measures both directions")]
+    #[error("edge {0}: list each pair once, because one edge measures both directions")]
     Twice(Edge),
     /// An edge beyond the number of nodes.
-    #[error("edge {edge}: there are {nodes} nodes, numbered from 0")]
+    #[error("edge {edge}: the {nodes} nodes are numbered from 0")]
     OutOfRange {
         /// The edge.
         edge: Edge,
-        /// How many nodes there are.
+        /// Number of nodes.
         nodes: u32,
     },
     /// A part of the graph hangs in the air.
-    #[error("no path of edges leads from node 0 to node {0}")]
+    #[error("no edges connect node 0 with node {0}")]
     Unconnected(NodeId),
     /// A graph of nobody.
     #[error("a probe graph needs at least one node")]

@@ -48,7 +48,7 @@ pub struct Accuracy {
     pub edge_error_rms_ns: f64,
     /// Of smoothed maps at the common instants.
     pub smoothed_error_ns: Quantiles,
-    /// The part of smoothed maps that are no farther off than they say.
+    /// The part of smoothed maps that are within their stated error.
     pub map_coverage: f64,
     /// Estimates of nodes.
     pub estimates: u64,

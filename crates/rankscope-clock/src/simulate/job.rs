@@ -15,7 +15,7 @@ use crate::{Edge, EdgeFit, EdgeRecord, Exchange, HostInstant, LinkCounts, NodeId
 /// What the job is like.
 #[derive(Clone, Debug)]
 pub struct JobOptions {
-    /// Everything random comes from it.
+    /// Seed of everything random.
     pub seed: u64,
     /// Clocks are up to this much ahead of or behind the truth.
     pub offset_max: Span,
@@ -31,7 +31,7 @@ pub struct JobOptions {
     pub loss: f64,
     /// Probability that a packet is held up behind later ones, by a millisecond on average.
     pub reorder: f64,
-    /// Probability that a packet comes twice.
+    /// Probability that a packet is duplicated.
     pub duplicates: f64,
     /// Length of a window.
     pub window: Span,

@@ -19,7 +19,7 @@ pub struct ClockTextError {
 
 impl fmt::Display for ClockTextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} describes no clock: expected {}", self.part, self.expected)
+        write!(f, "{:?} does not describe a clock: expected {}", self.part, self.expected)
     }
 }
 

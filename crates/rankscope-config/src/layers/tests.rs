@@ -119,26 +119,21 @@ fn each_mistake_is_said_once_with_its_place() {
             None,
             &[("XLA_PROBE_CADANCE_US", "800")][..],
             &[][..],
-            "environment: XLA_PROBE_CADANCE_US is not a variable of rankscope; did you mean XLA_PROBE_CADENCE_US?",
+            "environment: XLA_PROBE_CADANCE_US is not a rankscope variable; did you mean XLA_PROBE_CADENCE_US?",
         ),
         (
             None,
             &[("XLA_PROB_WINDOW_S", "4")],
             &[],
-            "environment: XLA_PROB_WINDOW_S is not a variable of rankscope; did you mean XLA_PROBE_WINDOW_S?",
+            "environment: XLA_PROB_WINDOW_S is not a rankscope variable; did you mean XLA_PROBE_WINDOW_S?",
         ),
         (
             None,
             &[("RANKSCOPE_CONFG", "x")],
             &[],
-            "environment: RANKSCOPE_CONFG is not a variable of rankscope; did you mean RANKSCOPE_CONFIG?",
+            "environment: RANKSCOPE_CONFG is not a rankscope variable; did you mean RANKSCOPE_CONFIG?",
         ),
-        (
-            None,
-            &[("XLA_PROBE_SOMETHING_ELSE", "4")],
-            &[],
-            "environment: XLA_PROBE_SOMETHING_ELSE is not a variable of rankscope",
-        ),
+        (None, &[("XLA_PROBE_SOMETHING_ELSE", "4")], &[], "environment: XLA_PROBE_SOMETHING_ELSE is not a rankscope variable"),
         (
             Some(("a.toml", "[probe]\n# a comment\nprobe-windows-s = 4\n")),
             &[],
@@ -161,7 +156,7 @@ fn each_mistake_is_said_once_with_its_place() {
             None,
             &[("XLA_PROBE_WINDOW_S", "99")],
             &[],
-            "environment XLA_PROBE_WINDOW_S: probe-window-s cannot be \"99\"; it takes 0.5 to 60 s, as a number of s or with us, ms or s behind it",
+            "environment XLA_PROBE_WINDOW_S: probe-window-s cannot be \"99\"; it takes 0.5 to 60 s, as a number of s or with a unit (us, ms or s)",
         ),
         (
             Some(("a.toml", "topology = 'star'")),
@@ -175,43 +170,40 @@ fn each_mistake_is_said_once_with_its_place() {
             None,
             &[("XLA_PROBE_CADENCE_US", "900"), ("RANKSCOPE_PROBE_CADENCE_US", "1000")],
             &[],
-            "probe-cadence-us is 1000 us by environment RANKSCOPE_PROBE_CADENCE_US and 900 us by environment \
-             XLA_PROBE_CADENCE_US; the first holds",
+            "probe-cadence-us is 1000 us from environment RANKSCOPE_PROBE_CADENCE_US and 900 us from environment \
+             XLA_PROBE_CADENCE_US; the first is used",
         ),
         (
             Some(("a.json", "{\"probe-cadence-us\": 900, \"probe_cadence_us\": 901}")),
             &[],
             &[],
-            "probe-cadence-us is 900 us by file a.json key probe-cadence-us and 901 us by file a.json key probe_cadence_us; \
-             the first holds",
+            "probe-cadence-us is 900 us from file a.json key probe-cadence-us and 901 us from file a.json key probe_cadence_us; the first is used",
         ),
         (
             None,
             &[("RANKSCOPE_CONFIG", "a.toml"), ("XLA_DIST_PROF_CONFIG", "b.json")],
             &[],
-            "the configuration file is a.toml by environment RANKSCOPE_CONFIG and b.json by environment XLA_DIST_PROF_CONFIG; \
-             the first holds",
+            "the configuration file is a.toml from environment RANKSCOPE_CONFIG and b.json from environment XLA_DIST_PROF_CONFIG; the first is used",
         ),
         (
             Some(("a.toml", "a = 1\nb = = 2\n")),
             &[],
             &[],
-            "file a.toml: line 2: extra `=`, expected nothing; nothing of it is used",
+            "file a.toml: line 2: extra `=`, expected nothing; the file is ignored",
         ),
-        (Some(("a.json", "[1]")), &[], &[], "file a.json: a configuration is an object; nothing of it is used"),
+        (Some(("a.json", "[1]")), &[], &[], "file a.json: a configuration is an object; the file is ignored"),
         (
             None,
             &[],
             &[("packet-spacing-us", "500")],
             "packet-spacing-us (flag) must be at most half of probe-cadence-us (default)",
         ),
-        (None, &[], &[("topology", "explicit")], "topology (flag) is explicit, which needs edges"),
+        (None, &[], &[("topology", "explicit")], "topology (flag) is explicit, which also needs edges"),
         (
             None,
             &[("RANKSCOPE_RANK", "4"), ("RANKSCOPE_WORLD_SIZE", "4")],
             &[],
-            "rank (environment RANKSCOPE_RANK) is 4, but num-nodes (environment RANKSCOPE_WORLD_SIZE) is 4, and ranks count \
-             from 0",
+            "rank (environment RANKSCOPE_RANK) is 4, but num-nodes (environment RANKSCOPE_WORLD_SIZE) is 4 and ranks are numbered from 0",
         ),
     ] {
         assert_eq!(said(&resolved(file, environment, flags)), [expected]);
@@ -244,7 +236,7 @@ fn a_bad_value_leaves_the_layer_below() {
 fn a_file_that_cannot_be_read_is_a_complaint_and_no_more() {
     let file = Some(ConfigFile { name: "gone.toml", text: Err("no such file") });
     let settings = resolve(&Sources { file, ..Sources::default() });
-    assert_eq!(said(&settings), ["file gone.toml: no such file; nothing of it is used"]);
+    assert_eq!(said(&settings), ["file gone.toml: no such file; the file is ignored"]);
     assert_eq!(ClockSettings::of(&settings).probe_window, Duration::from_secs(4));
 }
 
@@ -261,7 +253,7 @@ fn a_key_given_twice_is_a_complaint() {
     let settings = resolved(None, &[("RANKSCOPE_KEY", "hunter2"), ("RANKSCOPE_KEY_FILE", "/job/key")], &[]);
     assert_eq!(
         said(&settings),
-        ["key (environment RANKSCOPE_KEY) and key-file (environment RANKSCOPE_KEY_FILE) are both set; the first counts"]
+        ["key (environment RANKSCOPE_KEY) and key-file (environment RANKSCOPE_KEY_FILE) are both set; the first is used"]
     );
     assert!(!ClockSettings::of(&settings).insecure, "nobody goes without a key unless told to");
 }

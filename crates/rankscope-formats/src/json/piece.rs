@@ -50,7 +50,7 @@ impl Met {
             [] => format!("events of phase {last}, which rankscope does not read"),
             _ => format!("events of phases {} and {last}, which rankscope does not read", others.join(", ")),
         });
-        let no_events = self.unread.contains_key(&0).then(|| "objects without a phase (`ph`), which are no events".to_owned());
+        let no_events = self.unread.contains_key(&0).then(|| "objects without a phase (`ph`), which are not events".to_owned());
         let parts: Vec<String> = of_phases.into_iter().chain(no_events).collect();
         (!parts.is_empty()).then(|| parts.join(", and "))
     }

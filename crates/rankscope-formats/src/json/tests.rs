@@ -281,7 +281,7 @@ fn what_is_not_read_is_named() {
     let problem = read.provenance.problems.iter().next().unwrap();
     assert_eq!((problem.kind, problem.count), (ProblemKind::Unsupported, 4));
     let said =
-        "events of phases 'D' and 'O', which rankscope does not read, and objects without a phase (`ph`), which are no events";
+        "events of phases 'D' and 'O', which rankscope does not read, and objects without a phase (`ph`), which are not events";
     assert_eq!(problem.detail, said);
 }
 

@@ -129,5 +129,5 @@ fn append(journal: Option<&mut Journal>, line: impl FnOnce() -> String) -> Resul
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> String {
-    format!("{} is not written any more: {error}. Synchronisation goes on without it", path.display())
+    format!("{} is no longer written: {error}. Synchronisation continues without it", path.display())
 }

@@ -81,14 +81,14 @@ pub enum MeetError {
     #[error(transparent)]
     Ports(#[from] PortError),
     /// The store holds nonsense.
-    #[error("the rendezvous store holds something else than this version writes: {0}")]
+    #[error("the rendezvous store holds data that this version did not write: {0}")]
     Foreign(String),
     /// No random numbers.
-    #[error("this host has no random numbers to make a secret from: {0}. Set one with `key`")]
+    #[error("this host has no random numbers for a secret: {0}. Set one with `key`")]
     Random(io::Error),
     /// Ports were taken again and again.
     #[error(
-        "after {PLANS_MAX} plans there are still ports taken by other programs; use the single-port mode or another port base"
+        "after {PLANS_MAX} attempts, ports are still taken by other programs; use the single-port mode or another port base"
     )]
     PortsTaken,
 }
@@ -209,7 +209,7 @@ fn session(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<(u
     let text = store.wait(SESSION, options.timeout)?;
     let bytes: Option<Vec<u8>> =
         (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect();
-    let foreign = || MeetError::Foreign(format!("key `{SESSION}` is no number in hexadecimal"));
+    let foreign = || MeetError::Foreign(format!("key `{SESSION}` is not a hexadecimal number"));
     let bytes = bytes.ok_or_else(foreign)?;
     let (run, shared) = bytes.split_first_chunk::<8>().ok_or_else(foreign)?;
     let unkeyed =

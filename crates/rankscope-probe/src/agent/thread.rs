@@ -20,19 +20,19 @@ pub(super) fn prepare(options: ThreadOptions) -> Vec<String> {
     let mut refused = Vec::new();
     // By default the kernel lets a sleeper oversleep by 50 us.
     if let Err(error) = nix::sys::prctl::set_timerslack(1) {
-        refused.push(format!("the kernel keeps its timer slack ({error}); probes will be sent up to 50 us late"));
+        refused.push(format!("the timer slack cannot be reduced ({error}); probes may be sent up to 50 us late"));
     }
     if let Some(cpu) = options.cpu {
         let mut cpus = CpuSet::new();
         let pinned = cpus.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &cpus));
         if let Err(error) = pinned {
-            refused.push(format!("cannot stay on processor {cpu} ({error}); the agent runs on any"));
+            refused.push(format!("cannot pin to CPU {cpu} ({error}); the agent runs on any CPU"));
         }
     }
     if options.fifo
         && let Err(error) = real_time_scheduling()
     {
-        refused.push(format!("no real-time scheduling ({error}; it takes CAP_SYS_NICE); the agent runs as any thread"));
+        refused.push(format!("no real-time scheduling ({error}; it needs CAP_SYS_NICE); the agent runs with normal priority"));
     }
     refused
 }

@@ -49,10 +49,10 @@ impl Default for HostTimeOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStamp {
     /// The clock that the packet was stamped with was stepped about then, or the stamp is too old.
-    #[error("its clock stepped, or the stamp is too old")]
+    #[error("its clock stepped, or the timestamp is too old")]
     Unknown(Unknown),
     /// The clock was being steered, and how is not known well enough.
-    #[error("known to {0} ns only")]
+    #[error("known only to within {0} ns")]
     Uncertain(u64),
     /// Stamped by a clock of a network card that was not opened.
     #[error("stamped by a network card whose clock is not open")]

@@ -20,7 +20,7 @@ pub enum PhcError {
     /// No permission, most often.
     #[error(
         "{path}: cannot open the clock of the network card: {source}. Give this user read access to it (group or udev rule), \
-         or go on with kernel stamps",
+         or continue with kernel timestamps",
         path = path.display()
     )]
     Open {
@@ -30,7 +30,7 @@ pub enum PhcError {
         source: io::Error,
     },
     /// The driver cannot read it together with another clock.
-    #[error("{path}: the driver does not read this clock together with the kernel's: {source}. Go on with kernel stamps", path = path.display())]
+    #[error("{path}: the driver cannot read this clock together with the kernel's: {source}. Continue with kernel timestamps", path = path.display())]
     Read {
         /// The device.
         path: PathBuf,

@@ -57,8 +57,9 @@ pub fn advise(seen: &Examination) -> Vec<Advice> {
     advice.extend(seen.interfaces.iter().filter_map(card));
     advice.extend([clocksource(seen), reads(seen), steering(seen), daemons(seen), permissions(seen)]);
     advice.extend(seen.virtualisation.as_ref().map(|what| {
-        let finding = format!("inside of a {what}; preemption by the host looks like queueing, and its daemons are not seen");
-        note(Grade::Weak, "virtualisation", finding, Some("pin the virtual processors, or probe from the machine itself"))
+        let finding =
+            format!("inside a {what}; preemption by the host looks like queueing, and the host's daemons cannot be seen");
+        note(Grade::Weak, "virtualisation", finding, Some("pin the virtual CPUs, or probe from the physical machine"))
     }));
     advice
 }
@@ -71,17 +72,16 @@ pub fn expect(seen: &Examination) -> Expectation {
     let mut reasons = Vec::new();
     let (idle_ns, loaded_ns) = match stamping {
         Stamping::Hardware => {
-            reasons.push("the network card stamps packets at the wire".to_owned());
+            reasons.push("the network card timestamps packets at the wire".to_owned());
             (20, 50)
         }
         Stamping::Kernel => {
-            let reason = "the kernel stamps packets; the figures were measured over virtual links, and what the interrupts of \
-                          real cards add may differ between the two directions by microseconds";
+            let reason = "the kernel timestamps packets; the figures were measured over virtual links, and interrupts of real cards may add microseconds of difference between the two directions";
             reasons.push(reason.to_owned());
             (50 + jitter_ns, 100 + jitter_ns)
         }
         Stamping::User => {
-            reasons.push("only the program stamps packets, so scheduling counts as delay".to_owned());
+            reasons.push("only the program timestamps packets, so scheduling counts as delay".to_owned());
             (10_000, 50_000)
         }
     };
@@ -91,11 +91,11 @@ pub fn expect(seen: &Examination) -> Expectation {
         reasons.push(format!("the kernel's own path takes {min} ns at least and {p99} ns in 99 of 100 cases"));
     }
     reasons.push(
-        "half of what the two directions differ by at their fastest stays in, whatever the stamps; the bound contains it"
+        "half of the difference between the two directions' fastest packets remains as an error with any timestamps; the bound contains it"
             .to_owned(),
     );
     if seen.virtualisation.is_some() {
-        reasons.push("a virtual machine's packets pass its host's kernel unseen".to_owned());
+        reasons.push("a virtual machine's packets pass through its host's kernel, which is not measured".to_owned());
     }
     Expectation { stamping, idle_ns, loaded_ns, reasons }
 }
@@ -128,13 +128,17 @@ fn stamps(seen: &Examination) -> Advice {
     match best_stamping(seen) {
         Stamping::Hardware => note(Grade::Good, "stamps", "by the network card and by the kernel".to_owned(), None),
         Stamping::Kernel => {
-            let remedy = "a card with a clock of its own (ethtool -T names it) would take interrupts out of the figure";
+            let remedy = "a card with its own clock (ethtool -T names it) would remove interrupts from the figure";
             note(Grade::Good, "stamps", "by the kernel".to_owned(), Some(remedy))
         }
         Stamping::User => {
-            let remedy =
-                "use another interface or driver; ethtool -T shows what it stamps, and sandboxes may forbid SO_TIMESTAMPING";
-            note(Grade::Bad, "stamps", "neither the card nor the kernel stamps packets both ways".to_owned(), Some(remedy))
+            let remedy = "use another interface or driver; ethtool -T shows what it can timestamp, and sandboxes may forbid SO_TIMESTAMPING";
+            note(
+                Grade::Bad,
+                "stamps",
+                "neither the card nor the kernel timestamps packets in both directions".to_owned(),
+                Some(remedy),
+            )
         }
     }
 }
@@ -152,17 +156,19 @@ fn loopback(ipv6: bool, result: &Result<LoopbackReport, String>) -> Advice {
     };
     let LoopbackReport { sent, stamped, received, .. } = report;
     if stamped < sent || received < sent {
-        let finding = format!("of {sent} packets {stamped} got a transmit stamp and {received} came back with a receive stamp");
-        return note(Grade::Bad, topic, finding, Some("look for a firewall on the loopback, or a kernel without stamping"));
+        let finding =
+            format!("of {sent} packets, {stamped} got a transmit timestamp and {received} came back with a receive timestamp");
+        return note(Grade::Bad, topic, finding, Some("look for a firewall on the loopback, or a kernel without timestamping"));
     }
     let at = |percent| report.percentile_ns(percent).unwrap_or(0);
-    let finding = format!("{sent} packets, all stamped: transmit to receive min {}, p50 {}, p99 {} ns", at(0), at(50), at(99));
+    let finding =
+        format!("{sent} packets, all timestamped: transmit to receive min {}, p50 {}, p99 {} ns", at(0), at(50), at(99));
     if at(0) < 0 {
         return note(
             Grade::Bad,
             topic,
             finding,
-            Some("packets arrive before they are sent: the kernel's stamps are of no use here"),
+            Some("packets arrive before they are sent: the kernel's timestamps are useless here"),
         );
     }
     let slow = at(50) > HIGH_FLOOR_NS;
@@ -179,7 +185,7 @@ fn card(facts: &InterfaceFacts) -> Option<Advice> {
     match &facts.phc {
         Some(Ok(())) => Some(note(Grade::Good, "card clock", format!("{name}: readable"), None)),
         Some(Err(error)) => {
-            Some(note(Grade::Weak, "card clock", format!("{name}: {error}"), Some("without it the kernel's stamps are used")))
+            Some(note(Grade::Weak, "card clock", format!("{name}: {error}"), Some("without it kernel timestamps are used")))
         }
         None => None,
     }
@@ -189,18 +195,18 @@ fn clocksource(seen: &Examination) -> Advice {
     let source = seen.clocksource.as_deref().unwrap_or("unknown");
     let steady = match seen.tsc_invariant {
         Some(true) => ", whose rate is constant",
-        Some(false) => ", whose rate follows the processor's",
+        Some(false) => ", whose rate follows the CPU frequency",
         None => "",
     };
     match source {
         "tsc" => note(Grade::Good, "clocksource", format!("tsc{steady}"), None),
-        "arch_sys_counter" => note(Grade::Good, "clocksource", "the architecture's counter".to_owned(), None),
+        "arch_sys_counter" => note(Grade::Good, "clocksource", "the CPU's own counter".to_owned(), None),
         "kvm-clock" | "hyperv_clocksource_tsc_page" | "xen" => {
-            let remedy = "if the machine's host has a constant TSC, tsc is steadier";
+            let remedy = "if the physical host has a constant TSC, tsc is more stable";
             note(Grade::Weak, "clocksource", format!("{source}, which the hypervisor adjusts"), Some(remedy))
         }
         other => {
-            let remedy = "reading it is slow and coarse; see in the kernel's log why tsc was rejected (tsc=reliable overrides)";
+            let remedy = "reading it is slow and coarse; the kernel log says why tsc was rejected (tsc=reliable overrides)";
             note(Grade::Weak, "clocksource", other.to_owned(), Some(remedy))
         }
     }
@@ -213,7 +219,7 @@ fn reads(seen: &Examination) -> Advice {
         widths.p50, widths.p99, widths.max, seen.resolution_ns
     );
     let slow = widths.p50 > SLOW_READ_NS || seen.resolution_ns > 1_000;
-    let remedy = slow.then_some("clock reads go through the kernel; a better clocksource lets the vDSO answer");
+    let remedy = slow.then_some("clock reads are system calls; a better clocksource would avoid them through the vDSO");
     note(if slow { Grade::Weak } else { Grade::Good }, "clock reads", finding, remedy)
 }
 
@@ -222,7 +228,7 @@ fn steering(seen: &Examination) -> Advice {
         Ok(state) => state,
         Err(error) => {
             let finding = format!("adjtimex: {error}");
-            return note(Grade::Weak, "time of day", finding, Some("steps and slews are seen all the same, in the snapshots"));
+            return note(Grade::Weak, "time of day", finding, Some("steps and slews are still seen in the snapshots"));
         }
     };
     let slewing = if state.pending_ns == 0 { String::new() } else { format!(", {} ns still to be slewed", state.pending_ns) };
@@ -230,7 +236,7 @@ fn steering(seen: &Examination) -> Advice {
     if state.synchronised {
         return note(Grade::Good, "time of day", format!("synchronised, {frequency}"), None);
     }
-    let remedy = "clock differences do not depend on it; for right times of day in reports, run chronyd";
+    let remedy = "clock offsets do not depend on it; for correct times of day in reports, run chronyd";
     note(Grade::Weak, "time of day", format!("not synchronised, {frequency}"), Some(remedy))
 }
 
@@ -240,7 +246,7 @@ fn daemons(seen: &Examination) -> Advice {
     match names.as_slice() {
         [] => note(Grade::Good, "time daemons", "none is seen".to_owned(), None),
         several if several.iter().filter(steers).count() > 1 => {
-            let remedy = "they will fight over CLOCK_REALTIME: stop all but one";
+            let remedy = "they adjust CLOCK_REALTIME against each other: stop all but one";
             note(Grade::Weak, "time daemons", several.join(", "), Some(remedy))
         }
         known => note(Grade::Good, "time daemons", known.join(", "), None),
@@ -250,7 +256,7 @@ fn daemons(seen: &Examination) -> Advice {
 fn permissions(seen: &Examination) -> Advice {
     let Examination { permissions, .. } = seen;
     let missing: Vec<&str> = [
-        (permissions.net_admin, "busy polling and a card's stamps (CAP_NET_ADMIN)"),
+        (permissions.net_admin, "busy polling and hardware timestamps (CAP_NET_ADMIN)"),
         (permissions.realtime, "real-time priority (CAP_SYS_NICE or ulimit -r)"),
     ]
     .iter()
@@ -261,11 +267,11 @@ fn permissions(seen: &Examination) -> Advice {
         return note(
             Grade::Good,
             "permissions",
-            "busy polling, a card's stamps and real-time priority are allowed".to_owned(),
+            "busy polling, hardware timestamps and real-time priority are allowed".to_owned(),
             None,
         );
     }
-    let remedy = "kernel stamps need no permission; these only shorten delays under load";
+    let remedy = "kernel timestamps need no permission; these only shorten delays under load";
     note(Grade::Good, "permissions", format!("without {}", missing.join(" and ")), Some(remedy))
 }
 

@@ -142,7 +142,7 @@ fn bound(interface: &Interface) -> Result<(), String> {
         Some(address) => {
             UdpSocket::bind(SocketAddr::new(*address, 0)).map(|_| ()).map_err(|error| format!("{address}: {error}"))
         }
-        None => Err("no address that other hosts could send to".to_owned()),
+        None => Err("no address that other hosts can reach".to_owned()),
     }
 }
 

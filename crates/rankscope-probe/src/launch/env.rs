@@ -34,7 +34,7 @@ impl<'a> Env<'a> {
         let Some(at) = self.number(index)? else { return Ok(None) };
         let of = self.required(count, index)?;
         if at >= of {
-            return Err(self.conflict(index, count, "the first counts from 0 and must be less than the second"));
+            return Err(self.conflict(index, count, "the first is numbered from 0 and must be less than the second"));
         }
         Ok(Some((at, of)))
     }
@@ -48,7 +48,7 @@ impl<'a> Env<'a> {
         let Some((at, of)) = self.place_among(rank, world)? else { return Ok(None) };
         let each = self.number(local_world)?.unwrap_or(1);
         if each == 0 || of % each != 0 {
-            return Err(self.conflict(world, local_world, "the first is no multiple of the second"));
+            return Err(self.conflict(world, local_world, "the first is not a multiple of the second"));
         }
         Ok(Some((at / each, of / each)))
     }

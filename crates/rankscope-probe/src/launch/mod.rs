@@ -60,12 +60,12 @@ pub enum Source {
 pub enum LaunchError {
     /// No variable of a known launcher is set.
     #[error(
-        "no launcher is known to have started this process. Start it with torchrun, srun, mpirun or a Kubernetes job, or set \
+        "no known launcher started this process. Start it with torchrun, srun, mpirun or a Kubernetes job, or set \
          RANKSCOPE_RANK, RANKSCOPE_WORLD_SIZE and RANKSCOPE_RDZV"
     )]
     NoLauncher,
     /// A value is no number.
-    #[error("{variable}={value} is no number that it can be")]
+    #[error("{variable}={value} is not a valid number")]
     NotANumber {
         /// Which variable.
         variable: &'static str,
@@ -73,7 +73,7 @@ pub enum LaunchError {
         value: String,
     },
     /// A variable is missing beside another.
-    #[error("{beside} is set and {variable} is not. Set both")]
+    #[error("{beside} is set but {variable} is not. Set both")]
     Missing {
         /// The one that is missing.
         variable: &'static str,

@@ -51,22 +51,22 @@ fn our_own_variables_win_and_the_inner_launcher_comes_before_the_outer() {
 #[test]
 fn what_is_wrong_is_named() {
     let table = [
-        ("", "no launcher is known"),
-        ("RANK=1", "no launcher is known"),
-        ("RANKSCOPE_RANK=1", "RANKSCOPE_RANK is set and RANKSCOPE_WORLD_SIZE is not"),
-        ("RANKSCOPE_RANK=-1 RANKSCOPE_WORLD_SIZE=2", "RANKSCOPE_RANK=-1 is no number"),
+        ("", "no known launcher"),
+        ("RANK=1", "no known launcher"),
+        ("RANKSCOPE_RANK=1", "RANKSCOPE_RANK is set but RANKSCOPE_WORLD_SIZE is not"),
+        ("RANKSCOPE_RANK=-1 RANKSCOPE_WORLD_SIZE=2", "RANKSCOPE_RANK=-1 is not a valid number"),
         ("RANKSCOPE_RANK=2 RANKSCOPE_WORLD_SIZE=2", "RANKSCOPE_RANK=2 and RANKSCOPE_WORLD_SIZE=2 contradict"),
         ("RANKSCOPE_RANK=0 RANKSCOPE_WORLD_SIZE=2 RANKSCOPE_RDZV=nowhere", "RANKSCOPE_RDZV: \"nowhere\" names no store"),
         ("RANK=0 WORLD_SIZE=10 LOCAL_WORLD_SIZE=4 MASTER_ADDR=a", "WORLD_SIZE=10 and LOCAL_WORLD_SIZE=4 contradict"),
         ("RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=0 MASTER_ADDR=a", "WORLD_SIZE=2 and LOCAL_WORLD_SIZE=0 contradict"),
         ("RANK=9 WORLD_SIZE=16 LOCAL_WORLD_SIZE=8 GROUP_RANK=0 MASTER_ADDR=a", "GROUP_RANK=0 and RANK=9 contradict"),
-        ("RANK=1 LOCAL_RANK=1 WORLD_SIZE=2 MASTER_ADDR=a", "LOCAL_RANK is set and LOCAL_WORLD_SIZE is not"),
-        ("RANK=0 WORLD_SIZE=1 MASTER_ADDR=a MASTER_PORT=70000", "MASTER_PORT=70000 is no number"),
-        ("RANK=0 WORLD_SIZE=two MASTER_ADDR=a", "WORLD_SIZE=two is no number"),
-        ("SLURM_PROCID=0 SLURM_NTASKS=1", "SLURM_PROCID is set and SLURM_NODEID is not"),
-        ("SLURM_PROCID=x", "SLURM_PROCID=x is no number"),
-        ("JOB_COMPLETION_INDEX=0", "JOB_COMPLETION_INDEX is set and RANKSCOPE_WORLD_SIZE is not"),
-        ("PET_NODE_RANK=0 PET_NNODES=1:4", "PET_NNODES=1:4 is no number"),
+        ("RANK=1 LOCAL_RANK=1 WORLD_SIZE=2 MASTER_ADDR=a", "LOCAL_RANK is set but LOCAL_WORLD_SIZE is not"),
+        ("RANK=0 WORLD_SIZE=1 MASTER_ADDR=a MASTER_PORT=70000", "MASTER_PORT=70000 is not a valid number"),
+        ("RANK=0 WORLD_SIZE=two MASTER_ADDR=a", "WORLD_SIZE=two is not a valid number"),
+        ("SLURM_PROCID=0 SLURM_NTASKS=1", "SLURM_PROCID is set but SLURM_NODEID is not"),
+        ("SLURM_PROCID=x", "SLURM_PROCID=x is not a valid number"),
+        ("JOB_COMPLETION_INDEX=0", "JOB_COMPLETION_INDEX is set but RANKSCOPE_WORLD_SIZE is not"),
+        ("PET_NODE_RANK=0 PET_NNODES=1:4", "PET_NNODES=1:4 is not a valid number"),
         ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 OMPI_MCA_orte_hnp_uri=x", "OMPI_MCA_orte_hnp_uri=x is not of the form"),
     ];
     for (variables, message) in table {

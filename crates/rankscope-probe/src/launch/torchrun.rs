@@ -23,7 +23,11 @@ pub(super) fn torchrun(env: &Env<'_>) -> Result<Option<Launch>, LaunchError> {
     if let Some(group) = env.number("GROUP_RANK")?
         && group != node
     {
-        return Err(env.conflict("GROUP_RANK", "RANK", "with as many processes on each node they name different nodes"));
+        return Err(env.conflict(
+            "GROUP_RANK",
+            "RANK",
+            "with the same number of processes on each node, they name different nodes",
+        ));
     }
     // The port itself is taken: torch's own store listens there.
     let taken = env.port("MASTER_PORT")?;

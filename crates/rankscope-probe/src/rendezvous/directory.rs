@@ -69,7 +69,7 @@ impl DirectoryStore {
         match private::read(&path, VALUE_BYTES_MAX) {
             Ok(text) => match String::from_utf8(text) {
                 Ok(text) => Ok(Some(text)),
-                Err(_) => Err(StoreError::Malformed { place: self.place.clone(), what: format!("{name}, which is no text") }),
+                Err(_) => Err(StoreError::Malformed { place: self.place.clone(), what: format!("{name}, which is not text") }),
             },
             // The file was renamed over while it was read over NFS: there will be one at the next look.
             Err(error) if error.kind() == io::ErrorKind::NotFound || error.kind() == io::ErrorKind::StaleNetworkFileHandle => {

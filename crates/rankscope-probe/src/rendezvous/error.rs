@@ -14,8 +14,7 @@ use super::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub enum StoreError {
     /// Nobody wrote a key.
     #[error(
-        "nobody wrote {key} to {place} within {after:?}. Look at the node that should have: it has not started, has failed, \
-         or was given another run id or store"
+        "no node wrote {key} to {place} within {after:?}. Check the node that should have: it has not started, has failed, or was given another run id or store"
     )]
     TimedOut {
         /// What was waited for.
@@ -27,7 +26,7 @@ pub enum StoreError {
     },
     /// Too few came to a barrier.
     #[error(
-        "{arrived} of {count} nodes came to the barrier {name} at {place} within {after:?}. Look at the nodes that did not start"
+        "only {arrived} of {count} nodes reached the barrier {name} at {place} within {after:?}. Check the nodes that did not start"
     )]
     BarrierTimedOut {
         /// Which barrier.
@@ -58,7 +57,7 @@ pub enum StoreError {
         after: Duration,
     },
     /// A node published something that is no address.
-    #[error("node {node} published {value:?}, which is no address of the form ip:port; its agent is of another version")]
+    #[error("node {node} published {value:?}, which is not an address of the form ip:port; its agent has another version")]
     BadAddress {
         /// Who.
         node: NodeId,
@@ -67,7 +66,7 @@ pub enum StoreError {
     },
     /// The store does not answer.
     #[error(
-        "no answer from {place} for {after:?}: {source}. Check that node 0 runs, the address is right and no firewall is between"
+        "no answer from {place} for {after:?}: {source}. Check that node 0 runs, the address is right and no firewall blocks it"
     )]
     Unreachable {
         /// Where.
@@ -86,7 +85,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The store answered with something else than an answer.
-    #[error("{place} answered with {what}; something else than a store of this version listens there")]
+    #[error("{place} answered with {what}; it is not a store of this version")]
     Malformed {
         /// Where.
         place: String,
@@ -110,7 +109,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// A key that no store takes.
-    #[error("a key of {bytes} bytes ({key}...); keys have 1 to {KEY_BYTES_MAX}")]
+    #[error("a key of {bytes} bytes ({key}...); keys have 1 to {KEY_BYTES_MAX} bytes")]
     BadKey {
         /// Its start.
         key: String,

@@ -53,7 +53,7 @@ impl Meeting {
             Place::Etcd(members) => Box::new(super::EtcdStore::new(members.clone(), patience)),
             #[cfg(not(feature = "etcd"))]
             Place::Etcd(_) => {
-                let reason = "this build of rankscope has no etcd in it; build it with the feature etcd".to_owned();
+                let reason = "this build of rankscope has no etcd support; build it with the feature etcd".to_owned();
                 return Err(StoreError::Refused { place: place.to_string(), reason });
             }
         };

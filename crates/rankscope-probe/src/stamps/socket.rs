@@ -86,7 +86,9 @@ pub struct SocketOptions {
 #[non_exhaustive]
 pub enum SocketError {
     /// Somebody else has the port, or the address is not of this host.
-    #[error("cannot bind UDP {address}: {source}. Check that the address is of this host and that no other agent has the port")]
+    #[error(
+        "cannot bind UDP {address}: {source}. Check that the address belongs to this host and that no other agent uses the port"
+    )]
     Bind {
         /// What was asked for.
         address: SocketAddr,
@@ -261,7 +263,7 @@ impl StampedSocket {
         if flags == 0 {
             return Ok(());
         }
-        let remedy = "Use a Linux kernel of 4.1 or newer, or stamps of the program, which are worse";
+        let remedy = "Use Linux 4.1 or newer, or timestamps taken by the program, which are less accurate";
         let set = |flags: u32| self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as i32, "SO_TIMESTAMPING", remedy);
         set(flags)?;
         set(flags | libc::SOF_TIMESTAMPING_OPT_ID)
@@ -270,7 +272,13 @@ impl StampedSocket {
     fn set_service(&self, options: &SocketOptions) -> Result<(), SocketError> {
         if let Some(us) = options.busy_poll_us {
             let us = i32::try_from(us).unwrap_or(i32::MAX);
-            self.set(libc::SOL_SOCKET, libc::SO_BUSY_POLL, us, "SO_BUSY_POLL", "It needs CAP_NET_ADMIN; leave it off without")?;
+            self.set(
+                libc::SOL_SOCKET,
+                libc::SO_BUSY_POLL,
+                us,
+                "SO_BUSY_POLL",
+                "It needs CAP_NET_ADMIN; turn it off otherwise",
+            )?;
         }
         if let Some(priority) = options.priority {
             let remedy = "Without CAP_NET_ADMIN the highest is 6";
@@ -278,7 +286,7 @@ impl StampedSocket {
         }
         if let Some(dscp) = options.dscp {
             let class = i32::from(dscp & 0x3f) << 2;
-            let remedy = "Leave the class of service alone";
+            let remedy = "Do not set the class of service";
             match self.address {
                 SocketAddr::V4(_) => self.set(libc::SOL_IP, libc::IP_TOS, class, "IP_TOS", remedy)?,
                 SocketAddr::V6(_) => self.set(libc::SOL_IPV6, libc::IPV6_TCLASS, class, "IPV6_TCLASS", remedy)?,

@@ -76,7 +76,7 @@ impl EventTree {
         self.nodes[node as usize].unfinished
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }

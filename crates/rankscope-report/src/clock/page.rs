@@ -88,7 +88,7 @@ fn facts(document: &ClockDocument, every: usize) -> Vec<String> {
     let mut facts = vec![counted(document.nodes.len(), "node"), counted(document.rounds as usize, "round")];
     facts.extend(document.reference.map(|node| format!("against node {node}")));
     if every > 1 {
-        facts.push(format!("one round in {every} is drawn, and all that are degraded or follow a step"));
+        facts.push(format!("one round in {every} is drawn, and every round that is degraded or follows a step"));
     }
     facts
 }

@@ -37,7 +37,7 @@ fn facts(document: &DispatchDocument) -> Vec<String> {
         counted(document.document_count as usize, "document"),
         counted(document.tokens as usize, "token"),
         format!("planner: {}", clean(&document.planner)),
-        format!("{} leave their rank", bytes(document.moved_bytes)),
+        format!("{} move to another rank", bytes(document.moved_bytes)),
     ];
     facts.extend(document.eps.map(|eps| format!("at most {:.3} times the mean", 1.0 + eps)));
     facts

@@ -64,14 +64,13 @@ fn why_not(document: &Document) -> Option<&'static str> {
         }
         _ if collectives.matched > 0 && collectives.ranks.iter().all(|rank| rank.matched == 0) => {
             return Some(
-                "Only messages between two ranks were matched. Who is late with one may itself have waited for another, so \
-                 arrivals tell nothing; what each rank computes does.",
+                "Only messages between two ranks were matched. A rank that is late with one may itself have waited for another, so arrivals do not show who is late; the computing time of each rank does.",
             );
         }
         _ => {}
     }
     match (collectives.matched, collectives.unmatched) {
-        (0, 0) => Some("No collectives in these traces, so nothing shows which rank the others wait for."),
+        (0, 0) => Some("There are no collectives in these traces, so they do not show which rank the others wait for."),
         (0, _) => Some("No collective was found on all of its ranks (matched 0), so arrivals cannot be compared."),
         _ => None,
     }

@@ -67,7 +67,7 @@ pub(crate) fn clocks(clock: &Clock) -> &'static str {
 
 const NO_TRACE: &str = "No trace could be read, so there is nothing to report.";
 const HOST_TIMES: &str =
-    "No device activity in these traces: every time below is a host time, that of operators and calls on the CPU.";
+    "No device activity in these traces: all times below are host times of operators and calls on the CPU.";
 
 #[cfg(test)]
 mod tests {

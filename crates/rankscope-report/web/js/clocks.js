@@ -6,13 +6,13 @@ function drawClocks(doc) {
   body.append(lead(clockSentence(clock)));
   if (clock.offsets.length > 0) body.append(offsetTable(clock.offsets));
   if (clock.pairs.length > 0) body.append(h("h3", {}, "Pairs of ranks"), lead(pairSentence(clock)), pairTable(clock.pairs));
-  if (clock.offsets.length === 0 && clock.pairs.length === 0) body.append(empty("No collective bounds the clocks against each other, so their difference is unknown."));
+  if (clock.offsets.length === 0 && clock.pairs.length === 0) body.append(empty("No collective bounds the clock offsets, so they are unknown."));
 }
 
 function clockSentence(clock) {
   switch (clock.method) {
     case "measured": return "The clocks were measured by packets between the hosts, and the offsets below subtracted. The interval is guaranteed: nothing arrives before it is sent.";
-    case "partly_measured": return "The clocks of some ranks were measured by packets between hosts; the others stay as recorded.";
+    case "partly_measured": return "The clocks of some ranks were measured by packets between hosts; the others keep their recorded timestamps.";
     case "one_host": return "All ranks ran on one host and share its clock; what is subtracted is only where each recording began to count.";
     case "collectives": return "The offsets below were estimated from the collectives themselves and subtracted. The interval is what causality allows: no rank leaves a collective before every rank has entered it. Measured clocks would be stronger.";
     default: return "Times are as recorded: nothing was corrected. Waits and skews between ranks are only as good as the agreement of their clocks.";

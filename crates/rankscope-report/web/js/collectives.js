@@ -1,13 +1,13 @@
 // Collectives by name, type, size and group; size against bandwidth; and those that have no counterpart.
 
-const NONE_MATCHED = "none of these was matched on all ranks";
+const NONE_MATCHED = "none of these was found on all of its ranks";
 
 function drawCollectives(doc) {
   const { body } = section("collectives");
   const { groups, unmatched, unmatched_list: list } = doc.collectives;
   if (groups.length === 0) body.append(empty("No collectives were found in these traces."));
   else {
-    body.append(lead("Figures are means over the matched ones. Transfer is the shortest stay of any rank: what was left once everybody had come. Wait is for the last arrival. Exposed time is what no computation hid, summed over ranks."), groupTable(groups));
+    body.append(lead("Figures are means over matched collectives. Transfer is the shortest time any rank spends inside: what remains once every rank has arrived. Wait is the time spent waiting for the last arrival. Exposed time is communication not overlapped by compute, summed over ranks."), groupTable(groups));
     const plotted = groups.filter((g) => g.bytes > 0 && g.busbw_gbps_mean > 0);
     if (plotted.length > 1) body.append(h("h3", {}, "Size and bus bandwidth"), bandwidthPlot(plotted));
   }
@@ -17,7 +17,7 @@ function drawCollectives(doc) {
 }
 
 function groupTable(groups) {
-  const mean = (head, key, format, about) => ({ head, tip: about, key: (g) => g[key], cell: (g) => orAbsent(g[key], format, g.matched === 0 ? NONE_MATCHED : "the trace does not tell the size") });
+  const mean = (head, key, format, about) => ({ head, tip: about, key: (g) => g[key], cell: (g) => orAbsent(g[key], format, g.matched === 0 ? NONE_MATCHED : "the trace does not record the size") });
   return table({
     label: "Collectives",
     rows: groups,
@@ -25,10 +25,10 @@ function groupTable(groups) {
     columns: [
       { head: "Collective", text: true, class: "name", key: (g) => g.name, cell: (g) => h("span", {}, g.name, h("span", { class: "second" }, groupAside(g))) },
       { head: "Type", text: true, key: (g) => g.dtype, cell: (g) => g.dtype || absent("not recorded") },
-      { head: "Size", tip: "Bytes the bandwidth counts", key: (g) => g.bytes, cell: (g) => orAbsent(g.bytes, formatBytes, "the trace does not tell the size") },
+      { head: "Size", tip: "Bytes the bandwidth counts", key: (g) => g.bytes, cell: (g) => orAbsent(g.bytes, formatBytes, "the trace does not record the size") },
       { head: "Ranks", tip: "Ranks of the process group", key: (g) => g.ranks, cell: (g) => formatCount(g.ranks) },
       { head: "Matched", tip: "Found on every rank of the group that has a file, of all found", key: (g) => g.matched, cell: (g) => of(g.matched, g.count) },
-      mean("Transfer", "transfer_ns_mean", formatTime, "Shortest stay of any rank, mean"),
+      mean("Transfer", "transfer_ns_mean", formatTime, "Shortest time any rank spends inside, mean"),
       mean("Wait", "wait_ns_mean", formatTime, "Wait for the last arrival, mean over ranks and collectives"),
       mean("Start skew", "start_skew_ns_mean", formatTime, "Last arrival minus first, mean"),
       mean("End skew, max", "end_skew_ns_max", formatTime, "Last end minus first, the largest"),
@@ -83,7 +83,7 @@ function bandwidthPlot(groups) {
 function unmatchedSentence(unmatched, listed) {
   const all = cuts.unmatched || listed;
   const shown = listed > 0 && listed < unmatched ? ` ${formatCount(listed)} of ${formatCount(unmatched)} are listed here${all > listed ? ", the others in report.json" : ""}.` : "";
-  return `${plural(unmatched, "collective")} without a counterpart on every rank of the group, left out of all means and never guessed.${shown}`;
+  return `${plural(unmatched, "collective")} without a counterpart on every rank of the group, left out of all means.${shown}`;
 }
 
 function unmatchedTable(list) {

@@ -20,7 +20,7 @@ function fileTable(ranks) {
       { head: "Rank", text: true, first: "ascending", key: (r) => r.rank, cell: (r) => h("span", { title: `Rank from ${told(r.rank_source, RANK_SOURCES)}` }, String(r.rank), r.rank_source === "order" ? h("span", { class: "chip" }, "by order") : null) },
       { head: "File", text: true, class: "mono", key: (r) => r.file, cell: (r) => r.file },
       { head: "Host and device", text: true, key: (r) => r.host ?? "", cell: (r) => [r.host, r.device].filter(Boolean).join(" · ") || absent("the file names neither") },
-      { head: "Steps", tip: "How many, and what told them", key: (r) => r.steps.length, cell: (r) => (r.steps.length > 0 ? h("span", {}, formatCount(r.steps.length), h("span", { class: "of" }, ` from ${told(r.step_source, STEP_SOURCES)}`)) : absent("this file marks no steps")) },
+      { head: "Steps", tip: "How many, and where they come from", key: (r) => r.steps.length, cell: (r) => (r.steps.length > 0 ? h("span", {}, formatCount(r.steps.length), h("span", { class: "of" }, ` from ${told(r.step_source, STEP_SOURCES)}`)) : absent("this file marks no steps")) },
       { head: "Events", key: (r) => r.events, cell: (r) => formatCount(r.events) },
       { head: "Size", tip: "After decompression", key: (r) => r.bytes, cell: (r) => formatBytes(r.bytes) },
       { head: "Format", text: true, key: (r) => r.format, cell: (r) => r.format },

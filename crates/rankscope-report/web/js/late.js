@@ -6,11 +6,11 @@ function drawLate(doc) {
   const found = collectives.matched + collectives.unmatched;
   if (doc.ranks.length < 2) return body.append(empty("One rank alone cannot show who is late. Give the traces of the other ranks, too."));
   if (doc.verdict.reason === "not_comparable") return body.append(empty("The traces contradict each other (see above), so ranks are not compared."));
-  if (found === 0) return body.append(empty("No collectives in these traces, so nothing shows which rank the others wait for."));
+  if (found === 0) return body.append(empty("There are no collectives in these traces, so they do not show which rank the others wait for."));
   if (collectives.matched === 0) return body.append(empty(`No collective was found on all of its ranks (matched 0 of ${formatCount(found)}), so arrivals cannot be compared.`));
-  if (collectives.ranks.every((rank) => rank.matched === 0)) return body.append(empty("Only messages between two ranks were matched. Who is late with one may itself have waited for another, so arrivals tell nothing; what each rank computes does."));
+  if (collectives.ranks.every((rank) => rank.matched === 0)) return body.append(empty("Only messages between two ranks were matched. A rank that is late with one may itself have waited for another, so arrivals do not show who is late; the computing time of each rank does."));
   body.append(
-    lead(`Arrivals at the ${formatCount(collectives.matched)} of ${formatCount(found)} collectives that were matched. Delay is the time in which the others waited for that rank alone: from the one before it to its own arrival, wherever it came last. What overlaps counts once.`),
+    lead(`Arrivals at the ${formatCount(collectives.matched)} of ${formatCount(found)} matched collectives. Delay is the time that the others waited for that rank alone: wherever it came last, from the arrival before it to its own. Overlapping delays count once.`),
     lateTable(collectives.ranks));
   if (collectives.instances.length > 0) body.append(h("h3", {}, "Who came last, when"), arrivalPlot(doc));
 }

@@ -9,7 +9,7 @@ function drawLoads(plan) {
     h("li", {}, h("span", { class: "swatch", style: { background: "var(--accent)" } }), "after"),
     h("li", {}, h("span", { class: "swatch", style: { background: "var(--comm)" } }), "before"),
     h("li", {}, "dashed: the mean", plan.most_work ? " and the most a rank may have" : "")));
-  body.append(lead("Attention every rank computes, as a multiple of the mean. The heaviest rank decides when the others may go on."), h("div", {}, canvas));
+  body.append(lead("Attention that every rank computes, as a multiple of the mean. The heaviest rank decides when the others can continue."), h("div", {}, canvas));
   const draw = () => paintLoads(plan, canvas);
   canvas.addEventListener("pointermove", (event) => {
     const rank = rankAt(plan, canvas, event.offsetX);

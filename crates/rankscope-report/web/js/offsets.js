@@ -270,7 +270,7 @@ function drawOffsets() {
     segments("What is drawn", [["stray", "Off its own line"], ["offset", "As measured"]], "stray", chart.how),
     select("Nodes", [["all", "all"], ...drawable.map((node) => [String(node.node), `node ${node.node}`])], chart.node));
   body.append(
-    lead("Each clock against its own straight line between two steps, so that nanoseconds show; the band is what the offset can be at all. Rings are degraded rounds, dotted lines steps. Point at a round, or use the arrow keys."),
+    lead("Each clock relative to its own straight line between two steps, so that nanoseconds are visible; the band is the guaranteed bound of the offset. Rings mark degraded rounds, dotted lines mark steps. Point at a round, or use the arrow keys."),
     h("div", {}, chart.canvas), key);
   chart.draw();
   onResize(chart.draw);

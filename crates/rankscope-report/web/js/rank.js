@@ -22,7 +22,7 @@ function rankDetail(rank) {
 
 function kernelLead(rank, work) {
   const cut = cuts.kernels_per_rank > rank.kernels.length ? ` The ${rank.kernels.length} longest are in this page, more in report.json.` : "";
-  return lead(`The ${work} of rank ${rank.rank} by name. Durations are summed, so work that runs side by side counts twice.${cut}`);
+  return lead(`The ${work} of rank ${rank.rank} by name. Durations are summed, so work that runs at the same time counts twice.${cut}`);
 }
 
 function kernelTable(rank) {

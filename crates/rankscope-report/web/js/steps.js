@@ -5,11 +5,11 @@ const METRICS = [["total", "Step total"], ["exposed_comm", "Exposed communicatio
 function drawSteps(doc) {
   const { body, bar } = section("steps");
   const grid = stepGrid(doc);
-  if (grid.steps.length === 0) return body.append(empty("No rank marks its steps, so the run is one window. A profiler's step() call, or a step annotation, makes this view."));
+  if (grid.steps.length === 0) return body.append(empty("No rank marks its steps, so there is nothing to show here. Call the profiler's step(), or annotate steps, to get this view."));
   const map = heatMap(grid);
   bar.append(select("Colour shows", METRICS, map.draw), h("span", { class: "spacer" }), map.ramp);
   body.append(lead("Time of every step on every rank. A column that stands out is a slow step, a row a slow rank. Arrow keys move from cell to cell."), map.element);
-  if (grid.unmarked.length > 0) body.append(note(`Without steps of their own: rank ${rankList(grid.unmarked)}.`));
+  if (grid.unmarked.length > 0) body.append(note(`Without steps: rank ${rankList(grid.unmarked)}.`));
   map.draw("total");
   darkQuery.addEventListener("change", map.redraw);
   onResize(map.redraw);

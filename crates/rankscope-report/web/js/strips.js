@@ -7,9 +7,9 @@ function drawStrips(plan) {
   const longest = plan.documents[0].tokens;
   bar.append(h("ul", { class: "legend" },
     h("li", {}, h("span", { class: "swatch", style: { background: "hsl(210 60% 50%)" } }), "computed elsewhere"),
-    h("li", {}, h("span", { class: "swatch", style: { background: "hsl(210 30% 50% / .28)" } }), "stays")));
+    h("li", {}, h("span", { class: "swatch", style: { background: "hsl(210 30% 50% / .28)" } }), "stays on its rank")));
   const cut = plan.documents.length < plan.document_count ? ` The ${plan.documents.length} longest of ${formatCount(plan.document_count)} are shown.` : "";
-  body.append(lead(`Each bar is a document; the number on a piece is the rank that computes it, and every colour is a rank. Late pieces are short because they attend to everything before them.${cut}`));
+  body.append(lead(`Each bar is a document; the number on a piece is the rank that computes it, and each colour is a rank. Later pieces are shorter because they attend to everything before them.${cut}`));
   body.append(h("div", {}, ...plan.documents.map((one) => strip(plan, one, longest))));
 }
 

@@ -39,7 +39,7 @@ function collectiveTiles(collectives) {
   const tiles = [["Matched", of(collectives.matched, found), collectives.unmatched > 0 ? `${formatCount(collectives.unmatched)} unmatched` : "collectives, all of them"]];
   const latest = collectives.ranks.reduce((a, b) => (a === null || b.delay_ns > a.delay_ns ? b : a), null);
   if (latest !== null && latest.delay_ns > 0) {
-    tiles.push(["Most waited for", `rank ${latest.rank}`, `${formatTime(latest.delay_ns)}, last ${latest.last} of ${latest.matched}`]);
+    tiles.push(["Made others wait most", `rank ${latest.rank}`, `${formatTime(latest.delay_ns)}, last ${latest.last} of ${latest.matched}`]);
   }
   return tiles;
 }

@@ -12,7 +12,7 @@ function drawTime(doc) {
   const box = h("div");
   const draw = (mode) => box.replaceChildren(timeTable(doc, mode === "percent"));
   bar.append(legend(), h("span", { class: "spacer" }), segments("Unit", [["percent", "Percent"], ["absolute", "Absolute"]], "percent", draw));
-  body.append(lead("Communication counts as exposed only where no computation hides it, and copies only where neither does. The four add up to the rank's total."), box);
+  body.append(lead("Communication is exposed where no computation overlaps it, copies where neither computation nor communication does. The four add up to the rank's total."), box);
   draw("percent");
 }
 

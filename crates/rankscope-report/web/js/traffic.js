@@ -9,8 +9,8 @@ function drawTraffic(plan) {
   const canvas = h("canvas", { role: "img", "aria-label": "Bytes from every rank to every other" });
   const ramp = h("span", { class: "ramp" });
   bar.append(h("span", { class: "spacer" }), ramp);
-  const shared = bins.per > 1 ? ` A cell stands for ${bins.per} by ${bins.per} ranks.` : "";
-  body.append(lead(`Bytes of one forward pass of one layer. A dark row is a rank that sends much, a dark column one that receives much.${shared}`));
+  const shared = bins.per > 1 ? ` Each cell covers ${bins.per} by ${bins.per} ranks.` : "";
+  body.append(lead(`Bytes of one forward pass of one layer. A dark row is a rank that sends a lot, a dark column one that receives a lot.${shared}`));
   const rows = h("div", { class: "labels", "aria-hidden": "true" });
   const under = h("div", { class: "under", "aria-hidden": "true" });
   body.append(h("div", { class: "canvas-box" }, h("div", { class: "plane" }, rows, h("div", {}, canvas), under, h("div", { class: "axis-title" }, "receiver"))));

@@ -17,11 +17,11 @@ pub enum CudaError {
         advice: &'static str,
     },
     /// The driver is there and sees no card.
-    #[error("the CUDA driver sees no device; look at `nvidia-smi -L` and at CUDA_VISIBLE_DEVICES")]
+    #[error("the CUDA driver sees no device; check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES")]
     NoDevice,
     /// More ranks than the cards can take turns for.
     #[error(
-        "{world_size} ranks on {devices} devices: at most {per_device} may share one, or they would wait for each other's turn"
+        "{world_size} ranks on {devices} devices: at most {per_device} may share a device, or they would wait for each other"
     )]
     TooManyRanks {
         /// Ranks asked for.

@@ -128,21 +128,21 @@ fn flips(estimate: &ClockEstimate, job: &Job) -> Vec<FlipRow> {
 }
 
 fn notes(estimate: &ClockEstimate, ranks: &[RankCollectives], flips: &[FlipRow]) -> Vec<String> {
-    let mut notes = vec!["Estimated from the collectives alone; measured clocks would be stronger.".to_owned()];
+    let mut notes = vec!["Estimated from the collectives alone; measured clocks would be more certain.".to_owned()];
     let mut note = |text: String| notes.push(text);
     let unbounded: Vec<_> = ranks.iter().zip(&estimate.clocks).filter(|(_, clock)| clock.bound.width_ns().is_none()).collect();
     if let Some(rank) = estimate.bounds.contradiction() {
         let rank = ranks[rank].rank;
-        note(format!("The stamps of rank {rank} contradict causality whatever the clocks; nothing was corrected."));
+        note(format!("The timestamps of rank {rank} contradict causality with any clock offset; nothing was corrected."));
     } else if !unbounded.is_empty() {
         let unbounded: Vec<_> = unbounded.into_iter().map(|(rank, _)| rank.rank).collect();
-        note(format!("Nothing that rank {} did with others bounds its clock on both sides.", list(&unbounded)));
+        note(format!("No collective bounds the clock of rank {} on both sides.", list(&unbounded)));
     }
     if !estimate.corrected && !estimate.hosts_known && ranks.len() > 1 && estimate.bounds.contradiction().is_none() {
-        note("Equal clocks are possible and no host is known to be another, so no stamp was corrected.".to_owned());
+        note("The clocks may well be equal and no two hosts are known to differ, so no timestamp was corrected.".to_owned());
     }
     if flips.iter().any(|flip| flip.conclusion == "late") {
-        note("Who is late depends on where the clocks are inside their bounds.".to_owned());
+        note("Which rank is late depends on where the clocks lie within their bounds.".to_owned());
     }
     notes
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::output::{self, Format};
 
-/// Look at this host's stamps, sockets, clocks, permissions and time daemons, and say what accuracy to expect.
+/// Check this host's timestamps, sockets, clocks, permissions and time daemons, and estimate the accuracy to expect.
 ///
 /// Sends packets from this host to itself; changes nothing. Exits with 3 if something makes synchronisation impossible or wrong.
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ fn table(seen: &Examination, advice: &[Advice], expected: &Expectation, columns:
     interfaces(&mut text, &seen.interfaces);
     let Expectation { stamping, idle_ns, loaded_ns, reasons } = expected;
     let likely = format!(
-        "Between two hosts like this one, stamped by the {}, expect an error of about {} on an idle network and {} under load:",
+        "Between two hosts like this one, with timestamps from the {}, expect an error of about {} on an idle network and {} under load:",
         stamping_name(*stamping),
         time(*idle_ns),
         time(*loaded_ns)

@@ -17,9 +17,9 @@ use crate::output::{self, Format};
 
 /// Fit the clock difference of two hosts to a raw probe log, window by window.
 ///
-/// LOG is tab-separated, plain or .gz: seq, a_tx_ns, b_rx_ns, b_tx_ns, a_rx_ns; 0 is a stamp that is missing, and two lines
-/// with the same seq / 2 are one exchange. The offset is b minus a in the middle of the window, on a's clock; the bound holds
-/// it whatever the network did, unless the window is marked degraded.
+/// LOG is tab-separated, plain or .gz: seq, a_tx_ns, b_rx_ns, b_tx_ns, a_rx_ns; 0 marks a missing stamp, and two lines with the
+/// same seq / 2 are one exchange. The offset is b minus a in the middle of the window, on a's clock; the bound contains it
+/// whatever the network did, unless the window is marked degraded.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The probe log
@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let options = FitOptions { skew_change_ppb_per_s: args.skew_change_ppb, ..FitOptions::usual(estimator) };
     let entries = fit(log.exchanges, args.window, &options);
     if entries.is_empty() {
-        bail!("{}: no line has a stamp of a, so there is nothing to place on its clock", args.log.display());
+        bail!("{}: no line has a timestamp of a, so nothing can be placed on its clock", args.log.display());
     }
     let text = match args.format {
         Format::Json => serde_json::to_string_pretty(&Document { windows: entries })?,
@@ -112,7 +112,7 @@ fn window(text: &str) -> Result<Span, String> {
     let number: f64 = digits.parse().map_err(|_| "expected a time such as 4s, 500ms or 2".to_owned())?;
     let ns = number * unit_ns;
     if !(1e3..=3.6e12).contains(&ns) {
-        return Err("a window is between 1 us and an hour long".to_owned());
+        return Err("a window must be between 1 us and 1 hour long".to_owned());
     }
     Ok(Span::from_nanos(ns.round() as i64))
 }
@@ -189,8 +189,8 @@ fn span(window: &[Exchange]) -> Option<(i64, i64)> {
 fn explain(reason: NoFit) -> String {
     match reason {
         NoFit::TooFewExchanges(count) => format!("{count} complete exchanges are too few for a line"),
-        NoFit::OneDirection => "packets of one direction only: the difference is bounded from one side".to_owned(),
-        NoFit::Contradiction => "no line fits, even after leaving out the worst points and splitting".to_owned(),
+        NoFit::OneDirection => "packets in one direction only: the offset is bounded on one side only".to_owned(),
+        NoFit::Contradiction => "no line fits, even after dropping outliers and splitting the window".to_owned(),
     }
 }
 
@@ -279,7 +279,7 @@ impl Entry {
     fn remarks(&self) -> String {
         let mut remarks: Vec<String> = self.reason.clone().into_iter().collect();
         if self.degraded {
-            remarks.push("degraded: stamps contradict each other".to_owned());
+            remarks.push("degraded: timestamps contradict each other".to_owned());
         }
         remarks.extend(self.step_events.iter().map(|event| match event {
             Event::Step { size_ns, .. } => {

@@ -32,8 +32,7 @@ fn wait_for(file: &Path, patience: Duration) -> Result<SharedKey> {
         }
         if begun.elapsed() >= patience {
             bail!(
-                "no key in {} after {} s. Node 0 writes it: do all nodes see the same folder? If not, give them the same key in \
-                 RANKSCOPE_KEY",
+                "no key in {} after {} s. Node 0 writes it: check that all nodes see the same folder, or give them the same key in RANKSCOPE_KEY",
                 file.display(),
                 patience.as_secs()
             );
@@ -50,8 +49,7 @@ fn wait_for(file: &Path, patience: Duration) -> Result<SharedKey> {
 pub(crate) fn demand(settings: &ClockSettings, key: Option<&SharedKey>, open: Option<&str>) -> Result<()> {
     match open {
         Some(address) if key.is_none() && !settings.insecure => bail!(
-            "other hosts reach {address}, and there is no key to keep strangers out. Give all nodes the same one in RANKSCOPE_KEY \
-             (`openssl rand -hex 32` makes one), or name a file that holds it with --set key-file=PATH; --insecure goes without"
+            "other hosts can reach {address}, and no key is set to keep strangers out. Give all nodes the same key in RANKSCOPE_KEY (`openssl rand -hex 32` makes one), or name a key file with --set key-file=PATH; --insecure runs without a key"
         ),
         _ => Ok(()),
     }

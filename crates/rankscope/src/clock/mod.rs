@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-/// Clocks of all nodes: measure, fit, solve, simulate, show.
+/// Measure, fit, solve, simulate and show the clocks of all nodes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -32,7 +32,7 @@ pub(crate) fn windows(paths: &[PathBuf]) -> Result<Windows> {
             read_windows(&name(path), &read_side(path, SideFile::Clock)?);
         if windows.is_empty() && header.is_none() {
             let why = damaged.first().map_or_else(|| "it is empty".to_owned(), DamagedLine::to_string);
-            bail!("{}: no window can be read: {why}. Give files of windows, as clock agents write them", path.display());
+            bail!("{}: no window can be read: {why}. Give window files written by clock agents", path.display());
         }
         all.notes.extend(damage(path, &damaged));
         unbounded += usize::from(foreign);
@@ -63,7 +63,7 @@ pub(crate) fn offsets(paths: &[PathBuf]) -> Result<(OffsetsFile, Vec<Note>)> {
         if rows.is_empty() && header.is_none() {
             let why = damaged.first().map_or_else(|| "it is empty".to_owned(), DamagedLine::to_string);
             bail!(
-                "{}: no offset can be read: {why}. Give a file of offsets, as `rankscope clock solve` writes them",
+                "{}: no offset can be read: {why}. Give a file of offsets written by `rankscope clock solve`",
                 path.display()
             );
         }
@@ -107,7 +107,7 @@ fn damage(path: &Path, damaged: &[DamagedLine]) -> Vec<Note> {
     let path = path.display();
     let (cut, malformed): (Vec<_>, Vec<_>) = damaged.iter().partition(|line| line.damage == Damage::CutOff);
     let mut notes: Vec<_> =
-        malformed.iter().take(3).map(|line| note(NoteLevel::Problem, format!("{path}: {line}; passed over"))).collect();
+        malformed.iter().take(3).map(|line| note(NoteLevel::Problem, format!("{path}: {line}; skipped"))).collect();
     if let Some(more) = malformed.len().checked_sub(3).filter(|more| *more > 0) {
         notes.push(note(NoteLevel::Problem, format!("{path}: {more} more lines cannot be read")));
     }
@@ -119,6 +119,6 @@ fn several_runs(headers: &[(NodeId, WindowsHeader)]) -> Option<Note> {
     let runs: BTreeSet<&str> = headers.iter().filter_map(|(_, header)| header.run_id.as_deref()).collect();
     (runs.len() > 1).then(|| {
         let runs: Vec<_> = runs.into_iter().collect();
-        note(NoteLevel::Problem, format!("these files are of several runs: {}", runs.join(", ")))
+        note(NoteLevel::Problem, format!("these files come from several runs: {}", runs.join(", ")))
     })
 }

@@ -13,9 +13,9 @@ use super::read;
 use super::solve::{How, solved_files};
 use crate::output::{self, Format};
 
-/// Show the offset of every node over time, with what it can be at all.
+/// Show the offset of every node over time, with its guaranteed bound.
 ///
-/// Reads offsets.jsonl; where there is none, the windows of all nodes, and solves them.
+/// Reads offsets.jsonl; without one, reads the windows of all nodes and solves them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A run or clock directory, offsets.jsonl, or files of windows
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Write a page with a plot
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Show this node alone
+    /// Show this node only
     #[arg(long, value_name = "NODE")]
     node: Option<u32>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if let Some(node) = args.node {
         if drawn.nodes.iter().all(|known| known.node != node) {
             let known: Vec<_> = drawn.nodes.iter().take(12).map(|known| known.node.to_string()).collect();
-            bail!("{}: there is no node {node}; there are nodes {}", drawn.title, known.join(", "));
+            bail!("{}: node {node} does not exist; the nodes are {}", drawn.title, known.join(", "));
         }
         drawn.nodes.retain(|known| known.node == node);
     }

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// How much of the time links are busy with other traffic, 0 to 0.95
     #[arg(long, default_value_t = 0.8)]
     load: f64,
-    /// Everything random comes from it
+    /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// How many windows
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Probability that a packet is held up behind later ones
     #[arg(long, default_value_t = 0.0)]
     reorder: f64,
-    /// Probability that a packet comes twice
+    /// Probability that a packet is duplicated
     #[arg(long, default_value_t = 0.0)]
     duplicates: f64,
     /// Clocks are up to this many seconds off
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Clocks gain or lose up to this many parts per million
     #[arg(long, default_value_t = 50.0)]
     skew_ppm: f64,
-    /// How many parts per billion the skews of clocks walk in a second
+    /// How far clock skews wander, in parts per billion per second
     #[arg(long, default_value_t = 10.0)]
     wander_ppb: f64,
     /// random, ring, directed, loop, origin, or edges such as 0-1,1-2,2-0
@@ -122,7 +122,7 @@ fn duration(text: &str) -> Result<Span> {
     let ns = number.trim().parse::<f64>().map(|number| number * unit_ns);
     match ns {
         Ok(ns) if (1e8..=3.6e12).contains(&ns) => Ok(Span::from_nanos(ns as i64)),
-        _ => bail!("`{text}` is no duration between 100ms and 3600s"),
+        _ => bail!("`{text}` is not a duration between 100ms and 3600s"),
     }
 }
 
@@ -213,12 +213,12 @@ impl Outcome {
         text += &spread("spanning tree", &self.tree_error_ns);
         text += &spread("edges", &self.edge_error_ns);
         text += &format!(
-            "\nskew error          {:.1} ppb at most\nbounds              {:.4} % contain the truth, half are within {} ns\n",
+            "\nskew error          {:.1} ppb at most\nbounds              {:.4} % contain the truth, half are narrower than {} ns\n",
             self.skew_error_ppb.max,
             100.0 * self.bound_coverage,
             self.bound_width_ns.p50
         );
-        text += &format!("maps                {:.4} % are no farther off than they say\n", 100.0 * self.map_coverage);
+        text += &format!("maps                {:.4} % are within their stated error\n", 100.0 * self.map_coverage);
         text += &format!(
             "nodes               {} times degraded, {} times not placed; {} edges rejected, {} jumps\n",
             self.degraded, self.unplaced, self.rejected, self.steps

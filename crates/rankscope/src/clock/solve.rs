@@ -28,12 +28,12 @@ pub(crate) struct Args {
     /// Files of windows, or directories that hold them
     #[arg(value_name = "FILES", required_unless_present = "input_files")]
     paths: Vec<PathBuf>,
-    /// The same, as a list parted by commas
+    /// The same, as a comma-separated list
     #[arg(long, value_name = "LIST", value_delimiter = ',', alias = "input_files")]
     input_files: Vec<PathBuf>,
     #[command(flatten)]
     how: How,
-    /// File for the offsets, one line a node and round [nothing is written unless given]
+    /// File for the offsets, one line per node and round [nothing is written unless given]
     #[arg(short, long, value_name = "FILE", aliases = ["output_offsets", "output-offsets"])]
     out: Option<PathBuf>,
     /// What to print
@@ -44,7 +44,7 @@ pub(crate) struct Args {
 /// How nodes are placed.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct How {
-    /// Node whose clock the others are told in
+    /// Node in whose clock the others are expressed
     #[arg(long, value_name = "NODE", default_value_t = 0, alias = "reference_node")]
     reference_node: u32,
     /// Leave out edges with fewer complete exchanges
@@ -53,10 +53,10 @@ pub(crate) struct How {
     /// Leave out edges that lost a greater part of their packets
     #[arg(long, value_name = "RATIO", default_value_t = 0.6, alias = "max_loss_ratio")]
     max_loss_ratio: f64,
-    /// How much of a new offset counts, against what the round before foretold; 1 is all
+    /// Weight of a new offset against the prediction of the round before; 1 uses the new offset alone
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, alias = "smoothing_factor")]
     smoothing_factor: f64,
-    /// How many nodes there should be; -1 counts those that are there
+    /// Expected number of nodes; -1 takes those found
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true, alias = "num_nodes")]
     num_nodes: i64,
 }
@@ -111,14 +111,14 @@ pub(crate) fn solved_files(paths: &[PathBuf], how: &How) -> Result<Solved> {
 
 fn solved(mut read: Windows, how: &How) -> Result<Solved> {
     if !(how.smoothing_factor > 0.0 && how.smoothing_factor <= 1.0) {
-        bail!("--smoothing-factor {}: a part of 1 is needed, greater than 0", how.smoothing_factor);
+        bail!("--smoothing-factor {}: must be greater than 0 and at most 1", how.smoothing_factor);
     }
     let reference = NodeId(how.reference_node);
     let windows = std::mem::take(&mut read.windows);
     let mut nodes = mentioned(&windows);
     nodes.extend((0..u32::try_from(how.num_nodes).unwrap_or(0)).map(NodeId));
     if !nodes.contains(&reference) {
-        bail!("--reference-node {reference}: no window is of this node or measures it; there are nodes {}", list(&nodes));
+        bail!("--reference-node {reference}: no window comes from this node or measures it; the nodes are {}", list(&nodes));
     }
     let header = offsets_header(&read, &nodes, reference);
     let found = rounds(windows, reference);
@@ -167,12 +167,12 @@ fn oddities(found: &Rounds, nodes: &BTreeSet<NodeId>) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut caution = |text| notes.push(note(NoteLevel::Caution, text));
     if found.renumbered && found.rounds.len() > 1 {
-        caution("numbers of rounds do not tell them apart; rounds were found by time and counted from 0".to_owned());
+        caution("the round numbers are ambiguous; rounds were grouped by time and numbered from 0".to_owned());
     } else if found.misnumbered > 0 {
-        caution(format!("{} windows carry another number than the round they belong to by time", found.misnumbered));
+        caution(format!("{} windows carry a round number that does not match their time", found.misnumbered));
     }
     if found.duplicates > 0 {
-        caution(format!("{} windows are there twice and were used once", found.duplicates));
+        caution(format!("{} windows are duplicates and were used once", found.duplicates));
     }
     for node in nodes {
         let missed = found.rounds.iter().filter(|round| round.windows.iter().all(|window| window.node != *node)).count();

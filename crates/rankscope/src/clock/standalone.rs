@@ -26,14 +26,14 @@ use crate::output::{self, Format};
 ///   rankscope clock standalone --rank 0 --num-nodes 2 --addresses 127.0.0.1:9000,127.0.0.1:9001
 ///   rankscope clock standalone --rank 1 --num-nodes 2 --addresses 127.0.0.1:9000,127.0.0.1:9001
 ///
-/// Between hosts all nodes need a key, the same for all, in RANKSCOPE_KEY or in a file that the setting key-file names.
+/// Nodes on different hosts need a shared key, in RANKSCOPE_KEY or in the file that the setting key-file names.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// This node, from 0 on
+    /// Number of this node, from 0
     #[arg(long)]
     rank: u32,
-    /// How many nodes there are [default: as many as addresses]
+    /// Number of nodes [default: as many as addresses]
     #[arg(long, alias = "num_nodes")]
     num_nodes: Option<u32>,
     /// HOST:PORT of every node, in order
@@ -51,13 +51,13 @@ pub(crate) struct Args {
     /// Seconds of a window [default: as the settings say, but four windows at least fit the duration]
     #[arg(long, alias = "probe_window_s", value_name = "SECONDS")]
     probe_window_s: Option<f64>,
-    /// `json` for one document on stdout
+    /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Folder for windows and offsets; without it nothing is written
     #[arg(long, short, value_name = "DIR")]
     out: Option<String>,
-    /// Go without a key although the addresses are not of this host alone
+    /// Run without a key even though not all addresses are on this host
     #[arg(long)]
     insecure: bool,
     #[command(flatten)]
@@ -118,7 +118,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     output::answer(&if table { outcome.drawn() } else { outcome.json(&summary).to_string() })?;
     if outcome.edges.is_empty() && outcome.solution.is_none() && outcome.own.is_none() {
         bail!(
-            "nothing was measured: no other node answered. Are all {nodes} running, with the same addresses, and is UDP let through?"
+            "nothing was measured: no other node answered. Are all {nodes} running, with the same addresses, and does a firewall block UDP?"
         );
     }
     Ok(ExitCode::SUCCESS)
@@ -126,7 +126,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 fn resolve(text: &str) -> Result<SocketAddr> {
     let found =
-        text.to_socket_addrs().with_context(|| format!("--addresses {text}: not HOST:PORT of a host that is known here"))?;
+        text.to_socket_addrs().with_context(|| format!("--addresses {text}: not HOST:PORT, or the host cannot be resolved"))?;
     found.into_iter().next().with_context(|| format!("--addresses {text}: this host has no address"))
 }
 

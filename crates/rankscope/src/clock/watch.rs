@@ -71,7 +71,7 @@ pub(crate) fn until_stopped(
             }
             Ok((summary, told))
         }
-        None => bail!("the agent ended by a panic, which is a bug; what it wrote until then is whole"),
+        None => bail!("the agent panicked, which is a bug; everything it wrote until then is intact"),
     }
 }
 
@@ -133,8 +133,8 @@ fn farewell(summary: &Summary, elapsed: Duration) -> String {
     // Packets of a session that is over are what every start and stop leaves on the way.
     let rejected = summary.session.rejected_in_all() - summary.session.rejected(Reject::Session);
     for (count, what) in [
-        (rejected, "packets of others or forged ones dropped"),
-        (summary.unusable_stamps, "packets without a usable stamp"),
+        (rejected, "foreign or forged packets dropped"),
+        (summary.unusable_stamps, "packets without a usable timestamp"),
         (summary.unsent_packets, "packets that could not be sent"),
         (summary.socket_errors, "socket errors"),
     ] {

@@ -114,9 +114,11 @@ impl Clocks {
             }
             Ways::Offsets(nodes) => Ok(match nodes.get(&number) {
                 Some(node) => node.align(number, trace),
-                None => {
-                    as_it_is(trace, number, format!("the file of offsets knows no node {number}; its trace stays as recorded"))
-                }
+                None => as_it_is(
+                    trace,
+                    number,
+                    format!("the offsets file has no node {number}; its trace keeps its recorded timestamps"),
+                ),
             }),
             Ways::Job(ranks, folder) => {
                 if let Some(folder) = folder {
@@ -124,7 +126,7 @@ impl Clocks {
                 }
                 let settled = settle_tracers(trace);
                 let Some(rank) = ranks.get(&trace.provenance.file) else {
-                    bail!("{}: the file was not there when clocks were looked for", trace.provenance.file);
+                    bail!("{}: the file did not exist when clocks were read", trace.provenance.file);
                 };
                 let ahead_ns = ahead_ns(trace, &rank.map);
                 let moved = apply(trace, &rank.map);
@@ -143,7 +145,11 @@ impl NodeOffsets {
         let restored = restore_stamps(trace, self.start);
         let settled = settle_tracers(trace);
         let Some(points) = &self.map else {
-            let alone = as_it_is(trace, number, format!("no row of offsets places node {number}; its trace stays as recorded"));
+            let alone = as_it_is(
+                trace,
+                number,
+                format!("the offsets never place node {number}; its trace keeps its recorded timestamps"),
+            );
             return Aligned { restored, settled, ..alone };
         };
         let mut notes = Vec::new();
@@ -221,7 +227,7 @@ fn nodes(file: &OffsetsFile, notes: &mut Vec<String>) -> BTreeMap<u32, NodeOffse
         let node = nodes.entry(number).or_default();
         match through(&points) {
             Ok(map) => node.map = Some(map),
-            Err(error) => notes.push(format!("the offsets of node {number} make no clock: {error}")),
+            Err(error) => notes.push(format!("the offsets of node {number} do not form a valid clock: {error}")),
         }
         let of_node = &residuals[&number];
         let mean = of_node.iter().map(|ns| ns * ns).sum::<f64>() / of_node.len() as f64;

@@ -28,13 +28,13 @@ pub(super) fn inputs(args: &Args) -> Result<Inputs> {
         paths.push(PathBuf::from("."));
     }
     if paths.is_empty() {
-        bail!("there is nothing to combine; name traces, a directory of them or a run directory");
+        bail!("nothing to combine: name traces, a directory of traces or a run directory");
     }
     let mut files = Vec::new();
     for path in &paths {
         let mut found = discover(std::slice::from_ref(path))?;
         if let Some(named) = found.iter().find(|file| file.named && same_file(&file.path, &args.output)) {
-            bail!("{}: input and output are the same file, and inputs are never written to", named.path.display());
+            bail!("{}: input and output are the same file, and rankscope never changes its inputs", named.path.display());
         }
         found.retain(|file| !same_file(&file.path, &args.output));
         // In a directory 10 would come before 2.

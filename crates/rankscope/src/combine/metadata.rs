@@ -113,11 +113,11 @@ impl Metadata {
         lines.line(format_args!("{}: {} traces, {events} events, clocks: {}", self.output, self.nodes.len(), self.method));
         for node in &self.nodes {
             let by = match node.numbered_by {
-                NumberedBy::Position => "by its place among the inputs",
+                NumberedBy::Position => "by position among the inputs",
                 NumberedBy::Rank => "by its rank",
             };
             let moved = || {
-                let within = node.uncertainty_ns.map_or_else(|| "nobody knows how much".to_owned(), |ns| format!("{ns} ns"));
+                let within = node.uncertainty_ns.map_or_else(|| "an unknown error".to_owned(), |ns| format!("{ns} ns"));
                 format!(", moved by up to {} ns, to within {within}", node.max_correction_ns)
             };
             let moved = if node.max_correction_ns > 0 { moved() } else { String::new() };
@@ -146,7 +146,7 @@ impl NodeMetadata {
         let has_devices = trace.tracks.iter().any(|(_, track)| matches!(track.kind, TrackKind::Device | TrackKind::Stream));
         let mut notes = aligned.notes.clone();
         if aligned.restored.by_starts {
-            notes.push("devices are tied to the host by the two starts of its collector alone: it has no snapshots".to_owned());
+            notes.push("the device clocks are aligned with the host only by the two start times of its collector: there are no snapshots".to_owned());
         }
         Self {
             id,

@@ -123,7 +123,7 @@ impl Fleet<'_> {
             if begun.elapsed() > patience {
                 let said = self.processes.iter().find_map(|process| Some((&process.name, last_line(&process.log)?)));
                 let said = said.map_or_else(String::new, |(name, line)| format!("; {name} said last: {line}"));
-                bail!("waited {} s in vain for {what}{said}", patience.as_secs());
+                bail!("waited {} s for {what}, without success{said}", patience.as_secs());
             }
             std::thread::sleep(LOOK_EVERY);
         }

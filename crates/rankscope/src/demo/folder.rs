@@ -128,7 +128,7 @@ fn make_room(path: &Path) -> Result<()> {
         None if names.is_empty() => {}
         // A demo that was killed before it was a run.
         None if is_demo && names.iter().all(|name| BEGUN.iter().any(|begun| name == begun)) => {}
-        _ => bail!("{}: something else than a demo is there; name another place with --out", path.display()),
+        _ => bail!("{}: holds something other than a demo; name another directory with --out", path.display()),
     }
     for name in names {
         let entry = path.join(name);
@@ -142,5 +142,5 @@ fn make_room(path: &Path) -> Result<()> {
 const BEGUN: [&str; 4] = [SCRATCH, "raw", "clock", ".lock"];
 
 fn running(path: &Path) -> anyhow::Error {
-    anyhow!("{}: a demo is running there; wait for it, or name another place with --out", path.display())
+    anyhow!("{}: a demo is running there; wait for it, or name another directory with --out", path.display())
 }

@@ -126,7 +126,7 @@ impl<'a> Stage<'a> {
     fn hear_all(&mut self) -> Result<Vec<String>> {
         let mut lines: Vec<Option<String>> = vec![None; self.talks.len()];
         let (agents, talks) = (&mut self.agents, &self.talks);
-        self.ranks.wait_for("the ranks to meet", PATIENCE, |_| {
+        self.ranks.wait_for("the ranks to connect", PATIENCE, |_| {
             agents.check()?;
             for (line, talk) in lines.iter_mut().zip(talks) {
                 *line = line.take().or_else(|| talk.heard());

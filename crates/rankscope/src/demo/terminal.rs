@@ -30,7 +30,7 @@ fn clocks(story: &Story, style: Style) -> String {
     };
     let header = ["rank", "truly ahead", "measured", "error", "guaranteed", "truly gains", "measured"];
     format!(
-        "Every host's clock was made wrong; against rank 0's, in ns and in ppm:\n{}",
+        "Every host's clock is skewed on purpose; relative to rank 0, in ns and in ppm:\n{}",
         columns(&header, story.ranks.iter().map(row).collect(), style)
     )
 }
@@ -44,7 +44,7 @@ fn events(story: &Story, style: Style) -> String {
         row("guaranteed within", [errors.guaranteed_p50, errors.guaranteed_p99, errors.guaranteed_max]),
     ];
     format!(
-        "How far the {} starts and ends of events are from the truth:\n{}{} of them are within what was guaranteed for them.\n",
+        "How far the {} starts and ends of events are from the truth:\n{}{} of them are within their guaranteed bounds.\n",
         grouped(story.stamps as u64),
         columns(&["", "half", "99 %", "all within"], rows, style),
         percent(story.bound_coverage)
@@ -66,8 +66,8 @@ fn causality(story: &Story) -> String {
 fn straggler(story: &Story) -> String {
     let straggler = &story.straggler;
     let found = match straggler.reported {
-        Some(rank) if rank == straggler.rank => format!("The report finds it: the others waited most for rank {rank}."),
-        Some(rank) => format!("In the report the others waited even more for rank {rank}."),
+        Some(rank) if rank == straggler.rank => format!("The report finds it: rank {rank} made the others wait most."),
+        Some(rank) => format!("In the report, rank {rank} made the others wait even more."),
         None => "The report finds that nobody waited.".to_owned(),
     };
     format!("Rank {} had {:.2} times the work of the others.\n{found}\n", straggler.rank, straggler.work)
@@ -75,7 +75,7 @@ fn straggler(story: &Story) -> String {
 
 fn places(story: &Story) -> String {
     format!(
-        "{} steps in {:.1} s; {:.1} s in all. With --seed {} clocks and work are others.\n\
+        "{} steps in {:.1} s; {:.1} s in all. Other clocks and work: --seed {}.\n\
          report    {}\ntimeline  {}  (for https://ui.perfetto.dev)\n",
         story.steps,
         story.trained_seconds,

@@ -28,7 +28,7 @@ pub(crate) struct TraceArgs {
     /// All-to-alls of all ranks that fit no exchange of the plan are another's, as of expert parallelism
     #[arg(long, requires = "trace")]
     others: bool,
-    /// Go on without ranks that are missing or cannot be read
+    /// Continue without ranks that are missing or cannot be read
     #[arg(long, requires = "trace")]
     partial: bool,
     #[command(flatten)]

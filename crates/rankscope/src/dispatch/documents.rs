@@ -32,7 +32,7 @@ const KEYS: [&str; 5] = ["doc_lens", "documents", "lengths", "batches", "seq_len
 /// Reads `path`, or the standard input for `-`; `case` chooses one of several by number or name.
 pub(crate) fn read(path: &Path, case: Option<&str>) -> anyhow::Result<Documents> {
     let place = || path.display().to_string();
-    let text = String::from_utf8(file::bytes(path)?).context("this is no text (not UTF-8)").with_context(place)?;
+    let text = String::from_utf8(file::bytes(path)?).context("not text (not UTF-8)").with_context(place)?;
     // Editors of some systems begin a text with a mark.
     let text = text.trim_start_matches('\u{feff}');
     let documents = match text.trim_start().starts_with(['[', '{']) {

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-/// Communication plans for context-parallel attention: who computes what, and what that moves
+/// Plan which rank computes what, check, simulate, predict, run and export plans
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -67,20 +67,19 @@ impl Doubt {
                 list(ranks)
             ),
             Self::NumberedByName { ranks, of } => format!(
-                "{} of {of} files do not say their rank and were numbered by the order of their names. Ranks are not compared. Name \
-                 the files rank0, rank1 and so on if they are of one job.",
+                "{} of {of} files do not record their rank and were numbered by name. Ranks are not compared. Name the files rank0, rank1 and so on if they belong to one job.",
                 ranks.len()
             ),
             Self::Formats { ranks } => {
                 let formats: Vec<_> = ranks.iter().map(|(format, ranks)| format!("rank {} {format}", list(ranks))).collect();
                 format!(
-                    "The files are of different formats ({}), so not of one job. Ranks are not compared.",
+                    "The files have different formats ({}), so they are not from one job. Ranks are not compared.",
                     formats.join(", ")
                 )
             }
             Self::WorldSizes { ranks } => {
                 let sizes: Vec<_> = ranks.iter().map(|(size, ranks)| format!("rank {} of {size}", list(ranks))).collect();
-                format!("The files say they are of jobs of different sizes: {}. Ranks are not compared.", sizes.join(", "))
+                format!("The files come from jobs of different sizes: {}. Ranks are not compared.", sizes.join(", "))
             }
             Self::BeyondWorld { ranks, world_size } => format!(
                 "There is a trace of rank {}, but the files say that the job has {world_size} ranks. Ranks are not compared.",
@@ -92,8 +91,7 @@ impl Doubt {
                 format!("The ranks recorded no step in common: {}. They are not compared.", steps.join(", "))
             }
             Self::Times { ranks, apart_ns } => format!(
-                "Rank {} was recorded {} away from the others, too far for a clock that is wrong: the files are of different runs. \
-                 Ranks are not compared.",
+                "Rank {} was recorded {} away from the others, too far apart for a wrong clock: the files are from different runs. Ranks are not compared.",
                 list(ranks),
                 time(*apart_ns)
             ),

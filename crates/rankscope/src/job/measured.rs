@@ -90,13 +90,15 @@ fn to_reference(
     let stretches = match smooth(node, rounds, change) {
         Ok(stretches) => stretches,
         Err(error) => {
-            notes.push(format!("the offsets of node {node} make no clock: {error}; its ranks stay as recorded"));
+            notes.push(format!(
+                "the offsets of node {node} do not form a valid clock: {error}; its ranks keep their recorded timestamps"
+            ));
             return None;
         }
     };
     if stretches.len() > 1 {
         notes.push(format!(
-            "the clock of node {node} jumped {}; the longest stretch without a jump is used for all of it",
+            "the clock of node {node} jumped {}; the longest stretch without a jump is used throughout",
             if stretches.len() == 2 { "once".to_owned() } else { format!("{} times", stretches.len() - 1) }
         ));
     }

@@ -34,7 +34,7 @@ impl FromStr for WindowChoice {
             "last" => Ok(Self::Last),
             number => match number.parse() {
                 Ok(number) if number > 0 => Ok(Self::Number(number)),
-                _ => Err("give the number of a window, counted from 1, or first, last or all".to_owned()),
+                _ => Err("give the number of a window, from 1, or first, last or all".to_owned()),
             },
         }
     }
@@ -43,7 +43,7 @@ impl FromStr for WindowChoice {
 /// Which profiling windows to look at.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct WindowArgs {
-    /// Of a profiler that recorded several windows, look at this one alone: its number from 1, first or last [default: all]
+    /// Where a profiler recorded several windows, use only this one: its number from 1, first or last [default: all]
     #[arg(long, value_name = "K|first|last|all", default_value = "all", hide_default_value = true)]
     pub(crate) window: WindowChoice,
 }
@@ -110,7 +110,7 @@ fn chosen(mut list: Vec<Window>, choice: WindowChoice) -> Result<Vec<Window>> {
     if number == 0 || number > list.len() {
         let all: Vec<String> = (1..).zip(&list).map(|(number, window)| named(number, window.steps)).collect();
         let there = if all.len() == 1 { "is" } else { "are" };
-        bail!("--window {number}: there is no such window; there {there} {}: {}", all.len(), all.join(", "));
+        bail!("--window {number}: no such window; there {there} {}: {}", all.len(), all.join(", "));
     }
     Ok(vec![list.swap_remove(number - 1)])
 }

@@ -30,7 +30,7 @@ pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
         cautions.extend(clocks::limits(source.job));
     }
     let skipped = source.job.loaded.skipped.iter();
-    cautions.extend(skipped.map(|skipped| caution(CautionKind::PassedOver, &[], format!("Passed over {skipped}."))));
+    cautions.extend(skipped.map(|skipped| caution(CautionKind::PassedOver, &[], format!("Skipped {skipped}."))));
     cautions.sort_by_key(|caution| caution.kind);
     cautions
 }
@@ -49,7 +49,7 @@ fn missing(source: &Source<'_>) -> Option<Caution> {
     let world = source.job.completeness.world_size.unwrap_or(0);
     (!missing.is_empty()).then(|| {
         let there = (world as usize).saturating_sub(missing.len());
-        let text = format!("{there} of {world} ranks left a trace; there is none of rank {}.", list(missing));
+        let text = format!("{there} of {world} ranks left a trace; rank {} left none.", list(missing));
         caution(CautionKind::MissingRank, missing, text)
     })
 }
@@ -58,8 +58,10 @@ fn missing(source: &Source<'_>) -> Option<Caution> {
 fn attempts(source: &Source<'_>) -> Option<Caution> {
     let folders: Vec<String> = source.job.loaded.attempts.iter().map(|folder| folder.display().to_string()).collect();
     (!folders.is_empty()).then(|| {
-        let text =
-            format!("The newest attempt of the run left no trace; this is of the last one that did ({}).", folders.join(", "));
+        let text = format!(
+            "The newest attempt of the run left no trace; this report is on the last one that did ({}).",
+            folders.join(", ")
+        );
         caution(CautionKind::Window, &[], text)
     })
 }
@@ -96,8 +98,7 @@ fn left_out_alike(source: &Source<'_>, group: &[&LeftOutExport]) -> Caution {
             format!("Rank {rank} also recorded {recorded}, which {whom}; {it} {is} left out ({file}).")
         }
         Why::Surplus { compared } => format!(
-            "Rank {rank} also recorded {recorded}, but some rank left only {compared}, and the windows are told by their order; {it} \
-             {is} left out ({file})."
+            "Rank {rank} also recorded {recorded}, but some rank left only {compared}, and windows are matched by their order; {it} {is} left out ({file})."
         ),
         _ => format!("Rank {rank} also recorded {recorded}; {it} {is} left out ({file})."),
     };
@@ -113,8 +114,7 @@ fn steps(source: &Source<'_>) -> Option<Caution> {
     let others = source.analysis.ranks.iter().filter(|rank| steps(rank).is_some_and(|own| own != (first, last)));
     let ranks: Vec<Rank> = others.map(|rank| rank.rank).collect();
     let text = format!(
-        "Ranks are compared over steps {first} to {last}, which all of them recorded; rank {} recorded others as well, which are \
-         left out.",
+        "Ranks are compared over steps {first} to {last}, which all of them recorded; other steps of rank {} are left out.",
         list(&ranks)
     );
     Some(caution(CautionKind::Window, &ranks, text))
@@ -125,7 +125,7 @@ fn host_only(source: &Source<'_>) -> Option<Caution> {
         source.analysis.ranks.iter().filter(|rank| rank.side == Side::Host).map(|rank| rank.rank).collect();
     // Where no rank shows any, the views say so at their top.
     (!on_host.is_empty() && on_host.len() < source.analysis.ranks.len()).then(|| {
-        let text = format!("No device activity on rank {}: the times there are of the host.", list(&on_host));
+        let text = format!("No device activity on rank {}: its times are host times.", list(&on_host));
         caution(CautionKind::NoDeviceWork, &on_host, text)
     })
 }
@@ -140,7 +140,7 @@ fn unmatched(source: &Source<'_>) -> Option<Caution> {
         let why = if source.job.loaded.traces.len() == 1 { ", as there is one rank only" } else { "" };
         let share = percent(matched as f64 / all as f64);
         let text = format!(
-            "{matched} of {all} collectives ({share}) were found on all of their ranks{why}; waits and bandwidths are of those."
+            "{matched} of {all} collectives ({share}) were found on all of their ranks{why}; waits and bandwidths refer to those."
         );
         caution(CautionKind::NotMatched, &[], text)
     })
@@ -157,7 +157,7 @@ fn messages(source: &Source<'_>) -> Option<Caution> {
     let count: usize = ranks.iter().map(|(_, count)| count).sum();
     (count > 0).then(|| {
         let ranks: Vec<Rank> = ranks.into_iter().map(|(rank, _)| rank).collect();
-        let text = format!("{count} sends and receives do not say which rank they are with; they are not judged.");
+        let text = format!("{count} sends and receives do not record their peer; they are not judged.");
         caution(CautionKind::NotMatched, &ranks, text)
     })
 }

@@ -19,7 +19,7 @@ pub(crate) fn clock_notes(job: &Job) -> Vec<Note> {
 pub(super) fn finding(job: &Job) -> Option<String> {
     (job.clocks.method == Method::Measured).then(|| {
         format!(
-            "The clocks were measured: they differ by up to {}, and every rank's is known to {}.",
+            "The clocks were measured: they differ by up to {}, and each is known to within {}.",
             time(largest_ns(job)),
             guaranteed(job)
         )
@@ -38,8 +38,7 @@ pub(super) fn limits(job: &Job) -> Vec<Caution> {
             let left = ranks().filter(|(clock, _)| clock.method == Method::AsRecorded).map(|(_, rank)| rank);
             let left: Vec<Rank> = left.collect();
             let text = format!(
-                "Clocks were measured for some ranks only; rank {} stays as recorded, so times between it and the others are not to \
-                 be trusted.",
+                "Clocks were measured for some ranks only; rank {} keeps its recorded timestamps, so do not trust times between it and the others.",
                 list(&left)
             );
             limits.push(of_ranks(&left, text));
@@ -47,8 +46,7 @@ pub(super) fn limits(job: &Job) -> Vec<Caution> {
         Method::FromTraces => limits.push(of_ranks(
             &[],
             format!(
-                "The ranks' clocks differ: corrected by up to {} from the ends of the collectives, which then agree to {}; causality \
-                 alone guarantees {}. Measured clocks would be stronger.",
+                "The ranks' clocks differ: corrected by up to {} using the ends of the collectives, which then agree to within {}; causality alone guarantees {}. Measured clocks would be more certain.",
                 time(largest_ns(job)),
                 time(clocks.estimate.agreement_ns.unwrap_or(0)),
                 guaranteed(job)
@@ -56,7 +54,7 @@ pub(super) fn limits(job: &Job) -> Vec<Caution> {
         )),
     }
     if clocks.estimate.bounds.contradiction().is_some() && !matches!(clocks.method, Method::Measured | Method::OneHost) {
-        let text = "The stamps of the ranks contradict causality whatever their clocks; no clock was corrected.";
+        let text = "The ranks' timestamps contradict causality with any clock offsets; no clock was corrected.";
         limits.push(of_ranks(&[], text.to_owned()));
     }
     for (clock, rank) in ranks() {

@@ -20,13 +20,11 @@ fn named(source: &Source<'_>, late: &Late) -> String {
     let (delay, range) = (time(late.delay_wall_ns), range(late));
     let mut text = match late.because {
         Because::CameLast { last, of } => format!(
-            "Rank {rank} is late: the others wait {delay} for it{range}, {} of the time recorded; it came last to {last} of {of} \
-             collectives.",
+            "Rank {rank} is late: the others wait {delay} for it{range}, {} of the time recorded; it arrives last at {last} of {of} collectives.",
             percent(late.share)
         ),
         Because::BusiestStage { busy_ns, next_ns } => format!(
-            "Rank {rank} limits the pipeline: it computes {}, the next busiest rank {}; the others wait for it for {delay}{range}, \
-             {} of the time recorded.",
+            "Rank {rank} limits the pipeline: it computes {}, the next busiest rank {}; the others wait {delay} for it{range}, {} of the time recorded.",
             time(busy_ns),
             time(next_ns),
             percent(late.share)
@@ -37,7 +35,7 @@ fn named(source: &Source<'_>, late: &Late) -> String {
         text.push_str(&format!(" That is among the ranks that left a trace; rank {} left none.", list(missing)));
     }
     if late.confidence == Confidence::Low {
-        text.push_str(" This holds if the ranks' clocks are as estimated; what bounds them would also allow another answer.");
+        text.push_str(" This holds if the clocks are as estimated; their bounds would also allow another answer.");
     }
     text
 }
@@ -61,37 +59,36 @@ fn unnamed(source: &Source<'_>, why: Unnamed) -> Option<String> {
         Unnamed::NobodyStandsOut if missing.is_empty() => {
             format!("No rank stands out as late over {} collectives.", verdict.judged)
         }
-        Unnamed::NobodyStandsOut => format!("Nobody can be cleared of being late. {}", absent(missing)),
+        Unnamed::NobodyStandsOut => format!("No rank can be ruled out as late. {}", absent(missing)),
         Unnamed::NothingToJudge => {
             let why = if verdict.not_judged > 0 {
                 "no collective of a group was found on all of its ranks"
             } else {
                 "there are no collectives"
             };
-            so_far(format!("Who is late cannot be said: {why}."))
+            so_far(format!("Which rank is late cannot be said: {why}."))
         }
         Unnamed::TooFewRounds { rounds } => so_far(format!(
-            "Who is late cannot be said: {}, too few to tell a habit from an accident.",
+            "Which rank is late cannot be said: {}, too few to tell a pattern from chance.",
             if rounds == 1 {
-                "there is one round of collectives".to_owned()
+                "there is only one round of collectives".to_owned()
             } else {
-                format!("there are {rounds} rounds of collectives")
+                format!("there are only {rounds} rounds of collectives")
             }
         )),
         Unnamed::Irregular { rank, delay_wall_ns, led } => so_far(format!(
-            "No rank is late as a rule: the others waited most for rank {}, {} in all, but it cost most in only {led} of {} rounds \
-             or by too unequal times.",
+            "No rank is consistently late: rank {} made the others wait most, {} in all, but cost most in only {led} of {} rounds, or by very uneven times.",
             source.rank(rank),
             time(delay_wall_ns),
             verdict.rounds
         )),
         Unnamed::WithinClocks { rank, delay_wall_ns, open_ns } => {
             let open = open_ns.map_or_else(
-                || "nothing bounds how far the ranks' clocks are apart".to_owned(),
-                |open| format!("the ranks' clocks are known to {} only", time(open)),
+                || "nothing bounds how far apart the ranks' clocks are".to_owned(),
+                |open| format!("the ranks' clocks are known only to within {}", time(open)),
             );
             so_far(format!(
-                "Who is late cannot be said: rank {} seems to cost {}, but {open}. Measured clocks would tell.",
+                "Which rank is late cannot be said: rank {} seems to cost {}, but {open}. Measured clocks would settle it.",
                 source.rank(rank),
                 time(delay_wall_ns)
             ))
@@ -100,6 +97,6 @@ fn unnamed(source: &Source<'_>, why: Unnamed) -> Option<String> {
 }
 
 fn absent(missing: &[Rank]) -> String {
-    let (ranks, it) = if missing.len() == 1 { ("Rank", "it") } else { ("Ranks", "they") };
-    format!("{ranks} {} left no trace, and {it} may be what the others wait for.", list(missing))
+    let (ranks, it) = if missing.len() == 1 { ("Rank", "it") } else { ("Ranks", "them") };
+    format!("{ranks} {} left no trace, and the others may be waiting for {it}.", list(missing))
 }

@@ -22,11 +22,11 @@ fn advice(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::NotFound => Some("Check the path"),
         ErrorKind::PermissionDenied => Some("Check its owner and permissions, and those of its folder"),
-        ErrorKind::IsADirectory => Some("A file was wanted here: name one in this directory"),
-        ErrorKind::NotADirectory => Some("A part of this path is a file, where a directory was wanted"),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("Make room there, or write elsewhere"),
+        ErrorKind::IsADirectory => Some("This must be a file: name one in this directory"),
+        ErrorKind::NotADirectory => Some("Part of this path is a file where a directory is needed"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("Free space there, or write elsewhere"),
         ErrorKind::ReadOnlyFilesystem => Some("Write elsewhere"),
-        ErrorKind::FileTooLarge => Some("A limit on the size of files is set here (ulimit -f): raise it"),
+        ErrorKind::FileTooLarge => Some("A file size limit is set (ulimit -f): raise it"),
         _ => None,
     }
 }

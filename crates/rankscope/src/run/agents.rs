@@ -54,7 +54,7 @@ impl AgentProcess {
     }
 
     fn try_start(plan: &Agents, directory: &Directory) -> Result<Option<Self>> {
-        let own = std::env::current_exe().context("this program does not find itself")?;
+        let own = std::env::current_exe().context("rankscope cannot find its own executable")?;
         let mut command = Command::new(&own);
         command.args(["run", "--tied", &std::process::id().to_string(), "--"]);
         let log = match plan {
@@ -81,7 +81,7 @@ impl AgentProcess {
             // A node that failed may be started again, and finds the others by them; we see to them at the end.
             command.arg("--keep-minutes");
         }
-        hand_on_key(&mut command, plan, directory).context("agents get no key")?;
+        hand_on_key(&mut command, plan, directory).context("no key could be made for the agents")?;
         command.stdin(Stdio::null()).stdout(written.try_clone()?).stderr(written);
         command.env("RANKSCOPE_OUTPUT_DIR", directory.clock()).env("RANKSCOPE_RUN_ID", directory.run_id());
         command.env("RANKSCOPE_CLOCK_SNAPSHOTS", "true");
@@ -111,7 +111,7 @@ impl AgentProcess {
             if Instant::now() > deadline {
                 let _gone = killpg(group, Signal::SIGKILL);
                 let _reaped = child.wait();
-                say("the agent did not end when asked, and was killed");
+                say("the agent did not stop when asked and was killed");
                 break;
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -28,7 +28,7 @@ impl Collection {
             .filter(|pattern| match glob::Pattern::new(pattern) {
                 Ok(_) => true,
                 Err(error) => {
-                    output::remark(&format!("rankscope: --collect {pattern}: {error}; nothing is collected by it"));
+                    output::remark(&format!("rankscope: --collect {pattern}: {error}; it collects nothing"));
                     false
                 }
             })
@@ -44,7 +44,7 @@ impl Collection {
         if !is_own_folder(raw) {
             if !self.patterns.is_empty() {
                 let raw = raw.display();
-                output::remark(&format!("rankscope: {raw} is no folder of the run any more, so --collect puts nothing there"));
+                output::remark(&format!("rankscope: {raw} is no longer a folder of the run, so --collect copies nothing"));
             }
             return;
         }
@@ -179,7 +179,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (out, raw) = (root.path().join("out"), root.path().join("run/raw"));
         [&out, &raw].iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
-        for (name, text) in [("rank0.json", "old"), ("rank3.json", "stays")] {
+        for (name, text) in [("rank0.json", "old"), ("rank3.json", "stays on its rank")] {
             fs::write(out.join(name), text).unwrap();
         }
         let collection = Collection::before(&[out.join("*").display().to_string(), "[".to_owned()]);

@@ -62,7 +62,7 @@ impl Directory {
         let seat = Seat::of(&described.agents);
         let shared = seat.num_nodes > 1 || seat.local > 0;
         if shared && matches!(wanted, Wanted::Any) && described.job.is_none() {
-            output::remark("rankscope: nothing names this job on all of its nodes; give each the same --name or --out");
+            output::remark("rankscope: no job name is known that all nodes share; give each the same --name or --out");
         }
         let path = match wanted {
             Wanted::Path(path) => path,
@@ -71,7 +71,7 @@ impl Directory {
         };
         let path = std::path::absolute(&path).with_context(|| path.display().to_string())?;
         if is_folder_of_runs(&path) {
-            bail!("{}: this is the folder that runs without --out lie in, and no run; give a directory in it", path.display());
+            bail!("{}: this is the folder of all runs, not a run directory; give a directory in it", path.display());
         }
         let called = path.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
         let run_id = std::env::var("RANKSCOPE_RUN_ID").ok().filter(|id| !id.is_empty());
@@ -97,7 +97,7 @@ impl Directory {
         match self.manifest {
             Some(manifest) if alone && manifest.manifest().attempts.len() == 1 => {
                 if let Err(error) = manifest.discard() {
-                    output::remark(&format!("rankscope: an empty run is left behind: {error}"));
+                    output::remark(&format!("rankscope: an empty run directory could not be removed: {error}"));
                 }
                 None
             }
@@ -131,7 +131,9 @@ impl Directory {
         if with_hooks {
             match hooks::write(&self.path) {
                 Ok(folder) => variables.push(("PYTHONPATH", hooks::python_path(&folder))),
-                Err(error) => output::remark(&format!("rankscope: profiles are not kept: {}: {error}", self.path.display())),
+                Err(error) => {
+                    output::remark(&format!("rankscope: profiles are not collected: {}: {error}", self.path.display()))
+                }
             }
         }
         variables

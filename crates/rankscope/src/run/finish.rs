@@ -52,7 +52,7 @@ pub(super) fn finish(
         let _nobody_waits = done.send(Heard::Done);
     });
     if let Err(error) = thread {
-        output::remark(&format!("rankscope: {path} is not completed: {error}"));
+        output::remark(&format!("rankscope: {path} could not be completed: {error}"));
         return;
     }
     let deadline = Instant::now() + limit;
@@ -64,7 +64,7 @@ pub(super) fn finish(
             _ => {}
         }
     };
-    output::remark(&format!("rankscope: completing the run {why}; `rankscope report {path}` goes on"));
+    output::remark(&format!("rankscope: completing the run {why}; run `rankscope report {path}` to continue"));
 }
 
 fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, what: Finish) {
@@ -77,7 +77,7 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
     }
     let words = Words::of(directory.path());
     for part in parts(&directory, described, &words.ranks) {
-        tell(node_part(directory.path(), &part).context("what ran here is not written down"));
+        tell(node_part(directory.path(), &part).context("the command could not be recorded"));
     }
     let path = directory.path().to_owned();
     wait_for_nodes(&directory);
@@ -184,7 +184,7 @@ const NODES_WITHIN: Duration = Duration::from_secs(30);
 /// Aligns and reports in a process of its own, which ends with this thread. Whatever happens to its memory and its threads does
 /// not happen to this process.
 fn report(run: &Path) -> Result<()> {
-    let own = std::env::current_exe().context("this program does not find itself")?;
+    let own = std::env::current_exe().context("rankscope cannot find its own executable")?;
     let log = run.join(".rankscope-report.log");
     let mut command = Command::new(&own);
     command.args(["run", "--tied", &std::process::id().to_string(), "--"]).arg(&own);

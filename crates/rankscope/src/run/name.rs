@@ -8,12 +8,12 @@ use rankscope_report::steers;
 /// A name from the command line. It names one directory, which lies in `runs/` and nowhere else.
 pub(super) fn given(name: &str) -> Result<String, String> {
     let wrong = match name {
-        "" => "a name has at least one character",
-        "." | ".." => "this names no directory of its own",
-        _ if name.contains('/') => "a name has no `/` in it, since the run lies in runs/; --out takes a path",
-        _ if name.chars().any(steers) => "a name has no control characters in it",
-        _ if name.starts_with('.') => "a name does not begin with a dot, or nobody sees it",
-        _ if name.len() > LENGTH_MAX => "a name has at most 200 bytes",
+        "" => "a name must not be empty",
+        "." | ".." => "this does not name a directory",
+        _ if name.contains('/') => "a name must not contain `/`, because the run is created in runs/; use --out for a path",
+        _ if name.chars().any(steers) => "a name must not contain control characters",
+        _ if name.starts_with('.') => "a name must not begin with a dot",
+        _ if name.len() > LENGTH_MAX => "a name must be at most 200 bytes long",
         _ => return Ok(name.to_owned()),
     };
     Err(wrong.to_owned())

@@ -73,7 +73,7 @@ impl Reported {
             Self::Failed(why) => Some(format!("there is no report: {why}")),
             // Who never profiled wants to know how; whose job failed wants to know why.
             Self::NoTraces if !outcome.started => None,
-            Self::NoTraces if !outcome.exit.is_success() => Some("no traces were left in it before the job ended".to_owned()),
+            Self::NoTraces if !outcome.exit.is_success() => Some("the job wrote no traces into it".to_owned()),
             Self::NoTraces => Some(NO_TRACES.to_owned()),
             Self::Removed => Some(REMOVED.to_owned()),
         }
@@ -99,10 +99,9 @@ impl Found {
     }
 }
 
-const NO_TRACES: &str = "no traces were left in it: profile with torch.profiler or jax.profiler, record with rankscope-record, or \
-                         name the files with --collect";
+const NO_TRACES: &str = "the job left no traces: profile with torch.profiler or jax.profiler, record with rankscope-record, or name the files with --collect";
 
-const REMOVED: &str = "its directory was removed while the job ran, so nothing is left of the run";
+const REMOVED: &str = "its directory was removed while the job ran, so the run is lost";
 
 impl<'a> Summary<'a> {
     /// Of a run whose directory is gone.
@@ -193,7 +192,7 @@ impl<'a> Summary<'a> {
     fn missing(&self) -> Option<String> {
         let found = self.found().is_some() && !self.left.missing.is_empty();
         let whose = left::ranks(&self.left.missing);
-        found.then(|| format!("There is no trace of {whose}, which may be the slow one: what the others show is no all-clear."))
+        found.then(|| format!("There is no trace of {whose}, which may be the slow one: the other traces cannot rule it out."))
     }
 }
 

@@ -31,7 +31,7 @@ enum Verb {
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,
     },
-    /// Show what one run is: its command, attempts, hosts and ranks
+    /// Show one run: its command, attempts, hosts and ranks
     Show {
         /// The run directory
         #[arg(value_name = "DIR")]
@@ -40,7 +40,7 @@ enum Verb {
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,
     },
-    /// Compare the files of a run with what they were when it ended; exit code 3 if any is missing or changed
+    /// Check that no file of a run is missing or changed since it ended; exits with 3 if any is
     Check {
         /// The run directory
         #[arg(value_name = "DIR")]

@@ -13,11 +13,11 @@ use serde_json::json;
 use super::{moment, now_unix_ns, style};
 use crate::output::{self, Format};
 
-/// Say which runs in a folder may go and why; delete them with --execute.
+/// List which runs in a folder can be pruned, and why; delete them with --execute.
 ///
-/// --keep-last, --keep-days, --keep-failed and --keep each keep runs, and what none of them keeps goes. With --max-bytes it
-/// goes oldest first and only until all runs together fit. The newest run and runs that are being written always stay. Of a run
-/// that goes, what is no part of it stays and is named: other files, other runs, and whatever is mounted there.
+/// Removes the runs that none of --keep-last, --keep-days, --keep-failed and --keep selects; with --max-bytes, oldest first and
+/// only until all runs together fit. The newest run and runs that are still being written are always kept. Files in a removed
+/// run's folder that are not part of it (other files, other runs, mounted file systems) are kept and listed.
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("rule").required(true).multiple(true).args(["keep_last", "keep_days", "max_bytes"]))]
 pub(super) struct Args {
@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// Keep runs that ended in the last D days
     #[arg(long, value_name = "D")]
     keep_days: Option<u32>,
-    /// Let what no other rule keeps go only until all runs fit into SIZE, as in 100GiB
+    /// Remove only as many runs as needed for all to fit into SIZE, such as 100GiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_bytes: Option<u64>,
     /// Keep runs that did not finish
@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Keep the runs with these names
     #[arg(long, value_name = "NAME", num_args = 1..)]
     keep: Vec<String>,
-    /// Delete; without it nothing is touched
+    /// Delete; without it nothing is removed
     #[arg(long)]
     execute: bool,
     /// What to print
@@ -50,7 +50,10 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let found = runs_in(&args.parent)?;
     if let Some(name) = args.keep.iter().find(|name| found.runs.iter().all(|run| run.name() != **name)) {
-        bail!("{}: no run here is called {name}, so --keep {name} keeps nothing. Nothing was deleted", args.parent.display());
+        bail!(
+            "{}: no run here is called {name}, so --keep {name} would keep nothing. Nothing was deleted",
+            args.parent.display()
+        );
     }
     let rules = RetentionRules {
         keep_last: args.keep_last,
@@ -139,15 +142,17 @@ fn drawn(args: &Args, plan: &RetentionPlan, found: &Runs) -> Result<String> {
     let mut text = columns(&["", "run", "start", "size", "because"], rows.collect(), style());
     let (count, size) = (plan.removals().count(), bytes(removed_bytes(plan)));
     match args.execute {
-        true => writeln!(text, "{count} of {} runs were to go, {size}", plan.runs.len())?,
-        false => writeln!(text, "{count} of {} runs would go, {size}; nothing is deleted without --execute", plan.runs.len())?,
+        true => writeln!(text, "pruned {count} of {} runs, {size}", plan.runs.len())?,
+        false => {
+            writeln!(text, "would prune {count} of {} runs, {size}; nothing is deleted without --execute", plan.runs.len())?
+        }
     }
     if plan.over_bytes > 0 {
-        writeln!(text, "runs that are kept by rules are {} over --max-bytes", bytes(plan.over_bytes))?;
+        writeln!(text, "the runs that the rules keep exceed --max-bytes by {}", bytes(plan.over_bytes))?;
     }
     if !found.leftovers.is_empty() {
         let verb = if args.execute { "were ended" } else { "would be ended" };
-        writeln!(text, "{} removals that had been cut short {verb}", found.leftovers.len())?;
+        writeln!(text, "{} interrupted removals {verb}", found.leftovers.len())?;
     }
     Ok(text)
 }
@@ -163,7 +168,7 @@ fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(digits);
     let factor = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())).map(|(_, factor)| *factor);
     let (Some(factor), Ok(number)) = (factor, number.parse::<f64>()) else {
-        return Err("a size is a number and B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in 100GiB".to_owned());
+        return Err("a size is a number with a unit (B, kB, MB, GB, TB, KiB, MiB, GiB or TiB), such as 100GiB".to_owned());
     };
     // A limit on storage; what a float leaves out above 2^53 does not show.
     Ok((number * factor as f64) as u64)

@@ -28,7 +28,10 @@ pub(super) fn list(parent: &Path, format: Format) -> Result<ExitCode> {
     if format == Format::Table {
         unreadable.iter().for_each(|error| output::remark(error));
         if !found.leftovers.is_empty() {
-            output::remark(&format!("{} removals were cut short; `runs prune --execute` ends them", found.leftovers.len()));
+            output::remark(&format!(
+                "{} removals were interrupted; `runs prune --execute` completes them",
+                found.leftovers.len()
+            ));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -118,7 +121,7 @@ fn described(run: &RunDirectory) -> Result<String> {
 }
 
 fn told(attempt: &Attempt) -> String {
-    let how = attempt.exit.map_or_else(|| "its end is not known".to_owned(), |exit| exit.to_string());
+    let how = attempt.exit.map_or_else(|| "end not recorded".to_owned(), |exit| exit.to_string());
     let lasted = attempt.ended_unix_ns.map(|end| duration(end.saturating_sub(attempt.started_unix_ns) as f64));
     format!("{}{}, {how}", moment(attempt.started_unix_ns), lasted.map_or_else(String::new, |lasted| format!(", {lasted}")))
 }
@@ -151,9 +154,9 @@ fn compared(run: &RunDirectory, files: &FileCheck, problems: &[String]) -> Strin
     let listed = run.manifest().files.len();
     let mut text = Lines::default();
     if listed == 0 {
-        text.line(format_args!("{}: no files are listed yet: they are when a run ends", run.manifest().state.name()));
+        text.line(format_args!("{}: no files are listed yet; they are listed when the run ends", run.manifest().state.name()));
     } else {
-        text.line(format_args!("{} of {listed} files are as they were when the run ended", files.intact));
+        text.line(format_args!("{} of {listed} files are unchanged since the run ended", files.intact));
     }
     for (what, names) in [("missing", &files.missing), ("changed", &files.changed), ("made since", &files.extra)] {
         for name in names {

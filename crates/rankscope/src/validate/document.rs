@@ -183,7 +183,7 @@ fn missed(judged: &Judged, meeting: &Meeting) -> Option<Detail> {
             "rank {} enters after rank {} has left{}",
             rank(late.participant),
             rank(early.participant),
-            if certain { "" } else { ", within what the clocks may be off" }
+            if certain { "" } else { ", within the uncertainty of the clocks" }
         ),
         pair: Some(Pair {
             group: meeting.group.clone(),

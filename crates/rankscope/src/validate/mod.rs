@@ -22,18 +22,18 @@ pub(crate) use self::table::text;
 use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs, WindowChoice, run_directory};
 use crate::output::{self, Format};
 
-/// Check traces: causality across ranks, torch's six rules, nesting, flows, losses.
+/// Check traces for impossible or lost events: causality, torch's rules, nesting, flows.
 ///
-/// Exit code 3 if anything is found that cannot have happened: a rank that left a collective before another entered it, a
-/// receive before its send, a kernel before its launch. What a viewer would leave out or draw wrongly (overlapping spans,
-/// arrows without a beginning) is counted beside it, and fails with --strict only: profilers write such files. What older
-/// profilers did not record is a warning. Traces are judged as they are unless --align puts the ranks on one clock first.
+/// Exits with 3 if anything impossible is found: a rank that left a collective before another entered it, a receive before its
+/// send, a kernel before its launch. What a viewer would leave out or draw wrongly (overlapping spans, flows without a start) is
+/// counted separately and fails only with --strict, because profilers do write such files. Data that older profilers did not
+/// record is a warning. Traces are checked as recorded unless --align puts the ranks on one clock first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, directories, archives or patterns of the traces of one run
     #[arg(required = true, value_name = "TRACES")]
     paths: Vec<PathBuf>,
-    /// On which clocks collectives are judged [default: best for a run directory or with --clocks, none for plain traces]
+    /// The clocks on which collectives are checked [default: best for a run directory or with --clocks, none for plain traces]
     #[arg(long, value_enum)]
     align: Option<Align>,
     #[command(flatten)]
@@ -47,13 +47,13 @@ pub(crate) struct Args {
     /// Write every matched collective to this file: starts, gap and correlation ids of all ranks
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Exit with 3 for what a viewer would leave out, too
+    /// Also exit with 3 for what a viewer would leave out
     #[arg(long)]
     strict: bool,
-    /// Kernels whose names match this regular expression communicate, too (may be repeated)
+    /// Also count kernels whose names match this regular expression as communication (may be repeated)
     #[arg(long, value_name = "REGEX")]
     comm_pattern: Vec<String>,
-    /// Go on without files that cannot be read
+    /// Continue without files that cannot be read
     #[arg(long)]
     partial: bool,
 }
@@ -64,7 +64,7 @@ enum Align {
     None,
     /// As the collectives of the traces suggest
     FromTraces,
-    /// As measured where they were, else as the collectives suggest
+    /// As measured where clocks were measured, else as the collectives suggest
     Best,
 }
 

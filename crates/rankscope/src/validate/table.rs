@@ -26,7 +26,7 @@ pub(crate) fn text(document: &Document) -> String {
     text.push_str(&columns(&["rule", "weight", "judged", "found"], counts.collect(), style));
     if !idle.is_empty() {
         let names = idle.iter().map(|rule| rule.rule).collect::<Vec<_>>().join(", ");
-        text.push_str(&paragraph(&format!("nothing to judge for {names}"), style));
+        text.push_str(&paragraph(&format!("nothing to check for {names}"), style));
     }
     for (title, details, all) in [
         ("violations", &document.details, document.violations),
@@ -71,9 +71,9 @@ fn cut(text: &str, most: usize) -> String {
 fn heading(document: &Document) -> Vec<String> {
     let clocks = match document.clocks {
         "as_recorded" => "on the clocks as recorded",
-        "one_host" => "on the one clock of the ranks' host",
+        "one_host" => "on the clock of the ranks' host",
         "collectives" => "on clocks estimated from the collectives themselves",
-        "partly_measured" => "on clocks of which some were measured",
+        "partly_measured" => "on partly measured clocks",
         _ => "on measured clocks",
     };
     let answer = match document.violations {
@@ -81,7 +81,7 @@ fn heading(document: &Document) -> Vec<String> {
         many => counted(many, "violation"),
     };
     let across = match document.matched - document.unjudged {
-        0 => "no collective could be judged across ranks".to_owned(),
+        0 => "no collective could be checked across ranks".to_owned(),
         judged => format!("{} of {} overlap on all ranks", document.overlaps, counted(judged, "judged collective")),
     };
     let beside = [counted(document.losses, "loss"), counted(document.warnings, "warning")].join(", ");
@@ -98,10 +98,11 @@ fn heading(document: &Document) -> Vec<String> {
         sentences.push(format!("{} matched no other rank's.", counted(document.unmatched, "collective")));
     }
     if document.unjudged > 0 {
-        sentences.push(format!("Of {} nothing recorded tells who needs whom.", counted(document.unjudged, "collective")));
+        sentences
+            .push(format!("For {} the trace does not show which rank needs which.", counted(document.unjudged, "collective")));
     }
     if !document.missing_ranks.is_empty() {
-        sentences.push(format!("{} of the job gave no trace.", counted(document.missing_ranks.len() as u64, "rank")));
+        sentences.push(format!("{} of the job left no trace.", counted(document.missing_ranks.len() as u64, "rank")));
     }
     sentences.extend(document.notes.iter().map(|note| format!("About the clocks: {note}.")));
     sentences

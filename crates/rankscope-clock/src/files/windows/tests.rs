@@ -202,7 +202,7 @@ fn the_node_is_named_by_the_line_the_header_or_the_file() {
     assert_eq!(node("windows-node12.jsonl", &format!("{{\"meta\":true,\"node_id\":4}}\n{nameless}")), Some(4));
     assert_eq!(node("windows.jsonl", nameless), None);
     let damaged = read_windows("windows.jsonl", nameless.as_bytes()).damaged;
-    assert!(damaged[0].to_string().contains("which node"), "{}", damaged[0]);
+    assert!(damaged[0].to_string().contains("the node is given neither"), "{}", damaged[0]);
     assert_eq!(node_of_name("node7/probe_windows_node03.jsonl"), Some(NodeId(3)));
     assert_eq!(node_of_name("node.jsonl"), None);
 }

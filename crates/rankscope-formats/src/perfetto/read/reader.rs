@@ -76,7 +76,7 @@ impl<'o> Reader<'o> {
             return Err(Error::Empty);
         }
         if self.packets == 0 {
-            let found = "its first bytes are no packet of a Perfetto trace".to_owned();
+            let found = "its first bytes are not a packet of a Perfetto trace".to_owned();
             return Err(Error::NotATrace { found });
         }
         self.finish(bytes)
@@ -265,7 +265,7 @@ impl<'o> Reader<'o> {
         match reading {
             Some(Reading::Known(ns)) => return Some(ns),
             Some(Reading::Untied(ns)) => {
-                let what = format!("clock {clock} is not tied to the trace's; taken for it");
+                let what = format!("clock {clock} is not related to the trace clock; assumed to be the same");
                 self.problems.add_detailed(ProblemKind::Unsupported, offset, 1, what);
                 return Some(ns);
             }

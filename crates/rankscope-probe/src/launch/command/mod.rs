@@ -122,7 +122,7 @@ fn plain(words: &[String], world: &World<'_>) -> Result<JobCommand, LaunchError>
     let program = interpreted(words);
     let (agents, job) = match launch(world.variable) {
         Ok(said) if said.num_nodes > 1 && said.place.is_none() => {
-            let why = "the launcher does not say where nodes can meet; set RANKSCOPE_RDZV=tcp://HOST_OF_NODE_0:PORT";
+            let why = "the launcher names no rendezvous; set RANKSCOPE_RDZV=tcp://HOST_OF_NODE_0:PORT";
             (Agents::impossible(why), Some(said.run_id))
         }
         Ok(said) => {

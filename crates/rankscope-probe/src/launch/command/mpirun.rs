@@ -91,7 +91,9 @@ fn agents(launcher: &str, flags: &Flags<'_>, world: &World<'_>, env: &Env<'_>, j
         Some(hosts) => hosts,
     };
     let Some(family) = family(launcher, world) else {
-        return Agents::Impossible(format!("{launcher} --version says neither Open MPI nor Hydra, so its words are not known"));
+        return Agents::Impossible(format!(
+            "{launcher} --version names neither Open MPI nor Hydra, so its options are not known"
+        ));
     };
     let mut prefix = vec![launcher.to_owned()];
     let mut add = |words: &[&str]| prefix.extend(words.iter().map(|word| (*word).to_owned()));

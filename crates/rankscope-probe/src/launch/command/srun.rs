@@ -37,8 +37,7 @@ pub(super) fn srun(words: &[String], env: &Env<'_>) -> Result<JobCommand, Launch
     let job = env.text("SLURM_JOB_ID");
     let agents = match &job {
         None => Agents::impossible(
-            "this srun makes an allocation of its own, and nothing can be started beside the job there; run it within salloc or \
-             sbatch",
+            "this srun creates its own allocation, in which agents cannot be started beside the job; run it within salloc or sbatch",
         ),
         Some(_) => {
             let mut prefix: Vec<String> = vec![words[0].clone()];

@@ -110,7 +110,7 @@ fn what_cannot_be_done_is_said() {
         ("torchrun --nnodes 1:4 t.py", "", "MIN:MAX"),
         ("torchrun --nnodes 2 --rdzv_endpoint n0:1 t.py", "", "--node-rank"),
         ("torchrun --nnodes 2 --node-rank 0 t.py", "", "--rdzv-endpoint"),
-        ("torchrun --nnodes 2 --node-rank 2 --master-addr a t.py", "", "not below"),
+        ("torchrun --nnodes 2 --node-rank 2 --master-addr a t.py", "", "must be less"),
         ("mpirun --hostfile gone.txt ./t", "", "gone.txt"),
         ("./t", "PMI_RANK=3 PMI_SIZE=4 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2", "RANKSCOPE_RDZV"),
     ];

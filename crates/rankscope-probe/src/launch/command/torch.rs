@@ -56,12 +56,12 @@ pub(super) fn torchrun(words: &[String], from: usize, world: &World<'_>, env: &E
             let place = Some(Place::Tcp { host, port: derived_port(&key, taken) });
             Agents::Here { node: NodeId(node), num_nodes, local_rank: 0, place }
         }
-        (_, Some(_), Some(_)) => Agents::impossible("--node-rank is not below --nnodes"),
+        (_, Some(_), Some(_)) => Agents::impossible("--node-rank must be less than --nnodes"),
         (_, None, _) => Agents::impossible(
-            "torchrun numbers nodes only once they have met; give each its --node-rank, or set RANKSCOPE_RANK and \
+            "torchrun numbers nodes only at its rendezvous; give each its --node-rank, or set RANKSCOPE_RANK and \
              RANKSCOPE_WORLD_SIZE (both in nodes)",
         ),
-        (_, _, None) => Agents::impossible("torchrun is not told a host to meet at (--rdzv-endpoint or --master-addr)"),
+        (_, _, None) => Agents::impossible("torchrun was given no rendezvous host (--rdzv-endpoint or --master-addr)"),
     };
     let ranks = nodes.and_then(|nodes| each.parse::<u32>().ok()?.checked_mul(nodes));
     Ok(JobCommand { launcher: Launcher::Torchrun, ranks, job, program: flags.program, agents })

@@ -128,7 +128,7 @@ impl TcpStore {
         }
         match answer {
             Some(Answer::Full) => {
-                let reason = "it is full; something writes far more keys than a job has use for".to_owned();
+                let reason = "it is full; something writes far more keys than a job needs".to_owned();
                 Err(Broken::For(StoreError::Refused { place: self.place.clone(), reason }))
             }
             other => Ok(other),
@@ -137,7 +137,7 @@ impl TcpStore {
 
     fn connect(&mut self, deadline: Instant) -> Result<Link, Broken> {
         let addresses = (self.host.as_str(), self.port).to_socket_addrs()?;
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name cannot be resolved");
         for address in addresses {
             let left = deadline.saturating_duration_since(Instant::now()).clamp(Duration::from_millis(1), CONNECT_MAX);
             match TcpStream::connect_timeout(&address, left) {
@@ -198,7 +198,7 @@ impl TcpStore {
             BadHello::Version(theirs) => {
                 let ours = frame::VERSION;
                 let reason =
-                    format!("it speaks version {theirs} and this node version {ours}. Install one version on all nodes");
+                    format!("it has version {theirs} and this node has version {ours}. Install the same version on all nodes");
                 StoreError::Refused { place, reason }
             }
         }

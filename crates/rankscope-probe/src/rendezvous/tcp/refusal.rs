@@ -38,7 +38,7 @@ impl fmt::Display for Refusal {
             Self::Key => "with another key or none",
             Self::Length => "with a message that is too long",
             Self::Tag => "with a message that was changed on the way",
-            Self::Request => "with a message that is no request",
+            Self::Request => "with a message that is not a request",
             Self::Late => "without a greeting in time",
             Self::Stalled => "that stalled in the middle of a message",
             Self::Greedy => "that asked for too much at once",

@@ -1,0 +1,61 @@
+//! The verbs as `rankscope --help` lists them: in groups, by what a user has in hand. Clap lists subcommands in one row, in which
+//! a verb of every day and one of a rare day stand level. Refuses to describe a verb: each says itself what it does.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+use clap::builder::StyledStr;
+
+/// Verbs under their headings, in the order of the help.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Look at traces", &["report", "spans", "align", "combine", "validate", "convert"]),
+    ("Run jobs and keep what they record", &["demo", "run", "runs", "recover"]),
+    ("Measure clocks", &["agent", "clock"]),
+    ("Plan context-parallel attention", &["dispatch"]),
+    ("Settings and help", &["config", "help"]),
+];
+
+/// `command`, with help that lists its verbs in groups.
+pub(crate) fn grouped(mut command: Command) -> Command {
+    command.build();
+    let list = list(&command);
+    command.help_template(StyledStr::from(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\nOptions:\n{{options}}"
+    )))
+}
+
+fn list(command: &Command) -> String {
+    let header = command.get_styles().get_header();
+    let literal = command.get_styles().get_literal();
+    let width = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter()).map(|verb| verb.len()).max().unwrap_or(0);
+    let mut list = String::new();
+    for (heading, verbs) in GROUPS {
+        // A String takes any write.
+        let _ = writeln!(list, "\n{header}{heading}:{header:#}");
+        for verb in verbs.iter().filter_map(|verb| command.find_subcommand(verb)) {
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(list, "  {literal}{:width$}{literal:#}  {about}", verb.get_name());
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_is_in_one_group_and_takes_one_line() {
+        let mut command = crate::command();
+        command.build();
+        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            let name = verb.get_name();
+            let places = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter()).filter(|listed| **listed == name).count();
+            assert_eq!(places, 1, "{name}");
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(about.len() <= 85, "{name}: {about}");
+        }
+        let help = command.render_help().to_string();
+        assert!(help.contains("\nLook at traces:\n  report    Report on one run"), "{help}");
+    }
+}
