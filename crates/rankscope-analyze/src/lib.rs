@@ -15,6 +15,7 @@ mod hot;
 mod intervals;
 mod job;
 mod lateness;
+pub mod spans;
 mod steps;
 mod table;
 mod windows;

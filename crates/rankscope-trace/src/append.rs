@@ -57,6 +57,8 @@ impl Trace {
         self.spans.track.extend(other.spans.track.iter().map(|track| remap.track(*track)));
         self.spans.category.extend(other.spans.category.iter().map(|category| remap.category(*category)));
 
+        self.unfinished.extend(other.unfinished.iter().map(|span| remap.span(*span)));
+
         let blob_base = self.blobs.len() as u32;
         let arg = |key, value| (remap.string(key), remapped_value(&remap, blob_base, value));
         self.spans.args.append(&other.spans.args, arg);

@@ -18,6 +18,8 @@ pub struct Trace {
     pub categories: Vec<Category>,
     /// What took time.
     pub spans: Spans,
+    /// Spans whose end is not recorded, in no order: they last to where their file, or what is there of their thread, ends.
+    pub unfinished: Vec<SpanId>,
     /// What happened at one moment.
     pub instants: Vec<InstantMark>,
     /// Arguments of the instants; no rows unless the reader was asked to keep them.

@@ -1,6 +1,6 @@
 //! What can be said only when the whole file has been read: absolute times, halves of spans, ends of arrows, names of tracks.
 
-use rankscope_trace::{FlowPhase, FlowPoint, ProblemKind, SpanRow, Trace, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{FlowPhase, FlowPoint, ProblemKind, SpanId, SpanRow, Trace, TrackId, TrackKey, TrackKind};
 use rustc_hash::FxHashMap;
 
 use super::piece::{Arrow, AsyncId, Binding, Edge, Naming, Pending, Says};
@@ -52,7 +52,9 @@ fn join_edges(trace: &mut Trace, mut edges: Vec<Edge>) {
         }
         let last_of_name = stack.iter().rposition(|begin| begin.name == edge.name);
         match last_of_name.or_else(|| stack.len().checked_sub(1)) {
-            Some(at) => push_joined(trace, &stack.remove(at), edge.time_ns),
+            Some(at) => {
+                push_joined(trace, &stack.remove(at), edge.time_ns);
+            }
             None => trace.provenance.problems.add(ProblemKind::UnbalancedSpan, edge.offset),
         }
     }
@@ -60,7 +62,8 @@ fn join_edges(trace: &mut Trace, mut edges: Vec<Edge>) {
     unfinished.sort_by_key(|edge| edge.offset);
     for begin in unfinished {
         trace.provenance.problems.add(ProblemKind::UnbalancedSpan, begin.offset);
-        push_joined(trace, &begin, last_ns);
+        let span = push_joined(trace, &begin, last_ns);
+        trace.unfinished.push(span);
     }
 }
 
@@ -71,8 +74,8 @@ enum Whose {
     Operation(u16, AsyncId),
 }
 
-fn push_joined(trace: &mut Trace, begin: &Edge, end_ns: i64) {
-    trace.spans.push(SpanRow {
+fn push_joined(trace: &mut Trace, begin: &Edge, end_ns: i64) -> SpanId {
+    let span = trace.spans.push(SpanRow {
         start_ns: begin.time_ns,
         dur_ns: end_ns.saturating_sub(begin.time_ns).max(0),
         name: begin.name,
@@ -83,6 +86,7 @@ fn push_joined(trace: &mut Trace, begin: &Edge, end_ns: i64) {
     if trace.spans.args.rows() > 0 {
         trace.spans.args.end_row();
     }
+    span
 }
 
 /// An arrow names a pid and a tid, which may be a thread or a stream. Where a file has both, launches start on threads and end

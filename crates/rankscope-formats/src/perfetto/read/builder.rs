@@ -4,8 +4,7 @@ use std::collections::hash_map::Entry;
 
 use rankscope_time::Rank;
 use rankscope_trace::{
-    ArgValue, CategoryKind, FlowPhase, FlowPoint, ProblemKind, Problems, RankSource, SpanId, SpanRow, Spans, StrId, Trace,
-    TrackId,
+    ArgValue, CategoryKind, FlowPhase, FlowPoint, ProblemKind, RankSource, SpanId, SpanRow, StrId, Trace, TrackId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -126,10 +125,8 @@ impl Builder {
             let known = row.builder == number && used.contains(&(at as u32));
             tracks.push(if known { maker.track(row.id) } else { TrackId(0) });
             names.push(if known { maker.counter_name(row.id) } else { (StrId::EMPTY, StrId::EMPTY) });
-            if row.builder == number {
-                close(row, self.last_ns, &mut trace.spans, &mut trace.provenance.problems);
-            }
         }
+        rows.iter_mut().filter(|row| row.builder == number).for_each(|row| close(row, self.last_ns, trace));
         self.flows(of);
         let trace = &mut self.trace;
         let track = |row: TrackId| tracks[row.0 as usize];
@@ -221,12 +218,13 @@ pub(super) fn has_columns(kind: CategoryKind, name: &str) -> bool {
     wanted(kind, name.as_bytes()) != Wanted::Nothing
 }
 
-fn close(row: &mut Row, last_ns: i64, spans: &mut Spans, problems: &mut Problems) {
-    let offset = spans.offset.first().copied().unwrap_or(0);
-    let unmatched = row.close(last_ns, spans);
+fn close(row: &mut Row, last_ns: i64, trace: &mut Trace) {
+    let offset = trace.spans.offset.first().copied().unwrap_or(0);
+    let unmatched = row.close(last_ns, &mut trace.spans);
+    trace.unfinished.extend(unmatched.unfinished);
     for (count, what) in [(unmatched.begins, "begins without an end"), (unmatched.ends, "ends without a begin")] {
         if count > 0 {
-            problems.add_detailed(ProblemKind::UnbalancedSpan, offset, count, what.to_owned());
+            trace.provenance.problems.add_detailed(ProblemKind::UnbalancedSpan, offset, count, what.to_owned());
         }
     }
 }

@@ -53,10 +53,12 @@ enum Mark {
 }
 
 /// Begins and ends that lack their other half.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unmatched {
     pub(super) begins: u64,
     pub(super) ends: u64,
+    /// The spans of those begins, but for what is not kept.
+    pub(super) unfinished: Vec<SpanId>,
 }
 
 impl Rows {
@@ -133,6 +135,7 @@ impl Row {
         for span in self.open.drain(..) {
             finish(span, last_ns, spans);
             unmatched.begins += 1;
+            unmatched.unfinished.extend(span);
         }
         unmatched
     }
@@ -210,6 +213,6 @@ mod tests {
     #[test]
     fn shuffled_events_are_matched_by_time() {
         let (lengths, unmatched) = durations(&[(8, false), (5, true), (0, true), (30, false), (40, false), (50, true)]);
-        assert_eq!((lengths, unmatched), (vec![3, 30, 50], Unmatched { begins: 1, ends: 1 }));
+        assert_eq!((lengths, unmatched), (vec![3, 30, 50], Unmatched { begins: 1, ends: 1, unfinished: vec![SpanId(2)] }));
     }
 }

@@ -2,7 +2,7 @@
 
 use rankscope_trace::{
     ArgColumn, ArgValue, CategoryKind, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope, ProblemKind, Provenance,
-    SpanRow, StrId, Trace, TrackId, TrackKey, TrackKind,
+    SpanId, SpanRow, StrId, Trace, TrackId, TrackKey, TrackKind,
 };
 use rustc_hash::FxHashMap;
 
@@ -27,7 +27,6 @@ pub(in crate::recording) struct Builder<'a> {
     begun: FxHashMap<(NameId, u64), Half>,
     ended: FxHashMap<(NameId, u64), Half>,
     args: Vec<(StrId, ArgValue)>,
-    unfinished: u64,
     offset: u64,
 }
 
@@ -82,7 +81,6 @@ impl<'a> Builder<'a> {
             begun: FxHashMap::default(),
             ended: FxHashMap::default(),
             args: Vec::new(),
-            unfinished: 0,
             offset: 0,
         }
     }
@@ -244,7 +242,6 @@ impl<'a> Builder<'a> {
             self.take_args(args);
         }
         if unfinished {
-            self.unfinished += 1;
             self.mark_unfinished();
         }
         let end_ns = self.time(tick);
@@ -252,7 +249,9 @@ impl<'a> Builder<'a> {
         self.span(open.start_ns, end_ns, open.text, track, open.name, open.id);
     }
 
+    /// The span that is filed next has no end.
     fn mark_unfinished(&mut self) {
+        self.trace.unfinished.push(SpanId(self.trace.spans.len() as u32));
         if self.options.args == ArgsPolicy::All {
             self.args.push((self.trace.strings.intern("finished"), ArgValue::Bool(false)));
         }
@@ -331,35 +330,27 @@ impl<'a> Builder<'a> {
         let key = (event.name, id);
         let (own, other) = if begins { (&mut self.begun, &mut self.ended) } else { (&mut self.ended, &mut self.begun) };
         match other.remove(&key) {
-            Some(other) if begins => self.async_span(key, half, Some(other)),
-            Some(other) => self.async_span(key, other, Some(half)),
+            Some(other) if begins => self.async_span(key, half, other, false),
+            Some(other) => self.async_span(key, other, half, false),
             None => {
                 own.insert(key, half);
             }
         }
     }
 
-    /// Without an end, it lasts to the end of the recording.
-    fn async_span(&mut self, (name, id): (NameId, u64), begin: Half, end: Option<Half>) {
+    fn async_span(&mut self, (name, id): (NameId, u64), begin: Half, end: Half, unfinished: bool) {
         let name = self.look_up(name);
         if !name.kept {
             return;
         }
         self.args = begin.args;
-        let end_ns = match end {
-            Some(end) => {
-                end.args.into_iter().for_each(|(key, value)| put(&mut self.args, key, value));
-                end.time_ns
-            }
-            None => {
-                self.unfinished += 1;
-                self.mark_unfinished();
-                self.trace.bounds_ns().map_or(begin.time_ns, |(_, end)| end)
-            }
-        };
+        end.args.into_iter().for_each(|(key, value)| put(&mut self.args, key, value));
+        if unfinished {
+            self.mark_unfinished();
+        }
         let track = self.trace.tracks.find_or_add(TrackKind::Thread, Some(self.process), TrackKey::Text(name.text));
         self.trace.tracks.get_mut(track).name = name.text;
-        self.span(begin.time_ns, end_ns, name.text, track, name, id);
+        self.span(begin.time_ns, end.time_ns, name.text, track, name, id);
     }
 
     /// Adds `args` to those collected; the later of equal keys counts.
@@ -409,13 +400,17 @@ impl<'a> Builder<'a> {
         }
         let mut begun: Vec<_> = std::mem::take(&mut self.begun).into_iter().collect();
         begun.sort_unstable_by_key(|(key, half)| (half.time_ns, *key));
+        // Without an end, they last to the end of the recording.
+        let last_ns = self.trace.bounds_ns().map(|(_, end)| end);
         for (key, half) in begun {
-            self.async_span(key, half, None);
+            let end = Half { time_ns: last_ns.unwrap_or(half.time_ns), args: Vec::new() };
+            self.async_span(key, half, end, true);
         }
         let problems = &mut self.trace.provenance.problems;
-        if self.unfinished > 0 {
+        let unfinished = self.trace.unfinished.len() as u64;
+        if unfinished > 0 {
             let detail = "spans that were open where the recording ends, or part of it is missing".to_owned();
-            problems.add_detailed(ProblemKind::UnbalancedSpan, self.offset, self.unfinished, detail);
+            problems.add_detailed(ProblemKind::UnbalancedSpan, self.offset, unfinished, detail);
         }
         self.trace.mark_profiler_steps();
         self.trace

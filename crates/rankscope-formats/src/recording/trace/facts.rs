@@ -48,13 +48,16 @@ fn reading(anchor: &Anchor, trace_ns: i64, ticks: &TickMap) -> ClockReading {
     ClockReading { clock, trace_ns, ns: anchor.ns, width_ns: ticks.length_ns(anchor.tick, anchor.width_ticks) }
 }
 
-/// `12 dropped: full, 3 dropped: reentrant`; none if nothing was dropped.
+/// `overwritten by the ring: 12, dropped: 3 (full)`; none if nothing was.
 pub(in crate::recording) fn drops_in_words(drops: &[(DropReason, u32, u64)]) -> Option<String> {
     let of = |reason: &DropReason| -> u64 { drops.iter().filter(|drop| drop.0 == *reason).map(|drop| drop.2).sum() };
     let said: Vec<String> = DropReason::ALL
         .iter()
         .filter(|reason| of(reason) > 0)
-        .map(|reason| format!("{} dropped: {}", of(reason), reason.name()))
+        .map(|reason| match reason {
+            DropReason::Overwritten => format!("overwritten by the ring: {}", of(reason)),
+            reason => format!("dropped: {} ({})", of(reason), reason.name()),
+        })
         .collect();
     (!said.is_empty()).then(|| said.join(", "))
 }
