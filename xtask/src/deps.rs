@@ -86,6 +86,9 @@ const EDGES: &[Edge] = &[
     ("rankscope-analyze", "rankscope-trace", "counts what traces hold"),
     ("rankscope-analyze", "rankscope-collectives", "waits and transfers per matched collective"),
     ("rankscope-report", "rankscope-analyze", "draws its tables"),
+    ("rankscope-profile", "rankscope-analyze", "writes its stacks and nestings"),
+    ("rankscope-profile", "rankscope-trace", "names and arguments of spans"),
+    ("rankscope-profile", "rankscope-formats", "protobuf's wire format"),
     ("rankscope-dispatch", "rankscope-time", "costs are spans, and ranks are ranks"),
     ("rankscope-transport", "rankscope-dispatch", "executes its exchanges"),
     ("rankscope-transport", "rankscope-time", "ranks are ranks, and what a run took is a span"),
@@ -114,7 +117,7 @@ const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xt
 
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
 /// usable from Python, C and a browser.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "rankscope-time",
     "rankscope-config",
     "rankscope-trace",
@@ -122,6 +125,7 @@ const PURE: [&str; 10] = [
     "rankscope-collectives",
     "rankscope-align",
     "rankscope-analyze",
+    "rankscope-profile",
     "rankscope-report",
     "rankscope-dispatch",
     "rankscope-formats",

@@ -155,6 +155,7 @@ fn begins_and_ends_become_spans() {
     let expected = [("outer", 10, 15), ("async", 10, 30), ("inner", 11, 12), ("open", 50, 50)];
     assert_eq!(spans, expected.map(|(name, start, end)| (name.to_owned(), start * 1_000, end * 1_000)));
     assert_eq!(trace.provenance.problems.count(ProblemKind::UnbalancedSpan), 2);
+    assert_eq!(trace.unfinished.iter().map(|span| trace.name(*span)).collect::<Vec<_>>(), ["open"]);
 }
 
 #[test]

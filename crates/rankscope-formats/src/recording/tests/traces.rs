@@ -121,6 +121,7 @@ fn a_recording_is_a_trace() {
     assert!(about.header.contains(&("model".into(), "\"tiny\"".into())));
     let wall: Vec<_> = about.clock_readings.iter().filter(|reading| reading.clock == HostClock::Realtime).collect();
     assert_eq!((wall.len(), wall[1].trace_ns, wall[1].width_ns), (3, wall[1].ns, 22));
+    assert_eq!(trace.unfinished.iter().map(|span| trace.name(*span)).collect::<Vec<_>>(), ["aten::mm"]);
     assert!(trace.spans.ids().all(|span| trace.external_ids.get(span).is_some()));
 }
 
