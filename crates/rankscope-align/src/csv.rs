@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Text as a cell: never a formula, and quoted where it would end the cell otherwise.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CsvText<'a>(pub(crate) &'a str);
+pub struct CsvText<'a>(pub &'a str);
 
 impl fmt::Display for CsvText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -23,6 +23,7 @@ pub mod validate;
 pub use apply::{Moved, apply, apply_to_devices};
 pub use bounds::{Bound, Bounds};
 pub use clocks::{JobClocks, Method, NodeClock, RankAlignment, RankMap, RankSource, align};
+pub use csv::CsvText;
 pub use devices::{Settled, settle_tracers};
 pub use from_collectives::{ClockEstimate, DRIFT_MAX, IntervalEnd, RankClocks, Side, estimate, estimate_at_start};
 pub use tracer::{TracerMap, tracer_map};

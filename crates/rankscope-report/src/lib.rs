@@ -2,7 +2,8 @@
 //!
 //! The document is `report.json` (schema 1, docs/reference/formats/report-json.md); the terminal summary and `report.html` are views of it.
 //! The clocks of nodes over a run are a document of their own, [`ClockDocument`], with a table and a page; so is how ranks came on
-//! to one clock, [`AlignmentDocument`], and who computes which piece of attention, [`DispatchDocument`].
+//! to one clock, [`AlignmentDocument`], what each name of span costs, [`SpansDocument`], and who computes which piece of attention,
+//! [`DispatchDocument`].
 //! Views format, scale, sort and leave out, and say so where they leave out. They touch no files: callers get strings.
 
 mod alignment;
@@ -12,6 +13,7 @@ mod document;
 mod error;
 mod html;
 mod json;
+mod spans;
 pub mod spelling;
 mod terminal;
 mod text;
@@ -28,6 +30,7 @@ pub use document::{
 pub use error::Error;
 pub use html::html;
 pub use json::{Layout, json};
+pub use spans::{SpansDocument, SpansProcess, SpansRow, spans_terminal};
 pub use terminal::{Style, columns, paragraph, terminal};
 pub use text::steers;
 pub use units::{bytes, duration, rate};

@@ -23,6 +23,7 @@ mod report;
 #[cfg(feature = "clock")]
 mod run;
 mod runs;
+mod spans;
 mod validate;
 mod verbs;
 
@@ -51,6 +52,7 @@ enum Verb {
     #[cfg(feature = "clock")]
     Agent(agent::Args),
     Report(report::Args),
+    Spans(spans::Args),
     Align(align::Args),
     Combine(combine::Args),
     Validate(validate::Args),
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Spans(args) => spans::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),
         Verb::Validate(args) => validate::run(args),

@@ -1,0 +1,146 @@
+//! From what analysis found to the document that is printed. Translates; decides nothing.
+
+use std::collections::BTreeMap;
+
+use rankscope_analyze::spans::{SpanStats, SpanTable, counts};
+use rankscope_report::{Note, NoteLevel, Problem, SpansDocument, SpansProcess, SpansRow};
+use rankscope_run::rank_of_name;
+use rankscope_time::Rank;
+use rankscope_trace::{ProblemKind, Trace, TrackKey, TrackKind};
+
+use super::Read;
+
+/// Layout version of the document.
+const SCHEMA: u32 = 1;
+
+pub(super) fn document(read: &Read, table: SpanTable, (by, sort): (String, String), top: usize, title: &str) -> SpansDocument {
+    let left_out = |rows: &[SpanStats]| rows.len().saturating_sub(top) as u64;
+    let (spans_left_out, async_spans_left_out) = (left_out(&table.spans), left_out(&table.asynchronous));
+    let rows = |rows: Vec<SpanStats>| rows.into_iter().take(top).map(row).collect();
+    SpansDocument {
+        schema: SCHEMA,
+        rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
+        title: title.to_owned(),
+        by,
+        sort,
+        notes: notes(read),
+        processes: processes(read),
+        spans: rows(table.spans),
+        spans_left_out,
+        async_spans: rows(table.asynchronous),
+        async_spans_left_out,
+    }
+}
+
+fn row(stats: SpanStats) -> SpansRow {
+    SpansRow {
+        name: stats.name,
+        category: stats.category,
+        process: stats.process,
+        thread: stats.thread,
+        count: stats.count,
+        unfinished: stats.unfinished,
+        total_ns: stats.total_ns,
+        self_ns: stats.self_ns,
+        p50_ns: stats.p50_ns,
+        p99_ns: stats.p99_ns,
+        max_ns: stats.max_ns,
+        threads: stats.threads,
+    }
+}
+
+fn processes(read: &Read) -> Vec<SpansProcess> {
+    let problem = |problem: &rankscope_trace::Problem| Problem {
+        offset: problem.offset,
+        kind: problem.kind.name().to_owned(),
+        count: problem.count,
+        detail: problem.detail.clone(),
+    };
+    let process = |((trace, nesting), name): ((&Trace, _), &String)| {
+        let about = &trace.provenance;
+        let (threads, spans, async_spans) = counts(trace, nesting);
+        let (start_ns, end_ns) = trace.bounds_ns().unwrap_or_default();
+        SpansProcess {
+            name: name.clone(),
+            file: about.file.clone(),
+            format: about.format.to_owned(),
+            rank: rank(trace).map(|rank| rank.0),
+            host: about.host.clone(),
+            start_ns,
+            end_ns,
+            threads,
+            spans,
+            async_spans,
+            unfinished: trace.unfinished.len() as u64,
+            problems: about.problems.iter().map(problem).collect(),
+        }
+    };
+    read.traces().iter().zip(&read.nestings).zip(&read.names).map(process).collect()
+}
+
+/// What is missing, and what was wrong with the files.
+fn notes(read: &Read) -> Vec<Note> {
+    let note = |level: NoteLevel| move |text: String| Note { level, text };
+    let cautions = read.traces().iter().flat_map(|trace| {
+        let file = &trace.provenance.file;
+        let open = trace.unfinished.len();
+        let (has, lasts) = if open == 1 { ("span has", "it lasts") } else { ("spans have", "they last") };
+        let open = (open > 0).then(|| {
+            format!("{file}: {open} {has} no end there; {lasts} to where the recording, or what is there of the thread, ends.")
+        });
+        let lost = trace.provenance.problems.iter().filter(|problem| problem.kind == ProblemKind::LostPackets);
+        let lost = lost.map(move |problem| match problem.detail.as_str() {
+            "" => format!("{file}: {problem}."),
+            detail => format!("{file}: {detail}."),
+        });
+        open.into_iter().chain(lost)
+    });
+    let skipped = read.loaded.skipped.iter().map(|skipped| format!("Passed over {skipped}."));
+    let problems = read.traces().iter().filter_map(|trace| {
+        let about = &trace.provenance;
+        let unfinished = trace.unfinished.len() as u64;
+        let said_above = |problem: &&rankscope_trace::Problem| match problem.kind {
+            ProblemKind::LostPackets => true,
+            ProblemKind::UnbalancedSpan => problem.count <= unfinished,
+            _ => false,
+        };
+        let found: Vec<String> =
+            about.problems.iter().filter(|problem| !said_above(problem)).map(ToString::to_string).collect();
+        (!found.is_empty()).then(|| format!("{}: {}.", about.file, found.join("; ")))
+    });
+    let cautions = cautions.chain(skipped).map(note(NoteLevel::Caution));
+    cautions.chain(problems.map(note(NoteLevel::Problem))).collect()
+}
+
+fn rank(trace: &Trace) -> Option<Rank> {
+    trace.provenance.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&trace.provenance.file))
+}
+
+/// What to call each process: by its rank, else by its name and number, else by its file; with the file where two would share a
+/// name.
+pub(super) fn process_names(traces: &[Trace]) -> Vec<String> {
+    let names: Vec<String> = traces.iter().map(process_name).collect();
+    let mut shared: BTreeMap<&str, usize> = BTreeMap::new();
+    names.iter().for_each(|name| *shared.entry(name).or_default() += 1);
+    let told_apart = |(name, trace): (&String, &Trace)| match shared[name.as_str()] {
+        1 => name.clone(),
+        _ => format!("{name}, {}", trace.provenance.file),
+    };
+    names.iter().zip(traces).map(told_apart).collect()
+}
+
+fn process_name(trace: &Trace) -> String {
+    if let Some(rank) = rank(trace) {
+        return format!("rank {}", rank.0);
+    }
+    let processes: Vec<_> = trace.tracks.iter().filter(|(_, track)| track.kind == TrackKind::Process).collect();
+    match &processes[..] {
+        [(_, only)] => match (trace.strings.text(only.name), only.key) {
+            ("", TrackKey::Number(pid)) => format!("process {pid}"),
+            ("", TrackKey::Text(key)) => trace.strings.text(key).to_owned(),
+            (name, TrackKey::Number(pid)) => format!("{name} ({pid})"),
+            (name, TrackKey::Text(_)) => name.to_owned(),
+        },
+        _ => trace.provenance.file.clone(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Writing spans for other tools. What a format has no place for is said on stderr.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use rankscope_analyze::spans::{By, Selection, SpansOf, Stacks, counts};
+use rankscope_formats::Encoding;
+use rankscope_profile::{folded, otlp, pprof, speedscope};
+use rankscope_run::write_file;
+
+use super::{Read, title};
+use crate::convert::same_file;
+use crate::output;
+
+/// What to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Export {
+    Flame(Flame),
+    Pprof,
+    Otlp,
+}
+
+/// Formats of flame graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Flame {
+    /// A line a stack, weights in nanoseconds of self time
+    Folded,
+    /// A profile a thread, with frames in order of time
+    Speedscope,
+}
+
+pub(super) fn write(
+    read: &Read,
+    export: Export,
+    by: By,
+    selection: Selection<'_>,
+    inputs: &[PathBuf],
+    path: Option<&Path>,
+) -> Result<()> {
+    let spans = read.spans();
+    let shown: u64 = if export == Export::Otlp { 0 } else { spans.iter().map(|of| counts(of.trace, of.nesting).2).sum() };
+    if shown > 0 && spans.iter().all(|of| counts(of.trace, of.nesting).1 == 0) {
+        bail!(
+            "{}: all of its {shown} spans are asynchronous, which no thread's flame graph holds; --otlp writes them",
+            title(inputs)
+        );
+    }
+    let fill = |out: &mut dyn Write| bytes(&spans, export, by, selection, &title(inputs), out);
+    match path {
+        Some(path) => {
+            if let Some(input) = inputs.iter().find(|input| same_file(input, path)) {
+                bail!("{}: input and output are the same file, and inputs are never written to", input.display());
+            }
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            write_file(path, |file| {
+                let mut encoder = Encoding::of_name(&name).encoder(file)?;
+                fill(&mut encoder).with_context(|| path.display().to_string())?;
+                encoder.finish().map_err(anyhow::Error::from)
+            })?;
+        }
+        None if export == Export::Pprof => bail!("--pprof writes a binary file: name it with -o, for instance -o spans.pb.gz"),
+        None => {
+            let mut text = Vec::new();
+            fill(&mut text)?;
+            output::answer(&String::from_utf8_lossy(&text))?;
+        }
+    }
+    read.loaded.skipped.iter().for_each(|skipped| output::remark(&format!("passed over {skipped}")));
+    if shown > 0 {
+        output::remark(&format!("left out: {shown} async spans, which belong to no thread; --otlp writes them"));
+    }
+    Ok(())
+}
+
+fn bytes(
+    spans: &[SpansOf<'_>],
+    export: Export,
+    by: By,
+    selection: Selection<'_>,
+    title: &str,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut out = BufWriter::new(out);
+    let version = env!("CARGO_PKG_VERSION");
+    match export {
+        Export::Flame(Flame::Folded) => folded(&stacks(spans, by, selection), &mut out)?,
+        Export::Flame(Flame::Speedscope) => {
+            speedscope(spans, selection, (title, &format!("rankscope {version}")), &mut out)?;
+        }
+        Export::Pprof => {
+            let bounds = || spans.iter().filter_map(|of| of.trace.bounds_ns());
+            let start_ns = bounds().map(|(start, _)| start).min().unwrap_or(0);
+            let end_ns = bounds().map(|(_, end)| end).max().unwrap_or(0);
+            pprof(&stacks(spans, by, selection), (start_ns, end_ns), &mut out)?;
+        }
+        Export::Otlp => otlp(spans, selection, version, &mut out)?,
+    }
+    Ok(out.flush()?)
+}
+
+fn stacks(spans: &[SpansOf<'_>], by: By, selection: Selection<'_>) -> Stacks {
+    let stacks = Stacks::of(spans, by, selection);
+    if stacks.deeper > 0 {
+        output::remark(&format!("{} spans lie deeper than a stack goes; their time is of its last frame", stacks.deeper));
+    }
+    stacks
+}

@@ -1,0 +1,214 @@
+//! `rankscope spans`: what each name of span costs, of any program, as a table or for the viewers of profiles.
+
+mod csv;
+mod document;
+mod export;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use rankscope_analyze::spans::{By, Nesting, Order, Selection, SpanTable, SpansOf};
+use rankscope_formats::{ArgsPolicy, Scope};
+use rankscope_report::{Style, spans_terminal};
+use rankscope_run::discover_all;
+use rankscope_trace::Trace;
+use rayon::prelude::*;
+use regex_lite::Regex;
+
+use crate::load::{Loaded, load};
+use crate::output;
+use export::{Export, Flame};
+
+/// Where the time of any program goes: its spans by name, with count, total, self time and percentiles.
+///
+/// Reads recordings, live files (also those of a process that was killed), Kineto/Chrome JSON, XSpace and Perfetto traces. Several
+/// files or a folder are several processes, added up. The self time of a span is its length less that of the spans inside it on
+/// the same thread; the self times of a thread add up to the time that its spans cover. Asynchronous spans, which may wait, have
+/// a table of their own. A percentile is one of the lengths, by nearest rank.
+///
+/// With --flame, --pprof or --otlp the spans are written for other tools instead; all weights are nanoseconds.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Files, directories, archives or patterns of traces
+    #[arg(required = true, value_name = "FILE")]
+    paths: Vec<PathBuf>,
+    /// What has rows of its own; with --flame and --pprof, what the outermost frame is
+    #[arg(long, value_enum, default_value_t = ByArg::Name)]
+    by: ByArg,
+    /// What comes first
+    #[arg(long, value_enum, default_value_t = SortArg::Own)]
+    sort: SortArg,
+    /// Rows to show of each table [default: 25; all with --format json or csv]
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// Only rows whose name matches this regular expression
+    #[arg(long, value_name = "REGEX", value_parser = pattern)]
+    name: Option<Regex>,
+    /// Only threads whose name matches this regular expression, as `--by thread` shows them
+    #[arg(long, value_name = "REGEX", value_parser = pattern)]
+    thread: Option<Regex>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = FormatArg::Table)]
+    format: FormatArg,
+    /// Write a flame graph: folded stacks for flamegraph.pl and inferno, or a file for speedscope
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = TABLE_ONLY)]
+    flame: Option<Flame>,
+    /// Write a profile for pprof: number of spans and self time by stack
+    #[arg(long, conflicts_with_all = TABLE_ONLY, conflicts_with = "flame")]
+    pprof: bool,
+    /// Write the spans for OpenTelemetry, as OTLP/JSON
+    #[arg(long, conflicts_with_all = TABLE_ONLY, conflicts_with_all = ["flame", "pprof", "by"])]
+    otlp: bool,
+    /// Where --flame, --pprof and --otlp write, compressed if the name ends in .gz or .zst [default: stdout, but for --pprof]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Go on without files that cannot be read
+    #[arg(long)]
+    partial: bool,
+}
+
+/// What only a table has.
+const TABLE_ONLY: [&str; 4] = ["sort", "top", "name", "format"];
+
+/// Rows that a screen has room for.
+const TOP: usize = 25;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ByArg {
+    /// Names, over all threads and processes
+    Name,
+    /// Names on each thread
+    Thread,
+    /// Names in each process
+    #[value(alias = "rank")]
+    Process,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SortArg {
+    /// Most self time; async spans by their total
+    #[value(name = "self")]
+    Own,
+    /// Most time in all
+    Total,
+    /// Most spans
+    Count,
+    /// The longest span
+    Max,
+    /// The highest 99th percentile
+    P99,
+    /// Alphabetically
+    Name,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FormatArg {
+    /// For people
+    #[value(alias = "text")]
+    Table,
+    /// One JSON document
+    Json,
+    /// Rows for a spreadsheet, async spans among them
+    Csv,
+}
+
+fn pattern(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| error.to_string())
+}
+
+impl From<ByArg> for By {
+    fn from(by: ByArg) -> Self {
+        match by {
+            ByArg::Name => Self::Name,
+            ByArg::Thread => Self::Thread,
+            ByArg::Process => Self::Process,
+        }
+    }
+}
+
+impl From<SortArg> for Order {
+    fn from(sort: SortArg) -> Self {
+        match sort {
+            SortArg::Own => Self::Own,
+            SortArg::Total => Self::Total,
+            SortArg::Count => Self::Count,
+            SortArg::Max => Self::Max,
+            SortArg::P99 => Self::P99,
+            SortArg::Name => Self::Name,
+        }
+    }
+}
+
+/// Traces with what is known of their spans; lists have one entry a trace.
+struct Read {
+    loaded: Loaded,
+    nestings: Vec<Nesting>,
+    /// What the processes are called.
+    names: Vec<String>,
+}
+
+impl Read {
+    fn of(paths: &[PathBuf], args: ArgsPolicy, partial: bool) -> Result<Self> {
+        let files = discover_all(paths)?.files;
+        let loaded = load(&files, args, Scope::All, partial, |trace| trace)?;
+        let nestings = loaded.traces.par_iter().map(Nesting::of).collect();
+        let names = document::process_names(&loaded.traces);
+        Ok(Self { loaded, nestings, names })
+    }
+
+    fn spans(&self) -> Vec<SpansOf<'_>> {
+        let parts = self.loaded.traces.iter().zip(&self.nestings).zip(&self.names);
+        parts.map(|((trace, nesting), process)| SpansOf { process, trace, nesting }).collect()
+    }
+
+    fn traces(&self) -> &[Trace] {
+        &self.loaded.traces
+    }
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let export = match (args.flame, args.pprof, args.otlp) {
+        (Some(flame), ..) => Some(Export::Flame(flame)),
+        (_, true, _) => Some(Export::Pprof),
+        (.., true) => Some(Export::Otlp),
+        _ => None,
+    };
+    if let (None, Some(path)) = (export, &args.output) {
+        bail!("{}: -o says where --flame, --pprof or --otlp write; redirect the table with >", path.display());
+    }
+    let policy = if export == Some(Export::Otlp) { ArgsPolicy::All } else { ArgsPolicy::Analysis };
+    let read = Read::of(&args.paths, policy, args.partial)?;
+    let wanted = |pattern: &Option<Regex>, text: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
+    let thread = |thread: &str| wanted(&args.thread, thread);
+    let name = |name: &str| wanted(&args.name, name);
+    let selection = Selection { thread: &thread, name: &name };
+    match export {
+        Some(export) => export::write(&read, export, args.by.into(), selection, &args.paths, args.output.as_deref())?,
+        None => print(&read, &args, selection)?,
+    }
+    // The process ends here: giving back memory piece by piece would only take time.
+    std::mem::forget(read);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(read: &Read, args: &Args, selection: Selection<'_>) -> Result<()> {
+    let table = SpanTable::of(&read.spans(), args.by.into(), args.sort.into(), selection);
+    let top = args.top.unwrap_or(if args.format == FormatArg::Table { TOP } else { usize::MAX });
+    let said =
+        |value: Option<clap::builder::PossibleValue>| value.map_or_else(String::new, |value| value.get_name().to_owned());
+    let (by, sort) = (said(args.by.to_possible_value()), said(args.sort.to_possible_value()));
+    let document = document::document(read, table, (by, sort), top, &title(&args.paths));
+    let text = match args.format {
+        FormatArg::Json => serde_json::to_string_pretty(&document)?,
+        FormatArg::Csv => csv::text(&document),
+        FormatArg::Table => spans_terminal(&document, Style { color: output::colored(), width: output::columns() }),
+    };
+    Ok(output::answer(&text)?)
+}
+
+/// The inputs, for headings.
+fn title(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path: &PathBuf| Path::display(path).to_string()).collect::<Vec<_>>().join(" ")
+}
