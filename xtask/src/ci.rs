@@ -178,14 +178,19 @@ fn docs() -> Result<()> {
     check(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Runs every example with no arguments: each must work, or say how it is used and succeed.
+/// Runs every example with no arguments: each must work, or say how it is used and succeed. Those that ask the product about what
+/// they recorded find it through the environment.
 fn examples() -> Result<()> {
-    let Metadata { packages, .. } = cargo::metadata()?;
+    let Metadata { packages, target_directory } = cargo::metadata()?;
+    cargo(&["build", "--quiet", "--locked", "--package", "rankscope", "--bin", "rankscope"])?;
+    let product = target_directory.join("debug").join("rankscope");
     let mut count = 0;
     for package in &packages {
         for target in package.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "example")) {
             println!("example {} of {}", target.name, package.name);
-            cargo(&["run", "--quiet", "--locked", "--package", &package.name, "--example", &target.name])?;
+            let features = target.required_features.join(",");
+            let run = ["run", "--quiet", "--locked", "--package", &package.name, "--features", &features];
+            check(cargo::command(run.into_iter().chain(["--example", &target.name])).env("RANKSCOPE", &product))?;
             count += 1;
         }
     }

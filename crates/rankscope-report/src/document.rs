@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Caution, Verdict};
+use crate::{Caution, CautionKind, Verdict};
 
 /// One run, as reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -42,6 +42,14 @@ pub struct Document {
     pub collectives: Collectives,
     /// What is known about the ranks' clocks.
     pub clock: Clock,
+}
+
+impl Document {
+    /// Whether this is about a training job. If not, shares of computation and late ranks answer nobody's question, and views show
+    /// the notes alone.
+    pub fn is_training(&self) -> bool {
+        self.cautions.iter().all(|caution| caution.kind != CautionKind::NotTraining)
+    }
 }
 
 /// A stretch of time that the ranks' profilers recorded.

@@ -23,7 +23,9 @@ use page::Page;
 /// # Errors
 /// None that a document causes: only a defect in the compiled-in template.
 pub fn html(document: &Document) -> Result<String, Error> {
-    let (shown, cuts) = budget::fit(document);
+    // Nothing is drawn of what is no training job.
+    let notes_alone = (!document.is_training()).then(|| Document { ranks: Vec::new(), ..document.clone() });
+    let (shown, cuts) = budget::fit(notes_alone.as_ref().unwrap_or(document));
     let page = Page {
         template: include_str!("../web/report.html"),
         title: &document.title,
@@ -34,7 +36,8 @@ pub fn html(document: &Document) -> Result<String, Error> {
         document: embed::json(&shown),
         cuts: embed::json(&cuts),
     };
-    page.render(context! { has_ranks => !document.ranks.is_empty(), device_activity => document.device_activity })
+    let (has_traces, device_activity) = (!document.ranks.is_empty(), document.device_activity);
+    page.render(context! { has_traces, has_ranks => has_traces && notes_alone.is_none(), device_activity })
 }
 
 /// What was reported on, in a few words each.

@@ -34,13 +34,12 @@ pub struct Style {
 /// The document as text of at most `style.width` columns, ending in a line break.
 pub fn terminal(document: &Document, style: Style) -> String {
     let sheet = Sheet::of(style);
-    let parts = [
-        heading::draw(document, sheet),
-        notes::draw(document, sheet),
-        time::draw(document, sheet),
-        arrivals::draw(document, sheet),
-        collectives::draw(document, sheet),
-    ];
+    let mut parts = vec![heading::draw(document, sheet), notes::draw(document, sheet)];
+    if document.is_training() {
+        parts.push(time::draw(document, sheet));
+        parts.push(arrivals::draw(document, sheet));
+        parts.push(collectives::draw(document, sheet));
+    }
     let mut text = String::new();
     for part in parts.into_iter().filter(|lines| !lines.is_empty()) {
         if !text.is_empty() {

@@ -20,6 +20,8 @@ pub struct Caution {
 pub enum CautionKind {
     /// The job failed.
     Crash,
+    /// Nothing in the files is what a training job leaves.
+    NotTraining,
     /// Ranks left the same file.
     SameBytes,
     /// Files do not say their rank.

@@ -1,5 +1,6 @@
 //! From what analysis found to the report's document. Translates; decides nothing.
 
+use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{
     Account, Because, ClassMode, CollectiveRow, Confidence, Copied, Job as Analysis, RankReport, Side, Unnamed,
 };
@@ -24,6 +25,12 @@ impl Source<'_> {
     /// The number of the rank at `index`.
     pub(crate) fn rank(&self, index: usize) -> u32 {
         self.analysis.ranks[index].rank.0
+    }
+
+    /// Whether any of the traces is what a training job leaves.
+    pub(crate) fn is_training(&self) -> bool {
+        let mut ranks = self.job.loaded.traces.iter().zip(&self.job.collectives);
+        ranks.any(|(trace, collectives)| is_training(trace, collectives))
     }
 }
 

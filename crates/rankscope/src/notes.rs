@@ -20,8 +20,8 @@ pub(crate) fn notes(source: &Source<'_>) -> Vec<Note> {
     // Nothing else matters as much to whoever looks at a job that failed.
     let failed = cautions::failed(source).map(note(NoteLevel::Finding)).into_iter();
     let problems = problems(source).into_iter().map(note(NoteLevel::Problem));
-    // Between traces that are not of one job there is nothing to find.
-    if !source.job.doubts.is_empty() {
+    // Between traces that are not of one job there is nothing to find, nor in one that is of no training job.
+    if !source.job.doubts.is_empty() || !source.is_training() {
         return failed.chain(cautions).chain(problems).collect();
     }
     let mut findings: Vec<String> = verdict::sentences(source);

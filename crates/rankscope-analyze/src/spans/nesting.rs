@@ -72,16 +72,22 @@ fn holds_async_spans(trace: &Trace, track: TrackId) -> bool {
     track.is_async(&trace.strings) || (track.kind == TrackKind::Thread && named_by_name)
 }
 
+/// The category of the one span that Kineto draws around everything it recorded, on a thread of its own. It is no work.
+const AROUND_ALL: &str = "Trace";
+
 /// A counting sort: spans by track, each track's in the order of the file.
 fn by_track(trace: &Trace) -> (Vec<SpanId>, Vec<usize>) {
+    let is_work: Vec<bool> = trace.categories.iter().map(|category| trace.strings.text(category.name) != AROUND_ALL).collect();
+    let spans = || trace.spans.ids().zip(&trace.spans.track);
+    let work = || spans().filter(|(span, _)| is_work[usize::from(trace.spans.category[span.0 as usize])]);
     let mut next = vec![0_usize; trace.tracks.len()];
-    trace.spans.track.iter().for_each(|track| next[track.0 as usize] += 1);
+    work().for_each(|(_, track)| next[track.0 as usize] += 1);
     let mut sum = 0;
     for count in &mut next {
         sum += std::mem::replace(count, sum);
     }
-    let mut order = vec![SpanId(0); trace.spans.len()];
-    for (span, track) in trace.spans.ids().zip(&trace.spans.track) {
+    let mut order = vec![SpanId(0); sum];
+    for (span, track) in work() {
         let place = &mut next[track.0 as usize];
         order[*place] = span;
         *place += 1;
@@ -210,6 +216,14 @@ pub(super) mod tests {
         let nesting = Nesting::of(&trace);
         assert_eq!(nesting.tracks().filter(|(track, _)| nesting.is_async(*track)).count(), 1);
         assert_eq!(nesting.parent(SpanId(2)), None);
+    }
+
+    #[test]
+    fn the_span_around_a_whole_recording_is_no_work() {
+        let mut trace = trace_of(&[(1, 0, 100, "PyTorch Profiler (0)"), (2, 10, 20, "a")]);
+        trace.spans.category[0] = trace.category(AROUND_ALL, CategoryKind::Other);
+        let nesting = Nesting::of(&trace);
+        assert_eq!(nesting.tracks().map(|(_, spans)| spans.to_vec()).collect::<Vec<_>>(), [[SpanId(1)]]);
     }
 
     #[test]

@@ -232,13 +232,14 @@ fn percentile(lengths: &mut [i64], percent: usize) -> i64 {
     }
 }
 
-/// Threads and asynchronous rows, for headings: how many threads of `trace` have spans, how many spans those hold, and how many
-/// spans are asynchronous.
-pub fn counts(trace: &Trace, nesting: &Nesting) -> (u64, u64, u64) {
+/// Threads and asynchronous rows, for headings: how many threads have spans, how many spans those hold, and how many spans are
+/// asynchronous.
+pub fn counts(nesting: &Nesting) -> (u64, u64, u64) {
     let is_async = |(track, _): &(TrackId, &[SpanId])| nesting.is_async(*track);
     let threads = nesting.tracks().filter(|track| !is_async(track)).count() as u64;
     let asynchronous: usize = nesting.tracks().filter(is_async).map(|(_, spans)| spans.len()).sum();
-    (threads, (trace.spans.len() - asynchronous) as u64, asynchronous as u64)
+    let all: usize = nesting.tracks().map(|(_, spans)| spans.len()).sum();
+    (threads, (all - asynchronous) as u64, asynchronous as u64)
 }
 
 #[cfg(test)]

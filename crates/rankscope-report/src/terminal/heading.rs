@@ -11,7 +11,7 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     lines.extend(wrap(&facts(document).join(" · "), sheet.width));
     if document.ranks.is_empty() {
         lines.extend(["".to_owned(), NO_TRACE.to_owned()]);
-    } else if !document.device_activity {
+    } else if !document.device_activity && document.is_training() {
         lines.push(String::new());
         lines.extend(wrap(HOST_TIMES, sheet.width));
     }

@@ -18,6 +18,7 @@ pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
         let rank = source.job.failure.as_ref().and_then(|failure| failure.rank);
         caution(CautionKind::Crash, &rank.map(Rank).into_iter().collect::<Vec<_>>(), text)
     }));
+    cautions.extend(not_training(source));
     cautions.extend(missing(source));
     cautions.extend(attempts(source));
     cautions.extend(left_out(source));
@@ -42,6 +43,18 @@ pub(super) fn caution(kind: CautionKind, ranks: &[Rank], text: String) -> Cautio
 /// What failed first, where the job did.
 pub(super) fn failed(source: &Source<'_>) -> Option<String> {
     source.job.failure.as_ref().map(|failure| format!("The job failed: {failure}."))
+}
+
+/// A program that only recorded spans of its own: nothing that this report is about is there.
+fn not_training(source: &Source<'_>) -> Option<Caution> {
+    (!source.is_training()).then(|| {
+        let text = format!(
+            "This is not the trace of a training job: it holds no steps, no collectives, no device work and no operators of a \
+             framework. `rankscope spans {}` shows where its time goes.",
+            source.title
+        );
+        caution(CautionKind::NotTraining, &[], text)
+    })
 }
 
 fn missing(source: &Source<'_>) -> Option<Caution> {

@@ -58,7 +58,7 @@ fn processes(read: &Read) -> Vec<SpansProcess> {
     };
     let process = |((trace, nesting), name): ((&Trace, _), &String)| {
         let about = &trace.provenance;
-        let (threads, spans, async_spans) = counts(trace, nesting);
+        let (threads, spans, async_spans) = counts(nesting);
         let (start_ns, end_ns) = trace.bounds_ns().unwrap_or_default();
         SpansProcess {
             name: name.clone(),

@@ -40,8 +40,8 @@ pub(super) fn write(
     path: Option<&Path>,
 ) -> Result<()> {
     let spans = read.spans();
-    let shown: u64 = if export == Export::Otlp { 0 } else { spans.iter().map(|of| counts(of.trace, of.nesting).2).sum() };
-    if shown > 0 && spans.iter().all(|of| counts(of.trace, of.nesting).1 == 0) {
+    let shown: u64 = if export == Export::Otlp { 0 } else { spans.iter().map(|of| counts(of.nesting).2).sum() };
+    if shown > 0 && spans.iter().all(|of| counts(of.nesting).1 == 0) {
         bail!(
             "{}: all of its {shown} spans are asynchronous, which no thread's flame graph holds; --otlp writes them",
             title(inputs)
