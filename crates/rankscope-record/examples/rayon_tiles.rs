@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .start_handler(|index| set_thread_name(&format!("render-{index}")))
         .build()?;
     let session = Session::start(SessionOptions::default())?;
-    let picture: u64 = pool.install(|| (0..TILES).into_par_iter().map(render).sum());
+    let picture: u64 = pool.install(|| (0..TILES).into_par_iter().map(render).reduce(|| 0, u64::wrapping_add));
     let stopped = session.stop()?;
     println!("rendered {picture:x}; {} spans, {} lost", stopped.report.events(), stopped.report.dropped());
     stopped.recorded.save(&path)?;
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn render(tile: u64) -> u64 {
     let _span = record_function!("render tile", tile = tile);
-    (0..PASSES).map(|pass| shade(tile, pass)).sum()
+    (0..PASSES).fold(0, |light, pass| light ^ shade(tile, pass))
 }
 
 fn shade(tile: u64, pass: u64) -> u64 {
