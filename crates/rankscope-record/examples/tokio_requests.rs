@@ -19,9 +19,9 @@ const WAIT: Duration = Duration::from_millis(5);
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).map_or_else(|| std::env::temp_dir().join("requests.rkr"), PathBuf::from);
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(RecordingLayer::new()))?;
-    set_process_name("requests");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
     let session = Session::start(SessionOptions::default())?;
+    set_process_name("requests");
     runtime.block_on(async {
         let requests: Vec<_> = (0..REQUESTS).map(|number| tokio::spawn(request(number))).collect();
         for request in requests {

@@ -102,22 +102,24 @@ pub fn spans_terminal(document: &SpansDocument, style: Style) -> String {
     if document.spans.is_empty() && document.async_spans.is_empty() {
         parts.push(vec!["No spans to show.".to_owned()]);
     }
-    let order = if document.sort == "name" { "by name".to_owned() } else { format!("most {} first", said(&document.sort)) };
-    parts.push(table("SPANS", &order, &document.spans, document.spans_left_out, sheet));
-    let order = format!("{}; from begin to end, waiting included", order.replace("most self time", "most time"));
-    parts.push(table("ASYNC SPANS", &order, &document.async_spans, document.async_spans_left_out, sheet));
+    parts.push(table("SPANS", order(&document.sort), &document.spans, document.spans_left_out, sheet));
+    // They have no self time.
+    let async_sort = if document.sort == "self" { "total" } else { &document.sort };
+    let aside = format!("{}; from begin to end, waiting included", order(async_sort));
+    parts.push(table("ASYNC SPANS", &aside, &document.async_spans, document.async_spans_left_out, sheet));
     let parts: Vec<String> = parts.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
     let lines: Vec<&str> = parts.iter().flat_map(|part| part.lines().chain([""])).map(str::trim_end).collect();
     lines[..lines.len().saturating_sub(1)].iter().flat_map(|line| [line, "\n"]).collect()
 }
 
-fn said(sort: &str) -> &str {
+fn order(sort: &str) -> &'static str {
     match sort {
-        "self" => "self time",
-        "total" => "time",
-        "count" => "spans",
-        "max" => "time in one span",
-        other => other,
+        "self" => "most self time first",
+        "total" => "most time first",
+        "count" => "most spans first",
+        "max" => "longest span first",
+        "p99" => "highest p99 first",
+        _ => "by name",
     }
 }
 
