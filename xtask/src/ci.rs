@@ -14,7 +14,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::{self, Metadata};
-use crate::{deps, instructions, mpi, nvrtc, readme};
+use crate::{deps, docs, instructions, mpi, nvrtc, readme};
 use heartbeat::Heartbeat;
 use skips::Skips;
 
@@ -122,7 +122,8 @@ const STAGES: &[Stage] = &[
     ("features", |_| passed(features())),
     ("tests", |_| passed(tests())),
     ("doctests", |_| passed(cargo(&["test", "--workspace", "--doc", "--locked"]))),
-    ("docs", |_| passed(docs())),
+    ("rustdoc", |_| passed(rustdoc())),
+    ("docs", |_| passed(docs::run(&docs::Args::default()))),
     ("examples", |_| passed(examples())),
     ("mpi", |_| mpi::run()),
     ("cuda", |_| cuda()),
@@ -173,7 +174,7 @@ fn tests() -> Result<()> {
     cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--locked"])
 }
 
-fn docs() -> Result<()> {
+fn rustdoc() -> Result<()> {
     let mut command = cargo::command(["doc", "--workspace", "--no-deps", "--locked"]);
     check(command.env("RUSTDOCFLAGS", "-D warnings"))
 }

@@ -100,6 +100,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-testkit", "rankscope-time", "instants to feed to sessions"),
     ("rankscope-probe", "rankscope-config", "settings of the agent"),
     ("xtask", "rankscope-clock", "the clock bench and the namespace rig know the injected clocks"),
+    ("xtask", "rankscope-config", "its table is the page of the settings"),
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
     ("xtask", "rankscope-dispatch", "and those of plans and of what benchmarks print"),
     ("xtask", "rankscope-time", "spans and rates of the clocks that the clock bench injects"),

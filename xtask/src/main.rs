@@ -8,6 +8,7 @@ mod bench;
 mod cargo;
 mod ci;
 mod deps;
+mod docs;
 mod instructions;
 mod mpi;
 mod nvrtc;
@@ -42,6 +43,8 @@ enum Verb {
     Instructions(instructions::Args),
     /// Run the commands that README and guides show, and compare what they print with what is shown.
     Readme(readme::Args),
+    /// Write or compare the pages that are generated from the program, and follow every link of the documents.
+    Docs(docs::Args),
     /// Run real agents over simulated networks with wrong clocks and faults, and judge what they say.
     Rig(rig::Args),
     /// The rig's cross traffic.
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Verb::Bench(args) => bench::run(&args),
         Verb::Instructions(args) => instructions::run(&args).map(|outcome| println!("{outcome}")),
         Verb::Readme(args) => readme::run(&args).map(drop),
+        Verb::Docs(args) => docs::run(&args),
         Verb::Rig(args) => rig::run(&args),
         Verb::RigTraffic(args) => rig::traffic::send(&args),
     };

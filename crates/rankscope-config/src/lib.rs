@@ -23,6 +23,7 @@ pub use clock::{ClockSettings, Estimator, PortMode, Scheduling, Topology};
 pub use complaint::Complaint;
 pub use layers::{ConfigFile, ResolvedValue, Settings, Sources, config_file, resolve};
 pub use origin::Origin;
+pub use presets::presets;
 pub use setting::{Key, Kind, Setting, Unit};
 pub use table::SETTINGS;
 pub use template::template;

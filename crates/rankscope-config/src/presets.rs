@@ -5,7 +5,7 @@ use crate::Key;
 /// The settings that a preset changes.
 const COLUMNS: [Key; 5] = [Key::ProbeCadence, Key::ProbeWindow, Key::PacketSpacing, Key::SnapshotPeriod, Key::BudgetBitsPerS];
 
-/// Name, and the columns as they would be written. The first four are the origin's; it had no budget.
+/// Name, and the columns as they would be written. The first four columns are those of XLA's distributed profiling, which has no budget.
 const PRESETS: [(&str, [&str; 5]); 7] = [
     ("high-accuracy", ["400", "2", "50", "50", "1000000"]),
     ("low-overhead", ["2000", "10", "200", "200", "60000"]),
@@ -15,6 +15,11 @@ const PRESETS: [(&str, [&str; 5]); 7] = [
     ("jax-training", ["1000", "5", "100", "100", "150000"]),
     ("inference", ["500", "3", "75", "75", "300000"]),
 ];
+
+/// Every preset with what it sets, as it would be written.
+pub fn presets() -> impl Iterator<Item = (&'static str, Vec<(Key, &'static str)>)> {
+    PRESETS.iter().map(|(name, values)| (*name, COLUMNS.into_iter().zip(values.iter().copied()).collect()))
+}
 
 /// What the preset `name` says.
 pub(crate) fn preset(name: &str) -> impl Iterator<Item = (Key, &'static str)> {

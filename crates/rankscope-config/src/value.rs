@@ -83,6 +83,11 @@ pub(crate) fn allowed(kind: &Kind) -> String {
 }
 
 impl Setting {
+    /// What values it takes, in words.
+    pub fn allowed(&self) -> String {
+        allowed(&self.kind)
+    }
+
     /// The value as it would be written in a variable. A secret stays one.
     pub fn written(&self, value: &Value) -> String {
         match (value, self.kind) {
