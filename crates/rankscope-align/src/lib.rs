@@ -1,11 +1,11 @@
 //! Puts every rank on one clock.
 //!
-//! Clocks that were measured are composed: what stamped a trace to its host's clock ([`tracer_map`]), the host's to the
-//! reference; [`align`] chooses the strongest way for each rank, and [`apply`] moves events along it. How a map was measured is
-//! not known here.
+//! Measured clocks are composed: from the clock that stamped a trace to its host's ([`tracer_map`]), and from the host's to the
+//! reference. [`align`] chooses the strongest way for each rank, and [`apply`] moves its events. How a map was measured is not
+//! known here.
 //!
 //! From the traces alone: no rank leaves a collective before every rank has entered it, which bounds the difference of any two
-//! clocks, and short collectives end everywhere at nearly the same moment, which estimates it. The interval is the result and
+//! clocks, and short collectives end everywhere at nearly the same time, which estimates it. The interval is the result and
 //! the point a convenience; stamps are corrected only where the bounds show that the clocks cannot be equal. What measured
 //! clocks say, when there are any, is stronger.
 

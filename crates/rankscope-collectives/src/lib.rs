@@ -3,7 +3,7 @@
 //! Two ideas. A collective is found by its kernel (or, on the host, by its backend's annotation) and described by whatever the
 //! profiler recorded nearest to it. And one collective on many ranks is matched by communicator and sequence number where
 //! those are recorded, else by order and signature under causality: for the kinds in which every rank needs every other, the
-//! stays of all ranks overlap on any consistent set of clocks. What finds no counterpart is listed, never guessed.
+//! times that all ranks spend in it overlap on any consistent set of clocks. What finds no counterpart is listed, never guessed.
 //!
 //! No clock is corrected here and no time is accounted: align and analyze build on this.
 

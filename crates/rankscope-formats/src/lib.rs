@@ -4,7 +4,7 @@
 //! offset), and fail only when nothing is usable. They never panic on input and never hold more than the events they keep plus
 //! a few buffers. Writers take a trace and a `Write`.
 //!
-//! No room here knows a path: whoever owns the file names it in the [`ReadOptions`] and in its own errors.
+//! Nothing here knows a path: whoever opens the file names it in the [`ReadOptions`] and in its own errors.
 
 pub mod archive;
 mod columns;

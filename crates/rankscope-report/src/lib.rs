@@ -1,9 +1,9 @@
 //! Draws what analysis found and computes nothing: a number that is not in the [`Document`] appears nowhere.
 //!
 //! The document is `report.json` (schema 1, docs/reference/formats/report-json.md); the terminal summary and `report.html` are views of it.
-//! The clocks of nodes over a run are a document of their own, [`ClockDocument`], with a table and a page; so is how ranks came on
-//! to one clock, [`AlignmentDocument`], what each name of span costs, [`SpansDocument`], and who computes which piece of attention,
-//! [`DispatchDocument`].
+//! The clocks of nodes over a run are a document of their own, [`ClockDocument`], with a table and a page; so is how ranks were
+//! put on one clock, [`AlignmentDocument`], what each name of span costs, [`SpansDocument`], and who computes which piece of
+//! attention, [`DispatchDocument`].
 //! Views format, scale, sort and leave out, and say so where they leave out. They touch no files: callers get strings.
 
 mod alignment;

@@ -1,4 +1,4 @@
-//! The only library room that owns paths: which files a user means, whose rank each is, the directory of a run, and outputs
+//! The only library crate that opens paths: which files a user means, whose rank each is, the directory of a run, and outputs
 //! that appear whole or not at all.
 //!
 //! Inputs are read and never written to, nor is anything put beside them. Nothing here looks into an event.
