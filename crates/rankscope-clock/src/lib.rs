@@ -7,6 +7,48 @@
 //!
 //! Nothing here touches a socket, a file, a clock or a random generator: state machines take `now` and bytes, and are drained
 //! before they are fed. Absolute times are integers; floats hold only rates and small differences.
+//!
+//! # Example
+//!
+//! Exchanges of one edge become a line with a guarantee ([`fit::fit_window`]), and the lines of all edges the clocks of all nodes
+//! ([`nodes::solve`]). Here node 1 is 5 us ahead, and every packet takes between 1 and 1.6 us:
+//!
+//! ```
+//! use rankscope_clock::fit::{Estimator, FitOptions, fit_window};
+//! use rankscope_clock::nodes::{SolveOptions, solve};
+//! use rankscope_clock::*;
+//!
+//! let at = |ns: i64| Some(HostInstant::from_nanos_since_epoch(ns));
+//! let exchanges: Vec<Exchange> = (0..100)
+//!     .map(|n| {
+//!         let (sent, there, back) = (i64::from(n) * 1_000_000, 1_000 + i64::from(n % 7) * 100, 1_000 + i64::from(n % 5) * 100);
+//!         let pair = |sent, received| [Passage { sent: at(sent), received: at(received) }; 2];
+//!         Exchange {
+//!             sequence: n,
+//!             forward: pair(sent, sent + there + 5_000),
+//!             reverse: pair(sent + 50_000 + 5_000, sent + 50_000 + back),
+//!         }
+//!     })
+//!     .collect();
+//!
+//! let fit = fit_window(&exchanges, None, &FitOptions::usual(Estimator::Band));
+//! let line = *fit.fits[0].as_ref().expect("a hundred exchanges are enough");
+//! assert!((line.offset.as_nanos() - 5_000).abs() <= 10);
+//! assert!(line.bound.lo.as_nanos() <= 5_000 && 5_000 <= line.bound.hi.as_nanos());
+//!
+//! let edge = EdgeRecord {
+//!     edge: Edge { src: NodeId(0), dst: NodeId(1) },
+//!     fits: fit.fits,
+//!     events: fit.events,
+//!     counts: LinkCounts { complete: 100, ..LinkCounts::default() },
+//!     stamps: StampSource::default(),
+//! };
+//! let (start, end) = (line.start, line.end);
+//! let window = NodeWindow { node: NodeId(0), window_id: 0, round: Some(0), start, end, edges: vec![edge] };
+//! let solution = solve(&[window], None, &SolveOptions::for_reference(NodeId(0)));
+//! let node = solution.nodes.iter().find(|node| node.node == NodeId(1)).expect("an edge leads to it");
+//! assert!((node.offset.as_nanos() - 5_000).abs() <= 10 && !node.degraded);
+//! ```
 
 pub mod files;
 pub mod fit;

@@ -5,6 +5,24 @@
 //! a few buffers. Writers take a trace and a `Write`.
 //!
 //! Nothing here knows a path: whoever opens the file names it in the [`ReadOptions`] and in its own errors.
+//!
+//! # Example
+//!
+//! ```
+//! use std::io::Cursor;
+//!
+//! use rankscope_formats::{ReadOptions, read};
+//!
+//! let file = r#"{"traceEvents": [
+//!     {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1, "ts": 10.5, "dur": 2.0}
+//! ]}"#;
+//! let options = ReadOptions { label: "rank3.json".to_owned(), ..ReadOptions::default() };
+//! let members = read(Cursor::new(file), &options)?; // one trace, or one for each member of an archive
+//! let trace = members[0].trace.as_ref().expect("this file is whole");
+//! assert_eq!((trace.spans.len(), trace.spans.dur_ns[0]), (1, 2_000));
+//! assert!(trace.provenance.problems.is_empty());
+//! # Ok::<(), rankscope_formats::Error>(())
+//! ```
 
 pub mod archive;
 mod columns;

@@ -5,6 +5,21 @@
 //!
 //! What is not here: files and bytes (rankscope-formats), what a collective is (rankscope-collectives), more than one clock
 //! (rankscope-align). The crate knows no serialisation.
+//!
+//! # Example
+//!
+//! ```
+//! use rankscope_trace::{CategoryKind, SpanRow, Trace, TrackKey, TrackKind};
+//!
+//! let mut trace = Trace::default();
+//! let process = trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(4711));
+//! let thread = trace.tracks.find_or_add(TrackKind::Thread, Some(process), TrackKey::Number(1));
+//! let category = trace.category("cpu_op", CategoryKind::CpuOp);
+//! let name = trace.strings.intern("aten::linear");
+//! let id = trace.spans.push(SpanRow { start_ns: 1_000, dur_ns: 250, name, track: thread, category, offset: 0 });
+//! assert_eq!((trace.name(id), trace.kind(id), trace.spans.end_ns(id)), ("aten::linear", CategoryKind::CpuOp, 1_250));
+//! assert_eq!(trace.bounds_ns(), Some((1_000, 1_250)));
+//! ```
 
 mod append;
 mod args;
