@@ -4,6 +4,36 @@
 //! exposed time of its collectives adds up to the rank's exposed communication. What cannot be known is absent, not zero.
 //!
 //! Pure computation: traces and clock maps come in, values go out. Nothing here draws.
+//!
+//! # Example
+//!
+//! ```
+//! # use std::io::Cursor;
+//! # use rankscope_formats::{ReadOptions, read};
+//! use rankscope_analyze::{Classes, JobInput, RankInput, RankReport, analyze};
+//! use rankscope_collectives::{CommPatterns, extract, match_ranks};
+//! use rankscope_time::{ClockMap, Rank};
+//!
+//! # let json = r#"{"traceEvents": [
+//! #     {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 0, "dur": 60, "args": {"device": 0, "stream": 7}},
+//! #     {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 8, "ts": 40, "dur": 50,
+//! #      "args": {"device": 0, "stream": 8}}
+//! # ]}"#;
+//! # let trace = read(Cursor::new(json), &ReadOptions::default()).unwrap().remove(0).trace.unwrap();
+//! // A trace with a kernel from 0 to 60 us and an all-reduce from 40 to 90 us.
+//! let (rank, map) = (Rank(0), ClockMap::identity());
+//! let report = RankReport::of(RankInput { rank, trace: &trace, map: &map }, &Classes::default());
+//! let collectives = [extract(rank, &trace, &CommPatterns::default())];
+//! let matched = match_ranks(&collectives);
+//! let input = JobInput { collectives: &collectives, matched: &matched, open_ns: 0, comparable: true };
+//! let job = analyze(vec![report], &[&map], input);
+//!
+//! let account = job.ranks[0].accounting.whole();
+//! assert_eq!(account.total_ns, 90_000);
+//! assert_eq!(account.computation_ns, 60_000);
+//! assert_eq!(account.exposed_comm_ns, 30_000);
+//! assert_eq!(account.idle_ns, 0);
+//! ```
 
 mod account;
 mod arrivals;

@@ -6,6 +6,34 @@
 //! times that all ranks spend in it overlap on any consistent set of clocks. What finds no counterpart is listed, never guessed.
 //!
 //! No clock is corrected here and no time is accounted: align and analyze build on this.
+//!
+//! # Example
+//!
+//! ```
+//! # use std::io::Cursor;
+//! # use rankscope_formats::{ReadOptions, read};
+//! use rankscope_collectives::{CommPatterns, Kind, extract, match_ranks};
+//! use rankscope_time::Rank;
+//!
+//! # let trace = |start: u32| {
+//! #     let json = format!(
+//! #         r#"{{"traceEvents": [{{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 7,
+//! #         "ts": {start}, "dur": {}, "args": {{"device": 0, "stream": 7, "Collective name": "allreduce", "Process Group Name": "0",
+//! #         "Group size": 2, "In msg nelems": 1024, "Out msg nelems": 1024, "dtype": "Float"}}}}]}}"#,
+//! #         500 - start
+//! #     );
+//! #     read(Cursor::new(json), &ReadOptions::default()).unwrap().remove(0).trace.unwrap()
+//! # };
+//! // Each trace holds one all-reduce; rank 1 comes 300 us after rank 0.
+//! let traces = [trace(100), trace(400)];
+//! let patterns = CommPatterns::default();
+//! let ranks: Vec<_> = (0..).map(Rank).zip(&traces).map(|(rank, trace)| extract(rank, trace, &patterns)).collect();
+//! assert_eq!(ranks[0].collectives[0].kind, Kind::AllReduce);
+//!
+//! let matched = match_ranks(&ranks);
+//! assert_eq!(matched.instances.len(), 1);
+//! assert_eq!(matched.instances[0].members.len(), 2);
+//! ```
 
 mod alone;
 mod dtype;

@@ -8,6 +8,29 @@
 //! back to back. In the *attention* layout they lie where their attention is computed.
 //!
 //! Nothing here touches a network, a file or a clock: backends that move real bytes live in `rankscope-transport`.
+//!
+//! # Example
+//!
+//! One document of 8,192 tokens on rank 0, and a short one on rank 1; the planner gives half of the attention away:
+//!
+//! ```
+//! use rankscope_dispatch::planner::bounded::{Options, bounded};
+//! use rankscope_dispatch::planner::Prices;
+//! use rankscope_dispatch::{Batch, Rows, Shard};
+//! use rankscope_time::Rank;
+//!
+//! let at_home = |rank: u32, tokens| Shard { linear: Rank(rank), attention: Rank(rank), tokens };
+//! let mut batch = Batch::new(2)?;
+//! batch.push(&[at_home(0, 8_192)])?;
+//! batch.push(&[at_home(1, 512)])?;
+//!
+//! let plan = bounded(&batch, &Options::new(0.05, Prices::of(&Rows::LLAMA_8B)))?;
+//! let cells = plan.cells()?; // pairs of a query and a key that each rank computes
+//! assert_eq!(cells.iter().sum::<u64>(), batch.cells()?.iter().sum::<u64>());
+//! let mean = cells.iter().sum::<u64>() as f64 / 2.0;
+//! assert!(cells.iter().all(|&load| load as f64 <= 1.1 * mean));
+//! # Ok::<(), rankscope_dispatch::Error>(())
+//! ```
 
 pub mod alltoall;
 mod batch;

@@ -2,6 +2,23 @@
 //! that appear whole or not at all.
 //!
 //! Inputs are read and never written to, nor is anything put beside them. Nothing here looks into an event.
+//!
+//! # Example
+//!
+//! ```
+//! use std::fs;
+//!
+//! use rankscope_run::{discover, rank_of_name};
+//!
+//! let folder = tempfile::tempdir()?;
+//! fs::write(folder.path().join("rank3.json.gz"), "")?;
+//! fs::write(folder.path().join("notes.txt"), "")?;
+//!
+//! let files = discover(&[folder.path().to_owned()])?;
+//! assert_eq!(files.len(), 1); // the file that is named like a trace
+//! assert_eq!(rank_of_name(&files[0].path.to_string_lossy()).map(|rank| rank.0), Some(3));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod clock;
 mod directory;
