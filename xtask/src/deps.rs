@@ -54,7 +54,7 @@ fn is_allowed(from: &str, to: &str, dev: bool) -> bool {
         return true;
     }
     match from {
-        // They put the rooms together, so they may enter all of them; nobody may enter them.
+        // They put the crates together, so they may depend on all of them; nobody may depend on them.
         "rankscope" | "rankscope-python" | "rankscope-capi" => !FACES.contains(&to) && to != "rankscope-testkit",
         _ => listed(EDGES),
     }
