@@ -135,7 +135,9 @@ const VERBS: &[&str] = &["check", "simulate", "simulate --events", "predict", "r
 const OTHERS: &[Case] = &[
     ("check plan.json", 0, ""),
     ("check wrong.json", 3, ""),
-    ("check kind.json", 1, "nothing to check"),
+    ("check kind.json", 1, "no kind is called nothing"),
+    ("check mode.json", 1, "no answer to check"),
+    ("check away.json", 1, "no answer to check"),
     ("check sum.json", 1, "sum.json: "),
     ("check plan.json --trace missing", 1, "missing: there is no such file"),
     ("check plan.json --others", 2, "--trace"),

@@ -60,6 +60,24 @@ impl ElementType {
         }
     }
 
+    /// The type that goes by this name: ours, or those of torch and numpy, in any letters and after `torch.` or without.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.trim().to_lowercase();
+        Some(match name.strip_prefix("torch.").unwrap_or(&name) {
+            "f64" | "float64" | "double" => Self::F64,
+            "f32" | "float32" | "float" => Self::F32,
+            "f16" | "float16" | "half" => Self::F16,
+            "bf16" | "bfloat16" => Self::Bf16,
+            "i64" | "int64" | "long" => Self::I64,
+            "i32" | "int32" | "int" => Self::I32,
+            "i16" | "int16" | "short" => Self::I16,
+            "i8" | "int8" => Self::I8,
+            "u8" | "uint8" => Self::U8,
+            _ => return None,
+        })
+    }
+
     /// A count as an element: rounded to nearest where it is not exact, cut to the width of an integer.
     #[must_use]
     pub fn encode(self, count: u32) -> Vec<u8> {
@@ -166,6 +184,19 @@ mod tests {
         let mut bytes: Vec<u8> = [2048.0, 1.0, 1.0].iter().flat_map(|value| f16::from_f32(*value).to_le_bytes()).collect();
         ElementType::F16.add(&mut bytes, &[(0..2, 2..4), (0..2, 4..6)]);
         assert_eq!(f16::from_le_bytes([bytes[0], bytes[1]]).to_f32(), 2050.0);
+    }
+
+    #[test]
+    fn a_type_goes_by_several_names_and_is_called_by_one() {
+        for element in ElementType::ALL {
+            assert_eq!(ElementType::named(element.as_str()), Some(element));
+        }
+        for (name, element) in
+            [("bfloat16", ElementType::Bf16), ("torch.float32", ElementType::F32), ("INT64", ElementType::I64)]
+        {
+            assert_eq!(ElementType::named(name), Some(element));
+        }
+        assert_eq!(ElementType::named("f8"), None);
     }
 
     #[test]

@@ -2,20 +2,25 @@
 //! lengths that agree with all of these.
 //!
 //! Nothing here is derived the way a plan is: each property is read off the batch, or off the other columns, and compared.
+//! Where the inputs are known, [`rules`] say what stands at every entry.
 
+mod attention;
 mod padded;
 mod plan;
+pub mod rules;
 mod tiling;
 
 use std::fmt;
 
-pub use padded::check_metadata;
+pub use attention::check_attention;
+pub use padded::{Tensors, check_metadata};
 pub use plan::check;
 
 /// What can be violated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Property {
-    /// Columns have the lengths that the batch implies.
+    /// Arrays have the shapes that the others imply.
     Shape,
     /// Every shard goes to the rank that computes it, and all copies of its keys to the ranks that need them.
     Destination,
@@ -31,6 +36,8 @@ pub enum Property {
     Planes,
     /// The cumulative lengths given to attention kernels end where the received tokens end.
     Lengths,
+    /// What is not in use holds what padding holds.
+    Padding,
 }
 
 impl Property {
@@ -46,6 +53,23 @@ impl Property {
             Self::Causality => "causality",
             Self::Planes => "planes",
             Self::Lengths => "lengths",
+            Self::Padding => "padding",
+        }
+    }
+
+    /// What it means that the property does not hold.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Shape => "shape mismatch",
+            Self::Destination => "wrong destination",
+            Self::Conservation => "tokens not conserved",
+            Self::Packing => "wrong offset",
+            Self::Bijection => "does not come back to where it came from",
+            Self::Causality => "not the keys of the document up to the end of the query",
+            Self::Planes => "wrong copy or plane",
+            Self::Lengths => "wrong length",
+            Self::Padding => "padding in use",
         }
     }
 }
@@ -55,12 +79,10 @@ impl Property {
 pub struct Violation {
     /// What does not hold.
     pub property: Property,
-    /// On which rank.
-    pub rank: u32,
-    /// What it is about, by the name of its column.
+    /// The array or column; those of metadata begin with `fwd.`, `rev.` or `attn.`.
     pub what: &'static str,
-    /// Which entry: the slot, task or copy on that rank, or the peer of a count.
-    pub entry: usize,
+    /// Which entry: the rank, then the slot, task, copy or peer; the rank alone for something about all of its entries.
+    pub index: Vec<usize>,
     /// What it must be.
     pub expected: i64,
     /// What it is.
@@ -69,20 +91,23 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { property, rank, what, entry, expected, found } = self;
-        write!(f, "{}: rank {rank}, {what}, entry {entry}: {found} where {expected} is right", property.as_str())
+        let Self { property, what, index, expected, found } = self;
+        write!(f, "{}: {what}", property.as_str())?;
+        index.iter().try_for_each(|at| write!(f, "[{at}]"))?;
+        write!(f, " is {found} and must be {expected}: {}", property.meaning())
     }
 }
 
-/// Collects violations at one rank and property.
+/// Collects violations.
+#[derive(Default)]
 struct Findings {
     found: Vec<Violation>,
 }
 
 impl Findings {
-    fn expect(&mut self, property: Property, rank: usize, what: &'static str, entry: usize, expected: i64, found: i64) {
+    fn expect(&mut self, property: Property, what: &'static str, index: &[usize], expected: i64, found: i64) {
         if expected != found {
-            self.found.push(Violation { property, rank: rank as u32, what, entry, expected, found });
+            self.found.push(Violation { property, what, index: index.to_vec(), expected, found });
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{Batch, Shard};
 /// Everything about `plan` that is not as `batch` asks for, tasks being in `order`. Empty for a plan that is right.
 #[must_use]
 pub fn check(batch: &Batch, order: TaskOrder, plan: &LogicalPlan) -> Vec<Violation> {
-    let mut findings = Findings { found: Vec::new() };
+    let mut findings = Findings::default();
     let facts = Facts::new(batch, order);
     facts.shapes(plan, &mut findings);
     if !findings.found.is_empty() {
@@ -85,8 +85,8 @@ impl<'a> Facts<'a> {
     }
 
     fn shapes(&self, plan: &LogicalPlan, findings: &mut Findings) {
-        let mut expect = |rank, what, entry, expected: usize, found: usize| {
-            findings.expect(Property::Shape, rank, what, entry, expected as i64, found as i64);
+        let mut expect = |what, index: &[usize], expected: usize, found: usize| {
+            findings.expect(Property::Shape, what, index, expected as i64, found as i64);
         };
         let starts = |rows: &[Vec<usize>]| {
             let mut end = 0;
@@ -114,13 +114,13 @@ impl<'a> Facts<'a> {
             ("copies", copies, &plan.copies),
             ("runs", runs, &plan.runs),
         ] {
-            expect(0, what, usize::MAX, expected.len(), found.len());
+            expect(what, &[], expected.len(), found.len());
             for (entry, (expected, &found)) in expected.iter().zip(found).enumerate() {
-                expect(0, what, entry, *expected, found as usize);
+                expect(what, &[entry], *expected, found as usize);
             }
         }
         let (shards, copied) = (self.shards.len(), (0..self.shards.len()).map(|shard| self.copies(shard)).sum());
-        expect(0, "world_size", 0, self.ranks, plan.world_size as usize);
+        expect("world_size", &[], self.ranks, plan.world_size as usize);
         for (what, expected, found) in [
             ("slot_tokens", shards, plan.slot_tokens.len()),
             ("queries.rank", shards, plan.queries.rank.len()),
@@ -138,7 +138,7 @@ impl<'a> Facts<'a> {
             ("query_counts", self.ranks + 1, plan.query_counts.starts.len()),
             ("key_value_counts", self.ranks + 1, plan.key_value_counts.starts.len()),
         ] {
-            expect(0, what, usize::MAX, expected, found);
+            expect(what, &[], expected, found);
         }
     }
 
@@ -151,14 +151,20 @@ impl<'a> Facts<'a> {
             for (entry, &shard) in slots.iter().enumerate() {
                 let slot = plan.slots[rank] as usize + entry;
                 let mut expect = |what, expected: i64, found: u32| {
-                    findings.expect(Property::Destination, rank, what, entry, expected, i64::from(found));
+                    findings.expect(Property::Destination, what, &[rank, entry], expected, i64::from(found));
                 };
                 expect("slot_tokens", self.tokens(shard), plan.slot_tokens[slot]);
                 expect("queries.rank", i64::from(self.shards[shard].attention.0), plan.queries.rank[slot]);
-                arrive(&mut queries, plan.queries.rank[slot], plan.queries.offset[slot], self.tokens(shard), slot);
+                arrive(&mut queries, plan.queries.rank[slot], plan.queries.offset[slot], self.tokens(shard), vec![rank, slot]);
                 for (copy, query) in (plan.copies[slot] as usize..).zip(shard..self.documents[shard].1) {
                     expect("key_values.rank", i64::from(self.shards[query].attention.0), plan.key_values.rank[copy]);
-                    arrive(&mut keys, plan.key_values.rank[copy], plan.key_values.offset[copy], self.tokens(shard), copy);
+                    arrive(
+                        &mut keys,
+                        plan.key_values.rank[copy],
+                        plan.key_values.offset[copy],
+                        self.tokens(shard),
+                        vec![rank, copy],
+                    );
                 }
             }
         }
@@ -178,7 +184,7 @@ impl<'a> Facts<'a> {
                 let task = plan.tasks[rank] as usize + entry;
                 let back = &plan.query_returns;
                 let mut expect = |property, what, expected: i64, found: u32| {
-                    findings.expect(property, rank, what, entry, expected, i64::from(found));
+                    findings.expect(property, what, &[rank, entry], expected, i64::from(found));
                 };
                 expect(Property::Bijection, "query_returns.rank", i64::from(self.shards[shard].linear.0), back.rank[task]);
                 expect(Property::Bijection, "query_returns.offset", self.starts[shard], back.offset[task]);
@@ -201,8 +207,20 @@ impl<'a> Facts<'a> {
                 keys += self.contexts[shard] + self.tokens(shard);
             }
             let last = plan.tasks[rank + 1] as usize + rank;
-            findings.expect(Property::Lengths, rank, "cu_seqlens_q", tasks.len(), queries, i64::from(plan.cu_seqlens_q[last]));
-            findings.expect(Property::Lengths, rank, "cu_seqlens_kv", tasks.len(), keys, i64::from(plan.cu_seqlens_kv[last]));
+            findings.expect(
+                Property::Lengths,
+                "cu_seqlens_q",
+                &[rank, tasks.len()],
+                queries,
+                i64::from(plan.cu_seqlens_q[last]),
+            );
+            findings.expect(
+                Property::Lengths,
+                "cu_seqlens_kv",
+                &[rank, tasks.len()],
+                keys,
+                i64::from(plan.cu_seqlens_kv[last]),
+            );
         }
     }
 
@@ -244,21 +262,21 @@ impl<'a> Facts<'a> {
             });
             let ends = counts.starts[rank] as usize..counts.starts[rank + 1] as usize;
             let Some(found) = counts.entries.get(ends) else {
-                findings.expect(Property::Shape, rank, what, usize::MAX, row.len() as i64, -1);
+                findings.expect(Property::Shape, what, &[rank], row.len() as i64, -1);
                 continue;
             };
-            findings.expect(Property::Conservation, rank, what, usize::MAX, row.len() as i64, found.len() as i64);
+            findings.expect(Property::Conservation, what, &[rank], row.len() as i64, found.len() as i64);
             for (&(peer, tokens), &(found_peer, found)) in row.iter().zip(found) {
-                findings.expect(Property::Conservation, rank, what, peer, peer as i64, i64::from(found_peer));
-                findings.expect(Property::Conservation, rank, what, peer, tokens, found as i64);
+                findings.expect(Property::Conservation, what, &[rank, peer], peer as i64, i64::from(found_peer));
+                findings.expect(Property::Conservation, what, &[rank, peer], tokens, found as i64);
             }
         }
     }
 }
 
 /// A piece arrives, if there is such a rank; that there is not has been noted by then.
-fn arrive(arrivals: &mut [Arrivals], rank: u32, offset: u32, tokens: i64, piece: usize) {
+fn arrive(arrivals: &mut [Arrivals], rank: u32, offset: u32, tokens: i64, entry: Vec<usize>) {
     if let Some(arrivals) = arrivals.get_mut(rank as usize) {
-        arrivals.add(i64::from(offset), tokens, piece);
+        arrivals.add(i64::from(offset), tokens, entry);
     }
 }

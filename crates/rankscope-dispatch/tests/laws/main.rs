@@ -4,5 +4,7 @@
 
 mod batches;
 mod dense;
+mod mutations;
 mod properties;
+mod rules;
 mod sparse;

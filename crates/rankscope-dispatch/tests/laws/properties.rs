@@ -5,7 +5,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rankscope_dispatch::draw::{Recipe, create_qkv_dispatch, create_qkv_dispatch_2cp};
 use rankscope_dispatch::metadata::{Compat, RawDispatch, compute_metadata};
 use rankscope_dispatch::plan::{LogicalPlan, TaskOrder};
-use rankscope_dispatch::properties::{Property, Violation, check, check_metadata};
+use rankscope_dispatch::properties::{Property, Tensors, Violation, check, check_attention, check_metadata};
 use rankscope_dispatch::{Batch, Error};
 
 use crate::batches::{batches, replicas};
@@ -24,8 +24,9 @@ fn violations(batch: &Batch) -> Vec<Violation> {
         found.extend(check(batch, order, &LogicalPlan::new(batch, order).unwrap()));
     }
     let whole = RawDispatch::new(batch, replicas(batch)).unwrap().metadata(Compat::Exact).unwrap();
-    found.extend(check_metadata(&whole.fwd_q, &whole.rev_q));
-    found.extend(check_metadata(&whole.fwd_kv, &whole.rev_kv));
+    found.extend(check_metadata(Tensors::Queries, &whole.fwd_q, &whole.rev_q));
+    found.extend(check_metadata(Tensors::KeysAndValues, &whole.fwd_kv, &whole.rev_kv));
+    found.extend(check_attention(&whole.fwd_q, &whole.rev_q, &whole.fwd_kv, &whole.attention));
     found
 }
 
@@ -44,7 +45,7 @@ fn thirty_thousand_padded_dispatches_with_holes_have_no_violation() {
     runner(30_000)
         .run(&dispatches(), |(lengths, dispatch)| {
             let (forward, reverse) = compute_metadata(&lengths, &dispatch).unwrap();
-            prop_assert_eq!(check_metadata(&forward, &reverse), []);
+            prop_assert_eq!(check_metadata(Tensors::Queries, &forward, &reverse), []);
             Ok(())
         })
         .unwrap();
@@ -159,7 +160,7 @@ fn padded_metadata_with_one_value_changed_is_found() {
                     2 => reverse.dst_offset.values_mut()[back] += 1,
                     _ => reverse.dst_rank.values_mut()[back] += 1,
                 }
-                let found = check_metadata(&forward, &reverse);
+                let found = check_metadata(Tensors::Queries, &forward, &reverse);
                 prop_assert!(found.iter().any(|violation| violation.property == property), "{:?}: {:?}", property, found);
             }
             Ok(())

@@ -1,20 +1,26 @@
-//! `rankscope dispatch check`.
+//! `rankscope dispatch check`: a plan, or the answer to a case of `dispatch metadata`, whoever computed it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::check_plan;
-use super::check_trace::{self, TraceArgs};
-use crate::output::Format;
+use anyhow::{Context, Result};
+use serde_json::Value;
 
-/// Put a plan through every property it must have; exit code 3 if one does not hold
+use super::check_findings::Findings;
+use super::check_trace::{self, TraceArgs};
+use super::metadata::Case;
+use super::{check_case, check_plan, file};
+use crate::output::{self, Format};
+
+/// Check every entry of a plan or of metadata; exit code 3 if one is wrong
 ///
-/// Conservation, packing, bijection, causality, planes, lengths: for the metadata that follow from a plan file, or for those
-/// that a case already contains (`fwd_q`, `rev_q`, ...), whoever computed them. With --trace, measured all-to-alls are held
-/// against the plan instead.
+/// Of a plan, the metadata that follow from it must have every property of a plan: conservation, packing, bijection, causality,
+/// planes, lengths. Of an answer of `dispatch metadata` (a JSON object with `kind`, its arrays and its inputs), whoever computed
+/// it, every entry must be what the specification says for these inputs; without inputs, the arrays must agree with each other.
+/// With --trace, measured all-to-alls are compared with the plan instead.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A plan, or a case with metadata; - reads a plan from the standard input
+    /// A plan, or metadata as JSON; - reads them from the standard input
     input: PathBuf,
     #[command(flatten)]
     trace: TraceArgs,
@@ -23,9 +29,27 @@ pub(crate) struct Args {
     format: Format,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(run) = &args.trace.trace {
         return check_trace::run(&args.input, run, &args.trace, args.format);
     }
-    check_plan::run(&args.input, args.format)
+    let findings = check(&args.input)?;
+    output::answer(&match args.format {
+        Format::Json => serde_json::to_string(&findings)?,
+        Format::Table => findings.table(),
+    })?;
+    Ok(if findings.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(3) })
+}
+
+fn check(path: &Path) -> Result<Findings> {
+    let bytes = file::bytes(path)?;
+    // What is no JSON is refused as the plan that it should be.
+    let value: Option<Value> = serde_json::from_slice(&bytes).ok();
+    match value.filter(check_case::is_case) {
+        Some(value) => {
+            let case = Case::new(value, path.parent().unwrap_or(Path::new("")))?;
+            check_case::check(&case, &bytes).with_context(|| path.display().to_string())
+        }
+        None => check_plan::check(&file::parse(path, &bytes)?.batch).with_context(|| path.display().to_string()),
+    }
 }

@@ -21,7 +21,12 @@ pub(crate) struct Loaded {
 
 /// Reads a plan.
 pub(crate) fn load(path: &Path) -> Result<Loaded> {
-    read(&bytes(path)?).with_context(|| path.display().to_string())
+    parse(path, &bytes(path)?)
+}
+
+/// A plan that was read from `path`.
+pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Loaded> {
+    read(bytes).with_context(|| path.display().to_string())
 }
 
 /// The file at `path`, or the standard input for `-`.

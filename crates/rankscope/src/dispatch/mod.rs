@@ -4,6 +4,8 @@
 mod calibrate;
 mod calibrate_trace;
 mod check;
+mod check_case;
+mod check_findings;
 mod check_plan;
 mod check_trace;
 mod documents;

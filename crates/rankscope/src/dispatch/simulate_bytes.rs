@@ -36,7 +36,7 @@ pub(crate) struct BytesArgs {
 
 pub(super) fn element_type(name: &str) -> Result<ElementType, String> {
     let known = || ElementType::ALL.map(ElementType::as_str).join(", ");
-    ElementType::ALL.into_iter().find(|element| element.as_str() == name).ok_or_else(|| format!("one of {}", known()))
+    ElementType::named(name).ok_or_else(|| format!("one of {}, or numpy's and torch's names of these", known()))
 }
 
 pub(crate) fn run(input: &Path, args: &BytesArgs, format: Format) -> Result<ExitCode> {

@@ -1,8 +1,9 @@
 //! Arrays in JSON. Small ones are nested lists. Big ones are packed: shape, sums and a hash to compare, and, where they are to
-//! be read again, their values as 32-bit integers in zlib in base64.
+//! be read again, their values as 32-bit integers in zlib in base64. Those of numpy are the name of a .npy file of integers.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -14,6 +15,8 @@ use rankscope_dispatch::Padded;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use super::npy;
 
 /// How arrays are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,10 +68,18 @@ impl Packed {
 
 const MODULUS: i128 = (1 << 61) - 1;
 
-/// An array in either form.
-pub(super) fn read(value: &Value) -> Result<Padded> {
+/// Whether `value` is an array in packed form, with values or without.
+pub(crate) fn is_packed(value: &Value) -> bool {
+    value.get("shape").is_some() && value.get("sha256_i64le").is_some()
+}
+
+/// An array in any form. Names of files are taken from `base`.
+pub(crate) fn read(value: &Value, base: &Path) -> Result<Padded> {
     if let Some(packed) = value.get("zlib_b64_i32le") {
         return unpack(value, packed);
+    }
+    if let Some(name) = value.as_str() {
+        return npy::Tensor::read(&base.join(name))?.integers().with_context(|| name.to_owned());
     }
     let (mut shape, mut level) = (Vec::new(), value);
     while let Value::Array(list) = level {
@@ -76,7 +87,7 @@ pub(super) fn read(value: &Value) -> Result<Padded> {
         let Some(first) = list.first() else { break };
         level = first;
     }
-    ensure!(!shape.is_empty(), "neither a list nor a packed array");
+    ensure!(!shape.is_empty(), "neither a list, nor a packed array, nor the name of a .npy file");
     let mut values = Vec::new();
     flatten(value, &shape, &mut values)?;
     Ok(Padded::new(&shape, values)?)

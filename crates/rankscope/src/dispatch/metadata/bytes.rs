@@ -1,26 +1,24 @@
 //! Kinds that answer in bytes: the original's metadata of its fused all-to-all, from logical arrays and from a planner's output.
 
 use anyhow::{Context, Result};
-use rankscope_dispatch::alltoall::{
-    FastAllToAll, GradientSums, LogicalShape, Offsets, PlannerOptions, SeqLens, compute_e2e_fa2a_metadata, from_planner_output,
-};
+use rankscope_dispatch::alltoall::{FastAllToAll, GradientSums, LogicalShape, Offsets, PlannerOptions, SeqLens};
 use rankscope_dispatch::draw::{Drawn, create_qkv_dispatch};
 use rankscope_dispatch::export::TaskLengths;
 use rankscope_dispatch::metadata::RawDispatch;
 use rankscope_dispatch::{Batch, Rows, Shard};
 use rankscope_time::Rank;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::whole::{draw, raw_object};
-use super::{Case, Form, Object, Packed, Revision};
+use super::{Case, Form, MissingInput, Object, Packed, Way};
 
 /// `fa2a_from_logical`: the logical arrays are drawn from a seed, or given under `raw`.
-pub(super) fn fa2a_from_logical(case: &Case, _: Revision) -> Result<Object> {
+pub(super) fn fa2a_from_logical(case: &Case, way: Way) -> Result<Object> {
     let raw = match case.find("seed") {
-        Some(_) => draw(case, create_qkv_dispatch)?.raw()?,
+        Some(_) => way.raw(&draw(case, create_qkv_dispatch)?)?,
         None => given(case)?,
     };
-    let step = compute_e2e_fa2a_metadata(&raw, &rows(case, ["hidden_q", "hidden_k", "element_size"])?)?;
+    let step = way.logical_bytes(&raw, &rows(case)?)?;
     let tasks = Object::default()
         .with("cu_seqlens_q", json!(step.fa_params.cu_seqlens_q))
         .with("cu_seqlens_kv", json!(step.fa_params.cu_seqlens_kv))
@@ -38,11 +36,13 @@ pub(super) fn fa2a_from_logical(case: &Case, _: Revision) -> Result<Object> {
 }
 
 /// `from_planner_output`: documents as shards `[linear rank, attention rank, position in the document, tokens]`.
-pub(super) fn planner_output(case: &Case, _: Revision) -> Result<Object> {
-    let option = |key: &str| case.find(key).is_some_and(|value| value == &Value::Bool(true));
-    let options = PlannerOptions { is_pipeline_tick: option("is_pipeline_tick"), is_resend_qkv: option("is_resend_qkv") };
-    let rows = rows(case, ["hidden_q", "hidden_k", "element_size"])?;
-    let step = from_planner_output(&batch(case)?, &rows, options)?;
+pub(super) fn planner_output(case: &Case, way: Way) -> Result<Object> {
+    let option = |key: &str| match case.find(key) {
+        None => Ok(false),
+        Some(value) => value.as_bool().with_context(|| format!("the input `{key}` is {value} and must be true or false")),
+    };
+    let options = PlannerOptions { is_pipeline_tick: option("is_pipeline_tick")?, is_resend_qkv: option("is_resend_qkv")? };
+    let step = way.planner_bytes(&batch(case)?, &rows(case)?, options)?;
     let tasks = |tasks: &TaskLengths| {
         Object::default()
             .with("cu_seqlens_q", json!(tasks.cu_seqlens_q))
@@ -60,29 +60,28 @@ pub(super) fn planner_output(case: &Case, _: Revision) -> Result<Object> {
 }
 
 /// Adds the bytes of a big dispatch whose case gives the sizes of rows.
-pub(super) fn extend(case: &Case, drawn: &Drawn, answer: &mut Object) -> Result<()> {
-    let Some(inputs) = case.find("fa2a_inputs") else { return Ok(()) };
-    let rows = rows(&Case::new(inputs.clone()).context("fa2a_inputs")?, ["hq", "hk", "es"])?;
-    let step = compute_e2e_fa2a_metadata(&drawn.raw()?, &rows)?;
-    answer.push("fa2a_inputs", inputs.clone());
+pub(super) fn extend(case: &Case, way: Way, drawn: &Drawn, answer: &mut Object) -> Result<()> {
+    let Some(sizes) = case.object("fa2a_inputs")? else { return Ok(()) };
+    let step = way.logical_bytes(&way.raw(drawn)?, &rows(&sizes)?)?;
+    answer.push("fa2a_inputs", sizes.value().clone());
     answer.push("fa2a_qkv_fwd", digests(&step.qkv_fwd));
     answer.push("fa2a_attn_out_bwd", digests(&step.attn_out_bwd));
     Ok(())
 }
 
-/// Sizes of rows. Log-sum-exp columns are optional and have a name in every kind.
-fn rows(case: &Case, [hidden_q, hidden_kv, element_bytes]: [&str; 3]) -> Result<Rows> {
-    let lse = ["lse_size", "lse_size_elems", "lse"].into_iter().find(|key| case.find(key).is_some());
+/// Sizes of rows, which have several names.
+fn rows(case: &Case) -> Result<Rows> {
+    let named = |names: &[&'static str]| names.iter().copied().find(|name| case.find(name).is_some()).unwrap_or(names[0]);
     Ok(Rows {
-        hidden_q: case.count(hidden_q)?,
-        hidden_kv: case.count(hidden_kv)?,
-        lse: lse.map_or(Ok(0), |key| case.count(key))?,
-        element_bytes: case.count(element_bytes)?,
+        hidden_q: case.count(named(&["hidden_q", "hq"]))?,
+        hidden_kv: case.count(named(&["hidden_k", "hidden_kv", "hk"]))?,
+        lse: case.count_or(named(&["lse_size", "lse_size_elems", "lse"]), 0)?,
+        element_bytes: case.count(named(&["element_size", "element_bytes", "es"]))?,
     })
 }
 
 fn batch(case: &Case) -> Result<Batch> {
-    let docs = case.find_list("docs").context("the input `docs` is missing")?;
+    let docs = case.input("docs").ok_or_else(|| MissingInput::new("docs"))?;
     let mut documents: Vec<Vec<[u32; 4]>> = serde_json::from_value(docs.clone()).context("the input `docs`")?;
     let mut batch = Batch::new(case.count("world_size")?)?;
     for document in &mut documents {
@@ -96,7 +95,7 @@ fn batch(case: &Case) -> Result<Batch> {
 
 /// The logical arrays as the case spells them out.
 fn given(case: &Case) -> Result<RawDispatch> {
-    let arrays = Case::new(case.find("raw").context("neither `seed` nor `raw` is given")?.clone()).context("raw")?;
+    let arrays = case.object("raw")?.ok_or_else(|| MissingInput::new("raw"))?;
     Ok(RawDispatch {
         shard_len: arrays.array("shard_len")?,
         num_shards: arrays.array("num_shards")?,

@@ -1,6 +1,6 @@
 //! A case: an object with inputs beside `kind`, under `inputs`, or both.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use rankscope_dispatch::Padded;
@@ -10,24 +10,52 @@ use super::array;
 use crate::dispatch::file;
 
 /// The object that was read, or one inside it.
+#[derive(Clone)]
 pub(crate) struct Case {
     value: Value,
+    /// The folder from which names of files are taken.
+    base: PathBuf,
+}
+
+/// An input that a kind needs.
+#[derive(Debug, thiserror::Error)]
+#[error("the input `{0}` is missing")]
+pub(crate) struct MissingInput(String);
+
+impl MissingInput {
+    pub(super) fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
 }
 
 impl Case {
     /// Reads a file, or the standard input for `-`.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text = file::bytes(path)?;
-        let value: Value = serde_json::from_slice(&text).with_context(|| format!("{}: not JSON", path.display()))?;
-        Self::new(value).with_context(|| path.display().to_string())
+        let value = serde_json::from_slice(&file::bytes(path)?).with_context(|| format!("{}: not JSON", path.display()))?;
+        Self::new(value, path.parent().unwrap_or(Path::new(""))).with_context(|| path.display().to_string())
     }
 
-    /// The case in `value`, which must be an object.
-    pub(crate) fn new(value: Value) -> Result<Self> {
+    /// The case in `value`, which must be an object; names of files in it are taken from `base`.
+    pub(crate) fn new(value: Value, base: &Path) -> Result<Self> {
         match value.is_object() {
-            true => Ok(Self { value }),
+            true => Ok(Self { value, base: base.to_owned() }),
             false => Err(anyhow!("a case is an object with `kind` and the inputs of that kind")),
         }
+    }
+
+    /// All of it.
+    pub(crate) fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The folder from which names of files are taken.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.base
+    }
+
+    /// A file that the case names.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.base.join(name)
     }
 
     /// What function the case is for.
@@ -41,23 +69,34 @@ impl Case {
         nested.or_else(|| self.value.get(key)).filter(|value| !value.is_null())
     }
 
-    /// A list that may lie beside a note of the same name under `inputs`, as in cases that only describe it there.
-    pub(crate) fn find_list(&self, key: &str) -> Option<&Value> {
-        self.find(key).filter(|value| value.is_array()).or_else(|| self.value.get(key))
+    /// The same, unless it is a note under `inputs` that describes what lies beside it.
+    pub(crate) fn input(&self, key: &str) -> Option<&Value> {
+        self.find(key).filter(|value| !value.is_string()).or_else(|| self.value.get(key)).or_else(|| self.find(key))
     }
 
     fn need(&self, key: &str) -> Result<&Value> {
-        self.find(key).with_context(|| format!("the input `{key}` is missing"))
+        self.find(key).ok_or_else(|| MissingInput::new(key).into())
     }
 
     /// An array.
     pub(crate) fn array(&self, key: &str) -> Result<Padded> {
-        array::read(self.need(key)?).with_context(|| format!("the input `{key}`"))
+        array::read(self.need(key)?, &self.base).with_context(|| format!("the input `{key}`"))
     }
 
     /// An array that may be missing.
     pub(crate) fn array_if_any(&self, key: &str) -> Result<Option<Padded>> {
-        self.find(key).map(|value| array::read(value).with_context(|| format!("the input `{key}`"))).transpose()
+        self.find(key).map(|value| array::read(value, &self.base).with_context(|| format!("the input `{key}`"))).transpose()
+    }
+
+    /// Rows that may have different lengths.
+    pub(crate) fn rows(&self, key: &str) -> Result<Vec<Vec<i64>>> {
+        serde_json::from_value(self.need(key)?.clone())
+            .with_context(|| format!("the input `{key}` is no list of lists of integers"))
+    }
+
+    /// A number that counts something, or what is taken when it is missing.
+    pub(crate) fn count_or(&self, key: &str, otherwise: u32) -> Result<u32> {
+        if self.find(key).is_some() { self.count(key) } else { Ok(otherwise) }
     }
 
     /// A number that counts something.
@@ -74,16 +113,18 @@ impl Case {
         seed.with_context(|| format!("the input `seed` is {value} and must be a whole number of 64 bits"))
     }
 
-    /// The same case with a seed.
-    pub(super) fn with_seed(&self, seed: u64) -> Self {
-        let mut value = self.value.clone();
-        value["seed"] = seed.into();
-        Self { value }
+    /// The same case of the kind that is called `kind`.
+    pub(super) fn with_kind(&self, kind: &str) -> Self {
+        let mut case = self.clone();
+        case.value["kind"] = kind.into();
+        case
     }
 
     /// An object that may be missing.
     pub(crate) fn object(&self, key: &str) -> Result<Option<Case>> {
-        self.find(key).map(|value| Self::new(value.clone()).with_context(|| format!("the input `{key}`"))).transpose()
+        self.find(key)
+            .map(|value| Self::new(value.clone(), &self.base).with_context(|| format!("the input `{key}` is no object")))
+            .transpose()
     }
 
     /// The cases in a list.
@@ -91,7 +132,7 @@ impl Case {
         let list = self.need(key)?.as_array().with_context(|| format!("the input `{key}` is no list"))?;
         list.iter()
             .enumerate()
-            .map(|(at, value)| Self::new(value.clone()).with_context(|| format!("{key}, entry {at}")))
+            .map(|(at, value)| Self::new(value.clone(), &self.base).with_context(|| format!("{key}, entry {at}")))
             .collect()
     }
 

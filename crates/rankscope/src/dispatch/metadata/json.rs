@@ -43,6 +43,20 @@ impl Object {
         self.0.push((key.into(), value.into()));
     }
 
+    /// Puts an entry before the one at `at`.
+    pub(super) fn insert(&mut self, at: usize, key: &str, value: impl Into<Json>) {
+        self.0.insert(at.min(self.0.len()), (key.into(), value.into()));
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|entry| entry.0 == key)
+    }
+
+    /// Whether this is the answer of a test that did not pass.
+    pub(super) fn says_no(&self) -> bool {
+        self.0.iter().any(|(key, value)| key == "passed" && matches!(value, Json::Given(Value::Bool(false))))
+    }
+
     /// A line per entry: the shape of an array, the value of anything else.
     pub(crate) fn summary(&self) -> String {
         let mut text = String::new();

@@ -4,10 +4,10 @@ use anyhow::{Result, bail};
 use rankscope_dispatch::draw::{gen_seq_lens as exact, gen_seq_lens_valid, pipeline_tick_backward, pipeline_tick_forward};
 use rankscope_dispatch::{Padded, TorchRandom};
 
-use super::{Case, Object, Revision};
+use super::{Case, Object, Way};
 
 /// Lengths for every entry of `cases`, or for the case itself; beside them what a checker of the stream wants to see.
-pub(super) fn gen_seq_lens(case: &Case, _: Revision) -> Result<Object> {
+pub(super) fn gen_seq_lens(case: &Case, _: Way) -> Result<Object> {
     let mut answer = Object::of_kind("gen_seq_lens");
     if case.find("cases").is_none() && case.find("world_size").is_some() {
         return drawn(case, answer);
@@ -29,6 +29,9 @@ fn drawn(case: &Case, mut answer: Object) -> Result<Object> {
     }
     let [ranks, sequences, tokens] = counts;
     answer.push("seed", case.find("seed").cloned());
+    if let Some(mode) = case.find("mode") {
+        answer.push("mode", mode.clone());
+    }
     let draw = match case.find("mode") {
         None => exact,
         Some(mode) if mode == "documented" => exact,
@@ -68,7 +71,7 @@ fn nonpositive(case: &Case) -> Result<Object> {
 }
 
 /// Lengths of a forward tick and of the backward tick that answers it.
-pub(super) fn pipeline_tick(case: &Case, _: Revision) -> Result<Object> {
+pub(super) fn pipeline_tick(case: &Case, _: Way) -> Result<Object> {
     let new = case.array("new_seq_lens")?;
     let forward = pipeline_tick_forward(&new, &case.array("previous_seq_lens")?)?;
     let stage = new.shape().first().copied().unwrap_or(0);

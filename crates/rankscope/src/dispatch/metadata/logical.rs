@@ -2,18 +2,15 @@
 
 use anyhow::Result;
 use rankscope_dispatch::Padded;
-use rankscope_dispatch::metadata::{
-    self, AttentionLayout, Compat, KeyValueMapping, Metadata, compute_attn_layout_seqlens as layout,
-    documented_attn_layout_seqlens,
-};
+use rankscope_dispatch::metadata::{AttentionLayout, KeyValueMapping, Metadata, documented_attn_layout_seqlens};
 
 use super::simulated::{self, RULE_QUERIES, longest, moved, numbered, rows, widest};
-use super::{Case, Form, Json, Object, Packed, Revision};
+use super::{Case, Form, Json, Object, Packed, Revision, Way};
 
 /// Where shards go, and back.
-pub(super) fn compute_metadata(case: &Case, _: Revision) -> Result<Object> {
+pub(super) fn compute_metadata(case: &Case, way: Way) -> Result<Object> {
     let (lengths, dispatch) = (case.array("seq_len")?, case.array("dispatch")?);
-    let (forward, reverse) = metadata::compute_metadata(&lengths, &dispatch)?;
+    let (forward, reverse) = way.metadata(&lengths, &dispatch)?;
     let form = if case.is_big() { Form::Packed } else { Form::Nested };
     let mut answer = Object::of_kind(case.kind()?);
     answer.push("fwd", metadata_object(&forward, form)?);
@@ -37,7 +34,7 @@ pub(super) fn compute_metadata(case: &Case, _: Revision) -> Result<Object> {
 }
 
 /// Where the copies of keys and values go, and back.
-pub(super) fn compute_metadata_kv(case: &Case, revision: Revision) -> Result<Object> {
+pub(super) fn compute_metadata_kv(case: &Case, way: Way) -> Result<Object> {
     let arrays = ["kv_to_q_mapping", "kv_to_q_rank", "kv_context_size", "q_to_num_kv_seq", "q_to_num_kv_token", "q_dispatch"];
     let arrays = arrays.map(|key| case.array(key));
     let [mapping, rank, context, shards, tokens, dispatch] = arrays;
@@ -59,18 +56,17 @@ pub(super) fn compute_metadata_kv(case: &Case, revision: Revision) -> Result<Obj
         num_seqs: &num_seqs,
         q_dispatch: &dispatch?,
     };
-    let compat = if revision == Revision::Documented { Compat::Documented } else { Compat::Exact };
-    let (forward, reverse) = metadata::compute_metadata_kv(&mapping, compat)?;
+    let (forward, reverse) = way.key_values(&mapping)?;
     let answer = Object::of_kind("compute_metadata_kv").with("fwd", metadata_object(&forward, Form::Nested)?);
     Ok(answer.with("rev", metadata_object(&reverse, Form::Nested)?))
 }
 
 /// The cumulative lengths of every rank's tasks.
-pub(super) fn compute_attn_layout_seqlens(case: &Case, revision: Revision) -> Result<Object> {
+pub(super) fn compute_attn_layout_seqlens(case: &Case, way: Way) -> Result<Object> {
     let [lengths, sums, dispatch] = [case.array("shard_len")?, case.array("shard_cumsum")?, case.array("q_dispatch")?];
     let mut answer = Object::of_kind("compute_attn_layout_seqlens");
-    answer.push("attn", attention_object(&layout(&lengths, &sums, &dispatch)?));
-    if revision == Revision::Documented {
+    answer.push("attn", attention_object(&way.attention(&lengths, &sums, &dispatch)?));
+    if way.revision == Revision::Documented {
         answer.push("documented_attn_buggy", attention_object(&documented_attn_layout_seqlens(&lengths, &sums, &dispatch)?));
     }
     Ok(answer)
@@ -130,4 +126,32 @@ pub(super) fn moved_packed(input: &[Vec<i64>], metadata: &Metadata) -> Result<Op
     }
     let there = moved(input, metadata, width)?;
     Ok(Some(Packed::digest(there.shape(), there.values())))
+}
+
+/// Metadata as a case keeps them.
+pub(crate) fn metadata_of(case: &Case) -> Result<Metadata> {
+    let num_recv_tokens = case.array("num_recv_tokens")?;
+    Ok(Metadata {
+        dst_rank: case.array("dst_rank")?,
+        dst_offset: case.array("dst_offset")?,
+        seq_len: case.array("seq_len")?,
+        seq_recv_mask: case.array_if_any("seq_recv_mask")?,
+        recv_seq_lens: case.array_if_any("recv_seq_lens")?,
+        num_seqs: case.array("num_seqs")?,
+        world_size: num_recv_tokens.shape().first().copied().unwrap_or(0),
+        num_total_recv_tokens: case.array_if_any("num_total_recv_tokens")?.map(|totals| totals.values().to_vec()),
+        num_recv_tokens,
+    })
+}
+
+/// The layout of attention as a case keeps it.
+pub(crate) fn attention_of(case: &Case) -> Result<AttentionLayout> {
+    let flat = |key: &str| Ok::<_, anyhow::Error>(case.array(key)?.values().to_vec());
+    Ok(AttentionLayout {
+        cu_seqlens_q: case.rows("cu_seqlens_q")?,
+        cu_seqlens_kv: case.rows("cu_seqlens_kv")?,
+        max_seqlen_q: flat("max_seqlen_q")?,
+        max_seqlen_kv: flat("max_seqlen_kv")?,
+        num_local_seqs_recv: flat("num_local_seqs_recv")?,
+    })
 }

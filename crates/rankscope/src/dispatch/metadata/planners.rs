@@ -6,20 +6,20 @@ use rankscope_dispatch::planner::{Prices, Remote, equal_flops, greedy, place_in_
 use rankscope_dispatch::{Batch, Rows, Shard};
 use serde_json::{Value, json};
 
-use super::{Case, Object, Revision};
+use super::{Case, Object, Way};
 
 /// Plans by the original's greedy planner, for every entry of `cases` or for the case itself.
-pub(super) fn greedy_planner(case: &Case, _: Revision) -> Result<Object> {
+pub(super) fn greedy_planner(case: &Case, _: Way) -> Result<Object> {
     each("greedy_planner", case, greedy_case)
 }
 
 /// Plans by the original's older planner.
-pub(super) fn equal_flops_planner(case: &Case, _: Revision) -> Result<Object> {
+pub(super) fn equal_flops_planner(case: &Case, _: Way) -> Result<Object> {
     each("equal_flops_planner", case, equal_flops_case)
 }
 
 /// What layouts, the original's plans and ours move, and how heavy their heaviest rank is.
-pub(super) fn planner_benchmark(case: &Case, _: Revision) -> Result<Object> {
+pub(super) fn planner_benchmark(case: &Case, _: Way) -> Result<Object> {
     each("planner_benchmark", case, benchmark_case)
 }
 

@@ -11,51 +11,61 @@ use rankscope_dispatch::{Error, Padded};
 
 use super::logical::{array_in, attention_object, attention_packed, metadata_object, moved_packed};
 use super::simulated::{RULE_BIG, RULE_WHOLE, longest, moved, numbered, rows, widest};
-use super::{Case, Form, Object, Revision, bytes};
+use super::{Case, Form, Object, Revision, Way, bytes};
 
 /// Adds what another room derives from a dispatch to the answer of a big one.
-type Extension = fn(&Case, &Drawn, &mut Object) -> Result<()>;
+type Extension = fn(&Case, Way, &Drawn, &mut Object) -> Result<()>;
 
 const EXTENSIONS: &[Extension] = &[bytes::extend];
 
 /// One shard per rank and sequence at most.
-pub(super) fn seeded(case: &Case, revision: Revision) -> Result<Object> {
+pub(super) fn seeded(case: &Case, way: Way) -> Result<Object> {
     let drawn = draw(case, create_qkv_dispatch)?;
     if !case.is_big() {
-        return nested(case, &drawn, revision);
+        return nested(case, &drawn, way);
     }
-    let mut answer = packed(case, &drawn)?;
-    EXTENSIONS.iter().try_for_each(|extend| extend(case, &drawn, &mut answer))?;
+    let mut answer = packed(case, &drawn, way)?;
+    EXTENSIONS.iter().try_for_each(|extend| extend(case, way, &drawn, &mut answer))?;
     Ok(answer)
 }
 
 /// Up to two shards per rank and sequence.
-pub(super) fn seeded_2cp(case: &Case, revision: Revision) -> Result<Object> {
-    nested(case, &draw(case, create_qkv_dispatch_2cp)?, revision)
+pub(super) fn seeded_2cp(case: &Case, way: Way) -> Result<Object> {
+    nested(case, &draw(case, create_qkv_dispatch_2cp)?, way)
 }
 
 /// A dispatch and its independent backward one.
-pub(super) fn with_backward(case: &Case, revision: Revision) -> Result<Object> {
+pub(super) fn with_backward(case: &Case, way: Way) -> Result<Object> {
     let (forward, backward) = draw(case, create_qkv_dispatch_with_backward)?;
-    let answer = Object::of_kind(case.kind()?).with("forward", nested(case, &forward, revision)?);
-    Ok(answer.with("backward", nested(case, &backward, revision)?))
+    let answer = Object::of_kind(case.kind()?).with("forward", nested(case, &forward, way)?);
+    Ok(answer.with("backward", nested(case, &backward, way)?))
 }
 
 /// Whatever the caller spells out.
-pub(super) fn custom_mapping(case: &Case, revision: Revision) -> Result<Object> {
-    nested(case, &custom(case)?, revision)
+pub(super) fn custom_mapping(case: &Case, way: Way) -> Result<Object> {
+    nested(case, &custom(case)?, way)
 }
 
 /// The dispatch that a case spells out.
-pub(crate) fn custom(case: &Case) -> Result<Drawn> {
+fn custom(case: &Case) -> Result<Drawn> {
     let [seq_lens, cp_num, cp_dst, shard_lens] =
         [case.array("seq_lens")?, case.array("cp_num")?, case.array("cp_dst")?, case.array("shard_lens")?];
     let mapping = CustomMapping { seq_lens: &seq_lens, cp_num: &cp_num, cp_dst: &cp_dst, shard_lens: &shard_lens };
     Ok(create_qkv_dispatch_with_custom_mapping(&mapping)?)
 }
 
+/// The dispatch of a case that is one; `None` for other kinds.
+pub(crate) fn drawn(case: &Case, kind: &str) -> Result<Option<Drawn>> {
+    Ok(Some(match kind {
+        "create_qkv_dispatch" | "create_qkv_dispatch_big" => draw(case, create_qkv_dispatch)?,
+        "create_qkv_dispatch_2cp" => draw(case, create_qkv_dispatch_2cp)?,
+        "create_qkv_dispatch_with_custom_mapping" => custom(case)?,
+        _ => return Ok(None),
+    }))
+}
+
 /// Draws what a case asks for. Lengths that are given next to the seed are taken: sums of floats depend on the machine.
-pub(crate) fn draw<T>(case: &Case, create: fn(&Recipe<'_>) -> Result<T, Error>) -> Result<T> {
+pub(super) fn draw<T>(case: &Case, create: fn(&Recipe<'_>) -> Result<T, Error>) -> Result<T> {
     let seq_lens = case.array_if_any("seq_lens")?;
     Ok(create(&Recipe {
         world_size: case.count("world_size")?,
@@ -67,16 +77,16 @@ pub(crate) fn draw<T>(case: &Case, create: fn(&Recipe<'_>) -> Result<T, Error>) 
     })?)
 }
 
-fn nested(case: &Case, drawn: &Drawn, revision: Revision) -> Result<Object> {
+fn nested(case: &Case, drawn: &Drawn, way: Way) -> Result<Object> {
     let kind = case.kind()?;
-    let raw = drawn.raw()?;
-    let whole = raw.metadata(Compat::Exact)?;
+    let raw = way.raw(drawn)?;
+    let whole = way.whole(&raw)?;
     let mut answer = Object::of_kind(kind);
     // The original does not hand out the input arrays of this variant, and its golden case says so.
     answer.push("raw", (kind != "create_qkv_dispatch_2cp").then(|| raw_object(&raw, Form::Nested)).transpose()?);
     push_metadata(&mut answer, &whole, Form::Nested)?;
     answer.push("attn", attention_object(&whole.attention));
-    if revision == Revision::Documented {
+    if way.revision == Revision::Documented {
         let attention = documented_attn_layout_seqlens(&raw.shard_len, &raw.q_to_num_kv_token, &raw.q_dispatch)?;
         answer.push("documented_attn_buggy", attention_object(&attention));
         let documented = raw.metadata(Compat::Documented)?;
@@ -94,9 +104,9 @@ fn nested(case: &Case, drawn: &Drawn, revision: Revision) -> Result<Object> {
     Ok(answer)
 }
 
-fn packed(case: &Case, drawn: &Drawn) -> Result<Object> {
-    let raw = drawn.raw()?;
-    let whole = raw.metadata(Compat::Exact)?;
+fn packed(case: &Case, drawn: &Drawn, way: Way) -> Result<Object> {
+    let raw = way.raw(drawn)?;
+    let whole = way.whole(&raw)?;
     let mut answer = Object::of_kind(case.kind()?).with("raw", raw_object(&raw, Form::Packed)?);
     push_metadata(&mut answer, &whole, Form::Packed)?;
     answer.push("attn", attention_packed(&whole.attention)?);

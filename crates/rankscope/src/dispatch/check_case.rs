@@ -1,0 +1,149 @@
+//! `rankscope dispatch check` of an answer to a case: every value that stands in it.
+//!
+//! The inputs that the answer carries are answered a second time, by the rules of the specification where there are rules, and
+//! everything is compared. Where inputs are missing, metadata are held against each other.
+
+pub(super) mod arrays;
+mod compare;
+
+use anyhow::{Context, Result, bail};
+use rankscope_dispatch::metadata::Metadata;
+use rankscope_dispatch::properties::{Tensors, check_attention, check_metadata};
+use serde_json::Value;
+
+use self::compare::Comparison;
+use super::check_findings::{Findings, Found};
+use super::metadata::{Case, Kind, MissingInput, Revision, Source, Way, answer, attention_of, drawn, metadata_of};
+use super::{check_plan, file};
+
+/// Metadata and their reverse, by their names in a case.
+const PAIRS: [(&str, &str, Tensors); 3] =
+    [("fwd", "rev", Tensors::Queries), ("fwd_q", "rev_q", Tensors::Queries), ("fwd_kv", "rev_kv", Tensors::KeysAndValues)];
+
+/// Whether this is an answer, or a case, and not a plan.
+pub(super) fn is_case(value: &Value) -> bool {
+    let kind = value.get("kind").and_then(Value::as_str);
+    value.is_object() && kind != Some(file::KIND) && (kind.is_some() || PAIRS.iter().any(|pair| value.get(pair.0).is_some()))
+}
+
+/// Everything about the answer in `case`, which was read from `bytes`.
+pub(super) fn check(case: &Case, bytes: &[u8]) -> Result<Findings> {
+    let Some(name) = case.value().get("kind") else { return pairs(case, "") };
+    let kind = Kind::named(name.as_str().context("`kind` is no text")?)?;
+    let given = case.value().as_object().into_iter().flatten();
+    if !has_answer(kind, case.value()) {
+        return without_answer(case, kind, bytes);
+    }
+    let is_documented = given.clone().any(|(key, _)| key.starts_with("documented"));
+    let revision = if is_documented { Revision::Documented } else { Revision::Exact };
+    let expected = match answer(case, Way { revision, source: Source::Rules }) {
+        Ok(expected) => serde_json::to_value(&expected)?,
+        Err(error) => match error.downcast_ref::<MissingInput>() {
+            Some(missing) => return pairs(case, &format!("; the inputs are not in the file: {missing}")),
+            None => return Err(error.context("the inputs in the file")),
+        },
+    };
+    let mut findings = compared(kind, case, &expected);
+    findings.against = Some(format!("what {} gives for the inputs in the file", kind.name));
+    Ok(findings)
+}
+
+/// Whether there is anything beside inputs; in a list of cases, in any of them.
+fn has_answer(kind: &Kind, case: &Value) -> bool {
+    let cases = case.get("cases").and_then(Value::as_array).into_iter().flatten();
+    let mut entries = case.as_object().into_iter().flatten();
+    entries.any(|(key, value)| !is_input(kind, key) && (value.is_object() || value.is_array()))
+        || cases.into_iter().any(|case| has_answer(kind, case))
+}
+
+fn is_input(kind: &Kind, key: &str) -> bool {
+    ["kind", "inputs"].contains(&key) || kind.has_input(key)
+}
+
+/// Every key of the answer against what it must be.
+fn compared(kind: &Kind, case: &Case, expected: &Value) -> Findings {
+    let mut findings = Findings::default();
+    let empty = serde_json::Map::new();
+    let expected = expected.as_object().unwrap_or(&empty);
+    let given = case.value().as_object().unwrap_or(&empty);
+    for (key, right) in expected.iter().filter(|(key, _)| !["kind", "inputs"].contains(&key.as_str())) {
+        match given.get(key) {
+            Some(found) => {
+                let comparison = Comparison::of(key, right, found, case);
+                findings.not_in_the_file.extend(comparison.absent);
+                if comparison.values > 0 || !comparison.found.is_empty() {
+                    findings.add(key, Some(comparison.values), comparison.found);
+                }
+            }
+            None if right.is_array() || right.is_object() => findings.not_in_the_file.push(key.clone()),
+            None => {}
+        }
+    }
+    let beside = given.iter().filter(|(key, _)| !is_input(kind, key) && !expected.contains_key(*key));
+    let inputs = given.get("inputs").and_then(Value::as_object).unwrap_or(&empty).iter();
+    let inputs = inputs.filter(|(key, _)| !kind.has_input(key)).map(|(key, value)| (format!("inputs.{key}"), value));
+    let unknown: Vec<Found> = beside
+        .map(|(key, value)| (key.clone(), value))
+        .chain(inputs)
+        // Texts are notes.
+        .filter(|(_, value)| !value.is_string() && !value.is_null())
+        .map(|(key, value)| Found {
+            property: "unknown",
+            array: key,
+            index: Vec::new(),
+            place: String::new(),
+            expected: Value::Null,
+            found: value.clone(),
+            meaning: format!("{} has no such input and gives no such array", kind.name),
+        })
+        .collect();
+    if !unknown.is_empty() {
+        findings.add("other entries", None, unknown);
+    }
+    findings
+}
+
+/// Metadata against their reverse, and the layout of attention against both.
+fn pairs(case: &Case, why: &str) -> Result<Findings> {
+    let mut findings = Findings::default();
+    let mut whole: Vec<(Metadata, Metadata)> = Vec::new();
+    for (forward, reverse, of) in PAIRS {
+        let (Some(there), Some(back)) = (case.object(forward)?, case.object(reverse)?) else { continue };
+        let there = metadata_of(&there).with_context(|| forward.to_owned())?;
+        let back = metadata_of(&back).with_context(|| reverse.to_owned())?;
+        let named = |what: &str| match what.split_once('.') {
+            Some(("fwd", array)) => format!("{forward}.{array}"),
+            Some((_, array)) => format!("{reverse}.{array}"),
+            None => what.to_owned(),
+        };
+        let found: Vec<Found> = check_metadata(of, &there, &back).iter().map(|violation| Found::of(violation, named)).collect();
+        if found.is_empty() && forward != "fwd" {
+            whole.push((there, back));
+        }
+        findings.add(&format!("{forward} and {reverse}"), None, found);
+    }
+    if findings.checked.is_empty() {
+        bail!("nothing to check: no metadata with their reverse{why}");
+    }
+    // The layout can only be held against metadata that hold.
+    if let ([(fwd_q, rev_q), (fwd_kv, _)], Some(attention)) = (&whole[..], case.object("attn")?) {
+        let attention = attention_of(&attention).context("attn")?;
+        let found = check_attention(fwd_q, rev_q, fwd_kv, &attention);
+        findings.add("attn", None, found.iter().map(|violation| Found::of(violation, str::to_owned)).collect());
+    }
+    findings.against = Some(format!("each other{why}"));
+    Ok(findings)
+}
+
+/// A case that nobody has answered: what it says who computes what is a plan.
+fn without_answer(case: &Case, kind: &Kind, bytes: &[u8]) -> Result<Findings> {
+    let mut findings = if let Some(drawn) = drawn(case, kind.name)? {
+        check_plan::check(&drawn.batch)?
+    } else if case.input("docs").is_some() {
+        check_plan::check(&file::parse(std::path::Path::new("`docs`"), bytes)?.batch)?
+    } else {
+        bail!("the inputs of {}, and no answer to check; `rankscope dispatch metadata --format json` gives one", kind.name);
+    };
+    findings.against = Some(format!("the inputs of {} alone: the file has no answer", kind.name));
+    Ok(findings)
+}
