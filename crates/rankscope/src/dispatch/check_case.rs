@@ -8,12 +8,12 @@ mod compare;
 
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::metadata::Metadata;
-use rankscope_dispatch::properties::{Tensors, check_attention, check_metadata};
+use rankscope_dispatch::properties::{Property, Tensors, check_attention, check_metadata};
 use serde_json::Value;
 
 use self::compare::Comparison;
 use super::check_findings::{Findings, Found};
-use super::metadata::{Case, Kind, MissingInput, Revision, Source, Way, answer, attention_of, drawn, metadata_of};
+use super::metadata::{Case, Kind, MissingInput, Revision, Source, Way, WrongFile, answer, attention_of, drawn, metadata_of};
 use super::{check_plan, file};
 
 /// Metadata and their reverse, by their names in a case.
@@ -38,14 +38,35 @@ pub(super) fn check(case: &Case, bytes: &[u8]) -> Result<Findings> {
     let revision = if is_documented { Revision::Documented } else { Revision::Exact };
     let expected = match answer(case, Way { revision, source: Source::Rules }) {
         Ok(expected) => serde_json::to_value(&expected)?,
-        Err(error) => match error.downcast_ref::<MissingInput>() {
-            Some(missing) => return pairs(case, &format!("; the inputs are not in the file: {missing}")),
-            None => return Err(error.context("the inputs in the file")),
-        },
+        Err(error) => {
+            if let Some(missing) = error.downcast_ref::<MissingInput>() {
+                return pairs(case, &format!("; the inputs are not in the file: {missing}"));
+            }
+            return match error.downcast_ref::<WrongFile>() {
+                Some(wrong) => Ok(wrong_file(wrong)),
+                None => Err(error.context("the inputs in the file")),
+            };
+        }
     };
     let mut findings = compared(kind, case, &expected);
     findings.against = Some(format!("what {} gives for the inputs in the file", kind.name));
     Ok(findings)
+}
+
+/// The file that an answer says it has written holds something else.
+fn wrong_file(wrong: &WrongFile) -> Findings {
+    let found = Found {
+        property: Property::Packing.as_str(),
+        array: wrong.file.clone(),
+        index: Vec::new(),
+        place: format!("byte {}", wrong.at),
+        expected: "as the metadata move the input".into(),
+        found: "another byte".into(),
+        meaning: "not what the metadata and the input make it".to_owned(),
+    };
+    let mut findings = Findings::default();
+    findings.add("output", None, vec![found]);
+    findings
 }
 
 /// Whether there is anything beside inputs; in a list of cases, in any of them.

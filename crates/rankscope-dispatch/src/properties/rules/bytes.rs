@@ -188,6 +188,7 @@ pub fn compute_e2e_fa2a_metadata(raw: &RawDispatch, rows: &Rows) -> Result<Logic
     let (mut keys, mut mask) = (Vec::new(), Vec::new());
     for (from, lens) in send.iter().enumerate() {
         mask.push(vec![vec![0; copies]; lens.len()]);
+        #[expect(clippy::needless_range_loop, reason = "copies lie inside slots in the mask, and outside them here")]
         for copy in 0..copies {
             for (slot, &tokens) in lens.iter().enumerate() {
                 let at = slot * copies + copy;

@@ -70,8 +70,9 @@ impl Tensor {
 
     /// The file with header.
     pub(super) fn npy(&self) -> Vec<u8> {
-        let axes: String = self.shape.iter().map(|axis| format!("{axis}, ")).collect();
-        let mut header = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", self.descr, axes.trim_end());
+        let axes = self.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let comma = if self.shape.len() == 1 { "," } else { "" };
+        let mut header = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({axes}{comma}), }}", self.descr);
         let length = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
         header.push_str(&" ".repeat(length - header.len() - 1));
         header.push('\n');

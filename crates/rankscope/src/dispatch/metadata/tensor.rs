@@ -12,6 +12,14 @@ use super::{Case, MissingInput, Source};
 use crate::dispatch::file;
 use crate::dispatch::simulate_bytes::element_type;
 
+/// A file that an answer names, and that is not what the metadata and the input make it.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: byte {at} is not what the metadata and the input make it")]
+pub(crate) struct WrongFile {
+    pub(crate) file: String,
+    pub(crate) at: usize,
+}
+
 /// The tensor of a case.
 pub(super) enum Rows {
     /// Values as they stand in the case; shape, and all values.
@@ -91,7 +99,7 @@ impl Rows {
                 let differs = found.iter().zip(&bytes).position(|(found, right)| found != right);
                 let differs = differs.or((found.len() != bytes.len()).then_some(found.len().min(bytes.len())));
                 if let Some(at) = differs {
-                    anyhow::bail!("{}: byte {at} is not what the metadata and the input make it", path.display());
+                    return Err(WrongFile { file: name.to_owned(), at }.into());
                 }
             }
         }
