@@ -23,7 +23,7 @@ use stage::Stage;
 /// Options of `cargo xtask readme`.
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
-    /// Pages to check [default: README.md and what is in docs/tutorial and docs/how-to].
+    /// Pages to check [default: README.md, docs/reference/dispatch-functions.md and what is in docs/tutorial and docs/how-to].
     pages: Vec<PathBuf>,
     /// Put what is printed now into every block that shows something else. One that is abridged in the middle is to be abridged
     /// again by hand; one that shows a beginning gets as many lines.
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The README, the tutorials and the how-tos, by name.
+/// The README, the tutorials, the how-tos and the functions of dispatch, by name.
 fn pages() -> Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
     for folder in ["docs/tutorial", "docs/how-to"] {
@@ -55,7 +55,7 @@ fn pages() -> Result<Vec<PathBuf>> {
         pages.extend(entries.flatten().map(|entry| entry.path()));
     }
     pages.retain(|path| path.extension().is_some_and(|suffix| suffix == "md"));
-    pages.push(cargo::root().join("README.md"));
+    pages.extend(["README.md", "docs/reference/dispatch-functions.md"].map(|page| cargo::root().join(page)));
     pages.sort();
     Ok(pages)
 }

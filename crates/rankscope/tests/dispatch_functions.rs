@@ -147,3 +147,20 @@ fn the_original_s_test_passes_and_fails_where_metadata_are_wrong() {
         assert!(said["steps"][step]["where"].as_str().unwrap().contains("rank "), "{text}");
     }
 }
+
+#[test]
+fn the_examples_are_answered_and_the_broken_ones_are_noticed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/dispatch/cases");
+    let temporary = TempDir::new().unwrap();
+    let mut broken = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let case: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let is_broken = path.file_name().unwrap().to_str().unwrap().starts_with("broken");
+        broken += usize::from(is_broken);
+        let (case, code) = if is_broken { (case, 3) } else { (answer(temporary.path(), &case), 0) };
+        let (found, text) = dispatch(temporary.path(), "check", &case);
+        assert_eq!(found, Some(code), "{}: {text}", path.display());
+    }
+    assert!(broken > 0);
+}

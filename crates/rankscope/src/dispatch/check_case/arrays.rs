@@ -15,7 +15,7 @@ const ARRAYS: &[About] = &[
     About(&["dst_rank"], Property::Destination, &["rank", "slot", "copy"]),
     About(&["dst_offset"], Property::Packing, &["rank", "slot", "copy"]),
     About(&["seq_len", "recv_seq_lens", "shard_len"], Property::Lengths, &["rank", "slot"]),
-    About(&["num_recv_tokens"], Property::Conservation, &["rank", "from rank"]),
+    About(&["num_recv_tokens"], Property::Conservation, &["rank", "column"]),
     About(&["num_total_recv_tokens", "q_recv_per_rank", "kv_recv_per_rank"], Property::Conservation, &["rank"]),
     About(&["shards", "q_tokens", "kv_tokens", "kv_slots"], Property::Conservation, &[]),
     About(&["num_seqs", "num_shards", "num_local_seqs_recv"], Property::Lengths, &["rank"]),
