@@ -175,9 +175,11 @@ fn a_violation_says_which_entry_what_it_must_be_and_what_that_means() {
     }
 }
 
+type Change = fn(&mut Value);
+
 #[test]
 fn arrays_of_another_shape_or_type_missing_ones_and_others_are_named() {
-    let change: [(&str, fn(&mut Value), &str); 6] = [
+    let change: [(&str, Change, &str); 6] = [
         (
             "a row less",
             |case| drop(case["fwd_q"]["seq_len"].as_array_mut().unwrap().pop()),
@@ -233,6 +235,24 @@ fn metadata_without_inputs_are_held_against_each_other() {
         let (code, text) = dispatch("check", &changed, &[]);
         assert!(code == Some(3) && text.contains(line), "{pointer}: {text}");
     }
+}
+
+#[test]
+fn bytes_without_inputs_are_held_against_each_other() {
+    let mut case = golden("h16");
+    case.as_object_mut().unwrap().retain(|key, _| key.starts_with("qkv") || key.starts_with("attn_out") || key == "kind");
+    let (code, text) = dispatch("check", &case, &[]);
+    assert!(code == Some(0) && text.contains("attn_out_bwd: every property holds"), "{text}");
+    for array in ["sender_send_disp", "sender_recv_disp", "sender_transfer_sz", "recver_transfer_sz"] {
+        let mut changed = case.clone();
+        let value = &mut changed["qkv_bwd"][array][2][1];
+        *value = json!(value.as_i64().unwrap() + 1);
+        let (code, text) = dispatch("check", &changed, &[]);
+        assert!(code == Some(3) && text.contains(": qkv_bwd."), "{array}: {text}");
+    }
+    case["qkv_fwd"]["sender_send_disp"] = json!([[0]]);
+    let (code, text) = dispatch("check", &case, &[]);
+    assert!(code == Some(3) && text.contains("shape: qkv_fwd.sender_send_disp"), "{text}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod attention;
 mod padded;
+mod pairs;
 mod plan;
 pub mod rules;
 mod tiling;
@@ -14,6 +15,7 @@ use std::fmt;
 
 pub use attention::check_attention;
 pub use padded::{Tensors, check_metadata};
+pub use pairs::{Pairs, check_pairs};
 pub use plan::check;
 
 /// What can be violated.

@@ -115,11 +115,13 @@ proptest! {
     }
 }
 
+type Spoil = fn(&mut Metadata, Padded);
+
 #[test]
 fn arrays_of_another_shape_are_named_and_nothing_is_indexed_by_them() {
     let right = whole(&[&[[0, 1, 5], [1, 0, 7]]], 2);
     let small = || Padded::filled(&[1, 1], 0).unwrap();
-    let spoil: [(&str, fn(&mut Metadata, Padded)); 6] = [
+    let spoil: [(&str, Spoil); 6] = [
         ("dst_rank", |metadata, array| metadata.dst_rank = array),
         ("dst_offset", |metadata, array| metadata.dst_offset = array),
         ("seq_len", |metadata, array| metadata.seq_len = array),

@@ -8,7 +8,7 @@ mod compare;
 
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::metadata::Metadata;
-use rankscope_dispatch::properties::{Property, Tensors, check_attention, check_metadata};
+use rankscope_dispatch::properties::{Pairs, Property, Tensors, check_attention, check_metadata, check_pairs};
 use serde_json::Value;
 
 use self::compare::Comparison;
@@ -143,7 +143,8 @@ fn pairs(case: &Case, why: &str) -> Result<Findings> {
         }
         findings.add(&format!("{forward} and {reverse}"), None, found);
     }
-    if findings.checked.is_empty() {
+    matrices(case, &mut findings)?;
+    if findings.is_empty() {
         bail!("nothing to check: no metadata with their reverse{why}");
     }
     // The layout can only be held against metadata that hold.
@@ -154,6 +155,24 @@ fn pairs(case: &Case, why: &str) -> Result<Findings> {
     }
     findings.against = Some(format!("each other{why}"));
     Ok(findings)
+}
+
+/// Matrices of fused all-to-alls against each other.
+fn matrices(case: &Case, findings: &mut Findings) -> Result<()> {
+    let all = case.value().as_object().into_iter().flatten();
+    for (name, _) in all.filter(|(_, value)| value.get("sender_transfer_sz").is_some()) {
+        let Some(inner) = case.object(name)? else { continue };
+        let matrix = |key: &str| inner.rows(key).with_context(|| name.clone());
+        let pairs = Pairs {
+            sender_send_disp: matrix("sender_send_disp")?,
+            sender_transfer_sz: matrix("sender_transfer_sz")?,
+            sender_recv_disp: matrix("sender_recv_disp")?,
+            recver_transfer_sz: matrix("recver_transfer_sz")?,
+        };
+        let found = check_pairs(&pairs);
+        findings.add(name, None, found.iter().map(|found| Found::of(found, |what| format!("{name}.{what}"))).collect());
+    }
+    Ok(())
 }
 
 /// A case that nobody has answered: what it says who computes what is a plan.

@@ -14,15 +14,15 @@ pub(super) struct Findings {
     /// What the file was held against.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) against: Option<String>,
-    pub(super) checked: Vec<Checked>,
+    checked: Vec<Checked>,
     /// What such a file may contain, and this one does not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_in_the_file: Vec<String>,
-    pub(super) violations: Vec<Found>,
+    violations: Vec<Found>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Checked {
+struct Checked {
     name: String,
     /// How many values were compared, where they were compared one by one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +86,11 @@ impl Findings {
     pub(super) fn add(&mut self, name: &str, values: Option<usize>, found: Vec<Found>) {
         self.checked.push(Checked { name: name.to_owned(), values, violations: found.len() });
         self.violations.extend(found);
+    }
+
+    /// Whether nothing was checked.
+    pub(super) fn is_empty(&self) -> bool {
+        self.checked.is_empty()
     }
 
     pub(super) fn is_clean(&self) -> bool {
