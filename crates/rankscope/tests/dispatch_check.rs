@@ -238,6 +238,24 @@ fn metadata_without_inputs_are_held_against_each_other() {
 }
 
 #[test]
+fn padding_of_inputs_is_padding_and_every_query_gets_its_document() {
+    let raw = &golden("h16")["raw"];
+    let case = json!({"kind": "fa2a_from_logical", "hidden_q": 12, "hidden_k": 4, "element_size": 2, "raw": raw});
+    let right = answer(&case);
+    for (pointer, value, line) in [
+        ("/raw/shard_len/0/4", 1, "raw"),
+        ("/raw/kv_context_size/0/5", 3, "padding: raw.kv_context_size[0][5] (rank 0, slot 5) is 3 and must be 0"),
+        ("/raw/kv_to_q_rank/0/2/1", 0, "padding: raw.kv_to_q_rank[0][2][1] (rank 0, slot 2, copy 1) is 0 and must be -1"),
+        ("/raw/kv_context_size/0/1", 4, "causality: raw.kv_context_size[0][1] (rank 0, slot 1) is 4 and must be 5"),
+    ] {
+        let mut changed = right.clone();
+        *changed.pointer_mut(pointer).unwrap() = json!(value);
+        let (code, text) = dispatch("check", &changed, &[]);
+        assert!(code == Some(3) && text.contains(line), "{pointer}: {text}");
+    }
+}
+
+#[test]
 fn bytes_without_inputs_are_held_against_each_other() {
     let mut case = golden("h16");
     case.as_object_mut().unwrap().retain(|key, _| key.starts_with("qkv") || key.starts_with("attn_out") || key == "kind");

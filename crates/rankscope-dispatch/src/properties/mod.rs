@@ -5,6 +5,7 @@
 //! Where the inputs are known, [`rules`] say what stands at every entry.
 
 mod attention;
+mod mapping;
 mod padded;
 mod pairs;
 mod plan;
@@ -14,6 +15,7 @@ mod tiling;
 use std::fmt;
 
 pub use attention::check_attention;
+pub use mapping::check_mapping;
 pub use padded::{Tensors, check_metadata};
 pub use pairs::{Pairs, check_pairs};
 pub use plan::check;

@@ -5,7 +5,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rankscope_dispatch::draw::{Recipe, create_qkv_dispatch, create_qkv_dispatch_2cp};
 use rankscope_dispatch::metadata::{Compat, RawDispatch, compute_metadata};
 use rankscope_dispatch::plan::{LogicalPlan, TaskOrder};
-use rankscope_dispatch::properties::{Property, Tensors, Violation, check, check_attention, check_metadata};
+use rankscope_dispatch::properties::{Property, Tensors, Violation, check, check_attention, check_mapping, check_metadata};
 use rankscope_dispatch::{Batch, Error};
 
 use crate::batches::{batches, replicas};
@@ -23,7 +23,9 @@ fn violations(batch: &Batch) -> Vec<Violation> {
     for order in [TaskOrder::Documents, TaskOrder::Slots] {
         found.extend(check(batch, order, &LogicalPlan::new(batch, order).unwrap()));
     }
-    let whole = RawDispatch::new(batch, replicas(batch)).unwrap().metadata(Compat::Exact).unwrap();
+    let raw = RawDispatch::new(batch, replicas(batch)).unwrap();
+    found.extend(check_mapping(&raw.key_value_mapping()).unwrap());
+    let whole = raw.metadata(Compat::Exact).unwrap();
     found.extend(check_metadata(Tensors::Queries, &whole.fwd_q, &whole.rev_q));
     found.extend(check_metadata(Tensors::KeysAndValues, &whole.fwd_kv, &whole.rev_kv));
     found.extend(check_attention(&whole.fwd_q, &whole.rev_q, &whole.fwd_kv, &whole.attention));

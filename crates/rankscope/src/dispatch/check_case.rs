@@ -8,12 +8,14 @@ mod compare;
 
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::metadata::Metadata;
-use rankscope_dispatch::properties::{Pairs, Property, Tensors, check_attention, check_metadata, check_pairs};
+use rankscope_dispatch::properties::{Pairs, Property, Tensors, check_attention, check_mapping, check_metadata, check_pairs};
 use serde_json::Value;
 
 use self::compare::Comparison;
 use super::check_findings::{Findings, Found};
-use super::metadata::{Case, Kind, MissingInput, Revision, Source, Way, WrongFile, answer, attention_of, drawn, metadata_of};
+use super::metadata::{
+    Case, Kind, MissingInput, Revision, Source, Way, WrongFile, answer, attention_of, drawn, metadata_of, raw_of,
+};
 use super::{check_plan, file};
 
 /// Metadata and their reverse, by their names in a case.
@@ -49,6 +51,15 @@ pub(super) fn check(case: &Case, bytes: &[u8]) -> Result<Findings> {
         }
     };
     let mut findings = compared(kind, case, &expected);
+    let given = match kind.name {
+        "compute_metadata_kv" => Some((case.clone(), "the inputs")),
+        _ => case.object("raw")?.map(|raw| (raw, "raw")),
+    };
+    if let Some((raw, of)) = given {
+        let found = check_mapping(&raw_of(&raw)?.key_value_mapping()).with_context(|| of.to_owned())?;
+        let named = |what: &str| if of == "raw" { format!("raw.{what}") } else { what.to_owned() };
+        findings.add(&format!("{of} among themselves"), None, found.iter().map(|found| Found::of(found, named)).collect());
+    }
     findings.against = Some(format!("what {} gives for the inputs in the file", kind.name));
     Ok(findings)
 }

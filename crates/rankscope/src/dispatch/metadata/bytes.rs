@@ -10,7 +10,7 @@ use rankscope_time::Rank;
 use serde_json::json;
 
 use super::whole::{draw, raw_object};
-use super::{Case, Form, MissingInput, Object, Packed, Way};
+use super::{Case, Form, MissingInput, Object, Packed, Way, raw_of};
 
 /// `fa2a_from_logical`: the logical arrays are drawn from a seed, or given under `raw`.
 pub(super) fn fa2a_from_logical(case: &Case, way: Way) -> Result<Object> {
@@ -95,17 +95,7 @@ fn batch(case: &Case) -> Result<Batch> {
 
 /// The logical arrays as the case spells them out.
 fn given(case: &Case) -> Result<RawDispatch> {
-    let arrays = case.object("raw")?.ok_or_else(|| MissingInput::new("raw"))?;
-    Ok(RawDispatch {
-        shard_len: arrays.array("shard_len")?,
-        num_shards: arrays.array("num_shards")?,
-        q_dispatch: arrays.array("q_dispatch")?,
-        kv_to_q_mapping: arrays.array("kv_to_q_mapping")?,
-        kv_to_q_rank: arrays.array("kv_to_q_rank")?,
-        kv_context_size: arrays.array("kv_context_size")?,
-        q_to_num_kv_seq: arrays.array("q_to_num_kv_seq")?,
-        q_to_num_kv_token: arrays.array("q_to_num_kv_token")?,
-    })
+    raw_of(&case.object("raw")?.ok_or_else(|| MissingInput::new("raw"))?)
 }
 
 fn all_to_all(it: &FastAllToAll) -> Object {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use rankscope_dispatch::Padded;
-use rankscope_dispatch::metadata::{AttentionLayout, KeyValueMapping, Metadata, documented_attn_layout_seqlens};
+use rankscope_dispatch::metadata::{AttentionLayout, Metadata, RawDispatch, documented_attn_layout_seqlens};
 
 use super::simulated::{self, RULE_QUERIES, longest, moved, numbered, rows, widest};
 use super::{Case, Form, Json, Object, Packed, Revision, Way};
@@ -35,27 +35,8 @@ pub(super) fn compute_metadata(case: &Case, way: Way) -> Result<Object> {
 
 /// Where the copies of keys and values go, and back.
 pub(super) fn compute_metadata_kv(case: &Case, way: Way) -> Result<Object> {
-    let arrays = ["kv_to_q_mapping", "kv_to_q_rank", "kv_context_size", "q_to_num_kv_seq", "q_to_num_kv_token", "q_dispatch"];
-    let arrays = arrays.map(|key| case.array(key));
-    let [mapping, rank, context, shards, tokens, dispatch] = arrays;
-    let seq_len = match case.array_if_any("seq_len")? {
-        Some(lengths) => lengths,
-        None => case.array("shard_len")?,
-    };
-    let num_seqs = match case.array_if_any("num_seqs")? {
-        Some(slots) => slots,
-        None => case.array("num_shards")?,
-    };
-    let mapping = KeyValueMapping {
-        kv_to_q_mapping: &mapping?,
-        kv_to_q_rank: &rank?,
-        kv_context_size: &context?,
-        q_to_num_kv_seq: &shards?,
-        q_to_num_kv_token: &tokens?,
-        seq_len: &seq_len,
-        num_seqs: &num_seqs,
-        q_dispatch: &dispatch?,
-    };
+    let raw = raw_of(case)?;
+    let mapping = raw.key_value_mapping();
     let (forward, reverse) = way.key_values(&mapping)?;
     let answer = Object::of_kind("compute_metadata_kv").with("fwd", metadata_object(&forward, Form::Nested)?);
     Ok(answer.with("rev", metadata_object(&reverse, Form::Nested)?))
@@ -126,6 +107,24 @@ pub(super) fn moved_packed(input: &[Vec<i64>], metadata: &Metadata) -> Result<Op
     }
     let there = moved(input, metadata, width)?;
     Ok(Some(Packed::digest(there.shape(), there.values())))
+}
+
+/// The input arrays of a whole dispatch, which have two names each in part.
+pub(crate) fn raw_of(case: &Case) -> Result<RawDispatch> {
+    let either = |first: &str, second: &str| match case.array_if_any(first)? {
+        Some(array) => Ok::<_, anyhow::Error>(array),
+        None => case.array(second),
+    };
+    Ok(RawDispatch {
+        shard_len: either("seq_len", "shard_len")?,
+        num_shards: either("num_seqs", "num_shards")?,
+        q_dispatch: case.array("q_dispatch")?,
+        kv_to_q_mapping: case.array("kv_to_q_mapping")?,
+        kv_to_q_rank: case.array("kv_to_q_rank")?,
+        kv_context_size: case.array("kv_context_size")?,
+        q_to_num_kv_seq: case.array("q_to_num_kv_seq")?,
+        q_to_num_kv_token: case.array("q_to_num_kv_token")?,
+    })
 }
 
 /// Metadata as a case keeps them.

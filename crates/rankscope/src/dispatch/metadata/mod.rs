@@ -26,7 +26,7 @@ pub(crate) use self::array::{Form, Packed, is_packed, read as read_array};
 pub(crate) use self::case::{Case, MissingInput};
 pub(crate) use self::json::{Json, Object};
 pub(crate) use self::kinds::Kind;
-pub(crate) use self::logical::{attention_of, metadata_of};
+pub(crate) use self::logical::{attention_of, metadata_of, raw_of};
 pub(crate) use self::tensor::WrongFile;
 pub(crate) use self::way::{Revision, Source, Way};
 pub(crate) use self::whole::drawn;
