@@ -3,32 +3,44 @@
 use rankscope_formats::recording::NameId;
 
 use crate::lane::registry;
+use crate::names::{self, Site};
 use crate::store::Storage;
 use crate::ticks::tick_source;
-use crate::{control, names};
+use crate::{control, ranks};
+
+// Keys that a flood of names at run time cannot crowd out.
+static PROCESS_NAME: Site = Site::key("process_name");
+static PID: Site = Site::key("pid");
+static HOST_NAME: Site = Site::key("host_name");
+static COMMAND: Site = Site::key("command");
+static RANK: Site = Site::key("rank");
+static WORLD_SIZE: Site = Site::key("world_size");
+static TICK_SOURCE: Site = Site::key("tick_source");
+static STORAGE: Site = Site::key("storage");
+static RECORDER: Site = Site::key("recorder");
 
 /// Says what the process is.
 pub(crate) fn write(storage: &Storage) {
     let text = |text: &str| serde_json::Value::from(text).to_string();
-    let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok().map(|number| number.to_string());
     let command: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let program = command.first().map_or("", |path| path.rsplit('/').next().unwrap_or(path));
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let storage = if *storage == Storage::Memory { "memory" } else { "file" };
+    let place = ranks::own();
     let facts = [
-        ("process_name", Some(text(program))),
-        ("pid", Some(std::process::id().to_string())),
-        ("host_name", host.map(|host| text(host.trim()))),
-        ("command", Some(serde_json::Value::from(command.clone()).to_string())),
-        ("rank", number("RANK")),
-        ("world_size", number("WORLD_SIZE")),
-        ("tick_source", Some(text(tick_source().name()))),
-        ("storage", Some(text(storage))),
-        ("recorder", Some(text(concat!("rankscope ", env!("CARGO_PKG_VERSION"))))),
+        (&PROCESS_NAME, Some(text(program))),
+        (&PID, Some(std::process::id().to_string())),
+        (&HOST_NAME, host.map(|host| text(host.trim()))),
+        (&COMMAND, Some(serde_json::Value::from(command.clone()).to_string())),
+        (&RANK, place.map(|place| place.rank.to_string())),
+        (&WORLD_SIZE, place.and_then(|place| place.world_size).map(|size| size.to_string())),
+        (&TICK_SOURCE, Some(text(tick_source().name()))),
+        (&STORAGE, Some(text(storage))),
+        (&RECORDER, Some(text(concat!("rankscope ", env!("CARGO_PKG_VERSION"))))),
     ];
     for (key, value) in facts {
         if let Some(value) = value {
-            put(key, &value);
+            put(key.id(), &value);
         }
     }
 }
@@ -38,25 +50,17 @@ pub(crate) fn write(storage: &Storage) {
 pub fn set_metadata(key: &str, json: &str) {
     let is_json = serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok();
     let value = if is_json { json.to_owned() } else { serde_json::Value::from(json).to_string() };
-    put(&format!("user.{key}"), &value);
+    put(names::intern_key(&format!("user.{key}")), &value);
 }
 
 /// Calls the process something in the recording that runs.
 pub fn set_process_name(name: &str) {
-    put("process_name", &serde_json::Value::from(name).to_string());
+    put(PROCESS_NAME.id(), &serde_json::Value::from(name).to_string());
 }
 
 /// Calls the host something in the recording that runs, for a process that knows better than the kernel whose host it is.
 pub fn set_host_name(name: &str) {
-    put("host_name", &serde_json::Value::from(name).to_string());
-}
-
-/// Says which rank of how many the process is, in the recording that runs.
-pub(crate) fn set_rank(rank: u32, world_size: Option<u32>) {
-    put("rank", &rank.to_string());
-    if let Some(world_size) = world_size {
-        put("world_size", &world_size.to_string());
-    }
+    put(HOST_NAME.id(), &serde_json::Value::from(name).to_string());
 }
 
 /// Calls the calling thread something, in the recording that runs and in those to come.
@@ -67,9 +71,8 @@ pub fn set_thread_name(name: &str) {
     }
 }
 
-fn put(key: &str, json: &str) {
-    let id: NameId = names::intern_key(key);
+fn put(key: NameId, json: &str) {
     if let Some(store) = control::any_store() {
-        store.system(|system| system.meta(id, json));
+        store.system(|system| system.meta(key, json));
     }
 }

@@ -83,8 +83,12 @@ extern "C" fn in_child() {
     state::set(0, Categories::NONE);
     if let Some((names, mut control, mut registry)) = locks {
         control.sessions.clear();
-        // The parent's memory and file are its own: nothing of them is unmapped, closed or marked here.
-        std::mem::forget(control.current.take());
+        // The parent's memory and file are its own: nothing of them is unmapped or marked here. Only the file's lock must not
+        // outlive the parent in its children.
+        if let Some(lease) = control.current.take() {
+            lease.store().leave_to_parent();
+            std::mem::forget(lease);
+        }
         registry.after_fork();
         drop((registry, control, names));
     }

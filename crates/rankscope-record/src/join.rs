@@ -9,28 +9,16 @@
 use std::path::{Path, PathBuf};
 
 use crate::plugins::Registry;
+use crate::ranks::{self, Place};
 use crate::snapshots::{SnapshotOptions, SnapshotTaker, TracerReader};
-use crate::{ExportFormat, Session, SessionOptions, Storage, about};
+use crate::store::pattern;
+use crate::{Session, SessionOptions, Storage};
 
 /// Where raw traces of the run go.
 const RAW_DIR: &str = "RANKSCOPE_RAW_DIR";
 
 /// The run itself; a program may be told only of the folder above.
 const RUN_DIR: &str = "RANKSCOPE_RUN_DIR";
-
-/// Who says which rank a process is, and of how many, in the order they are asked: torchrun, Open MPI, PMIx, PMI, Slurm, and
-/// the jobs of Kubernetes.
-const RANKS: [(&str, Option<&str>); 6] = [
-    ("RANK", Some("WORLD_SIZE")),
-    ("OMPI_COMM_WORLD_RANK", Some("OMPI_COMM_WORLD_SIZE")),
-    ("PMIX_RANK", Some("PMIX_SIZE")),
-    ("PMI_RANK", Some("PMI_SIZE")),
-    ("SLURM_PROCID", Some("SLURM_NTASKS")),
-    ("JOB_COMPLETION_INDEX", None),
-];
-
-/// Earlier attempts that are kept; a job that restarts for ever must not fill the disk.
-const ATTEMPTS_MAX: u32 = 64;
 
 /// A recording that is part of a run. It goes on until this is dropped.
 #[derive(Debug)]
@@ -50,12 +38,12 @@ pub fn join_run() -> Option<JoinedRun> {
 /// As [`join_run`], with other options; where the recording lies is the run's to say, whatever they name.
 pub fn join_run_with(options: SessionOptions) -> Option<JoinedRun> {
     let folder = PathBuf::from(std::env::var_os(RAW_DIR)?);
-    let Some((rank, world_size)) = rank(|name| std::env::var(name).ok()) else {
-        let names = RANKS.map(|(rank, _)| rank).join(", ");
+    let Some(Place { rank, .. }) = ranks::own() else {
+        let names = ranks::variables();
         eprintln!("rankscope: {RAW_DIR} is set, but none of {names} says which rank this is, so it is not recorded");
         return None;
     };
-    match JoinedRun::start(&folder, rank, world_size, options) {
+    match JoinedRun::start(&folder, rank, options) {
         Ok(run) => Some(run),
         Err(why) => {
             eprintln!("rankscope: rank {rank} is not recorded: {why}");
@@ -65,20 +53,13 @@ pub fn join_run_with(options: SessionOptions) -> Option<JoinedRun> {
 }
 
 impl JoinedRun {
-    fn start(
-        folder: &Path,
-        rank: u32,
-        world_size: Option<u32>,
-        options: SessionOptions,
-    ) -> Result<Self, Box<dyn std::error::Error>> {
+    fn start(folder: &Path, rank: u32, options: SessionOptions) -> Result<Self, Box<dyn std::error::Error>> {
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let file = folder.join(format!("rank-{rank}.rkr"));
-        put_aside(&file)?;
-        let options = SessionOptions { storage: Storage::File(file.clone()), ..options };
+        let options = SessionOptions { storage: Storage::File(pattern::literal(&file)), ..options };
         // Clocks that are bent for a test are no host's, and devices know nothing of them.
         let plugins = if options.test_clock.is_none() { device_clocks(rank) } else { Registry::new() };
         let session = Session::start_with(options, plugins)?;
-        about::set_rank(rank, world_size);
         Ok(Self { session, rank, file })
     }
 
@@ -102,7 +83,7 @@ impl Drop for JoinedRun {
     fn drop(&mut self) {
         // Whoever stopped the session has the recording and may have moved it; a fork's is its parent's.
         let Ok(stopped) = self.session.stop() else { return };
-        if let Err(error) = stopped.recorded.export(ExportFormat::Native, &self.file) {
+        if let Err(error) = stopped.recorded.pack_in_place() {
             eprintln!("rankscope: rank {} stays as it was recorded: {error}", self.rank);
         }
     }
@@ -119,46 +100,4 @@ fn device_clocks(rank: u32) -> Registry {
         }
     }
     plugins
-}
-
-/// Moves what an earlier attempt of this rank left at `file` into the first folder `attempt-<n>` beside it that has none.
-fn put_aside(file: &Path) -> std::io::Result<()> {
-    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return Ok(()) };
-    if !file.exists() {
-        return Ok(());
-    }
-    let free = (0..ATTEMPTS_MAX).map(|attempt| folder.join(format!("attempt-{attempt}"))).find(|old| !old.join(name).exists());
-    // With that many attempts kept, the last one makes room.
-    let Some(old) = free else { return Ok(()) };
-    std::fs::create_dir_all(&old)?;
-    std::fs::rename(file, old.join(name))
-}
-
-/// The rank, and how many there are, as far as `variable` tells. What is no number says nothing.
-fn rank(variable: impl Fn(&str) -> Option<String>) -> Option<(u32, Option<u32>)> {
-    let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
-    RANKS.iter().find_map(|(rank, size)| Some((number(rank)?, size.and_then(number))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    type Variables = &'static [(&'static str, &'static str)];
-
-    #[test]
-    fn launchers_are_asked_in_order() {
-        let table: [(Variables, _); 6] = [
-            (&[], None),
-            (&[("RANK", "3"), ("WORLD_SIZE", "8"), ("SLURM_PROCID", "5")], Some((3, Some(8)))),
-            (&[("SLURM_PROCID", "5"), ("SLURM_NTASKS", "6"), ("WORLD_SIZE", "9")], Some((5, Some(6)))),
-            (&[("RANK", ""), ("PMI_RANK", "1")], Some((1, None))),
-            (&[("JOB_COMPLETION_INDEX", "2")], Some((2, None))),
-            (&[("RANK", "-1")], None),
-        ];
-        for (variables, expected) in table {
-            let look_up = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-            assert_eq!(rank(look_up), expected, "{variables:?}");
-        }
-    }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::lane::registry;
 use crate::store::Store;
-use crate::{anchors, ticks::ticks};
+use crate::{anchors, names, ticks::ticks};
 
 /// Between anchors, once the first few have given the rate.
 const ANCHOR_EVERY: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ fn keep(store: &Store) {
     }
 }
 
-/// Writes down what threads have lost so far, and the ring let go of.
+/// Writes down what threads have lost so far, what the ring let go of, and names that found no room.
 pub(crate) fn write_drops(store: &Store) {
     let tallies = registry::lock().tallies();
     store.system(|system| {
@@ -63,6 +63,9 @@ pub(crate) fn write_drops(store: &Store) {
         let overwritten = store.overwritten();
         if overwritten > 0 {
             system.drops(rankscope_formats::recording::DropReason::Overwritten, 0, overwritten);
+        }
+        if let Some((count, key)) = names::full() {
+            system.meta(key, &count.to_string());
         }
     });
 }

@@ -19,6 +19,7 @@ mod lane;
 pub mod memory;
 mod names;
 pub mod plugins;
+mod ranks;
 mod recorded;
 mod report;
 pub mod schedule;

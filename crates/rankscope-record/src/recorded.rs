@@ -106,11 +106,31 @@ impl Recorded {
     }
 
     /// Writes it to `path` in the format of its name: `.rkr`, `.json`, `.pftrace` or `.xplane.pb`, and `.gz` or `.zst` behind that
-    /// where it shall be compressed.
+    /// where it shall be compressed. Unlike in the path of a live file, a `%` stands for itself.
+    ///
+    /// ```
+    /// use rankscope_record::{Session, SessionOptions, record_function};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("rankscope-save-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # std::env::set_current_dir(&folder)?;
+    /// let session = Session::start(SessionOptions::default())?;
+    /// drop(record_function!("work"));
+    /// let recorded = session.stop()?.recorded;
+    /// recorded.save("rank0.pftrace")?; // for ui.perfetto.dev
+    /// recorded.save("rank0.json.gz")?; // for tools that read PyTorch's traces
+    /// recorded.save("rank0.rkr")?; // the smallest, for rankscope
+    /// # std::env::set_current_dir("/")?;
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// A name of another format, and what [`Recorded::export`] says.
-    pub fn save(&self, path: &Path) -> Result<(), ExportError> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ExportError> {
+        let path = path.as_ref();
         let Some(format) = ExportFormat::of_name(&path.to_string_lossy()) else {
             let names = "its name is of no format: end it in .rkr, .json, .pftrace or .xplane.pb, with .gz or .zst behind";
             let source = io::Error::new(io::ErrorKind::InvalidInput, names).into();
@@ -125,6 +145,19 @@ impl Recorded {
     /// What the file system refuses; then what was at `path` before is still there.
     pub fn export(&self, format: ExportFormat, path: &Path) -> Result<(), ExportError> {
         write_whole(path, |output| self.export_to(format, output))
+    }
+
+    /// Puts the packed recording in the place of the live file it was recorded into, once that is closed.
+    pub(crate) fn pack_in_place(&self) -> Result<(), ExportError> {
+        let store = self.lease.store();
+        let Some(path) = store.path() else { return Ok(()) };
+        if !store.lock_again() {
+            let moved = io::Error::other("another process records there now, and has put this recording aside");
+            return Err(ExportError { path: path.to_owned(), source: moved.into() });
+        }
+        let packed = self.export(ExportFormat::Native, path);
+        store.unlock();
+        packed
     }
 
     /// Writes it to `output`. Memory is a few chunks, but for XSpace.

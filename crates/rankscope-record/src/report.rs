@@ -1,14 +1,15 @@
 //! [`Report`]: how a session went. Every stop returns one, and an empty recording says why it is empty.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::Instant;
 
-use rankscope_formats::recording::{Anchor, ClockId, DropReason, TickMap};
+use rankscope_formats::recording::{self, Anchor, ClockId, DropReason, TickMap, What};
 use serde::Serialize;
 
 use crate::lane::registry::Tally;
 use crate::lane::{REASONS, SORTS, Sort};
 use crate::plugins::PluginFailure;
+use crate::recorded::Recorded;
 use crate::ticks::tick_source;
 
 /// What one thread recorded in a session.
@@ -20,7 +21,7 @@ pub struct ThreadReport {
     pub tid: u64,
     /// Its name.
     pub name: String,
-    /// Spans that began.
+    /// Spans that began in the session, or were open when it began.
     pub spans: u64,
     /// Moments.
     pub instants: u64,
@@ -66,10 +67,14 @@ pub struct Phases {
 /// How a session went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// What each thread recorded; threads that recorded nothing are left out.
+    /// What each thread recorded of the session's categories; threads that recorded nothing are left out. It is what
+    /// [`Recorded`] holds: spans that were open when the session began count, and what a ring has let go of does not.
     pub threads: Vec<ThreadReport>,
-    /// What was lost, by reason.
+    /// What was lost, by reason, on the session's threads; `overwritten` is what a ring let go of, on all.
     pub drops: Vec<(&'static str, u64)>,
+    /// How many times since this process began a name made up at run time found no room in the table of names
+    /// ([`intern`](crate::intern)). Events of such a name are recorded, but share one that says so.
+    pub names_full: u64,
     /// The clock.
     pub clock: ClockReport,
     /// Bytes of memory or file that the recording holds.
@@ -87,28 +92,37 @@ pub(crate) struct Facts<'a> {
     pub(crate) before: &'a [Tally],
     pub(crate) after: &'a [Tally],
     pub(crate) streams: Option<&'a [u32]>,
+    /// What was counted in the recording itself, by stream; none where the threads' own counts are right.
+    pub(crate) counted: Option<HashMap<u32, [u64; SORTS]>>,
     pub(crate) overwritten: u64,
+    pub(crate) names_full: u64,
     pub(crate) exhausted: Option<DropReason>,
     pub(crate) anchors: &'a [Anchor],
     pub(crate) bytes: u64,
-    pub(crate) stop: Duration,
+    pub(crate) began: Instant,
 }
 
 impl Report {
     pub(crate) fn of(facts: &Facts<'_>) -> Self {
         let before: HashMap<u32, &Tally> = facts.before.iter().map(|tally| (tally.stream, tally)).collect();
         let grown: Vec<Tally> = facts.after.iter().map(|after| grown(before.get(&after.stream).copied(), after)).collect();
-        let is_wanted = |tally: &&Tally| facts.streams.is_none_or(|streams| streams.contains(&tally.stream));
+        let is_wanted = |tally: &Tally| facts.streams.is_none_or(|streams| streams.contains(&tally.stream));
+        let (own, others): (Vec<Tally>, Vec<Tally>) = grown.into_iter().partition(is_wanted);
+        let counts = |tally: &Tally| match &facts.counted {
+            Some(counted) => counted.get(&tally.stream).copied().unwrap_or_default(),
+            None => tally.counts,
+        };
         let threads: Vec<ThreadReport> =
-            grown.iter().filter(is_wanted).map(thread).filter(|thread| thread.events() > 0).collect();
-        let drops = drops(&grown, facts.overwritten);
-        let empty = threads.is_empty().then(|| why_empty(facts, &grown, &drops));
+            own.iter().map(|tally| thread(tally, &counts(tally))).filter(|thread| thread.events() > 0).collect();
+        let drops = drops(&own, facts.overwritten);
+        let empty = threads.is_empty().then(|| why_empty(facts, &own, &others, &drops));
         Self {
             threads,
             drops,
+            names_full: facts.names_full,
             clock: clock(facts.anchors),
             bytes: facts.bytes,
-            phases: Phases { stop_ns: facts.stop.as_nanos() as u64 },
+            phases: Phases { stop_ns: facts.began.elapsed().as_nanos() as u64 },
             plugins: Vec::new(),
             empty,
         }
@@ -143,8 +157,30 @@ fn grown(before: Option<&Tally>, after: &Tally) -> Tally {
     grown
 }
 
-fn thread(tally: &Tally) -> ThreadReport {
-    let counts: &[u64; SORTS] = &tally.counts;
+/// Counts what `recorded` holds, by stream; none if it cannot be read.
+pub(crate) fn counted(recorded: &Recorded) -> Option<HashMap<u32, [u64; SORTS]>> {
+    let recording = recorded.open().ok()?;
+    let count = |thread: &recording::Thread| {
+        let mut counts = [0; SORTS];
+        let mut replay = recording.replay(thread, recorded.cut());
+        while let Some((event, _)) = replay.next() {
+            let sort = match event.what {
+                What::Begin { .. } => Sort::Span,
+                What::Instant => Sort::Instant,
+                What::Counter(_) => Sort::Counter,
+                What::Flow { .. } => Sort::Flow,
+                What::AsyncBegin { .. } | What::AsyncEnd { .. } => Sort::Async,
+                What::Memory { .. } => Sort::Memory,
+                What::End { .. } => continue,
+            };
+            counts[sort as usize] += 1;
+        }
+        (thread.stream, counts)
+    };
+    Some(recording.threads().iter().map(count).collect())
+}
+
+fn thread(tally: &Tally, counts: &[u64; SORTS]) -> ThreadReport {
     ThreadReport {
         stream: tally.stream,
         tid: tally.tid,
@@ -166,14 +202,21 @@ fn drops(grown: &[Tally], overwritten: u64) -> Vec<(&'static str, u64)> {
     DropReason::ALL.into_iter().map(|reason| (reason.name(), of(reason))).filter(|(_, count)| *count > 0).collect()
 }
 
-fn why_empty(facts: &Facts<'_>, grown: &[Tally], drops: &[(&'static str, u64)]) -> String {
-    let others: u64 = grown.iter().map(|tally| thread(tally).events()).sum();
+fn why_empty(facts: &Facts<'_>, own: &[Tally], others: &[Tally], drops: &[(&'static str, u64)]) -> String {
+    let recorded = |tallies: &[Tally]| -> u64 { tallies.iter().flat_map(|tally| tally.counts).sum() };
+    let (own, others) = (recorded(own), recorded(others));
+    if own > 0 && facts.overwritten > 0 {
+        return format!("the ring has overwritten every event: {own} were recorded. Give it more bytes, or more time to keep");
+    }
     if !drops.is_empty() {
         let storage = facts.exhausted.map_or("", |_| ", the storage being full");
         return format!("every event was dropped{storage}: see the counts of drops");
     }
+    if own > 0 {
+        return format!("its threads recorded only events of categories that other sessions asked for and it did not: {own}");
+    }
     if others > 0 {
-        return format!("{others} events were recorded on threads that the session's filter leaves out");
+        return format!("events were recorded only on threads that the session's filter leaves out: {others}");
     }
     "no event of the session's categories began while it ran: is the instrumented code reached between start and stop?"
         .to_owned()

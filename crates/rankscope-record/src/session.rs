@@ -1,130 +1,30 @@
-//! [`Session`]: a wish to record. Any thread starts one and any thread stops it; several may run at once over the same stream of
-//! events, each cut out of it by its window, its categories and its threads.
+//! [`Session`]: turns recording on. Any thread starts one and any thread stops it; several may run at once over the same stream
+//! of events, each cut out of it by its window, its categories and its threads.
 //!
 //! The first session begins a recording (a store) and the last one ends it. Starting and stopping cost a few clock readings and
-//! a look at every thread, whatever was recorded.
+//! a look at every thread, whatever was recorded. Only a session that shared its recording with others, and one over a ring,
+//! reads what is recorded when it stops, because counts of threads do not tell what of it is its own.
 
-use std::io;
-use std::path::PathBuf;
+mod active;
+mod end;
+mod error;
+mod handle;
+mod options;
+
 use std::sync::Arc;
-use std::time::Instant;
 
-use rankscope_formats::recording::Cut;
+pub(crate) use active::Active;
+pub use error::{StartError, StopError};
+use handle::Handle;
+pub use options::{SessionOptions, ThreadFilter};
 
-use crate::lane::quiet::Quiet;
-use crate::lane::registry::{self, Tally};
+use crate::lane::registry;
 use crate::plugins::Registry;
 use crate::recorded::{Lease, Recorded};
-use crate::report::{Facts, Report};
-use crate::store::{Overflow, Storage, Store};
+use crate::report::Report;
+use crate::store::{Refused, Storage, Store, pattern};
 use crate::ticks::ticks;
-use crate::{Categories, TestClock, about, anchors, control, keeper, names};
-
-/// Which threads a session is about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ThreadFilter {
-    /// All of them, those that come later included.
-    #[default]
-    All,
-    /// The one that starts the session.
-    Current,
-    /// Those with these numbers, as the operating system gives them.
-    Only(Vec<u64>),
-}
-
-/// What to record, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionOptions {
-    /// Sorts of events.
-    pub categories: Categories,
-    /// Threads.
-    pub threads: ThreadFilter,
-    /// Where the recording lies; a session that joins a running one takes it as it is, and may only name the same file.
-    pub storage: Storage,
-    /// What happens when it is full; a session that joins a running one takes it as it is.
-    pub overflow: Overflow,
-    /// For tests only: clocks of the host that are wrong in a known way. None takes them as they are; a session that joins a
-    /// running one takes that one's.
-    pub test_clock: Option<TestClock>,
-}
-
-impl Default for SessionOptions {
-    fn default() -> Self {
-        Self {
-            categories: Categories::ALL,
-            threads: ThreadFilter::All,
-            storage: Storage::Memory,
-            overflow: Overflow::default(),
-            test_clock: None,
-        }
-    }
-}
-
-impl SessionOptions {
-    /// The default, into a live file.
-    pub fn to_file(path: impl Into<PathBuf>) -> Self {
-        Self { storage: Storage::File(path.into()), ..Self::default() }
-    }
-}
-
-/// Why no session was started. The program goes on as without one.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// Nothing would be recorded.
-    #[error("the session names no category, so it would record nothing: name at least one")]
-    NoCategories,
-    /// A recording runs and lies elsewhere.
-    #[error(
-        "a recording is running {} and cannot also be written to {}: stop it first, or start this session with `Storage::Memory` to share it",
-        running.as_ref().map_or("in memory".to_owned(), |path| format!("into {}", path.display())), wanted.display()
-    )]
-    StorageInUse {
-        /// Where the running one lies.
-        running: Option<PathBuf>,
-        /// Where this one was to lie.
-        wanted: PathBuf,
-    },
-    /// The memory or the file was refused.
-    #[error("no room to record {}: {source}. Choose another place, or `Storage::Memory`", path.as_ref().map_or("in memory".to_owned(), |path| format!("at {}", path.display())))]
-    Storage {
-        /// The file, if it was to be one.
-        path: Option<PathBuf>,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-/// Why a session could not be stopped, changed or looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum StopError {
-    /// It has been stopped already.
-    #[error("session {id} has been stopped already: what it recorded was returned then")]
-    AlreadyStopped {
-        /// The session.
-        id: u64,
-    },
-    /// It was started in the process this one was forked from.
-    #[error("session {id} belongs to the process that this one was forked from: stop it there, or start one here")]
-    OtherProcess {
-        /// The session.
-        id: u64,
-    },
-}
-
-/// A session that runs.
-pub(crate) struct Active {
-    id: u64,
-    pub(crate) categories: Categories,
-    threads: ThreadFilter,
-    start_tick: u64,
-    changes: Vec<(u64, u32)>,
-    own_stream: u32,
-    before: Vec<Tally>,
-    overwritten_before: u64,
-    plugins: Option<Registry>,
-}
+use crate::{Categories, about, anchors, control, keeper, names};
 
 /// What a session leaves.
 #[derive(Clone, Debug)]
@@ -135,18 +35,36 @@ pub struct Stopped {
     pub report: Report,
 }
 
-/// A running session, by handle. Dropping the handle does not stop it; a clone is the same session.
+/// A running session, by handle. A clone is the same session, and dropping the last one stops it, unless it was
+/// [detached](Session::detach). What a session recorded that is stopped by dropping is gone, but for a live file.
+///
+/// ```
+/// use rankscope_record::{Session, SessionOptions, record_function};
+///
+/// fn work() {
+///     let _span = record_function!("work");
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Session::start(SessionOptions::default())?;
+/// work();
+/// let stopped = session.stop()?;
+/// assert_eq!(stopped.report.events(), 1);
+/// # let path = std::env::temp_dir().join(format!("rankscope-session-{}.pftrace", std::process::id()));
+/// stopped.recorded.save(&path)?; // opens on ui.perfetto.dev
+/// # std::fs::remove_file(&path)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
-pub struct Session {
-    id: u64,
-    process: u32,
-}
+#[must_use = "a session stops when its last handle is dropped: give it a name like `_session`, or `detach` it"]
+pub struct Session(Arc<Handle>);
 
 impl Session {
     /// Starts one.
     ///
     /// # Errors
-    /// See [`StartError`].
+    /// See [`StartError`]; then nothing runs and no file was moved.
     pub fn start(options: SessionOptions) -> Result<Self, StartError> {
         Self::start_with(options, Registry::new())
     }
@@ -162,7 +80,7 @@ impl Session {
         let session = Self::begin(options.clone())?;
         plugins.start(&options);
         let mut control = control::lock();
-        match control.sessions.iter_mut().find(|active| active.id == session.id) {
+        match control.sessions.iter_mut().find(|active| active.id == session.id()) {
             Some(active) => active.plugins = Some(plugins),
             // Somebody counted sessions and has stopped this one; what its plugins started ends with them.
             None => {
@@ -174,19 +92,19 @@ impl Session {
     }
 
     fn begin(options: SessionOptions) -> Result<Self, StartError> {
-        let SessionOptions { categories, threads, storage, overflow, test_clock } = options;
-        if categories.is_empty() {
+        if options.categories.is_empty() {
             return Err(StartError::NoCategories);
         }
+        let options = SessionOptions { storage: filled(options.storage)?, ..options };
         control::prepare_for_forks();
         let own_stream = registry::own_stream();
         let names = names::lock();
         let mut control = control::lock();
         let lease = match &control.current {
-            Some(running) => joined(running, &storage)?,
+            Some(running) => joined(running, &options.storage)?,
             None => {
                 control.last_epoch = control.last_epoch.wrapping_add(1).max(1);
-                let lease = begin(control.last_epoch, &storage, overflow, test_clock)?;
+                let lease = begin(control.last_epoch, &options)?;
                 names.as_ref().inspect(|names| names.write_all(lease.store()));
                 control.current = Some(lease.clone());
                 lease
@@ -199,38 +117,66 @@ impl Session {
         let (anchors, before, start_tick) = (anchors::take(store.test_clock.as_ref()), registry::lock().tallies(), ticks());
         store.system(|system| {
             system.anchors(&anchors);
-            system.session_start(id, start_tick, categories.0);
+            system.session_start(id, start_tick, options.categories.0);
         });
-        let changes = vec![(start_tick, categories.0)];
+        let handle = Arc::new(Handle::new(id));
         let overwritten_before = store.overwritten();
         control.sessions.push(Active {
             id,
-            categories,
-            threads,
+            handle: Arc::downgrade(&handle),
+            categories: options.categories,
+            threads: options.threads,
             start_tick,
-            changes,
+            changes: vec![(start_tick, options.categories.0)],
             own_stream,
             before,
             overwritten_before,
+            has_shared: false,
             plugins: None,
         });
         control.publish();
-        let fresh = control.sessions.len() == 1;
+        let is_fresh = control.sessions.len() == 1;
+        control.sessions.iter_mut().for_each(|session| session.has_shared |= !is_fresh);
         drop(control);
-        if fresh {
-            about::write(&storage);
+        if is_fresh {
+            about::write(&options.storage);
         }
-        Ok(Self { id, process: std::process::id() })
+        Ok(Self(handle))
+    }
+
+    /// Handles to all sessions of this process that run, in the order they were started: also to those that were detached.
+    /// Dropping such a handle stops a session where dropping a clone would: if it is the last one, and not detached.
+    pub fn all() -> Vec<Self> {
+        control::lock().sessions.iter_mut().map(|session| Self(session.handle())).collect()
+    }
+
+    /// Lets it run on without a handle, until somebody finds it with [`Session::all`] and stops it, or to the end of the
+    /// process. Its clones do not stop it either any more.
+    ///
+    /// ```
+    /// use rankscope_record::{Session, SessionOptions, record_function};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// Session::start(SessionOptions::default())?.detach();
+    /// drop(record_function!("work"));
+    /// for session in Session::all() {
+    ///     assert_eq!(session.stop()?.report.events(), 1);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn detach(self) {
+        self.0.detach();
     }
 
     /// Its number in the process, and in the recording.
     pub fn id(&self) -> u64 {
-        self.id
+        self.0.id
     }
 
     /// Whether it runs.
     pub fn is_active(&self) -> bool {
-        self.process == std::process::id() && control::lock().sessions.iter().any(|session| session.id == self.id)
+        self.0.find().is_ok()
     }
 
     /// Records other categories from now on. Spans that are open are ended as they would have been.
@@ -238,14 +184,14 @@ impl Session {
     /// # Errors
     /// See [`StopError`].
     pub fn set_categories(&self, categories: Categories) -> Result<(), StopError> {
-        let (mut control, at) = self.find()?;
+        let (mut control, at) = self.0.find()?;
         let tick = ticks();
         let session = &mut control.sessions[at];
         session.categories = categories;
         session.changes.push((tick, categories.0));
         control.publish();
         if let Some(lease) = &control.current {
-            lease.store().system(|system| system.session_start(self.id, tick, categories.0));
+            lease.store().system(|system| system.session_start(self.id(), tick, categories.0));
         }
         Ok(())
     }
@@ -256,8 +202,8 @@ impl Session {
     /// See [`StopError`].
     pub fn snapshot(&self) -> Result<Recorded, StopError> {
         let to_tick = ticks();
-        let (control, at) = self.find()?;
-        let lease = control.current.clone().ok_or(StopError::AlreadyStopped { id: self.id })?;
+        let (control, at) = self.0.find()?;
+        let lease = control.current.clone().ok_or(StopError::AlreadyStopped { id: self.id() })?;
         let anchors = anchors::take(lease.store().test_clock.as_ref());
         lease.store().system(|system| system.anchors(&anchors));
         let cut = control.sessions[at].cut(to_tick, &registry::lock().tallies());
@@ -269,64 +215,18 @@ impl Session {
     /// # Errors
     /// See [`StopError`].
     pub fn stop(&self) -> Result<Stopped, StopError> {
-        let began = Instant::now();
-        // Plugins record, so nothing may be locked while they stop.
-        let plugins = self.find().map(|(mut control, at)| control.sessions[at].plugins.take())?;
-        let failures = plugins.map_or_else(Vec::new, Registry::finish);
-        let to_tick = ticks();
-        let (mut control, at) = self.find()?;
-        let session = control.sessions.remove(at);
-        let lease = control.current.clone().ok_or(StopError::AlreadyStopped { id: self.id })?;
-        control.publish();
-        let store = lease.store();
-        let anchors = anchors::take(store.test_clock.as_ref());
-        store.system(|system| {
-            system.anchors(&anchors);
-            system.session_stop(self.id, to_tick);
-        });
-        keeper::write_drops(store);
-        let after = registry::lock().tallies();
-        if control.sessions.is_empty() {
-            control.current = None;
-            registry::lock().forget_departed();
-            store.close();
-        }
-        drop(control);
-        let cut = session.cut(to_tick, &after);
-        let facts = Facts {
-            before: &session.before,
-            after: &after,
-            streams: cut.streams.as_deref(),
-            overwritten: store.overwritten() - session.overwritten_before,
-            exhausted: store.exhausted(),
-            anchors: &store.anchors(),
-            bytes: store.bytes(),
-            stop: began.elapsed(),
-        };
-        let report = Report { plugins: failures, ..Report::of(&facts) };
-        Ok(Stopped { recorded: Recorded::new(lease, cut), report })
-    }
-
-    fn find(&self) -> Result<(Quiet<'static, control::Control>, usize), StopError> {
-        if self.process != std::process::id() {
-            return Err(StopError::OtherProcess { id: self.id });
-        }
-        let control = control::lock();
-        let at = control.sessions.iter().position(|session| session.id == self.id);
-        at.map(|at| (control, at)).ok_or(StopError::AlreadyStopped { id: self.id })
+        self.0.end()
     }
 }
 
-impl Active {
-    fn cut(&self, to_tick: u64, tallies: &[Tally]) -> Cut {
-        let streams = match &self.threads {
-            ThreadFilter::All => None,
-            ThreadFilter::Current => Some(vec![self.own_stream]),
-            ThreadFilter::Only(tids) => {
-                Some(tallies.iter().filter(|tally| tids.contains(&tally.tid)).map(|tally| tally.stream).collect())
-            }
-        };
-        Cut { from_tick: self.start_tick, to_tick, changes: self.changes.clone(), streams }
+/// The storage, with its placeholders filled in.
+fn filled(storage: Storage) -> Result<Storage, StartError> {
+    match storage {
+        Storage::Memory => Ok(Storage::Memory),
+        Storage::File(path) => match pattern::filled(&path) {
+            Ok(filled) => Ok(Storage::File(filled)),
+            Err(placeholder) => Err(StartError::Placeholder { path, placeholder }),
+        },
     }
 }
 
@@ -340,16 +240,23 @@ fn joined(running: &Arc<Lease>, storage: &Storage) -> Result<Arc<Lease>, StartEr
     }
 }
 
-fn begin(epoch: u32, storage: &Storage, overflow: Overflow, test_clock: Option<TestClock>) -> Result<Arc<Lease>, StartError> {
-    let refused = |source| {
-        let path = match storage {
-            Storage::Memory => None,
-            Storage::File(path) => Some(path.clone()),
-        };
-        StartError::Storage { path, source }
-    };
-    let store = Arc::new(Store::create(epoch, storage, overflow, test_clock).map_err(refused)?);
+fn begin(epoch: u32, options: &SessionOptions) -> Result<Arc<Lease>, StartError> {
+    let SessionOptions { storage, keep_earlier, overflow, test_clock, .. } = options;
+    let store = Store::create(epoch, storage, *keep_earlier, *overflow, test_clock.clone());
+    let store = Arc::new(store.map_err(|refused| why(storage, refused))?);
     registry::lock().forget_departed();
     keeper::start(store.clone());
     Ok(Arc::new(Lease::new(store)))
+}
+
+fn why(storage: &Storage, refused: Refused) -> StartError {
+    let path = match storage {
+        Storage::Memory => None,
+        Storage::File(path) => Some(path.clone()),
+    };
+    match refused {
+        Refused::Io(source) => StartError::Storage { path, source },
+        Refused::InUse { process } => StartError::InUse { path: path.unwrap_or_default(), process },
+        Refused::NotARecording { path, what } => StartError::NotARecording { path, what },
+    }
 }

@@ -91,7 +91,7 @@ fn a_killed_rank_leaves_its_live_file_and_the_next_attempt_keeps_it() {
     assert_eq!(child::left(&file).threads().len(), 1);
 
     ended(rank("work", folder.path(), &[("RANK", "0"), ("WORLD_SIZE", "1")]));
-    assert_eq!(child::left(&folder.path().join("attempt-0/rank-0.rkr")).threads().len(), 1);
+    assert_eq!(child::left(&folder.path().join("rank-0.rkr.1")).threads().len(), 1);
     assert_eq!(packed(&file).spans.len(), 1);
 }
 

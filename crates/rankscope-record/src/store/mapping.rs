@@ -4,14 +4,15 @@
 //! the limit on file sizes is asked first, because running into it is a signal too.
 #![expect(unsafe_code, reason = "mapping memory is what this module is for")]
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr;
 use std::sync::atomic::AtomicU64;
 
-use rankscope_formats::recording::{CHUNK_BYTES, FILE_HEADER_BYTES, LIVE_MAGIC, LIVE_VERSION};
+use rankscope_formats::recording::{CHUNK_BYTES, FILE_HEADER_BYTES};
+
+use super::place::Placed;
 
 /// Where chunks come from.
 #[derive(Debug)]
@@ -19,40 +20,27 @@ pub(crate) enum Backing {
     /// Memory of this process.
     Memory,
     /// A file, shared with whoever reads it, also after this process is gone.
-    File { file: File, path: PathBuf },
+    File(Placed),
 }
 
 impl Backing {
-    /// A new live file at `path`. One that is there already is taken away first and not written over: somebody may be reading
-    /// it, or recording into it.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+    /// The file, if it is one.
+    pub(super) fn file(&self) -> Option<&Placed> {
+        match self {
+            Self::Memory => None,
+            Self::File(placed) => Some(placed),
         }
-        let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        check_size_limit(FILE_HEADER_BYTES as u64)?;
-        let mut header = [0; FILE_HEADER_BYTES];
-        header[..8].copy_from_slice(&LIVE_MAGIC);
-        header[8..12].copy_from_slice(&LIVE_VERSION.to_le_bytes());
-        header[12..16].copy_from_slice(&(CHUNK_BYTES as u32).to_le_bytes());
-        header[16..20].copy_from_slice(&std::process::id().to_le_bytes());
-        file.write_all(&header)?;
-        Ok(Self::File { file, path: path.to_owned() })
     }
 
     /// The file's path.
     pub(crate) fn path(&self) -> Option<&Path> {
-        match self {
-            Self::Memory => None,
-            Self::File { path, .. } => Some(path),
-        }
+        self.file().map(|placed| &*placed.path)
     }
 
     /// Brings what is in memory to the disk. A disk that fails here has its say when the file grows.
     pub(crate) fn flush(&self) {
-        if let Self::File { file, .. } = self {
-            let _ = file.sync_data();
+        if let Self::File(placed) = self {
+            let _ = placed.file.sync_data();
         }
     }
 
@@ -61,7 +49,7 @@ impl Backing {
         let bytes = chunks * CHUNK_BYTES;
         let (descriptor, offset, flags) = match self {
             Self::Memory => (-1, 0, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE),
-            Self::File { file, .. } => {
+            Self::File(Placed { file, .. }) => {
                 let offset = FILE_HEADER_BYTES + first * CHUNK_BYTES;
                 check_size_limit((offset + bytes) as u64)?;
                 // SAFETY: a system call on a descriptor that is open.
@@ -83,7 +71,7 @@ impl Backing {
 }
 
 /// An error if this process may not have a file of that length.
-fn check_size_limit(bytes: u64) -> io::Result<()> {
+pub(super) fn check_size_limit(bytes: u64) -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid place for the answer.
     let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;

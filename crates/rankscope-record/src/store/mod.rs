@@ -7,6 +7,8 @@
 mod chunk;
 mod mapping;
 mod options;
+pub(crate) mod pattern;
+mod place;
 mod protocol;
 mod system;
 mod upkeep;
@@ -24,6 +26,7 @@ use rankscope_formats::recording::{
 pub(crate) use chunk::Chunk;
 use mapping::{Backing, Run};
 pub use options::{Overflow, Storage};
+pub(crate) use place::Refused;
 use system::SystemWriter;
 
 use crate::TestClock;
@@ -88,14 +91,23 @@ struct Inner {
 }
 
 impl Store {
-    /// A store with its first chunks mapped.
+    /// A store with its first chunks mapped. Of earlier files in the place of its own, up to `keep` are put aside.
     ///
     /// # Errors
-    /// What the file system or the kernel refuses.
-    pub(crate) fn create(epoch: u32, storage: &Storage, overflow: Overflow, test_clock: Option<TestClock>) -> io::Result<Self> {
-        let backing = match storage {
-            Storage::Memory => Backing::Memory,
-            Storage::File(path) => Backing::create(path)?,
+    /// What the file system or the kernel refuses, and who or what has the file's place; then nothing was moved.
+    pub(crate) fn create(
+        epoch: u32,
+        storage: &Storage,
+        keep: u32,
+        overflow: Overflow,
+        test_clock: Option<TestClock>,
+    ) -> Result<Self, Refused> {
+        let (backing, waiting) = match storage {
+            Storage::Memory => (Backing::Memory, None),
+            Storage::File(path) => {
+                let (placed, waiting) = place::prepare(path)?;
+                (Backing::File(placed), Some(waiting))
+            }
         };
         let chunks_max = overflow.chunks() as usize + SYSTEM_CHUNKS_MAX as usize;
         let store = Self {
@@ -112,12 +124,33 @@ impl Store {
             wake: Condvar::new(),
         };
         store.grow(&mut quiet::lock(&store.inner))?;
+        // Only now that it has room: a recording that cannot begin takes nobody's place.
+        waiting.map_or(Ok(()), |waiting| waiting.take_place(keep))?;
         Ok(store)
     }
 
     /// The live file, if it is one.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.backing.path()
+    }
+
+    /// Takes the place of a live file that was closed once more, to write something else there: false where somebody else has it.
+    pub(crate) fn lock_again(&self) -> bool {
+        self.backing.file().is_some_and(place::Placed::lock_again)
+    }
+
+    /// Lets others have the place of the live file.
+    pub(crate) fn unlock(&self) {
+        if let Some(placed) = self.backing.file() {
+            placed.unlock();
+        }
+    }
+
+    /// In the child of a fork.
+    pub(crate) fn leave_to_parent(&self) {
+        if let Some(placed) = self.backing.file() {
+            placed.leave_to_parent();
+        }
     }
 
     /// How many chunks are mapped.

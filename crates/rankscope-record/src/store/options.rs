@@ -11,21 +11,46 @@ pub enum Storage {
     /// In memory of the process; gone with it.
     #[default]
     Memory,
-    /// In a live file, which `rankscope recover` reads whatever happens to the process.
+    /// In a live file, which `rankscope recover` reads whatever happens to the process, also while it records. In the path `%p`
+    /// is the number of the process, `%r` its rank as its launcher says (`RANK`, `SLURM_PROCID` and the like; 0 without a
+    /// launcher), and `%%` a percent sign.
+    ///
+    /// An earlier recording in that place is put aside: [`SessionOptions::keep_earlier`](crate::SessionOptions::keep_earlier).
     File(PathBuf),
 }
 
 /// What happens when a recording has reached its size.
+///
+/// The size is that of events, in chunks of 256 KiB: what does not fill a chunk is rounded down, and there is one chunk at
+/// least. Every thread that records has a chunk of its own. Names and readings of clocks come on top, with 512 KiB from the
+/// start; a recording with many names takes 256 KiB for every 256 KiB of them.
+///
+/// A flight recorder, which always has the last half minute:
+///
+/// ```
+/// use std::time::Duration;
+/// use rankscope_record::{Overflow, Session, SessionOptions, record_function};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let overflow = Overflow::Ring { max_bytes: 64 << 20, keep: Duration::from_secs(30) };
+/// let session = Session::start(SessionOptions { overflow, ..SessionOptions::default() })?;
+/// drop(record_function!("request"));
+/// // When something went wrong: what the last half minute was like. The session goes on.
+/// let recorded = session.snapshot()?;
+/// # assert_eq!(session.stop()?.report.events(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// Later events are dropped and counted.
     Stop {
-        /// The size.
+        /// The size, in bytes.
         max_bytes: u64,
     },
     /// The oldest events make room: a flight recorder.
     Ring {
-        /// The size.
+        /// The size, in bytes.
         max_bytes: u64,
         /// Events older than this make room before the size is reached.
         keep: Duration,

@@ -31,9 +31,10 @@ impl Store {
         self.wake.notify_all();
     }
 
-    /// Tells the keeper that it is not needed after what is left to do.
+    /// Tells the keeper that it is not needed after what is left to do, and others that the file is free to be put aside.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
+        self.unlock();
         self.wake.notify_all();
     }
 
@@ -114,7 +115,7 @@ mod tests {
     /// A ring that keeps nothing, with one full chunk, looked after until there is nothing to do; what became of the chunk.
     fn looked_after(prepare: impl FnOnce(&Store)) -> Option<ChunkState> {
         let overflow = Overflow::Ring { max_bytes: 4 << 20, keep: Duration::ZERO };
-        let store = Store::create(1, &Storage::Memory, overflow, None).unwrap();
+        let store = Store::create(1, &Storage::Memory, 0, overflow, None).unwrap();
         let piece = store.take_piece(new_header(ChunkKind::Events, 1, 0, 0), false).unwrap();
         store.seal(piece, 1);
         prepare(&store);

@@ -1,0 +1,94 @@
+//! [`SessionOptions`]: what a session records, and where.
+
+use std::path::PathBuf;
+
+use crate::store::{Overflow, Storage};
+use crate::{Categories, TestClock};
+
+/// Which threads a session is about.
+///
+/// ```
+/// use rankscope_record::{Session, SessionOptions, ThreadFilter, record_function};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Session::start(SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() })?;
+/// drop(record_function!("here"));
+/// std::thread::spawn(|| drop(record_function!("elsewhere"))).join().unwrap();
+/// assert_eq!(session.stop()?.report.events(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ThreadFilter {
+    /// All of them, those that come later included.
+    #[default]
+    All,
+    /// The one that starts the session.
+    Current,
+    /// Those with these numbers, as the operating system gives them.
+    Only(Vec<u64>),
+}
+
+/// What to record, and where. The default is everything, in memory, up to a gigabyte.
+///
+/// ```
+/// use rankscope_record::{Category, Overflow, Session, SessionOptions, record_function, record_op};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("rankscope-options-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let session = Session::start(SessionOptions {
+///     categories: Category::USER_ANNOTATION.into(),
+///     overflow: Overflow::Stop { max_bytes: 64 << 20 },
+///     keep_earlier: 3,
+///     ..SessionOptions::to_file(folder.join("rank-%r.rkr"))
+/// })?;
+/// drop(record_function!("recorded"));
+/// drop(record_op!("of another category"));
+/// assert_eq!(session.stop()?.report.events(), 1);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionOptions {
+    /// Sorts of events.
+    pub categories: Categories,
+    /// Threads.
+    pub threads: ThreadFilter,
+    /// Where the recording lies; a session that joins a running one takes it as it is, and may only name the same file.
+    pub storage: Storage,
+    /// How many earlier recordings stay beside a live file of the same path. The last one before it is moved to `<path>.1`, what
+    /// lay there to `<path>.2`, and so on; what goes beyond this number is removed, the oldest first. With 0 the earlier
+    /// recording is removed: say so only where nobody needs what a process that died has left.
+    pub keep_earlier: u32,
+    /// What happens when it is full; a session that joins a running one takes it as it is.
+    pub overflow: Overflow,
+    /// For tests only: clocks of the host that are wrong in a known way. None takes them as they are; a session that joins a
+    /// running one takes that one's.
+    pub test_clock: Option<TestClock>,
+}
+
+/// Enough that a process that dies and is started again a few times leaves the first death to look at.
+const KEEP_EARLIER: u32 = 8;
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self {
+            categories: Categories::ALL,
+            threads: ThreadFilter::All,
+            storage: Storage::Memory,
+            keep_earlier: KEEP_EARLIER,
+            overflow: Overflow::default(),
+            test_clock: None,
+        }
+    }
+}
+
+impl SessionOptions {
+    /// The default, into a live file: [`Storage::File`] says what may stand in `path`. An earlier recording there is put aside,
+    /// and one that is still being written is left alone: then [`Session::start`](crate::Session::start) fails.
+    pub fn to_file(path: impl Into<PathBuf>) -> Self {
+        Self { storage: Storage::File(path.into()), ..Self::default() }
+    }
+}
