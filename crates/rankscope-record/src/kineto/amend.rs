@@ -60,7 +60,8 @@ fn as_json(event: &KinetoEvent, pid: u64, base_ns: i64) -> Value {
         "name": event.name(),
         "pid": pid,
         "tid": event.start_thread_id(),
-        "ts": us(event.start_ns() - base_ns),
+        // What began before the base begins with it, as in Kineto's own traces; how long it took stays.
+        "ts": us(event.start_ns().saturating_sub(base_ns).max(0)),
         "dur": us(event.duration_ns()),
         "args": args,
     })

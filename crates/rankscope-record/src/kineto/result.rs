@@ -80,10 +80,13 @@ impl ProfilerResult {
     /// Writes the trace as Kineto's JSON, compressed if `path` ends in `.gz` or `.zst`. Memory is a few chunks, unless backends
     /// reported events or handles were resolved: those have to be put into the trace, which then is held in memory meanwhile.
     ///
+    /// It can be called as often as wanted, and writes the same each time; Kineto's own refuses the second call.
+    ///
     /// # Errors
     /// [`KinetoError::NothingToSave`] where nothing recorded, and what the file system refuses; then no file is left half
     /// written.
-    pub fn save(&self, path: &Path) -> Result<(), KinetoError> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), KinetoError> {
+        let path = path.as_ref();
         let Some(stopped) = &self.stopped else {
             return Err(KinetoError::NothingToSave { reason: self.empty.clone().unwrap_or_default() });
         };

@@ -89,6 +89,8 @@ fn a_profiler_of_traces_only_saves_and_gives_no_events() {
     assert_eq!(word(&result.event_tree().unwrap_err()), "TraceOnly");
     let trace = saved(&result);
     assert_eq!((&named(&trace, "span")["ph"], &named(&trace, "backend")["dur"]), (&"X".into(), &1.0.into()));
+    // It was long before the recording, and no trace begins before its base.
+    assert_eq!(named(&trace, "backend")["ts"], 0.0);
 }
 
 #[test]

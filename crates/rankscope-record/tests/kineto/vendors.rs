@@ -123,3 +123,11 @@ fn a_library_of_something_else_is_absent_with_the_reason() {
     }
     assert!(Ranges::nvtx_at(folder.path().join("none.so").as_os_str()).is_err());
 }
+
+#[test]
+fn a_library_that_is_absent_is_named_once() {
+    for refused in [Ranges::nvtx_at("libabsent.so.7".as_ref()), Ranges::itt_at("libabsent.so.7".as_ref())] {
+        let said = refused.unwrap_err().to_string();
+        assert_eq!(said.matches("libabsent.so.7").count(), 1, "{said}");
+    }
+}

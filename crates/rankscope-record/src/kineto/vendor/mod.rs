@@ -97,7 +97,9 @@ fn open(vendor: &'static str, file: &OsStr) -> Result<Library, KinetoError> {
 fn absent(vendor: &'static str, file: &OsStr, error: &libloading::Error) -> KinetoError {
     // What the loader said is in the source alone.
     let said = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    KinetoError::VendorAbsent { vendor, reason: format!("{}: {said}", file.display()) }
+    let named = file.to_string_lossy();
+    let reason = if said.starts_with(&*named) { said } else { format!("{named}: {said}") };
+    KinetoError::VendorAbsent { vendor, reason }
 }
 
 fn c_string(name: &str) -> CString {
