@@ -34,7 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let path = args.output.unwrap_or_else(|| args.input.with_extension("recovered.rkr"));
+    let path = args.output.unwrap_or_else(|| beside(&args.input));
     if same_file(&args.input, &path) {
         bail!("{}: input and output are the same file, and rankscope never changes its inputs", args.input.display());
     }
@@ -46,6 +46,16 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Format::Table => output::answer(&recovered.to_text())?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `rank0.recovered.rkr` for `rank0.rkr`, and `rank0.1.recovered.rkr` for the earlier `rank0.rkr.1`, which must not be mixed up.
+fn beside(path: &Path) -> PathBuf {
+    let number =
+        path.extension().filter(|it| it.as_encoded_bytes().iter().all(u8::is_ascii_digit)).map(|it| it.to_string_lossy());
+    match (number, path.file_stem()) {
+        (Some(number), Some(stem)) => path.with_file_name(Path::new(stem).with_extension(format!("{number}.recovered.rkr"))),
+        _ => path.with_extension("recovered.rkr"),
+    }
 }
 
 fn open(path: &Path) -> Result<Recording<LiveFile<File>>> {
@@ -100,6 +110,8 @@ struct Recovered<'a> {
     cut_chunks: u32,
     /// What the recorder itself had to leave out.
     dropped: Vec<Dropped>,
+    /// How many times a name made up at run time found no room.
+    names_full: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -139,6 +151,7 @@ impl<'a> Recovered<'a> {
             lost_chunks: recording.lost_chunks(),
             cut_chunks: recording.cut_chunks(),
             dropped: recording.drops().iter().map(dropped).collect(),
+            names_full: names_full(recording),
         }
     }
 
@@ -159,8 +172,35 @@ impl<'a> Recovered<'a> {
         if dropped > 0 {
             text.line(format_args!("left out by the recorder: {dropped} events"));
         }
+        if self.names_full > 0 {
+            text.line(format_args!(
+                "names left out: {} (the process made up more names than a recording keeps; put what varies into arguments)",
+                self.names_full
+            ));
+        }
         let (output, events, threads) = (self.output.display(), self.events, self.threads.len());
         text.line(format_args!("written: {output}, {events} events of {threads} threads"));
         text.into_text()
+    }
+}
+
+fn names_full<C: Chunks>(recording: &Recording<C>) -> u64 {
+    recording.meta().iter().find(|(key, _)| key == "names_full").and_then(|(_, json)| json.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_earlier_file_has_an_output_of_its_own() {
+        for (input, expected) in [
+            ("a/rank0.rkr", "a/rank0.recovered.rkr"),
+            ("a/rank0.rkr.1", "a/rank0.1.recovered.rkr"),
+            ("rank0.rkr.12", "rank0.12.recovered.rkr"),
+            ("rank0", "rank0.recovered.rkr"),
+        ] {
+            assert_eq!(beside(Path::new(input)), Path::new(expected));
+        }
     }
 }
