@@ -91,6 +91,8 @@ fn the_parent_is_whole_and_the_child_starts_its_own() {
                 // Nothing of the parent's is recorded on, and its session is not the child's to stop.
                 drop(record_function!("into nothing"));
                 let refused = matches!(session.stop(), Err(StopError::OtherProcess { .. }));
+                // Dropped, its handles leave the parent's alone.
+                drop(session.clone());
                 let own = Session::start(SessionOptions::to_file(&theirs)).unwrap();
                 drop(record_function!("child"));
                 let stopped = own.stop().unwrap();

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use rankscope_formats::recording::{NameId, What};
-use rankscope_record::{Category, Scope, Session, SessionOptions, begin_named, intern};
+use rankscope_record::{Category, Recorded, Scope, Session, SessionOptions, begin_named, intern, record_function};
+
+/// More than there may be.
+const MANY: usize = 220_000;
 
 const HERE: Category = Category::USER_ANNOTATION;
 
@@ -19,14 +22,31 @@ fn one_number_for_one_text_and_a_bound_on_all() {
     assert_ne!(intern("the same", Category::CPU_OP, Scope::UserScope), *ids.first().unwrap(), "the category is part of it");
 
     let session = Session::start(SessionOptions::default()).unwrap();
-    let many: Vec<NameId> = (0..1_000_000).map(|at| intern(&format!("name {at}"), HERE, Scope::UserScope)).collect();
+    let many: Vec<NameId> = (0..MANY).map(|at| intern(&format!("name {at}"), HERE, Scope::UserScope)).collect();
     assert!(many.iter().all(|id| id.0 <= NameId::MAX && id.0 != 0));
-    assert_eq!(many[999_999], many[900_000], "what comes too late shares a number");
+    assert_eq!(many[MANY - 1], many[MANY - 2], "what comes too late shares a number");
     assert_eq!(intern("name 5", HERE, Scope::UserScope), many[5], "what came in time keeps its own");
-    for at in [5, 999_999] {
+    for at in [5, MANY - 1] {
         drop(begin_named(many[at], HERE, &[]));
     }
+    let stopped = session.stop().unwrap();
+    let lost = many.iter().filter(|id| **id == many[MANY - 1]).count() as u64;
+    assert_eq!(stopped.report.names_full, lost);
+    assert_eq!(names(&stopped.recorded), ["name 5", "(more names than a recording keeps)"]);
+    let meta = stopped.recorded.open().unwrap().meta().to_vec();
+    assert!(meta.contains(&("names_full".to_owned(), lost.to_string())), "{meta:?}");
+
+    // Whoever comes with a name in its code is not to blame.
+    let session = Session::start(SessionOptions::default()).unwrap();
+    drop(record_function!("a call site that comes late", and_its_key = 1));
     let recorded = session.stop().unwrap().recorded;
+    assert_eq!(names(&recorded), ["a call site that comes late"]);
+    assert!(recorded.open().unwrap().names().iter().any(|name| &*name.text == "and_its_key"));
+    assert!(recorded.open().unwrap().meta().iter().any(|(key, _)| key == "pid"), "what the recorder says itself has its names");
+}
+
+/// Names of all spans.
+fn names(recorded: &Recorded) -> Vec<String> {
     let recording = recorded.open().unwrap();
     let mut names = Vec::new();
     for thread in recording.threads() {
@@ -37,5 +57,5 @@ fn one_number_for_one_text_and_a_bound_on_all() {
             }
         }
     }
-    assert_eq!(names, ["name 5", "(more names than a recording keeps)"]);
+    names
 }

@@ -82,6 +82,51 @@ fn a_session_of_nothing_is_refused() {
 }
 
 #[test]
+fn a_session_stops_with_its_last_handle() {
+    let _turn = turn();
+    let session = Session::start(SessionOptions::default()).unwrap();
+    let clone = session.clone();
+    drop(session);
+    assert!(clone.is_active() && rankscope_record::is_on(Category::CPU_OP));
+    let found = Session::all();
+    assert_eq!(found.iter().map(Session::id).collect::<Vec<_>>(), [clone.id()]);
+    drop(clone);
+    assert!(found[0].is_active(), "what was found is a handle as well");
+    drop(found);
+    assert!(Session::all().is_empty() && !rankscope_record::is_on(Category::CPU_OP));
+}
+
+#[test]
+fn a_detached_session_runs_until_it_is_found_and_stopped() {
+    let _turn = turn();
+    let session = Session::start(SessionOptions::default()).unwrap();
+    let id = session.id();
+    session.detach();
+    drop(record_function!("nobody holds it"));
+    drop(Session::all());
+    let [found] = &Session::all()[..] else { panic!("one session runs") };
+    assert_eq!(found.id(), id);
+    assert_eq!(names(&found.stop().unwrap().recorded), set(&["nobody holds it"]));
+}
+
+#[test]
+fn a_handle_may_be_dropped_anywhere() {
+    thread_local!(static KEPT: std::cell::RefCell<Option<Session>> = const { std::cell::RefCell::new(None) });
+    let _turn = turn();
+    let start = || Session::start(SessionOptions::default()).unwrap();
+    let unwound = thread::spawn(move || {
+        let _session = start();
+        let _span = record_function!("unwound");
+        std::panic::resume_unwind(Box::new(()));
+    });
+    unwound.join().unwrap_err();
+    assert!(Session::all().is_empty());
+    // By the destructors of a thread.
+    thread::spawn(move || KEPT.set(Some(start()))).join().unwrap();
+    assert!(Session::all().is_empty());
+}
+
+#[test]
 fn overlapping_sessions_get_what_meets_their_window() {
     let _turn = turn();
     let a = Session::start(SessionOptions::default()).unwrap();

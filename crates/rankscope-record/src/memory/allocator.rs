@@ -15,7 +15,31 @@ use super::live_table::{Block, LiveTable};
 use super::sampler::{ByteSampler, DEFAULT_MEAN_BYTES, weight};
 use crate::{Category, MemoryEvent, Recorded, Site, lane};
 
-/// An allocator in front of another. Make it the program's with `#[global_allocator]`; it does nothing until it is told to.
+/// An allocator in front of another.
+///
+/// ```
+/// use rankscope_record::memory::{DEFAULT_MEAN_BYTES, RecordingAllocator};
+/// use rankscope_record::{Session, SessionOptions, record_function};
+///
+/// #[global_allocator]
+/// static ALLOCATOR: RecordingAllocator = RecordingAllocator::system();
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Session::start(SessionOptions::default())?;
+/// ALLOCATOR.sample(DEFAULT_MEAN_BYTES);
+/// let kept = {
+///     let _span = record_function!("load");
+///     vec![1_u8; 64 << 20]
+/// };
+/// let heap = ALLOCATOR.live_heap(&session.snapshot()?)?.expect("it samples");
+/// assert_eq!(heap.spans[0].span.as_deref(), Some("load"));
+/// # drop(kept);
+/// # session.stop()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Make it the program's with `#[global_allocator]`; it does nothing until it is told to.
 pub struct RecordingAllocator<A = System> {
     inner: A,
     /// What to do (lower two bits), and how often that has been decided.

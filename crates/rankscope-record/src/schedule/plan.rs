@@ -10,6 +10,19 @@ use std::num::NonZeroU32;
 use super::ProfilerAction;
 
 /// Which steps are recorded. Lengths are in steps.
+///
+/// ```
+/// use rankscope_record::schedule::{ProfilerAction, Schedule};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let schedule = Schedule::cycle(1, 1, 2)?.repeated(1);
+/// let actions = [0, 1, 2, 3, 4].map(|step| schedule.action(step));
+/// assert_eq!(actions[1], ProfilerAction::Warmup);
+/// assert_eq!(actions[2..4], [ProfilerAction::Record, ProfilerAction::RecordAndSave]);
+/// assert_eq!([actions[0], actions[4]], [ProfilerAction::None; 2]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Steps of a cycle in which nothing happens.

@@ -12,7 +12,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::{Move, ProfilerAction, Schedule, ScheduleWarning, StepError, Stepper};
 use crate::{Session, SessionOptions, SpanGuard, StartError, StopError, Stopped, begin_step};
 
-/// Records the steps that a schedule names. It stays on the thread that steps, as the spans of its steps do.
+/// Records the steps that a schedule names.
+///
+/// ```
+/// use rankscope_record::SessionOptions;
+/// use rankscope_record::schedule::{Schedule, ScheduledProfiler};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Of every five steps: wait for two, warm up in one, record two.
+/// let schedule = Schedule::cycle(2, 1, 2)?;
+/// let mut profiler = ScheduledProfiler::new(SessionOptions::default(), schedule).on_trace_ready(|cycle| {
+///     if let Some(stopped) = &cycle.stopped {
+///         println!("steps {:?}: {} events", cycle.steps, stopped.report.events());
+///     }
+/// });
+/// profiler.start()?;
+/// for _step in 0..10 {
+///     // ... train ...
+///     profiler.step()?;
+/// }
+/// profiler.stop()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It stays on the thread that steps, as the spans of its steps do.
 pub struct ScheduledProfiler<'a> {
     stepper: Stepper<Box<dyn FnMut(u64) -> ProfilerAction + 'a>>,
     options: SessionOptions,
@@ -62,7 +86,8 @@ pub enum ProfilerError {
 }
 
 impl<'a> ScheduledProfiler<'a> {
-    /// Records as `schedule` says. If the options name a file, the live file of a cycle takes the place of the one before.
+    /// Records as `schedule` says. If the options name a file, every cycle gets a live file of its own there, and those of the cycles
+    /// before it are put aside as [`SessionOptions::keep_earlier`] says.
     pub fn new(options: SessionOptions, schedule: Schedule) -> Self {
         let mut profiler = Self::with_plan(options, move |step| schedule.action(step));
         profiler.warnings.extend(schedule.warning());
@@ -200,7 +225,7 @@ impl<'a> ScheduledProfiler<'a> {
         self.first_step = self.stepper.step();
         let started = Session::start(self.options.clone());
         // Only now: with the last session its memory would go, and warming up would have been for nothing.
-        let cooled = self.warmup.take().map(|warmup| warmup.stop());
+        let cooled = self.warmup.take().map(|warmup| warmup.discard());
         self.session = Some(started?);
         cooled.transpose()?;
         Ok(())

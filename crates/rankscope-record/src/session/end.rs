@@ -1,13 +1,14 @@
 //! How a session ends: what it leaves is cut out of the recording and counted.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::handle::Handle;
-use super::{StopError, Stopped};
+use super::{Active, StopError, Stopped};
 use crate::lane::quiet::Quiet;
-use crate::lane::registry;
-use crate::plugins::Registry;
-use crate::recorded::Recorded;
+use crate::lane::registry::{self, Tally};
+use crate::plugins::{PluginFailure, Registry};
+use crate::recorded::{Lease, Recorded};
 use crate::report::{Facts, Report, counted};
 use crate::store::Overflow;
 use crate::ticks::ticks;
@@ -24,8 +25,8 @@ impl Handle {
         at.map(|at| (control, at)).ok_or(StopError::AlreadyStopped { id: self.id })
     }
 
-    /// Ends the session and says how it went.
-    pub(super) fn end(&self) -> Result<Stopped, StopError> {
+    /// Ends the session.
+    pub(super) fn end(&self) -> Result<Ended, StopError> {
         let began = Instant::now();
         // Plugins record, so nothing may be locked while they stop.
         let plugins = self.find().map(|(mut control, at)| control.sessions[at].plugins.take())?;
@@ -49,8 +50,27 @@ impl Handle {
             store.close();
         }
         drop(control);
+        Ok(Ended { session, lease, began, to_tick, after, failures })
+    }
+}
+
+/// A session that has ended, and nobody has looked at yet.
+pub(super) struct Ended {
+    session: Active,
+    lease: Arc<Lease>,
+    began: Instant,
+    to_tick: u64,
+    after: Vec<Tally>,
+    failures: Vec<PluginFailure>,
+}
+
+impl Ended {
+    /// What it leaves, and how it went.
+    pub(super) fn report(self) -> Stopped {
+        let Self { session, lease, began, to_tick, after, failures } = self;
         let cut = session.cut(to_tick, &after);
-        let recorded = Recorded::new(lease.clone(), cut.clone());
+        let store = lease.store().clone();
+        let recorded = Recorded::new(lease, cut.clone());
         // Threads count what they record, for whichever session; and what a ring lets go of, they do not know.
         let is_told_by_threads = !session.has_shared && matches!(store.overflow, Overflow::Stop { .. });
         let facts = Facts {
@@ -65,6 +85,6 @@ impl Handle {
             bytes: store.bytes(),
             began,
         };
-        Ok(Stopped { report: Report { plugins: failures, ..Report::of(&facts) }, recorded })
+        Stopped { report: Report { plugins: failures, ..Report::of(&facts) }, recorded }
     }
 }

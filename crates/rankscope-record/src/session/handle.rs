@@ -12,11 +12,15 @@ pub(crate) struct Handle {
 
 impl Handle {
     pub(super) fn new(id: u64) -> Self {
-        Self { id, process: std::process::id(), is_detached: AtomicBool::new(false) }
+        Self::made(id, false)
     }
 
     pub(super) fn detached(id: u64) -> Self {
-        Self { is_detached: AtomicBool::new(true), ..Self::new(id) }
+        Self::made(id, true)
+    }
+
+    fn made(id: u64, is_detached: bool) -> Self {
+        Self { id, process: std::process::id(), is_detached: AtomicBool::new(is_detached) }
     }
 
     pub(super) fn detach(&self) {
