@@ -20,7 +20,7 @@ const RAW_DIR: &str = "RANKSCOPE_RAW_DIR";
 /// The run itself; a program may be told only of the folder above.
 const RUN_DIR: &str = "RANKSCOPE_RUN_DIR";
 
-/// A recording that is part of a run. It goes on until this is dropped.
+/// A recording that is part of a run. It goes on until this is dropped; then it is packed in its place.
 #[derive(Debug)]
 #[must_use = "the recording ends when this is dropped: give it a name like `_run`"]
 pub struct JoinedRun {
@@ -31,6 +31,17 @@ pub struct JoinedRun {
 
 /// Records this process as a rank of the run it is part of; none, and nothing happens, where it is part of none. Call it once,
 /// early in `main`, and keep what it returns.
+///
+/// ```
+/// use rankscope_record::{join_run, record_function};
+///
+/// // Started by `rankscope run`, this leaves `raw/rank-<r>.rkr` in the run's directory; started by hand, it does nothing.
+/// let run = join_run();
+/// drop(record_function!("train"));
+/// if let Some(run) = &run {
+///     println!("rank {} is recorded into {}", run.rank(), run.file().display());
+/// }
+/// ```
 pub fn join_run() -> Option<JoinedRun> {
     join_run_with(SessionOptions::default())
 }

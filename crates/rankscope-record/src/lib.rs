@@ -1,7 +1,32 @@
 //! The in-process recorder: a span for some twenty nanoseconds, kept when the process dies.
 //!
-//! A program says what it does with [`record_function!`] and its relatives; a [`Session`] says that somebody wants to know. Off,
-//! an instrumented scope costs one relaxed load. On, a thread writes raw ticks into memory of its own, which may be a file that
+//! ```
+//! use rankscope_record::{Session, SessionOptions, record_function};
+//!
+//! fn forward() {
+//!     let _span = record_function!("forward", batch = 32);
+//!     // ... work ...
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = std::env::temp_dir().join(format!("rankscope-start-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # std::env::set_current_dir(&folder)?;
+//! let session = Session::start(SessionOptions::to_file("rank%r.rkr"))?; // survives a kill
+//! forward();
+//! let stopped = session.stop()?;
+//! assert_eq!(stopped.report.events(), 1);
+//! stopped.recorded.save("rank0.pftrace")?; // open it on ui.perfetto.dev
+//! # std::env::set_current_dir("/")?;
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The [`guide`] goes on from there: arguments, threads, live files, schedules, memory, `tracing`.
+//!
+//! A program says what it does with [`record_function!`] and its relatives; a [`Session`] turns recording on. Off, an
+//! instrumented scope costs one relaxed load. On, a thread writes raw ticks into memory of its own, which may be a file that
 //! outlives the process; names were interned once per call site. Everything expensive (time from ticks, trees, formats) happens
 //! later, from [`Recorded`] or from the file.
 //!
@@ -53,7 +78,6 @@ pub use ticks::{TickSource, tick_source, ticks};
 pub use tracing_layer::RecordingLayer;
 pub use value::Value;
 
-/// Compiles and runs what the guide shows.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/tutorial/rust.md")]
-pub struct Guide;
+pub mod guide {
+    #![doc = include_str!("../../../docs/tutorial/rust.md")]
+}
