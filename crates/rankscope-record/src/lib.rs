@@ -80,4 +80,14 @@ pub use value::Value;
 
 pub mod guide {
     #![doc = include_str!("../../../docs/tutorial/rust.md")]
+
+    pub mod crashes {
+        #![doc = include_str!("../../../docs/how-to/crashes.md")]
+    }
+    pub mod sessions {
+        #![doc = include_str!("../../../docs/how-to/sessions.md")]
+    }
+    pub mod join_run {
+        #![doc = include_str!("../../../docs/how-to/join-run.md")]
+    }
 }

@@ -74,7 +74,7 @@ fn an_export_that_fails_leaves_what_was_there() {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     let recorded = recorded(10);
-    let unknown = recorded.save(&folder.path().join("trace.doc")).unwrap_err();
+    let unknown = recorded.save(folder.path().join("trace.doc")).unwrap_err();
     assert!(unknown.to_string().contains("end it in .rkr"), "{unknown}");
     let taken = folder.path().join("taken.rkr");
     fs::create_dir(&taken).unwrap();
@@ -82,5 +82,5 @@ fn an_export_that_fails_leaves_what_was_there() {
     recorded.save(&taken).unwrap_err();
     assert_eq!(fs::read_to_string(taken.join("inside")).unwrap(), "kept");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
-    recorded.save(&folder.path().join("no/such/place.rkr")).unwrap_err();
+    recorded.save(folder.path().join("no/such/place.rkr")).unwrap_err();
 }

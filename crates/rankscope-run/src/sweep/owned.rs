@@ -77,11 +77,17 @@ fn beside_folders(name: &str) -> bool {
 fn of_folder(first: &str, rest: &str) -> bool {
     let name = rest.rsplit('/').next().unwrap_or(rest);
     let ours = match first {
-        "raw" => Format::of_name(name).is_some() || name.ends_with(".partial"),
+        "raw" => Format::of_name(without_number(name)).is_some() || name.ends_with(".partial"),
         "report" => name.starts_with("report."),
         _ => name.ends_with(".json") || name.ends_with(".jsonl"),
     };
     ours || name.starts_with(".rankscope-")
+}
+
+/// The name that a recording had before it was put aside: `rank-0.rkr` of `rank-0.rkr.1`.
+fn without_number(name: &str) -> &str {
+    let numbered = name.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok());
+    numbered.map_or(name, |(before, _)| before)
 }
 
 #[cfg(test)]
@@ -104,6 +110,7 @@ mod tests {
             ("raw/rank-0.json", Ownership::Part),
             ("raw/notes.md", Ownership::Part),
             ("raw/attempt-0/rank-1.recovered.rkr", Ownership::Part),
+            ("raw/rank-0.rkr.1", Ownership::Part),
             ("report/report.html", Ownership::Part),
             ("clock/windows-node3.jsonl", Ownership::Part),
             ("out/deep/model.bin", Ownership::Part),
