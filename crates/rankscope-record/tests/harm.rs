@@ -146,8 +146,16 @@ fn a_folder_that_is_read_only_is_an_error_of_the_session_alone() {
     assert_refused(Path::new("/proc/trace.live"));
     let folder = tempfile::tempdir().unwrap();
     assert_refused(&folder.path().join("no such folder/trace.live"));
-    assert_refused(folder.path());
+    let in_the_way = Session::start(SessionOptions::to_file(folder.path())).unwrap_err();
+    assert!(matches!(&in_the_way, StartError::NotARecording { path, .. } if path == folder.path()), "{in_the_way:?}");
     assert!(fs::exists(folder.path()).unwrap(), "a folder in the way is left alone");
+    assert_eq!(fs::read_dir(folder.path().parent().unwrap()).unwrap().filter(|it| is_beside(it, folder.path())).count(), 0);
+}
+
+/// Whether it was made beside `path`, under its name and more.
+fn is_beside(found: &std::io::Result<fs::DirEntry>, path: &Path) -> bool {
+    let name = found.as_ref().unwrap().file_name();
+    name.to_string_lossy().starts_with(&*path.file_name().unwrap().to_string_lossy()) && name != path.file_name().unwrap()
 }
 
 /// No session is started, the error names the file, spans go nowhere, and memory does instead.

@@ -1,4 +1,5 @@
 //! Names: one number for one text, whoever asks, and a bound on how many there are.
+#![expect(clippy::unwrap_used, reason = "a test of names")]
 
 use std::collections::BTreeSet;
 use std::thread;
