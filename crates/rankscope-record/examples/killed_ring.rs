@@ -48,13 +48,13 @@ fn record(path: &Path) -> Result<(), Box<dyn Error>> {
     set_thread_name("server");
     let [serve, last] = ["serve", "the last request"].map(|name| intern(name, Category::USER_ANNOTATION, Scope::UserScope));
     for request in 0..REQUESTS {
-        let span = begin_raw(serve, Category::USER_ANNOTATION, &[]);
+        let span = begin_raw(serve, &[]);
         black_box((0..100).fold(request, |sum, round| sum.rotate_left(3) ^ round));
         if let Some(span) = span {
             end_raw(span, &[]);
         }
     }
-    let _open = begin_raw(last, Category::USER_ANNOTATION, &[]);
+    let _open = begin_raw(last, &[]);
     println!("served {REQUESTS} requests");
     std::io::stdout().flush()?;
     loop {

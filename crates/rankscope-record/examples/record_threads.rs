@@ -47,7 +47,7 @@ fn read(to_decode: Sender<u64>) {
     for batch in 0..BATCHES {
         let _span = record_function!("read batch", batch = batch);
         black_box(work(batch, 2000));
-        flow(arrow, Category::USER_ANNOTATION, batch, FlowStage::Start);
+        flow(arrow, batch, FlowStage::Start);
         let _ = to_decode.send(batch);
     }
 }
@@ -57,7 +57,7 @@ fn decode(batches: Receiver<u64>, to_train: Sender<u64>) {
     let arrow = intern("batch", Category::USER_ANNOTATION, Scope::UserScope);
     for batch in batches {
         let _span = record_function!("decode batch", batch = batch);
-        flow(arrow, Category::USER_ANNOTATION, batch, FlowStage::Step);
+        flow(arrow, batch, FlowStage::Step);
         black_box(work(batch, 4000));
         let _ = to_train.send(batch);
     }
@@ -69,12 +69,12 @@ fn train(decoded: Receiver<u64>) {
     let waiting = intern("trained batches", Category::USER_ANNOTATION, Scope::UserScope);
     for batch in decoded {
         let _step = record_function!("train step", batch = batch);
-        flow(arrow, Category::USER_ANNOTATION, batch, FlowStage::End);
+        flow(arrow, batch, FlowStage::End);
         for layer in 0..3 {
             let _op = record_op!("aten::mm", layer = layer, rows = 64, columns = 64);
             black_box(work(batch + layer, 3000));
         }
-        counter_i64(waiting, Category::USER_ANNOTATION, batch as i64 + 1);
+        counter_i64(waiting, batch as i64 + 1);
     }
 }
 

@@ -1,4 +1,5 @@
-//! Everything that is not a span on one thread: moments, values, arrows, asynchronous spans, memory.
+//! Everything that is not a span on one thread: moments, values, arrows, asynchronous spans, memory. Their category is the one
+//! that their name was interned with.
 
 use std::cell::Cell;
 use std::mem;
@@ -7,42 +8,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rankscope_formats::recording::{FlowStage, Kind, NameId};
 
 use crate::lane::{self, Sort};
-use crate::names::Site;
+use crate::names::{self, Site};
 use crate::{Category, Value, state};
 
 /// Records a moment.
 #[inline]
-pub fn instant(name: NameId, category: Category, args: &[(NameId, Value<'_>)]) {
-    if let Some(epoch) = state::epoch_if_on(category.alone().0) {
+pub fn instant(name: NameId, args: &[(NameId, Value<'_>)]) {
+    if let Some(epoch) = state::epoch_if_on(names::category_bit(name)) {
         lane::with(|lane| lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], args));
     }
 }
 
 /// Records a whole number.
 #[inline]
-pub fn counter_i64(name: NameId, category: Category, value: i64) {
-    if let Some(epoch) = state::epoch_if_on(category.alone().0) {
+pub fn counter_i64(name: NameId, value: i64) {
+    if let Some(epoch) = state::epoch_if_on(names::category_bit(name)) {
         lane::with(|lane| lane.event(epoch, Sort::Counter, (Kind::CounterI64, name.0), &[value as u64], &[]));
     }
 }
 
 /// Records a number.
 #[inline]
-pub fn counter_f64(name: NameId, category: Category, value: f64) {
-    if let Some(epoch) = state::epoch_if_on(category.alone().0) {
+pub fn counter_f64(name: NameId, value: f64) {
+    if let Some(epoch) = state::epoch_if_on(names::category_bit(name)) {
         lane::with(|lane| lane.event(epoch, Sort::Counter, (Kind::CounterF64, name.0), &[value.to_bits()], &[]));
     }
 }
 
 /// Records a point of the arrow `id`, in the innermost span that is open.
 #[inline]
-pub fn flow(name: NameId, category: Category, id: u64, stage: FlowStage) {
+pub fn flow(name: NameId, id: u64, stage: FlowStage) {
     let kind = match stage {
         FlowStage::Start => Kind::FlowStart,
         FlowStage::Step => Kind::FlowStep,
         FlowStage::End => Kind::FlowEnd,
     };
-    if let Some(epoch) = state::epoch_if_on(category.alone().0) {
+    if let Some(epoch) = state::epoch_if_on(names::category_bit(name)) {
         lane::with(|lane| lane.event(epoch, Sort::Flow, (kind, name.0), &[id], &[]));
     }
 }
@@ -57,8 +58,8 @@ pub struct AsyncSpan {
 }
 
 /// Begins a span that may end on another thread.
-pub fn begin_async(name: NameId, category: Category, args: &[(NameId, Value<'_>)]) -> AsyncSpan {
-    let Some(epoch) = state::epoch_if_on(category.alone().0) else { return AsyncSpan { epoch: 0, name, id: 0 } };
+pub fn begin_async(name: NameId, args: &[(NameId, Value<'_>)]) -> AsyncSpan {
+    let Some(epoch) = state::epoch_if_on(names::category_bit(name)) else { return AsyncSpan { epoch: 0, name, id: 0 } };
     let id = next_async_id();
     let is_recorded = lane::with(|lane| lane.event(epoch, Sort::Async, (Kind::AsyncBegin, name.0), &[id], args));
     AsyncSpan { epoch: if is_recorded { epoch } else { 0 }, name, id }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rankscope_formats::recording::{DropReason, Remark};
+
 use crate::lane::registry;
 use crate::store::Store;
 use crate::{anchors, names, ticks::ticks};
@@ -51,7 +53,7 @@ fn keep(store: &Store) {
     }
 }
 
-/// Writes down what threads have lost so far, what the ring let go of, and names that found no room.
+/// Writes down what threads have lost and remarked so far, what the ring has overwritten, and names that found no room.
 pub(crate) fn write_drops(store: &Store) {
     let tallies = registry::lock().tallies();
     store.system(|system| {
@@ -59,10 +61,14 @@ pub(crate) fn write_drops(store: &Store) {
             for (reason, count) in crate::report::reasons(&tally.drops) {
                 system.drops(reason, tally.stream, count);
             }
+            for (remark, count) in Remark::ALL.into_iter().zip(tally.remarks) {
+                system.remark(remark, tally.stream, count);
+            }
         }
+        system.remark(Remark::NamesCut, 0, store.names_cut());
         let overwritten = store.overwritten();
         if overwritten > 0 {
-            system.drops(rankscope_formats::recording::DropReason::Overwritten, 0, overwritten);
+            system.drops(DropReason::Overwritten, 0, overwritten);
         }
         if let Some((count, key)) = names::full() {
             system.meta(key, &count.to_string());

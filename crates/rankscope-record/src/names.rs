@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rankscope_formats::recording::NameId;
 
@@ -53,6 +53,15 @@ pub(crate) struct Names {
 }
 
 static NAMES: Mutex<Option<Names>> = Mutex::new(None);
+
+/// The category of every name, for who has its number alone. Pages that no name has reached take no memory.
+static CATEGORIES: [AtomicU8; NameId::MAX as usize + 1] = [const { AtomicU8::new(0) }; NameId::MAX as usize + 1];
+
+/// The category `name` was interned with, as its bit.
+#[inline(always)]
+pub(crate) fn category_bit(name: NameId) -> u32 {
+    1_u32.wrapping_shl(CATEGORIES[(name.0 & NameId::MAX) as usize].load(Ordering::Relaxed).into())
+}
 
 /// The table, locked. Made at the first use: a map cannot be made at compile time.
 pub(crate) fn lock() -> Quiet<'static, Option<Names>> {
@@ -105,6 +114,7 @@ impl Names {
         if let Some(store) = control::any_store() {
             store.system(|system| system.name(NameId(id), entry.text, entry.category.number(), entry.scope as u8));
         }
+        CATEGORIES[id as usize].store(entry.category.number(), Ordering::Relaxed);
         self.entries.push(entry);
         self.ids.insert(entry, id);
         id

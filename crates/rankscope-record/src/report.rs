@@ -7,9 +7,10 @@ use rankscope_formats::recording::{self, Anchor, ClockId, DropReason, TickMap, W
 use serde::Serialize;
 
 use crate::lane::registry::Tally;
-use crate::lane::{REASONS, SORTS, Sort};
+use crate::lane::{REASONS, REMARKS, SORTS, Sort};
 use crate::plugins::PluginFailure;
 use crate::recorded::Recorded;
+use crate::remarks::Remarks;
 use crate::ticks::tick_source;
 
 /// What one thread recorded in a session.
@@ -75,6 +76,8 @@ pub struct Report {
     /// How many times since this process began a name made up at run time found no room in the table of names
     /// ([`intern`](crate::intern)). Events of such a name are recorded, but share one that says so.
     pub names_full: u64,
+    /// What was recorded otherwise than the program may think, on the session's threads.
+    pub remarks: Remarks,
     /// The clock.
     pub clock: ClockReport,
     /// Bytes of memory or file that the recording holds.
@@ -96,6 +99,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) counted: Option<HashMap<u32, [u64; SORTS]>>,
     pub(crate) overwritten: u64,
     pub(crate) names_full: u64,
+    pub(crate) names_cut: u64,
     pub(crate) exhausted: Option<DropReason>,
     pub(crate) anchors: &'a [Anchor],
     pub(crate) bytes: u64,
@@ -120,6 +124,7 @@ impl Report {
             threads,
             drops,
             names_full: facts.names_full,
+            remarks: remarks(facts.names_cut, &own),
             clock: clock(facts.anchors),
             bytes: facts.bytes,
             phases: Phases { stop_ns: facts.began.elapsed().as_nanos() as u64 },
@@ -151,6 +156,9 @@ fn grown(before: Option<&Tally>, after: &Tally) -> Tally {
             *count -= old.min(*count);
         }
         for (count, old) in grown.drops.iter_mut().zip(before.drops) {
+            *count -= old.min(*count);
+        }
+        for (count, old) in grown.remarks.iter_mut().zip(before.remarks) {
             *count -= old.min(*count);
         }
     }
@@ -200,6 +208,11 @@ fn drops(grown: &[Tally], overwritten: u64) -> Vec<(&'static str, u64)> {
         if reason == DropReason::Overwritten { dropped + overwritten } else { dropped }
     };
     DropReason::ALL.into_iter().map(|reason| (reason.name(), of(reason))).filter(|(_, count)| *count > 0).collect()
+}
+
+fn remarks(names_cut: u64, grown: &[Tally]) -> Remarks {
+    let counts: [u64; REMARKS] = std::array::from_fn(|at| grown.iter().map(|tally| tally.remarks[at]).sum());
+    Remarks { names_cut, ..Remarks::of(counts) }
 }
 
 fn why_empty(facts: &Facts<'_>, own: &[Tally], others: &[Tally], drops: &[(&'static str, u64)]) -> String {

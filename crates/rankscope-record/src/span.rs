@@ -5,22 +5,43 @@ use std::mem;
 
 use rankscope_formats::recording::NameId;
 
-use crate::names::Site;
+use crate::names::{self, Site};
 use crate::{Category, Scope, Value, lane, state};
 
 /// A span that is open. Its end is recorded when this is dropped, also while a panic unwinds.
 ///
-/// Guards of one thread must go in the reverse order of their making, which is what scopes do by themselves.
+/// Guards of one thread best go in the reverse order of their making, which is what scopes do. Those that do not still record their
+/// true ends: the span then overlaps others of its thread, viewers show it beside them with the argument `misnested`, and the
+/// session's report counts it. Assigning to a guard is such a case, because the new span begins before the old one ends:
+///
+/// ```
+/// use rankscope_record::{Session, SessionOptions, record_function};
+///
+/// let session = Session::start(SessionOptions::default())?;
+/// let mut _phase = record_function!("load");
+/// _phase = record_function!("train"); // "train" begins, and then "load" ends: they overlap by a few nanoseconds
+/// drop(_phase);
+/// let _phase = record_function!("save");
+/// drop(_phase);
+/// let _phase = record_function!("evaluate"); // ended before the next began, these do not
+/// # drop(_phase);
+/// let report = session.stop()?.report;
+/// assert_eq!(report.remarks.misnested, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "the span ends when its guard is dropped: give it a name like `_span`"]
 #[derive(Debug)]
 pub struct SpanGuard {
     /// The recording the begin went to; zero if it went nowhere.
     epoch: u32,
+    /// Its correlation id.
+    id: u64,
     /// A span ends on the thread it began on.
     not_send: PhantomData<*const ()>,
 }
 
-/// A span that is open, by hand: end it with [`end_raw`] on the thread that began it, innermost first.
+/// A span that is open, by hand: end it with [`end_raw`], once, on the thread that began it. It may be ended out of order, as a
+/// [`SpanGuard`] may; an end on another thread, or a second one, is ignored and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenSpan {
     epoch: u32,
@@ -28,9 +49,13 @@ pub struct OpenSpan {
 }
 
 impl SpanGuard {
+    /// Of what a begin under `epoch` returned.
     #[inline(always)]
-    fn new(epoch: u32) -> Self {
-        Self { epoch, not_send: PhantomData }
+    fn new(epoch: u32, id: Option<u64>) -> Self {
+        match id {
+            Some(id) => Self { epoch, id, not_send: PhantomData },
+            None => Self::off(),
+        }
     }
 
     /// Whether it is recorded.
@@ -38,16 +63,15 @@ impl SpanGuard {
         self.epoch != 0
     }
 
-    /// The correlation id of the span that began last on this thread, which is this one right after it was made: thread slot in
-    /// the upper 16 bits, a count in the lower 48. None if it is not recorded.
+    /// Its correlation id: thread slot in the upper 16 bits, a count in the lower 48. None if it is not recorded.
     pub fn correlation_id(&self) -> Option<u64> {
-        (self.epoch != 0).then(|| lane::with(lane::Lane::last_id))
+        (self.epoch != 0).then_some(self.id)
     }
 
     /// Ends it now, with arguments known only now.
     pub fn end_with(self, args: &[(NameId, Value<'_>)]) {
         if self.epoch != 0 {
-            lane::with(|lane| lane.end_with(self.epoch, args));
+            lane::with(|lane| lane.end_with(self.epoch, self.id, args));
         }
         mem::forget(self);
     }
@@ -57,7 +81,7 @@ impl Drop for SpanGuard {
     #[inline(always)]
     fn drop(&mut self) {
         if self.epoch != 0 {
-            lane::with(|lane| lane.end(self.epoch));
+            lane::with(|lane| lane.end(self.epoch, self.id));
         }
     }
 }
@@ -72,48 +96,49 @@ impl OpenSpan {
 /// Begins a span. Off, this is one relaxed load.
 #[inline(always)]
 pub fn begin(site: &'static Site) -> SpanGuard {
-    let Some(epoch) = state::epoch_if_on(site.category().alone().0) else { return SpanGuard::new(0) };
+    let Some(epoch) = state::epoch_if_on(site.category().alone().0) else { return SpanGuard::off() };
     let name = site.id();
-    SpanGuard::new(if lane::with(|lane| lane.begin(epoch, name)) { epoch } else { 0 })
+    SpanGuard::new(epoch, lane::with(|lane| lane.begin(epoch, name)))
 }
 
 /// Begins a span with arguments.
 #[inline]
 pub fn begin_with(site: &'static Site, args: &[(NameId, Value<'_>)]) -> SpanGuard {
-    let Some(epoch) = state::epoch_if_on(site.category().alone().0) else { return SpanGuard::new(0) };
+    let Some(epoch) = state::epoch_if_on(site.category().alone().0) else { return SpanGuard::off() };
     begin_on(epoch, site.id(), None, args)
 }
 
-/// Begins a span whose name was interned with this category.
+/// Begins a span of a name that was interned, with which its category was said.
 #[inline]
-pub fn begin_named(name: NameId, category: Category, args: &[(NameId, Value<'_>)]) -> SpanGuard {
-    let Some(epoch) = state::epoch_if_on(category.alone().0) else { return SpanGuard::new(0) };
+pub fn begin_named(name: NameId, args: &[(NameId, Value<'_>)]) -> SpanGuard {
+    let Some(epoch) = state::epoch_if_on(names::category_bit(name)) else { return SpanGuard::off() };
     begin_on(epoch, name, None, args)
 }
 
 /// Begins step `number` of the training loop: a span called `ProfilerStep#<number>`, as torch calls it.
 pub fn begin_step(number: i64) -> SpanGuard {
     static STEP: Site = Site::new("ProfilerStep", Category::USER_ANNOTATION).with_scope(Scope::UserScope);
-    let Some(epoch) = state::epoch_if_on(STEP.category().alone().0) else { return SpanGuard::new(0) };
+    let Some(epoch) = state::epoch_if_on(STEP.category().alone().0) else { return SpanGuard::off() };
     begin_on(epoch, STEP.id(), Some(number), &[])
 }
 
 #[inline]
 fn begin_on(epoch: u32, name: NameId, number: Option<i64>, args: &[(NameId, Value<'_>)]) -> SpanGuard {
-    SpanGuard::new(if lane::with(|lane| lane.begin_with(epoch, name, number, args)) { epoch } else { 0 })
+    SpanGuard::new(epoch, lane::with(|lane| lane.begin_with(epoch, name, number, args)))
 }
 
-/// Begins a span by hand; none if it is not recorded.
+/// Begins a span of a name that was interned, by hand; none if it is not recorded.
 #[inline]
-pub fn begin_raw(name: NameId, category: Category, args: &[(NameId, Value<'_>)]) -> Option<OpenSpan> {
-    let epoch = state::epoch_if_on(category.alone().0)?;
-    lane::with(|lane| lane.begin_with(epoch, name, None, args).then(|| OpenSpan { epoch, id: lane.last_id() }))
+pub fn begin_raw(name: NameId, args: &[(NameId, Value<'_>)]) -> Option<OpenSpan> {
+    let epoch = state::epoch_if_on(names::category_bit(name))?;
+    let id = lane::with(|lane| lane.begin_with(epoch, name, None, args))?;
+    Some(OpenSpan { epoch, id })
 }
 
 /// Ends a span begun by hand.
 #[inline]
 pub fn end_raw(span: OpenSpan, args: &[(NameId, Value<'_>)]) {
-    lane::with(|lane| lane.end_with(span.epoch, args));
+    lane::with(|lane| lane.end_with(span.epoch, span.id, args));
 }
 
 /// Records the scope it stands in: `let _span = record_function!("forward");`, or with arguments,
@@ -157,6 +182,6 @@ impl SpanGuard {
     /// A guard of nothing, for when nothing is recorded.
     #[inline(always)]
     pub fn off() -> Self {
-        Self::new(0)
+        Self { epoch: 0, id: 0, not_send: PhantomData }
     }
 }

@@ -20,6 +20,11 @@ pub(crate) fn epoch_if_on(categories: u32) -> Option<u32> {
     if state as u32 & categories == 0 { None } else { Some((state >> 32) as u32) }
 }
 
+/// The epoch of the recording that runs; zero for none.
+pub(crate) fn epoch() -> u32 {
+    (STATE.0.load(Ordering::Relaxed) >> 32) as u32
+}
+
 /// Whether events of `category` are recorded at the moment. One relaxed load.
 #[inline(always)]
 pub fn is_on(category: Category) -> bool {

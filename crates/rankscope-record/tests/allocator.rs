@@ -84,7 +84,7 @@ fn the_recorder_may_take_memory_while_the_allocator_records() {
             scope.spawn(move || {
                 for number in 0..500 {
                     let name = intern(&format!("thread {thread} name {number}"), Category::CPU_OP, Scope::Function);
-                    instant(name, Category::CPU_OP, &[(name, "an argument of some length".into())]);
+                    instant(name, &[(name, "an argument of some length".into())]);
                 }
             });
         }

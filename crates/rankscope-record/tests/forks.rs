@@ -56,7 +56,7 @@ fn count(path: &std::path::Path, name: &str) -> (usize, usize) {
         while let Some((event, _)) = replay.next() {
             match event.what {
                 What::Begin { .. } => open.push(&*recording.names()[event.name.0 as usize].text == name),
-                What::End { unfinished } => {
+                What::End { unfinished, .. } => {
                     let wanted = open.pop().unwrap();
                     spans += usize::from(wanted);
                     cut += usize::from(wanted && unfinished);

@@ -28,7 +28,7 @@ fn one_number_for_one_text_and_a_bound_on_all() {
     assert_eq!(many[MANY - 1], many[MANY - 2], "what comes too late shares a number");
     assert_eq!(intern("name 5", HERE, Scope::UserScope), many[5], "what came in time keeps its own");
     for at in [5, MANY - 1] {
-        drop(begin_named(many[at], HERE, &[]));
+        drop(begin_named(many[at], &[]));
     }
     let stopped = session.stop().unwrap();
     let lost = many.iter().filter(|id| **id == many[MANY - 1]).count() as u64;

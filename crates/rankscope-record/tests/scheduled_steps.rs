@@ -33,7 +33,7 @@ fn steps(recorded: &Recorded) -> Steps {
                     steps.last_mut().unwrap().1.push(called_in.unwrap());
                     depth += 1;
                 }
-                What::End { unfinished } => {
+                What::End { unfinished, .. } => {
                     assert!(!unfinished, "a step was cut");
                     depth -= 1;
                 }

@@ -30,7 +30,7 @@ fn spans(recorded: &Recorded) -> Vec<(String, bool)> {
         while let Some((event, _)) = replay.next() {
             match event.what {
                 What::Begin { .. } => open.push(recording.names()[event.name.0 as usize].text.to_string()),
-                What::End { unfinished } => spans.push((open.pop().unwrap(), unfinished)),
+                What::End { unfinished, .. } => spans.push((open.pop().unwrap(), unfinished)),
                 _ => {}
             }
         }
@@ -235,7 +235,7 @@ fn what_is_recorded_outlives_the_session_and_the_next() {
         let session = Session::start(SessionOptions::default()).unwrap();
         let name = intern(name, Category::USER_ANNOTATION, Scope::UserScope);
         for _ in 0..50_000 {
-            drop(begin_named(name, Category::USER_ANNOTATION, &[]));
+            drop(begin_named(name, &[]));
         }
         session.stop().unwrap().recorded
     };
@@ -292,7 +292,7 @@ fn a_snapshot_is_a_prefix_of_what_a_thread_records() {
     thread::scope(|scope| {
         let writer = scope.spawn(move || {
             for count in 0..400_000_i64 {
-                instant(name, Category::CPU_INSTANT_EVENT, &[(key, count.into())]);
+                instant(name, &[(key, count.into())]);
             }
         });
         let mut seen = 0;
@@ -349,7 +349,7 @@ fn a_ring_keeps_the_last() {
     let name = intern("lap", Category::USER_ANNOTATION, Scope::UserScope);
     let laps = 300_000_i64;
     for count in 0..laps {
-        drop(begin_named(name, Category::USER_ANNOTATION, &[(key, count.into())]));
+        drop(begin_named(name, &[(key, count.into())]));
     }
     let stopped = session.stop().unwrap();
     let kept = counts(&stopped.recorded, key);
@@ -383,7 +383,7 @@ proptest! {
                 }
                 2 => {
                     let name = intern(&format!("span {}", lives.len()), Category::USER_ANNOTATION, Scope::UserScope);
-                    if let Some(span) = begin_raw(name, Category::USER_ANNOTATION, &[]) {
+                    if let Some(span) = begin_raw(name, &[]) {
                         open.push((lives.len(), span));
                         lives.push((now, usize::MAX));
                     }

@@ -86,7 +86,7 @@ fn act(index: usize, deeds: &[Deed]) -> Vec<Entry> {
     for deed in deeds {
         match deed {
             Deed::Begin(name, args) if open.len() < DEPTH_MAX => {
-                open.push(begin_named(names[*name], Category::CPU_OP, &lent(args)));
+                open.push(begin_named(names[*name], &lent(args)));
                 log.push(entry("begin", NAMES[*name], None, args));
             }
             Deed::End(args) if !open.is_empty() => {
@@ -100,19 +100,19 @@ fn act(index: usize, deeds: &[Deed]) -> Vec<Entry> {
             }
             Deed::Begin(..) | Deed::End(_) => {}
             Deed::Instant(name, args) => {
-                instant(names[*name], Category::CPU_OP, &lent(args));
+                instant(names[*name], &lent(args));
                 log.push(entry("instant", NAMES[*name], None, args));
             }
             Deed::Count(name, value) => {
-                counter_i64(names[*name], Category::CPU_OP, *value);
+                counter_i64(names[*name], *value);
                 log.push(entry("count", NAMES[*name], Some(*value as f64), &[]));
             }
             Deed::Measure(name, value) => {
-                counter_f64(names[*name], Category::CPU_OP, *value);
+                counter_f64(names[*name], *value);
                 log.push(entry("measure", NAMES[*name], Some(*value), &[]));
             }
             Deed::Flow(name, id) => {
-                flow(names[*name], Category::CPU_OP, *id, FlowStage::Start);
+                flow(names[*name], *id, FlowStage::Start);
                 log.push(entry("flow", NAMES[*name], Some(*id as f64), &[]));
             }
         }
@@ -133,7 +133,7 @@ fn read<C: Chunks>(recording: &Recording<C>, thread: &Thread, cut: &Cut) -> Vec<
         last_tick = event.tick;
         let (what, value) = match event.what {
             What::Begin { .. } => ("begin", None),
-            What::End { unfinished } => (if unfinished { "unfinished" } else { "end" }, None),
+            What::End { unfinished, .. } => (if unfinished { "unfinished" } else { "end" }, None),
             What::Instant => ("instant", None),
             What::Counter(CounterValue::I64(value)) => ("count", Some(value as f64)),
             What::Counter(CounterValue::F64(value)) => ("measure", Some(value)),

@@ -56,9 +56,15 @@ impl Track {
     /// The key of the track that holds a process's asynchronous spans: they belong to no thread, and need not nest.
     pub const ASYNC: &str = "async";
 
-    /// Whether the spans of this track are asynchronous.
+    /// The key of the track beside thread `number` that holds its spans that overlap others: they need not nest either.
+    pub fn async_beside(number: i64) -> String {
+        format!("{} {number}", Self::ASYNC)
+    }
+
+    /// Whether the spans of this track are asynchronous, and need not nest.
     pub fn is_async(&self, strings: &Strings) -> bool {
-        matches!(self.key, TrackKey::Text(key) if self.kind == TrackKind::Thread && strings.text(key) == Self::ASYNC)
+        let is_key = |key: &str| key.strip_prefix(Self::ASYNC).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+        matches!(self.key, TrackKey::Text(key) if self.kind == TrackKind::Thread && is_key(strings.text(key)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::args::{self, ArgView};
 use super::chunk::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, FILE_HEADER_BYTES};
-use super::event::{ClockId, CounterValue, DropReason, FlowStage};
+use super::event::{ClockId, CounterValue, DropReason, FlowStage, Remark};
 use super::live::live_head;
 use super::replay::DEVICE_INDEX_BITS;
 use super::word::{DELTA_BITS, Kind, NameId, Word};
@@ -17,6 +17,7 @@ pub struct LiveAuthor {
     system: usize,
     names: u32,
     chunk_words: usize,
+    says_what_is_open: bool,
 }
 
 struct Chunk {
@@ -31,7 +32,19 @@ struct Stream {
     base_tick: u64,
     last_tick: u64,
     next_id: u64,
+    /// Spans that are open, the outermost first.
+    open: Vec<Opened>,
+    /// What a piece that starts with the last event says is open.
+    open_before: Vec<u64>,
+    /// The tick of the event before the last.
+    tick_before: u64,
     /// The last event, which arguments may yet follow.
+    record: Vec<u64>,
+}
+
+/// A span that is open, as the next piece shall say.
+struct Opened {
+    id: u64,
     record: Vec<u64>,
 }
 
@@ -44,7 +57,14 @@ impl Default for LiveAuthor {
 impl LiveAuthor {
     /// An empty recording.
     pub fn new() -> Self {
-        let mut author = Self { chunks: Vec::new(), streams: BTreeMap::new(), system: 0, names: 0, chunk_words: CHUNK_WORDS };
+        let mut author = Self {
+            chunks: Vec::new(),
+            streams: BTreeMap::new(),
+            system: 0,
+            names: 0,
+            chunk_words: CHUNK_WORDS,
+            says_what_is_open: false,
+        };
         author.system = author.new_chunk(ChunkKind::System, u32::MAX, 0, 0, 0);
         author
     }
@@ -52,6 +72,12 @@ impl LiveAuthor {
     /// Starts new chunks once they hold this many words, so that few events make many chunks.
     pub fn with_chunk_words(mut self, words: usize) -> Self {
         self.chunk_words = words.clamp(CHUNK_HEADER_WORDS + 1, CHUNK_WORDS);
+        self
+    }
+
+    /// Starts every piece but a stream's first with the spans that are open there, as recorders do.
+    pub fn saying_what_is_open(mut self) -> Self {
+        self.says_what_is_open = true;
         self
     }
 
@@ -96,6 +122,11 @@ impl LiveAuthor {
         self.put_system(&[Word::new(Kind::Drops, reason as u32, 0).0, u64::from(stream), count]);
     }
 
+    /// `count` of what `remark` says happened on `stream` so far.
+    pub fn remark(&mut self, remark: Remark, stream: u32, count: u64) {
+        self.put_system(&[Word::new(Kind::Drops, remark as u32, 0).0, u64::from(stream), count]);
+    }
+
     /// Ticks and a clock, read at one moment.
     pub fn anchor(&mut self, clock: ClockId, tick: u64, ns: i64, width_ticks: u64) {
         self.put_system(&[Word::new(Kind::Anchor, clock.0, 0).0, tick, ns as u64, width_ticks]);
@@ -104,18 +135,25 @@ impl LiveAuthor {
     /// A span begins. Returns its correlation id.
     pub fn begin(&mut self, stream: u32, tick: u64, name: NameId) -> u64 {
         self.put(stream, tick, Kind::Begin, name.0, &[]);
-        self.take_id(stream)
+        self.take_id(stream, |id| vec![Word::new(Kind::Opened, name.0, 0).0, tick, id])
     }
 
     /// A span begins whose name ends in a number. Returns its correlation id.
     pub fn begin_numbered(&mut self, stream: u32, tick: u64, name: NameId, number: i64) -> u64 {
         self.put(stream, tick, Kind::BeginNumbered, name.0, &[number as u64]);
-        self.take_id(stream)
+        self.take_id(stream, |id| vec![Word::new(Kind::OpenedNumbered, name.0, 0).0, tick, id, number as u64])
     }
 
     /// The innermost open span ends.
     pub fn end(&mut self, stream: u32, tick: u64) {
         self.put(stream, tick, Kind::End, 0, &[]);
+        self.stream(stream).open.pop();
+    }
+
+    /// The span with this correlation id ends, wherever it stands among those that are open.
+    pub fn end_of(&mut self, stream: u32, tick: u64, id: u64) {
+        self.put(stream, tick, Kind::EndOf, 0, &[id]);
+        self.stream(stream).open.retain(|open| open.id != id);
     }
 
     /// A moment.
@@ -208,7 +246,11 @@ impl LiveAuthor {
 
     fn put(&mut self, stream: u32, tick: u64, kind: Kind, name: u32, payload: &[u64]) {
         self.flush(stream);
+        let says_what_is_open = self.says_what_is_open;
         let of = self.stream(stream);
+        if says_what_is_open {
+            of.open_before = of.open.iter().flat_map(|open| open.record.iter().copied()).collect();
+        }
         if tick.wrapping_sub(of.base_tick) >> DELTA_BITS != 0 && of.chunk.is_some() {
             of.record.extend([Word::new(Kind::Rebase, 0, 0).0, tick]);
             of.base_tick = tick;
@@ -218,15 +260,18 @@ impl LiveAuthor {
         if of.chunk.is_none() {
             of.base_tick = tick;
         }
+        of.tick_before = of.last_tick;
         of.last_tick = tick;
         of.record.push(Word::new(kind, name, tick - of.base_tick).0);
         of.record.extend_from_slice(payload);
     }
 
-    fn take_id(&mut self, stream: u32) -> u64 {
+    fn take_id(&mut self, stream: u32, opened: impl FnOnce(u64) -> Vec<u64>) -> u64 {
         let stream = self.stream(stream);
+        let id = stream.next_id;
         stream.next_id += 1;
-        stream.next_id - 1
+        stream.open.push(Opened { id, record: opened(id) });
+        id
     }
 
     fn stream(&mut self, stream: u32) -> &mut Stream {
@@ -236,6 +281,9 @@ impl LiveAuthor {
             base_tick: 0,
             last_tick: 0,
             next_id: u64::from(stream) << 48 | 1,
+            open: Vec::new(),
+            open_before: Vec::new(),
+            tick_before: 0,
             record: Vec::new(),
         })
     }
@@ -247,7 +295,7 @@ impl LiveAuthor {
         if of.record.is_empty() {
             return;
         }
-        let record = std::mem::take(&mut of.record);
+        let mut record = std::mem::take(&mut of.record);
         let (chunk, tick, pieces) = (of.chunk, of.last_tick, of.pieces);
         let (base_tick, next_id) = (of.base_tick, of.next_id);
         let fits = |chunk: &usize| self.chunks[*chunk].words.len() + record.len() <= room;
@@ -258,10 +306,12 @@ impl LiveAuthor {
                     self.seal(full, tick);
                 }
                 // The begin at hand, if it is one, has taken its id already.
-                let takes_id =
-                    record.first().is_some_and(|word| matches!(Word(*word).kind(), Some(Kind::Begin | Kind::BeginNumbered)));
+                let takes_id = record.first().is_some_and(|word| Word(*word).kind().is_some_and(Kind::begins_span));
                 let first_id = next_id - u64::from(takes_id);
                 let chunk = self.new_chunk(ChunkKind::Events, stream, pieces, base_tick, first_id);
+                if self.says_what_is_open && pieces > 0 {
+                    self.open_piece(chunk, stream, &mut record);
+                }
                 let of = self.stream(stream);
                 of.pieces += 1;
                 of.chunk = Some(chunk);
@@ -269,6 +319,22 @@ impl LiveAuthor {
             }
         };
         self.chunks[chunk].words.extend(record);
+    }
+
+    /// Starts a piece as a recorder does: ticks count from the last event before it, and what is open is said. `record` is the one
+    /// that follows.
+    fn open_piece(&mut self, chunk: usize, stream: u32, record: &mut [u64]) {
+        let of = self.stream(stream);
+        let (old, new) = (of.base_tick, of.tick_before);
+        let open = of.open_before.clone();
+        if let Some(head) = record.first_mut()
+            && let Some(kind) = Word(*head).kind().filter(|kind| kind.has_ticks())
+        {
+            *head = Word::new(kind, Word(*head).name().0, Word(*head).value() + old - new).0;
+            of.base_tick = new;
+        }
+        self.chunks[chunk].header.base_tick = new;
+        self.chunks[chunk].words.extend(open);
     }
 
     fn put_system(&mut self, record: &[u64]) {

@@ -23,10 +23,13 @@ pub enum What {
         /// What follows the name, behind a `#`.
         number: Option<i64>,
     },
-    /// The innermost open span ends.
+    /// A span ends: the innermost, unless it says otherwise.
     End {
         /// It never ended in the recording: this is the cut, not an end.
         unfinished: bool,
+        /// How many spans of the thread that began after it are still open. Where it is not zero, the span overlaps each of them and
+        /// lies in none.
+        above: u32,
     },
     /// A moment.
     Instant,
@@ -121,6 +124,11 @@ impl DropReason {
     /// All reasons.
     pub const ALL: [Self; 6] = [Self::Full, Self::Storage, Self::Reentrant, Self::TooDeep, Self::Forked, Self::Overwritten];
 
+    /// Whether an event is missing that was to be kept. A ring that overwrites what is old does what it was asked to do.
+    pub const fn is_loss(self) -> bool {
+        !matches!(self, Self::Overwritten)
+    }
+
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -130,6 +138,56 @@ impl DropReason {
             Self::TooDeep => "too_deep",
             Self::Forked => "forked",
             Self::Overwritten => "overwritten",
+        }
+    }
+}
+
+/// What a recorder counts that is no loss of an event: calls it had to make sense of, and limits of what one event may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Remark {
+    /// Spans that ended while one that began later on their thread was open. Their true end is recorded.
+    Misnested = 16,
+    /// Ends of spans that are not open on the thread: begun on another one, or ended before. They changed nothing.
+    Misuse = 17,
+    /// Texts, bytes and lists that were too long, and were cut.
+    ValuesCut = 18,
+    /// Arguments beyond those that an event may have.
+    ArgumentsLeftOut = 19,
+    /// Names that were too long, and were cut.
+    NamesCut = 20,
+}
+
+impl Remark {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Misnested, Self::Misuse, Self::ValuesCut, Self::ArgumentsLeftOut, Self::NamesCut];
+
+    /// The one with this number.
+    pub fn of(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|remark| *remark as u32 == number)
+    }
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Misnested => "misnested",
+            Self::Misuse => "misuse",
+            Self::ValuesCut => "values_cut",
+            Self::ArgumentsLeftOut => "arguments_left_out",
+            Self::NamesCut => "names_cut",
+        }
+    }
+
+    /// What so many of it are, for people.
+    pub fn in_words(self, count: u64) -> String {
+        let s = if count == 1 { "" } else { "s" };
+        match self {
+            Self::Misnested => format!("{count} span{s} ended out of order (with their true ends)"),
+            Self::Misuse => format!("{count} end{s} of spans that were not open on their thread (ignored)"),
+            Self::ValuesCut => format!("{count} value{s} of arguments cut"),
+            Self::ArgumentsLeftOut => format!("{count} argument{s} left out"),
+            Self::NamesCut => format!("{count} name{s} cut"),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::chunk::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState};
-use super::event::DropReason;
+use super::event::{DropReason, Remark};
 use super::live::Chunks;
 use super::records::record;
 use super::replay::Replay;
@@ -50,6 +50,7 @@ pub struct Recording<C> {
     meta: Vec<(String, String)>,
     sessions: Vec<SessionMark>,
     drops: Vec<(DropReason, u32, u64)>,
+    remarks: Vec<(Remark, u32, u64)>,
     anchors: Vec<Anchor>,
     ticks: TickMap,
     last_tick: u64,
@@ -115,6 +116,11 @@ impl<C: Chunks> Recording<C> {
     /// Events that were lost: why, of which stream, how many.
     pub fn drops(&self) -> &[(DropReason, u32, u64)] {
         &self.drops
+    }
+
+    /// What the recorder counted beside events: what, of which stream, how many.
+    pub fn remarks(&self) -> &[(Remark, u32, u64)] {
+        &self.remarks
     }
 
     /// Chunks that hold events nobody can read: no header, a false checksum, or gone while they were read. The checksums of
@@ -268,6 +274,7 @@ impl Index {
             names: system.names,
             sessions: system.sessions.into_values().collect(),
             drops: system.drops.into_iter().map(|((stream, reason), count)| (reason, stream, count)).collect(),
+            remarks: system.remarks.into_iter().map(|((stream, remark), count)| (remark, stream, count)).collect(),
             ticks: TickMap::new(&system.anchors),
             anchors: system.anchors,
             last_tick,

@@ -1,9 +1,12 @@
 //! [`Replay`]: the events of one thread, in the order it recorded them, as far as a cut holds them.
 //!
 //! A span is in a cut if it overlaps it. Those that begin before it are put aside until it is known that they reach into it;
-//! those that are open where it ends are ended there and marked. The same is done at a hole (a chunk that is damaged, or that a
-//! ring has let go of): an end does not say which span it ends, so nothing behind a hole can be tied to a span before it.
-//! All spans open there end, unfinished, at the last tick before it, and ends behind it that have no begin are skipped.
+//! those that are open where it ends are ended there and marked. A hole (a chunk that is damaged, or that a ring has overwritten)
+//! is crossed by the spans that the piece behind it says are open: what was known of them goes on, and those that began in the
+//! hole begin there, when they did, without their arguments. All others that were open before it end, unfinished, at the last tick
+//! before it, and ends behind it that have no begin are skipped.
+
+use rustc_hash::FxHashSet;
 
 use super::CHUNK_WORDS;
 use super::args::Args;
@@ -26,17 +29,30 @@ pub struct Replay<'r, C> {
     at: usize,
     end: usize,
     /// The place the next piece must have for nothing to be missing.
-    expected: Option<u32>,
+    expected: u32,
     /// Part of the chunk at hand could not be read.
     broken: bool,
     base_tick: u64,
     next_id: u64,
     tick: u64,
-    /// For every open span, the outermost first, whether its begin was handed out.
-    open: Vec<bool>,
+    /// The open spans, the outermost first.
+    open: Vec<Open>,
     held: Held,
     phase: Phase,
 }
+
+/// A span that is open.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    id: u64,
+    /// Its begin was handed out.
+    counts: bool,
+    /// It crosses the hole at hand.
+    crosses: bool,
+}
+
+/// Spans among which one that ends out of order is looked for, the innermost first. No recorder has more of them open.
+const DEPTH_MAX: usize = 4096;
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
@@ -46,10 +62,16 @@ enum Phase {
     Releasing(usize),
     /// Within the cut.
     Within,
-    /// Open spans are ended at `tick`; whether more may follow.
+    /// Before a hole: open spans that do not cross it are ended at `tick`. Those from `at` on have been looked at, and so many of
+    /// them cross it.
+    Crossing {
+        tick: u64,
+        at: usize,
+        above: u32,
+    },
+    /// All open spans are ended at `tick`.
     Closing {
         tick: u64,
-        more: bool,
     },
     Done,
 }
@@ -68,9 +90,38 @@ impl Held {
         start..self.begins[at].2
     }
 
+    fn push(&mut self, event: Event, counts: bool, args: &[u64]) {
+        self.args.extend_from_slice(args);
+        self.begins.push((event, counts, self.args.len()));
+    }
+
     fn pop(&mut self) {
         self.begins.pop();
         self.args.truncate(self.begins.last().map_or(0, |begin| begin.2));
+    }
+
+    /// The place of the span with this correlation id.
+    fn find(&self, id: u64) -> Option<usize> {
+        let innermost = self.begins.len().saturating_sub(DEPTH_MAX);
+        self.begins[innermost..].iter().rposition(|begin| id_of(&begin.0) == id).map(|at| innermost + at)
+    }
+
+    fn remove(&mut self, at: usize) {
+        let args = self.args(at);
+        self.begins.remove(at);
+        for begin in &mut self.begins[at..] {
+            begin.2 -= args.len();
+        }
+        self.args.drain(args);
+    }
+
+    fn retain(&mut self, keep: impl Fn(u64) -> bool) {
+        let all = std::mem::take(self);
+        for (at, (event, counts, _)) in all.begins.iter().enumerate() {
+            if keep(id_of(event)) {
+                self.push(*event, *counts, &all.args[all.args(at)]);
+            }
+        }
     }
 
     fn clear(&mut self) {
@@ -89,6 +140,8 @@ enum Source {
 /// What a record means to a replay.
 enum Read {
     Event(Event),
+    /// The span with this correlation id ends.
+    EndOf(u64, u64),
     /// Nothing, or bookkeeping that is done.
     Nothing,
     /// The piece is over.
@@ -113,7 +166,7 @@ impl<'r, C: Chunks> Replay<'r, C> {
             chunk: 0,
             at: 0,
             end: 0,
-            expected: None,
+            expected: 0,
             broken: false,
             base_tick: 0,
             next_id: 0,
@@ -149,7 +202,7 @@ impl<'r, C: Chunks> Replay<'r, C> {
                 Phase::Releasing(at) if at < self.held.begins.len() => {
                     self.phase = Phase::Releasing(at + 1);
                     let (event, counts, _) = self.held.begins[at];
-                    self.open.push(counts);
+                    self.open.push(Open { id: id_of(&event), counts, crosses: false });
                     if counts {
                         return Some((event, Source::Held(at)));
                     }
@@ -158,13 +211,20 @@ impl<'r, C: Chunks> Replay<'r, C> {
                     self.held.clear();
                     self.phase = Phase::Within;
                 }
-                Phase::Closing { tick, more } => match self.open.pop() {
-                    Some(true) => {
-                        let what = What::End { unfinished: true };
-                        return Some((Event { tick, name: NameId::default(), what }, Source::Nowhere));
+                Phase::Crossing { at: 0, .. } => {
+                    self.open.retain(|open| open.crosses);
+                    self.phase = Phase::Releasing(0);
+                }
+                Phase::Crossing { tick, at, above } => {
+                    let Open { counts, crosses, .. } = self.open[at - 1];
+                    self.phase = Phase::Crossing { tick, at: at - 1, above: above + u32::from(counts && crosses) };
+                    if counts && !crosses {
+                        return Some((ended(tick, true, above), Source::Nowhere));
                     }
-                    Some(false) => {}
-                    None if more => self.phase = Phase::Within,
+                }
+                Phase::Closing { tick } => match self.open.pop() {
+                    Some(open) if open.counts => return Some((ended(tick, true, 0), Source::Nowhere)),
+                    Some(_) => {}
                     None => self.phase = Phase::Done,
                 },
                 Phase::Done => return None,
@@ -177,13 +237,18 @@ impl<'r, C: Chunks> Replay<'r, C> {
     fn within(&mut self) -> Option<(Event, Source)> {
         loop {
             match self.read() {
-                Read::Event(event) if event.tick > self.cut.to_tick => {
-                    self.phase = Phase::Closing { tick: self.cut.to_tick, more: false };
+                Read::Event(Event { tick, .. }) | Read::EndOf(tick, _) if tick > self.cut.to_tick => {
+                    self.phase = Phase::Closing { tick: self.cut.to_tick };
                     return None;
                 }
+                Read::EndOf(tick, id) => {
+                    let args = self.skip_args();
+                    if let Some(above) = self.find(id).and_then(|at| self.take_out(at)) {
+                        return Some((ended(tick, false, above), Source::Chunk(args, self.at)));
+                    }
+                }
                 Read::Event(event) => {
-                    let args = self.at;
-                    self.at = args_end(&self.words[..self.end], args);
+                    let args = self.skip_args();
                     if self.counts(&event) {
                         return Some((event, Source::Chunk(args, self.at)));
                     }
@@ -198,17 +263,38 @@ impl<'r, C: Chunks> Replay<'r, C> {
         }
     }
 
+    /// Goes behind the arguments at hand; where they start.
+    #[inline]
+    fn skip_args(&mut self) -> usize {
+        let args = self.at;
+        self.at = args_end(&self.words[..self.end], args);
+        args
+    }
+
+    /// The place of the open span with this correlation id.
+    fn find(&self, id: u64) -> Option<usize> {
+        let innermost = self.open.len().saturating_sub(DEPTH_MAX);
+        self.open[innermost..].iter().rposition(|open| open.id == id).map(|at| innermost + at)
+    }
+
+    /// Takes out the open span at this place; how many that were handed out are above it, none if it was not.
+    fn take_out(&mut self, at: usize) -> Option<u32> {
+        let taken = self.open.remove(at);
+        let above = self.open[at..].iter().filter(|open| open.counts).count() as u32;
+        taken.counts.then_some(above)
+    }
+
     /// Whether an event within the cut is handed out. Keeps the stack of open spans.
     #[inline]
     fn counts(&mut self, event: &Event) -> bool {
         match event.what {
-            What::Begin { .. } => {
+            What::Begin { id, .. } => {
                 let counts = self.is_on(event);
-                self.open.push(counts);
+                self.open.push(Open { id, counts, crosses: false });
                 counts
             }
             // An end without a begin: the begin is lost.
-            What::End { .. } => self.open.pop().unwrap_or(false),
+            What::End { .. } => self.open.pop().is_some_and(|open| open.counts),
             _ => self.is_on(event),
         }
     }
@@ -227,22 +313,26 @@ impl<'r, C: Chunks> Replay<'r, C> {
         let from = self.at;
         let (tick, next_id) = (self.tick, self.next_id);
         match self.read() {
-            Read::Event(event) if event.tick >= self.cut.from_tick => {
+            Read::Event(Event { tick: at, .. }) | Read::EndOf(at, _) if at >= self.cut.from_tick => {
                 // Read it again when those held are out.
                 (self.at, self.tick, self.next_id) = (from, tick, next_id);
                 self.phase = Phase::Releasing(0);
             }
             Read::Event(event) => {
-                let args = self.at;
-                self.at = args_end(&self.words[..self.end], args);
+                let args = self.skip_args();
                 match event.what {
                     What::Begin { .. } => {
                         let counts = self.is_on(&event);
-                        self.held.args.extend_from_slice(&self.words[args..self.at]);
-                        self.held.begins.push((event, counts, self.held.args.len()));
+                        self.held.push(event, counts, &self.words[args..self.at]);
                     }
                     What::End { .. } => self.held.pop(),
                     _ => {}
+                }
+            }
+            Read::EndOf(_, id) => {
+                self.skip_args();
+                if let Some(at) = self.held.find(id) {
+                    self.held.remove(at);
                 }
             }
             Read::Nothing => {}
@@ -282,8 +372,11 @@ impl<'r, C: Chunks> Replay<'r, C> {
                 _ => Read::Nothing,
             };
         }
-        let what = what(&record, &mut self.next_id);
         self.tick = self.tick.max(self.base_tick.saturating_add(record.head.value()));
+        if record.kind == Kind::EndOf {
+            return Read::EndOf(self.tick, record.payload[0]);
+        }
+        let what = what(&record, &mut self.next_id);
         let name = if record.kind.is_named() { record.head.name() } else { NameId::default() };
         Read::Event(Event { tick: self.tick, name, what })
     }
@@ -296,24 +389,66 @@ impl<'r, C: Chunks> Replay<'r, C> {
         Read::Over
     }
 
-    /// Goes on to the next piece; false if the phase changed instead.
+    /// Goes on to the next piece that can be read; false if the phase changed instead.
     fn turn(&mut self) -> bool {
-        let gap = |piece: &Piece| self.expected.is_some_and(|expected| expected != piece.sequence);
-        if self.broken || self.pieces.first().is_some_and(gap) {
-            (self.broken, self.expected) = (false, None);
-            self.held.clear();
-            if !self.open.is_empty() {
-                self.phase = Phase::Closing { tick: self.tick, more: true };
+        loop {
+            let is_hole = std::mem::take(&mut self.broken);
+            let Some((piece, rest)) = self.pieces.split_first() else {
+                self.finish(is_hole);
                 return false;
+            };
+            let is_hole = is_hole || self.expected != piece.sequence;
+            self.pieces = rest;
+            self.enter(piece);
+            if self.broken {
+                continue;
             }
+            if is_hole {
+                self.cross();
+            }
+            return !is_hole;
         }
-        let Some((piece, rest)) = self.pieces.split_first() else {
-            self.finish();
-            return false;
-        };
-        self.pieces = rest;
-        self.enter(piece);
-        true
+    }
+
+    /// Brings the spans across the hole before the piece at hand that it says are open.
+    fn cross(&mut self) {
+        let carried = self.carried();
+        let ids: FxHashSet<u64> = carried.iter().map(id_of).collect();
+        let is_before = matches!(self.phase, Phase::Before);
+        if is_before {
+            self.held.retain(|id| ids.contains(&id));
+        } else {
+            self.held.clear();
+            self.open.iter_mut().for_each(|open| open.crosses = ids.contains(&open.id));
+            self.phase = Phase::Crossing { tick: self.tick, at: self.open.len(), above: 0 };
+        }
+        let held = self.held.begins.iter().map(|begin| id_of(&begin.0));
+        let known: FxHashSet<u64> = held.chain(self.open.iter().map(|open| open.id)).collect();
+        for begin in carried.iter().filter(|begin| !known.contains(&id_of(begin)) || id_of(begin) == UNKNOWN) {
+            self.tick = self.tick.max(begin.tick);
+            let is_within = begin.name != NameId::default() && self.tick <= self.cut.to_tick;
+            let counts = is_within && self.is_on(begin);
+            self.held.push(Event { tick: self.tick, ..*begin }, counts, &[]);
+        }
+    }
+
+    /// The begins of spans that the piece at hand says were open before it. What it knows nothing of has no name.
+    fn carried(&mut self) -> Vec<Event> {
+        let mut carried = Vec::new();
+        while let Ok((record, next)) = record(&self.words[..self.end], self.at) {
+            let (what, repeat) = match *record.payload {
+                [_, id] if record.kind == Kind::Opened => (What::Begin { id, number: None }, 1),
+                [_, id, number] if record.kind == Kind::OpenedNumbered => (What::Begin { id, number: Some(number as i64) }, 1),
+                [] if record.kind == Kind::OpenedDeeper => {
+                    (What::Begin { id: UNKNOWN, number: None }, record.head.value().min(DEPTH_MAX as u64) as usize)
+                }
+                _ => break,
+            };
+            let tick = record.payload.first().map_or(self.base_tick, |tick| *tick.min(&self.base_tick));
+            carried.extend(std::iter::repeat_n(Event { tick, name: record.head.name(), what }, repeat));
+            self.at = next;
+        }
+        carried
     }
 
     fn enter(&mut self, piece: &Piece) {
@@ -324,19 +459,37 @@ impl<'r, C: Chunks> Replay<'r, C> {
         self.chunk = piece.chunk;
         self.base_tick = piece.base_tick;
         self.next_id = piece.first_id;
-        self.expected = Some(piece.sequence.wrapping_add(1));
+        self.expected = piece.sequence.wrapping_add(1);
     }
 
-    /// The recording is over. Spans that are open last to its last known tick, or to the end of the cut.
-    fn finish(&mut self) {
-        let tick = self.recording.last_tick().max(self.tick).min(self.cut.to_tick);
+    /// The recording is over, with a hole or without one. Spans that are open last to the last tick before the hole, to the last
+    /// tick that is known, or to the end of the cut.
+    fn finish(&mut self, is_hole: bool) {
+        let known = if is_hole { self.tick } else { self.recording.last_tick().max(self.tick) };
+        let tick = known.min(self.cut.to_tick);
         self.phase = match self.phase {
-            Phase::Before if tick >= self.cut.from_tick => Phase::Releasing(0),
+            Phase::Before if tick >= self.cut.from_tick && !is_hole => Phase::Releasing(0),
             Phase::Before => Phase::Done,
-            _ => Phase::Closing { tick, more: false },
+            _ => Phase::Closing { tick },
         };
     }
 }
+
+/// The end of a span with so many above it.
+fn ended(tick: u64, unfinished: bool, above: u32) -> Event {
+    Event { tick, name: NameId::default(), what: What::End { unfinished, above } }
+}
+
+/// The correlation id of a span that begins.
+fn id_of(event: &Event) -> u64 {
+    match event.what {
+        What::Begin { id, .. } => id,
+        _ => UNKNOWN,
+    }
+}
+
+/// No span has this correlation id.
+const UNKNOWN: u64 = 0;
 
 /// What a record with ticks says. Every begin of a span takes the next correlation id of its thread.
 #[inline]
@@ -350,7 +503,7 @@ fn what(record: &Record<'_>, next_id: &mut u64) -> What {
     match record.kind {
         Kind::Begin => begin(None),
         Kind::BeginNumbered => begin(Some(word(0) as i64)),
-        Kind::End => What::End { unfinished: false },
+        Kind::End => What::End { unfinished: false, above: 0 },
         Kind::CounterI64 => What::Counter(CounterValue::I64(word(0) as i64)),
         Kind::CounterF64 => What::Counter(CounterValue::F64(f64::from_bits(word(0)))),
         Kind::FlowStart => What::Flow { id: word(0), stage: FlowStage::Start },

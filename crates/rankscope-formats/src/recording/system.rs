@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::event::{ClockId, DropReason};
+use super::event::{ClockId, DropReason, Remark};
 use super::records::{Record, record};
 use super::session::SessionMark;
 use super::word::{Kind, NameId};
@@ -40,6 +40,7 @@ pub(super) struct System {
     pub(super) meta: BTreeMap<NameId, String>,
     pub(super) sessions: BTreeMap<u64, SessionMark>,
     pub(super) drops: BTreeMap<(u32, DropReason), u64>,
+    pub(super) remarks: BTreeMap<(u32, Remark), u64>,
     pub(super) anchors: Vec<Anchor>,
 }
 
@@ -79,9 +80,11 @@ impl System {
                 }
             }
             Kind::Drops => {
-                let reason = DropReason::ALL.iter().find(|reason| **reason as u32 == head.name().0);
-                if let Some(reason) = reason {
-                    self.drops.insert((payload[0] as u32, *reason), payload[1]);
+                let (stream, number) = (payload[0] as u32, head.name().0);
+                if let Some(reason) = DropReason::ALL.into_iter().find(|reason| *reason as u32 == number) {
+                    self.drops.insert((stream, reason), payload[1]);
+                } else if let Some(remark) = Remark::of(number) {
+                    self.remarks.insert((stream, remark), payload[1]);
                 }
             }
             Kind::Anchor => self.anchors.push(Anchor {

@@ -151,6 +151,15 @@ kinds! {
     /// The rest of the chunk belongs to another thread. Its stream number and the place of this piece in it (`stream << 32 |
     /// sequence`); the base of ticks; the correlation id of the next span.
     Switch = 15, Words(3);
+    /// A span of this thread ends that is not the innermost. Ticks; its correlation id.
+    EndOf = 16, Words(1);
+    /// At the start of a piece: a span that began in an earlier one and is still open, the outermost first. Name; nothing; the
+    /// tick it began at, its correlation id.
+    Opened = 17, Words(2);
+    /// As [`Kind::Opened`], of a span whose name ends in `#` and a number. Name; nothing; tick, correlation id, the number (i64).
+    OpenedNumbered = 18, Words(3);
+    /// Behind these: so many more spans are open further in, of which nothing else is recorded.
+    OpenedDeeper = 19, Words(0);
 
     /// System chunks: a text and its number. `category | scope << 8` in the following word; the length in the value; the bytes.
     Name = 20, WordsAndBytes(1);
@@ -162,7 +171,8 @@ kinds! {
     SessionStart = 23, Words(3);
     /// System chunks: a session ends. Its number, its tick.
     SessionStop = 24, Words(2);
-    /// System chunks: events that were lost. The reason in the name field ([`super::DropReason`]); the stream; how many so far.
+    /// System chunks: what a recorder counts beside events. The reason in the name field ([`super::DropReason`],
+    /// [`super::Remark`]); the stream; how many so far.
     Drops = 25, Words(2);
     /// System chunks: ticks and another clock read at one moment. The clock in the name field ([`super::ClockId`]); the tick
     /// (middle of the bracket), the clock's nanoseconds, the width of the bracket in ticks.
@@ -195,7 +205,7 @@ kinds! {
 impl Kind {
     /// Whether it is an event with a name of its own.
     pub const fn is_named(self) -> bool {
-        self.has_ticks() && !matches!(self, Self::End | Self::Memory | Self::OutOfMemory)
+        self.has_ticks() && !matches!(self, Self::End | Self::EndOf | Self::Memory | Self::OutOfMemory)
     }
 
     /// Whether it belongs to the event before it.
@@ -205,7 +215,12 @@ impl Kind {
 
     /// Whether its value field holds ticks since the base.
     pub const fn has_ticks(self) -> bool {
-        (self as u8) < Self::Rebase as u8
+        (self as u8) < Self::Rebase as u8 || matches!(self, Self::EndOf)
+    }
+
+    /// Whether it begins a span of this thread.
+    pub const fn begins_span(self) -> bool {
+        matches!(self, Self::Begin | Self::BeginNumbered)
     }
 }
 

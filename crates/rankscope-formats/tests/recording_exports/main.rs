@@ -6,6 +6,7 @@ mod consumers;
 mod documents;
 #[path = "../engine/mod.rs"]
 mod engine;
+mod overlaps;
 mod scene;
 mod strings;
 mod validator;

@@ -89,12 +89,16 @@ impl<'r, C: Chunks> Conversion<'r, C> {
                     let node = self.begin(&event, thread.tid, at_ns, id, number, args);
                     open.push(node);
                 }
-                What::End { unfinished } => {
-                    if let Some(node) = open.pop().flatten() {
-                        self.builder.end(at_ns, unfinished);
+                What::End { unfinished, above } => {
+                    let at = open.len().checked_sub(above as usize + 1);
+                    if let Some(node) = at.and_then(|at| open.remove(at)) {
+                        self.builder.end_of(node, at_ns, unfinished);
                         let ended = &mut self.events[node as usize];
                         (ended.end_ns, ended.unfinished) = (at_ns, unfinished);
                         self.apply(node, args);
+                        if above > 0 {
+                            set_extra(self.events[node as usize].details_mut(), "misnested".into(), Metadata::Bool(true));
+                        }
                     }
                 }
                 What::Instant => {

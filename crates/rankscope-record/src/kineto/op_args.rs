@@ -39,7 +39,7 @@ pub(super) fn record(op: &Op<'_>, handle: u64) -> Option<OpenSpan> {
         return None;
     }
     let name = name_id(op.name, category, op.scope);
-    if op.is_bare() && handle == 0 { begin_raw(name, category, &[]) } else { record_with_arguments(op, name, handle) }
+    if op.is_bare() && handle == 0 { begin_raw(name, &[]) } else { record_with_arguments(op, name, handle) }
 }
 
 /// Lists that are made anew for each op, in memory that stays.
@@ -80,7 +80,7 @@ fn record_with_arguments(op: &Op<'_>, name: NameId, handle: u64) -> Option<OpenS
     if wishes & INPUTS != 0 {
         op.kwinputs.iter().take(MOST_KWINPUTS).for_each(|(key, value)| args.put(intern_key(key), *value));
     }
-    let open = begin_raw(name, op.category(), args.as_slice());
+    let open = begin_raw(name, args.as_slice());
     _ = SCRATCH.try_with(|slot| slot.set(Some(scratch)));
     open
 }

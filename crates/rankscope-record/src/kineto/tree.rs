@@ -8,7 +8,8 @@
 //! - A moment is a leaf under the innermost open span.
 //! - A span left open ends with its parent; without one, at the end of the trace. It is flagged.
 //! - An asynchronous span adopts nobody. Its parent is the innermost span that was open where it began and that ends no earlier
-//!   than it does.
+//!   than it does. A span that ends while one that began later on its thread is open counts as asynchronous: what began in it
+//!   belongs to what is around it.
 //! - A root with a forward thread (a backward op) becomes the child of the last span begun there by then, or of the first of that
 //!   span's ancestors, that holds its whole interval, ends included; without one it stays a root. Of two spans with the same
 //!   interval only the one recorded first, by thread and then by place, can be the parent.
@@ -119,8 +120,17 @@ impl TreeBuilder {
 
     /// The innermost open span ends. `None` where none is open.
     pub fn end(&mut self, end_ns: i64, unfinished: bool) -> Option<NodeId> {
-        let node = self.stack.pop()?;
+        self.end_of(*self.stack.last()?, end_ns, unfinished)
+    }
+
+    /// That open span ends. `None` where it is not open.
+    pub fn end_of(&mut self, node: NodeId, end_ns: i64, unfinished: bool) -> Option<NodeId> {
+        let at = self.stack.iter().rposition(|open| *open == node)?;
+        self.stack.remove(at);
         let open = &mut self.nodes[node as usize];
+        if at < self.stack.len() {
+            open.sort = Sort::Async;
+        }
         open.end_ns = end_ns.max(open.start_ns);
         open.unfinished = unfinished;
         Some(node)
@@ -147,6 +157,7 @@ impl TreeBuilder {
     /// The tree; `end_ns` is the end of the trace.
     pub fn finish(mut self, end_ns: i64) -> EventTree {
         self.close_run();
+        self.settle_overlapping();
         // A parent comes before its children, so an end that is inherited is already settled.
         for node in 0..self.nodes.len() {
             if self.nodes[node].unfinished && self.nodes[node].end_ns == OPEN {
@@ -176,6 +187,16 @@ impl TreeBuilder {
         self.stack.clear();
         if !self.spans.is_empty() {
             self.runs.entry(self.tid).or_default().push(std::mem::take(&mut self.spans));
+        }
+    }
+
+    /// A parent comes before its children, so the parent of a parent that adopts nobody is settled already.
+    fn settle_overlapping(&mut self) {
+        for node in 0..self.nodes.len() {
+            let parent = self.nodes[node].parent.map(|parent| &self.nodes[parent as usize]);
+            if let Some(parent) = parent.filter(|parent| parent.sort == Sort::Async) {
+                self.nodes[node].parent = parent.parent;
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! What is too long is cut and the cut is said, with the true length; the recorder never cuts in silence.
 
-use rankscope_formats::recording::{Kind, NameId, Word, zigzag};
+use rankscope_formats::recording::{Kind, NameId, Remark, Word, zigzag};
 
 use super::Lane;
 use crate::Value;
@@ -65,6 +65,7 @@ pub(super) fn write(lane: &Lane, mut at: usize, args: &[(NameId, Value<'_>)]) {
 
 /// Says that so many arguments were left out.
 pub(super) fn leave_out(lane: &Lane, at: usize, count: usize) {
+    lane.remark(Remark::ArgumentsLeftOut, count as u64);
     lane.payload(at, Word::new(Kind::ArgCut, 0, count as u64).0);
 }
 
@@ -108,6 +109,7 @@ fn write_bytes(lane: &Lane, at: usize, kind: Kind, key: u32, bytes: &[u8], max: 
 /// Says that the argument before was cut, if it was.
 fn cut(lane: &Lane, at: usize, key: u32, was_cut: bool, true_len: usize) -> usize {
     if was_cut {
+        lane.remark(Remark::ValuesCut, 1);
         lane.payload(at, Word::new(Kind::ArgCut, key, true_len as u64).0);
     }
     at + usize::from(was_cut)

@@ -3,15 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rankscope_formats::recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, Word};
+use rankscope_formats::recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, NameId, Remark, Word};
 
 use super::quiet::Busy;
-use super::{DEPTH_MAX, END_WORDS, Lane, REBASE_WORDS, bump, hold, let_go, registry};
-use crate::control;
-use crate::store::{Piece, Store, new_header};
+use super::{END_WORDS, Lane, REBASE_WORDS, bump, hold, let_go, registry};
+use crate::store::{Chunk, Piece, Store, new_header};
+use crate::ticks::ticks;
+use crate::{Value, control, state};
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
+
+/// Spans, the outermost first, that a piece says were open before it. Of those further in it says how many there are: with the room
+/// kept for all their ends, thousands would leave none for events.
+const CARRIED_MAX: usize = 1024;
 
 impl Lane {
     /// Makes room for `words` more words of the recording `epoch`, joining it if need be. False where the event is lost; then it
@@ -26,7 +31,7 @@ impl Lane {
     #[cold]
     #[inline(never)]
     pub(super) fn make_ready_to_begin(&self, epoch: u32, words: usize) -> bool {
-        self.make_ready(epoch, words + END_WORDS) && (self.open.get() < DEPTH_MAX || self.drop_for(DropReason::TooDeep))
+        self.make_ready(epoch, words + END_WORDS) && (self.deepen() || self.drop_for(DropReason::TooDeep))
     }
 
     /// As [`Lane::make_ready`], but nothing is counted: the reason is returned.
@@ -42,6 +47,12 @@ impl Lane {
             self.epoch.store(self.attached.get(), Ordering::Relaxed);
         }
         ready
+    }
+
+    /// Makes room for one more open span.
+    fn deepen(&self) -> bool {
+        let _busy = Busy::mark();
+        self.open.deepen()
     }
 
     fn drop_for(&self, reason: DropReason) -> bool {
@@ -84,7 +95,7 @@ impl Lane {
     pub(super) fn detach(&self) {
         self.attached.set(0);
         self.epoch.store(0, Ordering::Relaxed);
-        self.open.set(0);
+        self.open.clear();
         self.next.set(std::ptr::null_mut());
         self.limit.set(std::ptr::null_mut());
         self.chunk.store(NONE, Ordering::Relaxed);
@@ -131,11 +142,31 @@ impl Lane {
             piece.chunk.publish(from, Word::new(Kind::Switch, 0, 0), payload);
             from += 1 + payload.len();
         }
+        from = self.carry(piece.chunk, from);
         self.chunk.store(piece.index, Ordering::Relaxed);
         self.next.set(piece.chunk.base().wrapping_add(from));
-        let reserved = END_WORDS * self.open.get() as usize;
+        let reserved = END_WORDS * self.open.len();
         self.limit.set(piece.chunk.base().wrapping_add(CHUNK_WORDS - reserved));
         Ok(())
+    }
+
+    /// Says which spans are open where a piece begins, so that it can be read without those before it. Returns where it goes on.
+    fn carry(&self, chunk: Chunk, mut at: usize) -> usize {
+        let open = self.open.all();
+        let mut publish = |kind, name: NameId, value, payload: &[u64]| {
+            chunk.publish(at, Word::new(kind, name.0, value), payload.iter().copied());
+            at += 1 + payload.len();
+        };
+        for span in open.iter().take(CARRIED_MAX) {
+            match span.number() {
+                None => publish(Kind::Opened, span.name(), 0, &[span.tick, span.id]),
+                Some(number) => publish(Kind::OpenedNumbered, span.name(), 0, &[span.tick, span.id, number as u64]),
+            }
+        }
+        if open.len() > CARRIED_MAX {
+            publish(Kind::OpenedDeeper, NameId::default(), (open.len() - CARRIED_MAX) as u64, &[]);
+        }
+        at
     }
 
     /// The thread ends: its piece is left to others.
@@ -144,14 +175,36 @@ impl Lane {
             store.leave(piece, self.last_tick.get());
         }
         self.detach();
+        self.open.give_back();
     }
 
-    /// Ends a span in a recording that this lane is no longer in, or in the middle of another record: nothing to do in the first
-    /// case; the second cannot be, because a begin there was dropped as well.
+    /// Ends a span that is not the innermost of this thread, or not in the recording that it is ready for.
     #[cold]
-    pub(super) fn end_of_another(&self, epoch: u32) {
+    #[inline(never)]
+    pub(super) fn end_out_of_order(&self, epoch: u32, id: u64, args: &[(NameId, Value<'_>)]) {
+        let tick = ticks();
+        if self.epoch.load(Ordering::Relaxed) != epoch {
+            return self.end_elsewhere(epoch);
+        }
+        if !self.open.all().iter().any(|open| open.id == id) {
+            return self.remark(Remark::Misuse, 1);
+        }
+        self.remark(Remark::Misnested, 1);
+        self.write_end(epoch, tick, (Kind::EndOf, Some(id)), args, || {
+            self.open.take_out(id);
+            self.limit.set(self.limit.get().wrapping_add(END_WORDS));
+        });
+    }
+
+    /// Ends a span of a recording that this lane is not in, or is in the middle of a record of.
+    fn end_elsewhere(&self, epoch: u32) {
         if self.attached.get() == epoch {
             self.drop_for(DropReason::Reentrant);
+        } else if state::epoch() == epoch {
+            // That recording runs, and this thread has no part in it: the span began on another. What began in one that is over
+            // has been ended with it.
+            registry::own_stream();
+            self.remark(Remark::Misuse, 1);
         }
     }
 

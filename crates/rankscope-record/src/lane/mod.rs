@@ -4,12 +4,15 @@
 //! epoch away, so that a signal handler or an allocator's hook that comes in between finds no lane), words are stored, the head
 //! last, and the lane is handed back. Everything else is cold and lives in [`attach`].
 //!
+//! An end looks whether its span is the innermost; one that is not takes the cold way too, and says which span it ends.
+//!
 //! Room is reserved for the end of every span that is open, so that a recording that is full drops whole spans and never the
 //! end of one.
 #![expect(unsafe_code, reason = "words are stored through a raw pointer into the thread's own piece")]
 
 mod arguments;
 mod attach;
+mod open;
 pub(crate) mod quiet;
 pub(crate) mod registry;
 #[cfg(test)]
@@ -20,21 +23,20 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use rankscope_formats::recording::{DELTA_BITS, Kind, NameId, Word};
+use rankscope_formats::recording::{DELTA_BITS, Kind, NameId, Remark, Word};
+
+use open::OpenSpans;
 
 use crate::Value;
 use crate::store::Store;
 use crate::ticks::ticks;
 
-/// Kept for each open span: its end, the new base of ticks that a long silence before it may need, and a word that says how many
-/// arguments found no room.
-const END_WORDS: usize = 4;
+/// Kept for each open span: its end, which may have to say whose it is, the new base of ticks that a long silence before it may
+/// need, and a word that says how many arguments found no room.
+const END_WORDS: usize = 5;
 
 /// A record may need a new base of ticks in front of it.
 const REBASE_WORDS: usize = 2;
-
-/// Spans open at a time on one thread.
-pub(crate) const DEPTH_MAX: u32 = 4096;
 
 /// Sorts of events that are counted.
 pub(crate) const SORTS: usize = 6;
@@ -53,6 +55,9 @@ pub(crate) enum Sort {
 /// Reasons a thread itself drops events for.
 pub(crate) const REASONS: usize = 7;
 
+/// What a thread itself remarks on.
+pub(crate) const REMARKS: usize = Remark::ALL.len();
+
 /// A thread's place to record. Lives in the thread's own memory; others read only what is atomic.
 #[repr(align(128))]
 pub(crate) struct Lane {
@@ -62,7 +67,7 @@ pub(crate) struct Lane {
     busy: AtomicU32,
     /// The epoch that was there when it came into them.
     resting: Cell<u32>,
-    open: Cell<u32>,
+    open: OpenSpans,
     /// Where the next head goes.
     next: Cell<*mut AtomicU64>,
     /// What may be written, but for the ends of spans that are open.
@@ -72,6 +77,7 @@ pub(crate) struct Lane {
     next_id: Cell<u64>,
     counts: [AtomicU64; SORTS],
     drops: [AtomicU64; REASONS],
+    remarks: [AtomicU64; REMARKS],
     // Cold from here.
     /// Epoch of the store that is held; zero for none.
     attached: Cell<u32>,
@@ -89,7 +95,10 @@ thread_local! {
 /// Runs `with` on this thread's lane.
 #[inline(always)]
 pub(crate) fn with<T>(with: impl FnOnce(&Lane) -> T) -> T {
-    LANE.with(with)
+    // Only the address is asked for in there: what is done with it is then compiled where it is done.
+    let lane = LANE.with(ptr::from_ref);
+    // SAFETY: the lane is this thread's own plain memory, which lasts until the thread's very end.
+    with(unsafe { &*lane })
 }
 
 impl Lane {
@@ -98,7 +107,7 @@ impl Lane {
             epoch: AtomicU32::new(0),
             busy: AtomicU32::new(0),
             resting: Cell::new(0),
-            open: Cell::new(0),
+            open: OpenSpans::new(),
             next: Cell::new(ptr::null_mut()),
             limit: Cell::new(ptr::null_mut()),
             base_tick: Cell::new(0),
@@ -106,6 +115,7 @@ impl Lane {
             next_id: Cell::new(0),
             counts: [const { AtomicU64::new(0) }; SORTS],
             drops: [const { AtomicU64::new(0) }; REASONS],
+            remarks: [const { AtomicU64::new(0) }; REMARKS],
             attached: Cell::new(0),
             store: Cell::new(ptr::null()),
             chunk: AtomicU32::new(u32::MAX),
@@ -114,29 +124,37 @@ impl Lane {
         }
     }
 
-    /// Begins a span. Its end is then sure to find room. False where it was dropped, which is counted.
+    /// Begins a span. Its end is then sure to find room. Returns its correlation id; none where it was dropped, which is counted.
     #[inline(always)]
-    pub(crate) fn begin(&self, epoch: u32, name: NameId) -> bool {
+    pub(crate) fn begin(&self, epoch: u32, name: NameId) -> Option<u64> {
         if !self.is_ready_to_begin(epoch, 1) && !self.make_ready_to_begin(epoch, 1) {
-            return false;
+            return None;
         }
+        let id = self.next_id.get();
         self.while_busy(epoch, || {
             let tick = ticks();
             let delta = self.delta(tick);
             self.store(0, Word::new(Kind::Begin, name.0, delta));
-            self.opened();
+            self.opened(id, tick, name, None);
         });
-        true
+        Some(id)
     }
 
     /// Begins a span that has arguments or a number. The clock is read last, so that writing them is not measured.
     #[inline]
-    pub(crate) fn begin_with(&self, epoch: u32, name: NameId, number: Option<i64>, args: &[(NameId, Value<'_>)]) -> bool {
+    pub(crate) fn begin_with(
+        &self,
+        epoch: u32,
+        name: NameId,
+        number: Option<i64>,
+        args: &[(NameId, Value<'_>)],
+    ) -> Option<u64> {
         let payload = usize::from(number.is_some());
         let words = 1 + payload + arguments::words(args);
         if !self.is_ready_to_begin(epoch, words) && !self.make_ready_to_begin(epoch, words) {
-            return false;
+            return None;
         }
+        let id = self.next_id.get();
         self.while_busy(epoch, || {
             arguments::write(self, 1 + payload, args);
             let kind = match number {
@@ -146,18 +164,19 @@ impl Lane {
                 }
                 None => Kind::Begin,
             };
-            let delta = self.delta_before(words, ticks());
+            let tick = ticks();
+            let delta = self.delta_before(words, tick);
             self.store(words - 1, Word::new(kind, name.0, delta));
-            self.opened();
+            self.opened(id, tick, name, number);
         });
-        true
+        Some(id)
     }
 
-    /// Ends the innermost open span, whose begin was recorded under `epoch`.
+    /// Ends the span `id`, whose begin was recorded under `epoch`.
     #[inline(always)]
-    pub(crate) fn end(&self, epoch: u32) {
-        if self.epoch.load(Ordering::Relaxed) != epoch {
-            return self.end_of_another(epoch);
+    pub(crate) fn end(&self, epoch: u32, id: u64) {
+        if self.epoch.load(Ordering::Relaxed) != epoch || !self.open.is_innermost(id) {
+            return self.end_out_of_order(epoch, id, &[]);
         }
         self.while_busy(epoch, || {
             let tick = ticks();
@@ -167,30 +186,41 @@ impl Lane {
         });
     }
 
-    /// Ends the innermost open span, with arguments; where these find no room, with how many there were. The clock is read first.
+    /// Ends the span `id`, with arguments; where these find no room, with how many there were. The clock is read first.
     #[inline]
-    pub(crate) fn end_with(&self, epoch: u32, args: &[(NameId, Value<'_>)]) {
-        if self.epoch.load(Ordering::Relaxed) != epoch {
-            return self.end_of_another(epoch);
+    pub(crate) fn end_with(&self, epoch: u32, id: u64, args: &[(NameId, Value<'_>)]) {
+        if self.epoch.load(Ordering::Relaxed) != epoch || !self.open.is_innermost(id) {
+            return self.end_out_of_order(epoch, id, args);
         }
         if args.is_empty() {
-            return self.end(epoch);
+            return self.end(epoch, id);
         }
         let tick = ticks();
-        let mut words = 1 + arguments::words(args);
-        let fits = self.is_ready(epoch, words) || self.try_ready(epoch, words) == Ok(true);
+        self.write_end(epoch, tick, (Kind::End, None), args, || self.closed());
+    }
+
+    /// Writes the end of a span that has room for it, and says that it is closed in the same moment.
+    #[inline]
+    fn write_end(&self, epoch: u32, tick: u64, end: (Kind, Option<u64>), args: &[(NameId, Value<'_>)], closed: impl FnOnce()) {
+        let (kind, id) = end;
+        let payload = usize::from(id.is_some());
+        let mut words = 1 + payload + arguments::words(args);
+        let fits = args.is_empty() || self.is_ready(epoch, words) || self.try_ready(epoch, words) == Ok(true);
         if !fits {
-            words = 2;
+            words = 1 + payload + 1;
         }
         self.while_busy(epoch, || {
-            self.closed();
+            closed();
+            if let Some(id) = id {
+                self.payload(1, id);
+            }
             if fits {
-                arguments::write(self, 1, args);
+                arguments::write(self, 1 + payload, args);
             } else {
-                arguments::leave_out(self, 1, args.len());
+                arguments::leave_out(self, 1 + payload, args.len());
             }
             let delta = self.delta_before(words, tick);
-            self.store(words - 1, Word::new(Kind::End, 0, delta));
+            self.store(words - 1, Word::new(kind, 0, delta));
         });
     }
 
@@ -220,11 +250,6 @@ impl Lane {
         true
     }
 
-    /// The correlation id of the span that began last on this thread.
-    pub(crate) fn last_id(&self) -> u64 {
-        self.next_id.get().wrapping_sub(1)
-    }
-
     /// Its thread's number in recordings; zero before it is known.
     pub(crate) fn stream(&self) -> u32 {
         self.stream.load(Ordering::Relaxed)
@@ -239,7 +264,7 @@ impl Lane {
     /// As [`Lane::is_ready`], for a span that begins.
     #[inline(always)]
     fn is_ready_to_begin(&self, epoch: u32, words: usize) -> bool {
-        self.is_ready(epoch, words + END_WORDS) && self.open.get() < DEPTH_MAX
+        self.is_ready(epoch, words + END_WORDS) && self.open.has_room()
     }
 
     #[inline(always)]
@@ -283,17 +308,24 @@ impl Lane {
     }
 
     #[inline(always)]
-    fn opened(&self) {
+    fn opened(&self, id: u64, tick: u64, name: NameId, number: Option<i64>) {
         self.limit.set(self.limit.get().wrapping_sub(END_WORDS));
-        self.open.set(self.open.get() + 1);
-        self.next_id.set(self.next_id.get() + 1);
+        self.open.push(id, tick, name, number);
+        self.next_id.set(id + 1);
         bump(&self.counts[Sort::Span as usize]);
     }
 
+    /// The innermost open span is closed.
     #[inline(always)]
     fn closed(&self) {
         self.limit.set(self.limit.get().wrapping_add(END_WORDS));
-        self.open.set(self.open.get() - 1);
+        self.open.pop();
+    }
+
+    /// Counts so many of what `remark` says.
+    fn remark(&self, remark: Remark, count: u64) {
+        let counter = &self.remarks[remark as usize - Remark::ALL[0] as usize];
+        counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::quiet::{self, Busy, Quiet};
-use super::{Lane, REASONS, SORTS};
+use super::{Lane, REASONS, REMARKS, SORTS};
 use crate::store::Store;
 
 /// What a thread has recorded since it began.
@@ -19,6 +19,7 @@ pub(crate) struct Tally {
     pub(crate) name: String,
     pub(crate) counts: [u64; SORTS],
     pub(crate) drops: [u64; REASONS],
+    pub(crate) remarks: [u64; REMARKS],
 }
 
 /// A thread as recordings know it.
@@ -65,7 +66,7 @@ pub(super) fn enter(lane: &Lane) -> Thread {
     let thread = Thread { stream: registry.streams, tid: tid(), name: kernel_name() };
     lane.stream.store(thread.stream, Ordering::Relaxed);
     lane.next_id.set(registry.take_ids());
-    for count in lane.counts.iter().chain(&lane.drops) {
+    for count in lane.counts.iter().chain(&lane.drops).chain(&lane.remarks) {
         count.store(0, Ordering::Relaxed);
     }
     registry.entries.push(Entry { lane, thread: thread.clone() });
@@ -142,7 +143,15 @@ impl Entry {
         let lane = unsafe { &*self.lane };
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let Thread { stream, tid, name } = self.thread.clone();
-        Tally { stream, tid, name, counts: lane.counts.each_ref().map(read), drops: lane.drops.each_ref().map(read) }
+        let (counts, drops, remarks) = (&lane.counts, &lane.drops, &lane.remarks);
+        Tally {
+            stream,
+            tid,
+            name,
+            counts: counts.each_ref().map(read),
+            drops: drops.each_ref().map(read),
+            remarks: remarks.each_ref().map(read),
+        }
     }
 }
 

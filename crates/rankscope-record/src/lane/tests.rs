@@ -32,7 +32,7 @@ fn replayed(recorded: &Recorded) -> (Vec<u64>, Vec<String>) {
         while let Some((event, more)) = replay.next() {
             ticks.push(event.tick);
             args.extend(more.iter().map(|(key, value)| format!("{} {value:?}", recording.names()[key.0 as usize].text)));
-            assert!(!matches!(event.what, What::End { unfinished: true }));
+            assert!(!matches!(event.what, What::End { unfinished: true, .. }));
         }
     }
     (ticks, args)
@@ -47,14 +47,14 @@ fn after_a_long_silence_there_is_a_new_base() {
     let mut bounds = (0, 0);
     let (recorded, report) = recorded(|| {
         // The first one joins the recording; a base can only be moved in a piece.
-        drop(begin_named(name, Category::USER_ANNOTATION, &[]));
+        drop(begin_named(name, &[]));
         bounds.0 = ticks();
         long_ago();
-        let span = begin_named(name, Category::USER_ANNOTATION, &args);
+        let span = begin_named(name, &args);
         long_ago();
         span.end_with(&args);
         long_ago();
-        let span = begin_raw(name, Category::USER_ANNOTATION, &[]).unwrap();
+        let span = begin_raw(name, &[]).unwrap();
         long_ago();
         end_raw(span, &[]);
         bounds.1 = ticks();
@@ -69,24 +69,24 @@ fn after_a_long_silence_there_is_a_new_base() {
 #[test]
 fn spans_deeper_than_the_limit_are_dropped_whole() {
     let name = intern("deep", Category::USER_ANNOTATION, Scope::UserScope);
-    let depth = super::DEPTH_MAX as usize + 100;
+    let depth = super::open::DEPTH_MAX + 100;
     let (recorded, report) = recorded(|| {
-        let mut open: Vec<_> = (0..depth).filter_map(|_| begin_raw(name, Category::USER_ANNOTATION, &[])).collect();
+        let mut open: Vec<_> = (0..depth).filter_map(|_| begin_raw(name, &[])).collect();
         while let Some(span) = open.pop() {
             end_raw(span, &[]);
         }
     });
     assert_eq!(report.drops, [("too_deep", 100)]);
-    assert_eq!(replayed(&recorded).0.len(), 2 * super::DEPTH_MAX as usize);
+    assert_eq!(replayed(&recorded).0.len(), 2 * super::open::DEPTH_MAX);
 }
 
 #[test]
 fn what_comes_while_the_lane_is_busy_is_counted() {
     let name = intern("reentrant", Category::USER_ANNOTATION, Scope::UserScope);
     let (recorded, report) = recorded(|| {
-        drop(begin_named(name, Category::USER_ANNOTATION, &[]));
+        drop(begin_named(name, &[]));
         let _busy = super::quiet::Busy::mark();
-        drop(begin_named(name, Category::USER_ANNOTATION, &[]));
+        drop(begin_named(name, &[]));
     });
     assert_eq!(report.drops, [("reentrant", 1)]);
     assert_eq!(replayed(&recorded).0.len(), 2);
@@ -103,7 +103,7 @@ fn arguments_that_are_too_long_say_so() {
         for args in
             [&[(keys[0], Value::Text(&text))][..], &[(keys[0], Value::I64s(&numbers)), (keys[1], Value::Bool(true))], &many]
         {
-            drop(begin_named(name, Category::USER_ANNOTATION, args));
+            drop(begin_named(name, args));
         }
     });
     assert_eq!(report.dropped(), 0);
@@ -134,15 +134,15 @@ fn the_depth_limit_is_for_spans_alone() {
     let name = intern("deep too", Category::USER_ANNOTATION, Scope::UserScope);
     let key = intern_key("last");
     let (recorded, report) = recorded(|| {
-        let mut open: Vec<_> = (0..super::DEPTH_MAX).filter_map(|_| begin_raw(name, Category::USER_ANNOTATION, &[])).collect();
-        instant(name, Category::USER_ANNOTATION, &[]);
+        let mut open: Vec<_> = (0..super::open::DEPTH_MAX).filter_map(|_| begin_raw(name, &[])).collect();
+        instant(name, &[]);
         while let Some(span) = open.pop() {
             end_raw(span, &[(key, Value::Bool(true))]);
         }
     });
     assert_eq!(report.drops, []);
     let (ticks, args) = replayed(&recorded);
-    assert_eq!((ticks.len(), args.len()), (2 * super::DEPTH_MAX as usize + 1, super::DEPTH_MAX as usize));
+    assert_eq!((ticks.len(), args.len()), (2 * super::open::DEPTH_MAX + 1, super::open::DEPTH_MAX));
 }
 
 #[test]
@@ -155,10 +155,10 @@ fn an_end_whose_arguments_find_no_room_says_so_and_is_no_loss() {
         let mut open = Vec::new();
         loop {
             attempted += 1;
-            let Some(span) = begin_raw(name, Category::USER_ANNOTATION, &[]) else { break };
+            let Some(span) = begin_raw(name, &[]) else { break };
             open.push(span);
             attempted += 1;
-            instant(name, Category::USER_ANNOTATION, &[(key, Value::Text(&"x".repeat(1000)))]);
+            instant(name, &[(key, Value::Text(&"x".repeat(1000)))]);
         }
         while let Some(span) = open.pop() {
             end_raw(span, &[(key, Value::Text(&"y".repeat(30_000)))]);
@@ -173,9 +173,9 @@ fn an_end_whose_arguments_find_no_room_says_so_and_is_no_loss() {
 fn the_end_of_an_older_recording_leaves_the_lane_in_its_own() {
     let name = intern("between", Category::USER_ANNOTATION, Scope::UserScope);
     let mut old = None;
-    recorded(|| old = Some(begin_async(name, Category::USER_ANNOTATION, &[])));
+    recorded(|| old = Some(begin_async(name, &[])));
     let (recorded, report) = recorded(|| {
-        let _span = begin_named(name, Category::USER_ANNOTATION, &[]);
+        let _span = begin_named(name, &[]);
         drop(old.take());
     });
     // `replayed` sees that the span ended.

@@ -228,7 +228,7 @@ impl<A> RecordingAllocator<A> {
     /// Moves the curve of the estimated heap.
     fn draw(&self, hook: &Hook, change_bytes: i64) {
         let bytes = self.live_bytes.fetch_add(change_bytes, Ordering::Relaxed) + change_bytes;
-        hook.unless_busy(|| crate::counter_i64(LIVE_HEAP.id(), Category::CPU_INSTANT_EVENT, bytes));
+        hook.unless_busy(|| crate::counter_i64(LIVE_HEAP.id(), bytes));
     }
 }
 

@@ -108,7 +108,7 @@ fn spans_of<C: Chunks>(blocks: &mut [Block], recording: &Recording<C>, cut: &Cut
             found.extend(left.by_ref().take(before).map(|_| open.last().copied().unwrap_or_default()));
             match event.what {
                 What::Begin { .. } => open.push(event.name),
-                What::End { .. } => drop(open.pop()),
+                What::End { above, .. } => drop(open.len().checked_sub(above as usize + 1).map(|at| open.remove(at))),
                 _ => {}
             }
         }

@@ -25,18 +25,18 @@ impl<'a> TraceSink<'a> {
 
     /// Adds a whole number, as of now.
     pub fn counter_i64(&mut self, name: &str, value: i64) {
-        counter_i64(intern(name, CATEGORY, Scope::UserScope), CATEGORY, value);
+        counter_i64(intern(name, CATEGORY, Scope::UserScope), value);
     }
 
     /// Adds a number, as of now.
     pub fn counter_f64(&mut self, name: &str, value: f64) {
-        counter_f64(intern(name, CATEGORY, Scope::UserScope), CATEGORY, value);
+        counter_f64(intern(name, CATEGORY, Scope::UserScope), value);
     }
 
     /// Adds a moment, now.
     pub fn instant(&mut self, name: &str, args: &[(&str, Value<'_>)]) {
         let args: Vec<_> = args.iter().map(|(key, value)| (intern_key(key), *value)).collect();
-        instant(intern(name, CATEGORY, Scope::UserScope), CATEGORY, &args);
+        instant(intern(name, CATEGORY, Scope::UserScope), &args);
     }
 
     /// Adds a file beside the recording, whole or not at all; its path is put into the metadata and returned.

@@ -80,6 +80,7 @@ impl Ended {
             counted: if is_told_by_threads { None } else { counted(&recorded) },
             overwritten: store.overwritten() - session.overwritten_before,
             names_full: names::full().map_or(0, |(count, _)| count),
+            names_cut: store.names_cut(),
             exhausted: store.exhausted(),
             anchors: &store.anchors(),
             bytes: store.bytes(),

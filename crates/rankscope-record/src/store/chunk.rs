@@ -127,13 +127,13 @@ impl Chunk {
         protocol::copy(self, words)
     }
 
-    /// How many events lie in it: heads that are neither arguments nor bookkeeping.
+    /// How many events are lost with it. A span is lost with its end: one that ends later is known from the chunk after this one.
     pub(crate) fn count_events(&self) -> u64 {
         let (mut index, mut events) = (CHUNK_HEADER_WORDS, 0);
         while index < CHUNK_WORDS {
             let head = Word(self.word(index).load(Ordering::Acquire));
             let (Some(kind), Some(payload)) = (head.kind(), head.payload_words()) else { break };
-            events += u64::from(kind.has_ticks());
+            events += u64::from(kind.has_ticks() && !kind.begins_span());
             index += 1 + payload as usize;
         }
         events

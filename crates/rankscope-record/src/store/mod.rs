@@ -67,6 +67,7 @@ pub(crate) struct Store {
     /// A [`DropReason`] once no chunk can be had, so that threads need not ask again and again.
     exhausted: AtomicU8,
     overwritten: AtomicU64,
+    names_cut: AtomicU64,
     closing: AtomicBool,
     wake: Condvar,
 }
@@ -120,6 +121,7 @@ impl Store {
             inner: Mutex::new(Inner::with_room(chunks_max)),
             exhausted: AtomicU8::new(0),
             overwritten: AtomicU64::new(0),
+            names_cut: AtomicU64::new(0),
             closing: AtomicBool::new(false),
             wake: Condvar::new(),
         };
@@ -167,6 +169,11 @@ impl Store {
     pub(crate) fn bytes(&self) -> u64 {
         let header = if self.path().is_some() { FILE_HEADER_BYTES } else { 0 };
         header as u64 + u64::from(self.chunk_count()) * CHUNK_BYTES as u64
+    }
+
+    /// Names that were too long to be written whole.
+    pub(crate) fn names_cut(&self) -> u64 {
+        self.names_cut.load(Ordering::Relaxed)
     }
 
     /// Events a ring has let go of.

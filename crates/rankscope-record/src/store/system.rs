@@ -2,7 +2,11 @@
 //!
 //! What is said here must be there before any event that needs it, so a name is written before its number is given out.
 
-use rankscope_formats::recording::{Anchor, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, NameId, Word};
+use std::sync::atomic::Ordering;
+
+use rankscope_formats::recording::{
+    Anchor, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, NameId, Remark, Word,
+};
 
 use super::{Chunk, Inner, Store, new_header};
 use crate::ticks::ticks;
@@ -36,6 +40,9 @@ pub(crate) struct Access<'a> {
 impl Access<'_> {
     /// A text and its number, with its category and scope.
     pub(crate) fn name(&mut self, id: NameId, text: &str, category: u8, scope: u8) {
+        if text.len() > TEXT_BYTES_MAX {
+            self.store.names_cut.fetch_add(1, Ordering::Relaxed);
+        }
         let about = u64::from(category) | u64::from(scope) << 8;
         self.text(Kind::Name, id, &[about], text.as_bytes());
     }
@@ -63,6 +70,13 @@ impl Access<'_> {
     /// So many events of a stream were lost so far.
     pub(crate) fn drops(&mut self, reason: DropReason, stream: u32, count: u64) {
         self.words(Kind::Drops, reason as u32, 0, &[u64::from(stream), count], &[]);
+    }
+
+    /// So many of what `remark` says on a stream so far; nothing is written of none.
+    pub(crate) fn remark(&mut self, remark: Remark, stream: u32, count: u64) {
+        if count > 0 {
+            self.words(Kind::Drops, remark as u32, 0, &[u64::from(stream), count], &[]);
+        }
     }
 
     /// Ticks and clocks.

@@ -55,7 +55,7 @@ impl RecordingLayer {
         let extensions = span.extensions();
         let fields = extensions.get::<Fields>().unwrap_or(Fields::NONE);
         let name = names_of(span.metadata()).name;
-        if let Some(open) = fields.lend(0, |args| begin_raw(name, SPANS, args)) {
+        if let Some(open) = fields.lend(0, |args| begin_raw(name, args)) {
             stays::push(Stay { layer: self.number, span: span.id().into_u64(), name, open, fields: fields.len() });
         }
     }
@@ -78,7 +78,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecordingLayer {
         attributes.record(&mut fields.visitor(names));
         let mut extensions = span.extensions_mut();
         if self.has_lifetimes {
-            extensions.insert(Life(fields.lend(0, |args| begin_async(names.name, SPANS, args))));
+            extensions.insert(Life(fields.lend(0, |args| begin_async(names.name, args))));
         }
         if fields.len() > 0 {
             extensions.insert(fields);
@@ -114,7 +114,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecordingLayer {
         // What was recorded during the stay belongs to its end.
         fields.lend(left.fields, |args| end_raw(left.open, args));
         drop(extensions);
-        stays::reopen(SPANS);
+        stays::reopen();
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
@@ -124,7 +124,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecordingLayer {
         let names = names_of(event.metadata());
         let mut fields = Fields::default();
         event.record(&mut fields.visitor(names));
-        fields.lend(0, |args| instant(names.name, EVENTS, args));
+        fields.lend(0, |args| instant(names.name, args));
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {

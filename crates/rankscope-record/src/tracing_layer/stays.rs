@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use crate::{Category, NameId, OpenSpan, begin_raw, end_raw};
+use crate::{NameId, OpenSpan, begin_raw, end_raw};
 
 /// One stay in a span.
 #[derive(Clone, Copy)]
@@ -49,10 +49,10 @@ pub(super) fn leave(layer: u64, span: u64) -> Option<Stay> {
 }
 
 /// Begins again what [`leave`] had to end.
-pub(super) fn reopen(category: Category) {
+pub(super) fn reopen() {
     let with = |stays: &RefCell<Stays>| {
         let Stays { open, waiting } = &mut *stays.borrow_mut();
-        let again = |stay: Stay| Some(Stay { open: begin_raw(stay.name, category, &[])?, ..stay });
+        let again = |stay: Stay| Some(Stay { open: begin_raw(stay.name, &[])?, ..stay });
         open.extend(waiting.drain(..).rev().filter_map(again));
     };
     let _ = STAYS.try_with(with);

@@ -201,7 +201,7 @@ fn asynchronous_spans_and_steps_have_both_ends() {
     let key = rankscope_record::intern_key("bytes");
     let result = profiled(kineto(), || {
         let _step = begin_step(12);
-        let request = begin_async(name, Category::USER_ANNOTATION, &[]);
+        let request = begin_async(name, &[]);
         std::thread::spawn(move || request.end(&[(key, Value::I64(7))])).join().unwrap();
     });
     let request = event(&result, "request");

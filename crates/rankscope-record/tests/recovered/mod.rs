@@ -23,7 +23,7 @@ pub(crate) fn spans<C: Chunks>(recording: &Recording<C>, cut: &Cut) -> BTreeMap<
         while let Some((event, _)) = replay.next() {
             match event.what {
                 What::Begin { .. } => depth += 1,
-                What::End { unfinished } => {
+                What::End { unfinished, .. } => {
                     depth = depth.checked_sub(1).expect("an end has a begin");
                     *(if unfinished { &mut found.open } else { &mut found.ended }) += 1;
                 }

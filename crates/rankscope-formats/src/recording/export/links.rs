@@ -61,8 +61,9 @@ pub(super) fn links<C: Chunks>(recording: &Recording<C>, cut: &Cut, names: &Name
         while let Some((event, args)) = events.next() {
             match event.what {
                 What::Begin { .. } => open.push((event.tick, keys.place(Place::default(), args, names))),
-                What::End { .. } => {
-                    let Some((tick, place)) = open.pop() else { continue };
+                What::End { above, .. } => {
+                    let Some(at) = open.len().checked_sub(above as usize + 1) else { continue };
+                    let (tick, place) = open.remove(at);
                     enter(&mut pairs, Spot { tid: thread.tid, tick }, event.tick, keys.place(place, args, names));
                 }
                 _ => {}

@@ -39,7 +39,7 @@ impl ThreadWritten {
     /// Counts one event.
     pub(in crate::recording) fn count(&mut self, what: &What) {
         match what {
-            What::End { unfinished } => self.open_spans += u64::from(*unfinished),
+            What::End { unfinished, .. } => self.open_spans += u64::from(*unfinished),
             _ => self.events += 1,
         }
     }

@@ -24,6 +24,8 @@ mod op {
     pub(super) const MEMORY: u8 = 11;
     pub(super) const OUT_OF_MEMORY: u8 = 12;
     pub(super) const END_UNFINISHED: u8 = 13;
+    /// The end of a span that is not the innermost.
+    pub(super) const END_OUT_OF_ORDER: u8 = 15;
     /// No event: the next span's correlation id is not one more than the last.
     pub(super) const SKIP_IDS: u8 = 14;
     /// Added where arguments follow in their column.
@@ -38,7 +40,7 @@ const TICKS: usize = 1;
 /// Ticks since the event before, of ends.
 const ENDS: usize = 2;
 const NAMES: usize = 3;
-/// Values of counters, ids of arrows, numbers in names, addresses and sizes of memory.
+/// Values of counters, ids of arrows, numbers in names, addresses and sizes of memory, spans above one that ends out of order.
 const VALUES: usize = 4;
 const ARGS: usize = 5;
 
@@ -123,8 +125,12 @@ impl Block {
     #[inline]
     fn op(&mut self, event: &Event) -> u8 {
         match event.what {
-            What::End { unfinished: false } => op::END,
-            What::End { unfinished: true } => op::END_UNFINISHED,
+            What::End { unfinished: false, above: 0 } => op::END,
+            What::End { unfinished: true, above: 0 } => op::END_UNFINISHED,
+            What::End { unfinished, above } => {
+                put(&mut self.columns[VALUES], u64::from(above) << 1 | u64::from(unfinished));
+                op::END_OUT_OF_ORDER
+            }
             What::Begin { id, number } => {
                 self.skip_ids(id);
                 let Some(number) = number else { return op::BEGIN };
@@ -302,7 +308,7 @@ impl<'a> Events<'a> {
         self.words.clear();
         let with_args = op & op::WITH_ARGS != 0;
         let op = op & !op::WITH_ARGS;
-        let is_end = op == op::END || op == op::END_UNFINISHED;
+        let is_end = matches!(op, op::END | op::END_UNFINISHED | op::END_OUT_OF_ORDER);
         let is_memory = op == op::MEMORY || op == op::OUT_OF_MEMORY;
         let after = take(&mut self.columns[if is_end { ENDS } else { TICKS }])?;
         self.tick = self.tick.saturating_add(after);
@@ -318,8 +324,12 @@ impl<'a> Events<'a> {
     fn what(&mut self, op: u8) -> Option<What> {
         let values = &mut self.columns[VALUES];
         Some(match op {
-            op::END => What::End { unfinished: false },
-            op::END_UNFINISHED => What::End { unfinished: true },
+            op::END => What::End { unfinished: false, above: 0 },
+            op::END_UNFINISHED => What::End { unfinished: true, above: 0 },
+            op::END_OUT_OF_ORDER => {
+                let value = take(values)?;
+                What::End { unfinished: value & 1 != 0, above: u32::try_from(value >> 1).ok()? }
+            }
             op::BEGIN | op::BEGIN_NUMBERED => {
                 let id = self.next_id;
                 self.next_id = id.wrapping_add(1);

@@ -5,7 +5,7 @@ use std::io::Read;
 use rankscope_trace::{ProblemKind, Trace};
 use rustc_hash::FxHashMap;
 
-use super::super::trace::{Builder, Facts, drops_in_words};
+use super::super::trace::{Builder, Facts, losses as losses_of};
 use super::super::{Anchor, TickMap};
 use super::columns::Events;
 use super::frame::{BlockKind, Found, Frames};
@@ -82,8 +82,7 @@ impl Reader<'_> {
             }
             BlockKind::Drops => tables::read_drops(bytes).map(|losses| {
                 let problems = &mut self.builder.provenance().problems;
-                if let Some(words) = drops_in_words(&losses.drops) {
-                    let lost = losses.drops.iter().map(|drop| drop.2).fold(0, u64::saturating_add);
+                if let Some((lost, words)) = losses_of(&losses.drops) {
                     problems.add_detailed(ProblemKind::LostPackets, offset, lost, words);
                 }
                 if losses.chunks > 0 {

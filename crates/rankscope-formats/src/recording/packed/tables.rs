@@ -2,7 +2,7 @@
 //! length, and each block is a list of rows up to its end.
 
 use super::super::varint::{put, put_signed, take, take_signed};
-use super::super::{Anchor, ClockId, DropReason, NameId, SessionMark, Thread};
+use super::super::{Anchor, ClockId, DropReason, NameId, Remark, SessionMark, Thread};
 use super::columns::take_bytes;
 
 /// A text behind its length.
@@ -121,11 +121,13 @@ pub(super) fn read_thread(mut bytes: &[u8]) -> Option<(u32, u64, String)> {
     Some((take_u32(&mut bytes)?, take(&mut bytes)?, take_text(&mut bytes)?))
 }
 
-/// Losses: reason, stream, how many; and, as reason zero, the chunks that could not be read.
-pub(super) fn drops(drops: &[(DropReason, u32, u64)], lost_chunks: u32) -> Vec<u8> {
+/// Losses and remarks: reason, stream, how many; and, as reason zero, the chunks that could not be read.
+pub(super) fn drops(drops: &[(DropReason, u32, u64)], remarks: &[(Remark, u32, u64)], lost_chunks: u32) -> Vec<u8> {
     let mut block = Vec::new();
+    let drops = drops.iter().map(|(reason, stream, count)| (*reason as u64, *stream, *count));
+    let remarks = remarks.iter().map(|(remark, stream, count)| (*remark as u64, *stream, *count));
     let lost = (lost_chunks > 0).then_some((0, 0, u64::from(lost_chunks)));
-    for (reason, stream, count) in drops.iter().map(|(reason, stream, count)| (*reason as u64, *stream, *count)).chain(lost) {
+    for (reason, stream, count) in drops.chain(remarks).chain(lost) {
         put(&mut block, reason);
         put(&mut block, u64::from(stream));
         put(&mut block, count);

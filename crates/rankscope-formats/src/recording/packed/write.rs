@@ -35,7 +35,7 @@ pub fn write<C: Chunks>(recording: &Recording<C>, cut: &Cut, output: &mut impl W
     }
     let events = threads.iter().map(|thread| thread.events).sum();
     let Writer { mut blocks, event_blocks, .. } = writer;
-    blocks.write(BlockKind::Drops, &tables::drops(recording.drops(), recording.lost_chunks()))?;
+    blocks.write(BlockKind::Drops, &tables::drops(recording.drops(), recording.remarks(), recording.lost_chunks()))?;
     blocks.write(BlockKind::End, &tables::end(events, event_blocks))?;
     blocks.flush()?;
     Ok(Written { events, bytes: blocks.bytes, threads })

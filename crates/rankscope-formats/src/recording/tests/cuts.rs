@@ -32,7 +32,7 @@ fn paired(events: &[Event]) -> Vec<(u64, u64, bool)> {
                 open.push(spans.len());
                 spans.push((event.tick, 0, false));
             }
-            What::End { unfinished } => {
+            What::End { unfinished, .. } => {
                 let span: &mut (u64, u64, bool) = &mut spans[open.pop().unwrap()];
                 (span.1, span.2) = (event.tick, !unfinished);
             }

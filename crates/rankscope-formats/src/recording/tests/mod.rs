@@ -2,6 +2,7 @@
 
 mod cuts;
 mod damage;
+mod holes;
 pub(super) mod shadow;
 mod ticks;
 pub(super) mod traces;
@@ -26,8 +27,8 @@ fn events(recording: &Recording<impl Chunks>, stream: u32, cut: &Cut) -> Vec<Eve
 fn shape(events: &[Event]) -> String {
     let mark = |event: &Event| match event.what {
         What::Begin { .. } => '(',
-        What::End { unfinished: false } => ')',
-        What::End { unfinished: true } => '!',
+        What::End { unfinished: false, .. } => ')',
+        What::End { unfinished: true, .. } => '!',
         _ => '.',
     };
     events.iter().map(|event| format!("{}{} ", mark(event), event.tick)).collect::<String>().trim_end().to_owned()

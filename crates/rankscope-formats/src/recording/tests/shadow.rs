@@ -61,26 +61,32 @@ pub(in crate::recording) fn steps(len: usize) -> impl Strategy<Value = Vec<Step>
 pub(in crate::recording) fn record(author: &mut LiveAuthor, steps: &[Step]) -> Vec<Vec<(Event, String)>> {
     let names: Vec<NameId> = ["matmul", "step", "queue"].iter().map(|text| author.name(text, 0, 0)).collect();
     let mut shadow = vec![Vec::new(); 3];
-    let (mut ticks, mut depths) = ([1_u64 << 41; 3], [0_usize; 3]);
+    let (mut ticks, mut open) = ([1_u64 << 41; 3], [const { Vec::new() }; 3]);
     for (number, (what, stream, after, args)) in steps.iter().enumerate() {
         let (at, name) = (*stream as usize, names[number % 3]);
         ticks[at] += after;
         let (stream, tick, id) = (*stream, ticks[at], number as u64);
         let (name, what) = match what {
             0..4 => {
-                depths[at] += 1;
                 let number = (*what == 0).then_some(number as i64 - 5);
                 let id = match number {
                     Some(number) => author.begin_numbered(stream, tick, name, number),
                     None => author.begin(stream, tick, name),
                 };
+                open[at].push(id);
                 (name, What::Begin { id, number })
             }
-            4..7 if depths[at] == 0 => continue,
-            4..7 => {
-                depths[at] -= 1;
+            4..7 if open[at].is_empty() => continue,
+            4..6 => {
+                open[at].pop();
                 author.end(stream, tick);
-                (NameId(0), What::End { unfinished: false })
+                (NameId(0), What::End { unfinished: false, above: 0 })
+            }
+            6 => {
+                let span = number % open[at].len();
+                let id = open[at].remove(span);
+                author.end_of(stream, tick, id);
+                (NameId(0), What::End { unfinished: false, above: (open[at].len() - span) as u32 })
             }
             7 => {
                 author.instant(stream, tick, name);
@@ -114,7 +120,7 @@ pub(in crate::recording) fn record(author: &mut LiveAuthor, steps: &[Step]) -> V
         let args: Vec<(NameId, ArgView<'_>)> = args.iter().map(|arg| (names[0], arg.view())).collect();
         author.args(stream, &args);
         shadow[at].push((Event { tick, name, what }, format!("{args:?}")));
-        if number % 16 == 15 && stream == 0 && depths[1] == 0 {
+        if number % 16 == 15 && stream == 0 && open[1].is_empty() {
             author.hand_over(0, 1);
         }
     }
@@ -142,7 +148,7 @@ proptest! {
             });
             let open: i32 = open.sum();
             for _ in 0..open {
-                prop_assert_eq!(replay.next().unwrap().0.what, What::End { unfinished: true });
+                prop_assert_eq!(replay.next().unwrap().0.what, What::End { unfinished: true, above: 0 });
             }
             prop_assert!(replay.next().is_none());
         }
@@ -158,7 +164,7 @@ proptest! {
             let streams: Vec<Vec<Event>> = recording.threads().iter().map(|thread| {
                 let mut replay = recording.replay(thread, &Cut::everything());
                 std::iter::from_fn(|| replay.next().map(|(event, _)| event))
-                    .filter(|event| event.what != What::End { unfinished: true })
+                    .filter(|event| event.what != What::End { unfinished: true, above: 0 })
                     .collect()
             }).collect();
             let known: Vec<u32> = recording.threads().iter().map(|thread| thread.stream).collect();

@@ -2,7 +2,7 @@
 
 use rankscope_trace::{
     ArgColumn, ArgValue, CategoryKind, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope, ProblemKind, Provenance,
-    SpanId, SpanRow, StrId, Trace, TrackId, TrackKey, TrackKind,
+    SpanId, SpanRow, StrId, Trace, Track, TrackId, TrackKey, TrackKind,
 };
 use rustc_hash::FxHashMap;
 
@@ -27,6 +27,8 @@ pub(in crate::recording) struct Builder<'a> {
     begun: FxHashMap<(NameId, u64), Half>,
     ended: FxHashMap<(NameId, u64), Half>,
     args: Vec<(StrId, ArgValue)>,
+    /// Spans that ended because part of the recording is missing.
+    torn: u64,
     offset: u64,
 }
 
@@ -50,6 +52,10 @@ struct Lane {
     /// Where the ticks were found last.
     near: usize,
     last_tick: u64,
+    /// Where its spans lie that overlap others.
+    overlapping: Option<TrackId>,
+    /// Spans that did not end, with nothing of the thread behind them yet.
+    left_open: u64,
 }
 
 struct Open {
@@ -64,6 +70,20 @@ struct Open {
 struct Half {
     time_ns: i64,
     args: Vec<(StrId, ArgValue)>,
+}
+
+impl Lane {
+    /// Takes out the open span with so many above it, and puts its arguments into `args`; none where its begin is lost.
+    fn take_out(&mut self, above: usize, args: &mut Vec<(StrId, ArgValue)>) -> Option<Open> {
+        let at = self.open.len().checked_sub(above + 1)?;
+        let open = self.open.remove(at);
+        let end = self.open.get(at).map_or(self.args.len(), |next| next.first_arg);
+        args.extend(self.args.drain(open.first_arg..end));
+        for above in &mut self.open[at..] {
+            above.first_arg -= end - open.first_arg;
+        }
+        Some(open)
+    }
 }
 
 impl<'a> Builder<'a> {
@@ -81,6 +101,7 @@ impl<'a> Builder<'a> {
             begun: FxHashMap::default(),
             ended: FxHashMap::default(),
             args: Vec::new(),
+            torn: 0,
             offset: 0,
         }
     }
@@ -178,16 +199,19 @@ impl<'a> Builder<'a> {
     pub(in crate::recording) fn hole(&mut self) {
         let tick = self.lane.last_tick;
         while !self.lane.open.is_empty() {
-            self.end(tick, Args::NONE, true);
+            self.end(tick, Args::NONE, true, 0);
         }
     }
 
     /// Takes in one event.
     pub(in crate::recording) fn event(&mut self, event: &Event, args: Args<'_>) {
         self.lane.last_tick = event.tick;
+        if self.lane.left_open > 0 && !matches!(event.what, What::End { unfinished: true, .. }) {
+            self.torn += std::mem::take(&mut self.lane.left_open);
+        }
         match event.what {
             What::Begin { id, number } => self.begin(event, id, number, args),
-            What::End { unfinished } => self.end(event.tick, args, unfinished),
+            What::End { unfinished, above } => self.end(event.tick, args, unfinished, above as usize),
             What::AsyncBegin { id } => self.async_half(event, id, args, true),
             What::AsyncEnd { id } => self.async_half(event, id, args, false),
             _ if self.options.scope == Scope::Device => {}
@@ -230,11 +254,9 @@ impl<'a> Builder<'a> {
         self.options.args == ArgsPolicy::All || name.wanted != Wanted::Nothing
     }
 
-    fn end(&mut self, tick: u64, args: Args<'_>, unfinished: bool) {
-        // Its begin is lost.
-        let Some(open) = self.lane.open.pop() else { return };
+    fn end(&mut self, tick: u64, args: Args<'_>, unfinished: bool, above: usize) {
         self.args.clear();
-        self.args.extend(self.lane.args.drain(open.first_arg..));
+        let Some(open) = self.lane.take_out(above, &mut self.args) else { return };
         if !open.name.kept {
             return;
         }
@@ -242,19 +264,44 @@ impl<'a> Builder<'a> {
             self.take_args(args);
         }
         if unfinished {
+            self.lane.left_open += 1;
             self.mark_unfinished();
         }
         let end_ns = self.time(tick);
-        let track = self.track();
+        let track = if above == 0 {
+            self.track()
+        } else {
+            self.mark("misnested", true);
+            self.overlapping_track()
+        };
         self.span(open.start_ns, end_ns, open.text, track, open.name, open.id);
     }
 
     /// The span that is filed next has no end.
     fn mark_unfinished(&mut self) {
         self.trace.unfinished.push(SpanId(self.trace.spans.len() as u32));
+        self.mark("finished", false);
+    }
+
+    fn mark(&mut self, key: &str, value: bool) {
         if self.options.args == ArgsPolicy::All {
-            self.args.push((self.trace.strings.intern("finished"), ArgValue::Bool(false)));
+            self.args.push((self.trace.strings.intern(key), ArgValue::Bool(value)));
         }
+    }
+
+    /// The track of the thread's overlapping spans. They need not nest there, as asynchronous ones.
+    fn overlapping_track(&mut self) -> TrackId {
+        let thread = self.track();
+        let (process, Trace { tracks, strings, .. }) = (self.process, &mut self.trace);
+        *self.lane.overlapping.get_or_insert_with(|| {
+            let Track { key, name, .. } = *tracks.get(thread);
+            let number = if let TrackKey::Number(number) = key { number } else { 0 };
+            let key = TrackKey::Text(strings.intern(&Track::async_beside(number)));
+            let track = tracks.find_or_add(TrackKind::Thread, Some(process), key);
+            let name = format!("{} (overlapping)", strings.text(name));
+            tracks.get_mut(track).name = strings.intern(name.trim_start());
+            track
+        })
     }
 
     /// Files a span with the arguments that were collected.
@@ -407,10 +454,9 @@ impl<'a> Builder<'a> {
             self.async_span(key, half, end, true);
         }
         let problems = &mut self.trace.provenance.problems;
-        let unfinished = self.trace.unfinished.len() as u64;
-        if unfinished > 0 {
-            let detail = "spans that were open where the recording ends, or part of it is missing".to_owned();
-            problems.add_detailed(ProblemKind::UnbalancedSpan, self.offset, unfinished, detail);
+        if self.torn > 0 {
+            let detail = "spans that were open where part of the recording is missing".to_owned();
+            problems.add_detailed(ProblemKind::UnbalancedSpan, self.offset, self.torn, detail);
         }
         self.trace.mark_profiler_steps();
         self.trace

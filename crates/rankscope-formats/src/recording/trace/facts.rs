@@ -48,16 +48,18 @@ fn reading(anchor: &Anchor, trace_ns: i64, ticks: &TickMap) -> ClockReading {
     ClockReading { clock, trace_ns, ns: anchor.ns, width_ns: ticks.length_ns(anchor.tick, anchor.width_ticks) }
 }
 
-/// `overwritten by the ring: 12, dropped: 3 (full)`; none if nothing was.
-pub(in crate::recording) fn drops_in_words(drops: &[(DropReason, u32, u64)]) -> Option<String> {
-    let of = |reason: &DropReason| -> u64 { drops.iter().filter(|drop| drop.0 == *reason).map(|drop| drop.2).sum() };
-    let said: Vec<String> = DropReason::ALL
+/// How many events were lost, and in words: `dropped: 12 (full), dropped: 3 (reentrant)`. None if nothing was lost; what a ring has
+/// overwritten is no loss.
+pub(in crate::recording) fn losses(drops: &[(DropReason, u32, u64)]) -> Option<(u64, String)> {
+    let counts =
+        |reason: &DropReason| drops.iter().filter(|drop| drop.0 == *reason).map(|drop| drop.2).fold(0, u64::saturating_add);
+    let lost: Vec<(u64, &str)> = DropReason::ALL
         .iter()
-        .filter(|reason| of(reason) > 0)
-        .map(|reason| match reason {
-            DropReason::Overwritten => format!("overwritten by the ring: {}", of(reason)),
-            reason => format!("dropped: {} ({})", of(reason), reason.name()),
-        })
+        .filter(|reason| reason.is_loss())
+        .map(|reason| (counts(reason), reason.name()))
+        .filter(|(count, _)| *count > 0)
         .collect();
-    (!said.is_empty()).then(|| said.join(", "))
+    let said: Vec<String> = lost.iter().map(|(count, name)| format!("dropped: {count} ({name})")).collect();
+    let all = lost.iter().map(|(count, _)| *count).fold(0, u64::saturating_add);
+    (all > 0).then(|| (all, said.join(", ")))
 }

@@ -1,8 +1,10 @@
 //! From a recording to a [`Trace`].
 //!
-//! Spans of one thread lie on its track, in the order they end. An asynchronous span lies on a track of its name, since it may
-//! overlap its neighbours on either thread it touched. Memory events are instants, as Kineto has them. Spans that are open
-//! where the recording ends are counted, and marked where arguments are kept.
+//! Spans of one thread lie on its track, in the order they end, and nest there. A span that ended while one that began later was
+//! open would not: it lies on a track beside, for the thread's overlapping spans, and is marked. An asynchronous span lies on a
+//! track of its name, since it may overlap its neighbours on either thread it touched. Memory events are instants, as Kineto has
+//! them. Spans that are open where the recording ends are marked where arguments are kept; those that end because part of the
+//! recording is missing are counted as well.
 
 mod builder;
 mod facts;
@@ -10,7 +12,7 @@ mod facts;
 use std::io::{Read, Seek};
 
 pub(super) use builder::Builder;
-pub(super) use facts::{Facts, drops_in_words};
+pub(super) use facts::{Facts, losses};
 
 use super::chunk::CHUNK_BYTES;
 use super::live::{Chunks, LiveFile};
@@ -53,8 +55,7 @@ pub fn to_trace<C: Chunks>(recording: &Recording<C>, cut: &Cut, options: &ReadOp
         }
     }
     let problems = &mut builder.provenance().problems;
-    if let Some(words) = drops_in_words(recording.drops()) {
-        let lost = recording.drops().iter().map(|(.., count)| count).sum();
+    if let Some((lost, words)) = losses(recording.drops()) {
         problems.add_detailed(ProblemKind::LostPackets, 0, lost, words);
     }
     let (lost, cut_short) = (u64::from(recording.lost_chunks()), u64::from(recording.cut_chunks()));

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::spans::{Open, argument};
+use super::spans::{Ended, argument};
 use super::{Writer, text};
 use crate::recording::export::names::{category_name, needs_link};
 use crate::recording::{Args, CounterValue, Event, FlowStage, NameId, What};
@@ -15,6 +15,12 @@ struct Title {
     number: Option<i64>,
 }
 
+impl Title {
+    fn of(ended: &Ended, category: u8) -> Self {
+        Self { category, name: ended.open.name, number: ended.open.number }
+    }
+}
+
 impl<W: Write> Writer<'_, '_, W> {
     pub(super) fn event(&mut self, event: &Event, ns: i64, args: Args<'_>) {
         match event.what {
@@ -24,10 +30,14 @@ impl<W: Write> Writer<'_, '_, W> {
                     self.open.began_with(args, &self.names, &mut self.seen);
                 }
             }
-            What::End { unfinished } => {
-                if let Some(open) = self.open.end() {
-                    self.span(&open, ns, args, unfinished);
-                    self.open.drop_args(&open);
+            What::End { unfinished, above } => {
+                if let Some(ended) = self.open.end(above as usize) {
+                    if above == 0 {
+                        self.span(&ended, ns, args, unfinished);
+                    } else {
+                        self.overlapping(&ended, ns, args, unfinished);
+                    }
+                    self.open.drop_args(&ended);
                 }
             }
             What::Instant => {
@@ -44,30 +54,60 @@ impl<W: Write> Writer<'_, '_, W> {
         }
     }
 
-    fn span(&mut self, open: &Open, end_ns: i64, args: Args<'_>, unfinished: bool) {
-        let category = self.names.category(open.name);
-        self.begin("X", Title { category, name: open.name, number: open.number }, open.start_ns);
-        let Self { output, names, seen, open: spans, external_id, .. } = self;
-        let to = &mut output.buffer;
+    fn span(&mut self, ended: &Ended, end_ns: i64, args: Args<'_>, unfinished: bool) {
+        let open = &ended.open;
+        self.begin("X", Title::of(ended, self.names.category(open.name)), open.start_ns);
+        let to = &mut self.output.buffer;
         to.extend_from_slice(b", \"dur\": ");
         text::micros(to, end_ns.saturating_sub(open.start_ns).max(0));
+        self.span_args(ended, args, &[("finished", false)][..usize::from(unfinished)]);
+        self.close();
+    }
+
+    /// A span that overlaps others of its thread: readers stack what is on one thread, so it is an asynchronous one.
+    fn overlapping(&mut self, ended: &Ended, end_ns: i64, args: Args<'_>, unfinished: bool) {
+        let category = self.names.category(ended.open.name);
+        self.begin("b", Title::of(ended, category), ended.open.start_ns);
+        self.overlapping_id(ended);
+        self.span_args(ended, args, &[("misnested", true), ("finished", false)][..1 + usize::from(unfinished)]);
+        self.close();
+        self.begin("e", Title::of(ended, category), end_ns.max(ended.open.start_ns));
+        self.overlapping_id(ended);
+        self.close();
+    }
+
+    /// Words, so that no asynchronous span of the recording has the same.
+    fn overlapping_id(&mut self, ended: &Ended) {
+        let to = &mut self.output.buffer;
+        to.extend_from_slice(b", \"id\": \"span ");
+        text::unsigned(to, ended.open.id);
+        to.push(b'"');
+    }
+
+    fn span_args(&mut self, ended: &Ended, args: Args<'_>, marks: &[(&str, bool)]) {
+        let open = &ended.open;
+        let category = self.names.category(open.name);
+        let Self { output, names, seen, open: spans, external_id, .. } = self;
+        let to = &mut output.buffer;
         let before = open_args(to);
         seen.next_event();
         for (key, value) in args.iter() {
             argument(to, names, seen, key, &value);
         }
-        spans.args(open, to, seen);
+        spans.args(ended, to, seen);
         let linked = external_id.is_some_and(|key| !seen.is_new(key));
         if !linked && open.id != 0 && !needs_link(category) {
             to.extend_from_slice(b"\"External id\": ");
             text::unsigned(to, open.id);
             to.extend_from_slice(b", ");
         }
-        if unfinished {
-            to.extend_from_slice(b"\"finished\": false, ");
+        for (key, value) in marks {
+            let value: &[u8] = if *value { b"true" } else { b"false" };
+            for part in [b"\"", key.as_bytes(), b"\": ", value, b", "] {
+                to.extend_from_slice(part);
+            }
         }
         close_args(to, before);
-        self.close();
     }
 
     fn counter(&mut self, name: NameId, value: CounterValue, ns: i64) {

@@ -1,8 +1,9 @@
 //! Chrome JSON as Kineto writes it, streamed from a recording.
 //!
 //! Threads follow one another; a span stands where it ends, behind those it encloses, as readers of this format sort by time
-//! anyway. Arrows from operators to their gradients are drawn where the spans say enough for it. What is kept meanwhile is one buffer and the open spans of one thread. Asynchronous spans are `b` and `e` events of
-//! one id. A value of a counter that is not finite is left out: JSON has no word for it.
+//! anyway. Arrows from operators to their gradients are drawn where the spans say enough for it. What is kept meanwhile is one
+//! buffer and the open spans of one thread. Asynchronous spans are `b` and `e` events of one id, and so are spans that overlap
+//! others of their thread, as those who read the format stack what is on one thread. A value of a counter that is not finite is left out: JSON has no word for it.
 
 mod events;
 mod head;

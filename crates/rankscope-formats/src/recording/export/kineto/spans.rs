@@ -1,7 +1,7 @@
 //! The spans of one thread that are open while it is written as JSON, and the arguments they began with.
 //!
-//! A span goes out when it ends, so what its beginning said waits here, already as JSON. Spans of a thread end innermost first:
-//! all of it is two stacks, no larger than the recording's open spans are.
+//! A span goes out when it ends, so what its beginning said waits here, already as JSON. Spans of a thread end innermost first,
+//! but for a few: all of it is two stacks, no larger than the recording's open spans are.
 
 use crate::recording::export::names::Names;
 use crate::recording::export::text;
@@ -27,6 +27,16 @@ pub(super) struct Open {
     /// Where its arguments begin.
     text: usize,
     args: usize,
+}
+
+/// A span that has ended.
+pub(super) struct Ended {
+    pub(super) open: Open,
+    /// Where it stood; what is there now was above it.
+    at: usize,
+    /// Where its arguments end.
+    text_end: usize,
+    args_end: usize,
 }
 
 /// Which keys the event at hand has had, so that none stands twice in an object.
@@ -77,15 +87,18 @@ impl OpenSpans {
         }
     }
 
-    /// The innermost span ends: takes it out. Its arguments stay until [`Self::drop_args`].
-    pub(super) fn end(&mut self) -> Option<Open> {
-        self.open.pop()
+    /// The span with so many above it ends: takes it out. Its arguments stay until [`Self::drop_args`].
+    pub(super) fn end(&mut self, above: usize) -> Option<Ended> {
+        let at = self.open.len().checked_sub(above + 1)?;
+        let open = self.open.remove(at);
+        let (text_end, args_end) = self.open.get(at).map_or((self.text.len(), self.args.len()), |next| (next.text, next.args));
+        Some(Ended { open, at, text_end, args_end })
     }
 
-    /// Writes the arguments `open` began with, except those with keys the event has had.
-    pub(super) fn args(&self, open: &Open, output: &mut Vec<u8>, seen: &mut Seen) {
-        let mut start = open.text;
-        for (end, key) in &self.args[open.args..] {
+    /// Writes the arguments a span began with, except those with keys the event has had.
+    pub(super) fn args(&self, ended: &Ended, output: &mut Vec<u8>, seen: &mut Seen) {
+        let mut start = ended.open.text;
+        for (end, key) in &self.args[ended.open.args..ended.args_end] {
             if seen.is_new(*key) {
                 output.extend_from_slice(&self.text[start..*end]);
             }
@@ -94,9 +107,16 @@ impl OpenSpans {
     }
 
     /// Forgets the arguments of a span that has been taken out.
-    pub(super) fn drop_args(&mut self, open: &Open) {
-        self.text.truncate(open.text);
-        self.args.truncate(open.args);
+    pub(super) fn drop_args(&mut self, ended: &Ended) {
+        let Ended { open, at, text_end, args_end } = *ended;
+        let (text, args) = (text_end - open.text, args_end - open.args);
+        self.text.drain(open.text..text_end);
+        self.args.drain(open.args..args_end);
+        self.args[open.args..].iter_mut().for_each(|(end, _)| *end -= text);
+        for above in &mut self.open[at..] {
+            above.text -= text;
+            above.args -= args;
+        }
     }
 }
 

@@ -12,9 +12,10 @@ use crate::wire::Encoder;
 pub(super) struct TextId(usize);
 
 /// Texts a recording need not hold.
-const OWN: [&str; 10] = [
+const OWN: [&str; 11] = [
     "External id",
     "finished",
+    "misnested",
     "Addr",
     "Bytes",
     "Device Type",

@@ -4,6 +4,9 @@
 //! the packet before. A begin without arguments takes some 20 bytes, an end 13. Counters and asynchronous spans lie on tracks
 //! of their own, which any thread's sequence may speak of. Times are nanoseconds since the Unix epoch, and the file says so.
 //!
+//! A row of Perfetto is a stack: an end closes whatever began last. A span that ends while one that began later is open lies on a
+//! track of its own under its thread's, and is marked. Which ones do is found out by walking the thread once before.
+//!
 //! An arrow belongs to the innermost open span. Its start stands on that span's begin if nothing lies between, its end on that
 //! span's end, so that no arrow points back; any other point of it is an instant of its own.
 
@@ -22,7 +25,7 @@ use crate::recording::export::about::About;
 use crate::recording::export::names::Names;
 use crate::recording::export::start_tick;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
-use crate::recording::{Chunks, Cut, Recording, Thread};
+use crate::recording::{Chunks, Cut, Recording, Thread, What};
 use crate::wire::Encoder;
 use sequence::Sequence;
 
@@ -48,7 +51,7 @@ pub fn perfetto<C: Chunks>(
     let mut threads = Vec::with_capacity(recording.threads().len());
     for (at, thread) in (0..).zip(recording.threads()).filter(|(_, thread)| cut.has_stream(thread.stream)) {
         describe_thread(sequence.encoder(), about, thread, uuid_of_thread(at));
-        sequence.start(HEADER_SEQUENCE + 1 + at, uuid_of_thread(at));
+        sequence.start(HEADER_SEQUENCE + 1 + at, uuid_of_thread(at), overlapping(recording, thread, cut));
         let mut tally = ThreadWritten::of(thread);
         let mut ticks = recording.ticks().cursor();
         let mut events = recording.replay(thread, cut);
@@ -61,6 +64,23 @@ pub fn perfetto<C: Chunks>(
     }
     tie_to_real_time(sequence.encoder(), start_ns as u64);
     sequence.finish(threads)
+}
+
+/// The correlation ids of the spans of `thread` that end while one that began later is open.
+fn overlapping<C: Chunks>(recording: &Recording<C>, thread: &Thread, cut: &Cut) -> FxHashSet<u64> {
+    let (mut overlapping, mut open) = (FxHashSet::default(), Vec::new());
+    let mut events = recording.replay(thread, cut);
+    while let Some((event, _)) = events.next() {
+        match event.what {
+            What::Begin { id, .. } => open.push(id),
+            What::End { above: 0, .. } => drop(open.pop()),
+            What::End { above, .. } => {
+                overlapping.extend(open.len().checked_sub(above as usize + 1).map(|at| open.remove(at)));
+            }
+            _ => {}
+        }
+    }
+    overlapping
 }
 
 fn uuid_of_thread(at: u32) -> u64 {

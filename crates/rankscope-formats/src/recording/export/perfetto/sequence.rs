@@ -28,10 +28,14 @@ pub(super) struct Sequence<'a, 'r, W> {
     event: Encoder,
     event_ns: i64,
     waits: bool,
-    /// How many spans are open.
-    depth: usize,
-    /// Arrows that end in them: depth, arrow.
-    arrivals: Vec<(usize, u64)>,
+    /// The thread's track.
+    thread: u64,
+    /// Correlation ids of the open spans, the outermost first.
+    open: Vec<u64>,
+    /// Arrows that end in them: the span, the arrow.
+    arrivals: Vec<(u64, u64)>,
+    /// Spans of the thread that overlap others.
+    overlapping: FxHashSet<u64>,
 }
 
 impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
@@ -45,8 +49,10 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
             event: Encoder::default(),
             event_ns: 0,
             waits: false,
-            depth: 0,
+            thread: 0,
+            open: Vec::new(),
             arrivals: Vec::new(),
+            overlapping: FxHashSet::default(),
         }
     }
 
@@ -55,9 +61,11 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         &mut self.output.buffer
     }
 
-    /// Opens the sequence of the thread on track `uuid`.
-    pub(super) fn start(&mut self, id: u32, uuid: u64) {
-        (self.id, self.last_ns, self.depth) = (id, 0, 0);
+    /// Opens the sequence of the thread on track `uuid`, of whose spans those `overlapping` do not nest.
+    pub(super) fn start(&mut self, id: u32, uuid: u64, overlapping: FxHashSet<u64>) {
+        (self.id, self.last_ns, self.thread, self.overlapping) = (id, 0, uuid, overlapping);
+        self.open.clear();
+        self.arrivals.clear();
         self.dictionary.forget();
         open_sequence(&mut self.output.buffer, id, uuid);
     }
@@ -83,14 +91,15 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         self.event_ns = ns;
         match event.what {
             What::Begin { id, number } => self.begin(event.name, id, number, args),
-            What::End { unfinished } => self.close(args, unfinished),
+            What::End { unfinished, above } => self.close(args, unfinished, above as usize),
             What::Instant => {
                 self.named(field::INSTANT, event.name);
                 self.args(args);
             }
             What::Counter(value) => self.counter(event.name, value, counters),
             What::AsyncBegin { id } => {
-                let uuid = self.describe_async(event.name, id);
+                let uuid = uuid_of_async(id);
+                self.describe(uuid, PROCESS_UUID, self.dictionary.names.text(event.name), |_| {});
                 self.named(field::SLICE_BEGIN, event.name);
                 self.event.varint(field::TRACK_UUID, uuid);
                 self.args(args);
@@ -109,6 +118,10 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
     }
 
     fn begin(&mut self, name: NameId, id: u64, number: Option<i64>, args: Args<'_>) {
+        let is_overlapping = self.overlapping.contains(&id);
+        if is_overlapping {
+            self.describe(uuid_of_overlapping(id), self.thread, self.dictionary.names.text(name), |_| {});
+        }
         match number {
             None => self.named(field::SLICE_BEGIN, name),
             Some(number) => {
@@ -126,26 +139,36 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         if !linked {
             self.dictionary.own_argument(&mut self.event, "External id", &ArgView::U64(id));
         }
-        self.depth += 1;
+        if is_overlapping {
+            self.event.varint(field::TRACK_UUID, uuid_of_overlapping(id));
+            self.dictionary.own_argument(&mut self.event, "misnested", &ArgView::Bool(true));
+        }
+        self.open.push(id);
         self.waits = true;
     }
 
-    fn close(&mut self, args: Args<'_>, unfinished: bool) {
+    fn close(&mut self, args: Args<'_>, unfinished: bool, above: usize) {
         self.event.varint(field::TYPE, field::SLICE_END);
+        let at = self.open.len().checked_sub(above + 1);
+        let id = at.map(|at| self.open.remove(at));
+        if let Some(id) = id.filter(|id| self.overlapping.contains(id)) {
+            self.event.varint(field::TRACK_UUID, uuid_of_overlapping(id));
+        }
         self.args(args);
         if unfinished {
             self.dictionary.own_argument(&mut self.event, "finished", &ArgView::Bool(false));
         }
-        while let Some((_, arrow)) = self.arrivals.pop_if(|(depth, _)| *depth == self.depth) {
+        for (_, arrow) in self.arrivals.extract_if(.., |(span, _)| Some(*span) == id) {
             self.event.fixed64(field::TERMINATING_FLOW_IDS, arrow);
         }
-        self.depth = self.depth.saturating_sub(1);
     }
 
     fn flow(&mut self, name: NameId, id: u64, stage: FlowStage, ns: i64) {
         let arrow = self.arrow(name, id);
         match stage {
-            FlowStage::End if self.depth > 0 => self.arrivals.push((self.depth, arrow)),
+            FlowStage::End if !self.open.is_empty() => {
+                self.arrivals.extend(self.open.last().map(|innermost| (*innermost, arrow)));
+            }
             FlowStage::Start | FlowStage::Step if self.waits => {
                 self.event.fixed64(field::FLOW_IDS, arrow);
             }
@@ -171,7 +194,7 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         let uuid = COUNTERS_UUID + u64::from(same);
         if described.insert(same) {
             let text = self.dictionary.names.text(name);
-            self.describe(uuid, text, |descriptor| {
+            self.describe(uuid, PROCESS_UUID, text, |descriptor| {
                 descriptor.message(track::COUNTER, |_| {}).string(track::DESCRIPTION, &note::counter(text, "value"));
             });
         }
@@ -212,19 +235,12 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         }
     }
 
-    /// A track for one asynchronous span.
-    fn describe_async(&mut self, name: NameId, id: u64) -> u64 {
-        let uuid = uuid_of_async(id);
-        self.describe(uuid, self.dictionary.names.text(name), |_| {});
-        uuid
-    }
-
-    fn describe(&mut self, uuid: u64, name: &str, rest: impl FnOnce(&mut Encoder)) {
+    fn describe(&mut self, uuid: u64, parent: u64, name: &str, rest: impl FnOnce(&mut Encoder)) {
         let id = self.id;
         self.output.buffer.message(schema::PACKET, |body| {
             body.varint(packet::SEQUENCE_ID, id.into());
             body.message(packet::TRACK_DESCRIPTOR, |descriptor| {
-                descriptor.varint(track::UUID, uuid).varint(track::PARENT_UUID, PROCESS_UUID).string(track::NAME, name);
+                descriptor.varint(track::UUID, uuid).varint(track::PARENT_UUID, parent).string(track::NAME, name);
                 rest(descriptor);
             });
         });
@@ -256,4 +272,9 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
 fn uuid_of_async(id: u64) -> u64 {
     let mixed = (id ^ id >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29) | 1 << 63
+}
+
+/// Spans and asynchronous spans may have the same numbers.
+fn uuid_of_overlapping(id: u64) -> u64 {
+    uuid_of_async(!id)
 }
