@@ -83,6 +83,9 @@ pub use value::Value;
 pub mod guide {
     #![doc = include_str!("../../../docs/tutorial/rust.md")]
 
+    pub mod embedding {
+        #![doc = include_str!("../../../docs/how-to/embed-c.md")]
+    }
     pub mod crashes {
         #![doc = include_str!("../../../docs/how-to/crashes.md")]
     }

@@ -42,7 +42,10 @@ pub struct SpanGuard {
 
 /// A span that is open, by hand: end it with [`end_raw`], once, on the thread that began it. It may be ended out of order, as a
 /// [`SpanGuard`] may; an end on another thread, or a second one, is ignored and counted.
+///
+/// Its layout is that of a C struct of a `uint32_t` and a `uint64_t`, so that it may pass through C by value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct OpenSpan {
     epoch: u32,
     id: u64,
@@ -87,7 +90,10 @@ impl Drop for SpanGuard {
 }
 
 impl OpenSpan {
-    /// Its correlation id.
+    /// A span that is not recorded: ending it does nothing. All its bytes that count are zero.
+    pub const NONE: Self = Self { epoch: 0, id: 0 };
+
+    /// Its correlation id; zero of [`OpenSpan::NONE`].
     pub fn correlation_id(self) -> u64 {
         self.id
     }
@@ -138,7 +144,10 @@ pub fn begin_raw(name: NameId, args: &[(NameId, Value<'_>)]) -> Option<OpenSpan>
 /// Ends a span begun by hand.
 #[inline]
 pub fn end_raw(span: OpenSpan, args: &[(NameId, Value<'_>)]) {
-    lane::with(|lane| lane.end_with(span.epoch, span.id, args));
+    // No recording has epoch zero, whatever a caller in C makes of the id.
+    if span.epoch != 0 {
+        lane::with(|lane| lane.end_with(span.epoch, span.id, args));
+    }
 }
 
 /// Records the scope it stands in: `let _span = record_function!("forward");`, or with arguments,

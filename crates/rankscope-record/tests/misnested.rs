@@ -177,7 +177,10 @@ fn an_end_on_another_thread_or_a_second_one_ends_nothing() {
             });
         });
         thread::scope(|scope| {
-            scope.spawn(|| end_raw(span, &[]));
+            scope.spawn(|| {
+                end_raw(OpenSpan::NONE, &[]);
+                end_raw(span, &[]);
+            });
         });
         let around = begin_named(outer, &[]);
         drop(around);

@@ -115,9 +115,9 @@ enum Deed {
 fn act(deed: Deed, open: &mut Vec<OpenSpan>) {
     let named = |category: usize| intern("event", CATEGORIES[category], Scope::Function);
     match deed {
-        Deed::Begin(category) => open.extend(begin_raw(named(category), CATEGORIES[category], &[])),
+        Deed::Begin(category) => open.extend(begin_raw(named(category), &[])),
         Deed::End => open.pop().into_iter().for_each(|span| end_raw(span, &[])),
-        Deed::Instant(category) => instant(named(category), CATEGORIES[category], &[]),
+        Deed::Instant(category) => instant(named(category), &[]),
         Deed::Forget => open.clear(),
     }
 }

@@ -49,8 +49,11 @@ fn child() {
                 for _ in 0..ROUNDS {
                     drop(record_function!("op"));
                 }
-                println!("\nwrapped");
-                std::io::stdout().flush().unwrap();
+                // The test harness says things too, on the same line if need be.
+                let mut stdout = std::io::stdout().lock();
+                stdout.write_all(b"\nwrapped\n").unwrap();
+                stdout.flush().unwrap();
+                drop(stdout);
                 loop {
                     drop(record_function!("op"));
                 }
