@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let worker = thread::spawn(|| (0..u64::MAX).for_each(serve));
     println!("the worker came to {}", if worker.join().is_ok() { "its end" } else { "grief" });
     let report = session.stop()?.report;
-    println!("the ring took {} bytes and let go of {} events", report.bytes, report.dropped());
+    println!("the ring took {} bytes; overwritten: {} events", report.bytes, report.overwritten());
     Ok(())
 }
 

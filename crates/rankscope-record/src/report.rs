@@ -138,11 +138,18 @@ impl Report {
         self.threads.iter().map(ThreadReport::events).sum()
     }
 
-    /// Events that were lost.
+    /// Events that were lost. What a ring has overwritten is not among them.
     pub fn dropped(&self) -> u64 {
-        self.drops.iter().map(|(_, count)| count).sum()
+        self.drops.iter().filter(|(reason, _)| *reason != OVERWRITTEN).map(|(_, count)| count).sum()
+    }
+
+    /// Events that a ring has overwritten, as it was asked to.
+    pub fn overwritten(&self) -> u64 {
+        self.drops.iter().filter(|(reason, _)| *reason == OVERWRITTEN).map(|(_, count)| count).sum()
     }
 }
+
+const OVERWRITTEN: &str = DropReason::Overwritten.name();
 
 /// Reasons with something lost.
 pub(crate) fn reasons(drops: &[u64; REASONS]) -> impl Iterator<Item = (DropReason, u64)> + '_ {

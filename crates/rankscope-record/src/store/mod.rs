@@ -205,7 +205,10 @@ impl Store {
         let (index, chunk) = match self.take_chunk(&mut inner) {
             Ok(taken) => taken,
             Err(reason) => {
-                self.exhausted.store(reason as u8, Ordering::Relaxed);
+                // A ring gets chunks back; nobody else does.
+                if !self.is_ring() {
+                    self.exhausted.store(reason as u8, Ordering::Relaxed);
+                }
                 return Err(reason);
             }
         };
@@ -216,20 +219,32 @@ impl Store {
         Ok(Piece { index, chunk, from: CHUNK_HEADER_WORDS })
     }
 
-    /// An empty chunk for events: ready, fresh, new, or the oldest of the ring.
+    /// An empty chunk for events: ready, fresh, new, or the oldest of the ring. A ring whose chunks are all being written, or
+    /// checked, takes one more than it was given: it never stops, whatever the number of threads.
     fn take_chunk(&self, inner: &mut Inner) -> Result<(u32, Chunk), DropReason> {
-        let full = inner.event_chunks >= self.overflow.chunks();
-        if full || (inner.is_empty() && self.grow(inner).is_err()) {
-            return self.steal(inner).ok_or(if full { DropReason::Full } else { DropReason::Storage });
+        if inner.event_chunks >= self.overflow.chunks() {
+            if let Some(stolen) = self.steal(inner) {
+                return Ok(stolen);
+            }
+            if !self.is_ring() {
+                return Err(DropReason::Full);
+            }
+        }
+        if inner.is_empty() && self.grow(inner).is_err() {
+            return self.steal(inner).ok_or(DropReason::Storage);
         }
         let index = inner.ready.pop().or_else(|| inner.fresh.pop_front()).ok_or(DropReason::Storage)?;
         inner.event_chunks += 1;
         Ok((index, self.chunk(index).ok_or(DropReason::Storage)?))
     }
 
+    fn is_ring(&self) -> bool {
+        matches!(self.overflow, Overflow::Ring { .. })
+    }
+
     /// The oldest full chunk, emptied; only of a ring.
     fn steal(&self, inner: &mut Inner) -> Option<(u32, Chunk)> {
-        if !matches!(self.overflow, Overflow::Ring { .. }) {
+        if !self.is_ring() {
             return None;
         }
         let index = inner.aged.pop_front().or_else(|| inner.sealed.pop_front())?;
