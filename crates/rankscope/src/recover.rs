@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::recording::export::{About, ThreadWritten, Written, kineto_json, perfetto};
-use rankscope_formats::recording::{Chunks, Cut, LiveFile, Recording, packed};
+use rankscope_formats::recording::{Chunks, Cut, DropReason, LiveFile, Recording, Remark, packed};
 use rankscope_formats::{Encoding, Format as TraceFormat};
 use rankscope_run::write_file;
 use serde::Serialize;
@@ -112,6 +112,10 @@ struct Recovered<'a> {
     dropped: Vec<Dropped>,
     /// How many times a name made up at run time found no room.
     names_full: u64,
+    /// Events that a ring had made room with.
+    overwritten: u64,
+    /// What was recorded otherwise than the program may think.
+    remarks: Vec<Remarked>,
 }
 
 #[derive(Debug, Serialize)]
@@ -130,6 +134,15 @@ struct Dropped {
     events: u64,
 }
 
+#[derive(Debug, Serialize)]
+struct Remarked {
+    remark: &'static str,
+    stream: u32,
+    count: u64,
+    #[serde(skip)]
+    is: Remark,
+}
+
 impl<'a> Recovered<'a> {
     fn of<C: Chunks>(recording: &'a Recording<C>, written: &Written, output: &'a Path) -> Self {
         let thread = |(thread, of): (&'a rankscope_formats::recording::Thread, &ThreadWritten)| Thread {
@@ -139,10 +152,17 @@ impl<'a> Recovered<'a> {
             events: of.events,
             open_spans: of.open_spans,
         };
-        let dropped = |(reason, stream, events): &(rankscope_formats::recording::DropReason, u32, u64)| Dropped {
+        let (lost, overwritten): (Vec<_>, Vec<_>) = recording.drops().iter().partition(|(reason, ..)| reason.is_loss());
+        let dropped = |(reason, stream, events): &(DropReason, u32, u64)| Dropped {
             reason: reason.name(),
             stream: *stream,
             events: *events,
+        };
+        let remarked = |(remark, stream, count): &(Remark, u32, u64)| Remarked {
+            remark: remark.name(),
+            stream: *stream,
+            count: *count,
+            is: *remark,
         };
         Self {
             output,
@@ -150,8 +170,10 @@ impl<'a> Recovered<'a> {
             threads: recording.threads().iter().zip(&written.threads).map(thread).collect(),
             lost_chunks: recording.lost_chunks(),
             cut_chunks: recording.cut_chunks(),
-            dropped: recording.drops().iter().map(dropped).collect(),
             names_full: names_full(recording),
+            dropped: lost.into_iter().map(dropped).collect(),
+            overwritten: overwritten.iter().map(|(.., events)| events).sum(),
+            remarks: recording.remarks().iter().map(remarked).collect(),
         }
     }
 
@@ -161,6 +183,7 @@ impl<'a> Recovered<'a> {
             let name = if thread.name.is_empty() { "(no name)" } else { thread.name };
             let open = match thread.open_spans {
                 0 => String::new(),
+                1 => ", 1 span open".to_owned(),
                 open => format!(", {open} spans open"),
             };
             text.line(format_args!("{name} ({}): {} events{open}", thread.tid, thread.events));
@@ -168,9 +191,21 @@ impl<'a> Recovered<'a> {
         if self.lost_chunks + self.cut_chunks > 0 {
             text.line(format_args!("damaged: {} chunks lost, {} cut short", self.lost_chunks, self.cut_chunks));
         }
-        let dropped: u64 = self.dropped.iter().map(|dropped| dropped.events).sum();
-        if dropped > 0 {
-            text.line(format_args!("left out by the recorder: {dropped} events"));
+        for reason in DropReason::ALL.map(DropReason::name) {
+            let of = self.dropped.iter().filter(|dropped| dropped.reason == reason);
+            let events: u64 = of.map(|dropped| dropped.events).sum();
+            if events > 0 {
+                text.line(format_args!("dropped: {events} events ({reason})"));
+            }
+        }
+        if self.overwritten > 0 {
+            text.line(format_args!("overwritten by the ring: {} events", self.overwritten));
+        }
+        for remark in Remark::ALL {
+            let count: u64 = self.remarks.iter().filter(|remarked| remarked.is == remark).map(|remarked| remarked.count).sum();
+            if count > 0 {
+                text.line(format_args!("note: {}", remark.in_words(count)));
+            }
         }
         if self.names_full > 0 {
             text.line(format_args!(

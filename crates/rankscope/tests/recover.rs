@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{failure, rankscope, report};
-use rankscope_formats::recording::{CHUNK_BYTES, Category, ClockId, FILE_HEADER_BYTES, LiveAuthor};
+use rankscope_formats::recording::{CHUNK_BYTES, Category, ClockId, DropReason, FILE_HEADER_BYTES, LiveAuthor, Remark};
 use serde_json::Value;
 
 const SPANS: u64 = 50_000;
@@ -88,6 +88,36 @@ fn a_broken_chunk_is_counted() {
     assert_eq!(document["lost_chunks"], 1);
     let left = document["threads"][0]["events"].as_u64().expect("a count");
     assert!(0 < left && left < whole, "{left} of {whole}");
+}
+
+/// What a ring overwrote is no loss, and what the recorder remarked on is said.
+#[test]
+fn what_was_dropped_is_told_from_what_was_overwritten() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("ring.rkl");
+    let mut author = LiveAuthor::new();
+    let name = author.name("op", Category::USER_ANNOTATION.number(), 0);
+    author.begin(1, 10, name);
+    author.drops(DropReason::TooDeep, 1, 3);
+    author.drops(DropReason::Overwritten, 0, 70);
+    author.remark(Remark::Misnested, 1, 1);
+    author.remark(Remark::ValuesCut, 1, 2);
+    fs::write(&path, author.finish()).expect("written");
+    let document = recover(&path, &[]);
+    assert_eq!((&document["overwritten"], &document["dropped"][0]["reason"]), (&Value::from(70), &Value::from("too_deep")));
+    assert_eq!(document["dropped"].as_array().map(Vec::len), Some(1));
+    assert_eq!(document["remarks"][0]["remark"], "misnested");
+    let output = rankscope(&["recover", &path.display().to_string()]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    for line in [
+        "1 events, 1 span open",
+        "dropped: 3 events (too_deep)",
+        "overwritten by the ring: 70 events",
+        "note: 1 span ended out of order (with their true ends)",
+        "note: 2 values of arguments cut",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
 }
 
 #[test]
