@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use rankscope_formats::recording::{DropReason, Remark};
 
-use crate::lane::registry;
+use crate::lane::registry::{self, Tally};
+use crate::report::grown;
 use crate::store::Store;
 use crate::{anchors, names, ticks::ticks};
 
@@ -23,6 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Starts the keeper of `store`. Where no thread can be had, the recording does without: it is slower, and has the anchors of
 /// its start and stop.
 pub(crate) fn start(store: Arc<Store>) {
+    store.before.get_or_init(|| registry::lock().tallies());
     let _ = thread::Builder::new().name("rankscope-rec".to_owned()).stack_size(256 << 10).spawn(move || keep(&store));
 }
 
@@ -53,9 +55,13 @@ fn keep(store: &Store) {
     }
 }
 
-/// Writes down what threads have lost and remarked so far, what the ring has overwritten, and names that found no room.
+/// Writes down what threads have lost and remarked in this recording so far, what the ring has overwritten, and names that found
+/// no room.
 pub(crate) fn write_drops(store: &Store) {
     let tallies = registry::lock().tallies();
+    let before = store.before.get().map_or(&[][..], Vec::as_slice);
+    let grown = tallies.iter().map(|after| grown(before.iter().find(|before| before.stream == after.stream), after));
+    let tallies: Vec<Tally> = grown.collect();
     store.system(|system| {
         for tally in &tallies {
             for (reason, count) in crate::report::reasons(&tally.drops) {

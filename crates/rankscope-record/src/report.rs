@@ -156,7 +156,8 @@ pub(crate) fn reasons(drops: &[u64; REASONS]) -> impl Iterator<Item = (DropReaso
     DropReason::ALL.into_iter().map(|reason| (reason, drops[reason as usize])).filter(|(_, count)| *count > 0)
 }
 
-fn grown(before: Option<&Tally>, after: &Tally) -> Tally {
+/// What was counted since `before`.
+pub(crate) fn grown(before: Option<&Tally>, after: &Tally) -> Tally {
     let mut grown = after.clone();
     if let Some(before) = before {
         for (count, old) in grown.counts.iter_mut().zip(before.counts) {

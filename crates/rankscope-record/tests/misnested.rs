@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use proptest::prelude::*;
-use rankscope_formats::recording::What;
+use rankscope_formats::recording::{Cut, LiveFile, Recording, What};
 use rankscope_record::{
     Category, OpenSpan, Recorded, Scope, Session, SessionOptions, SpanGuard, Stopped, Value, begin_named, begin_raw, end_raw,
     intern, intern_key, record_function, ticks,
@@ -252,6 +252,31 @@ fn a_guard_knows_its_own_correlation_id() {
         drop((inner, outer));
     });
     assert_eq!([&spans[&ids[0]].name[..], &spans[&ids[1]].name], ["outer", "inner"]);
+}
+
+#[test]
+fn a_live_file_has_the_ends_that_came_out_of_order() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.live");
+    let session = Session::start(SessionOptions::to_file(&file)).unwrap();
+    let (outer, inner) = (record_function!("outer"), record_function!("inner"));
+    drop(outer);
+    // What a kill would leave at this moment.
+    let live = LiveFile::open(std::fs::File::open(&file).unwrap()).unwrap();
+    let recording = Recording::open(live).unwrap();
+    let mut ends = Vec::new();
+    for thread in recording.threads() {
+        let mut replay = recording.replay(thread, &Cut::everything());
+        while let Some((event, _)) = replay.next() {
+            if let What::End { unfinished, above } = event.what {
+                ends.push((unfinished, above));
+            }
+        }
+    }
+    assert_eq!(ends, [(false, 1), (true, 0)]);
+    drop(inner);
+    session.stop().unwrap();
 }
 
 /// What a thread does.

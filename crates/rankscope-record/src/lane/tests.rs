@@ -106,7 +106,8 @@ fn arguments_that_are_too_long_say_so() {
             drop(begin_named(name, args));
         }
     });
-    assert_eq!(report.dropped(), 0);
+    assert_eq!((report.dropped(), report.remarks.values_cut, report.remarks.arguments_left_out), (0, 2, 8));
+    assert!(report.remarks.to_string().starts_with("2 values of arguments cut, 8 arguments left out"));
     let recording = recorded.open().unwrap();
     let thread = recording.threads().iter().find(|thread| thread.stream == report.threads[0].stream).unwrap();
     let mut replay = recording.replay(thread, recorded.cut());
@@ -127,6 +128,38 @@ fn arguments_that_are_too_long_say_so() {
     }
     assert_eq!(cuts, [(keys[0], 100_000), (keys[0], 5_000), (NameId(0), 8)]);
     assert_eq!(whole, 32);
+}
+
+#[test]
+fn a_name_that_is_too_long_is_cut_and_counted() {
+    let text = "n".repeat(70_000);
+    let (recorded, report) = recorded(|| {
+        let name = intern(&text, Category::USER_ANNOTATION, Scope::UserScope);
+        drop(begin_named(name, &[]));
+    });
+    assert_eq!(report.remarks.names_cut, 1);
+    let recording = recorded.open().unwrap();
+    let longest = recording.names().iter().map(|name| name.text.len()).max().unwrap();
+    assert!((60_000..70_000).contains(&longest));
+    assert_eq!(recording.remarks().iter().map(|(remark, ..)| remark.name()).collect::<Vec<_>>(), ["names_cut"]);
+}
+
+#[test]
+fn a_span_deeper_than_a_piece_tells_of_has_its_own_end() {
+    // Each piece names the outermost spans and counts the rest; both kinds of ends have to find their spans.
+    let name = intern("very deep", Category::USER_ANNOTATION, Scope::UserScope);
+    let (recorded, report) = recorded(|| {
+        let mut open: Vec<_> = (0..3_000).filter_map(|_| begin_raw(name, &[])).collect();
+        // More than a piece has room for, with so many open.
+        (0..20_000).for_each(|_| drop(begin_named(name, &[])));
+        let outer = open.remove(0);
+        end_raw(outer, &[]);
+        while let Some(span) = open.pop() {
+            end_raw(span, &[]);
+        }
+    });
+    assert_eq!((report.drops, report.remarks.misnested, report.remarks.misuse), (vec![], 1, 0));
+    assert_eq!(replayed(&recorded).0.len(), 2 * 23_000);
 }
 
 #[test]

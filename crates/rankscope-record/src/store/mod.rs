@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, OnceLock};
 
 use rankscope_formats::recording::{
     Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, DropReason, FILE_HEADER_BYTES,
@@ -31,6 +31,7 @@ use system::SystemWriter;
 
 use crate::TestClock;
 use crate::lane::quiet;
+use crate::lane::registry::Tally;
 use crate::ticks::ticks;
 
 /// Chunks for names, anchors and marks, beyond those for events.
@@ -68,6 +69,8 @@ pub(crate) struct Store {
     exhausted: AtomicU8,
     overwritten: AtomicU64,
     names_cut: AtomicU64,
+    /// What threads had counted before this recording.
+    pub(crate) before: OnceLock<Vec<Tally>>,
     closing: AtomicBool,
     wake: Condvar,
 }
@@ -122,6 +125,7 @@ impl Store {
             exhausted: AtomicU8::new(0),
             overwritten: AtomicU64::new(0),
             names_cut: AtomicU64::new(0),
+            before: OnceLock::new(),
             closing: AtomicBool::new(false),
             wake: Condvar::new(),
         };
