@@ -20,7 +20,7 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 fn record(name: &str) {
-    drop(begin_named(intern(name, HERE, Scope::UserScope), HERE, &[]));
+    drop(begin_named(intern(name, HERE, Scope::UserScope), &[]));
 }
 
 /// Records a span of that name into `path`, in this process.
