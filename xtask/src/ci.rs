@@ -159,9 +159,9 @@ fn features() -> Result<()> {
     for features in ["", "clock"] {
         cargo(&[&check[..], &["--features", features, "--", "-D", "warnings"]].concat())?;
     }
-    let recorder = ["--package", "rankscope-record", "--features", "tracing", "--locked"];
+    let recorder = ["--package", "rankscope-record", "--features", "tracing,macros", "--locked"];
     cargo(&[&["clippy"], &recorder[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
-    cargo(&[&["test"], &recorder[..], &["--test", "tracing_layer"]].concat())?;
+    cargo(&[&["test"], &recorder[..], &["--test", "tracing_layer", "--test", "attribute"]].concat())?;
     cargo(&[&["test"], &recorder[..], &["--doc"]].concat())
 }
 

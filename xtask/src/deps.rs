@@ -78,6 +78,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-record", "rankscope-time", "stamps events"),
     ("rankscope-record", "rankscope-trace", "recovers recordings into traces"),
     ("rankscope-record", "rankscope-formats", "its exports, and only those"),
+    ("rankscope-record", "rankscope-record-macros", "its attribute: the compiler wants such macros in a crate of their own"),
     ("rankscope-align", "rankscope-time", "applies clock maps"),
     ("rankscope-align", "rankscope-trace", "moves events"),
     ("rankscope-align", "rankscope-collectives", "matched collectives bound clocks"),

@@ -1,6 +1,7 @@
 //! What a recording says about its process, and what the program wants said.
 
 use rankscope_formats::recording::NameId;
+use rankscope_formats::recording::export::API;
 
 use crate::lane::registry;
 use crate::names::{self, Site};
@@ -61,6 +62,12 @@ pub fn set_process_name(name: &str) {
 /// Calls the host something in the recording that runs, for a process that knows better than the kernel whose host it is.
 pub fn set_host_name(name: &str) {
     put(HOST_NAME.id(), &serde_json::Value::from(name).to_string());
+}
+
+/// Says through which API the recording that runs is made, where that is not the recorder's own.
+pub(crate) fn set_api(name: &str) {
+    static KEY: Site = Site::key(API);
+    put(KEY.id(), &serde_json::Value::from(name).to_string());
 }
 
 /// Calls the calling thread something, in the recording that runs and in those to come.

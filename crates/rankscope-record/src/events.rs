@@ -59,8 +59,15 @@ pub struct AsyncSpan {
 
 /// Begins a span that may end on another thread.
 pub fn begin_async(name: NameId, args: &[(NameId, Value<'_>)]) -> AsyncSpan {
-    let Some(epoch) = state::epoch_if_on(names::category_bit(name)) else { return AsyncSpan { epoch: 0, name, id: 0 } };
-    let id = next_async_id();
+    if state::epoch_if_on(names::category_bit(name)).is_none() {
+        return AsyncSpan { epoch: 0, name, id: 0 };
+    }
+    begin_async_as(next_async_id(), name, args)
+}
+
+/// As [`begin_async`], with an id from [`next_async_id`].
+pub(crate) fn begin_async_as(id: u64, name: NameId, args: &[(NameId, Value<'_>)]) -> AsyncSpan {
+    let Some(epoch) = state::epoch_if_on(names::category_bit(name)) else { return AsyncSpan { epoch: 0, name, id } };
     let is_recorded = lane::with(|lane| lane.event(epoch, Sort::Async, (Kind::AsyncBegin, name.0), &[id], args));
     AsyncSpan { epoch: if is_recorded { epoch } else { 0 }, name, id }
 }
@@ -91,7 +98,7 @@ impl Drop for AsyncSpan {
 }
 
 /// Unique in the process: 24 bits of a number that each thread draws once, 40 of its own count.
-fn next_async_id() -> u64 {
+pub(crate) fn next_async_id() -> u64 {
     static THREADS: AtomicU64 = AtomicU64::new(1);
     thread_local!(static NEXT: Cell<u64> = const { Cell::new(0) });
     if NEXT.get() == 0 {

@@ -36,11 +36,17 @@
 mod about;
 mod anchors;
 mod control;
+mod dynamic_name;
 mod events;
+mod formatted;
+mod in_span;
 mod join;
 mod keeper;
+mod kept_args;
 pub mod kineto;
 mod lane;
+mod life;
+mod macros;
 pub mod memory;
 mod names;
 pub mod plugins;
@@ -62,10 +68,17 @@ mod tracing_layer;
 mod value;
 
 pub use about::{set_host_name, set_metadata, set_process_name, set_thread_name};
+pub use dynamic_name::{DynamicName, begin_dynamic};
 pub use events::{AsyncSpan, MemoryEvent, begin_async, counter_f64, counter_i64, flow, instant, memory};
+pub use formatted::{Formatted, ShortText};
+pub use in_span::{InSpan, SpanFuture, SpanName};
 pub use join::{JoinedRun, join_run, join_run_with};
+pub use kept_args::KeptArgs;
 pub use names::{Site, intern, intern_key};
 pub use rankscope_formats::recording::{Categories, Category, DropReason, FlowStage, NameId, Remark};
+#[cfg(feature = "macros")]
+#[doc = include_str!("recorded_attribute.md")]
+pub use rankscope_record_macros::recorded;
 pub use recorded::{ExportError, ExportFormat, Recorded, StoreChunks};
 pub use remarks::Remarks;
 pub use report::{ClockReport, Phases, Report, ThreadReport};
@@ -78,7 +91,7 @@ pub use test_clock::TestClock;
 pub use ticks::{TickSource, tick_source, ticks};
 #[cfg(feature = "tracing")]
 pub use tracing_layer::RecordingLayer;
-pub use value::Value;
+pub use value::{ToValue, Value};
 
 pub mod guide {
     #![doc = include_str!("../../../docs/tutorial/rust.md")]
@@ -94,5 +107,10 @@ pub mod guide {
     }
     pub mod join_run {
         #![doc = include_str!("../../../docs/how-to/join-run.md")]
+    }
+    /// Its examples need the features `tracing` and `macros`.
+    #[cfg(all(feature = "tracing", feature = "macros"))]
+    pub mod async_code {
+        #![doc = include_str!("../../../docs/how-to/tracing-async.md")]
     }
 }

@@ -144,6 +144,13 @@ pub fn intern(text: &str, category: Category, scope: Scope) -> NameId {
     NameId(names.get_or_insert_default().made_up(Entry { text, category, scope }))
 }
 
+/// As [`intern`], of a text that belongs to a call site and finds the room that is kept for such.
+#[cfg(feature = "tracing")]
+pub(crate) fn intern_site(text: &'static str, category: Category, scope: Scope) -> NameId {
+    let mut names = lock();
+    NameId(names.get_or_insert_default().of_site(Entry { text, category, scope }))
+}
+
 /// The number of the key of an argument.
 pub fn intern_key(text: &str) -> NameId {
     intern(text, Category::CPU_OP, Scope::Function)

@@ -150,43 +150,6 @@ pub fn end_raw(span: OpenSpan, args: &[(NameId, Value<'_>)]) {
     }
 }
 
-/// Records the scope it stands in: `let _span = record_function!("forward");`, or with arguments,
-/// `record_function!("forward", batch = 32, stage = "warm")`.
-#[macro_export]
-macro_rules! record_function {
-    ($name:literal $($rest:tt)*) => {
-        $crate::span_at!($name, $crate::Category::USER_ANNOTATION, $crate::Scope::UserScope $($rest)*)
-    };
-}
-
-/// As [`record_function!`], for an operator of a framework.
-#[macro_export]
-macro_rules! record_op {
-    ($name:literal $($rest:tt)*) => {
-        $crate::span_at!($name, $crate::Category::CPU_OP, $crate::Scope::Function $($rest)*)
-    };
-}
-
-/// As [`record_function!`], of any category and scope.
-#[macro_export]
-macro_rules! span_at {
-    ($name:literal, $category:expr, $scope:expr $(,)?) => {{
-        static SITE: $crate::Site = $crate::Site::new($name, $category).with_scope($scope);
-        $crate::begin(&SITE)
-    }};
-    ($name:literal, $category:expr, $scope:expr, $($key:ident = $value:expr),+ $(,)?) => {{
-        static SITE: $crate::Site = $crate::Site::new($name, $category).with_scope($scope);
-        if $crate::is_on(SITE.category()) {
-            $crate::begin_with(&SITE, &[$({
-                static KEY: $crate::Site = $crate::Site::key(stringify!($key));
-                (KEY.id(), $crate::Value::from($value))
-            }),+])
-        } else {
-            $crate::SpanGuard::off()
-        }
-    }};
-}
-
 impl SpanGuard {
     /// A guard of nothing, for when nothing is recorded.
     #[inline(always)]

@@ -1,6 +1,11 @@
-//! [`Value`]: what an argument may be, and how many words it takes.
+//! [`Value`]: what an argument may be, and [`ToValue`]: what a program may hand over as one.
+
+use std::borrow::Cow;
+use std::time::Duration;
 
 use rankscope_formats::recording::NameId;
+
+use crate::formatted::ShortText;
 
 /// The value of an argument, lent until it is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,26 +23,46 @@ pub enum Value<'a> {
     Name(NameId),
     /// A text, copied.
     Text(&'a str),
+    /// A text of a few bytes that was made for this argument: a duration with its unit, a character.
+    Short(ShortText),
     /// Bytes, copied.
     Bytes(&'a [u8]),
     /// Whole numbers, as of a tensor's shape.
     I64s(&'a [i64]),
     /// JSON text, written as it is.
     Json(&'a str),
+    /// No value: the argument is left out.
+    Nothing,
 }
 
-macro_rules! from {
+/// What can be an argument of the macros. They borrow it, so `name = self.name` moves nothing.
+///
+/// An `Option` that is `None` leaves its argument out. A [`Duration`] is a text with its unit, `1.5ms`; where figures are to be
+/// computed with, write the number: `wait_us = wait.as_micros() as u64`.
+pub trait ToValue {
+    /// The value, lent.
+    fn to_value(&self) -> Value<'_>;
+}
+
+macro_rules! values {
     ($($from:ty => $variant:ident as $to:ty;)*) => {
         $(impl From<$from> for Value<'_> {
             #[inline(always)]
             fn from(value: $from) -> Self {
                 Self::$variant(value as $to)
             }
+        }
+
+        impl ToValue for $from {
+            #[inline(always)]
+            fn to_value(&self) -> Value<'_> {
+                Value::$variant(*self as $to)
+            }
         })*
     };
 }
 
-from! {
+values! {
     i8 => I64 as i64;
     i16 => I64 as i64;
     i32 => I64 as i64;
@@ -51,39 +76,109 @@ from! {
     f32 => F64 as f64;
     f64 => F64 as f64;
     bool => Bool as bool;
+    NameId => Name as NameId;
 }
 
-impl From<NameId> for Value<'_> {
-    #[inline(always)]
-    fn from(name: NameId) -> Self {
-        Self::Name(name)
+/// Texts and lists, as they are and behind what owns them.
+macro_rules! lent {
+    ($($to:ty => $variant:ident, $($from:ty),+;)*) => {
+        $(impl<'a> From<&'a $to> for Value<'a> {
+            #[inline(always)]
+            fn from(value: &'a $to) -> Self {
+                Self::$variant(value)
+            }
+        }
+
+        impl ToValue for $to {
+            #[inline(always)]
+            fn to_value(&self) -> Value<'_> {
+                Value::$variant(self)
+            }
+        }
+
+        $(impl<'a> From<&'a $from> for Value<'a> {
+            #[inline(always)]
+            fn from(value: &'a $from) -> Self {
+                Self::$variant(value)
+            }
+        }
+
+        impl ToValue for $from {
+            #[inline(always)]
+            fn to_value(&self) -> Value<'_> {
+                Value::$variant(self)
+            }
+        })+)*
+    };
+}
+
+lent! {
+    str => Text, String, Cow<'_, str>, Box<str>;
+    [i64] => I64s, Vec<i64>;
+    [u8] => Bytes, Vec<u8>;
+}
+
+impl<const N: usize> ToValue for [i64; N] {
+    fn to_value(&self) -> Value<'_> {
+        Value::I64s(self)
     }
 }
 
-impl<'a> From<&'a str> for Value<'a> {
-    #[inline(always)]
-    fn from(text: &'a str) -> Self {
-        Self::Text(text)
+impl From<Duration> for Value<'_> {
+    fn from(duration: Duration) -> Self {
+        Self::Short(ShortText::of_duration(duration))
     }
 }
 
-impl<'a> From<&'a String> for Value<'a> {
-    #[inline(always)]
-    fn from(text: &'a String) -> Self {
-        Self::Text(text)
+impl ToValue for Duration {
+    fn to_value(&self) -> Value<'_> {
+        (*self).into()
     }
 }
 
-impl<'a> From<&'a [i64]> for Value<'a> {
-    #[inline(always)]
-    fn from(numbers: &'a [i64]) -> Self {
-        Self::I64s(numbers)
+impl From<char> for Value<'_> {
+    fn from(character: char) -> Self {
+        Self::Short(ShortText::of_char(character))
     }
 }
 
-impl<'a> From<&'a [u8]> for Value<'a> {
+impl ToValue for char {
+    fn to_value(&self) -> Value<'_> {
+        (*self).into()
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     #[inline(always)]
-    fn from(bytes: &'a [u8]) -> Self {
-        Self::Bytes(bytes)
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Nothing, Into::into)
+    }
+}
+
+impl<T: ToValue> ToValue for Option<T> {
+    #[inline(always)]
+    fn to_value(&self) -> Value<'_> {
+        self.as_ref().map_or(Value::Nothing, ToValue::to_value)
+    }
+}
+
+impl<T: ToValue + ?Sized> ToValue for &T {
+    #[inline(always)]
+    fn to_value(&self) -> Value<'_> {
+        (**self).to_value()
+    }
+}
+
+impl<T: ToValue + ?Sized> ToValue for &mut T {
+    #[inline(always)]
+    fn to_value(&self) -> Value<'_> {
+        (**self).to_value()
+    }
+}
+
+impl ToValue for Value<'_> {
+    #[inline(always)]
+    fn to_value(&self) -> Value<'_> {
+        *self
     }
 }

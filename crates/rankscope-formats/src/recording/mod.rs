@@ -16,6 +16,7 @@ mod open;
 pub mod packed;
 mod records;
 mod replay;
+mod resumed;
 mod session;
 mod system;
 mod ticks;
@@ -39,6 +40,7 @@ pub use event::{ClockId, CounterValue, DropReason, Event, FlowStage, Remark, Wha
 pub use live::{Chunks, LIVE_HEAD_BYTES, LiveFile, live_head};
 pub use open::{Recording, Thread};
 pub use replay::Replay;
+pub use resumed::RESUMED;
 pub use session::{Cut, SessionMark};
 pub use system::{Anchor, Name};
 pub use ticks::{TickCursor, TickMap};

@@ -7,6 +7,7 @@ mod documents;
 #[path = "../engine/mod.rs"]
 mod engine;
 mod overlaps;
+mod plain;
 mod scene;
 mod strings;
 mod validator;

@@ -29,8 +29,15 @@ pub(crate) fn open(bytes: Vec<u8>) -> Recording<LiveFile<Cursor<Vec<u8>>>> {
     Recording::open(LiveFile::open(Cursor::new(bytes)).unwrap()).unwrap()
 }
 
-/// An empty recording that knows its clocks and its process.
+/// An empty recording of the Kineto-compatible API that knows its clocks and its process.
 pub(crate) fn process() -> LiveAuthor {
+    let mut author = plain_process();
+    author.meta("api", "\"kineto\"");
+    author
+}
+
+/// The same, of a program that uses the recorder's own API.
+pub(crate) fn plain_process() -> LiveAuthor {
     let mut author = LiveAuthor::new();
     for tick in [0, 1_000_000_000] {
         author.anchor(ClockId::MONOTONIC_RAW, tick, 77 + tick as i64, 3);

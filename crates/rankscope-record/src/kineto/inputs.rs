@@ -135,7 +135,8 @@ fn scalar(out: &mut String, value: &Value<'_>) {
             numbers(out, values);
             Ok(())
         }
-        Value::Name(_) | Value::Bytes(_) => Ok(()),
+        Value::Short(value) => out.write_str(value.as_str()),
+        Value::Name(_) | Value::Bytes(_) | Value::Nothing => Ok(()),
     };
 }
 

@@ -34,6 +34,8 @@ fn value_words(value: &Value<'_>, max: usize) -> usize {
         Value::U64(value) => 1 + usize::from(*value >> 39 != 0),
         Value::F64(_) => 2,
         Value::Text(text) | Value::Json(text) => bytes_words(text.len(), max),
+        Value::Short(text) => bytes_words(text.as_str().len(), max),
+        Value::Nothing => 0,
         Value::Bytes(bytes) => bytes_words(bytes.len(), max),
         Value::I64s(numbers) => {
             let (kept, bytes) = fitting(numbers, max);
@@ -86,6 +88,8 @@ fn write_one(lane: &Lane, at: usize, key: u32, value: &Value<'_>, max: usize) ->
         Value::U64(value) => return wide(Kind::ArgU64, value),
         Value::F64(value) => return wide(Kind::ArgF64, value.to_bits()),
         Value::Text(text) => return write_bytes(lane, at, Kind::ArgText, key, text.as_bytes(), max),
+        Value::Short(text) => return write_bytes(lane, at, Kind::ArgText, key, text.as_str().as_bytes(), max),
+        Value::Nothing => return at,
         Value::Json(text) => return write_bytes(lane, at, Kind::ArgJson, key, text.as_bytes(), max),
         Value::Bytes(bytes) => return write_bytes(lane, at, Kind::ArgBytes, key, bytes, max),
         Value::I64s(numbers) => return write_numbers(lane, at, key, numbers, max),

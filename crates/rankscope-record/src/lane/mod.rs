@@ -250,6 +250,11 @@ impl Lane {
         true
     }
 
+    /// The tick of the last event on this thread.
+    pub(crate) fn last_tick(&self) -> u64 {
+        self.last_tick.get()
+    }
+
     /// Its thread's number in recordings; zero before it is known.
     pub(crate) fn stream(&self) -> u32 {
         self.stream.load(Ordering::Relaxed)

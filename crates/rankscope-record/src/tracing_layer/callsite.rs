@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::sync::Mutex;
 
 use rustc_hash::FxHashMap;
-use tracing_core::Metadata;
+use tracing_core::{Field, Metadata};
 
 use super::{EVENTS, SPANS};
-use crate::{NameId, Scope, intern, intern_key};
+use crate::names::intern_site;
+use crate::{Category, NameId, Scope};
 
 /// What a call site says, as numbers.
 pub(super) struct Names {
@@ -39,10 +40,12 @@ fn find(site: usize, metadata: &'static Metadata<'static>) -> &'static Names {
     let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     known.get_or_insert_default().entry(site).or_insert_with(|| {
         let name = if metadata.is_event() {
-            intern(&format!("{} {}", metadata.level(), metadata.target()), EVENTS, Scope::UserScope)
+            let text = format!("{} {}", metadata.level(), metadata.target());
+            intern_site(text.leak(), EVENTS, Scope::UserScope)
         } else {
-            intern(metadata.name(), SPANS, Scope::UserScope)
+            intern_site(metadata.name(), SPANS, Scope::UserScope)
         };
-        Box::leak(Box::new(Names { name, keys: metadata.fields().iter().map(|field| intern_key(field.name())).collect() }))
+        let key = |field: Field| intern_site(field.name(), Category::CPU_OP, Scope::Function);
+        Box::leak(Box::new(Names { name, keys: metadata.fields().iter().map(key).collect() }))
     })
 }

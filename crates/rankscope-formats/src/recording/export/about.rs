@@ -4,6 +4,11 @@ use serde_json::Value;
 
 use crate::recording::{Chunks, Recording};
 
+/// The key under which a recording says through which API it was made, if not the recorder's own.
+pub const API: &str = "api";
+/// What it says there if that was the Kineto-compatible one.
+pub const KINETO_API: &str = "kineto";
+
 /// What an export says about the process that was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
@@ -21,6 +26,9 @@ pub struct About {
     pub metadata: Vec<(String, String)>,
     /// What the trace is called; Kineto puts its path here.
     pub trace_name: Option<String>,
+    /// Whether the trace is to look as if Kineto had written it: every span has a number under "External id", and the marks of
+    /// PyTorch's profiler stand around the events. Recordings say so that were made through the Kineto-compatible API.
+    pub is_kineto: bool,
 }
 
 impl About {
@@ -37,6 +45,7 @@ impl About {
                 "host_name" => about.host = text(),
                 "rank" => about.rank = number(),
                 "world_size" => about.world_size = number(),
+                API => about.is_kineto = value == KINETO_API,
                 key => about.metadata.push((key.strip_prefix("user.").unwrap_or(key).to_owned(), json.clone())),
             }
         }

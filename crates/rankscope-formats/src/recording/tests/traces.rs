@@ -18,6 +18,7 @@ pub(in crate::recording) fn sample() -> Vec<u8> {
         ("rank", "3"),
         ("world_size", "8"),
         ("trace_id", "\"f00d\""),
+        ("api", "\"kineto\""),
         ("user.model", "\"tiny\""),
     ] {
         author.meta(key, json);

@@ -6,7 +6,9 @@ use rankscope_trace::{
 };
 use rustc_hash::FxHashMap;
 
+use super::super::export::{API, KINETO_API};
 use super::super::replay::MEMORY_CATEGORY;
+use super::super::resumed::{RESUMED, Resumed};
 use super::super::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, TickMap, What};
 use crate::columns::Columns;
 use crate::kineto::{Wanted, kept_in_device_scope, wanted};
@@ -27,6 +29,10 @@ pub(in crate::recording) struct Builder<'a> {
     begun: FxHashMap<(NameId, u64), Half>,
     ended: FxHashMap<(NameId, u64), Half>,
     args: Vec<(StrId, ArgValue)>,
+    /// Points of flows on threads that may not be known yet, by stream.
+    starts: Vec<(u32, FlowPoint)>,
+    /// Whether spans say their own numbers.
+    is_numbered: bool,
     /// Spans that ended because part of the recording is missing.
     torn: u64,
     offset: u64,
@@ -101,6 +107,8 @@ impl<'a> Builder<'a> {
             begun: FxHashMap::default(),
             ended: FxHashMap::default(),
             args: Vec::new(),
+            starts: Vec::new(),
+            is_numbered: false,
             torn: 0,
             offset: 0,
         }
@@ -126,6 +134,7 @@ impl<'a> Builder<'a> {
             let json = self.trace.provenance.header.iter().rev().find(|(known, _)| known == key)?;
             serde_json::from_str::<serde_json::Value>(&json.1).ok()
         };
+        self.is_numbered = said(API).is_some_and(|api| api == KINETO_API);
         let pid = said("pid").and_then(|pid| pid.as_i64()).unwrap_or(0);
         let name = said("process_name").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
         self.process = self.trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(pid));
@@ -134,6 +143,7 @@ impl<'a> Builder<'a> {
 
     /// Enters a name by its number. Numbers come in order; what is skipped is empty.
     pub(in crate::recording) fn name(&mut self, number: usize, text: &str, category: u8) {
+        self.is_numbered |= text == "External id";
         let known = self.known(text, category);
         if number >= self.names.len() {
             let missing = self.known("", 0);
@@ -311,7 +321,7 @@ impl<'a> Builder<'a> {
         let span = self.trace.spans.push(row);
         if self.options.args == ArgsPolicy::All {
             let key = self.trace.strings.intern("External id");
-            if !self.args.iter().any(|(known, _)| *known == key) {
+            if self.is_numbered && !self.args.iter().any(|(known, _)| *known == key) {
                 let id = i64::try_from(id).map_or(ArgValue::U64(id), ArgValue::I64);
                 self.args.push((key, id));
             }
@@ -353,6 +363,18 @@ impl<'a> Builder<'a> {
         self.trace.flows.push(FlowPoint { id, category: name.category, name: name.text, phase, track, time_ns });
     }
 
+    /// The flow of work that was taken up again starts at its first slice.
+    fn start_flow(&mut self, event: &Event, id: u64, resumed: &Resumed) {
+        let Some(first) = resumed.first.filter(|_| self.options.scope == Scope::All) else { return };
+        let name = self.look_up(event.name);
+        let (phase, track, time_ns) = (FlowPhase::Start, TrackId(0), self.ticks.ns(first.tick));
+        self.starts.push((first.stream, FlowPoint { id, category: name.category, name: name.text, phase, track, time_ns }));
+    }
+
+    fn text(&self, name: NameId) -> &str {
+        self.names.get(name.0 as usize).map_or("", |name| self.trace.strings.text(name.text))
+    }
+
     fn memory(&mut self, event: &Event, args: Args<'_>) {
         let What::Memory { address, bytes, device_type, device_index, out_of_memory } = event.what else { return };
         let name = self.known(if out_of_memory { "[OutOfMemory]" } else { "[memory]" }, MEMORY_CATEGORY);
@@ -371,9 +393,16 @@ impl<'a> Builder<'a> {
     }
 
     fn async_half(&mut self, event: &Event, id: u64, args: Args<'_>, begins: bool) {
+        let resumed = Resumed::of(event, args, |key| begins && self.text(key) == RESUMED);
         self.args.clear();
         self.take_args(args);
-        let half = Half { time_ns: self.time(event.tick), args: std::mem::take(&mut self.args) };
+        if let Some(resumed) = &resumed {
+            let key = self.trace.strings.intern(RESUMED);
+            self.args.retain(|(known, _)| *known != key);
+            self.start_flow(event, id, resumed);
+        }
+        let tick = resumed.map_or(event.tick, |resumed| resumed.created_tick);
+        let half = Half { time_ns: self.ticks.ns(tick), args: std::mem::take(&mut self.args) };
         let key = (event.name, id);
         let (own, other) = if begins { (&mut self.begun, &mut self.ended) } else { (&mut self.ended, &mut self.begun) };
         match other.remove(&key) {
@@ -444,6 +473,14 @@ impl<'a> Builder<'a> {
         for stream in streams {
             self.turn_to(stream);
             self.hole();
+        }
+        for (stream, mut start) in std::mem::take(&mut self.starts) {
+            self.turn_to(stream);
+            // Where the thread is not in the trace, the flow starts at its second slice.
+            if let Some(track) = self.lane.track {
+                start.track = track;
+                self.trace.flows.push(start);
+            }
         }
         let mut begun: Vec<_> = std::mem::take(&mut self.begun).into_iter().collect();
         begun.sort_unstable_by_key(|(key, half)| (half.time_ns, *key));

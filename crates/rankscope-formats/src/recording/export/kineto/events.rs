@@ -87,7 +87,7 @@ impl<W: Write> Writer<'_, '_, W> {
     fn span_args(&mut self, ended: &Ended, args: Args<'_>, marks: &[(&str, bool)]) {
         let open = &ended.open;
         let category = self.names.category(open.name);
-        let Self { output, names, seen, open: spans, external_id, .. } = self;
+        let Self { about, output, names, seen, open: spans, external_id, .. } = self;
         let to = &mut output.buffer;
         let before = open_args(to);
         seen.next_event();
@@ -96,7 +96,9 @@ impl<W: Write> Writer<'_, '_, W> {
         }
         spans.args(ended, to, seen);
         let linked = external_id.is_some_and(|key| !seen.is_new(key));
-        if !linked && open.id != 0 && !needs_link(category) {
+        // Elsewhere nothing refers to a span's number.
+        let is_numbered = about.is_kineto || external_id.is_some();
+        if is_numbered && !linked && open.id != 0 && !needs_link(category) {
             to.extend_from_slice(b"\"External id\": ");
             text::unsigned(to, open.id);
             to.extend_from_slice(b", ");
@@ -127,7 +129,7 @@ impl<W: Write> Writer<'_, '_, W> {
         self.close();
     }
 
-    fn flow(&mut self, name: NameId, id: u64, stage: FlowStage, ns: i64) {
+    pub(super) fn flow(&mut self, name: NameId, id: u64, stage: FlowStage, ns: i64) {
         let Self { output, names, place, base_ns, .. } = self;
         arrow(&mut output.buffer, names.quoted(name), id, stage, place, ns.saturating_sub(*base_ns));
     }
@@ -211,12 +213,12 @@ impl<W: Write> Writer<'_, '_, W> {
 
     /// The arguments of an event that is no span; `own` writes those it has by nature.
     fn args(&mut self, args: Args<'_>, own: impl FnOnce(&mut Vec<u8>)) {
-        let Self { output, names, seen, .. } = self;
+        let Self { output, names, seen, resumed, .. } = self;
         let to = &mut output.buffer;
         let before = open_args(to);
         own(to);
         seen.next_event();
-        for (key, value) in args.iter() {
+        for (key, value) in args.iter().filter(|(key, _)| resumed.is_none() || *resumed != Some(names.same(*key))) {
             argument(to, names, seen, key, &value);
         }
         close_args(to, before);

@@ -1,4 +1,5 @@
-//! What stands around the events: the header, the names of processes and threads, Kineto's marks of the whole recording.
+//! What stands around the events: the header, the names of processes and threads, and for recordings of the Kineto-compatible
+//! API what Kineto itself puts there: labels, orders, and marks of the whole recording.
 
 use std::io::Write;
 
@@ -15,7 +16,7 @@ impl<W: Write> Writer<'_, '_, W> {
         let to = &mut self.output.buffer;
         to.extend_from_slice(b"{\n  \"schemaVersion\": 1,\n");
         let says = |wanted: &str| self.about.metadata.iter().any(|(key, _)| key == wanted);
-        if !says("deviceProperties") {
+        if self.about.is_kineto && !says("deviceProperties") {
             to.extend_from_slice(b"  \"deviceProperties\": [],\n");
         }
         for (key, json) in self.about.said_last().filter(|(key, _)| !OWN_KEYS.contains(key)) {
@@ -51,8 +52,10 @@ impl<W: Write> Writer<'_, '_, W> {
         self.naming("process_name", &pid, b"0", "name", &name);
         let comma = self.output.buffer.iter().rposition(|byte| *byte == b'[').unwrap_or_default() + 1;
         self.output.buffer.remove(comma);
-        self.naming("process_labels", &pid, b"0", "labels", b"\"CPU\"");
-        self.naming("process_sort_index", &pid, b"0", "sort_index", &pid.clone());
+        if self.about.is_kineto {
+            self.naming("process_labels", &pid, b"0", "labels", b"\"CPU\"");
+            self.naming("process_sort_index", &pid, b"0", "sort_index", &pid.clone());
+        }
     }
 
     fn naming(&mut self, what: &str, pid: &[u8], tid: &[u8], key: &str, value: &[u8]) {
@@ -67,14 +70,20 @@ impl<W: Write> Writer<'_, '_, W> {
         }
     }
 
-    /// Names a thread as Kineto does, and goes there.
+    /// Names a thread, and goes there.
     pub(super) fn enter(&mut self, thread: &Thread) {
         let (mut pid, mut tid, mut name) = (Vec::new(), Vec::new(), Vec::new());
         text::unsigned(&mut pid, self.about.pid.into());
         text::unsigned(&mut tid, thread.tid);
-        text::quoted(&mut name, &format!("thread {} ({})", thread.tid, thread.name));
+        if self.about.is_kineto {
+            text::quoted(&mut name, &format!("thread {} ({})", thread.tid, thread.name));
+        } else {
+            text::quoted(&mut name, &thread.name);
+        }
         self.naming("thread_name", &pid, &tid, "name", &name);
-        self.naming("thread_sort_index", &pid, &tid, "sort_index", &tid);
+        if self.about.is_kineto {
+            self.naming("thread_sort_index", &pid, &tid, "sort_index", &tid);
+        }
         self.stand_on(thread.tid);
     }
 
@@ -89,16 +98,29 @@ impl<W: Write> Writer<'_, '_, W> {
         place.extend_from_slice(b",\n    \"ts\": ");
     }
 
-    /// The marks of the whole recording, and the end of the file.
+    /// The end of the file.
     pub(super) fn trailer(&mut self) {
+        if self.about.is_kineto {
+            self.marks();
+        }
+        let to = &mut self.output.buffer;
+        to.extend_from_slice(b"\n  ]");
+        if let Some(name) = &self.about.trace_name {
+            to.extend_from_slice(b",\n  \"traceName\": ");
+            text::quoted(to, name);
+        }
+        to.extend_from_slice(b"\n}\n");
+    }
+
+    /// The marks that Kineto sets around the whole recording.
+    fn marks(&mut self) {
         let (base_ns, start_ns, last_ns) = (self.base_ns, self.start_ns, self.last_ns);
         let to = &mut self.output.buffer;
-        let time = |to: &mut Vec<u8>, ns: i64| text::micros(to, ns.saturating_sub(base_ns));
         to.extend_from_slice(
             b",\n  {\n    \"ph\": \"X\", \"cat\": \"Trace\", \"name\": \"PyTorch Profiler (0)\", \"pid\": \"Spans\", \
               \"tid\": \"PyTorch Profiler\",\n    \"ts\": ",
         );
-        time(to, start_ns);
+        text::micros(to, start_ns.saturating_sub(base_ns));
         to.extend_from_slice(b", \"dur\": ");
         text::micros(to, last_ns.saturating_sub(start_ns));
         to.extend_from_slice(b",\n    \"args\": {\n      \"Op count\": 0\n    }\n  }");
@@ -107,13 +129,6 @@ impl<W: Write> Writer<'_, '_, W> {
         self.naming("process_sort_index", b"\"Spans\"", b"0", "sort_index", &index);
         self.mark("Iteration Start: PyTorch Profiler", "Traces", "Trace PyTorch Profiler", start_ns);
         self.mark("Record Window End", "", "", last_ns);
-        let to = &mut self.output.buffer;
-        to.extend_from_slice(b"\n  ]");
-        if let Some(name) = &self.about.trace_name {
-            to.extend_from_slice(b",\n  \"traceName\": ");
-            text::quoted(to, name);
-        }
-        to.extend_from_slice(b"\n}\n");
     }
 
     /// An instant of the whole file.

@@ -3,7 +3,9 @@
 //! Threads follow one another; a span stands where it ends, behind those it encloses, as readers of this format sort by time
 //! anyway. Arrows from operators to their gradients are drawn where the spans say enough for it. What is kept meanwhile is one
 //! buffer and the open spans of one thread. Asynchronous spans are `b` and `e` events of one id, and so are spans that overlap
-//! others of their thread, as those who read the format stack what is on one thread. A value of a counter that is not finite is left out: JSON has no word for it.
+//! others of their thread, as those who read the format stack what is on one thread. A value of a counter that is not finite is
+//! left out: JSON has no word for it. What only PyTorch's tools look for is written for recordings of the Kineto-compatible API
+//! ([`About::is_kineto`]).
 
 mod events;
 mod head;
@@ -18,7 +20,8 @@ use crate::recording::export::about::About;
 use crate::recording::export::links::links;
 use crate::recording::export::names::Names;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
-use crate::recording::{Chunks, Cut, Recording, Thread};
+use crate::recording::resumed::{RESUMED, Resumed};
+use crate::recording::{Args, Chunks, Cut, Event, FlowStage, Recording, Thread, What};
 use spans::{OpenSpans, Seen};
 
 /// Writes the part of `recording` that lies in `cut` as Kineto's JSON. Memory is a few buffers and the recording's names.
@@ -38,6 +41,7 @@ pub fn kineto_json<C: Chunks>(
         output: Output::new(output),
         seen: Seen::new(names.len()),
         external_id: names.find("External id"),
+        resumed: names.find(RESUMED),
         names,
         open: OpenSpans::default(),
         place: Vec::new(),
@@ -68,6 +72,8 @@ struct Writer<'a, 'r, W> {
     seen: Seen,
     /// The key of Kineto's link between events, where the recording has it.
     external_id: Option<u32>,
+    /// The key of what async spans say about the time before their begin.
+    resumed: Option<u32>,
     open: OpenSpans,
     /// Process, thread and the key of the time, as they stand in every event of the running thread.
     place: Vec<u8>,
@@ -87,9 +93,25 @@ impl<W: Write> Writer<'_, '_, W> {
             let ns = ticks.ns(event.tick);
             self.last_ns = self.last_ns.max(ns);
             self.tally.count(&event.what);
+            let ns = self.since(recording, cut, &event, args).unwrap_or(ns);
             self.event(&event, ns, args);
             self.output.flush_if_full()?;
         }
         Ok(std::mem::take(&mut self.tally))
+    }
+
+    /// When an async span began, if that was before its begin; its flow then starts at its first slice.
+    #[inline]
+    fn since<C: Chunks>(&mut self, recording: &Recording<C>, cut: &Cut, event: &Event, args: Args<'_>) -> Option<i64> {
+        let (What::AsyncBegin { id }, Some(key)) = (event.what, self.resumed) else { return None };
+        let resumed = Resumed::of(event, args, |name| self.names.same(name) == key)?;
+        let own_place = self.place.clone();
+        for first in resumed.first.iter().filter(|first| first.tick >= cut.from_tick && cut.has_stream(first.stream)) {
+            let Some(thread) = recording.threads().iter().find(|thread| thread.stream == first.stream) else { continue };
+            self.stand_on(thread.tid);
+            self.flow(event.name, id, FlowStage::Start, recording.ticks().ns(first.tick));
+        }
+        self.place = own_place;
+        Some(recording.ticks().ns(resumed.created_tick.max(start_tick(recording, cut))))
     }
 }

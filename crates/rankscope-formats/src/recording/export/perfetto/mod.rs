@@ -8,14 +8,15 @@
 //! track of its own under its thread's, and is marked. Which ones do is found out by walking the thread once before.
 //!
 //! An arrow belongs to the innermost open span. Its start stands on that span's begin if nothing lies between, its end on that
-//! span's end, so that no arrow points back; any other point of it is an instant of its own.
+//! span's end, so that no arrow points back; any other point of it is an instant of its own. The flow of work that was left and
+//! taken up again starts at its async span and at its first slice, which are looked up in a walk of their own.
 
 mod args;
 mod sequence;
 
 use std::io::Write;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Error;
 use crate::perfetto::note;
@@ -25,6 +26,7 @@ use crate::recording::export::about::About;
 use crate::recording::export::names::Names;
 use crate::recording::export::start_tick;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
+use crate::recording::resumed::{RESUMED, Resumed};
 use crate::recording::{Chunks, Cut, Recording, Thread, What};
 use crate::wire::Encoder;
 use sequence::Sequence;
@@ -45,7 +47,9 @@ pub fn perfetto<C: Chunks>(
     output: &mut impl Write,
 ) -> Result<Written, Error> {
     let start_ns = recording.ticks().ns(start_tick(recording, cut)).max(0);
-    let mut sequence = Sequence::new(Names::new(recording.names()), Output::new(output));
+    let names = Names::new(recording.names());
+    let firsts = first_slices(recording, cut, &names);
+    let mut sequence = Sequence::new(about, names, Output::new(output), firsts);
     let mut counters = FxHashSet::default();
     describe_process(sequence.encoder(), about);
     let mut threads = Vec::with_capacity(recording.threads().len());
@@ -57,7 +61,8 @@ pub fn perfetto<C: Chunks>(
         let mut events = recording.replay(thread, cut);
         while let Some((event, args)) = events.next() {
             tally.count(&event.what);
-            sequence.event(&event, ticks.ns(event.tick), args, &mut counters)?;
+            let since = sequence.resumed(&event, args).map(|resumed| recording.ticks().ns(resumed.created_tick).max(start_ns));
+            sequence.event(&event, (ticks.ns(event.tick), since), args, &mut counters)?;
         }
         sequence.end()?;
         threads.push(tally);
@@ -81,6 +86,26 @@ fn overlapping<C: Chunks>(recording: &Recording<C>, thread: &Thread, cut: &Cut) 
         }
     }
     overlapping
+}
+
+/// First slices that are looked up at most, in about 32 MiB. Flows beyond that start at their async span.
+const FIRSTS_MAX: usize = 1 << 20;
+
+/// The first slices of work that was taken up again, by their correlation ids, and the async spans of that work.
+fn first_slices<C: Chunks>(recording: &Recording<C>, cut: &Cut, names: &Names<'_>) -> FxHashMap<u64, u64> {
+    let mut firsts = FxHashMap::default();
+    let Some(key) = names.find(RESUMED) else { return firsts };
+    for thread in recording.threads().iter().filter(|thread| cut.has_stream(thread.stream)) {
+        let mut events = recording.replay(thread, cut);
+        while let Some((event, args)) = events.next() {
+            let What::AsyncBegin { id } = event.what else { continue };
+            let first = Resumed::of(&event, args, |name| names.same(name) == key).and_then(|resumed| resumed.first);
+            if let Some(first) = first.filter(|_| firsts.len() < FIRSTS_MAX) {
+                firsts.insert(first.id, id);
+            }
+        }
+    }
+    firsts
 }
 
 fn uuid_of_thread(at: u32) -> u64 {

@@ -4,16 +4,18 @@
 
 use std::io::Write;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::args::Dictionary;
 use super::{COUNTERS_UUID, PROCESS_UUID};
 use crate::Error;
 use crate::perfetto::note;
 use crate::perfetto::opening::open_sequence;
-use crate::perfetto::schema::{self, event as field, packet, track};
+use crate::perfetto::schema::{self, clock, event as field, packet, track};
+use crate::recording::export::about::About;
 use crate::recording::export::names::{Names, needs_link};
 use crate::recording::export::written::{Output, ThreadWritten, Written};
+use crate::recording::resumed::{RESUMED, Resumed};
 use crate::recording::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, What};
 use crate::wire::Encoder;
 
@@ -21,12 +23,20 @@ use crate::wire::Encoder;
 pub(super) struct Sequence<'a, 'r, W> {
     dictionary: Dictionary<'r>,
     external_id: Option<u32>,
+    /// Whether spans say their own numbers.
+    is_numbered: bool,
+    /// The key of what async spans say about the time before their begin.
+    resumed: Option<u32>,
+    /// Slices that a flow starts from, with the async span it belongs to.
+    firsts: FxHashMap<u64, u64>,
     output: Output<'a, Encoder, W>,
     id: u32,
     last_ns: i64,
     /// The body of an event that is not written yet, and whether it is a begin that waits for its arrows.
     event: Encoder,
     event_ns: i64,
+    /// When the event was, if that is earlier than where it stands.
+    since_ns: Option<i64>,
     waits: bool,
     /// The thread's track.
     thread: u64,
@@ -39,15 +49,20 @@ pub(super) struct Sequence<'a, 'r, W> {
 }
 
 impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
-    pub(super) fn new(names: Names<'r>, output: Output<'a, Encoder, W>) -> Self {
+    pub(super) fn new(about: &About, names: Names<'r>, output: Output<'a, Encoder, W>, firsts: FxHashMap<u64, u64>) -> Self {
+        let external_id = names.find("External id");
         Self {
-            external_id: names.find("External id"),
+            external_id,
+            is_numbered: about.is_kineto || external_id.is_some(),
+            resumed: names.find(RESUMED),
+            firsts,
             dictionary: Dictionary::new(names),
             output,
             id: 0,
             last_ns: 0,
             event: Encoder::default(),
             event_ns: 0,
+            since_ns: None,
             waits: false,
             thread: 0,
             open: Vec::new(),
@@ -81,8 +96,22 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         self.output.finish(threads)
     }
 
-    /// Adds an event of the thread. `counters` are those whose tracks have been described.
-    pub(super) fn event(&mut self, event: &Event, ns: i64, args: Args<'_>, counters: &mut FxHashSet<u32>) -> Result<(), Error> {
+    /// What an event says about the time before it.
+    #[inline]
+    pub(super) fn resumed(&self, event: &Event, args: Args<'_>) -> Option<Resumed> {
+        let (What::AsyncBegin { .. }, Some(key)) = (event.what, self.resumed) else { return None };
+        Resumed::of(event, args, |name| self.dictionary.names.same(name) == key)
+    }
+
+    /// Adds an event of the thread, with its time and, for work that was taken up again, when that was created. `counters` are
+    /// those whose tracks have been described.
+    pub(super) fn event(
+        &mut self,
+        event: &Event,
+        (ns, since_ns): (i64, Option<i64>),
+        args: Args<'_>,
+        counters: &mut FxHashSet<u32>,
+    ) -> Result<(), Error> {
         if let What::Flow { id, stage } = event.what {
             self.flow(event.name, id, stage, ns);
             return Ok(());
@@ -103,6 +132,10 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
                 self.named(field::SLICE_BEGIN, event.name);
                 self.event.varint(field::TRACK_UUID, uuid);
                 self.args(args);
+                if since_ns.is_some() {
+                    self.since_ns = since_ns;
+                    self.event.fixed64(field::FLOW_IDS, self.arrow(event.name, id));
+                }
             }
             What::AsyncEnd { id } => {
                 self.event.varint(field::TYPE, field::SLICE_END).varint(field::TRACK_UUID, uuid_of_async(id));
@@ -136,12 +169,15 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
             linked |= self.external_id == Some(self.dictionary.names.same(key));
             self.dictionary.argument(&mut self.event, key, &value);
         }
-        if !linked {
+        if self.is_numbered && !linked {
             self.dictionary.own_argument(&mut self.event, "External id", &ArgView::U64(id));
         }
         if is_overlapping {
             self.event.varint(field::TRACK_UUID, uuid_of_overlapping(id));
             self.dictionary.own_argument(&mut self.event, "misnested", &ArgView::Bool(true));
+        }
+        if let Some(work) = self.firsts.get(&id) {
+            self.event.fixed64(field::FLOW_IDS, self.arrow(name, *work));
         }
         self.open.push(id);
         self.waits = true;
@@ -231,6 +267,9 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
 
     fn args(&mut self, args: Args<'_>) {
         for (key, value) in args.iter() {
+            if self.resumed.is_some_and(|resumed| self.dictionary.names.same(key) == resumed) {
+                continue;
+            }
             self.dictionary.argument(&mut self.event, key, &value);
         }
     }
@@ -256,11 +295,19 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
     /// Writes the event.
     #[inline]
     fn packet(&mut self) {
-        let ticks = self.event_ns.saturating_sub(self.last_ns).max(0);
-        self.last_ns += ticks;
+        let since_ns = self.since_ns.take();
+        let time = since_ns.unwrap_or_else(|| {
+            let ticks = self.event_ns.saturating_sub(self.last_ns).max(0);
+            self.last_ns += ticks;
+            ticks
+        });
         let Self { dictionary, event, id, .. } = self;
         self.output.buffer.message(schema::PACKET, |body| {
-            body.varint(packet::TIMESTAMP, ticks as u64).varint(packet::SEQUENCE_ID, (*id).into());
+            body.varint(packet::TIMESTAMP, time as u64).varint(packet::SEQUENCE_ID, (*id).into());
+            if since_ns.is_some() {
+                // The sequence's own clock never goes back.
+                body.varint(packet::TIMESTAMP_CLOCK_ID, clock::BOOTTIME);
+            }
             body.varint(packet::SEQUENCE_FLAGS, packet::NEEDS_STATE).bytes_field(packet::TRACK_EVENT, event.bytes());
             dictionary.introduce(body);
         });

@@ -1,0 +1,42 @@
+//! [`Resumed`]: what an async span that began late says about the time before.
+//!
+//! Whether work will be left and taken up again is known only when it is, and ticks of a thread never fall. So the begin of its
+//! async span carries an argument, [`RESUMED`]: a list of the tick at which the work was created, the tick at which its first slice
+//! began, which slice that was by its correlation id, and in which stream. The last three are zero where there was no slice. Exports show the span from its creation on, the first slice as the start of the span's flow, and not the argument.
+
+use super::args::{ArgView, Args};
+use super::event::Event;
+use super::word::NameId;
+
+/// The key of the argument.
+pub const RESUMED: &str = "resumed";
+
+/// The time before an async span's begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Resumed {
+    pub(super) created_tick: u64,
+    pub(super) first: Option<FirstSlice>,
+}
+
+/// The slice that a flow starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FirstSlice {
+    pub(super) tick: u64,
+    pub(super) id: u64,
+    pub(super) stream: u32,
+}
+
+impl Resumed {
+    /// What the arguments of `begin` say; `is_key` knows [`RESUMED`] by its number.
+    pub(super) fn of(begin: &Event, args: Args<'_>, is_key: impl Fn(NameId) -> bool) -> Option<Self> {
+        let mut list = args.iter().find_map(|(key, value)| match value {
+            ArgView::I64s(list) if is_key(key) => Some(list),
+            _ => None,
+        })?;
+        let mut next = || list.next().map(|number| number as u64);
+        let before = |tick: u64| tick.min(begin.tick);
+        let (created, entered, id, stream) = (next()?, next()?, next()?, next()?);
+        let first = (id != 0).then(|| FirstSlice { tick: before(entered), id, stream: stream as u32 });
+        Some(Self { created_tick: before(created), first })
+    }
+}
