@@ -12,16 +12,17 @@ use crate::turns::{self, Samples};
 const ROUNDS: usize = 25;
 /// Runs of everything that is a process from start to end.
 const REPEATS: usize = 5;
-/// The rivals, by the names of their crates.
-const RIVALS: [&str; 6] = ["puffin", "fastrace", "tracing-chrome", "tracing-perfetto", "perfetto-recorder", "tracy-client"];
-
 /// Measures everything and prints it.
 pub fn print() -> Result<()> {
     let mut samples = turns::play(ROUNDS)?;
-    let median = summary(&mut samples, |sorted| sorted[sorted.len() / 2]);
-    let min = summary(&mut samples, |sorted| sorted[0]);
-    let mut document = spans(&median);
-    document["min"] = spans(&min);
+    samples
+        .iter_mut()
+        .for_each(|one| [&mut one.span_ns, &mut one.cpu_ns].into_iter().for_each(|ns| ns.sort_by(f64::total_cmp)));
+    let mut document = json!({
+        "span_ns": summary(&samples, |one| median(&one.span_ns)),
+        "cpu_ns": summary(&samples, |one| median(&one.cpu_ns)),
+        "min": { "span_ns": summary(&samples, |one| one.span_ns[0]) },
+    });
     stops(&mut document)?;
     exports(&mut document)?;
     document["sessions_1000_rss_grown_mb"] = part(&["sessions", "1000"])?["grown_mb"].take();
@@ -31,26 +32,13 @@ pub fn print() -> Result<()> {
     Ok(())
 }
 
-fn summary(samples: &mut [Samples], of: impl Fn(&[f64]) -> f64) -> BTreeMap<&'static str, f64> {
-    let sorted = samples.iter_mut().map(|one| {
-        one.span_ns.sort_by(f64::total_cmp);
-        (one.name, rounded(of(&one.span_ns)))
-    });
-    sorted.collect()
+/// A number of every contestant, by its name.
+fn summary(samples: &[Samples], of: impl Fn(&Samples) -> f64) -> BTreeMap<&'static str, f64> {
+    samples.iter().map(|one| (one.name, rounded(of(one)))).collect()
 }
 
-fn spans(of: &BTreeMap<&'static str, f64>) -> Value {
-    let rivals: BTreeMap<_, _> = RIVALS.iter().map(|name| (*name, of[name])).collect();
-    let threads = |prefix: &str| ["1", "2", "4"].map(|threads| (threads, of[format!("{prefix}_{threads}").as_str()]));
-    json!({
-        "floor_ns": of["floor"],
-        "off_ns": of["off"],
-        "span_ns": of["span"],
-        "span_two_args_ns": of["span_two_args"],
-        "rivals_span_ns": rivals,
-        "threads": BTreeMap::from(threads("threads")),
-        "floor_threads": BTreeMap::from(threads("floor_threads")),
-    })
+fn median(sorted: &[f64]) -> f64 {
+    sorted[sorted.len() / 2]
 }
 
 /// Stops behind more and more spans, in turn; bytes per span from the largest.

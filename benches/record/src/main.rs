@@ -13,6 +13,7 @@ mod clock;
 mod document;
 mod export;
 mod floor;
+mod layer;
 mod memory;
 mod ours;
 mod rivals;

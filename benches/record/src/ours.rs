@@ -1,10 +1,12 @@
 //! Our recorder, as its guide says: a session with the default options, and a macro at the call site.
 
+use std::future::Future;
 use std::hint::black_box;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use rankscope_record::{Session, SessionOptions, record_function};
+use rankscope_record::{Overflow, Session, SessionOptions, in_span, record_function};
 
 use crate::turns::crew;
 
@@ -31,6 +33,42 @@ pub fn spans_with_two_args() -> Result<impl FnMut(u64) -> Duration> {
         for index in 0..spans {
             let (rows, scale) = black_box((index as i64, 0.5));
             let _span = record_function!("span", rows = rows, scale = scale);
+        }
+        begun.elapsed()
+    })
+}
+
+/// Plain spans into a file that outlives the process.
+pub fn spans_to_file() -> Result<impl FnMut(u64) -> Duration> {
+    let folder = tempfile::tempdir()?;
+    let session = Session::start(SessionOptions::to_file(folder.path().join("live.rks")))?;
+    Ok(move |spans| {
+        let _kept = (&session, &folder);
+        timed_spans(spans)
+    })
+}
+
+/// Plain spans into a ring of 16 MiB that went round before the first turn.
+pub fn spans_in_ring() -> Result<impl FnMut(u64) -> Duration> {
+    let overflow = Overflow::Ring { keep: Duration::from_secs(3600), max_bytes: 16 << 20 };
+    let session = Session::start(SessionOptions { overflow, ..options() })?;
+    timed_spans(2_000_000);
+    Ok(move |spans| {
+        let _kept = &session;
+        timed_spans(spans)
+    })
+}
+
+/// Polls of one future that never becomes ready.
+pub fn polls() -> Result<impl FnMut(u64) -> Duration> {
+    let session = Session::start(options())?;
+    let mut future = Box::pin(in_span!(std::future::pending::<()>(), "poll"));
+    Ok(move |spans| {
+        let _kept = &session;
+        let mut context = Context::from_waker(Waker::noop());
+        let begun = Instant::now();
+        for _ in 0..spans {
+            let _pending = black_box(future.as_mut().poll(&mut context));
         }
         begun.elapsed()
     })

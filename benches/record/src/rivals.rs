@@ -113,6 +113,26 @@ pub fn perfetto_recorder() -> Result<impl FnMut(u64) -> Duration> {
     })
 }
 
+/// As [`perfetto_recorder`], but each turn's data is let go of, and the allocator keeps the memory: what is written next has been
+/// touched before. That is what a program sees whose room lasts, and what it does not see when it first uses it.
+pub fn perfetto_recorder_warm() -> Result<impl FnMut(u64) -> Duration> {
+    perfetto_recorder::start()?;
+    for parameter in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
+        // SAFETY: sets a number of the allocator, before any other thread runs.
+        unsafe { libc::mallopt(parameter, 1 << 30) };
+    }
+    Ok(|spans| {
+        perfetto_recorder::current_thread_reserve(spans as usize * perfetto_recorder::EVENTS_PER_SPAN);
+        let took = frames(spans, |spans| {
+            for _ in 0..spans {
+                perfetto_recorder::scope!("span");
+            }
+        });
+        drop(perfetto_recorder::ThreadTraceData::take_current_thread());
+        took
+    })
+}
+
 /// A running client; with no viewer its queue grows, as in a program whose viewer connects later.
 pub fn tracy_client() -> Result<impl FnMut(u64) -> Duration> {
     let client = tracy_client::Client::start();

@@ -6,19 +6,29 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{floor, memory, ours, rivals};
+use rankscope_record::RecordingLayer;
+
+use crate::{floor, layer, memory, ours, rivals};
 
 /// Everybody who takes part, and how many spans make a turn long enough to be timed and short enough to be fair.
-pub const CONTESTANTS: [(&str, u64); 16] = [
+pub const CONTESTANTS: [(&str, u64); 24] = [
     ("floor", 200_000),
     ("off", 2_000_000),
     ("span", 200_000),
     ("span_two_args", 200_000),
+    ("span_file", 200_000),
+    ("span_ring", 200_000),
+    ("poll", 200_000),
+    ("tracing_alone_off", 2_000_000),
+    ("tracing_off", 200_000),
+    ("tracing_registry", 200_000),
+    ("tracing_on", 100_000),
     ("puffin", 100_000),
     ("fastrace", 100_000),
     ("tracing-chrome", 20_000),
     ("tracing-perfetto", 20_000),
     ("perfetto-recorder", 100_000),
+    ("perfetto-recorder_warm", 100_000),
     ("tracy-client", 100_000),
     ("threads_1", 200_000),
     ("threads_2", 200_000),
@@ -28,10 +38,11 @@ pub const CONTESTANTS: [(&str, u64); 16] = [
     ("floor_threads_4", 200_000),
 ];
 
-/// The nanoseconds one span took, turn by turn.
+/// The nanoseconds one span took, turn by turn: of the thread that recorded it, and of the processor in all threads.
 pub struct Samples {
     pub name: &'static str,
     pub span_ns: Vec<f64>,
+    pub cpu_ns: Vec<f64>,
 }
 
 /// All contestants, `rounds` turns each.
@@ -40,10 +51,11 @@ pub fn play(rounds: usize) -> Result<Vec<Samples>> {
     for round in 0..=rounds {
         eprintln!("round {round} of {rounds}");
         for player in &mut players {
-            let span_ns = player.turn()?;
+            let [span_ns, cpu_ns] = player.turn()?;
             // Round 0 faults code and first buffers in.
             if round > 0 {
                 player.samples.span_ns.push(span_ns);
+                player.samples.cpu_ns.push(cpu_ns);
             }
         }
     }
@@ -68,15 +80,16 @@ impl Player {
             .with_context(|| format!("failed to start {name}"))?;
         let asks = child.stdin.take().context("no stdin")?;
         let answers = BufReader::new(child.stdout.take().context("no stdout")?);
-        Ok(Self { child, asks, answers, spans, samples: Samples { name, span_ns: Vec::new() } })
+        Ok(Self { child, asks, answers, spans, samples: Samples { name, span_ns: Vec::new(), cpu_ns: Vec::new() } })
     }
 
-    fn turn(&mut self) -> Result<f64> {
+    fn turn(&mut self) -> Result<[f64; 2]> {
         let name = self.samples.name;
         writeln!(self.asks, "{}", self.spans).with_context(|| format!("{name} is gone"))?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer)?;
-        answer.trim().parse().with_context(|| format!("{name} answered {answer:?}"))
+        let numbers = answer.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>().unwrap_or_default();
+        <[f64; 2]>::try_from(numbers).ok().with_context(|| format!("{name} answered {answer:?}"))
     }
 
     fn finish(mut self) -> Result<Samples> {
@@ -93,11 +106,19 @@ pub fn take(name: &str) -> Result<()> {
         "off" => serve(ours::off()),
         "span" => serve(ours::spans()?),
         "span_two_args" => serve(ours::spans_with_two_args()?),
+        "span_file" => serve(ours::spans_to_file()?),
+        "span_ring" => serve(ours::spans_in_ring()?),
+        "poll" => serve(ours::polls()?),
+        "tracing_alone_off" => serve(layer::off(RecordingLayer::new().alone())?),
+        "tracing_off" => serve(layer::off(RecordingLayer::new())?),
+        "tracing_registry" => serve(layer::registry()?),
+        "tracing_on" => serve(layer::on()?),
         "puffin" => serve(rivals::puffin()?),
         "fastrace" => serve(rivals::fastrace()?),
         "tracing-chrome" => serve(rivals::tracing_chrome()?),
         "tracing-perfetto" => serve(rivals::tracing_perfetto()?),
         "perfetto-recorder" => serve(rivals::perfetto_recorder()?),
+        "perfetto-recorder_warm" => serve(rivals::perfetto_recorder_warm()?),
         "tracy-client" => serve(rivals::tracy_client()?),
         "threads_1" => serve(ours::together(1)?),
         "threads_2" => serve(ours::together(2)?),
@@ -112,9 +133,11 @@ pub fn take(name: &str) -> Result<()> {
 fn serve(mut turn: impl FnMut(u64) -> Duration) -> Result<()> {
     for line in std::io::stdin().lock().lines() {
         let spans: u64 = line?.trim().parse()?;
+        let before = memory::cpu_ns();
         let took = turn(spans);
         settle();
-        println!("{}", took.as_nanos() as f64 / spans as f64);
+        let cpu_ns = memory::cpu_ns() - before;
+        println!("{} {}", took.as_nanos() as f64 / spans as f64, cpu_ns as f64 / spans as f64);
     }
     Ok(())
 }

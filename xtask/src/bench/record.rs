@@ -1,7 +1,7 @@
 //! `cargo xtask bench record`: what a span costs, beside the floor of this machine and beside other recorders, all from one
 //! run of the package in `benches/record`.
 //!
-//! That package is a workspace of its own, so it is built here and nowhere else. torch takes part where it is installed.
+//! That package is a workspace of its own, so it is built here and nowhere else.
 
 mod table;
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::cargo;
 
@@ -19,9 +19,6 @@ pub(crate) struct Args {
     /// `json` for one document on stdout, anything else for a Markdown table.
     #[arg(long, default_value = "table")]
     format: String,
-    /// Measure the torch of this python too.
-    #[arg(long, value_name = "PYTHON", default_value = "python3")]
-    torch: PathBuf,
     /// Record a thousand million spans to a file and export them too. Takes minutes and some 30 GB in the temporary folder.
     #[arg(long)]
     billion: bool,
@@ -31,7 +28,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let binary = build()?;
     let mut document = measure(&binary, &[])?;
-    document["torch"] = torch(&args.torch)?;
     if args.billion {
         document["billion"] = measure(&binary, &["export", "native", "file", "1000000000"])?;
     }
@@ -62,20 +58,4 @@ fn measure(binary: &Path, args: &[&str]) -> Result<Value> {
         bail!("the benchmark failed ({})", output.status);
     }
     serde_json::from_slice(&output.stdout).context("the benchmark printed no JSON")
-}
-
-/// What torch's fast range costs; or why that is not known.
-fn torch(python: &Path) -> Result<Value> {
-    let skipped = |why: String| Ok(json!({ "skipped": why }));
-    match Command::new(python).args(["-c", "import torch"]).output() {
-        Err(error) => return skipped(format!("{}: {error}", python.display())),
-        Ok(output) if !output.status.success() => return skipped(format!("{} has no torch", python.display())),
-        Ok(_) => {}
-    }
-    let script = cargo::root().join("benches/record/record_function.py");
-    let output = Command::new(python).arg(script).stderr(Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return skipped(format!("its script failed ({})", output.status));
-    }
-    serde_json::from_slice(&output.stdout).context("torch's script printed no JSON")
 }

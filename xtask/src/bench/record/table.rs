@@ -6,32 +6,14 @@ use serde_json::Value;
 
 /// One row per recorder with its ratios, one row per other measure.
 pub(crate) fn markdown(document: &Value) -> String {
-    let mut text = "| what | ns per span | min | of the floor | of ours |\n|---|--:|--:|--:|--:|\n".to_owned();
-    let min = &document["min"];
-    let (floor_ns, ours_ns) = (document["floor_ns"].as_f64(), document["span_ns"].as_f64());
-    let mut row = |name: &str, median: &Value, min: &Value| {
-        let Some(ns) = median.as_f64() else { return };
-        let ratio = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), |of| format!("{:.1}", ns / of));
-        let cells = [name.to_owned(), format!("{ns:.1}"), cell(min), ratio(floor_ns), ratio(ours_ns)];
-        push(&mut text, &cells);
-    };
-    for (key, name) in OURS {
-        row(name, &document[key], &min[key]);
-    }
-    for (name, median) in entries(&document["rivals_span_ns"]) {
-        row(name, median, &min["rivals_span_ns"][name]);
-    }
-    let torch = &document["torch"];
-    row("torch _RecordFunctionFast, off", &torch["off_ns"], &torch["min"]["off_ns"]);
-    row("torch _RecordFunctionFast", &torch["span_ns"], &torch["min"]["span_ns"]);
-    for (threads, median) in entries(&document["threads"]) {
-        row(&format!("rankscope, {threads} threads at once"), median, &min["threads"][threads]);
-    }
-    for (threads, median) in entries(&document["floor_threads"]) {
-        row(&format!("floor, {threads} threads at once"), median, &min["floor_threads"][threads]);
-    }
-    if let Some(why) = torch["skipped"].as_str() {
-        push(&mut text, &[format!("torch: skipped, {why}"), "-".into(), "-".into(), "-".into(), "-".into()]);
+    let mut text = "| what | ns per span | min | of the floor | CPU ns, all threads |\n|---|--:|--:|--:|--:|\n".to_owned();
+    let floor_ns = document["span_ns"]["floor"].as_f64();
+    for (key, name) in ROWS {
+        let [ns, cpu, min] =
+            ["/span_ns", "/cpu_ns", "/min/span_ns"].map(|of| &document.pointer(of).unwrap_or(&Value::Null)[key]);
+        let Some(median) = ns.as_f64() else { continue };
+        let ratio = floor_ns.map_or_else(|| "-".to_owned(), |floor| format!("{:.1}", median / floor));
+        push(&mut text, &[name.to_owned(), short(ns), short(min), ratio, short(cpu)]);
     }
     text.push_str("\n| measure | value |\n|---|--:|\n");
     for (name, pointer) in MEASURES {
@@ -48,11 +30,32 @@ pub(crate) fn markdown(document: &Value) -> String {
     text
 }
 
-const OURS: [(&str, &str); 4] = [
-    ("floor_ns", "floor: two ticks and a store of 24 bytes"),
-    ("off_ns", "rankscope, off"),
-    ("span_ns", "rankscope"),
-    ("span_two_args_ns", "rankscope, two scalar arguments"),
+/// By the names the benchmark gives them.
+const ROWS: [(&str, &str); 24] = [
+    ("floor", "floor: two ticks and a store of 24 bytes"),
+    ("off", "rankscope, nothing recorded"),
+    ("span", "rankscope, memory"),
+    ("span_file", "rankscope, file"),
+    ("span_ring", "rankscope, ring"),
+    ("span_two_args", "rankscope, memory, two scalar arguments"),
+    ("poll", "rankscope, `in_span!`: a poll, linked to the one before"),
+    ("tracing_registry", "`tracing`: its registry alone"),
+    ("tracing_alone_off", "`tracing`, `RecordingLayer::alone`, nothing recorded"),
+    ("tracing_off", "`tracing`, `RecordingLayer` beside other layers, nothing recorded"),
+    ("tracing_on", "`tracing`, `RecordingLayer`, recording"),
+    ("perfetto-recorder_warm", "perfetto-recorder, memory touched before"),
+    ("perfetto-recorder", "perfetto-recorder, memory new each turn"),
+    ("tracy-client", "tracy-client"),
+    ("puffin", "puffin, 1,000 spans per frame"),
+    ("fastrace", "fastrace, 1,000 spans per root"),
+    ("tracing-chrome", "tracing-chrome"),
+    ("tracing-perfetto", "tracing-perfetto"),
+    ("threads_1", "rankscope, 1 thread"),
+    ("threads_2", "rankscope, 2 threads at once"),
+    ("threads_4", "rankscope, 4 threads at once"),
+    ("floor_threads_1", "floor, 1 thread"),
+    ("floor_threads_2", "floor, 2 threads at once"),
+    ("floor_threads_4", "floor, 4 threads at once"),
 ];
 
 const MEASURES: [(&str, &str); 9] = [
@@ -67,8 +70,9 @@ const MEASURES: [(&str, &str); 9] = [
     ("rounds", "/rounds"),
 ];
 
-fn entries(object: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    object.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+/// To the tenth.
+fn short(value: &Value) -> String {
+    value.as_f64().map_or_else(|| "-".to_owned(), |number| format!("{number:.1}"))
 }
 
 fn cell(value: &Value) -> String {
@@ -95,22 +99,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recorder_stands_beside_the_floor_and_beside_ours() {
+    fn a_recorder_stands_beside_the_floor_and_says_what_all_threads_took() {
         let document = json!({
-            "floor_ns": 10.0, "off_ns": 0.5, "span_ns": 20.0, "span_two_args_ns": 40.0,
-            "rivals_span_ns": { "puffin": 80.0 }, "min": { "rivals_span_ns": { "puffin": 70.0 } },
-            "torch": { "skipped": "python3 has no torch" },
+            "span_ns": { "floor": 10.0, "span": 20.0, "puffin": 80.0 },
+            "cpu_ns": { "floor": 10.0, "span": 23.4, "puffin": 99.0 },
+            "min": { "span_ns": { "puffin": 70.0 } },
             "stop_ms": { "1e4": 0.25 },
         });
         let text = markdown(&document);
-        assert!(text.contains("| puffin | 80.0 | 70 | 8.0 | 4.0 |"), "{text}");
-        assert!(text.contains("skipped, python3 has no torch"), "{text}");
+        assert!(text.contains("| puffin, 1,000 spans per frame | 80.0 | 70.0 | 8.0 | 99.0 |"), "{text}");
+        assert!(text.contains("| rankscope, memory | 20.0 | - | 2.0 | 23.4 |"), "{text}");
         assert!(text.contains("| stop, ms, 1e4 | 0.25 |"), "{text}");
     }
 
     #[test]
     fn rows_are_as_wide_as_their_head() {
-        let document = json!({ "floor_ns": 1.0, "torch": { "off_ns": 500.5, "span_ns": 900.5 }, "threads": { "1": 3.0 } });
+        let document = json!({ "span_ns": { "floor": 1.0, "off": 0.5, "threads_2": 3.0 }, "rounds": 25 });
         let text = markdown(&document);
         for table in text.split("\n\n") {
             let widths: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();
