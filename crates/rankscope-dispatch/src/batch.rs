@@ -47,8 +47,7 @@ impl Batch {
     /// Adds a document, its shards from start to end.
     ///
     /// # Errors
-    /// [`Error::RankOutOfRange`]; [`Error::Overflow`] when the document has more than `u32::MAX` tokens. The batch is then
-    /// as it was.
+    /// [`Error::RankOutOfRange`]; [`Error::DocumentTooLong`] beyond `u32::MAX` tokens. The batch is then as it was.
     pub fn push(&mut self, shards: &[Shard]) -> Result<(), Error> {
         let document = self.len();
         let mut tokens = 0_u64;
@@ -63,7 +62,7 @@ impl Batch {
         }
         // Offsets within a document then fit u32, and its cells fit u64.
         if tokens > u64::from(u32::MAX) {
-            return Err(Error::Overflow { what: "the tokens of one document" });
+            return Err(Error::DocumentTooLong { document, tokens });
         }
         self.shards.extend_from_slice(shards);
         self.starts.push(self.shards.len());
@@ -190,7 +189,7 @@ mod tests {
     #[test]
     fn a_document_that_would_overflow_is_refused() -> Result<(), Error> {
         let refused = Batch::new(1)?.push(&[shard(0, 0, u32::MAX), shard(0, 0, 1)]);
-        assert_eq!(refused, Err(Error::Overflow { what: "the tokens of one document" }));
+        assert_eq!(refused, Err(Error::DocumentTooLong { document: 0, tokens: u64::from(u32::MAX) + 1 }));
         Ok(())
     }
 }

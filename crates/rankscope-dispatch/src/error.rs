@@ -160,6 +160,20 @@ pub enum Error {
         /// What was summed.
         what: &'static str,
     },
+    /// A document is longer than positions of 32 bits reach.
+    #[error("document {document} has {tokens} tokens; the most are {} (32 bits)", u32::MAX)]
+    DocumentTooLong {
+        /// Position of the document in the batch.
+        document: usize,
+        /// Its tokens.
+        tokens: u64,
+    },
+    /// A count or an offset left the range of the 32 bits that it has in the plan or in the original's tensors.
+    #[error("{what} do not fit into 32 bits")]
+    Overflow32 {
+        /// What was counted.
+        what: &'static str,
+    },
     /// The ranks are too small for the documents.
     #[error("document {document} finds no room: {world_size} ranks of {tokens_per_rank} tokens are full")]
     NoRoom {

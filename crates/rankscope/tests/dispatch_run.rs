@@ -54,8 +54,11 @@ fn the_table_says_that_every_byte_is_right() {
 #[test]
 fn a_backend_that_is_not_there_says_how_to_get_it() {
     for (args, said) in [
-        (&["--mode", "nccl"][..], "--mode nccl: the backend threads has put"),
-        (&["--backend", "mpi", "--mode", "nccl"], "--mode nccl: the backend mpi has alltoallv and put"),
+        (&["--mode", "nccl"][..], "--mode nccl needs --backend cuda; the backend threads only has put"),
+        (
+            &["--backend", "mpi", "--mode", "nccl"],
+            "--mode nccl needs --backend cuda; the backend mpi only has alltoallv and put",
+        ),
         (&["--repeat", "0"], "0 is not in 1.."),
         (&["--dtype", "f8"], "one of f64, f32"),
         #[cfg(not(feature = "mpi"))]

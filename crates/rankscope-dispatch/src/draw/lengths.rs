@@ -12,7 +12,7 @@ use crate::{Error, Padded, TorchRandom};
 /// one token at 16 sequences and more. Keep the lengths next to the seed.
 ///
 /// # Errors
-/// [`Error::NoRanks`], [`Error::TooLarge`], [`Error::TooFewTokens`] without any sequence, [`Error::Overflow`] beyond `i32`.
+/// [`Error::NoRanks`], [`Error::TooLarge`], [`Error::TooFewTokens`] without any sequence, [`Error::Overflow32`] beyond `i32`.
 pub fn gen_seq_lens(random: &mut TorchRandom, world_size: u32, sequences: u32, tokens: u32) -> Result<Padded, Error> {
     if world_size == 0 {
         return Err(Error::NoRanks);
@@ -23,8 +23,8 @@ pub fn gen_seq_lens(random: &mut TorchRandom, world_size: u32, sequences: u32, t
     if u64::from(world_size) * u64::from(sequences) > MOST_SEQUENCES {
         return Err(Error::TooLarge { shape: vec![world_size as usize, sequences as usize] });
     }
-    let total =
-        i32::try_from(tokens).map_err(|_| Error::Overflow { what: "the tokens of one rank, as the original's int32," })?;
+    let total = i32::try_from(tokens)
+        .map_err(|_| Error::Overflow32 { what: "the tokens of one rank, which the original counts in int32," })?;
     let mut lengths = Padded::filled(&[world_size as usize, sequences as usize], 0)?;
     let least = (0.25 / f64::from(sequences)) as f32;
     let mut shares = vec![0_f32; sequences as usize];

@@ -162,7 +162,7 @@ fn shard_tokens(length: i64, shards: u32, rank: usize, sequence: usize) -> Resul
             problem: format!("{length} tokens cannot be cut into {shards} equal shards"),
         });
     }
-    u32::try_from(length / i64::from(shards)).map_err(|_| Error::Overflow { what: "the tokens of one shard, as 32 bits," })
+    u32::try_from(length / i64::from(shards)).map_err(|_| Error::Overflow32 { what: "the tokens of one shard" })
 }
 
 /// The beginning of a stable ascending order of random keys, without sorting the rest.

@@ -129,7 +129,7 @@ fn parts(batch: &Batch, direction: Direction) -> Result<Vec<Part>, Error> {
     }
     match u32::try_from(parts.len()) {
         Ok(count) if count < u32::MAX => Ok(parts),
-        _ => Err(Error::Overflow { what: "the pairs of ranks of all documents, counted in 32 bits," }),
+        _ => Err(Error::Overflow32 { what: "the pairs of ranks of all documents" }),
     }
 }
 

@@ -74,7 +74,7 @@ impl Index {
     /// Reads `batch` twice, once to count and once to place.
     ///
     /// # Errors
-    /// [`Error::Overflow`] when an offset does not fit 32 bits; [`Error::TooLarge`].
+    /// [`Error::Overflow32`] when an offset does not fit 32 bits; [`Error::TooLarge`].
     pub fn new(batch: &Batch, order: TaskOrder) -> Result<Self, Error> {
         let mut index = Self::default();
         index.rebuild(batch, order)?;
@@ -185,10 +185,10 @@ fn totals(batch: &Batch) -> Result<(Vec<Held>, Vec<Received>, u32), Error> {
         }
     }
     if held.iter().any(|rank| rank.tokens.saturating_mul(replicas) > u64::from(u32::MAX)) {
-        return Err(Error::Overflow { what: "the gradient planes of one rank, as 32-bit offsets," });
+        return Err(Error::Overflow32 { what: "the offsets in the gradient planes of one rank" });
     }
     if received.iter().any(|rank| rank.queries.max(rank.keys) > u64::from(u32::MAX)) {
-        return Err(Error::Overflow { what: "the tokens that one rank receives, as 32-bit offsets," });
+        return Err(Error::Overflow32 { what: "the offsets in the tokens that one rank receives" });
     }
     let copies: u64 = held.iter().map(|rank| rank.copies).sum();
     match copies <= MOST_COPIES {

@@ -88,7 +88,7 @@ impl LogicalPlan {
     /// The plan of `batch`, on the calling thread.
     ///
     /// # Errors
-    /// [`Error::Overflow`] when a rank holds or receives more than `u32::MAX` tokens, planes included; [`Error::TooLarge`].
+    /// [`Error::Overflow32`] when a rank holds or receives more than `u32::MAX` tokens, planes included; [`Error::TooLarge`].
     pub fn new(batch: &Batch, order: TaskOrder) -> Result<Self, Error> {
         let mut plan = Self::default();
         plan.refill(&Index::new(batch, order)?);

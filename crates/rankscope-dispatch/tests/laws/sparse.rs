@@ -115,13 +115,13 @@ fn offsets_beyond_32_bits_are_refused() {
     assert!(LogicalPlan::new(&batch, TaskOrder::Documents).is_ok());
     assert_eq!(RankPlan::new(&batch, TaskOrder::Documents, 2), Err(Error::NoSuchRank { rank: 2, world_size: 2 }));
     batch.push(&[shard(1)]).unwrap();
-    assert!(matches!(LogicalPlan::new(&batch, TaskOrder::Documents), Err(Error::Overflow { .. })));
+    assert!(matches!(LogicalPlan::new(&batch, TaskOrder::Documents), Err(Error::Overflow32 { .. })));
     let mut batch = Batch::new(2).unwrap();
     batch.push(&[shard(1 << 29), shard(1 << 29)]).unwrap();
     assert!(LogicalPlan::new(&batch, TaskOrder::Documents).is_ok(), "two planes of 2^30 tokens");
     let mut batch = Batch::new(2).unwrap();
     batch.push(&[shard(1 << 30); 3]).unwrap();
-    assert!(matches!(LogicalPlan::new(&batch, TaskOrder::Documents), Err(Error::Overflow { .. })));
+    assert!(matches!(LogicalPlan::new(&batch, TaskOrder::Documents), Err(Error::Overflow32 { .. })));
 }
 
 #[test]

@@ -2,6 +2,9 @@
 //!
 //! A file is a list of lengths, a list of such lists (one per rank), an object that has either under one of [`KEYS`], an object
 //! with `cases` of such objects, or text with a length on each line. A document is its length or an object with `len`.
+//!
+//! Attention kernels take cumulative lengths, from 0 up to the end of each document. Under `cu_seqlens` they are read as such.
+//! A list without a name that begins with 0 and only grows is refused, as it would be another batch if read as lengths.
 
 use std::path::Path;
 
@@ -26,8 +29,48 @@ pub(crate) enum Lengths {
     PerRank(Vec<Vec<u32>>),
 }
 
+impl Lengths {
+    fn lists(&self) -> &[Vec<u32>] {
+        match self {
+            Self::InOrder(list) => std::slice::from_ref(list),
+            Self::PerRank(lists) => lists,
+        }
+    }
+
+    /// Fails where every list looks like cumulative lengths.
+    fn ensure_not_cumulative(&self) -> anyhow::Result<()> {
+        let cumulative = |list: &Vec<u32>| list.len() > 1 && list[0] == 0 && list.is_sorted_by(|a, b| a < b);
+        let looks_so = !self.lists().is_empty() && self.lists().iter().all(cumulative);
+        ensure!(
+            !looks_so,
+            "starts with 0 and only grows, as cumulative lengths do: if that is what they are, give {{\"{CUMULATIVE}\": [...]}}, and \
+             if they are the lengths of documents, {{\"lengths\": [...]}}"
+        );
+        Ok(())
+    }
+
+    /// The lengths of which these are the sums, each list from 0.
+    fn of_cumulative(&self) -> anyhow::Result<Self> {
+        let list = |list: &Vec<u32>| -> anyhow::Result<Vec<u32>> {
+            ensure!(list.first().is_none_or(|first| *first == 0), "{CUMULATIVE}: begins with {}, and must with 0", list[0]);
+            let length = |(place, pair): (usize, &[u32])| {
+                let length = pair[1].checked_sub(pair[0]);
+                length.with_context(|| format!("{CUMULATIVE}: {} after {}, at place {}", pair[1], pair[0], place + 1))
+            };
+            list.windows(2).enumerate().map(length).collect()
+        };
+        let mut lists = self.lists().iter().map(list).collect::<anyhow::Result<Vec<_>>>()?;
+        Ok(match self {
+            Self::InOrder(_) => Self::InOrder(lists.pop().unwrap_or_default()),
+            Self::PerRank(_) => Self::PerRank(lists),
+        })
+    }
+}
+
 /// Names under which an object may hold its documents.
-const KEYS: [&str; 5] = ["doc_lens", "documents", "lengths", "batches", "seq_lens"];
+const KEYS: [&str; 6] = ["doc_lens", "documents", "lengths", "batches", "seq_lens", CUMULATIVE];
+/// The one of them under which lengths are cumulative.
+const CUMULATIVE: &str = "cu_seqlens";
 
 /// Reads `path`, or the standard input for `-`; `case` chooses one of several by number or name.
 pub(crate) fn read(path: &Path, case: Option<&str>) -> anyhow::Result<Documents> {
@@ -50,7 +93,9 @@ fn of_lines(text: &str) -> anyhow::Result<Documents> {
         }
     }
     ensure!(!lengths.is_empty(), "no document: expected a list of lengths, or a length on each line");
-    Ok(Documents { lengths: Lengths::InOrder(lengths), tokens_per_rank: None, world_size: None })
+    let lengths = Lengths::InOrder(lengths);
+    lengths.ensure_not_cumulative()?;
+    Ok(Documents { lengths, tokens_per_rank: None, world_size: None })
 }
 
 fn of_json(value: &Value, case: Option<&str>) -> anyhow::Result<Documents> {
@@ -62,7 +107,9 @@ fn of_json(value: &Value, case: Option<&str>) -> anyhow::Result<Documents> {
     // The golden files keep what they were made from under `inputs`.
     let value = value.get("inputs").filter(|inputs| KEYS.iter().any(|key| inputs.get(key).is_some())).unwrap_or(value);
     let Some(object) = value.as_object() else {
-        return Ok(Documents { lengths: lengths(value, "the list")?, tokens_per_rank: None, world_size: None });
+        let lengths = lengths(value, "the list")?;
+        lengths.ensure_not_cumulative()?;
+        return Ok(Documents { lengths, tokens_per_rank: None, world_size: None });
     };
     ensure!(
         object.get("kind").is_none_or(|kind| kind != file::KIND),
@@ -75,8 +122,9 @@ fn of_json(value: &Value, case: Option<&str>) -> anyhow::Result<Documents> {
         None => Ok(None),
         Some(value) => value.as_u64().map(Some).with_context(|| format!("{key}: {value} is not a number of tokens or ranks")),
     };
+    let lengths = lengths(&object[key], key)?;
     Ok(Documents {
-        lengths: lengths(&object[key], key)?,
+        lengths: if key == CUMULATIVE { lengths.of_cumulative()? } else { lengths },
         tokens_per_rank: number("tokens_per_rank")?,
         world_size: number("world_size")?.map(u32::try_from).transpose().context("world_size")?,
     })
@@ -141,6 +189,24 @@ mod tests {
         assert_eq!(of_json(&cases, Some("b")).unwrap().lengths, flat);
         assert_eq!(of_json(&cases, Some("1")).unwrap().lengths, flat);
         assert_eq!(of_lines("# lengths\n5\n\n 7\n").unwrap().lengths, flat);
+    }
+
+    #[test]
+    fn cumulative_lengths_are_read_by_their_name_and_refused_without() {
+        let read = |value: Value| of_json(&value, None).map(|documents| documents.lengths);
+        assert_eq!(read(json!({"cu_seqlens": [0, 5, 5, 12]})).unwrap(), Lengths::InOrder(vec![5, 0, 7]));
+        assert_eq!(read(json!({"cu_seqlens": [[0, 5], [0]]})).unwrap(), Lengths::PerRank(vec![vec![5], vec![]]));
+        assert_eq!(read(json!({"lengths": [0, 5, 12]})).unwrap(), Lengths::InOrder(vec![0, 5, 12]));
+        for lengths in [json!([0]), json!([0, 5, 3]), json!([0, 5, 5]), json!([[0, 5], []])] {
+            assert!(read(lengths.clone()).is_ok(), "{lengths}");
+        }
+        let error = |value: Value| format!("{:#}", read(value).unwrap_err());
+        for cumulative in [json!([0, 1000, 1500]), json!([[0, 5], [0, 7, 9]])] {
+            assert!(error(cumulative).contains(r#"give {"cu_seqlens": [...]}"#));
+        }
+        assert!(format!("{:#}", of_lines("0\n1000\n1500\n").unwrap_err()).contains("cu_seqlens"));
+        assert!(error(json!({"cu_seqlens": [5, 7]})).contains("begins with 5"));
+        assert!(error(json!({"cu_seqlens": [0, 7, 5]})).contains("5 after 7, at place 2"));
     }
 
     #[test]

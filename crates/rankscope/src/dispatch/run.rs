@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// What the ranks are
     #[arg(long, value_enum, default_value = "threads")]
     backend: Backend,
-    /// How bytes are moved [default: put, and alltoallv under MPI]
+    /// How bytes are moved: threads have put, mpi has alltoallv and put, cuda has put and nccl [default: the first of these]
     #[arg(long, value_enum)]
     mode: Option<Mode>,
     /// Type of the elements [default: the plan's size of an element, as floats]
@@ -72,11 +72,11 @@ enum Backend {
 /// How bytes are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// One collective call
+    /// One collective call; of the backend mpi
     Alltoallv,
-    /// Into the receiver's buffer, followed by a signal
+    /// Into the receiver's buffer, followed by a signal; of every backend
     Put,
-    /// Grouped sends and receives of NCCL
+    /// Grouped sends and receives of NCCL; of the backend cuda
     Nccl,
 }
 

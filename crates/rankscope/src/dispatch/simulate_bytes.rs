@@ -27,7 +27,7 @@ pub(crate) struct BytesArgs {
     #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
     hidden_kv: Option<u32>,
     /// Elements of log-sum-exp beside an output row, instead of the plan's
-    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
+    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements_or_none())]
     lse: Option<u32>,
     /// Bytes of memory that the simulation may take
     #[arg(long, value_name = "BYTES", default_value_t = 4 << 30)]

@@ -29,7 +29,18 @@ pub(super) fn mode(backend: Backend, asked: Option<Mode>) -> Result<Mode> {
         Some(mode) if modes.contains(&mode) => Ok(mode),
         Some(mode) => {
             let names: Vec<&str> = modes.iter().map(|mode| mode.as_str()).collect();
-            bail!("--mode {}: the backend {} has {}", mode.as_str(), backend.as_str(), names.join(" and "))
+            let owner = match mode {
+                Mode::Alltoallv => Backend::Mpi,
+                Mode::Nccl => Backend::Cuda,
+                Mode::Put => backend,
+            };
+            bail!(
+                "--mode {} needs --backend {}; the backend {} only has {}",
+                mode.as_str(),
+                owner.as_str(),
+                backend.as_str(),
+                names.join(" and ")
+            )
         }
     }
 }
