@@ -90,7 +90,7 @@ fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
     prop_assert_eq!(cells.iter().sum::<u64>(), layout.cells_at_home().expect("cells").iter().sum::<u64>());
     let before = plan.cells().expect("cells");
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights).expect("limits");
-    prop_assert!(cells.iter().zip(&limits.hard).all(|(load, limit)| load <= limit));
+    prop_assert!(cells.iter().zip(&limits.promised).all(|(load, limit)| load <= limit));
     prop_assert!(!options.weights.is_empty() || cells.iter().max() <= before.iter().max(), "the heaviest rank is heavier");
     prop_assert_eq!(divided.bytes, bytes(&divided, &homes, options.prices));
     prop_assert!(divided.bytes <= Remote::of(&plan).bytes(options.prices));

@@ -6,6 +6,7 @@
 
 use rankscope_time::Rank;
 
+use super::bounded::Limits;
 use super::pieces::{Piece, assemble};
 use super::{BLOCK_TOKENS, Prices};
 use crate::{Batch, Error, causal_cells};
@@ -48,6 +49,35 @@ pub fn exact(layout: &Batch, prices: Prices, limits: &[u64], most_steps: u64) ->
     });
     assemble(layout, merged(pieces.collect()))
 }
+
+/// The plan that moves the fewest bytes with limits raised, for all ranks alike, no further above the target than whole blocks
+/// need; never to more than the slowest rank has if nothing moves.
+///
+/// # Errors
+/// Those of [`exact()`].
+pub fn exact_raising(layout: &Batch, prices: Prices, limits: &Limits, most_steps: u64) -> Result<Batch, Error> {
+    let levels = &limits.levels;
+    let within = |level: f64, steps: u64| exact(layout, prices, &levels.limits(level), steps);
+    let (mut low, mut high) = (levels.goal.min(levels.as_it_lies), levels.as_it_lies.min(levels.all_on_one));
+    let mut best = within(low, most_steps);
+    if best.is_ok() || high <= low {
+        return best;
+    }
+    best = within(high, most_steps);
+    while best.is_ok() && high - low > PRECISION * levels.mean {
+        let middle = f64::midpoint(low, high);
+        match within(middle, most_steps / STEPS_PART) {
+            Ok(plan) => (high, best) = (middle, Ok(plan)),
+            Err(_) => low = middle,
+        }
+    }
+    best
+}
+
+/// How far limits may be above the lowest ones, as a part of the mean.
+const PRECISION: f64 = 0.001;
+/// What part of the steps goes to each limit that is only tried.
+const STEPS_PART: u64 = 8;
 
 struct Block {
     document: usize,

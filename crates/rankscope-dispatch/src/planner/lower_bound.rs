@@ -29,7 +29,6 @@
 //! On every stretch between the corners of `G` and `A = S` the sum is concave in `A`, so its least value lies on a corner.
 
 use crate::planner::Prices;
-use crate::planner::bounded::Limits;
 use crate::{Batch, Error, Shard, causal_cells};
 
 /// A lower bound on the bytes of every plan of `layout` in which no rank has more than its entry in `limits` of score cells.
@@ -65,17 +64,6 @@ pub fn gap(bytes: u64, bound: u64) -> Option<f64> {
         (0, 0) => Some(0.0),
         (_, 0) => None,
         _ => Some(bytes as f64 / bound as f64 - 1.0),
-    }
-}
-
-/// The limits that `loads` keep to: the target if they do, else with the block, else their own.
-#[must_use]
-pub fn limits_kept(limits: &Limits, loads: &[u64]) -> Vec<u64> {
-    let within = |limits: &[u64]| loads.iter().zip(limits).all(|(load, limit)| load <= limit);
-    match (within(&limits.target), within(&limits.hard)) {
-        (true, _) => limits.target.clone(),
-        (false, true) => limits.hard.clone(),
-        (false, false) => vec![loads.iter().copied().max().unwrap_or(0); loads.len()],
     }
 }
 

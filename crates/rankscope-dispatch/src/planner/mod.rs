@@ -10,16 +10,18 @@ mod equal_flops;
 mod exact;
 mod greedy;
 mod lower_bound;
+mod not_worse;
 mod pieces;
 mod placement;
 mod remote;
 pub mod split;
 
 pub use equal_flops::equal_flops;
-pub use exact::exact;
+pub use exact::{exact, exact_raising};
 pub use greedy::greedy;
-pub use lower_bound::{gap, limits_kept, lower_bound};
-pub use placement::{place_in_order, place_on_ranks, tokens_per_rank_for};
+pub use lower_bound::{gap, lower_bound};
+pub use not_worse::not_worse;
+pub use placement::{NEAR_PARTS, NEAR_TOKENS, place_evenly, place_in_order, place_on_ranks};
 pub use remote::{Prices, Remote};
 
 /// Query tokens of one tile of an attention kernel. Shards are multiples of it, because a tile that is not full costs as much

@@ -13,20 +13,59 @@ use crate::{Batch, Error, Shard};
 /// # Errors
 /// [`Error::NoRoom`] when the ranks together are too small; [`Error::NoRanks`].
 pub fn place_in_order(lengths: &[u32], world_size: u32, tokens_per_rank: u64) -> Result<Batch, Error> {
+    fill(lengths, world_size, |_| tokens_per_rank)
+}
+
+/// Spreads documents evenly over all ranks, in order: the first ranks hold one token more where the number of tokens is no
+/// multiple of the number of ranks. Where a share would end next to the end of a document (at most [`NEAR_TOKENS`] tokens and
+/// one part in [`NEAR_PARTS`] of a share away), it ends there, and no document is cut for a few tokens. Every task stays where
+/// its tokens lie.
+///
+/// # Errors
+/// [`Error::NoRanks`].
+pub fn place_evenly(lengths: &[u32], world_size: u32) -> Result<Batch, Error> {
+    let tokens: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+    let (share, more) = (tokens / u64::from(world_size.max(1)), tokens % u64::from(world_size.max(1)));
+    let near = NEAR_TOKENS.min(share / NEAR_PARTS);
+    let mut ends = lengths.iter().scan(0, |end, &length| {
+        *end += u64::from(length);
+        Some(*end)
+    });
+    let (mut below, mut above, mut filled) = (0, 0, 0);
+    let room = |rank: u32| {
+        let end = (u64::from(rank) + 1) * share + (u64::from(rank) + 1).min(more);
+        while above < end {
+            (below, above) = (above, ends.next().unwrap_or(tokens));
+        }
+        let nearest = if above - end <= end.saturating_sub(below) { above } else { below };
+        let end = if nearest.abs_diff(end) <= near { nearest } else { end };
+        end - std::mem::replace(&mut filled, end)
+    };
+    fill(lengths, world_size, room)
+}
+
+/// The most tokens that a share of [`place_evenly`] gives up, or has too many, at each end to leave a document whole.
+pub const NEAR_TOKENS: u64 = super::BLOCK_TOKENS as u64 / 2;
+/// The largest part of a share that this is: one in so many.
+pub const NEAR_PARTS: u64 = 256;
+
+/// Fills ranks in order, each with at most the tokens that `room` says.
+fn fill(lengths: &[u32], world_size: u32, mut room: impl FnMut(u32) -> u64) -> Result<Batch, Error> {
     let mut batch = Batch::new(world_size)?;
-    let (mut rank, mut room) = (0, tokens_per_rank);
+    let tokens_per_rank = room(0);
+    let (mut rank, mut left_on_rank) = (0, tokens_per_rank);
     let (mut shards, mut tails) = (Vec::new(), Vec::new());
     for (document, &length) in lengths.iter().enumerate() {
         let mut left = length;
         while left > 0 {
-            while room == 0 {
+            while left_on_rank == 0 {
                 rank += 1;
-                room = tokens_per_rank;
-                if rank >= world_size || tokens_per_rank == 0 {
+                if rank >= world_size {
                     return Err(Error::NoRoom { document, world_size, tokens_per_rank });
                 }
+                left_on_rank = room(rank);
             }
-            let part = u32::try_from(room).map_or(left, |room| room.min(left));
+            let part = u32::try_from(left_on_rank).map_or(left, |room| room.min(left));
             if part == length {
                 shards.push(resident(rank, part));
             } else {
@@ -34,7 +73,7 @@ pub fn place_in_order(lengths: &[u32], world_size: u32, tokens_per_rank: u64) ->
                 tails.push(resident(rank, part - part / 2));
             }
             left -= part;
-            room -= u64::from(part);
+            left_on_rank -= u64::from(part);
         }
         shards.extend(tails.drain(..).rev());
         shards.retain(|shard| shard.tokens > 0);
@@ -60,16 +99,6 @@ pub fn place_on_ranks(lengths: &[Vec<u32>]) -> Result<Batch, Error> {
         }
     }
     Ok(batch)
-}
-
-/// The smallest number of tokens per rank that holds all documents, a multiple of the block when there is more than one rank.
-#[must_use]
-pub fn tokens_per_rank_for(lengths: &[u32], world_size: u32) -> u64 {
-    let tokens: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
-    match world_size {
-        0 | 1 => tokens,
-        _ => tokens.div_ceil(u64::from(world_size)).next_multiple_of(u64::from(super::BLOCK_TOKENS)),
-    }
 }
 
 fn resident(rank: u32, tokens: u32) -> Shard {
@@ -104,12 +133,43 @@ mod tests {
         assert!(place_in_order(&[0], 2, 0).is_ok());
     }
 
+    fn even(lengths: &[u32], world_size: u32) -> Batch {
+        place_evenly(lengths, world_size).expect("ranks")
+    }
+
     #[test]
-    fn the_ranks_asked_for_are_large_enough() -> Result<(), Error> {
-        for (lengths, world_size) in [(vec![1, 1, 1], 64), (vec![1000, 3, 77_777], 3), (vec![129], 1), (vec![], 4)] {
-            let batch = place_in_order(&lengths, world_size, tokens_per_rank_for(&lengths, world_size))?;
-            assert_eq!(batch.len(), lengths.len());
+    fn equal_documents_on_as_many_ranks_stay_whole() {
+        let batch = even(&[4100; 64], 64);
+        assert_eq!(batch.linear_tokens(), [4100; 64]);
+        assert!(batch.documents().all(|document| document.len() == 1));
+        assert!(even(&[2000; 64], 16).documents().all(|document| document.len() == 1));
+    }
+
+    #[test]
+    fn documents_that_differ_by_a_few_tokens_stay_whole() {
+        let lengths: Vec<u32> = (0..64).map(|index| 8192 - index % 7).collect();
+        assert!(even(&lengths, 64).documents().all(|document| document.len() == 1));
+    }
+
+    #[test]
+    fn shares_are_even_whatever_the_lengths() {
+        for (lengths, world_size) in [
+            (vec![3000], 16),
+            (vec![1000, 0, 5], 100),
+            (vec![1, 1, 1], 64),
+            (vec![1000, 3, 77_777], 3),
+            (vec![129], 1),
+            (vec![], 4),
+            (vec![0, 0], 2),
+            (vec![40_000, 8190, 3, 8200, 2, 16_000, 555], 9),
+        ] {
+            let tokens: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+            let shares = even(&lengths, world_size).linear_tokens();
+            let share = tokens / u64::from(world_size);
+            let near = NEAR_TOKENS.min(share / NEAR_PARTS);
+            let (least, most) = (share.saturating_sub(2 * near), share + 1 + 2 * near);
+            assert_eq!(shares.iter().sum::<u64>(), tokens, "{lengths:?}");
+            assert!(shares.iter().all(|held| (least..=most).contains(held)), "{lengths:?}: {shares:?}");
         }
-        Ok(())
     }
 }

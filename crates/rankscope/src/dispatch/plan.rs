@@ -13,7 +13,9 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Limits, Options, bounded, explain};
-use rankscope_dispatch::planner::{equal_flops, exact, greedy, place_in_order, place_on_ranks, tokens_per_rank_for};
+use rankscope_dispatch::planner::{
+    equal_flops, exact_raising, greedy, not_worse, place_evenly, place_in_order, place_on_ranks,
+};
 use rankscope_dispatch::{Batch, Rows};
 
 use super::documents::{self, Documents, Lengths};
@@ -26,7 +28,7 @@ use split_kv::SplitKv;
 /// Decide which rank computes which piece of attention
 ///
 /// DOCS is a JSON list of document lengths in tokens, a list of such lists (one per rank), an object with `doc_lens`, `documents`,
-/// `lengths`, `batches` or `seq_lens`, or text with one length per line.
+/// `lengths`, `batches`, `seq_lens` or `cu_seqlens` (cumulative, from 0), or text with one length per line.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The documents; - for the standard input
@@ -38,7 +40,7 @@ pub(crate) struct Args {
     /// How far above its share of the work a rank may be
     #[arg(long, default_value_t = 0.05, allow_negative_numbers = true, value_parser = share)]
     eps: f64,
-    /// Tokens that a rank holds, filled in order; without it all documents, spread evenly, or as DOCS lists them by rank
+    /// Tokens that a rank holds at most, filled in order. Without it documents are spread evenly, or lie as DOCS lists them by rank
     #[arg(long, value_name = "TOKENS")]
     tokens_per_rank: Option<u64>,
     /// Who plans
@@ -83,11 +85,11 @@ pub(crate) struct Args {
 pub(crate) enum Planner {
     /// Fewest bytes, with every rank within its limit
     Bounded,
-    /// The original's planner; nothing limits the heaviest rank
+    /// DistCA's planner; nothing limits the heaviest rank, but a plan that makes it heavier is dropped
     Greedy,
-    /// The original's older planner: spreads the largest document of the busiest rank; documents lie whole on ranks
+    /// DistCA's older planner: spreads the largest document of the busiest rank; documents lie whole on ranks
     EqualFlops,
-    /// The fewest bytes there are, by going through all plans; for a dozen blocks of 128 tokens
+    /// The fewest bytes there are in whole blocks of 128 tokens, by going through all plans; for a dozen blocks
     Exact,
 }
 
@@ -131,8 +133,10 @@ fn layout(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
     let in_order = |lengths: &[u32]| {
         let world_size = world_size.context("how many ranks? say it with --ranks")?;
         ensure!(world_size <= file::MOST_RANKS, "{world_size} ranks; plans are for {} at most", file::MOST_RANKS);
-        let tokens_per_rank = tokens_per_rank.unwrap_or_else(|| tokens_per_rank_for(lengths, world_size));
-        Ok(place_in_order(lengths, world_size, tokens_per_rank)?)
+        Ok(match tokens_per_rank {
+            Some(tokens_per_rank) => place_in_order(lengths, world_size, tokens_per_rank)?,
+            None => place_evenly(lengths, world_size)?,
+        })
     };
     match &documents.lengths {
         Lengths::InOrder(lengths) => in_order(lengths),
@@ -151,24 +155,24 @@ fn layout(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
 const EXACT_STEPS: u64 = 100_000_000;
 
 fn plan(args: &Args, documents: &Documents, layout: &Batch, options: &Options) -> anyhow::Result<Batch> {
+    let kept = |plan| not_worse(layout, plan, &options.work, &options.weights);
     Ok(match args.planner {
         Planner::Bounded => bounded(layout, options)?,
-        Planner::Greedy => greedy(layout, args.tolerance)?,
+        Planner::Greedy => kept(greedy(layout, args.tolerance)?)?,
         Planner::Exact => {
-            let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
-            let within = |limits: &[u64]| exact(layout, options.prices, limits, EXACT_STEPS);
             ensure!(options.work == Work::Cells, "the exact planner balances cells, not measured time");
-            within(&limits.target).or_else(|_| within(&limits.hard))?
+            let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
+            exact_raising(layout, options.prices, &limits, EXACT_STEPS)?
         }
         Planner::EqualFlops => match &documents.lengths {
-            Lengths::PerRank(lists) => equal_flops(lists)?,
+            Lengths::PerRank(lists) => kept(equal_flops(lists)?)?,
             Lengths::InOrder(_) => bail!("the equal-flops planner takes whole documents on ranks: give one list per rank"),
         },
     })
 }
 
 impl Planner {
-    /// Whether no rank exceeds its share by more than `eps` and a block.
+    /// Whether limits are kept to: those asked for, or the lowest that can be.
     fn keeps_limits(self) -> bool {
         matches!(self, Self::Bounded | Self::Exact)
     }

@@ -35,9 +35,13 @@ pub(super) struct Transfer {
 pub(super) struct Assignment<'a> {
     pub(super) work: &'a Work,
     pub(super) prices: Prices,
+    /// Tokens of a block: where pieces may be cut.
+    block: u32,
     documents: Vec<Vec<Piece>>,
     /// The linear layout of each document: runs and the rank each lies on.
     runs: Vec<Vec<(Range<u32>, u32)>>,
+    /// The same by rank, then position.
+    held: Vec<Vec<(u32, Range<u32>)>>,
     loads: Vec<u64>,
     /// The documents that lie on each rank, the longest first.
     of_rank: Vec<Vec<usize>>,
@@ -68,6 +72,7 @@ impl<'a> Assignment<'a> {
     fn new(batch: &Batch, work: &'a Work, prices: Prices, at: impl Fn(&Shard) -> u32) -> Result<Self, Error> {
         let mut documents = Vec::with_capacity(batch.len());
         let mut runs = Vec::with_capacity(batch.len());
+        let mut held = Vec::with_capacity(batch.len());
         let mut loads = vec![0_u64; batch.world_size() as usize];
         let mut of_rank = vec![Vec::new(); loads.len()];
         let guests = vec![Vec::new(); loads.len()];
@@ -92,14 +97,17 @@ impl<'a> Assignment<'a> {
                 *load = load
                     .checked_add(work.of(piece.start, piece.end))
                     .ok_or(Error::Overflow { what: "the work of one rank" })?;
-                if lies.iter().all(|run| run.1 != piece.home) {
-                    of_rank[piece.home as usize].push(index);
-                }
                 match lies.last_mut() {
                     Some(last) if last.1 == piece.home => last.0.end = piece.end,
                     _ => lies.push((piece.start..piece.end, piece.home)),
                 }
             }
+            let mut by_rank: Vec<_> = lies.iter().map(|(run, home)| (*home, run.clone())).collect();
+            by_rank.sort_unstable_by_key(|(home, run)| (*home, run.start));
+            for own in by_rank.chunk_by(|a, b| a.0 == b.0) {
+                of_rank[own[0].0 as usize].push(index);
+            }
+            held.push(by_rank);
             runs.push(lies);
             documents.push(pieces);
         }
@@ -107,7 +115,17 @@ impl<'a> Assignment<'a> {
         for list in &mut of_rank {
             list.sort_by_key(|index| std::cmp::Reverse(length(index)));
         }
-        Ok(Self { work, prices, documents, runs, loads, of_rank, guests, ledger: None, journal: Vec::new() })
+        let block = BLOCK_TOKENS;
+        Ok(Self { work, prices, block, documents, runs, held, loads, of_rank, guests, ledger: None, journal: Vec::new() })
+    }
+
+    /// From now on pieces are cut in blocks of so many tokens.
+    pub(super) fn cut_in_blocks_of(&mut self, tokens: u32) {
+        self.block = tokens;
+    }
+
+    pub(super) fn block(&self) -> u32 {
+        self.block
     }
 
     pub(super) fn load(&self, rank: u32) -> u64 {
@@ -135,35 +153,47 @@ impl<'a> Assignment<'a> {
     /// Tokens of `range` that `rank` lacks.
     fn lacking(&self, document: usize, rank: u32, range: Range<u32>) -> i64 {
         let mut tokens = i64::from(range.end) - i64::from(range.start);
-        for (run, home) in &self.runs[document] {
-            if *home == rank {
-                tokens -= (i64::from(run.end.min(range.end)) - i64::from(run.start.max(range.start))).max(0);
-            }
+        let held = &self.held[document];
+        let own = held[held.partition_point(|run| run.0 < rank)..].iter().take_while(|run| run.0 == rank);
+        for (_, run) in own {
+            tokens -= (i64::from(run.end.min(range.end)) - i64::from(run.start.max(range.start))).max(0);
         }
         tokens
     }
 
     /// Bytes that the plan moves more, or fewer, after `transfer`. `reach` is the receiver's, as it is now.
     pub(super) fn cost(&self, transfer: &Transfer, reach: u32) -> i64 {
-        let Transfer { document, start, end, to, .. } = *transfer;
-        let piece = self.documents[document][transfer.piece];
-        let away = i64::from(to != piece.home) - i64::from(piece.at != piece.home);
-        let mut keys = 0;
-        if end > reach {
-            keys += self.lacking(document, to, reach..end);
-        }
+        let Transfer { document, start, end, .. } = *transfer;
+        let pieces = &self.documents[document];
+        let piece = pieces[transfer.piece];
+        let mut cost = self.cost_of_taking(transfer, reach);
         if end == piece.end && end == self.reach(document, piece.at) {
             let rest = match start > piece.start {
                 true => start,
-                false => self.documents[document][..transfer.piece]
-                    .iter()
-                    .rev()
-                    .find(|other| other.at == piece.at)
-                    .map_or(0, |other| other.end),
+                false => pieces[..transfer.piece].iter().rev().find(|other| other.at == piece.at).map_or(0, |other| other.end),
             };
-            keys -= self.lacking(document, piece.at, rest..end);
+            cost -= self.context_bytes(document, piece.at, rest..end);
         }
-        away * i64::from(end - start) * self.prices.query as i64 + keys * self.prices.key as i64
+        cost
+    }
+
+    /// The same without the context that the giver is then rid of.
+    pub(super) fn cost_of_taking(&self, transfer: &Transfer, reach: u32) -> i64 {
+        let Transfer { document, start, end, to, .. } = *transfer;
+        let piece = self.documents[document][transfer.piece];
+        let away = i64::from(to != piece.home) - i64::from(piece.at != piece.home);
+        away * i64::from(end - start) * self.prices.query as i64 + self.context_bytes(document, to, reach.min(end)..end)
+    }
+
+    /// Bytes of the context in `range` that `rank` lacks.
+    pub(super) fn context_bytes(&self, document: usize, rank: u32, range: Range<u32>) -> i64 {
+        if range.is_empty() { 0 } else { self.lacking(document, rank, range) * self.prices.key as i64 }
+    }
+
+    /// Bytes that queries of this piece cost at least if somebody else computes them, or save at most.
+    pub(super) fn least_query_bytes(&self, piece: &Piece) -> i64 {
+        let bytes = i64::from(piece.end - piece.start) * self.prices.query as i64;
+        if piece.at == piece.home { bytes } else { -bytes }
     }
 
     /// What the queries of `transfer` cost: less than it costs altogether where the giver still needs its context.
@@ -352,26 +382,26 @@ impl<'a> Assignment<'a> {
 
 impl Piece {
     /// The cut nearest to `position`: a whole number of blocks from the origin, or an end of the piece.
-    pub(super) fn cut_near(&self, position: f64) -> u32 {
-        let blocks = ((position - f64::from(self.origin)) / f64::from(BLOCK_TOKENS)).round().max(0.0) as u32;
-        self.origin.saturating_add(blocks.saturating_mul(BLOCK_TOKENS)).clamp(self.start, self.end)
+    pub(super) fn cut_near(&self, position: f64, block: u32) -> u32 {
+        let blocks = ((position - f64::from(self.origin)) / f64::from(block)).round().max(0.0) as u32;
+        self.origin.saturating_add(blocks.saturating_mul(block)).clamp(self.start, self.end)
     }
 
     /// The last cut at or before `position`.
-    pub(super) fn cut_before(&self, position: u32) -> u32 {
+    pub(super) fn cut_before(&self, position: u32, block: u32) -> u32 {
         let position = position.clamp(self.start, self.end);
         match position == self.end {
             true => position,
-            false => (position - (position - self.origin) % BLOCK_TOKENS).max(self.start),
+            false => (position - (position - self.origin) % block).max(self.start),
         }
     }
 
     /// The first cut at or after `position`.
-    pub(super) fn cut_from(&self, position: u32) -> u32 {
+    pub(super) fn cut_from(&self, position: u32, block: u32) -> u32 {
         let position = position.clamp(self.start, self.end);
         match position == self.start {
             true => position,
-            false => self.origin.saturating_add((position - self.origin).next_multiple_of(BLOCK_TOKENS)).min(self.end),
+            false => self.origin.saturating_add((position - self.origin).next_multiple_of(block)).min(self.end),
         }
     }
 }

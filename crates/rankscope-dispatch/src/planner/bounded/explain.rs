@@ -51,13 +51,14 @@ pub fn explain(layout: &Batch, plan: &Batch, options: &Options) -> Result<Vec<Ex
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
     let before = Assignment::at_home(layout, &options.work, options.prices)?;
     let after = Assignment::planned(plan, &options.work, options.prices)?;
+    let kept = limits.kept_by(after.loads());
     let mut explanations = Vec::new();
     for document in 0..plan.len() {
         for (place, piece) in after.pieces(document).iter().enumerate().filter(|(_, piece)| piece.at != piece.home) {
             let to = |to: u32| Transfer { document, piece: place, start: piece.start, end: piece.end, to };
             let cost_bytes = -after.cost(&to(piece.home), after.reach(document, piece.home));
             let freed = options.work.of(piece.start, piece.end);
-            let room = |rank: u32| limits.target[rank as usize].saturating_sub(after.load(rank));
+            let room = |rank: u32| kept[rank as usize].saturating_sub(after.load(rank));
             let mut alternatives: Vec<Alternative> = (0..plan.world_size())
                 .filter(|&rank| rank != piece.at && rank != piece.home && room(rank) >= freed)
                 .map(|rank| Alternative {
@@ -74,7 +75,7 @@ pub fn explain(layout: &Batch, plan: &Batch, options: &Options) -> Result<Vec<Ex
                 from: Rank(piece.home),
                 to: Rank(piece.at),
                 load_before: before.load(piece.home),
-                limit: limits.target[piece.home as usize],
+                limit: kept[piece.home as usize],
                 load_without: after.load(piece.home).saturating_add(freed),
                 freed,
                 cost_bytes,

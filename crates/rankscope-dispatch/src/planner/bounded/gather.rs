@@ -2,6 +2,7 @@
 //! Sent to a rank that has the context anyway, those queries cost less, whether or not anybody is above a limit.
 
 use super::assignment::{Assignment, Transfer};
+use super::involved::{Involved, involved};
 use super::rooms::Rooms;
 
 /// Moves whole pieces of these documents to ranks that have something of them and room, as long as that saves bytes; the change
@@ -27,17 +28,27 @@ fn best(assignment: &Assignment, document: usize, rooms: &Rooms) -> Option<(i64,
     if pieces.len() < 2 {
         return None;
     }
+    let ranks = involved(pieces);
+    let largest_room = rooms.largest();
     let mut best: Option<(i64, Transfer)> = None;
-    for (place, piece) in pieces.iter().enumerate() {
-        // Only the last queries of a rank decide on its context.
-        if pieces[place + 1..].iter().any(|later| later.at == piece.at) {
+    // Only the last queries of a rank decide on its context.
+    for giver in &ranks {
+        let Some(place) = giver.last else { break };
+        let piece = &pieces[place];
+        let saved = assignment.context_bytes(document, giver.rank, giver.rest..piece.end);
+        if assignment.least_query_bytes(piece) - saved >= best.map_or(0, |best| best.0) {
             continue;
         }
         let work = assignment.work.of(piece.start, piece.end);
-        for to in pieces.iter().flat_map(|other| [other.at, other.home]).filter(|&to| to != piece.at && rooms.room(to) >= work)
-        {
-            let transfer = Transfer { document, piece: place, start: piece.start, end: piece.end, to };
-            let cost = assignment.cost(&transfer, assignment.reach(document, to));
+        if work > largest_room {
+            continue;
+        }
+        let home = ranks.iter().filter(|other| other.rank == piece.home);
+        let others = ranks.iter().take(LOOKED_AT).filter(|other| other.rank != piece.home);
+        let fits = |other: &&Involved| other.rank != piece.at && rooms.room(other.rank) >= work;
+        for other in home.filter(fits).chain(others.filter(fits).take(RECEIVERS)) {
+            let transfer = Transfer { document, piece: place, start: piece.start, end: piece.end, to: other.rank };
+            let cost = assignment.cost_of_taking(&transfer, other.reach) - saved;
             let better = cost < best.map_or(0, |best| best.0);
             if better && assignment.may_join(&transfer) && assignment.allows(&transfer) {
                 best = Some((cost, transfer));
@@ -46,3 +57,8 @@ fn best(assignment: &Assignment, document: usize, rooms: &Rooms) -> Option<(i64,
     }
     best
 }
+
+/// Ranks that are asked to take a piece, beside its home.
+const RECEIVERS: usize = 16;
+/// Ranks that are looked at to find these, those with the longest context first.
+const LOOKED_AT: usize = 128;

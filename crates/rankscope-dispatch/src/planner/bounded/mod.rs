@@ -1,9 +1,9 @@
-//! The planner with a guarantee: as few bytes as it can find, and never a rank above `1 + eps` times its share of the work plus
-//! one block.
+//! The planner with a guarantee: as few bytes as it can find, no rank above `1 + eps` times its share of the work unless a single
+//! token is more than that allows, and no plan whose slowest rank is slower than that of no plan (`limits`).
 //!
 //! Ranks above their limit give work away, piece by piece, each time the range of tokens and the receiver that cost the fewest
-//! bytes for what they achieve (`shed`, `ranges`). While a rank is above the limit some other rank is below its share, and has
-//! room for a block of any document: so nobody is ever stuck, however the documents lie.
+//! bytes for what they achieve (`shed`, `ranges`). While a rank is above the limit some other rank has room for a block of any
+//! document, if blocks are small enough (`raise`): so nobody is ever stuck, however the documents lie.
 //!
 //! Nothing depends on threads or on chance: the same layout gives the same plan.
 
@@ -11,7 +11,9 @@ mod assignment;
 mod caps;
 mod explain;
 mod gather;
+mod involved;
 mod limits;
+mod raise;
 mod ranges;
 mod relieve;
 mod rooms;
@@ -20,18 +22,15 @@ mod shed;
 
 pub use caps::Caps;
 pub use explain::{ALTERNATIVES, Alternative, Explanation, explain};
-pub use limits::{Limits, loads};
+pub use limits::{Limits, loads, slowest};
 
 use crate::cost::Work;
 use crate::planner::Prices;
 use crate::{Batch, Error};
 use assignment::Assignment;
-use gather::gather;
 use ranges::Ideal;
-use relieve::relieve;
-use rooms::Rooms;
 use search::improve;
-use shed::{Stuck, shed_all};
+use shed::Stuck;
 
 /// What a plan must keep to, and what it is measured in.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +45,8 @@ pub struct Options {
     pub weights: Vec<f64>,
     /// Bytes that no rank may exceed.
     pub caps: Caps,
-    /// How often to look for something better; once per rank if not given, which takes about 10 us each.
+    /// How often to look for something better at most; if not given, four times for each rank that gives something away, and no
+    /// more often than there are ranks. Each takes about 10 us.
     pub search_steps: Option<u32>,
 }
 
@@ -71,28 +71,12 @@ pub fn bounded(layout: &Batch, options: &Options) -> Result<Batch, Error> {
     let ideal = Ideal::new(options.prices, cells as f64 / total.max(1) as f64);
 
     assignment.cap(options.caps);
-    let mut kept = &limits.target;
-    if balance(&mut assignment, kept, &ideal).is_err() {
-        assignment.rollback();
-        kept = &limits.hard;
-        balance(&mut assignment, kept, &ideal).map_err(|Stuck(rank)| match assignment.capped() {
-            true => Error::NobodyMayTake { rank },
-            false => Error::CannotBalance { rank },
-        })?;
-    }
+    let kept = raise::balance(&mut assignment, &limits, &ideal).map_err(|Stuck(rank)| match assignment.capped() {
+        true => Error::NobodyMayTake { rank },
+        false => Error::CannotBalance { rank },
+    })?;
     assignment.commit();
     assignment.check_caps()?;
-    improve(&mut assignment, kept, &ideal, options.search_steps.unwrap_or(layout.world_size()));
+    improve(&mut assignment, &kept, &ideal, options.search_steps);
     assignment.batch(layout)
-}
-
-/// Ranks above their caps first: what they give away they need not give away again.
-fn balance(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result<(), Stuck> {
-    relieve(assignment, limits);
-    let documents: Vec<usize> = (0..assignment.len()).collect();
-    gather(assignment, &documents, limits, &mut Rooms::new(limits, assignment.loads()));
-    shed_all(assignment, limits, ideal)?;
-    gather(assignment, &documents, limits, &mut Rooms::new(limits, assignment.loads()));
-    relieve(assignment, limits);
-    Ok(())
 }

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use super::assignment::Piece;
 use crate::cost::Work;
-use crate::planner::{BLOCK_TOKENS, Prices};
+use crate::planner::Prices;
 
 /// What moving a given amount of work costs, as far as it is known without looking at documents.
 #[derive(Clone, Copy, Debug)]
@@ -45,12 +45,20 @@ impl Ideal {
     }
 }
 
+/// What ranges are measured in, and where they may begin and end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cuts<'a> {
+    pub(super) work: &'a Work,
+    /// Tokens of a block.
+    pub(super) block: u32,
+}
+
 /// Calls `found` with ranges of `piece` that hold at least the lower amount of work, or as much as the upper one allows.
 /// `reach` is how far the receiver's context goes already.
 pub(super) fn ranges(
     piece: &Piece,
     reach: u32,
-    work: &Work,
+    cuts: Cuts,
     ideal: &Ideal,
     amounts: RangeInclusive<u64>,
     mut found: impl FnMut(u32, u32),
@@ -58,14 +66,14 @@ pub(super) fn ranges(
     let wanted = *amounts.start().min(amounts.end());
     let ends = [
         piece.end,
-        piece.cut_near(ideal.end(wanted)),
-        piece.cut_before(reach.max(piece.start)),
-        first_end(piece, work, wanted),
+        piece.cut_near(ideal.end(wanted), cuts.block),
+        piece.cut_before(reach.max(piece.start), cuts.block),
+        first_end(piece, cuts, wanted),
     ];
     for (index, &end) in ends.iter().enumerate() {
         if end > piece.start
             && !ends[..index].contains(&end)
-            && let Some(start) = start_for(piece, work, end, &amounts)
+            && let Some(start) = start_for(piece, cuts, end, &amounts)
         {
             found(start, end);
         }
@@ -73,17 +81,18 @@ pub(super) fn ranges(
 }
 
 /// The latest start of a range up to `end` that holds the wanted work; where that is too much, the earliest that is not.
-fn start_for(piece: &Piece, work: &Work, end: u32, amounts: &RangeInclusive<u64>) -> Option<u32> {
+fn start_for(piece: &Piece, cuts: Cuts, end: u32, amounts: &RangeInclusive<u64>) -> Option<u32> {
+    let Cuts { work, block } = cuts;
     let high = *amounts.end();
     let low = high.min(*amounts.start());
     if work.of(piece.start, end) <= low {
         return Some(piece.start);
     }
-    let enough = piece.cut_before(last_start(piece, work, end, low));
+    let enough = piece.cut_before(last_start(piece, work, end, low), block);
     if work.of(enough, end) <= high {
         return Some(enough);
     }
-    let fitting = piece.cut_from(last_start(piece, work, end, high.saturating_add(1)) + 1);
+    let fitting = piece.cut_from(last_start(piece, work, end, high.saturating_add(1)) + 1, block);
     (fitting < end).then_some(fitting)
 }
 
@@ -96,13 +105,14 @@ fn last_start(piece: &Piece, work: &Work, end: u32, amount: u64) -> u32 {
 }
 
 /// The first end of a range from the start of the piece that holds the wanted work.
-fn first_end(piece: &Piece, work: &Work, wanted: u64) -> u32 {
+fn first_end(piece: &Piece, cuts: Cuts, wanted: u64) -> u32 {
+    let Cuts { work, block } = cuts;
     match work {
         Work::Cells => {
             let start = f64::from(piece.start);
-            piece.cut_near((start * start + 2.0 * wanted as f64).sqrt() + f64::from(BLOCK_TOKENS / 2))
+            piece.cut_near((start * start + 2.0 * wanted as f64).sqrt() + f64::from(block / 2), block)
         }
-        Work::Time(_) => piece.cut_from(bisect(piece.start, piece.end, |end| work.of(piece.start, end) < wanted) + 1),
+        Work::Time(_) => piece.cut_from(bisect(piece.start, piece.end, |end| work.of(piece.start, end) < wanted) + 1, block),
     }
 }
 

@@ -1,17 +1,17 @@
 //! How much work each rank can still take, and which ranks to ask.
 
+use std::collections::BTreeSet;
+
 /// Ranks with room, the smallest room first.
 pub(super) struct Rooms {
-    by_size: Vec<(u64, u32)>,
+    by_size: BTreeSet<(u64, u32)>,
     of_rank: Vec<u64>,
 }
 
 impl Rooms {
     pub(super) fn new(limits: &[u64], loads: &[u64]) -> Self {
         let of_rank: Vec<u64> = limits.iter().zip(loads).map(|(limit, load)| limit.saturating_sub(*load)).collect();
-        let mut by_size: Vec<_> =
-            of_rank.iter().zip(0..).filter(|(room, _)| **room > 0).map(|(&room, rank)| (room, rank)).collect();
-        by_size.sort_unstable();
+        let by_size = of_rank.iter().zip(0..).filter(|(room, _)| **room > 0).map(|(&room, rank)| (room, rank)).collect();
         Self { by_size, of_rank }
     }
 
@@ -30,23 +30,19 @@ impl Rooms {
         if before == room {
             return;
         }
-        if let Ok(place) = self.by_size.binary_search(&(before, rank)) {
-            self.by_size.remove(place);
-        }
+        self.by_size.remove(&(before, rank));
         if room > 0 {
-            let place = self.by_size.partition_point(|&other| other < (room, rank));
-            self.by_size.insert(place, (room, rank));
+            self.by_size.insert((room, rank));
         }
     }
 
     /// The ranks that fit `amount` most closely, and the largest; or all, the largest first.
     pub(super) fn suited(&self, amount: u64, all: bool) -> impl Iterator<Item = u32> {
-        let fits = self.by_size.partition_point(|&(room, _)| room < amount);
-        let last = self.by_size.len().saturating_sub(1);
-        let close = fits..(fits + CLOSEST).min(last);
-        let largest = last..self.by_size.len();
-        let (close, largest) = if all { (0..0, 0..self.by_size.len()) } else { (close, largest) };
-        close.chain(largest.rev()).map(|place| self.by_size[place].1)
+        let (closest, largest) = if all { (0, usize::MAX) } else { (CLOSEST, 1) };
+        let last = self.by_size.last().copied().unwrap_or_default();
+        // The largest comes from the other side.
+        let close = self.by_size.range((amount, 0)..last.max((amount, 0))).take(closest);
+        close.chain(self.by_size.iter().rev().take(largest)).map(|&(_, rank)| rank)
     }
 }
 

@@ -7,16 +7,22 @@ use super::ranges::Ideal;
 use super::rooms::Rooms;
 use super::shed::{Stuck, Taste, shed};
 
-/// Tries `steps` times.
-pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal, steps: u32) {
+/// Tries at most `steps` times, and ends when it has not found anything for long.
+pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal, steps: Option<u32>) {
     let world_size = limits.len() as u32;
     let givers: Vec<u32> = (0..world_size).filter(|&rank| assignment.given(rank).next().is_some()).collect();
     if givers.is_empty() {
         return;
     }
+    let steps = steps.unwrap_or_else(|| world_size.min(STEPS_PER_GIVER.saturating_mul(givers.len() as u32)));
+    let patience = PATIENCE.max(STEPS_PER_GIVER as usize * givers.len());
+    let mut in_vain = 0;
     let mut rooms = Rooms::new(limits, assignment.loads());
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     for _ in 0..steps {
+        if in_vain == patience {
+            return;
+        }
         let first = givers[dice.below(givers.len())];
         let second = match dice.below(2) {
             0 => neighbour(assignment, first, &mut dice),
@@ -32,6 +38,7 @@ pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal
             let documents = assignment.documents_on(giver).to_vec();
             change += gather(assignment, &documents, limits, &mut rooms);
         }
+        in_vain = if change < 0 { 0 } else { in_vain + 1 };
         if change <= 0 {
             assignment.commit();
         } else {
@@ -68,6 +75,10 @@ fn take_back(assignment: &mut Assignment, giver: u32, limits: &[u64], rooms: &mu
     }
 }
 
+/// Steps for each rank that gives something away; more find little.
+const STEPS_PER_GIVER: u32 = 4;
+/// Steps without success after which a search ends; more where more ranks give.
+const PATIENCE: usize = 64;
 /// How far scores are spread: little to follow the best, more to get elsewhere.
 const SPREADS: [f64; 3] = [0.0, 0.1, 0.4];
 

@@ -1,7 +1,8 @@
 //! Ranks above their limit give work away until they are not.
 
 use super::assignment::{Assignment, Transfer};
-use super::ranges::{Ideal, ranges};
+use super::involved::involved;
+use super::ranges::{Cuts, Ideal, ranges};
 use super::rooms::Rooms;
 use super::search::mixed;
 
@@ -70,18 +71,21 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
     let largest = rooms.largest();
     let least = (excess.min(largest) / CROWDED).max(1);
     let mut receivers: Vec<(u32, u32)> = Vec::new();
+    let cuts = Cuts { work: assignment.work, block: assignment.block() };
     let gives = |document: &&usize| assignment.pieces(**document).iter().any(|piece| piece.at == giver);
     for &document in assignment.documents_on(giver).iter().filter(gives).take(DOCUMENTS) {
         let pieces = assignment.pieces(document);
         receivers.clear();
-        for rank in pieces.iter().flat_map(|piece| [piece.at, piece.home]).chain(rooms.suited(excess, assignment.capped())) {
-            if rank != giver && rooms.room(rank) >= least && receivers.iter().all(|other| other.0 != rank) {
-                receivers.push((rank, assignment.reach(document, rank)));
+        let takes = |rank: u32| rank != giver && rooms.room(rank) >= least;
+        receivers.extend(involved(pieces).iter().filter(|other| takes(other.rank)).map(|other| (other.rank, other.reach)));
+        for rank in rooms.suited(excess, assignment.capped()).filter(|&rank| takes(rank)) {
+            if receivers.iter().all(|other| other.0 != rank) {
+                receivers.push((rank, 0));
             }
         }
         for (index, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.at == giver) {
             for &(to, reach) in &receivers {
-                ranges(piece, reach, assignment.work, ideal, excess..=rooms.room(to), |start, end| {
+                ranges(piece, reach, cuts, ideal, excess..=rooms.room(to), |start, end| {
                     let transfer = Transfer { document, piece: index, start, end, to };
                     let moved = assignment.relief(&transfer);
                     let rest = ideal.bytes_in_parts(excess.saturating_sub(moved), largest);

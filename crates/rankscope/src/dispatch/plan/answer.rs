@@ -5,7 +5,7 @@ use std::time::Duration;
 use rankscope_dispatch::Batch;
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads};
-use rankscope_dispatch::planner::{Remote, gap, limits_kept, lower_bound};
+use rankscope_dispatch::planner::{Remote, gap, lower_bound};
 use serde::Serialize;
 
 use super::Planner;
@@ -97,10 +97,11 @@ impl Answer {
     ) -> Result<Self, rankscope_dispatch::Error> {
         let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
         let (before, after) = (loads(layout, &options.work)?, loads(plan, &options.work)?);
+        let kept = limits.kept_by(&after);
         let remote = Remote::of(plan);
         let bytes = remote.bytes(options.prices);
         let bound = match options.work {
-            Work::Cells => lower_bound(layout, options.prices, &limits_kept(&limits, &after))?,
+            Work::Cells => lower_bound(layout, options.prices, &kept)?,
             // Cells do not bound time.
             Work::Time(_) => 0,
         };
@@ -129,7 +130,7 @@ impl Answer {
             },
             loads: after,
             loads_before: before,
-            limits: limits.target,
+            limits: if planner.keeps_limits() { kept } else { limits.target },
             moves: None,
             split_kv: None,
             elapsed_us: elapsed.as_nanos() as f64 / 1e3,

@@ -20,7 +20,7 @@ pub(super) fn document(
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
         title: title.to_owned(),
         planner: answer.planner.to_owned(),
-        eps: promises.then_some(answer.eps),
+        eps: (promises && answer.max_over_mean <= 1.0 + answer.eps).then_some(answer.eps),
         mean_work,
         most_work: answer.limits.iter().max().filter(|_| promises).map(|&limit| limit as f64),
         tokens: answer.tokens,
@@ -54,7 +54,8 @@ fn findings(answer: &Answer) -> Vec<Note> {
     let bound = answer.gap.filter(|_| answer.lower_bound_bytes > 0).map(|gap| {
         let least = bytes(answer.lower_bound_bytes);
         format!(
-            "Any plan with these limits moves at least {least}: this one is at most {:.1} % above the best there can be.",
+            "With documents laid out as they are, any plan with these limits moves at least {least}: this one is at most {:.1} % \
+             above the best there can be.",
             gap * 100.0
         )
     });

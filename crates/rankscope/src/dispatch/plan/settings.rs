@@ -27,7 +27,7 @@ pub(super) struct Settings {
     /// The most that a rank may hold of queries and their context, its own included
     #[arg(long, value_name = "BYTES")]
     cap_buffer_bytes: Option<u64>,
-    /// How often to look for a plan that moves less; once per rank if not given
+    /// How often to look for a plan that moves less, at most; if not given, as the number of ranks that give something away asks
     #[arg(long, value_name = "N")]
     search_steps: Option<u32>,
 }

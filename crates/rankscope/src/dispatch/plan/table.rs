@@ -31,8 +31,10 @@ pub(super) fn table(answer: &Answer) -> String {
     line(
         "at least needed",
         match answer.gap {
-            Some(gap) if gap < 10.0 => format!("{}, so at most {:.0} % too much", bytes(answer.lower_bound_bytes), gap * 100.0),
-            Some(gap) => format!("{}, a bound {:.0} times lower", bytes(answer.lower_bound_bytes), gap + 1.0),
+            Some(gap) if gap < 10.0 => {
+                format!("{} with this layout, so at most {:.0} % too much", bytes(answer.lower_bound_bytes), gap * 100.0)
+            }
+            Some(gap) => format!("{} with this layout, a bound {:.0} times lower", bytes(answer.lower_bound_bytes), gap + 1.0),
             None => "not known".to_owned(),
         },
     );

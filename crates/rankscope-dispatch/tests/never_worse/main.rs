@@ -1,0 +1,5 @@
+//! A plan is never worse than no plan: ten thousand batches and every planner.
+
+mod batches;
+mod laws;
+mod oracle;
