@@ -98,7 +98,7 @@ pub struct JobClocks {
     pub method: Method,
     /// One a rank.
     pub ranks: Vec<RankAlignment>,
-    /// What the collectives say, beside what was measured or instead of it; of the timetimestamps as recorded.
+    /// What the collectives say, beside what was measured or instead of it; of the timestamps as recorded.
     pub estimate: ClockEstimate,
 }
 

@@ -20,9 +20,9 @@ use crate::{config, output};
 
 /// Measure this node's clock while a job runs (one agent per node).
 ///
-/// Runs until a signal stops it. Runs until a signal stops it. The number of this node, the number of nodes and the rendezvous
-/// come from flags, settings or the launcher (torchrun, srun, mpirun, a Kubernetes job). Windows are appended to
-/// windows-nodeK.jsonl as they close; the leading node also appends the clocks of all nodes to offsets.jsonl.
+/// Runs until a signal stops it. The number of this node, the number of nodes and the rendezvous come from flags, settings or the
+/// launcher (torchrun, srun, mpirun, a Kubernetes job). Windows are appended to windows-nodeK.jsonl as they close; the leading
+/// node also appends the clocks of all nodes to offsets.jsonl.
 ///
 /// Nodes on different hosts need a shared key, in RANKSCOPE_KEY or in the file that the setting key-file names.
 #[derive(Debug, clap::Args)]

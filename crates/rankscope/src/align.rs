@@ -16,9 +16,8 @@ use crate::report::{TimelineArgs, write_timeline};
 
 /// Put every rank on one clock, with the source and error bound of each clock.
 ///
-/// Writes timeline.pftrace and alignment.json. Writes timeline.pftrace and alignment.json. Uses the clocks in the run directory,
-/// or those of --clocks. Where no clock was measured, it estimates them from the collectives in the traces, which is weaker, and
-/// says so. Never changes its inputs.
+/// Writes timeline.pftrace and alignment.json. Uses the clocks in the run directory, or those of --clocks. Where no clock was
+/// measured, it estimates them from the collectives in the traces, which is weaker, and says so. Never changes its inputs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A run directory, or the traces of one run

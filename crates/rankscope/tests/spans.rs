@@ -111,7 +111,7 @@ fn files_for_other_tools_are_written_or_refused_with_a_reason() {
     let otlp: Value = serde_json::from_slice(&fs::read(at("a.json")).expect("written")).expect("JSON");
     assert_eq!(otlp["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().map(Vec::len), Some(6));
     assert!(failure(&["spans", &input, "--pprof"]).contains("-o spans.pb.gz"));
-    assert!(failure(&["spans", &input, "--flame", "folded", "-o", &input]).contains("never written to"));
+    assert!(failure(&["spans", &input, "--flame", "folded", "-o", &input]).contains("never changes its inputs"));
     assert!(failure(&["spans", &input, "-o", &at("x")]).contains("--flame"));
     assert_eq!(rankscope(&["spans", &input, "--pprof", "--top", "3"]).status.code(), Some(2));
 }

@@ -95,7 +95,7 @@ fn notes(read: &Read) -> Vec<Note> {
         });
         open.into_iter().chain(lost)
     });
-    let skipped = read.loaded.skipped.iter().map(|skipped| format!("Passed over {skipped}."));
+    let skipped = read.loaded.skipped.iter().map(|skipped| format!("Skipped {skipped}."));
     let problems = read.traces().iter().filter_map(|trace| {
         let about = &trace.provenance;
         let unfinished = trace.unfinished.len() as u64;

@@ -51,7 +51,7 @@ pub(super) fn write(
     match path {
         Some(path) => {
             if let Some(input) = inputs.iter().find(|input| same_file(input, path)) {
-                bail!("{}: input and output are the same file, and inputs are never written to", input.display());
+                bail!("{}: input and output are the same file, and rankscope never changes its inputs", input.display());
             }
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             write_file(path, |file| {
@@ -67,7 +67,7 @@ pub(super) fn write(
             output::answer(&String::from_utf8_lossy(&text))?;
         }
     }
-    read.loaded.skipped.iter().for_each(|skipped| output::remark(&format!("passed over {skipped}")));
+    read.loaded.skipped.iter().for_each(|skipped| output::remark(&format!("skipped {skipped}")));
     if shown > 0 {
         output::remark(&format!("left out: {shown} async spans, which belong to no thread; --otlp writes them"));
     }

@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// Where --flame, --pprof and --otlp write, compressed if the name ends in .gz or .zst [default: stdout, but for --pprof]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Go on without files that cannot be read
+    /// Continue without files that cannot be read
     #[arg(long)]
     partial: bool,
 }
