@@ -21,7 +21,7 @@ use crate::load::{Loaded, load};
 use crate::output;
 use export::{Export, Flame};
 
-/// Where the time of any program goes: its spans by name, with count, total, self time and percentiles.
+/// Where the time of any program goes: spans by name, with count, total, self and p99.
 ///
 /// Reads recordings, live files (also those of a process that was killed), Kineto/Chrome JSON, XSpace and Perfetto traces. Several
 /// files or a folder are several processes, added up. The self time of a span is its length less that of the spans inside it on
