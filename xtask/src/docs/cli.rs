@@ -63,14 +63,14 @@ fn gather(program: &Path, path: &mut Vec<String>, verbs: &mut Vec<Verb>) -> Resu
     Ok(())
 }
 
-/// The verbs that a help text lists: the first words of lines indented by two under a heading that ends in `Commands:`, and
-/// under headings that follow it until the arguments or options begin.
+/// The verbs that a help text lists: behind its usage, the first words of lines indented by two under any heading but those of
+/// arguments and options.
 fn listed(help: &str) -> Vec<String> {
     let mut among = false;
     let mut names = Vec::new();
-    for line in help.lines() {
+    for line in help.lines().skip_while(|line| !line.starts_with("Usage:")) {
         if !line.starts_with(' ') && line.ends_with(':') {
-            among = line.ends_with("Commands:") || (among && !matches!(line, "Options:" | "Arguments:"));
+            among = !matches!(line, "Options:" | "Arguments:");
         } else if let Some(row) = line.strip_prefix("  ").filter(|row| among && !row.starts_with([' ', '-'])) {
             names.extend(row.split_whitespace().next().filter(|name| *name != "help").map(str::to_owned));
         }
@@ -105,10 +105,9 @@ mod tests {
 
     #[test]
     fn verbs_are_found_under_one_heading_or_several() {
-        let flat =
-            "About\n\nUsage: a\n\nCommands:\n  demo  One\n        and more\n  help  Print\n\nOptions:\n  -h, --help  Print\n";
+        let flat = "About, in two terminals:\n  no  verb\n\nUsage: a\n\nCommands:\n  demo  One\n        and more\n  help  Print\n\nOptions:\n  -h, --help  Print\n";
         assert_eq!(listed(flat), ["demo"]);
-        let grouped = "Usage: a\n\nCommands:\n  demo  One\n\nClocks:\n  agent  Two\n\nOptions:\n  no  verb\n";
+        let grouped = "Usage: a\n\nLook at traces:\n  demo  One\n\nClocks:\n  agent  Two\n\nOptions:\n  no  verb\n";
         assert_eq!(listed(grouped), ["demo", "agent"]);
         assert_eq!(listed("Usage: a [OPTIONS]\n\nArguments:\n  <FILE>  A file\n"), [""; 0]);
     }
