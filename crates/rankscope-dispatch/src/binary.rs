@@ -42,17 +42,17 @@ pub fn hash(batch: &Batch, rows: &Rows) -> [u8; HASH_BYTES] {
 pub fn decode(bytes: &[u8]) -> Result<(Batch, Rows), Error> {
     let mut reader = Reader { bytes, at: 0 };
     if reader.take(MAGIC.len()) != Some(MAGIC) {
-        return Err(Error::Encoding { at: 0, what: "this is no plan: it does not start with RKDP" });
+        return Err(Error::Encoding { at: 0, what: "not a plan: it does not start with RKDP" });
     }
     if reader.take(1) != Some(&[VERSION]) {
-        return Err(Error::Encoding { at: MAGIC.len(), what: "a version that this program does not know" });
+        return Err(Error::Encoding { at: MAGIC.len(), what: "an unknown version" });
     }
     // Damage is called damage, and not whatever the damaged numbers happen to say.
     let Some(end) = bytes.len().checked_sub(HASH_BYTES).filter(|end| *end >= reader.at) else {
         return Err(Error::Encoding { at: bytes.len(), what: "the plan is cut off" });
     };
     if blake3::hash(&bytes[..end]).as_bytes() != &bytes[end..] {
-        return Err(Error::Encoding { at: end, what: "the hash is not that of the plan: bytes are missing or damaged" });
+        return Err(Error::Encoding { at: end, what: "the hash does not match: bytes are missing or damaged" });
     }
     reader.bytes = &bytes[..end];
     let plan = reader.plan()?;

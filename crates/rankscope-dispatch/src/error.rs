@@ -175,7 +175,7 @@ pub enum Error {
         what: &'static str,
     },
     /// The ranks are too small for the documents.
-    #[error("document {document} finds no room: {world_size} ranks of {tokens_per_rank} tokens are full")]
+    #[error("document {document} does not fit: {world_size} ranks of {tokens_per_rank} tokens are full")]
     NoRoom {
         /// Position of the first document that does not fit.
         document: usize,
@@ -197,7 +197,7 @@ pub enum Error {
         what: String,
     },
     /// A rank is above a cap, and no move that was tried helps.
-    #[error("rank {rank} {what} {bytes} bytes, {} more than its cap allows; nothing that could be moved helps", bytes - cap)]
+    #[error("rank {rank} {what} {bytes} bytes, {} more than its cap allows; no move helps", bytes - cap)]
     Cap {
         /// Which rank.
         rank: u32,
@@ -209,7 +209,7 @@ pub enum Error {
         cap: u64,
     },
     /// A rank has too much work, and whoever has room would be above a cap with it.
-    #[error("rank {rank} stays above its limit: the caps on bytes leave nobody who may take work from it")]
+    #[error("rank {rank} stays above its limit: the caps on bytes leave no rank that may take work from it")]
     NobodyMayTake {
         /// Which rank.
         rank: u32,
@@ -221,7 +221,7 @@ pub enum Error {
         what: String,
     },
     /// No cut makes a rank faster, says a table of times.
-    #[error("rank {rank} stays above its limit: the table of times says that no cut makes it faster")]
+    #[error("rank {rank} stays above its limit: by the time table no cut makes it faster")]
     CannotBalance {
         /// The rank that has too much.
         rank: u32,

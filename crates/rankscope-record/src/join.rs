@@ -95,7 +95,7 @@ impl Drop for JoinedRun {
         // Whoever stopped the session has the recording and may have moved it; a fork's is its parent's.
         let Ok(stopped) = self.session.stop() else { return };
         if let Err(error) = stopped.recorded.pack_in_place() {
-            eprintln!("rankscope: rank {} stays as it was recorded: {error}", self.rank);
+            eprintln!("rankscope: the recording of rank {} could not be completed: {error}", self.rank);
         }
     }
 }

@@ -67,7 +67,7 @@ impl ExportFormat {
 
 /// Why a recording was not written.
 #[derive(Debug, thiserror::Error)]
-#[error("{} could not be written: {source}. No file was left there half written", path.display())]
+#[error("{} could not be written: {source}. No partial file was left there", path.display())]
 pub struct ExportError {
     /// The file.
     pub path: PathBuf,
@@ -132,7 +132,7 @@ impl Recorded {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ExportError> {
         let path = path.as_ref();
         let Some(format) = ExportFormat::of_name(&path.to_string_lossy()) else {
-            let names = "its name is of no format: end it in .rkr, .json, .pftrace or .xplane.pb, with .gz or .zst behind";
+            let names = "unknown suffix: use .rkr, .json, .pftrace or .xplane.pb, optionally followed by .gz or .zst";
             let source = io::Error::new(io::ErrorKind::InvalidInput, names).into();
             return Err(ExportError { path: path.to_owned(), source });
         };

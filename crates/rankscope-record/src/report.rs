@@ -239,7 +239,7 @@ fn why_empty(facts: &Facts<'_>, own: &[Tally], others: &[Tally], drops: &[(&'sta
     if others > 0 {
         return format!("events were recorded only on threads that the session's filter leaves out: {others}");
     }
-    "no event of the session's categories began while it ran: is the instrumented code reached between start and stop?"
+    "no event of the session's categories began while it ran: check that the instrumented code runs between start and stop"
         .to_owned()
 }
 

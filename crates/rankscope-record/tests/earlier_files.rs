@@ -132,7 +132,7 @@ fn a_second_process_is_refused_and_the_first_goes_on() {
     let (mut first, mut said, _) = playing("first", &path, &["working"]);
     let (mut second, _said, refused) = playing("second", &path, &["refused", "working"]);
     second.wait().unwrap();
-    assert!(refused.contains(&format!("process {} records there", first.id())), "{refused}");
+    assert!(refused.contains(&format!("process {} is recording there", first.id())), "{refused}");
     assert_eq!(names(&path), set(&["first"]), "who reads needs no lock");
     writeln!(first.stdin.take().unwrap()).unwrap();
     first.wait().unwrap();

@@ -72,7 +72,7 @@ pub enum TransportError {
     Timeout {
         /// Who waited.
         rank: Rank,
-        /// For whom.
+        /// The form to write.
         peer: Rank,
         /// In which call, counted from 1.
         epoch: u64,

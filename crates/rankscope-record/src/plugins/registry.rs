@@ -162,7 +162,7 @@ fn guarded(call: impl FnOnce() -> Result<(), PluginError>) -> Result<(), String>
 /// What a panic said.
 pub(crate) fn said(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it did not say why")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave no reason")
 }
 
 impl std::fmt::Debug for Registry {

@@ -23,7 +23,7 @@ pub enum StartError {
     },
     /// Another process, or another recording of this one, is being written there. It goes on undisturbed.
     #[error(
-        "{}: {} records there, and goes on. Give each process a file of its own, for example with `%p` (its number) or `%r` (its rank) in the path",
+        "{}: {} is recording there and continues. Give each process its own file, for example with `%p` (process id) or `%r` (rank) in the path",
         path.display(), process.map_or("another process".to_owned(), |process| format!("process {process}"))
     )]
     InUse {

@@ -79,7 +79,7 @@ pub(super) fn at(vendor: &Vendor, file: &OsStr) -> Result<TracerReader, ClockAbs
     };
     match read() {
         Ok(_) => Ok(TracerReader::new(vendor.clock, ClockScope::Devices, move || read().ok())),
-        Err(0) => Err(absent("it gives no time")),
-        Err(status) => Err(absent(&format!("it gives no time: error {status}"))),
+        Err(0) => Err(absent("it returns no time")),
+        Err(status) => Err(absent(&format!("it returns no time: error {status}"))),
     }
 }

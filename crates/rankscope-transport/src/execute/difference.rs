@@ -43,7 +43,7 @@ impl fmt::Display for Difference {
         let Self { rank, tensor, row, offset, .. } = self;
         let byte = |byte: Option<u8>| byte.map_or("no byte".to_owned(), |byte| format!("{byte:#04x}"));
         let (expected, actual) = (byte(self.expected), byte(self.actual));
-        write!(f, "rank {rank}, {tensor}, row {row}, byte {offset}: {actual} arrived where the simulator has {expected}")
+        write!(f, "rank {rank}, {tensor}, row {row}, byte {offset}: {actual} arrived where the simulator expects {expected}")
     }
 }
 
@@ -62,10 +62,10 @@ mod tests {
         let mut actual = expected.clone();
         actual[1][6] = 0xB1;
         let said = first(&actual).map(|difference| difference.to_string());
-        assert_eq!(said.as_deref(), Some("rank 3, value, row 1, byte 2: 0xb1 arrived where the simulator has 0x07"));
+        assert_eq!(said.as_deref(), Some("rank 3, value, row 1, byte 2: 0xb1 arrived where the simulator expects 0x07"));
 
         actual[0].truncate(4);
         let said = first(&actual).map(|difference| difference.to_string());
-        assert_eq!(said.as_deref(), Some("rank 3, key, row 1, byte 0: no byte arrived where the simulator has 0x07"));
+        assert_eq!(said.as_deref(), Some("rank 3, key, row 1, byte 0: no byte arrived where the simulator expects 0x07"));
     }
 }

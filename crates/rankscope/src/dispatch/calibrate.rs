@@ -30,7 +30,7 @@ pub(crate) struct Args {
     trace: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-    /// Where the levels that were not measured come from, and who sits where: a preset or a network file
+    /// The network that provides the levels that were not measured, and the placement of ranks: a preset or a network file
     #[arg(long, value_name = "NETWORK")]
     onto: Option<String>,
     /// Write the network to a file
@@ -44,10 +44,10 @@ pub(crate) struct Args {
 /// What a benchmark's header may leave open.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Reading {
-    /// What was measured, where the files do not say: all_reduce, all_gather, reduce_scatter, all_to_all or send_receive
+    /// The operation that was measured, where the files do not say: all_reduce, all_gather, reduce_scatter, all_to_all or send_receive
     #[arg(long, value_name = "NAME", value_parser = operation)]
     operation: Option<Operation>,
-    /// Ranks that took part, where the files do not say
+    /// Number of ranks that took part, where the files do not say
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     benchmark_ranks: Option<u32>,
     /// The level that was measured [default: node on one host, rail on several]

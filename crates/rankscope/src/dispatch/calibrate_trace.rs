@@ -35,7 +35,7 @@ pub(super) fn samples(path: &Path) -> Result<Vec<Samples>> {
         }
     }
     match found.is_empty() {
-        true => bail!("no collective of this run is there on every rank with its size"),
+        true => bail!("no collective of this run was found on every rank with its size"),
         false => Ok(found),
     }
 }

@@ -22,10 +22,10 @@ use crate::output::{self, Format};
 /// What a run is held against.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TraceArgs {
-    /// Hold a run against the plan instead: its traces, or its run directory
+    /// Compare a run with the plan instead: its traces, or its run directory
     #[arg(long, value_name = "RUN")]
     pub(crate) trace: Option<PathBuf>,
-    /// All-to-alls of all ranks that fit no exchange of the plan are another's, as of expert parallelism
+    /// Ignore all-to-alls of all ranks that fit no exchange of the plan, such as those of expert parallelism
     #[arg(long, requires = "trace")]
     others: bool,
     /// Continue without ranks that are missing or cannot be read

@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 use super::file::{self, Loaded};
 use crate::output;
 
-/// A plan as the arguments that libraries and kernels take
+/// Write a plan as the arguments of libraries and kernels
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A plan; - reads it from the standard input
     #[arg(value_name = "PLAN")]
     input: PathBuf,
-    /// For whom
+    /// The form to write
     #[arg(long = "as", value_enum, value_name = "FORM")]
     form: Form,
-    /// One rank's part, without the others'
+    /// Only this rank's part
     #[arg(long, value_name = "R")]
     rank: Option<u32>,
-    /// Which exchange of the layer
+    /// The exchange of the layer
     #[arg(long, value_enum, default_value_t = Which::Forward)]
     direction: Which,
     /// Unit of alltoallv counts: 1, or 16 where bytes do not fit 32 bits and a datatype of 16 bytes is used

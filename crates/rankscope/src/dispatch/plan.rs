@@ -65,10 +65,10 @@ pub(crate) struct Args {
     /// Draw the plan: load before and after, who sends to whom, where documents are computed
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Say of every run that moved whom it relieves, what it costs and what it would cost elsewhere
+    /// Explain every move: which rank it relieves, what it costs, and what it would cost elsewhere
     #[arg(long)]
     explain: bool,
-    /// Say what the plan would move if ranks shared the keys and values of the same queries and their outputs were merged
+    /// Also estimate what the plan would move if several ranks shared the keys and values of a query and merged their outputs
     #[arg(long)]
     split_kv: bool,
     /// Write the plan: JSON, or compact if the name ends in .rkd
@@ -123,7 +123,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| share.is_finite() && *share >= 0.0);
-    share.ok_or_else(|| "a share is a number of zero or more, as 0.05".to_owned())
+    share.ok_or_else(|| "a share is a number of zero or more, such as 0.05".to_owned())
 }
 
 /// Where the documents lie.
@@ -131,7 +131,7 @@ fn layout(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
     let tokens_per_rank = args.tokens_per_rank.or(documents.tokens_per_rank);
     let world_size = args.ranks.or(documents.world_size);
     let in_order = |lengths: &[u32]| {
-        let world_size = world_size.context("how many ranks? say it with --ranks")?;
+        let world_size = world_size.context("the number of ranks is missing: give --ranks")?;
         ensure!(world_size <= file::MOST_RANKS, "{world_size} ranks; plans are for {} at most", file::MOST_RANKS);
         Ok(match tokens_per_rank {
             Some(tokens_per_rank) => place_in_order(lengths, world_size, tokens_per_rank)?,

@@ -13,7 +13,7 @@ use super::calibrate::{Calibrated, Reading};
 use super::{file, network_file};
 use crate::output::{self, Format};
 
-/// What a plan's exchanges take on a network
+/// Predict how long a plan's exchanges take on a network
 ///
 /// The forward pass sends queries, keys and values to where attention is computed and outputs back; the backward pass sends
 /// gradients both ways. Each exchange takes as long as its slowest port, card or uplink, which is named.

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// A plan, as JSON or in the compact form; - for the standard input
     #[arg(value_name = "PLAN")]
     input: PathBuf,
-    /// What the ranks are
+    /// What the ranks run as
     #[arg(long, value_enum, default_value = "threads")]
     backend: Backend,
     /// How bytes are moved: threads have put, mpi has alltoallv and put, cuda has put and nccl [default: the first of these]
@@ -45,20 +45,20 @@ pub(crate) struct Args {
     /// Elements of a key row in place of the plan's
     #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
     hidden_kv: Option<u32>,
-    /// Bytes of memory that all ranks together may take
+    /// Memory that all ranks together may use, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 32 << 30)]
     memory: u64,
-    /// How often to execute each exchange, with other bytes each time
+    /// Number of times to execute each exchange, with different bytes each time
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// What the bytes are drawn from
+    /// Seed of the bytes
     #[arg(long, default_value_t = 0)]
     seed: u64,
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
 
-/// What the ranks are.
+/// What the ranks run as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Backend {
     /// Threads of this process

@@ -17,7 +17,7 @@ use crate::output::{self, Format};
 /// How rows look while they are moved.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BytesArgs {
-    /// Element type, as far as gradients are summed
+    /// Element type in which gradients are summed
     #[arg(long, value_name = "TYPE", default_value = "bf16", value_parser = element_type)]
     dtype: ElementType,
     /// Elements of a query row, instead of the plan's
@@ -29,7 +29,7 @@ pub(crate) struct BytesArgs {
     /// Elements of log-sum-exp beside an output row, instead of the plan's
     #[arg(long, value_name = "ELEMENTS", value_parser = file::elements_or_none())]
     lse: Option<u32>,
-    /// Bytes of memory that the simulation may take
+    /// Memory that the simulation may use, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 4 << 30)]
     memory: u64,
 }

@@ -25,10 +25,10 @@ pub(crate) struct EventArgs {
     /// Play the plan's step in time instead: computation, copies and exchanges of every rank
     #[arg(long)]
     pub(crate) events: bool,
-    /// Plans of further microbatches; one after the other they take turns
+    /// Plans of further microbatches, played in turn
     #[arg(long = "then", value_name = "PLAN", requires = "events")]
     further: Vec<PathBuf>,
-    /// Let two nano-batches take turns: one computes while the other exchanges
+    /// Overlap two nano-batches: one computes while the other exchanges
     #[arg(long, requires = "events")]
     overlap: bool,
     /// Layers of a stage
@@ -43,16 +43,16 @@ pub(crate) struct EventArgs {
     /// Leave out the backward pass
     #[arg(long, requires = "events")]
     forward_only: bool,
-    /// Send messages as flows that share links, instead of by the network model
+    /// Simulate messages as flows that share links, instead of the network model
     #[arg(long, requires = "events")]
     flows: bool,
-    /// What attention kernels reach on a rank, in Tflop/s
+    /// Speed of attention kernels on a rank, in Tflop/s
     #[arg(long, value_name = "TFLOPS", default_value_t = 400.0, requires = "events", allow_negative_numbers = true)]
     attention_tflops: f64,
-    /// What dense layers reach on a rank, in Tflop/s
+    /// Speed of dense layers on a rank, in Tflop/s
     #[arg(long, value_name = "TFLOPS", default_value_t = 500.0, requires = "events", allow_negative_numbers = true)]
     dense_tflops: f64,
-    /// What memory does, reads and writes together, in GB/s
+    /// Memory bandwidth, reads and writes together, in GB/s
     #[arg(long, value_name = "GB/S", default_value_t = 3350.0, requires = "events", allow_negative_numbers = true)]
     memory_rate: f64,
     /// Write what was played as a timeline: .pftrace or .json, also .gz or .zst
@@ -70,7 +70,7 @@ impl EventArgs {
             let rate = value * unit;
             match rate.is_finite() && rate >= 1.0 && rate < u64::MAX as f64 {
                 true => Ok(rate as u64),
-                false => bail!("{name} {value}: a rate above zero is needed"),
+                false => bail!("{name} {value}: must be greater than zero"),
             }
         };
         Ok(Machine {
@@ -149,7 +149,7 @@ fn write_timeline(path: &Path, outcome: &Outcome, ranks: u32) -> Result<()> {
         match format {
             Some(TraceFormat::Perfetto) => perfetto::write(&trace, &mut encoder)?,
             Some(TraceFormat::Json) => json::write(&trace, &mut encoder)?,
-            _ => bail!("the suffix names no timeline; use .pftrace or .json, with .gz or .zst behind it if you like"),
+            _ => bail!("unknown suffix; use .pftrace or .json, optionally followed by .gz or .zst"),
         }
         encoder.finish().map_err(anyhow::Error::from)
     })

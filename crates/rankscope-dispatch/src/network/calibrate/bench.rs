@@ -96,7 +96,7 @@ pub fn read(text: &str, operation: Option<Operation>, ranks: Option<u32>) -> Res
     };
     match samples.rows.is_empty() {
         true => Err(Error::UnknownBenchmark {
-            what: "it has no row of sizes and times. Give the whole output of nccl-tests or of an OSU benchmark, header included",
+            what: "it has no row of sizes and times. Give the complete output of nccl-tests or an OSU benchmark, including the header",
         }),
         false => Ok(samples),
     }
@@ -107,10 +107,10 @@ pub(super) fn micros(word: &str, line: usize) -> Result<Span, Error> {
     const YEAR_US: f64 = 365.0 * 86_400.0 * 1e6;
     match word.parse::<f64>() {
         Ok(micros) if micros > 0.0 && micros < YEAR_US => Ok(Span::from_nanos((micros * 1_000.0).round().max(1.0) as i64)),
-        _ => Err(Error::BadBenchmark { line, what: format!("`{word}` is no time in microseconds") }),
+        _ => Err(Error::BadBenchmark { line, what: format!("`{word}` is not a time in microseconds") }),
     }
 }
 
 pub(super) fn size(word: &str, line: usize) -> Result<u64, Error> {
-    word.parse().map_err(|_| Error::BadBenchmark { line, what: format!("`{word}` is no size in bytes") })
+    word.parse().map_err(|_| Error::BadBenchmark { line, what: format!("`{word}` is not a size in bytes") })
 }

@@ -68,7 +68,7 @@ fn row(text: &str, line: usize, title: &Title, ranks: u32) -> Result<Option<Samp
 fn bandwidth(bytes: u64, word: &str, line: usize, operation: Operation) -> Result<Option<Sample>, Error> {
     let rate = word.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate > 0.0);
     let Some(megabytes_per_second) = rate else {
-        return Err(Error::BadBenchmark { line, what: format!("`{word}` is no bandwidth in MB/s") });
+        return Err(Error::BadBenchmark { line, what: format!("`{word}` is not a bandwidth in MB/s") });
     };
     let time = Span::from_nanos((bytes as f64 * 1_000.0 / megabytes_per_second).round().max(1.0) as i64);
     let sample = operation.sample(line, 2, bytes, time);

@@ -89,11 +89,10 @@ fn contradictions(text: &mut String, met: &Met, plan: &[Predicted]) {
     let _ = writeln!(text);
     match contradicted.first() {
         None if counted == 0 => {
-            let _ = writeln!(text, "the trace has no counts, so exchanges are told apart by their order alone");
+            let _ = writeln!(text, "the trace has no counts, so exchanges are matched by order only");
         }
         None => {
-            let _ =
-                writeln!(text, "what the trace counts agrees with the plan in {counted} of {} exchanges", met.exchanges.len());
+            let _ = writeln!(text, "the trace's counts agree with the plan in {counted} of {} exchanges", met.exchanges.len());
         }
         Some(first) => {
             let _ = writeln!(
@@ -109,10 +108,10 @@ fn contradictions(text: &mut String, met: &Met, plan: &[Predicted]) {
         }
     }
     if met.others > 0 {
-        let _ = writeln!(text, "{} all-to-alls fit no exchange of the plan and were passed over", met.others);
+        let _ = writeln!(text, "{} all-to-alls fit no exchange of the plan and were skipped", met.others);
     }
     if met.incomplete > 0 {
-        let _ = writeln!(text, "{} all-to-alls are not there on every rank", met.incomplete);
+        let _ = writeln!(text, "{} all-to-alls were not found on every rank", met.incomplete);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The kinds of cases: a name, what it is, and its inputs. The names are those of the original's functions where there is one.
+//! The kinds of cases: a name, what it is, and its inputs. The names are those of DistCA's functions where there is one.
 
 use std::fmt::Write as _;
 
@@ -209,7 +209,7 @@ pub(crate) const KINDS: &[Kind] = &[
     },
     Kind {
         name: "greedy_planner",
-        line: "the plan of the original's planner",
+        line: "the plan of DistCA's planner",
         inputs: &[
             WORLD_SIZE,
             Input(&["batches"], "a list per batch, of lengths of documents"),
@@ -221,13 +221,13 @@ pub(crate) const KINDS: &[Kind] = &[
     },
     Kind {
         name: "equal_flops_planner",
-        line: "the plan of the original's older planner",
+        line: "the plan of DistCA's older planner",
         inputs: &[Input(&["batches"], "a list per rank, of lengths of documents"), CASES],
         answer: planners::equal_flops_planner,
     },
     Kind {
         name: "planner_benchmark",
-        line: "what the original's plans and ours move, and how heavy their heaviest rank is",
+        line: "what DistCA's plans and ours move, and how heavy their heaviest rank is",
         inputs: &[
             WORLD_SIZE,
             Input(&["doc_lens"], "lengths of documents"),

@@ -1,4 +1,4 @@
-//! `rankscope dispatch metadata`: the original's functions by their names. Reads a case as golden files keep it (`kind` and the
+//! `rankscope dispatch metadata`: DistCA's functions by their names. Reads a case as golden files keep it (`kind` and the
 //! inputs), answers with the outputs of that kind under the same names, and with the inputs, so that the answer can be checked.
 
 mod array;
@@ -33,7 +33,7 @@ pub(crate) use self::whole::drawn;
 
 use crate::output::{self, Format};
 
-/// The original's functions by their names: numbers in, its arrays out
+/// Run DistCA's functions by their names: numbers in, arrays out
 ///
 /// CASE is an object with `kind` (`compute_metadata`, `create_qkv_dispatch`, `orchestrate_simulate`, ...) and the inputs of that
 /// kind, beside it or under `inputs`; --list names all kinds and their inputs. Arrays are nested lists, the name of a .npy file,
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Whose numbers to give where the original is wrong
+    /// Whose numbers to give where DistCA is wrong
     #[arg(long, value_enum, default_value_t = Revision::Exact)]
     compat: Revision,
 }

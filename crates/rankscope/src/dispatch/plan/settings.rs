@@ -18,13 +18,13 @@ pub(super) struct Settings {
     /// Balance measured time: a JSON file with `queries`, `contexts` and `milliseconds` (a row per length of queries)
     #[arg(long, value_name = "FILE")]
     time_table: Option<PathBuf>,
-    /// The most that a rank may send, per layer and forward
+    /// The most bytes that a rank may send, per layer and forward pass
     #[arg(long, value_name = "BYTES")]
     cap_send_bytes: Option<u64>,
-    /// The most that a rank may receive
+    /// The most bytes that a rank may receive
     #[arg(long, value_name = "BYTES")]
     cap_receive_bytes: Option<u64>,
-    /// The most that a rank may hold of queries and their context, its own included
+    /// The most bytes of queries and context that a rank may hold, its own included
     #[arg(long, value_name = "BYTES")]
     cap_buffer_bytes: Option<u64>,
     /// How often to look for a plan that moves less, at most; if not given, as the number of ranks that give something away asks

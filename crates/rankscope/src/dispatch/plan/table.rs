@@ -14,8 +14,9 @@ const BAR_WIDTH: usize = 40;
 
 pub(super) fn table(answer: &Answer) -> String {
     let mut text = format!(
-        "{} documents of {} tokens over {} ranks, planned in {:.2} ms by the {} planner\n\n",
+        "{} {} of {} tokens over {} ranks, planned in {:.2} ms by the {} planner\n\n",
         answer.documents,
+        if answer.documents == 1 { "document" } else { "documents" },
         answer.tokens,
         answer.world_size,
         answer.elapsed_us / 1e3,
@@ -32,7 +33,11 @@ pub(super) fn table(answer: &Answer) -> String {
         "at least needed",
         match answer.gap {
             Some(gap) if gap < 10.0 => {
-                format!("{} with this layout, so at most {:.0} % too much", bytes(answer.lower_bound_bytes), gap * 100.0)
+                format!(
+                    "{} with this layout, so at most {:.0} % more than needed",
+                    bytes(answer.lower_bound_bytes),
+                    gap * 100.0
+                )
             }
             Some(gap) => format!("{} with this layout, a bound {:.0} times lower", bytes(answer.lower_bound_bytes), gap + 1.0),
             None => "not known".to_owned(),
@@ -81,7 +86,7 @@ fn explain(text: &mut String, answer: &Answer, why: &Move) {
     };
     let others: Vec<String> =
         why.alternatives.iter().map(|(rank, other)| format!("on rank {rank} it {}", cost(*other))).collect();
-    let others = if others.is_empty() { "nobody else has room".to_owned() } else { others.join(", ") };
+    let others = if others.is_empty() { "no other rank has room".to_owned() } else { others.join(", ") };
     let here = format!("on rank {} it takes {:.3} away and {}; {others}", why.to, share(why.freed), cost(why.cost_bytes));
     *text += &paragraph(&here, style);
 }
