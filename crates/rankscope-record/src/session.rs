@@ -17,6 +17,7 @@ pub(crate) use active::Active;
 pub use error::{StartError, StopError};
 use handle::Handle;
 pub use options::{SessionOptions, ThreadFilter};
+use rankscope_formats::recording::export::KINETO_API;
 
 use crate::lane::registry;
 use crate::plugins::Registry;
@@ -140,6 +141,9 @@ impl Session {
         drop(control);
         if is_fresh {
             about::write(&options.storage);
+        }
+        if options.pytorch_marks {
+            about::set_api(KINETO_API);
         }
         Ok(Self(handle))
     }

@@ -43,6 +43,22 @@ fn every_format_is_read_back_with_every_span() {
 }
 
 #[test]
+fn marks_of_pytorchs_profiler_are_there_for_those_who_ask() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.json");
+    for asked in [false, true] {
+        let session = Session::start(SessionOptions { pytorch_marks: asked, ..SessionOptions::default() }).unwrap();
+        drop(record_op!("aten::mm"));
+        session.stop().unwrap().recorded.save(&path).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        for mark in ["External id", "PyTorch Profiler (0)", "Iteration Start: PyTorch Profiler"] {
+            assert_eq!(text.contains(mark), asked, "{mark}");
+        }
+    }
+}
+
+#[test]
 fn a_reader_never_sees_half_a_file() {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
@@ -75,7 +91,7 @@ fn an_export_that_fails_leaves_what_was_there() {
     let folder = tempfile::tempdir().unwrap();
     let recorded = recorded(10);
     let unknown = recorded.save(folder.path().join("trace.doc")).unwrap_err();
-    assert!(unknown.to_string().contains("end it in .rkr"), "{unknown}");
+    assert!(unknown.to_string().contains("use .rkr"), "{unknown}");
     let taken = folder.path().join("taken.rkr");
     fs::create_dir(&taken).unwrap();
     fs::write(taken.join("inside"), "kept").unwrap();

@@ -14,9 +14,7 @@ use super::{
     Activities, ActivityType, CallbackHandle, KinetoError, ProfilerConfig, ProfilerState, Ranges, Warning, current_thread_id,
     op_args,
 };
-use crate::about::set_api;
 use crate::{Categories, Category, Scope, Session, SessionOptions, Stopped, set_metadata};
-use rankscope_formats::recording::export::KINETO_API;
 
 /// What [`prepare_profiler`] may hand to device libraries besides the activities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -134,8 +132,8 @@ fn enable(
             warnings = self::warnings(&config, activities);
             if !config.global() {
                 let categories = categories(&config, activities);
-                session = Some(Session::start(SessionOptions { categories, ..SessionOptions::default() })?);
-                set_api(KINETO_API);
+                let options = SessionOptions { categories, pytorch_marks: true, ..SessionOptions::default() };
+                session = Some(Session::start(options)?);
                 slot.preset.drain(..).for_each(|(key, json)| set_metadata(&key, &json));
                 if !config.trace_id.is_empty() {
                     set_metadata("trace_id", &serde_json::Value::from(config.trace_id.as_str()).to_string());

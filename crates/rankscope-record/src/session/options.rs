@@ -64,6 +64,10 @@ pub struct SessionOptions {
     pub keep_earlier: u32,
     /// What happens when it is full; a session that joins a running one takes it as it is.
     pub overflow: Overflow,
+    /// Whether exports carry what PyTorch's tools look for in a trace of PyTorch's profiler: `External id` on every span, the
+    /// profiler's own span and its mark of an iteration. Sessions of the [Kineto-compatible API](crate::kineto) always do. It
+    /// holds for the whole recording.
+    pub pytorch_marks: bool,
     /// For tests only: clocks of the host that are wrong in a known way. None takes them as they are; a session that joins a
     /// running one takes that one's.
     pub test_clock: Option<TestClock>,
@@ -80,6 +84,7 @@ impl Default for SessionOptions {
             storage: Storage::Memory,
             keep_earlier: KEEP_EARLIER,
             overflow: Overflow::default(),
+            pytorch_marks: false,
             test_clock: None,
         }
     }
