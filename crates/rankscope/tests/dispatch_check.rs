@@ -238,6 +238,21 @@ fn metadata_without_inputs_are_held_against_each_other() {
 }
 
 #[test]
+fn arrays_that_contradict_each_other_are_a_violation() {
+    let drawn = json!({"kind": "create_qkv_dispatch", "world_size": 4, "total_seq_len": 1024, "num_seqs": 4, "max_cp_degree": 4, "seed": 7});
+    let given =
+        json!({"kind": "fa2a_from_logical", "hidden_q": 8, "hidden_k": 4, "element_size": 2, "raw": golden("h12")["raw"]});
+    // A copy of keys for a slot that has no query, in what was drawn and in what was given.
+    for (case, of) in [(drawn, "raw"), (given, "the inputs in the file")] {
+        let mut answer = answer(&case);
+        let raw = if answer["raw"].is_object() { &mut answer["raw"] } else { &mut answer["inputs"]["raw"] };
+        raw["kv_to_q_mapping"][0][0][0][1] = json!(1 << 20);
+        let (code, said) = dispatch("check", &answer, &[]);
+        assert!(code == Some(3) && said.contains(&format!("consistency: {of}: rank 0")), "{code:?} {said}");
+    }
+}
+
+#[test]
 fn padding_of_inputs_is_padding_and_every_query_gets_its_document() {
     let raw = &golden("h16")["raw"];
     let case = json!({"kind": "fa2a_from_logical", "hidden_q": 12, "hidden_k": 4, "element_size": 2, "raw": raw});

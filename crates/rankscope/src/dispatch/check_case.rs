@@ -12,7 +12,7 @@ use rankscope_dispatch::properties::{Pairs, Property, Tensors, check_attention, 
 use serde_json::Value;
 
 use self::compare::Comparison;
-use super::check_findings::{Findings, Found};
+use super::check_findings::{CONSISTENCY, Findings, Found};
 use super::metadata::{
     Case, Kind, MissingInput, Revision, Source, Way, WrongFile, answer, attention_of, drawn, metadata_of, raw_of,
 };
@@ -46,7 +46,7 @@ pub(super) fn check(case: &Case, bytes: &[u8]) -> Result<Findings> {
             }
             return match error.downcast_ref::<WrongFile>() {
                 Some(wrong) => Ok(wrong_file(wrong)),
-                None => Err(error.context("the inputs in the file")),
+                None => contradictory("the inputs in the file", error),
             };
         }
     };
@@ -56,12 +56,35 @@ pub(super) fn check(case: &Case, bytes: &[u8]) -> Result<Findings> {
         _ => case.object("raw")?.map(|raw| (raw, "raw")),
     };
     if let Some((raw, of)) = given {
-        let found = check_mapping(&raw_of(&raw)?.key_value_mapping()).with_context(|| of.to_owned())?;
         let named = |what: &str| if of == "raw" { format!("raw.{what}") } else { what.to_owned() };
-        findings.add(&format!("{of} among themselves"), None, found.iter().map(|found| Found::of(found, named)).collect());
+        let found = match raw_of(&raw).and_then(|raw| Ok(check_mapping(&raw.key_value_mapping())?)) {
+            Ok(found) => found.iter().map(|found| Found::of(found, named)).collect(),
+            Err(error) => vec![contradiction(of, error)?],
+        };
+        findings.add(&format!("{of} among themselves"), None, found);
     }
     findings.against = Some(format!("what {} gives for the inputs in the file", kind.name));
     Ok(findings)
+}
+
+/// Arrays of which nothing follows, because they contradict each other; an error where they are not even arrays.
+fn contradictory(of: &str, error: anyhow::Error) -> Result<Findings> {
+    let mut findings = Findings::default();
+    findings.add(&format!("{of} among themselves"), None, vec![contradiction(of, error)?]);
+    Ok(findings)
+}
+
+fn contradiction(of: &str, error: anyhow::Error) -> Result<Found> {
+    let Some(refused) = error.downcast_ref::<rankscope_dispatch::Error>() else { return Err(error.context(of.to_owned())) };
+    Ok(Found {
+        property: CONSISTENCY,
+        array: of.to_owned(),
+        index: Vec::new(),
+        place: String::new(),
+        expected: "consistent".into(),
+        found: "contradictory".into(),
+        meaning: refused.to_string(),
+    })
 }
 
 /// The file that an answer says it has written holds something else.

@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use super::check_case::arrays;
 
+/// Of arrays that contradict each other, so that nothing follows from them to compare with.
+pub(super) const CONSISTENCY: &str = "consistency";
+
 /// All of it.
 #[derive(Default, Serialize)]
 pub(super) struct Findings {
@@ -61,6 +64,9 @@ impl Found {
     }
 
     fn line(&self) -> String {
+        if self.property == CONSISTENCY {
+            return format!("{CONSISTENCY}: {}: {}", self.array, self.meaning);
+        }
         let Self { property, array, index, place, expected, found, meaning } = self;
         let index: String = index.iter().map(|at| format!("[{at}]")).collect();
         let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
