@@ -178,7 +178,8 @@ impl Groups {
                 group.self_ns = group.self_ns.saturating_add(of.nesting.self_ns(*span));
                 group.unfinished += u64::from(!unfinished.is_empty() && unfinished.contains(span));
             }
-            known.into_values().flatten().for_each(|group| self.list[group].threads += 1);
+            let here: FxHashSet<usize> = known.into_values().flatten().collect();
+            here.into_iter().for_each(|group| self.list[group].threads += 1);
         }
     }
 
@@ -193,7 +194,7 @@ impl Groups {
 
     fn group(&mut self, trace: &Trace, (name, category): (StrId, u16), is_async: bool, place: (StrId, StrId)) -> usize {
         let category = trace.strings.text(trace.categories[usize::from(category)].name);
-        let [name, category] = [trace.strings.text(name), category].map(|text| self.strings.intern(text));
+        let [name, category] = [row_name(trace.strings.text(name)), category].map(|text| self.strings.intern(text));
         let key = Key { name, category, is_async, place };
         *self.found.entry(key).or_insert_with(|| {
             self.keys.push(key);
@@ -201,6 +202,13 @@ impl Groups {
             self.list.len() - 1
         })
     }
+}
+
+/// The row of a span of this name: every step of a training loop has a number in its name, and all of them are one row.
+fn row_name(name: &str) -> &str {
+    const STEP: &str = "ProfilerStep";
+    let number = name.strip_prefix(STEP).and_then(|rest| rest.strip_prefix('#'));
+    if number.is_some_and(|number| number.trim().parse::<u64>().is_ok()) { STEP } else { name }
 }
 
 impl Group {
@@ -278,6 +286,14 @@ mod tests {
         let rows = table(&trace, By::Thread, Order::Name).spans;
         let places: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.thread.as_deref().unwrap())).collect();
         assert_eq!(places, [("a", "thread 1"), ("b", "thread 1"), ("b", "thread 2")]);
+    }
+
+    #[test]
+    fn the_steps_of_a_training_loop_are_one_row() {
+        let steps = [(1, 0, 10, "ProfilerStep#0"), (1, 10, 30, "ProfilerStep#1"), (2, 0, 5, "ProfilerStep#0")];
+        let rows = table(&trace_of(&[&steps[..], &[(2, 9, 1, "ProfilerStep#x")]].concat()), By::Name, Order::Own).spans;
+        assert_eq!(names(&rows), ["ProfilerStep", "ProfilerStep#x"]);
+        assert_eq!((rows[0].count, rows[0].total_ns, rows[0].threads), (3, 45, Some(2)));
     }
 
     #[test]
