@@ -6,16 +6,21 @@
 //! hole begin there, when they did, without their arguments. All others that were open before it end, unfinished, at the last tick
 //! before it, and ends behind it that have no begin are skipped.
 
-use rustc_hash::FxHashSet;
+mod held;
+mod holes;
+mod meaning;
 
 use super::CHUNK_WORDS;
 use super::args::Args;
-use super::event::{CounterValue, Event, FlowStage, What};
+use super::event::{Event, What};
 use super::live::Chunks;
 use super::open::{Piece, Recording};
-use super::records::{Record, Stop, args_end, record};
+use super::records::{Stop, args_end, record};
 use super::session::{Cut, Mask};
 use super::word::{Kind, NameId};
+use held::Held;
+pub(super) use meaning::{DEVICE_INDEX_BITS, MEMORY_CATEGORY};
+use meaning::{id_of, what};
 
 /// Walks the events of a thread.
 pub struct Replay<'r, C> {
@@ -74,60 +79,6 @@ enum Phase {
         tick: u64,
     },
     Done,
-}
-
-/// Spans that began before the cut and are still open, with their arguments.
-#[derive(Debug, Default)]
-struct Held {
-    /// The begin, whether its category was on, and where its arguments end.
-    begins: Vec<(Event, bool, usize)>,
-    args: Vec<u64>,
-}
-
-impl Held {
-    fn args(&self, at: usize) -> std::ops::Range<usize> {
-        let start = if at == 0 { 0 } else { self.begins[at - 1].2 };
-        start..self.begins[at].2
-    }
-
-    fn push(&mut self, event: Event, counts: bool, args: &[u64]) {
-        self.args.extend_from_slice(args);
-        self.begins.push((event, counts, self.args.len()));
-    }
-
-    fn pop(&mut self) {
-        self.begins.pop();
-        self.args.truncate(self.begins.last().map_or(0, |begin| begin.2));
-    }
-
-    /// The place of the span with this correlation id.
-    fn find(&self, id: u64) -> Option<usize> {
-        let innermost = self.begins.len().saturating_sub(DEPTH_MAX);
-        self.begins[innermost..].iter().rposition(|begin| id_of(&begin.0) == id).map(|at| innermost + at)
-    }
-
-    fn remove(&mut self, at: usize) {
-        let args = self.args(at);
-        self.begins.remove(at);
-        for begin in &mut self.begins[at..] {
-            begin.2 -= args.len();
-        }
-        self.args.drain(args);
-    }
-
-    fn retain(&mut self, keep: impl Fn(u64) -> bool) {
-        let all = std::mem::take(self);
-        for (at, (event, counts, _)) in all.begins.iter().enumerate() {
-            if keep(id_of(event)) {
-                self.push(*event, *counts, &all.args[all.args(at)]);
-            }
-        }
-    }
-
-    fn clear(&mut self) {
-        self.begins.clear();
-        self.args.clear();
-    }
 }
 
 /// Where the arguments of an event lie.
@@ -389,79 +340,6 @@ impl<'r, C: Chunks> Replay<'r, C> {
         Read::Over
     }
 
-    /// Goes on to the next piece that can be read; false if the phase changed instead.
-    fn turn(&mut self) -> bool {
-        loop {
-            let is_hole = std::mem::take(&mut self.broken);
-            let Some((piece, rest)) = self.pieces.split_first() else {
-                self.finish(is_hole);
-                return false;
-            };
-            let is_hole = is_hole || self.expected != piece.sequence;
-            self.pieces = rest;
-            self.enter(piece);
-            if self.broken {
-                continue;
-            }
-            if is_hole {
-                self.cross();
-            }
-            return !is_hole;
-        }
-    }
-
-    /// Brings the spans across the hole before the piece at hand that it says are open.
-    fn cross(&mut self) {
-        let carried = self.carried();
-        let ids: FxHashSet<u64> = carried.iter().map(id_of).collect();
-        let is_before = matches!(self.phase, Phase::Before);
-        if is_before {
-            self.held.retain(|id| ids.contains(&id));
-        } else {
-            self.held.clear();
-            self.open.iter_mut().for_each(|open| open.crosses = ids.contains(&open.id));
-            self.phase = Phase::Crossing { tick: self.tick, at: self.open.len(), above: 0 };
-        }
-        let held = self.held.begins.iter().map(|begin| id_of(&begin.0));
-        let known: FxHashSet<u64> = held.chain(self.open.iter().map(|open| open.id)).collect();
-        for begin in carried.iter().filter(|begin| !known.contains(&id_of(begin)) || id_of(begin) == UNKNOWN) {
-            self.tick = self.tick.max(begin.tick);
-            let is_within = begin.name != NameId::default() && self.tick <= self.cut.to_tick;
-            let counts = is_within && self.is_on(begin);
-            self.held.push(Event { tick: self.tick, ..*begin }, counts, &[]);
-        }
-    }
-
-    /// The begins of spans that the piece at hand says were open before it. What it knows nothing of has no name.
-    fn carried(&mut self) -> Vec<Event> {
-        let mut carried = Vec::new();
-        while let Ok((record, next)) = record(&self.words[..self.end], self.at) {
-            let (what, repeat) = match *record.payload {
-                [_, id] if record.kind == Kind::Opened => (What::Begin { id, number: None }, 1),
-                [_, id, number] if record.kind == Kind::OpenedNumbered => (What::Begin { id, number: Some(number as i64) }, 1),
-                [] if record.kind == Kind::OpenedDeeper => {
-                    (What::Begin { id: UNKNOWN, number: None }, record.head.value().min(DEPTH_MAX as u64) as usize)
-                }
-                _ => break,
-            };
-            let tick = record.payload.first().map_or(self.base_tick, |tick| *tick.min(&self.base_tick));
-            carried.extend(std::iter::repeat_n(Event { tick, name: record.head.name(), what }, repeat));
-            self.at = next;
-        }
-        carried
-    }
-
-    fn enter(&mut self, piece: &Piece) {
-        let loaded = self.recording.load(piece, &mut self.words);
-        self.broken = loaded.is_none();
-        self.end = loaded.unwrap_or(0);
-        self.at = piece.at.min(self.end);
-        self.chunk = piece.chunk;
-        self.base_tick = piece.base_tick;
-        self.next_id = piece.first_id;
-        self.expected = piece.sequence.wrapping_add(1);
-    }
-
     /// The recording is over, with a hole or without one. Spans that are open last to the last tick before the hole, to the last
     /// tick that is known, or to the end of the cut.
     fn finish(&mut self, is_hole: bool) {
@@ -479,55 +357,3 @@ impl<'r, C: Chunks> Replay<'r, C> {
 fn ended(tick: u64, unfinished: bool, above: u32) -> Event {
     Event { tick, name: NameId::default(), what: What::End { unfinished, above } }
 }
-
-/// The correlation id of a span that begins.
-fn id_of(event: &Event) -> u64 {
-    match event.what {
-        What::Begin { id, .. } => id,
-        _ => UNKNOWN,
-    }
-}
-
-/// No span has this correlation id.
-const UNKNOWN: u64 = 0;
-
-/// What a record with ticks says. Every begin of a span takes the next correlation id of its thread.
-#[inline]
-fn what(record: &Record<'_>, next_id: &mut u64) -> What {
-    let word = |at: usize| record.payload.get(at).copied().unwrap_or_default();
-    let mut begin = |number| {
-        let id = *next_id;
-        *next_id = next_id.wrapping_add(1);
-        What::Begin { id, number }
-    };
-    match record.kind {
-        Kind::Begin => begin(None),
-        Kind::BeginNumbered => begin(Some(word(0) as i64)),
-        Kind::End => What::End { unfinished: false, above: 0 },
-        Kind::CounterI64 => What::Counter(CounterValue::I64(word(0) as i64)),
-        Kind::CounterF64 => What::Counter(CounterValue::F64(f64::from_bits(word(0)))),
-        Kind::FlowStart => What::Flow { id: word(0), stage: FlowStage::Start },
-        Kind::FlowStep => What::Flow { id: word(0), stage: FlowStage::Step },
-        Kind::FlowEnd => What::Flow { id: word(0), stage: FlowStage::End },
-        Kind::AsyncBegin => What::AsyncBegin { id: word(0) },
-        Kind::AsyncEnd => What::AsyncEnd { id: word(0) },
-        Kind::Memory | Kind::OutOfMemory => {
-            let device = record.head.name().0;
-            What::Memory {
-                address: word(0),
-                bytes: word(1) as i64,
-                device_type: (device >> DEVICE_INDEX_BITS) as u8,
-                device_index: (device & ((1 << DEVICE_INDEX_BITS) - 1)) as i16 - 1,
-                out_of_memory: record.kind == Kind::OutOfMemory,
-            }
-        }
-        // No other kind has ticks.
-        _ => What::Instant,
-    }
-}
-
-/// The category of memory events, `cpu_instant_event`.
-pub(super) const MEMORY_CATEGORY: u8 = 9;
-
-/// Bits of a memory record's name field that hold the index of the device, one up.
-pub(super) const DEVICE_INDEX_BITS: u32 = 12;

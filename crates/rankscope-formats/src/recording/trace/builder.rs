@@ -1,18 +1,22 @@
 //! Fills a [`Trace`] event by event.
 
+mod arguments;
+mod asynchronous;
+
 use rankscope_trace::{
-    ArgColumn, ArgValue, CategoryKind, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope, ProblemKind, Provenance,
-    SpanId, SpanRow, StrId, Trace, Track, TrackId, TrackKey, TrackKind,
+    ArgValue, CategoryKind, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope, ProblemKind, Provenance, SpanId,
+    SpanRow, StrId, Trace, Track, TrackId, TrackKey, TrackKind,
 };
 use rustc_hash::FxHashMap;
 
 use super::super::export::{API, KINETO_API};
 use super::super::replay::MEMORY_CATEGORY;
-use super::super::resumed::{RESUMED, Resumed};
-use super::super::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, TickMap, What};
+use super::super::{Args, Category, CounterValue, Event, FlowStage, NameId, TickMap, What};
 use crate::columns::Columns;
 use crate::kineto::{Wanted, kept_in_device_scope, wanted};
 use crate::{ArgsPolicy, ReadOptions, Scope};
+use arguments::file_args;
+use asynchronous::Half;
 
 /// Fills a trace from the events of one thread after the other, or of several by turns.
 pub(in crate::recording) struct Builder<'a> {
@@ -70,12 +74,6 @@ struct Open {
     start_ns: i64,
     id: u64,
     first_arg: usize,
-}
-
-/// One end of an asynchronous span.
-struct Half {
-    time_ns: i64,
-    args: Vec<(StrId, ArgValue)>,
 }
 
 impl Lane {
@@ -363,14 +361,6 @@ impl<'a> Builder<'a> {
         self.trace.flows.push(FlowPoint { id, category: name.category, name: name.text, phase, track, time_ns });
     }
 
-    /// The flow of work that was taken up again starts at its first slice.
-    fn start_flow(&mut self, event: &Event, id: u64, resumed: &Resumed) {
-        let Some(first) = resumed.first.filter(|_| self.options.scope == Scope::All) else { return };
-        let name = self.look_up(event.name);
-        let (phase, track, time_ns) = (FlowPhase::Start, TrackId(0), self.ticks.ns(first.tick));
-        self.starts.push((first.stream, FlowPoint { id, category: name.category, name: name.text, phase, track, time_ns }));
-    }
-
     fn text(&self, name: NameId) -> &str {
         self.names.get(name.0 as usize).map_or("", |name| self.trace.strings.text(name.text))
     }
@@ -390,79 +380,6 @@ impl<'a> Builder<'a> {
         }
         self.take_args(args);
         self.instant(event.tick, name.text, name.category);
-    }
-
-    fn async_half(&mut self, event: &Event, id: u64, args: Args<'_>, begins: bool) {
-        let resumed = Resumed::of(event, args, |key| begins && self.text(key) == RESUMED);
-        self.args.clear();
-        self.take_args(args);
-        if let Some(resumed) = &resumed {
-            let key = self.trace.strings.intern(RESUMED);
-            self.args.retain(|(known, _)| *known != key);
-            self.start_flow(event, id, resumed);
-        }
-        let tick = resumed.map_or(event.tick, |resumed| resumed.created_tick);
-        let half = Half { time_ns: self.ticks.ns(tick), args: std::mem::take(&mut self.args) };
-        let key = (event.name, id);
-        let (own, other) = if begins { (&mut self.begun, &mut self.ended) } else { (&mut self.ended, &mut self.begun) };
-        match other.remove(&key) {
-            Some(other) if begins => self.async_span(key, half, other, false),
-            Some(other) => self.async_span(key, other, half, false),
-            None => {
-                own.insert(key, half);
-            }
-        }
-    }
-
-    fn async_span(&mut self, (name, id): (NameId, u64), begin: Half, end: Half, unfinished: bool) {
-        let name = self.look_up(name);
-        if !name.kept {
-            return;
-        }
-        self.args = begin.args;
-        end.args.into_iter().for_each(|(key, value)| put(&mut self.args, key, value));
-        if unfinished {
-            self.mark_unfinished();
-        }
-        let track = self.trace.tracks.find_or_add(TrackKind::Thread, Some(self.process), TrackKey::Text(name.text));
-        self.trace.tracks.get_mut(track).name = name.text;
-        self.span(begin.time_ns, end.time_ns, name.text, track, name, id);
-    }
-
-    /// Adds `args` to those collected; the later of equal keys counts.
-    fn take_args(&mut self, args: Args<'_>) {
-        for (key, value) in args {
-            let key = self.look_up(key).text;
-            let (key, value) = self.value(key, value);
-            put(&mut self.args, key, value);
-        }
-    }
-
-    fn value(&mut self, key: StrId, value: ArgView<'_>) -> (StrId, ArgValue) {
-        let strings = &mut self.trace.strings;
-        let value = match value {
-            ArgView::I64(value) => ArgValue::I64(value),
-            ArgView::U64(value) => i64::try_from(value).map_or(ArgValue::U64(value), ArgValue::I64),
-            ArgView::F64(value) => ArgValue::F64(value),
-            ArgView::Bool(value) => ArgValue::Bool(value),
-            ArgView::Name(name) => ArgValue::Text(self.look_up(name).text),
-            ArgView::Text(text) => ArgValue::Text(strings.intern(&text)),
-            ArgView::Json(text) => ArgValue::Json(strings.intern(&text)),
-            ArgView::I64s(list) => {
-                let list: Vec<String> = list.map(|number| number.to_string()).collect();
-                ArgValue::Json(strings.intern(&format!("[{}]", list.join(", "))))
-            }
-            ArgView::Bytes(bytes) => {
-                self.trace.blobs.push(bytes.into());
-                ArgValue::Blob((self.trace.blobs.len() - 1) as u32)
-            }
-            ArgView::Cut { true_len } => {
-                let of = if key.is_empty() { "arguments left out" } else { strings.text(key) };
-                let key = if key.is_empty() { of.to_owned() } else { format!("{of} (true length)") };
-                return (strings.intern(&key), ArgValue::I64(i64::try_from(true_len).unwrap_or(i64::MAX)));
-            }
-        };
-        (key, value)
     }
 
     /// The trace. What is still open ends here.
@@ -497,23 +414,5 @@ impl<'a> Builder<'a> {
         }
         self.trace.mark_profiler_steps();
         self.trace
-    }
-}
-
-fn put(args: &mut Vec<(StrId, ArgValue)>, key: StrId, value: ArgValue) {
-    // No event has more; looking for equal keys among thousands is what a hostile file would want.
-    let looked_at = args.len().min(MOST_ARGS);
-    match args[..looked_at].iter_mut().find(|(known, _)| *known == key) {
-        Some(known) => known.1 = value,
-        None => args.push((key, value)),
-    }
-}
-
-/// Arguments of one event among which equal keys are looked for.
-const MOST_ARGS: usize = 64;
-
-fn file_args(args: &[(StrId, ArgValue)], column: &mut ArgColumn) {
-    for (key, value) in args {
-        column.push(*key, *value);
     }
 }

@@ -1,0 +1,62 @@
+//! Asynchronous spans, whose ends may be found in any order, and the flows of work that was left and taken up again.
+
+use rankscope_trace::{ArgValue, FlowPhase, FlowPoint, StrId, TrackId, TrackKey, TrackKind};
+
+use super::super::super::resumed::{RESUMED, Resumed};
+use super::super::super::{Args, Event, NameId};
+use super::Builder;
+use super::arguments::put;
+use crate::Scope;
+
+/// One end of an asynchronous span.
+pub(super) struct Half {
+    pub(super) time_ns: i64,
+    pub(super) args: Vec<(StrId, ArgValue)>,
+}
+
+impl Builder<'_> {
+    pub(super) fn async_half(&mut self, event: &Event, id: u64, args: Args<'_>, begins: bool) {
+        let resumed = Resumed::of(event, args, |key| begins && self.text(key) == RESUMED);
+        self.args.clear();
+        self.take_args(args);
+        if let Some(resumed) = &resumed {
+            let key = self.trace.strings.intern(RESUMED);
+            self.args.retain(|(known, _)| *known != key);
+            self.start_flow(event, id, resumed);
+        }
+        let tick = resumed.map_or(event.tick, |resumed| resumed.created_tick);
+        let half = Half { time_ns: self.ticks.ns(tick), args: std::mem::take(&mut self.args) };
+        let key = (event.name, id);
+        let (own, other) = if begins { (&mut self.begun, &mut self.ended) } else { (&mut self.ended, &mut self.begun) };
+        match other.remove(&key) {
+            Some(other) if begins => self.async_span(key, half, other, false),
+            Some(other) => self.async_span(key, other, half, false),
+            None => {
+                own.insert(key, half);
+            }
+        }
+    }
+
+    pub(super) fn async_span(&mut self, (name, id): (NameId, u64), begin: Half, end: Half, unfinished: bool) {
+        let name = self.look_up(name);
+        if !name.kept {
+            return;
+        }
+        self.args = begin.args;
+        end.args.into_iter().for_each(|(key, value)| put(&mut self.args, key, value));
+        if unfinished {
+            self.mark_unfinished();
+        }
+        let track = self.trace.tracks.find_or_add(TrackKind::Thread, Some(self.process), TrackKey::Text(name.text));
+        self.trace.tracks.get_mut(track).name = name.text;
+        self.span(begin.time_ns, end.time_ns, name.text, track, name, id);
+    }
+
+    /// The flow of work that was taken up again starts at its first slice.
+    fn start_flow(&mut self, event: &Event, id: u64, resumed: &Resumed) {
+        let Some(first) = resumed.first.filter(|_| self.options.scope == Scope::All) else { return };
+        let name = self.look_up(event.name);
+        let (phase, track, time_ns) = (FlowPhase::Start, TrackId(0), self.ticks.ns(first.tick));
+        self.starts.push((first.stream, FlowPoint { id, category: name.category, name: name.text, phase, track, time_ns }));
+    }
+}
