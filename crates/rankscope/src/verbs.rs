@@ -15,9 +15,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Settings and help", &["config", "help"]),
 ];
 
+/// What clap says of its own verb. It adds that only when it builds the command with all verbs and options, which takes longer
+/// than most verbs need to start.
+const HELP: (&str, &str) = ("help", "Print this message or the help of the given subcommand(s)");
+
 /// `command`, with help that lists its verbs in groups.
-pub(crate) fn grouped(mut command: Command) -> Command {
-    command.build();
+pub(crate) fn grouped(command: Command) -> Command {
     let list = list(&command);
     command.help_template(StyledStr::from(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\nOptions:\n{{options}}"
@@ -32,12 +35,18 @@ fn list(command: &Command) -> String {
     for (heading, verbs) in GROUPS {
         // A String takes any write.
         let _ = writeln!(list, "\n{header}{heading}:{header:#}");
-        for verb in verbs.iter().filter_map(|verb| command.find_subcommand(verb)) {
-            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
-            let _ = writeln!(list, "  {literal}{:width$}{literal:#}  {about}", verb.get_name());
+        for verb in verbs {
+            let about = command.find_subcommand(verb).map(about);
+            if let Some(about) = about.or_else(|| (*verb == HELP.0).then(|| HELP.1.to_owned())) {
+                let _ = writeln!(list, "  {literal}{verb:width$}{literal:#}  {about}");
+            }
         }
     }
     list
+}
+
+fn about(verb: &Command) -> String {
+    verb.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -52,9 +61,9 @@ mod tests {
             let name = verb.get_name();
             let places = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter()).filter(|listed| **listed == name).count();
             assert_eq!(places, 1, "{name}");
-            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
-            assert!(about.len() <= 85, "{name}: {about}");
+            assert!(about(verb).len() <= 85, "{name}: {}", about(verb));
         }
+        assert_eq!(command.find_subcommand(HELP.0).map(about).as_deref(), Some(HELP.1));
         let help = command.render_help().to_string();
         assert!(help.contains("\nLook at traces:\n  report    Report on one run"), "{help}");
     }
