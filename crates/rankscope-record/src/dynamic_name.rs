@@ -3,7 +3,10 @@
 //! Interning takes a lock, so a site remembers the first few names it met, for good. A site that meets more pays for the lock
 //! each time, and the process's table of names is bounded: names are kinds of work; numbers of requests belong into arguments.
 
+use std::hash::BuildHasher;
 use std::sync::OnceLock;
+
+use rustc_hash::FxBuildHasher;
 
 use crate::{Category, NameId, Scope, SpanGuard, Value, begin_named, intern};
 
@@ -51,11 +54,8 @@ pub fn begin_dynamic(site: &'static DynamicName, name: &str, args: &[(NameId, Va
     begin_named(site.id(name), args)
 }
 
-/// FNV-1a, of which the upper half is best mixed.
 fn place(name: &str) -> usize {
-    let hash =
-        name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    (hash >> 32) as usize % REMEMBERED
+    FxBuildHasher.hash_one(name) as usize % REMEMBERED
 }
 
 #[cfg(test)]

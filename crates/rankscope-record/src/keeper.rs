@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rankscope_formats::recording::{DropReason, Remark};
 
-use crate::lane::registry::{self, Tally};
+use crate::lane::registry;
 use crate::report::grown;
 use crate::store::Store;
 use crate::{anchors, names, ticks::ticks};
@@ -58,10 +58,8 @@ fn keep(store: &Store) {
 /// Writes down what threads have lost and remarked in this recording so far, what the ring has overwritten, and names that found
 /// no room.
 pub(crate) fn write_drops(store: &Store) {
-    let tallies = registry::lock().tallies();
     let before = store.before.get().map_or(&[][..], Vec::as_slice);
-    let grown = tallies.iter().map(|after| grown(before.iter().find(|before| before.stream == after.stream), after));
-    let tallies: Vec<Tally> = grown.collect();
+    let tallies = grown(before, registry::lock().tallies());
     store.system(|system| {
         for tally in &tallies {
             for (reason, count) in crate::report::reasons(&tally.drops) {

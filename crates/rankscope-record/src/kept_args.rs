@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 use std::ops::Range;
 
+use crate::lane::arguments::ARGS_MAX;
 use crate::{NameId, Value};
 
 /// Values in the order they came; texts lie one behind the other in one buffer.
@@ -21,9 +22,6 @@ enum Stored {
     Bytes(Box<[u8]>),
 }
 
-/// The recorder writes so many arguments of an event, and `tracing` allows so many fields at a call site.
-const ARGS_MAX: usize = 32;
-
 impl KeptArgs {
     /// Those of a list.
     pub fn of(args: &[(NameId, Value<'_>)]) -> Self {
@@ -39,8 +37,8 @@ impl KeptArgs {
     /// Keeps one more.
     pub(crate) fn push(&mut self, key: NameId, value: Value<'_>) {
         let stored = match value {
-            Value::Text(text) => return self.push_text(key, format_args!("{text}")),
-            Value::Json(json) => Stored::Json(self.write(format_args!("{json}"))),
+            Value::Text(text) => Stored::Text(self.keep(text)),
+            Value::Json(json) => Stored::Json(self.keep(json)),
             Value::I64s(numbers) => Stored::I64s(numbers.into()),
             Value::Bytes(bytes) => Stored::Bytes(bytes.into()),
             Value::I64(value) => Stored::Copied(Value::I64(value)),
@@ -56,14 +54,15 @@ impl KeptArgs {
 
     /// Keeps one more, formatted.
     pub(crate) fn push_text(&mut self, key: NameId, text: fmt::Arguments<'_>) {
-        let range = self.write(text);
-        self.values.push((key, Stored::Text(range)));
-    }
-
-    fn write(&mut self, text: fmt::Arguments<'_>) -> Range<usize> {
         let start = self.text.len();
         // A `Debug` that fails leaves what it wrote before.
         let _ = self.text.write_fmt(text);
+        self.values.push((key, Stored::Text(start..self.text.len())));
+    }
+
+    fn keep(&mut self, text: &str) -> Range<usize> {
+        let start = self.text.len();
+        self.text.push_str(text);
         start..self.text.len()
     }
 

@@ -56,21 +56,23 @@ impl Life {
             self.first = Some(First { slice, stream, tick });
             return;
         }
-        let id = self.shown.as_ref().map_or_else(next_async_id, AsyncSpan::id);
+        let shown = self.shown.as_ref().map(AsyncSpan::id);
+        let id = shown.unwrap_or_else(next_async_id);
         // Right behind the begin of the slice, which exports hang it on.
         flow(self.name, id, FlowStage::Step);
-        self.show_as(id, args);
+        if shown.is_none() {
+            self.show_as(id, args);
+        }
     }
 
     /// Begins its async span, if that has not begun.
     pub(crate) fn show(&mut self, args: &KeptArgs) {
-        self.show_as(next_async_id(), args);
+        if self.shown.is_none() {
+            self.show_as(next_async_id(), args);
+        }
     }
 
     fn show_as(&mut self, id: u64, args: &KeptArgs) {
-        if self.shown.is_some() {
-            return;
-        }
         static KEY: Site = Site::key(RESUMED);
         let first = self.first.map_or([0; 3], |first| [first.tick, first.slice, first.stream.into()]);
         let since = [self.created_tick, first[0], first[1], first[2]].map(|number| number as i64);

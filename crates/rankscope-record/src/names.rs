@@ -145,7 +145,6 @@ pub fn intern(text: &str, category: Category, scope: Scope) -> NameId {
 }
 
 /// As [`intern`], of a text that belongs to a call site and finds the room that is kept for such.
-#[cfg(feature = "tracing")]
 pub(crate) fn intern_site(text: &'static str, category: Category, scope: Scope) -> NameId {
     let mut names = lock();
     NameId(names.get_or_insert_default().of_site(Entry { text, category, scope }))
@@ -196,9 +195,8 @@ impl Site {
     #[cold]
     #[inline(never)]
     fn find(&self) -> NameId {
-        let mut names = lock();
-        let id = names.get_or_insert_default().of_site(Entry { text: self.name, category: self.category, scope: self.scope });
-        self.id.store(id, Ordering::Relaxed);
-        NameId(id)
+        let id = intern_site(self.name, self.category, self.scope);
+        self.id.store(id.0, Ordering::Relaxed);
+        id
     }
 }

@@ -9,7 +9,7 @@ use rankscope_formats::recording::{CHUNK_HEADER_WORDS, Chunks, Cut, Recording, e
 use rankscope_formats::{ArgsPolicy, Encoder, Encoding, Format, ReadOptions, xspace};
 
 use crate::lane::registry;
-use crate::store::{Chunk, Store};
+use crate::store::{Chunk, Store, suffixed};
 
 /// A claim on a store's content. When the last one goes, the memory goes.
 #[derive(Debug)]
@@ -183,7 +183,7 @@ pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut Encoder<BufWriter<&File>>) -> Result<(), rankscope_formats::Error>,
 ) -> Result<(), ExportError> {
-    let beside = beside(path);
+    let beside = suffixed(path, format_args!(".{}.tmp", std::process::id()));
     let written = write_beside(path, &beside, write).and_then(|()| Ok(std::fs::rename(&beside, path)?));
     written.map_err(|source| {
         let _ = std::fs::remove_file(&beside);
@@ -203,12 +203,6 @@ fn write_beside(
     output.finish()?;
     // Renamed before it is on the disk, it could be an empty file after a power failure.
     Ok(file.sync_data()?)
-}
-
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    PathBuf::from(name)
 }
 
 /// The chunks of a recording in this process.

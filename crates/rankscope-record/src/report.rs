@@ -108,10 +108,9 @@ pub(crate) struct Facts<'a> {
 
 impl Report {
     pub(crate) fn of(facts: &Facts<'_>) -> Self {
-        let before: HashMap<u32, &Tally> = facts.before.iter().map(|tally| (tally.stream, tally)).collect();
-        let grown: Vec<Tally> = facts.after.iter().map(|after| grown(before.get(&after.stream).copied(), after)).collect();
         let is_wanted = |tally: &Tally| facts.streams.is_none_or(|streams| streams.contains(&tally.stream));
-        let (own, others): (Vec<Tally>, Vec<Tally>) = grown.into_iter().partition(is_wanted);
+        let (own, others): (Vec<Tally>, Vec<Tally>) =
+            grown(facts.before, facts.after.to_vec()).into_iter().partition(is_wanted);
         let counts = |tally: &Tally| match &facts.counted {
             Some(counted) => counted.get(&tally.stream).copied().unwrap_or_default(),
             None => tally.counts,
@@ -156,21 +155,16 @@ pub(crate) fn reasons(drops: &[u64; REASONS]) -> impl Iterator<Item = (DropReaso
     DropReason::ALL.into_iter().map(|reason| (reason, drops[reason as usize])).filter(|(_, count)| *count > 0)
 }
 
-/// What was counted since `before`.
-pub(crate) fn grown(before: Option<&Tally>, after: &Tally) -> Tally {
-    let mut grown = after.clone();
-    if let Some(before) = before {
-        for (count, old) in grown.counts.iter_mut().zip(before.counts) {
-            *count -= old.min(*count);
-        }
-        for (count, old) in grown.drops.iter_mut().zip(before.drops) {
-            *count -= old.min(*count);
-        }
-        for (count, old) in grown.remarks.iter_mut().zip(before.remarks) {
-            *count -= old.min(*count);
-        }
+/// What each thread counted since `before`.
+pub(crate) fn grown(before: &[Tally], mut after: Vec<Tally>) -> Vec<Tally> {
+    let before: HashMap<u32, &Tally> = before.iter().map(|tally| (tally.stream, tally)).collect();
+    for tally in &mut after {
+        let Some(before) = before.get(&tally.stream) else { continue };
+        let counts = tally.counts.iter_mut().chain(&mut tally.drops).chain(&mut tally.remarks);
+        let old = before.counts.iter().chain(&before.drops).chain(&before.remarks);
+        counts.zip(old).for_each(|(count, old)| *count = count.saturating_sub(*old));
     }
-    grown
+    after
 }
 
 /// Counts what `recorded` holds, by stream; none if it cannot be read.

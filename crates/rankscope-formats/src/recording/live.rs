@@ -94,6 +94,12 @@ pub fn live_head(process: u64) -> [u8; LIVE_HEAD_BYTES] {
     head
 }
 
+/// The process that a live file of whatever version names in its `head`; none if that is no head of one.
+pub fn live_process(head: &[u8]) -> Option<u64> {
+    let number = head.get(16..LIVE_HEAD_BYTES).filter(|_| head.starts_with(&LIVE_MAGIC))?;
+    Some(u64::from_le_bytes(number.try_into().ok()?))
+}
+
 /// The number of the process that wrote a file that starts with `head`.
 fn check_head(head: &[u8; LIVE_HEAD_BYTES]) -> Result<u64, Error> {
     let refuse = |found: String| Err(Error::NotATrace { found });

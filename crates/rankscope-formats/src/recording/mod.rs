@@ -37,7 +37,7 @@ pub use chunk::{
     LIVE_VERSION,
 };
 pub use event::{ClockId, CounterValue, DropReason, Event, FlowStage, Remark, What};
-pub use live::{Chunks, LIVE_HEAD_BYTES, LiveFile, live_head};
+pub use live::{Chunks, LIVE_HEAD_BYTES, LiveFile, live_head, live_process};
 pub use open::{Recording, Thread};
 pub use replay::Replay;
 pub use resumed::RESUMED;

@@ -8,7 +8,7 @@ use super::Lane;
 use crate::Value;
 
 /// More arguments than this are left out, and counted.
-const ARGS_MAX: usize = 32;
+pub(crate) const ARGS_MAX: usize = 32;
 /// Bytes of one value; the rest is cut.
 const BYTES_MAX: usize = 1 << 10;
 /// A text that is all of an event's arguments may be longer.

@@ -190,7 +190,7 @@ impl Lane {
             return self.remark(Remark::Misuse, 1);
         }
         self.remark(Remark::Misnested, 1);
-        self.write_end(epoch, tick, (Kind::EndOf, Some(id)), args, || {
+        self.write_end(epoch, tick, Some(id), args, || {
             self.open.take_out(id);
             self.limit.set(self.limit.get().wrapping_add(END_WORDS));
         });

@@ -10,7 +10,7 @@
 //! end of one.
 #![expect(unsafe_code, reason = "words are stored through a raw pointer into the thread's own piece")]
 
-mod arguments;
+pub(crate) mod arguments;
 mod attach;
 mod open;
 pub(crate) mod quiet;
@@ -196,13 +196,14 @@ impl Lane {
             return self.end(epoch, id);
         }
         let tick = ticks();
-        self.write_end(epoch, tick, (Kind::End, None), args, || self.closed());
+        self.write_end(epoch, tick, None, args, || self.closed());
     }
 
-    /// Writes the end of a span that has room for it, and says that it is closed in the same moment.
+    /// Writes the end of a span that has room for it, of `id` or else of the innermost, and says that it is closed in the same
+    /// moment.
     #[inline]
-    fn write_end(&self, epoch: u32, tick: u64, end: (Kind, Option<u64>), args: &[(NameId, Value<'_>)], closed: impl FnOnce()) {
-        let (kind, id) = end;
+    fn write_end(&self, epoch: u32, tick: u64, id: Option<u64>, args: &[(NameId, Value<'_>)], closed: impl FnOnce()) {
+        let kind = if id.is_some() { Kind::EndOf } else { Kind::End };
         let payload = usize::from(id.is_some());
         let mut words = 1 + payload + arguments::words(args);
         let fits = args.is_empty() || self.is_ready(epoch, words) || self.try_ready(epoch, words) == Ok(true);

@@ -107,15 +107,14 @@ impl OpenSpans {
         unsafe { &std::slice::from_raw_parts(base, levels)[1..] }
     }
 
-    /// Takes `id` out, wherever it is; false if it is not there.
-    pub(super) fn take_out(&self, id: u64) -> bool {
-        let Some(at) = self.all().iter().rposition(|open| open.id == id) else { return false };
+    /// Takes `id` out, wherever it is.
+    pub(super) fn take_out(&self, id: u64) {
+        let Some(at) = self.all().iter().rposition(|open| open.id == id) else { return };
         let hole = self.base.get().wrapping_add(1 + at);
         let above = self.len() - at - 1;
         // SAFETY: both stretches lie between the bottom and `top`.
         unsafe { ptr::copy(hole.wrapping_add(1), hole, above) };
         self.pop();
-        true
     }
 
     /// None is open.

@@ -26,7 +26,7 @@ use rankscope_formats::recording::{
 pub(crate) use chunk::Chunk;
 use mapping::{Backing, Run};
 pub use options::{Overflow, Storage};
-pub(crate) use place::Refused;
+pub(crate) use place::{Refused, suffixed};
 use system::SystemWriter;
 
 use crate::TestClock;

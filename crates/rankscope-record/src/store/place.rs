@@ -11,6 +11,7 @@
 //!
 //! What is no recording is never touched here.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rankscope_formats::recording::{FILE_HEADER_BYTES, LIVE_HEAD_BYTES, LIVE_MAGIC, live_head, packed};
+use rankscope_formats::recording::{FILE_HEADER_BYTES, LIVE_HEAD_BYTES, LIVE_MAGIC, live_head, live_process, packed};
 
 use crate::ticks::ticks;
 
@@ -85,9 +86,7 @@ impl Placed {
 
 /// Makes a live file that is to lie at `path`, with its header, locked.
 pub(crate) fn prepare(path: &Path) -> io::Result<(Placed, Waiting)> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}-{:x}.tmp", std::process::id(), ticks()));
-    let beside = PathBuf::from(name);
+    let beside = suffixed(path, format_args!(".{}-{:x}.tmp", std::process::id(), ticks()));
     let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&beside)?;
     let waiting = Waiting { beside, path: path.to_owned() };
     super::mapping::check_size_limit(FILE_HEADER_BYTES as u64)?;
@@ -187,7 +186,7 @@ fn look(path: &Path) -> Result<Found, Refused> {
         return Err(not_ours("a file that is no recording"));
     }
     Ok(match is_free {
-        false => Found::InUse { process: process(&head) },
+        false => Found::InUse { process: live_process(&head) },
         true if !lies_at(&file, path) => Found::Gone,
         true if is_recording => Found::Recording(file),
         true => Found::Empty(file),
@@ -205,11 +204,6 @@ fn open(path: &Path) -> io::Result<File> {
 fn lies_at(file: &File, path: &Path) -> bool {
     let (Ok(of_file), Ok(of_path)) = (file.metadata(), path.symlink_metadata()) else { return false };
     (of_file.dev(), of_file.ino()) == (of_path.dev(), of_path.ino())
-}
-
-fn process(head: &[u8]) -> Option<u64> {
-    let number = head.get(16..LIVE_HEAD_BYTES).filter(|_| head.starts_with(&LIVE_MAGIC))?;
-    Some(u64::from_le_bytes(number.try_into().ok()?))
 }
 
 /// Moves the file at `path` to `path.1`, what is there to `path.2`, and so on up to the first number that is free, or to `keep`,
@@ -234,7 +228,12 @@ fn put_aside(path: &Path, keep: u32) -> Result<(), Refused> {
 
 /// Where the earlier file `number` of `path` lies: the last one before it is 1.
 fn numbered(path: &Path, number: u32) -> PathBuf {
+    suffixed(path, format_args!(".{number}"))
+}
+
+/// `path` with more behind its name.
+pub(crate) fn suffixed(path: &Path, more: fmt::Arguments<'_>) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{number}"));
+    name.push(more.to_string());
     PathBuf::from(name)
 }

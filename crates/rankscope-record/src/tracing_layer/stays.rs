@@ -1,7 +1,7 @@
 //! The stays of a thread: which spans it is in, as the recorder knows them, and which it left last.
 //!
-//! The recorder ends the innermost span; `tracing` may leave another. Then those further in are ended with it and begun
-//! again: the timeline shows two pieces, and what each piece lay in is true.
+//! `tracing` may leave a span that is not the innermost. The recorder could end that one alone, beside its thread's row; here those
+//! further in are ended with it and begun again, so that slices nest: the timeline shows two pieces, and what each lay in is true.
 
 use std::cell::RefCell;
 
