@@ -3,8 +3,10 @@
 use std::fmt::{self, Write};
 use std::ops::Range;
 
+use rankscope_formats::recording::Remark;
+
 use crate::lane::arguments::ARGS_MAX;
-use crate::{NameId, Value};
+use crate::{NameId, Value, lane};
 
 /// Values in the order they came; texts lie one behind the other in one buffer.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +68,8 @@ impl KeptArgs {
         start..self.text.len()
     }
 
-    /// Lends the values from the `first` on as arguments. Beyond what an event may have, the latest are lent.
+    /// Lends the values from the `first` on as arguments. Beyond what an event may have, the latest are lent; the others are
+    /// counted.
     pub(crate) fn lend<T>(&self, first: usize, to: impl FnOnce(&[(NameId, Value<'_>)]) -> T) -> T {
         if self.values.len() <= first {
             return to(&[]);
@@ -83,7 +86,11 @@ impl KeptArgs {
     ) -> T {
         let values = self.values.get(first..).unwrap_or_default();
         let own = head.iter().len();
-        let values = &values[values.len().saturating_sub(ARGS_MAX - own)..];
+        let left_out = (own + values.len()).saturating_sub(ARGS_MAX);
+        if left_out > 0 {
+            lane::with(|lane| lane.remark(Remark::ArgumentsLeftOut, left_out as u64));
+        }
+        let values = &values[left_out..];
         let mut args = [(NameId::default(), Value::Nothing); ARGS_MAX];
         let lent = head.into_iter().chain(values.iter().map(|(key, value)| (*key, self.value(value))));
         args.iter_mut().zip(lent).for_each(|(arg, value)| *arg = value);

@@ -8,7 +8,9 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use rankscope_record::{ExportFormat, InSpan, Recorded, Session, SessionOptions, in_span, record_function};
+use rankscope_record::{
+    ExportFormat, InSpan, KeptArgs, NameId, Recorded, Session, SessionOptions, in_span, intern_key, record_function,
+};
 use serde_json::Value;
 
 static RECORDING: Mutex<()> = Mutex::new(());
@@ -47,6 +49,17 @@ fn events(recorded: &Recorded) -> Vec<Value> {
 
 fn of<'e>(events: &'e [Value], name: &str, phase: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["name"] == name && event["ph"] == phase).collect()
+}
+
+#[test]
+fn arguments_beyond_what_an_event_may_have_are_counted() {
+    let _alone = RECORDING.lock().unwrap();
+    let keys: Vec<NameId> = (0..40).map(|at| intern_key(&format!("key {at}"))).collect();
+    let args: Vec<(NameId, rankscope_record::Value<'_>)> = keys.iter().map(|key| (*key, 1.into())).collect();
+    let session = Session::start(SessionOptions::default()).unwrap();
+    let mut future = pin!(pending(0).in_span("much to say").with_args(KeptArgs::of(&args)));
+    assert!(poll(future.as_mut()).is_ready());
+    assert_eq!(session.stop().unwrap().report.remarks.arguments_left_out, 8);
 }
 
 #[test]

@@ -329,7 +329,7 @@ impl Lane {
     }
 
     /// Counts so many of what `remark` says.
-    fn remark(&self, remark: Remark, count: u64) {
+    pub(crate) fn remark(&self, remark: Remark, count: u64) {
         let counter = &self.remarks[remark as usize - Remark::ALL[0] as usize];
         counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
     }
