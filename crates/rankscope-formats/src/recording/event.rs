@@ -67,6 +67,13 @@ pub enum What {
     },
 }
 
+/// Takes out the open span that [`What::End`] ends: the one with `above` others on it, of `open` with the outermost first. None
+/// where its begin is not in the recording. What was above it then stands from `open.len() - above` on.
+pub fn take_out<T>(open: &mut Vec<T>, above: u32) -> Option<T> {
+    let at = open.len().checked_sub(above as usize + 1)?;
+    Some(open.remove(at))
+}
+
 /// The value of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CounterValue {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rankscope_formats::recording::{ArgView, Args, Chunks, Cut, Event, Recording, Thread, What};
+use rankscope_formats::recording::{ArgView, Args, Chunks, Cut, Event, Recording, Thread, What, take_out};
 
 use super::event::{Details, EventType, Flow, KinetoEvent, Metadata};
 use super::fields::{self, Wishes};
@@ -90,8 +90,7 @@ impl<'r, C: Chunks> Conversion<'r, C> {
                     open.push(node);
                 }
                 What::End { unfinished, above } => {
-                    let at = open.len().checked_sub(above as usize + 1);
-                    if let Some(node) = at.and_then(|at| open.remove(at)) {
+                    if let Some(node) = take_out(&mut open, above).flatten() {
                         self.builder.end_of(node, at_ns, unfinished);
                         let ended = &mut self.events[node as usize];
                         (ended.end_ns, ended.unfinished) = (at_ns, unfinished);

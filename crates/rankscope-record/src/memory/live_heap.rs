@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroU64;
 
-use rankscope_formats::recording::{Chunks, Cut, NameId, Recording, What};
+use rankscope_formats::recording::{Chunks, Cut, NameId, Recording, What, take_out};
 use serde::Serialize;
 
 use super::live_table::Block;
@@ -108,7 +108,7 @@ fn spans_of<C: Chunks>(blocks: &mut [Block], recording: &Recording<C>, cut: &Cut
             found.extend(left.by_ref().take(before).map(|_| open.last().copied().unwrap_or_default()));
             match event.what {
                 What::Begin { .. } => open.push(event.name),
-                What::End { above, .. } => drop(open.len().checked_sub(above as usize + 1).map(|at| open.remove(at))),
+                What::End { above, .. } => drop(take_out(&mut open, above)),
                 _ => {}
             }
         }

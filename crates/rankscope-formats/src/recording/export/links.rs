@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::recording::export::names::Names;
-use crate::recording::{ArgView, Args, Chunks, Cut, Recording, What};
+use crate::recording::{ArgView, Args, Chunks, Cut, Recording, What, take_out};
 
 /// What the arrows are called.
 pub(super) const FWDBWD: &str = "fwdbwd";
@@ -62,8 +62,7 @@ pub(super) fn links<C: Chunks>(recording: &Recording<C>, cut: &Cut, names: &Name
             match event.what {
                 What::Begin { .. } => open.push((event.tick, keys.place(Place::default(), args, names))),
                 What::End { above, .. } => {
-                    let Some(at) = open.len().checked_sub(above as usize + 1) else { continue };
-                    let (tick, place) = open.remove(at);
+                    let Some((tick, place)) = take_out(&mut open, above) else { continue };
                     enter(&mut pairs, Spot { tid: thread.tid, tick }, event.tick, keys.place(place, args, names));
                 }
                 _ => {}

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::export::{API, KINETO_API};
 use super::super::replay::MEMORY_CATEGORY;
-use super::super::{Args, Category, CounterValue, Event, FlowStage, NameId, TickMap, What};
+use super::super::{Args, Category, CounterValue, Event, FlowStage, NameId, TickMap, What, take_out};
 use crate::columns::Columns;
 use crate::kineto::{Wanted, kept_in_device_scope, wanted};
 use crate::{ArgsPolicy, ReadOptions, Scope};
@@ -78,9 +78,9 @@ struct Open {
 
 impl Lane {
     /// Takes out the open span with so many above it, and puts its arguments into `args`; none where its begin is lost.
-    fn take_out(&mut self, above: usize, args: &mut Vec<(StrId, ArgValue)>) -> Option<Open> {
-        let at = self.open.len().checked_sub(above + 1)?;
-        let open = self.open.remove(at);
+    fn take_out(&mut self, above: u32, args: &mut Vec<(StrId, ArgValue)>) -> Option<Open> {
+        let open = take_out(&mut self.open, above)?;
+        let at = self.open.len() - above as usize;
         let end = self.open.get(at).map_or(self.args.len(), |next| next.first_arg);
         args.extend(self.args.drain(open.first_arg..end));
         for above in &mut self.open[at..] {
@@ -219,7 +219,7 @@ impl<'a> Builder<'a> {
         }
         match event.what {
             What::Begin { id, number } => self.begin(event, id, number, args),
-            What::End { unfinished, above } => self.end(event.tick, args, unfinished, above as usize),
+            What::End { unfinished, above } => self.end(event.tick, args, unfinished, above),
             What::AsyncBegin { id } => self.async_half(event, id, args, true),
             What::AsyncEnd { id } => self.async_half(event, id, args, false),
             _ if self.options.scope == Scope::Device => {}
@@ -262,7 +262,7 @@ impl<'a> Builder<'a> {
         self.options.args == ArgsPolicy::All || name.wanted != Wanted::Nothing
     }
 
-    fn end(&mut self, tick: u64, args: Args<'_>, unfinished: bool, above: usize) {
+    fn end(&mut self, tick: u64, args: Args<'_>, unfinished: bool, above: u32) {
         self.args.clear();
         let Some(open) = self.lane.take_out(above, &mut self.args) else { return };
         if !open.name.kept {

@@ -31,7 +31,7 @@ impl<W: Write> Writer<'_, '_, W> {
                 }
             }
             What::End { unfinished, above } => {
-                if let Some(ended) = self.open.end(above as usize) {
+                if let Some(ended) = self.open.end(above) {
                     if above == 0 {
                         self.span(&ended, ns, args, unfinished);
                     } else {

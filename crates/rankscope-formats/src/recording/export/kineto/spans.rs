@@ -5,7 +5,7 @@
 
 use crate::recording::export::names::Names;
 use crate::recording::export::text;
-use crate::recording::{ArgView, Args, NameId};
+use crate::recording::{ArgView, Args, NameId, take_out};
 
 /// Open spans, outermost first.
 #[derive(Default)]
@@ -88,9 +88,9 @@ impl OpenSpans {
     }
 
     /// The span with so many above it ends: takes it out. Its arguments stay until [`Self::drop_args`].
-    pub(super) fn end(&mut self, above: usize) -> Option<Ended> {
-        let at = self.open.len().checked_sub(above + 1)?;
-        let open = self.open.remove(at);
+    pub(super) fn end(&mut self, above: u32) -> Option<Ended> {
+        let open = take_out(&mut self.open, above)?;
+        let at = self.open.len() - above as usize;
         let (text_end, args_end) = self.open.get(at).map_or((self.text.len(), self.args.len()), |next| (next.text, next.args));
         Some(Ended { open, at, text_end, args_end })
     }

@@ -27,7 +27,7 @@ use crate::recording::export::names::Names;
 use crate::recording::export::start_tick;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
 use crate::recording::resumed::{RESUMED, Resumed};
-use crate::recording::{Chunks, Cut, Recording, Thread, What};
+use crate::recording::{Chunks, Cut, Recording, Thread, What, take_out};
 use crate::wire::Encoder;
 use sequence::Sequence;
 
@@ -80,7 +80,7 @@ fn overlapping<C: Chunks>(recording: &Recording<C>, thread: &Thread, cut: &Cut) 
             What::Begin { id, .. } => open.push(id),
             What::End { above: 0, .. } => drop(open.pop()),
             What::End { above, .. } => {
-                overlapping.extend(open.len().checked_sub(above as usize + 1).map(|at| open.remove(at)));
+                overlapping.extend(take_out(&mut open, above));
             }
             _ => {}
         }

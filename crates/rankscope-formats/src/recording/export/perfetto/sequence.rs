@@ -16,7 +16,7 @@ use crate::recording::export::about::About;
 use crate::recording::export::names::{Names, needs_link};
 use crate::recording::export::written::{Output, ThreadWritten, Written};
 use crate::recording::resumed::{RESUMED, Resumed};
-use crate::recording::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, What};
+use crate::recording::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, What, take_out};
 use crate::wire::Encoder;
 
 /// One sequence after the other.
@@ -120,7 +120,7 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         self.event_ns = ns;
         match event.what {
             What::Begin { id, number } => self.begin(event.name, id, number, args),
-            What::End { unfinished, above } => self.close(args, unfinished, above as usize),
+            What::End { unfinished, above } => self.close(args, unfinished, above),
             What::Instant => {
                 self.named(field::INSTANT, event.name);
                 self.args(args);
@@ -183,10 +183,9 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         self.waits = true;
     }
 
-    fn close(&mut self, args: Args<'_>, unfinished: bool, above: usize) {
+    fn close(&mut self, args: Args<'_>, unfinished: bool, above: u32) {
         self.event.varint(field::TYPE, field::SLICE_END);
-        let at = self.open.len().checked_sub(above + 1);
-        let id = at.map(|at| self.open.remove(at));
+        let id = take_out(&mut self.open, above);
         if let Some(id) = id.filter(|id| self.overlapping.contains(id)) {
             self.event.varint(field::TRACK_UUID, uuid_of_overlapping(id));
         }
