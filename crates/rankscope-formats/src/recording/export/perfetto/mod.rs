@@ -5,11 +5,11 @@
 //! of their own, which any thread's sequence may speak of. Times are nanoseconds since the Unix epoch, and the file says so.
 //!
 //! A row of Perfetto is a stack: an end closes whatever began last. A span that ends while one that began later is open lies on a
-//! track of its own under its thread's, and is marked. Which ones do is found out by walking the thread once before.
+//! track of its own under its thread's, and is marked. Which ones do is found out by walking every thread once before.
 //!
 //! An arrow belongs to the innermost open span. Its start stands on that span's begin if nothing lies between, its end on that
 //! span's end, so that no arrow points back; any other point of it is an instant of its own. The flow of work that was left and
-//! taken up again starts at its async span and at its first slice, which are looked up in a walk of their own.
+//! taken up again starts at its async span and at its first slice, which are looked up in the same walk.
 
 mod args;
 mod sequence;
@@ -36,7 +36,8 @@ const PROCESS_UUID: u64 = 1;
 /// Tracks of counters have numbers from here on.
 const COUNTERS_UUID: u64 = 1 << 40;
 
-/// Writes the part of `recording` that lies in `cut` as a Perfetto trace. Memory is a few buffers and the recording's names.
+/// Writes the part of `recording` that lies in `cut` as a Perfetto trace. Memory is a few buffers, the recording's names, a number
+/// for each span that overlaps others, and the first slices that are looked up.
 ///
 /// # Errors
 /// What the output fails with.
@@ -48,14 +49,15 @@ pub fn perfetto<C: Chunks>(
 ) -> Result<Written, Error> {
     let start_ns = recording.ticks().ns(start_tick(recording, cut)).max(0);
     let names = Names::new(recording.names());
-    let firsts = first_slices(recording, cut, &names);
+    let LookAhead { overlapping, firsts } = look_ahead(recording, cut, &names);
     let mut sequence = Sequence::new(about, names, Output::new(output), firsts);
     let mut counters = FxHashSet::default();
     describe_process(sequence.encoder(), about);
     let mut threads = Vec::with_capacity(recording.threads().len());
-    for (at, thread) in (0..).zip(recording.threads()).filter(|(_, thread)| cut.has_stream(thread.stream)) {
+    let kept = (0..).zip(recording.threads()).filter(|(_, thread)| cut.has_stream(thread.stream));
+    for ((at, thread), overlapping) in kept.zip(overlapping) {
         describe_thread(sequence.encoder(), about, thread, uuid_of_thread(at));
-        sequence.start(HEADER_SEQUENCE + 1 + at, uuid_of_thread(at), overlapping(recording, thread, cut));
+        sequence.start(HEADER_SEQUENCE + 1 + at, uuid_of_thread(at), overlapping);
         let mut tally = ThreadWritten::of(thread);
         let mut ticks = recording.ticks().cursor();
         let mut events = recording.replay(thread, cut);
@@ -71,41 +73,41 @@ pub fn perfetto<C: Chunks>(
     sequence.finish(threads)
 }
 
-/// The correlation ids of the spans of `thread` that end while one that began later is open.
-fn overlapping<C: Chunks>(recording: &Recording<C>, thread: &Thread, cut: &Cut) -> FxHashSet<u64> {
-    let (mut overlapping, mut open) = (FxHashSet::default(), Vec::new());
-    let mut events = recording.replay(thread, cut);
-    while let Some((event, _)) = events.next() {
-        match event.what {
-            What::Begin { id, .. } => open.push(id),
-            What::End { above: 0, .. } => drop(open.pop()),
-            What::End { above, .. } => {
-                overlapping.extend(take_out(&mut open, above));
-            }
-            _ => {}
-        }
-    }
-    overlapping
-}
-
 /// First slices that are looked up at most, in about 32 MiB. Flows beyond that start at their async span.
 const FIRSTS_MAX: usize = 1 << 20;
 
-/// The first slices of work that was taken up again, by their correlation ids, and the async spans of that work.
-fn first_slices<C: Chunks>(recording: &Recording<C>, cut: &Cut, names: &Names<'_>) -> FxHashMap<u64, u64> {
-    let mut firsts = FxHashMap::default();
-    let Some(key) = names.find(RESUMED) else { return firsts };
+/// What has to be known before the first packet.
+struct LookAhead {
+    /// By thread of the cut, the correlation ids of its spans that end while one that began later is open.
+    overlapping: Vec<FxHashSet<u64>>,
+    /// The first slices of work that was taken up again, by their correlation ids, and the async spans of that work.
+    firsts: FxHashMap<u64, u64>,
+}
+
+/// Walks every thread of the cut once.
+fn look_ahead<C: Chunks>(recording: &Recording<C>, cut: &Cut, names: &Names<'_>) -> LookAhead {
+    let mut ahead = LookAhead { overlapping: Vec::new(), firsts: FxHashMap::default() };
+    let resumed = names.find(RESUMED);
     for thread in recording.threads().iter().filter(|thread| cut.has_stream(thread.stream)) {
+        let (mut overlapping, mut open) = (FxHashSet::default(), Vec::new());
         let mut events = recording.replay(thread, cut);
         while let Some((event, args)) = events.next() {
-            let What::AsyncBegin { id } = event.what else { continue };
-            let first = Resumed::of(&event, args, |name| names.same(name) == key).and_then(|resumed| resumed.first);
-            if let Some(first) = first.filter(|_| firsts.len() < FIRSTS_MAX) {
-                firsts.insert(first.id, id);
+            match event.what {
+                What::Begin { id, .. } => open.push(id),
+                What::End { above, .. } => overlapping.extend(take_out(&mut open, above).filter(|_| above > 0)),
+                What::AsyncBegin { id } => {
+                    let Some(key) = resumed else { continue };
+                    let first = Resumed::of(&event, args, |name| names.same(name) == key).and_then(|resumed| resumed.first);
+                    if let Some(first) = first.filter(|_| ahead.firsts.len() < FIRSTS_MAX) {
+                        ahead.firsts.insert(first.id, id);
+                    }
+                }
+                _ => {}
             }
         }
+        ahead.overlapping.push(overlapping);
     }
-    firsts
+    ahead
 }
 
 fn uuid_of_thread(at: u32) -> u64 {
