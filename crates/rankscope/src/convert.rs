@@ -1,12 +1,13 @@
 //! `rankscope convert`: between formats; the suffix decides.
 
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::perfetto::{RankView, Timeline};
-use rankscope_formats::{ArgsPolicy, Encoding, Format, LeftOut, Scope, json, left_out, xspace};
+use rankscope_formats::{ArgsPolicy, Encoder, Encoding, Format, LeftOut, Scope, json, left_out, xspace};
 use rankscope_run::write_file;
 use rankscope_time::ClockMap;
 use rankscope_trace::Trace;
@@ -29,16 +30,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let name = args.output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let Some(format) = Format::of_name(&name) else {
+    let Some(format) = Format::of_name(&file_name(&args.output)) else {
         bail!(
             "{}: unknown suffix; use .json, .xplane.pb or .pftrace, optionally followed by .gz or .zst",
             args.output.display()
         );
     };
-    if same_file(&args.input, &args.output) {
-        bail!("{}: input and output are the same file, and rankscope never changes its inputs", args.input.display());
-    }
+    refuse_same_file(std::slice::from_ref(&args.input), &args.output)?;
     if args.input.is_dir() {
         bail!(
             "{}: is a directory, and convert takes one trace at a time; `rankscope combine` merges a directory of traces into one file",
@@ -49,11 +47,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     for problem in traces.iter().flat_map(|trace| trace.provenance.problems.iter()) {
         output::remark(&format!("{}: {problem}", args.input.display()));
     }
-    write_file(&args.output, |file| {
-        let mut encoder = Encoding::of_name(&name).encoder(file)?;
-        write(&traces, format, &mut encoder).with_context(|| args.output.display().to_string())?;
-        encoder.finish().map_err(anyhow::Error::from)
-    })?;
+    write_encoded(&args.output, |encoder| write(&traces, format, encoder))?;
     let mut lost = LeftOut::default();
     traces.iter().for_each(|trace| lost.merge(&left_out(trace, format)));
     if let Some(words) = lost.in_words() {
@@ -65,6 +59,31 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 /// Whether two paths lead to one file.
 pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Refuses to write what is being read.
+pub(crate) fn refuse_same_file(inputs: &[PathBuf], output: &Path) -> Result<()> {
+    if let Some(input) = inputs.iter().find(|input| same_file(input, output)) {
+        bail!("{}: input and output are the same file, and rankscope never changes its inputs", input.display());
+    }
+    Ok(())
+}
+
+/// The last part of `path`, of which the suffix says what is written.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Writes the file `path` by `fill`, compressed if its name says so.
+pub(crate) fn write_encoded(
+    path: &Path,
+    fill: impl FnOnce(&mut Encoder<&mut BufWriter<&mut File>>) -> Result<()>,
+) -> Result<()> {
+    write_file(path, |file| {
+        let mut encoder = Encoding::of_name(&file_name(path)).encoder(file)?;
+        fill(&mut encoder).with_context(|| path.display().to_string())?;
+        encoder.finish().map_err(anyhow::Error::from)
+    })
 }
 
 fn write(traces: &[Trace], format: Format, output: &mut impl Write) -> Result<()> {

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use rankscope_formats::Format as TraceFormat;
 use rankscope_formats::recording::export::{About, ThreadWritten, Written, kineto_json, perfetto};
 use rankscope_formats::recording::{Chunks, Cut, DropReason, LiveFile, Recording, Remark, packed};
-use rankscope_formats::{Encoding, Format as TraceFormat};
-use rankscope_run::write_file;
 use serde::Serialize;
 
-use crate::convert::same_file;
+use crate::convert::{file_name, refuse_same_file, write_encoded};
 use crate::output::{self, Format, Lines};
 
 /// Recover what a process had recorded when it died.
@@ -35,9 +34,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let path = args.output.unwrap_or_else(|| beside(&args.input));
-    if same_file(&args.input, &path) {
-        bail!("{}: input and output are the same file, and rankscope never changes its inputs", args.input.display());
-    }
+    refuse_same_file(std::slice::from_ref(&args.input), &path)?;
     let recording = open(&args.input)?;
     let written = write(&recording, &path)?;
     let recovered = Recovered::of(&recording, &written, &path);
@@ -74,7 +71,7 @@ fn open(path: &Path) -> Result<Recording<LiveFile<File>>> {
 }
 
 fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = file_name(path);
     let format = TraceFormat::of_name(&name);
     let Some(format @ (TraceFormat::Recording | TraceFormat::Perfetto | TraceFormat::Json)) = format else {
         bail!(
@@ -83,17 +80,15 @@ fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {
         );
     };
     let everything = Cut::everything();
-    let about = About { trace_name: Some(name.clone()), ..About::of(recording) };
+    let about = About { trace_name: Some(name), ..About::of(recording) };
     let mut written = Written::default();
-    write_file(path, |file| {
-        let mut encoder = Encoding::of_name(&name).encoder(file)?;
-        let exported = match format {
-            TraceFormat::Json => kineto_json(recording, &everything, &about, &mut encoder),
-            TraceFormat::Perfetto => perfetto(recording, &everything, &about, &mut encoder),
-            _ => packed::write(recording, &everything, &mut encoder),
-        };
-        written = exported.with_context(|| path.display().to_string())?;
-        encoder.finish().map_err(anyhow::Error::from)
+    write_encoded(path, |encoder| {
+        written = match format {
+            TraceFormat::Json => kineto_json(recording, &everything, &about, encoder),
+            TraceFormat::Perfetto => perfetto(recording, &everything, &about, encoder),
+            _ => packed::write(recording, &everything, encoder),
+        }?;
+        Ok(())
     })?;
     Ok(written)
 }

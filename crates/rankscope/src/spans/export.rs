@@ -3,15 +3,13 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rankscope_analyze::spans::{By, Selection, SpansOf, Stacks, counts};
-use rankscope_formats::Encoding;
 use rankscope_profile::{folded, otlp, pprof, speedscope};
-use rankscope_run::write_file;
 
 use super::{Read, title};
-use crate::convert::same_file;
+use crate::convert::{refuse_same_file, write_encoded};
 use crate::output;
 
 /// What to write.
@@ -50,15 +48,8 @@ pub(super) fn write(
     let fill = |out: &mut dyn Write| bytes(&spans, export, by, selection, &title(inputs), out);
     match path {
         Some(path) => {
-            if let Some(input) = inputs.iter().find(|input| same_file(input, path)) {
-                bail!("{}: input and output are the same file, and rankscope never changes its inputs", input.display());
-            }
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            write_file(path, |file| {
-                let mut encoder = Encoding::of_name(&name).encoder(file)?;
-                fill(&mut encoder).with_context(|| path.display().to_string())?;
-                encoder.finish().map_err(anyhow::Error::from)
-            })?;
+            refuse_same_file(inputs, path)?;
+            write_encoded(path, |encoder| fill(encoder))?;
         }
         None if export == Export::Pprof => bail!("--pprof writes a binary file: name it with -o, for instance -o spans.pb.gz"),
         None => {
