@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::terminal::{Sheet, Table, sentences};
+use crate::terminal::{Sheet, Table, joined, sentences};
 use crate::text::{clean, shorten, width_of, wrap};
 use crate::units::{ABSENT, counted, duration, or_absent};
 use crate::{Note, Problem, Style};
@@ -107,9 +107,7 @@ pub fn spans_terminal(document: &SpansDocument, style: Style) -> String {
     let async_sort = if document.sort == "self" { "total" } else { &document.sort };
     let aside = format!("{}; from begin to end, waiting included", order(async_sort));
     parts.push(table("ASYNC SPANS", &aside, &document.async_spans, document.async_spans_left_out, sheet));
-    let parts: Vec<String> = parts.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
-    let lines: Vec<&str> = parts.iter().flat_map(|part| part.lines().chain([""])).map(str::trim_end).collect();
-    lines[..lines.len().saturating_sub(1)].iter().flat_map(|line| [line, "\n"]).collect()
+    joined(parts)
 }
 
 fn order(sort: &str) -> &'static str {

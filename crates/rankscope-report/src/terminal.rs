@@ -40,6 +40,11 @@ pub fn terminal(document: &Document, style: Style) -> String {
         parts.push(arrivals::draw(document, sheet));
         parts.push(collectives::draw(document, sheet));
     }
+    joined(parts)
+}
+
+/// The lines of `parts`, a blank one between two parts. Parts without lines are none.
+pub(crate) fn joined(parts: Vec<Vec<String>>) -> String {
     let mut text = String::new();
     for part in parts.into_iter().filter(|lines| !lines.is_empty()) {
         if !text.is_empty() {

@@ -85,12 +85,6 @@ fn windows(source: &Source<'_>) -> Vec<Window> {
 fn rank(trace: &Trace, report: &RankReport) -> Rank {
     let about = &trace.provenance;
     let (start, end) = report.accounting.window_ns();
-    let problem = |problem: &rankscope_trace::Problem| Problem {
-        offset: problem.offset,
-        kind: problem.kind.name().to_owned(),
-        count: problem.count,
-        detail: problem.detail.clone(),
-    };
     let step = |(window, account): &(rankscope_analyze::StepWindow, Account)| Step {
         step: window.number,
         window_ns: [window.start_ns, window.end_ns],
@@ -126,6 +120,16 @@ fn rank(trace: &Trace, report: &RankReport) -> Rank {
                 total_ns: hot.total_ns,
             })
             .collect(),
+    }
+}
+
+/// What was wrong with a file.
+pub(crate) fn problem(problem: &rankscope_trace::Problem) -> Problem {
+    Problem {
+        offset: problem.offset,
+        kind: problem.kind.name().to_owned(),
+        count: problem.count,
+        detail: problem.detail.clone(),
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn may_be_something_else(file: &InputFile, error: &Error) -> bool {
 }
 
 /// The rank that `trace` itself or its name tells.
-fn own_rank(trace: &Trace) -> Option<Rank> {
+pub(crate) fn own_rank(trace: &Trace) -> Option<Rank> {
     trace.provenance.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&trace.provenance.file))
 }
 

@@ -9,6 +9,7 @@ use rankscope_trace::Trace;
 
 use super::Args;
 use crate::convert::same_file;
+use crate::load::own_rank;
 
 /// The files to combine, in order.
 #[derive(Debug)]
@@ -71,8 +72,7 @@ impl Numbering {
 
     /// The number of `trace`, whose rank in the job may be known from elsewhere.
     pub(super) fn number(&mut self, trace: &Trace, known: Option<u32>) -> (u32, NumberedBy) {
-        let own = || trace.provenance.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&trace.provenance.file));
-        let rank = if self.by_position { None } else { known.or_else(|| own().map(|rank| rank.0)) };
+        let rank = if self.by_position { None } else { known.or_else(|| own_rank(trace).map(|rank| rank.0)) };
         if let Some(rank) = rank.filter(|rank| self.taken.insert(*rank)) {
             return (rank, NumberedBy::Rank);
         }

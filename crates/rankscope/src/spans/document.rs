@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use rankscope_analyze::spans::{SpanStats, SpanTable, counts};
-use rankscope_report::{Note, NoteLevel, Problem, SpansDocument, SpansProcess, SpansRow};
-use rankscope_run::rank_of_name;
-use rankscope_time::Rank;
+use rankscope_report::{Note, NoteLevel, SpansDocument, SpansProcess, SpansRow};
 use rankscope_trace::{ProblemKind, Trace, TrackKey, TrackKind};
 
 use super::Read;
+use crate::document::problem;
+use crate::load::own_rank;
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
@@ -50,12 +50,6 @@ fn row(stats: SpanStats) -> SpansRow {
 }
 
 fn processes(read: &Read) -> Vec<SpansProcess> {
-    let problem = |problem: &rankscope_trace::Problem| Problem {
-        offset: problem.offset,
-        kind: problem.kind.name().to_owned(),
-        count: problem.count,
-        detail: problem.detail.clone(),
-    };
     let process = |((trace, nesting), name): ((&Trace, _), &String)| {
         let about = &trace.provenance;
         let (threads, spans, async_spans) = counts(nesting);
@@ -64,7 +58,7 @@ fn processes(read: &Read) -> Vec<SpansProcess> {
             name: name.clone(),
             file: about.file.clone(),
             format: about.format.to_owned(),
-            rank: rank(trace).map(|rank| rank.0),
+            rank: own_rank(trace).map(|rank| rank.0),
             host: about.host.clone(),
             start_ns,
             end_ns,
@@ -112,10 +106,6 @@ fn notes(read: &Read) -> Vec<Note> {
     cautions.chain(problems.map(note(NoteLevel::Problem))).collect()
 }
 
-fn rank(trace: &Trace) -> Option<Rank> {
-    trace.provenance.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&trace.provenance.file))
-}
-
 /// What to call each process: by its rank, else by its name and number, else by its file; with the file where two would share a
 /// name.
 pub(super) fn process_names(traces: &[Trace]) -> Vec<String> {
@@ -130,7 +120,7 @@ pub(super) fn process_names(traces: &[Trace]) -> Vec<String> {
 }
 
 fn process_name(trace: &Trace) -> String {
-    if let Some(rank) = rank(trace) {
+    if let Some(rank) = own_rank(trace) {
         return format!("rank {}", rank.0);
     }
     let processes: Vec<_> = trace.tracks.iter().filter(|(_, track)| track.kind == TrackKind::Process).collect();
