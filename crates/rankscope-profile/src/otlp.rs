@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use rankscope_analyze::spans::{Selection, SpansOf, thread_label};
 use rankscope_trace::{ArgValue, SpanId, Trace, TrackId, TrackKey, TrackKind};
 use rustc_hash::FxHashSet;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 /// Kinds of span: nothing recorded says that one is a client's or a server's.
@@ -61,7 +61,7 @@ fn write_spans(of: &SpansOf<'_>, selection: Selection<'_>, out: &mut impl Write)
                 kind: KIND_INTERNAL,
                 start: row.start_ns.max(0).to_string(),
                 end: of.trace.spans.end_ns(*span).max(0).to_string(),
-                attributes: attributes(of.trace, *span, &thread, unfinished.contains(span)),
+                attributes: Attributes { thread: &thread, own: attributes(of.trace, *span, unfinished.contains(span)) },
             };
             out.write_all(if written == 0 { b"\n" } else { b",\n" })?;
             serde_json::to_writer(&mut *out, &record)?;
@@ -84,7 +84,19 @@ struct Record<'a> {
     start: String,
     #[serde(rename = "endTimeUnixNano")]
     end: String,
-    attributes: Vec<Value>,
+    attributes: Attributes<'a>,
+}
+
+/// The attributes of a span: those of its thread, then its own.
+struct Attributes<'a> {
+    thread: &'a [Value],
+    own: Vec<Value>,
+}
+
+impl Serialize for Attributes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.thread.iter().chain(&self.own))
+    }
 }
 
 fn attribute(key: &str, value: Value) -> Value {
@@ -126,8 +138,8 @@ fn thread_attributes(trace: &Trace, track: TrackId) -> Vec<Value> {
     number.into_iter().chain(name.map(|name| attribute("thread.name", text(name)))).collect()
 }
 
-fn attributes(trace: &Trace, span: SpanId, thread: &[Value], is_unfinished: bool) -> Vec<Value> {
-    let mut attributes = thread.to_vec();
+fn attributes(trace: &Trace, span: SpanId, is_unfinished: bool) -> Vec<Value> {
+    let mut attributes = Vec::new();
     let category = trace.categories[usize::from(trace.spans.row(span).category)].name;
     if !category.is_empty() {
         attributes.push(attribute("rankscope.category", text(trace.strings.text(category))));

@@ -47,7 +47,7 @@ pub fn speedscope(
                     events: events(of.trace, &lane, first_ns, &mut frames),
                 };
                 out.write_all(if written == 0 { b"\n" } else { b",\n" })?;
-                out.write_all(json(&profile)?.as_bytes())?;
+                serde_json::to_writer(&mut *out, &profile)?;
                 written += 1;
             }
         }
