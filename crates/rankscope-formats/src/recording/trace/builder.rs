@@ -318,16 +318,23 @@ impl<'a> Builder<'a> {
         let row = SpanRow { start_ns, dur_ns, name: text, track, category: name.category, offset: self.offset };
         let span = self.trace.spans.push(row);
         if self.options.args == ArgsPolicy::All {
-            let key = self.trace.strings.intern("External id");
-            if self.is_numbered && !self.args.iter().any(|(known, _)| *known == key) {
-                let id = i64::try_from(id).map_or(ArgValue::U64(id), ArgValue::I64);
-                self.args.push((key, id));
+            if self.is_numbered {
+                self.number(id);
             }
             file_args(&self.args, &mut self.trace.spans.args);
             self.trace.spans.args.end_row();
         }
-        if self.options.args == ArgsPolicy::All || name.wanted != Wanted::Nothing {
+        if self.wants_args(name) {
             self.columns.file(&mut self.trace, span, name.kind, &self.args);
+        }
+    }
+
+    /// The span says its own number, unless its arguments do.
+    fn number(&mut self, id: u64) {
+        let key = self.trace.strings.intern("External id");
+        if !self.args.iter().any(|(known, _)| *known == key) {
+            let id = i64::try_from(id).map_or(ArgValue::U64(id), ArgValue::I64);
+            self.args.push((key, id));
         }
     }
 

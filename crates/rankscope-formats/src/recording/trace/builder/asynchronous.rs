@@ -18,11 +18,13 @@ impl Builder<'_> {
     pub(super) fn async_half(&mut self, event: &Event, id: u64, args: Args<'_>, begins: bool) {
         let resumed = Resumed::of(event, args, |key| begins && self.text(key) == RESUMED);
         self.args.clear();
-        self.take_args(args);
-        if let Some(resumed) = &resumed {
-            let key = self.trace.strings.intern(RESUMED);
-            self.args.retain(|(known, _)| *known != key);
-            self.start_flow(event, id, resumed);
+        match &resumed {
+            Some(resumed) => {
+                let key = self.trace.strings.intern(RESUMED);
+                self.take_args_except(Some(key), args);
+                self.start_flow(event, id, resumed);
+            }
+            None => self.take_args(args),
         }
         let tick = resumed.map_or(event.tick, |resumed| resumed.created_tick);
         let half = Half { time_ns: self.ticks.ns(tick), args: std::mem::take(&mut self.args) };
