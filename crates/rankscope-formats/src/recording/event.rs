@@ -131,6 +131,11 @@ impl DropReason {
     /// All reasons.
     pub const ALL: [Self; 6] = [Self::Full, Self::Storage, Self::Reentrant, Self::TooDeep, Self::Forked, Self::Overwritten];
 
+    /// The one with this number.
+    pub fn of(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| *reason as u32 == number)
+    }
+
     /// Whether an event is missing that was to be kept. A ring that overwrites what is old does what it was asked to do.
     pub const fn is_loss(self) -> bool {
         !matches!(self, Self::Overwritten)

@@ -81,7 +81,7 @@ impl System {
             }
             Kind::Drops => {
                 let (stream, number) = (payload[0] as u32, head.name().0);
-                if let Some(reason) = DropReason::ALL.into_iter().find(|reason| *reason as u32 == number) {
+                if let Some(reason) = DropReason::of(number) {
                     self.drops.insert((stream, reason), payload[1]);
                 } else if let Some(remark) = Remark::of(number) {
                     self.remarks.insert((stream, remark), payload[1]);

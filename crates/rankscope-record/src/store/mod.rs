@@ -187,8 +187,7 @@ impl Store {
 
     /// Why no chunk can be had, if that is so.
     pub(crate) fn exhausted(&self) -> Option<DropReason> {
-        let number = self.exhausted.load(Ordering::Relaxed);
-        DropReason::ALL.into_iter().find(|reason| *reason as u8 == number)
+        DropReason::of(self.exhausted.load(Ordering::Relaxed).into())
     }
 
     /// A piece for a thread's events. `header` is what a new chunk's header shall say; where the piece is the rest of another

@@ -146,7 +146,7 @@ pub(super) fn read_drops(bytes: &[u8]) -> Option<Losses> {
     let rows = rows(bytes, |from| Some((take(from)?, take_u32(from)?, take(from)?)))?;
     let chunks = rows.iter().filter(|row| row.0 == 0).map(|row| row.2).fold(0, u64::saturating_add);
     let known = rows.into_iter().filter_map(|(reason, stream, count)| {
-        let reason = DropReason::ALL.into_iter().find(|known| *known as u64 == reason)?;
+        let reason = DropReason::of(u32::try_from(reason).ok()?)?;
         Some((reason, stream, count))
     });
     Some(Losses { drops: known.collect(), chunks })
