@@ -59,8 +59,6 @@ pub struct SpanStats {
     pub name: String,
     /// The category, as the file has it.
     pub category: String,
-    /// Whether they are asynchronous.
-    pub is_async: bool,
     /// The process, where rows are of one.
     pub process: Option<String>,
     /// The thread, where rows are of one; none for asynchronous spans.
@@ -217,7 +215,6 @@ impl Group {
         SpanStats {
             name: strings.text(key.name).to_owned(),
             category: strings.text(key.category).to_owned(),
-            is_async: key.is_async,
             process: text(key.place.0),
             thread: text(key.place.1),
             count: self.lengths_ns.len() as u64,
