@@ -105,7 +105,7 @@ enum SortArg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FormatArg {
-    /// For people
+    /// Readable text
     #[value(alias = "text")]
     Table,
     /// One JSON document
