@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::Format as TraceFormat;
-use rankscope_formats::recording::export::{About, ThreadWritten, Written, kineto_json, perfetto};
+use rankscope_formats::recording::export::{About, NAMES_FULL, ThreadWritten, Written, kineto_json, perfetto};
 use rankscope_formats::recording::{Chunks, Cut, DropReason, LiveFile, Recording, Remark, packed};
 use serde::Serialize;
 
@@ -134,8 +134,6 @@ struct Remarked {
     remark: &'static str,
     stream: u32,
     count: u64,
-    #[serde(skip)]
-    is: Remark,
 }
 
 impl<'a> Recovered<'a> {
@@ -153,12 +151,8 @@ impl<'a> Recovered<'a> {
             stream: *stream,
             events: *events,
         };
-        let remarked = |(remark, stream, count): &(Remark, u32, u64)| Remarked {
-            remark: remark.name(),
-            stream: *stream,
-            count: *count,
-            is: *remark,
-        };
+        let remarked =
+            |(remark, stream, count): &(Remark, u32, u64)| Remarked { remark: remark.name(), stream: *stream, count: *count };
         Self {
             output,
             events: written.events,
@@ -197,7 +191,8 @@ impl<'a> Recovered<'a> {
             text.line(format_args!("overwritten by the ring: {} events", self.overwritten));
         }
         for remark in Remark::ALL {
-            let count: u64 = self.remarks.iter().filter(|remarked| remarked.is == remark).map(|remarked| remarked.count).sum();
+            let of = self.remarks.iter().filter(|remarked| remarked.remark == remark.name());
+            let count: u64 = of.map(|remarked| remarked.count).sum();
             if count > 0 {
                 text.line(format_args!("note: {}", remark.in_words(count)));
             }
@@ -215,7 +210,7 @@ impl<'a> Recovered<'a> {
 }
 
 fn names_full<C: Chunks>(recording: &Recording<C>) -> u64 {
-    recording.meta().iter().find(|(key, _)| key == "names_full").and_then(|(_, json)| json.parse().ok()).unwrap_or(0)
+    recording.meta().iter().find(|(key, _)| key == NAMES_FULL).and_then(|(_, json)| json.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

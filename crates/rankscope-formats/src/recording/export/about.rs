@@ -8,6 +8,8 @@ use crate::recording::{Chunks, Recording};
 pub const API: &str = "api";
 /// What it says there if that was the Kineto-compatible one.
 pub const KINETO_API: &str = "kineto";
+/// The key under which a recording says how many times a name made up at run time found no room.
+pub const NAMES_FULL: &str = "names_full";
 
 /// What an export says about the process that was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
