@@ -253,6 +253,29 @@ fn arrays_that_contradict_each_other_are_a_violation() {
 }
 
 #[test]
+fn documents_among_the_inputs_are_read_as_those_beside_them() {
+    let sizes = json!({"world_size": 2, "hidden_q": 8, "hidden_k": 8, "element_size": 2});
+    let of = |shard: Value, ranks: &Value, is_within: bool| {
+        let mut inputs = sizes.clone();
+        (inputs["docs"], inputs["world_size"]) = (json!([[shard]]), ranks.clone());
+        let mut case = if is_within { json!({"inputs": inputs}) } else { inputs };
+        case["kind"] = "from_planner_output".into();
+        dispatch("check", &case, &[])
+    };
+    for is_within in [true, false] {
+        let (code, text) = of(json!([0, 9, 0, 4]), &json!(2), is_within);
+        assert!(code == Some(1) && text.contains("document 0, shard 0: rank 9 is not one of 0 to 1"), "{code:?} {text}");
+        let (code, text) = of(json!([0, 1, 0, 4]), &json!((1 << 18) + 1), is_within);
+        assert!(code == Some(1) && text.contains("262145 ranks; plans are for 262144 at most"), "{code:?} {text}");
+        // Without their number, ranks are those that are named.
+        for ranks in [json!(2), Value::Null] {
+            let (code, text) = of(json!([0, 1, 0, 4]), &ranks, is_within);
+            assert!(code == Some(0) && text.contains("every property holds"), "{code:?} {text}");
+        }
+    }
+}
+
+#[test]
 fn padding_of_inputs_is_padding_and_every_query_gets_its_document() {
     let raw = &golden("h16")["raw"];
     let case = json!({"kind": "fa2a_from_logical", "hidden_q": 12, "hidden_k": 4, "element_size": 2, "raw": raw});

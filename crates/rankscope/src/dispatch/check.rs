@@ -48,7 +48,7 @@ fn check(path: &Path) -> Result<Findings> {
     match value.filter(check_case::is_case) {
         Some(value) => {
             let case = Case::new(value, path.parent().unwrap_or(Path::new("")))?;
-            check_case::check(&case, &bytes).with_context(|| path.display().to_string())
+            check_case::check(&case).with_context(|| path.display().to_string())
         }
         None => check_plan::check(&file::parse(path, &bytes)?.batch).with_context(|| path.display().to_string()),
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::compare::Comparison;
 use super::check_findings::{CONSISTENCY, Findings, Found};
 use super::metadata::{
-    Case, Kind, MissingInput, Revision, Source, Way, WrongFile, answer, attention_of, drawn, metadata_of, raw_of,
+    Case, Kind, MissingInput, Revision, Source, Way, WrongFile, answer, attention_of, metadata_of, planned, raw_of,
 };
 use super::{check_plan, file};
 
@@ -28,13 +28,13 @@ pub(super) fn is_case(value: &Value) -> bool {
     value.is_object() && kind != Some(file::KIND) && (kind.is_some() || PAIRS.iter().any(|pair| value.get(pair.0).is_some()))
 }
 
-/// Everything about the answer in `case`, which was read from `bytes`.
-pub(super) fn check(case: &Case, bytes: &[u8]) -> Result<Findings> {
+/// Everything about the answer in `case`.
+pub(super) fn check(case: &Case) -> Result<Findings> {
     let Some(name) = case.value().get("kind") else { return pairs(case, "") };
     let kind = Kind::named(name.as_str().context("`kind` is no text")?)?;
     let given = case.value().as_object().into_iter().flatten();
     if !has_answer(kind, case.value()) {
-        return without_answer(case, kind, bytes);
+        return without_answer(case, kind);
     }
     let is_documented = given.clone().any(|(key, _)| key.starts_with("documented"));
     let revision = if is_documented { Revision::Documented } else { Revision::Exact };
@@ -210,14 +210,11 @@ fn matrices(case: &Case, findings: &mut Findings) -> Result<()> {
 }
 
 /// A case that nobody has answered: what it says who computes what is a plan.
-fn without_answer(case: &Case, kind: &Kind, bytes: &[u8]) -> Result<Findings> {
-    let mut findings = if let Some(drawn) = drawn(case, kind.name)? {
-        check_plan::check(&drawn.batch)?
-    } else if case.input("docs").is_some() {
-        check_plan::check(&file::parse(std::path::Path::new("`docs`"), bytes)?.batch)?
-    } else {
+fn without_answer(case: &Case, kind: &Kind) -> Result<Findings> {
+    let Some(batch) = planned(case, kind.name)? else {
         bail!("the inputs of {}, and no answer to check; `rankscope dispatch metadata --format json` gives one", kind.name);
     };
+    let mut findings = check_plan::check(&batch)?;
     findings.against = Some(format!("the inputs of {} alone: the file has no answer", kind.name));
     Ok(findings)
 }

@@ -87,14 +87,20 @@ fn read(bytes: &[u8]) -> Result<Loaded> {
         true => binary::decode(bytes)?,
         false => of_json(bytes)?,
     };
-    ensure!(batch.world_size() <= MOST_RANKS, "{} ranks; plans are for {MOST_RANKS} at most", batch.world_size());
-    let Rows { hidden_q, hidden_kv, lse, element_bytes } = rows;
+    bounded(Loaded { batch, rows })
+}
+
+/// A plan that is not too large to be one.
+pub(crate) fn bounded(plan: Loaded) -> Result<Loaded> {
+    let ranks = plan.batch.world_size();
+    ensure!(ranks <= MOST_RANKS, "{ranks} ranks; plans are for {MOST_RANKS} at most");
+    let Rows { hidden_q, hidden_kv, lse, element_bytes } = plan.rows;
     ensure!(
         [hidden_q, hidden_kv, lse].into_iter().max() <= Some(MOST_ELEMENTS) && element_bytes <= MOST_ELEMENT_BYTES,
         "rows: {hidden_q}, {hidden_kv} and {lse} elements of {element_bytes} bytes; \
          at most {MOST_ELEMENTS} elements of {MOST_ELEMENT_BYTES} bytes are taken"
     );
-    Ok(Loaded { batch, rows })
+    Ok(plan)
 }
 
 fn of_json(text: &[u8]) -> Result<(Batch, Rows)> {

@@ -7,10 +7,12 @@ use rankscope_dispatch::export::TaskLengths;
 use rankscope_dispatch::metadata::RawDispatch;
 use rankscope_dispatch::{Batch, Rows, Shard};
 use rankscope_time::Rank;
+use serde::Deserialize;
 use serde_json::json;
 
 use super::whole::{draw, raw_object};
 use super::{Case, Form, MissingInput, Object, Packed, Way, raw_of};
+use crate::dispatch::file::{self, Loaded};
 
 /// `fa2a_from_logical`: the logical arrays are drawn from a seed, or given under `raw`.
 pub(super) fn fa2a_from_logical(case: &Case, way: Way) -> Result<Object> {
@@ -42,7 +44,7 @@ pub(super) fn planner_output(case: &Case, way: Way) -> Result<Object> {
         Some(value) => value.as_bool().with_context(|| format!("the input `{key}` is {value} and must be true or false")),
     };
     let options = PlannerOptions { is_pipeline_tick: option("is_pipeline_tick")?, is_resend_qkv: option("is_resend_qkv")? };
-    let step = way.planner_bytes(&batch(case)?, &rows(case)?, options)?;
+    let step = way.planner_bytes(&batch(documents(case)?, case.count("world_size")?)?, &rows(case)?, options)?;
     let tasks = |tasks: &TaskLengths| {
         Object::default()
             .with("cu_seqlens_q", json!(tasks.cu_seqlens_q))
@@ -80,15 +82,37 @@ fn rows(case: &Case) -> Result<Rows> {
     })
 }
 
-fn batch(case: &Case) -> Result<Batch> {
+/// A planner's output as a plan; `None` where the case has none. Without `world_size`, ranks go up to the last that a shard names.
+pub(super) fn planned(case: &Case) -> Result<Option<Batch>> {
+    if case.input("docs").is_none() {
+        return Ok(None);
+    }
+    let documents = documents(case)?;
+    let last = documents.iter().flatten().flat_map(|shard| &shard[..2]).max();
+    let world_size = match last.and_then(|last| last.checked_add(1)) {
+        Some(named) => case.count_or("world_size", named)?,
+        None => case.count("world_size")?,
+    };
+    // Where a plan is all that is looked at, rows need no sizes.
+    let rows = match rows(case) {
+        Err(error) if error.is::<MissingInput>() => Rows::LLAMA_8B,
+        rows => rows?,
+    };
+    Ok(Some(file::bounded(Loaded { batch: batch(documents, world_size)?, rows })?.batch))
+}
+
+fn documents(case: &Case) -> Result<Vec<Vec<[u32; 4]>>> {
     let docs = case.input("docs").ok_or_else(|| MissingInput::new("docs"))?;
-    let mut documents: Vec<Vec<[u32; 4]>> = serde_json::from_value(docs.clone()).context("the input `docs`")?;
-    let mut batch = Batch::new(case.count("world_size")?)?;
+    Vec::deserialize(docs).context("the input `docs`")
+}
+
+fn batch(mut documents: Vec<Vec<[u32; 4]>>, world_size: u32) -> Result<Batch> {
+    let mut batch = Batch::new(world_size)?;
     for document in &mut documents {
         document.sort_by_key(|shard| shard[2]);
         let shard =
             |&[linear, attention, _, tokens]: &[u32; 4]| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
-        batch.push(&document.iter().map(shard).collect::<Vec<_>>())?;
+        batch.push(&document.iter().map(shard).collect::<Vec<_>>()).context("the input `docs`")?;
     }
     Ok(batch)
 }

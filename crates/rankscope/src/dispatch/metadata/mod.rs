@@ -29,7 +29,7 @@ pub(crate) use self::kinds::Kind;
 pub(crate) use self::logical::{attention_of, metadata_of, raw_of};
 pub(crate) use self::tensor::WrongFile;
 pub(crate) use self::way::{Revision, Source, Way};
-pub(crate) use self::whole::drawn;
+pub(crate) use self::whole::planned;
 
 use crate::output::{self, Format};
 

@@ -7,7 +7,7 @@ use rankscope_dispatch::draw::{
     create_qkv_dispatch_with_custom_mapping,
 };
 use rankscope_dispatch::metadata::{Compat, QkvDispatch, RawDispatch, documented_attn_layout_seqlens};
-use rankscope_dispatch::{Error, Padded};
+use rankscope_dispatch::{Batch, Error, Padded};
 
 use super::logical::{array_in, attention_object, attention_packed, metadata_object, moved_packed};
 use super::simulated::{RULE_BIG, RULE_WHOLE, longest, moved, numbered, rows, widest};
@@ -54,14 +54,15 @@ fn custom(case: &Case) -> Result<Drawn> {
     Ok(create_qkv_dispatch_with_custom_mapping(&mapping)?)
 }
 
-/// The dispatch of a case that is one; `None` for other kinds.
-pub(crate) fn drawn(case: &Case, kind: &str) -> Result<Option<Drawn>> {
-    Ok(Some(match kind {
+/// What the inputs of a case say who computes what; `None` where they do not.
+pub(crate) fn planned(case: &Case, kind: &str) -> Result<Option<Batch>> {
+    let drawn = match kind {
         "create_qkv_dispatch" | "create_qkv_dispatch_big" => draw(case, create_qkv_dispatch)?,
         "create_qkv_dispatch_2cp" => draw(case, create_qkv_dispatch_2cp)?,
         "create_qkv_dispatch_with_custom_mapping" => custom(case)?,
-        _ => return Ok(None),
-    }))
+        _ => return bytes::planned(case),
+    };
+    Ok(Some(drawn.batch))
 }
 
 /// Draws what a case asks for. Lengths that are given next to the seed are taken: sums of floats depend on the machine.
