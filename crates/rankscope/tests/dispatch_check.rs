@@ -276,6 +276,27 @@ fn documents_among_the_inputs_are_read_as_those_beside_them() {
 }
 
 #[test]
+fn sizes_by_their_short_names_are_carried_and_compared() {
+    let logical = json!({"kind": "fa2a_from_logical", "raw": golden("h16")["raw"]});
+    let planner =
+        json!({"kind": "from_planner_output", "world_size": 2, "docs": [[[0, 0, 0, 4], [0, 1, 1, 4]], [[1, 1, 0, 6]]]});
+    for (mut case, array) in [(logical, "qkv_fwd"), (planner, "qkv_linear_to_attn")] {
+        (case["hq"], case["hk"], case["es"], case["lse"]) = (json!(16), json!(8), json!(2), json!(1));
+        let mut answer = answer(&case);
+        assert_eq!(answer["inputs"]["hq"], json!(16), "{answer}");
+        let (code, text) = dispatch("check", &answer, &[]);
+        assert!(code == Some(0) && text.contains("for the inputs in the file"), "{code:?} {text}");
+        let size = &mut answer[array]["sender_transfer_sz"][0][1];
+        *size = json!(size.as_i64().unwrap() + 16);
+        let (code, text) = dispatch("check", &answer, &[]);
+        assert!(
+            code == Some(3) && text.contains(&format!("conservation: {array}.sender_transfer_sz[0][1]")),
+            "{code:?} {text}"
+        );
+    }
+}
+
+#[test]
 fn padding_of_inputs_is_padding_and_every_query_gets_its_document() {
     let raw = &golden("h16")["raw"];
     let case = json!({"kind": "fa2a_from_logical", "hidden_q": 12, "hidden_k": 4, "element_size": 2, "raw": raw});

@@ -10,6 +10,7 @@ use rankscope_time::Rank;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::kinds::{ELEMENT, HIDDEN_KV, HIDDEN_Q, Input, LSE};
 use super::whole::{draw, raw_object};
 use super::{Case, Form, MissingInput, Object, Packed, Way, raw_of};
 use crate::dispatch::file::{self, Loaded};
@@ -73,12 +74,12 @@ pub(super) fn extend(case: &Case, way: Way, drawn: &Drawn, answer: &mut Object) 
 
 /// Sizes of rows, which have several names.
 fn rows(case: &Case) -> Result<Rows> {
-    let named = |names: &[&'static str]| names.iter().copied().find(|name| case.find(name).is_some()).unwrap_or(names[0]);
+    let named = |Input(names, _): Input| names.iter().copied().find(|name| case.find(name).is_some()).unwrap_or(names[0]);
     Ok(Rows {
-        hidden_q: case.count(named(&["hidden_q", "hq"]))?,
-        hidden_kv: case.count(named(&["hidden_k", "hidden_kv", "hk"]))?,
-        lse: case.count_or(named(&["lse_size", "lse_size_elems", "lse"]), 0)?,
-        element_bytes: case.count(named(&["element_size", "element_bytes", "es"]))?,
+        hidden_q: case.count(named(HIDDEN_Q))?,
+        hidden_kv: case.count(named(HIDDEN_KV))?,
+        lse: case.count_or(named(LSE), 0)?,
+        element_bytes: case.count(named(ELEMENT))?,
     })
 }
 

@@ -27,10 +27,11 @@ const NUM_SEQS: Input = Input(&["num_seqs"], "sequences on each rank (S)");
 const DEGREE: Input = Input(&["max_cp_degree"], "most shards of a sequence (C)");
 const SEED: Input = Input(&["seed"], "names torch's stream");
 const SEQ_LENS: Input = Input(&["seq_lens"], "[W, S] lengths to take in place of the drawn ones; may be missing");
-const HIDDEN_Q: Input = Input(&["hidden_q"], "elements of a query row");
-const HIDDEN_KV: Input = Input(&["hidden_k", "hidden_kv"], "elements of a key row");
-const ELEMENT: Input = Input(&["element_size", "element_bytes"], "bytes of an element");
-const LSE: Input = Input(&["lse_size", "lse_size_elems", "lse"], "elements of log-sum-exp beside an output row; else 0");
+pub(super) const HIDDEN_Q: Input = Input(&["hidden_q", "hq"], "elements of a query row");
+pub(super) const HIDDEN_KV: Input = Input(&["hidden_k", "hidden_kv", "hk"], "elements of a key row");
+pub(super) const ELEMENT: Input = Input(&["element_size", "element_bytes", "es"], "bytes of an element");
+pub(super) const LSE: Input =
+    Input(&["lse_size", "lse_size_elems", "lse"], "elements of log-sum-exp beside an output row; else 0");
 const METADATA: Input = Input(&["metadata"], "an object with the arrays of a Metadata: `fwd` or `rev` of another answer");
 const CASES: Input = Input(&["cases"], "a list of such cases in place of the other inputs");
 const FA2A: Input = Input(&["fa2a_inputs"], "`hq`, `hk`, `es`, `lse`: adds the bytes, as hashes; may be missing");
