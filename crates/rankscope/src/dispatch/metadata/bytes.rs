@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use rankscope_dispatch::alltoall::{FastAllToAll, GradientSums, LogicalShape, Offsets, PlannerOptions, SeqLens};
-use rankscope_dispatch::draw::{Drawn, create_qkv_dispatch};
+use rankscope_dispatch::draw::create_qkv_dispatch;
 use rankscope_dispatch::export::TaskLengths;
 use rankscope_dispatch::metadata::RawDispatch;
 use rankscope_dispatch::{Batch, Rows, Shard};
@@ -63,9 +63,9 @@ pub(super) fn planner_output(case: &Case, way: Way) -> Result<Object> {
 }
 
 /// Adds the bytes of a big dispatch whose case gives the sizes of rows.
-pub(super) fn extend(case: &Case, way: Way, drawn: &Drawn, answer: &mut Object) -> Result<()> {
+pub(super) fn extend(case: &Case, way: Way, raw: &RawDispatch, answer: &mut Object) -> Result<()> {
     let Some(sizes) = case.object("fa2a_inputs")? else { return Ok(()) };
-    let step = way.logical_bytes(&way.raw(drawn)?, &rows(&sizes)?)?;
+    let step = way.logical_bytes(raw, &rows(&sizes)?)?;
     answer.push("fa2a_inputs", sizes.value().clone());
     answer.push("fa2a_qkv_fwd", digests(&step.qkv_fwd));
     answer.push("fa2a_attn_out_bwd", digests(&step.attn_out_bwd));

@@ -13,20 +13,10 @@ use super::logical::{array_in, attention_object, attention_packed, metadata_obje
 use super::simulated::{RULE_BIG, RULE_WHOLE, longest, moved, numbered, rows, widest};
 use super::{Case, Form, Object, Revision, Way, bytes};
 
-/// Adds what another room derives from a dispatch to the answer of a big one.
-type Extension = fn(&Case, Way, &Drawn, &mut Object) -> Result<()>;
-
-const EXTENSIONS: &[Extension] = &[bytes::extend];
-
 /// One shard per rank and sequence at most.
 pub(super) fn seeded(case: &Case, way: Way) -> Result<Object> {
     let drawn = draw(case, create_qkv_dispatch)?;
-    if !case.is_big() {
-        return nested(case, &drawn, way);
-    }
-    let mut answer = packed(case, &drawn, way)?;
-    EXTENSIONS.iter().try_for_each(|extend| extend(case, way, &drawn, &mut answer))?;
-    Ok(answer)
+    if case.is_big() { packed(case, &drawn, way) } else { nested(case, &drawn, way) }
 }
 
 /// Up to two shards per rank and sequence.
@@ -116,6 +106,7 @@ fn packed(case: &Case, drawn: &Drawn, way: Way) -> Result<Object> {
     answer.push("sim_input_rule", RULE_BIG);
     answer.push("sim_q_forward", moved_packed(&input, &whole.fwd_q)?);
     answer.push("sim_kv_forward", moved_packed(&input, &whole.fwd_kv)?);
+    bytes::extend(case, way, &raw, &mut answer)?;
     Ok(answer)
 }
 
