@@ -6,6 +6,8 @@
 pub(super) mod arrays;
 mod compare;
 
+use std::borrow::Cow;
+
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::metadata::Metadata;
 use rankscope_dispatch::properties::{Pairs, Property, Tensors, check_attention, check_mapping, check_metadata, check_pairs};
@@ -32,11 +34,10 @@ pub(super) fn is_case(value: &Value) -> bool {
 pub(super) fn check(case: &Case) -> Result<Findings> {
     let Some(name) = case.value().get("kind") else { return pairs(case, "") };
     let kind = Kind::named(name.as_str().context("`kind` is no text")?)?;
-    let given = case.value().as_object().into_iter().flatten();
     if !has_answer(kind, case.value()) {
         return without_answer(case, kind);
     }
-    let is_documented = given.clone().any(|(key, _)| key.starts_with("documented"));
+    let is_documented = case.value().as_object().is_some_and(|all| all.keys().any(|key| key.starts_with("documented")));
     let revision = if is_documented { Revision::Documented } else { Revision::Exact };
     let expected = match answer(case, Way { revision, source: Source::Rules }) {
         Ok(expected) => serde_json::to_value(&expected)?,
@@ -51,11 +52,11 @@ pub(super) fn check(case: &Case) -> Result<Findings> {
         }
     };
     let mut findings = compared(kind, case, &expected);
-    let given = match kind.name {
-        "compute_metadata_kv" => Some((case.clone(), "the inputs")),
-        _ => case.object("raw")?.map(|raw| (raw, "raw")),
+    let (raw, of) = match kind.name {
+        "compute_metadata_kv" => (Some(Cow::Borrowed(case)), "the inputs"),
+        _ => (case.object("raw")?.map(Cow::Owned), "raw"),
     };
-    if let Some((raw, of)) = given {
+    if let Some(raw) = raw {
         let named = |what: &str| if of == "raw" { format!("raw.{what}") } else { what.to_owned() };
         let found = match raw_of(&raw).and_then(|raw| Ok(check_mapping(&raw.key_value_mapping())?)) {
             Ok(found) => found.iter().map(|found| Found::of(found, named)).collect(),
