@@ -79,7 +79,12 @@ pub(crate) fn elements_or_none() -> clap::builder::RangedI64ValueParser<u32> {
 
 /// The hash that names a plan, in hexadecimal.
 pub(crate) fn hash(batch: &Batch, rows: &Rows) -> String {
-    binary::hash(batch, rows).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&binary::hash(batch, rows))
+}
+
+/// Two digits for each byte.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read(bytes: &[u8]) -> Result<Loaded> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::arrays;
 use crate::dispatch::check_findings::Found;
-use crate::dispatch::metadata::{Case, Packed, is_packed, read_array};
+use crate::dispatch::metadata::{Case, Packed, is_packed, nested, read_array};
 
 /// What came of it.
 pub(super) struct Comparison<'a> {
@@ -206,15 +206,4 @@ fn shape(value: &Value) -> Option<Vec<usize>> {
     let mut shapes = list.iter().map(shape);
     let first = shapes.next().unwrap_or_else(|| Some(Vec::new()))?;
     shapes.all(|shape| shape.as_ref() == Some(&first)).then(|| [vec![list.len()], first].concat())
-}
-
-fn nested(shape: &[usize], values: &[i64]) -> Value {
-    match shape {
-        [] => values.first().copied().into(),
-        [_] => values.into(),
-        [axis, inner @ ..] => {
-            let width = inner.iter().product::<usize>();
-            (0..*axis).map(|at| nested(inner, &values[at * width..(at + 1) * width])).collect()
-        }
-    }
 }

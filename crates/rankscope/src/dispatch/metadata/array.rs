@@ -1,7 +1,6 @@
 //! Arrays in JSON. Small ones are nested lists. Big ones are packed: shape, sums and a hash to compare, and, where they are to
 //! be read again, their values as 32-bit integers in zlib in base64. Those of numpy are the name of a .npy file of integers.
 
-use std::fmt::Write as _;
 use std::io::{Read, Write as _};
 use std::path::Path;
 
@@ -17,6 +16,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::npy;
+use crate::dispatch::file;
 
 /// How arrays are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +57,7 @@ impl Packed {
             sum = sum.wrapping_add(value);
             weighted = (weighted + position * i128::from(value)) % MODULUS;
         }
-        let sha256_i64le = hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+        let sha256_i64le = file::hex(&hash.finalize());
         let weighted_sum_mod_2p61m1 = weighted.rem_euclid(MODULUS) as i64;
         Self { shape: shape.to_vec(), sum, weighted_sum_mod_2p61m1, sha256_i64le, zlib_b64_i32le: None }
     }
@@ -81,30 +78,50 @@ pub(crate) fn read(value: &Value, base: &Path) -> Result<Padded> {
     if let Some(name) = value.as_str() {
         return npy::Tensor::read(&base.join(name))?.integers().with_context(|| name.to_owned());
     }
-    let (mut shape, mut level) = (Vec::new(), value);
+    ensure!(value.is_array(), "neither a list, nor a packed array, nor the name of a .npy file");
+    let (shape, values) = flatten(value, |entry| {
+        let number = entry.as_i64().or_else(|| entry.as_bool().map(i64::from));
+        number.context("an entry is no whole number of 64 bits")
+    })?;
+    Ok(Padded::new(&shape, values)?)
+}
+
+/// Shape and entries of nested lists; the first rows say how deep they are, and `entry` takes what lies there.
+pub(super) fn flatten<T>(lists: &Value, entry: impl Fn(&Value) -> Result<T>) -> Result<(Vec<usize>, Vec<T>)> {
+    let (mut shape, mut level) = (Vec::new(), lists);
     while let Value::Array(list) = level {
         shape.push(list.len());
         let Some(first) = list.first() else { break };
         level = first;
     }
-    ensure!(!shape.is_empty(), "neither a list, nor a packed array, nor the name of a .npy file");
     let mut values = Vec::new();
-    flatten(value, &shape, &mut values)?;
-    Ok(Padded::new(&shape, values)?)
+    gather(lists, &shape, &entry, &mut values)?;
+    Ok((shape, values))
 }
 
-fn flatten(value: &Value, shape: &[usize], values: &mut Vec<i64>) -> Result<()> {
+fn gather<T>(value: &Value, shape: &[usize], entry: &impl Fn(&Value) -> Result<T>, values: &mut Vec<T>) -> Result<()> {
     match (value, shape) {
         (Value::Array(list), [axis, inner @ ..]) => {
             ensure!(list.len() == *axis, "a row of {} where the first has {axis}", list.len());
-            list.iter().try_for_each(|value| flatten(value, inner, values))
+            list.iter().try_for_each(|value| gather(value, inner, entry, values))
         }
         (value, []) => {
-            let value = value.as_i64().or_else(|| value.as_bool().map(i64::from));
-            values.push(value.context("an entry is no whole number of 64 bits")?);
+            values.push(entry(value)?);
             Ok(())
         }
         (value, _) => anyhow::bail!("{value} where a list is expected"),
+    }
+}
+
+/// Values of this shape as nested lists.
+pub(crate) fn nested<T: Clone + Into<Value>>(shape: &[usize], values: &[T]) -> Value {
+    match shape {
+        [] => values.first().cloned().map_or(Value::Null, Into::into),
+        [_] => values.iter().cloned().collect(),
+        [axis, inner @ ..] => {
+            let width = inner.iter().product::<usize>();
+            (0..*axis).map(|at| nested(inner, &values[at * width..(at + 1) * width])).collect()
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-pub(crate) use self::array::{Form, Packed, is_packed, read as read_array};
+pub(crate) use self::array::{Form, Packed, is_packed, nested, read as read_array};
 pub(crate) use self::case::{Case, MissingInput};
 pub(crate) use self::json::{Json, Object};
 pub(crate) use self::kinds::Kind;

@@ -1,12 +1,13 @@
 //! Tensors of the user: rows by rank and token, as nested lists in the case, in a .npy file, or in a file without a header whose
 //! type and shape the case gives. Whatever they hold is moved, not computed with.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::metadata::Metadata;
 use rankscope_dispatch::orchestrate_simulate;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::array::{flatten, nested};
 use super::npy::Tensor;
 use super::{Case, MissingInput, Source};
 use crate::dispatch::file;
@@ -34,14 +35,11 @@ impl Rows {
             Value::String(name) => Self::Filed(Tensor::read(&case.path(name))?),
             Value::Object(_) => Self::Filed(raw(&case.object("input")?.ok_or_else(|| MissingInput::new("input"))?)?),
             list => {
-                let mut shape = Vec::new();
-                let mut level = list;
-                while let Value::Array(inner) = level {
-                    shape.push(inner.len());
-                    level = inner.first().unwrap_or(&Value::Null);
-                }
-                let mut values = Vec::new();
-                flatten(list, &shape, &mut values).context("the input `input`")?;
+                let entry = |entry: &Value| match entry {
+                    Value::Array(_) => bail!("a list where the first row has a number"),
+                    entry => Ok(entry.clone()),
+                };
+                let (shape, values) = flatten(list, entry).context("the input `input`")?;
                 Self::Listed(shape, values)
             }
         };
@@ -86,8 +84,8 @@ impl Rows {
         let tensor = match (self, name) {
             (Self::Listed(shape, values), None) => return Ok(nested(&shape, &values)),
             (Self::Filed(tensor), Some(name)) => (tensor, name),
-            (Self::Listed(..), Some(_)) => anyhow::bail!("`write_to` is for an `input` that is a file"),
-            (Self::Filed(_), None) => anyhow::bail!("the input `write_to` is missing: it names the file for the output"),
+            (Self::Listed(..), Some(_)) => bail!("`write_to` is for an `input` that is a file"),
+            (Self::Filed(_), None) => bail!("the input `write_to` is missing: it names the file for the output"),
         };
         let (tensor, name) = tensor;
         let bytes = if name.ends_with(".npy") { tensor.npy() } else { tensor.bytes.clone() };
@@ -103,7 +101,7 @@ impl Rows {
                 }
             }
         }
-        let hash: String = Sha256::digest(&tensor.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = file::hex(&Sha256::digest(&tensor.bytes));
         Ok(json!({"file": name, "descr": tensor.descr, "shape": tensor.shape, "sha256": hash}))
     }
 }
@@ -134,30 +132,4 @@ fn scattered<T: Copy>(
     let mut output = vec![vec![empty; tokens * hidden]; ranks];
     orchestrate_simulate(&input, &mut output, hidden, metadata)?;
     Ok(output.concat())
-}
-
-fn flatten(value: &Value, shape: &[usize], values: &mut Vec<Value>) -> Result<()> {
-    match (value, shape) {
-        (Value::Array(list), [axis, inner @ ..]) => {
-            ensure!(list.len() == *axis, "a row of {} where the first has {axis}", list.len());
-            list.iter().try_for_each(|value| flatten(value, inner, values))
-        }
-        (Value::Array(_), []) => anyhow::bail!("a list where the first row has a number"),
-        (value, []) => {
-            values.push(value.clone());
-            Ok(())
-        }
-        (value, _) => anyhow::bail!("{value} where a list is expected"),
-    }
-}
-
-fn nested(shape: &[usize], values: &[Value]) -> Value {
-    match shape {
-        [] => values.first().cloned().unwrap_or_default(),
-        [_] => Value::from(values.to_vec()),
-        [axis, inner @ ..] => {
-            let width = inner.iter().product::<usize>();
-            (0..*axis).map(|at| nested(inner, &values[at * width..(at + 1) * width])).collect()
-        }
-    }
 }
