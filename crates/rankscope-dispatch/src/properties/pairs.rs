@@ -36,18 +36,20 @@ pub fn check_pairs(pairs: &Pairs) -> Vec<Violation> {
     if !findings.found.is_empty() {
         return findings.found;
     }
-    let sum = |sizes: &mut dyn Iterator<Item = i64>| sizes.fold(0_i64, i64::saturating_add);
+    // Bytes to every rank from those before i.
+    let mut above = vec![0_i64; ranks];
     for i in 0..ranks {
+        let mut before = 0_i64;
         for j in 0..ranks {
             let (index, size) = ([i, j], sizes[i][j]);
             if size < 0 {
                 findings.expect(Property::Conservation, "sender_transfer_sz", &index, 0, size);
             }
             findings.expect(Property::Conservation, "recver_transfer_sz", &[j, i], size, recver_transfer_sz[j][i]);
-            let before = sum(&mut sizes[i][..j].iter().copied());
             findings.expect(Property::Packing, "sender_send_disp", &index, before, sender_send_disp[i][j]);
-            let before = sum(&mut sizes[..i].iter().map(|row| row[j]));
-            findings.expect(Property::Packing, "sender_recv_disp", &index, before, sender_recv_disp[i][j]);
+            findings.expect(Property::Packing, "sender_recv_disp", &index, above[j], sender_recv_disp[i][j]);
+            before = before.saturating_add(size);
+            above[j] = above[j].saturating_add(size);
         }
     }
     findings.found
