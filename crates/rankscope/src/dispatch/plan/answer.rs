@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rankscope_dispatch::Batch;
 use rankscope_dispatch::cost::Work;
-use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads};
+use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads, slowest};
 use rankscope_dispatch::planner::{Remote, gap, lower_bound};
 use serde::Serialize;
 
@@ -151,7 +151,5 @@ pub(super) fn heaviest(loads: &[u64], weights: &[f64]) -> f64 {
         return 1.0;
     }
     let sum: f64 = if weights.is_empty() { loads.len() as f64 } else { weights.iter().sum() };
-    let weight = |rank: usize| weights.get(rank).copied().unwrap_or(1.0);
-    let over = |(rank, &load): (usize, &u64)| if load == 0 { 0.0 } else { load as f64 / weight(rank) };
-    loads.iter().enumerate().map(over).fold(0.0, f64::max) * sum / total as f64
+    slowest(loads, weights) * sum / total as f64
 }
