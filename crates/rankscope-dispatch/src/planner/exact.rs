@@ -64,7 +64,7 @@ pub fn exact_raising(layout: &Batch, prices: Prices, limits: &Limits, most_steps
         return best;
     }
     best = within(high, most_steps);
-    while best.is_ok() && high - low > PRECISION * levels.mean {
+    while best.is_ok() && high - low > levels.precision() {
         let middle = f64::midpoint(low, high);
         match within(middle, most_steps / STEPS_PART) {
             Ok(plan) => (high, best) = (middle, Ok(plan)),
@@ -74,8 +74,6 @@ pub fn exact_raising(layout: &Batch, prices: Prices, limits: &Limits, most_steps
     best
 }
 
-/// How far limits may be above the lowest ones, as a part of the mean.
-const PRECISION: f64 = 0.001;
 /// What part of the steps goes to each limit that is only tried.
 const STEPS_PART: u64 = 8;
 

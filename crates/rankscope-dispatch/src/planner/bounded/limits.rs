@@ -99,6 +99,11 @@ impl Levels {
     pub(in crate::planner) fn limits(&self, level: f64) -> Vec<u64> {
         self.weights.iter().map(|&weight| limit(level, weight)).collect()
     }
+
+    /// How far the limits of a plan may be above the lowest ones.
+    pub(in crate::planner) fn precision(&self) -> f64 {
+        PRECISION * self.mean
+    }
 }
 
 /// The most work that does not take longer than `level`.
@@ -186,5 +191,7 @@ fn longest(layout: &Batch) -> u32 {
 
 /// Blocks are not made smaller than this part of a share, however little is tolerated: kernels pay for whole tiles.
 const SMALLEST_TOLERANCE: f64 = 0.01;
+/// A part of the mean.
+const PRECISION: f64 = 0.001;
 /// Of a double.
 const MANTISSA_BITS: u32 = 52;

@@ -33,7 +33,7 @@ pub(super) fn balance(assignment: &mut Assignment, limits: &Limits, ideal: &Idea
         block /= 2;
     }
     let (mut low, mut high) = (goal, levels.sure.min(as_it_lies));
-    while high - low > PRECISION * levels.mean {
+    while high - low > levels.precision() {
         let middle = f64::midpoint(low, high);
         match attempt(assignment, &levels.limits(middle), ideal) {
             Ok(()) => high = middle,
@@ -56,6 +56,3 @@ fn attempt(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result
     relieve(assignment, limits);
     Ok(())
 }
-
-/// How far limits may be above the lowest ones, as a part of the mean.
-const PRECISION: f64 = 0.001;
