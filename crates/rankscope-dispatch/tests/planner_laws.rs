@@ -1,13 +1,21 @@
 //! What every plan of the bounded planner keeps to, whatever the documents.
 
+mod received;
+
 use proptest::prelude::*;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded, explain, loads};
 use rankscope_dispatch::planner::{Prices, Remote, lower_bound, place_in_order, place_on_ranks};
 use rankscope_dispatch::{Batch, Error, Rows};
 
+use received::received;
+
+fn prices() -> Prices {
+    Prices::of(&Rows::LLAMA_8B)
+}
+
 fn options(eps: f64) -> Options {
-    Options { search_steps: Some(20), ..Options::new(eps, Prices::of(&Rows::LLAMA_8B)) }
+    Options { search_steps: Some(20), ..Options::new(eps, prices()) }
 }
 
 /// Documents in order or on ranks; short ones, long ones, empty ones.
@@ -115,7 +123,7 @@ fn caps_are_kept_to_or_the_rank_is_named() {
     // Without caps the long document of rank 0 goes to the emptiest ranks in large parts.
     let layout = place_on_ranks(&[vec![60_000], vec![20_000], vec![20_000], vec![2_000; 4], vec![], vec![]]).expect("ranks");
     let free = bounded(&layout, &options(0.1)).expect("a plan");
-    let most = received(&free).into_iter().max().expect("ranks");
+    let most = received(&free, prices()).into_iter().max().expect("ranks");
     let capped =
         |receive_bytes| Options { caps: Caps { receive_bytes: Some(receive_bytes), ..Caps::default() }, ..options(0.1) };
     let mut fewer = 0;
@@ -123,7 +131,7 @@ fn caps_are_kept_to_or_the_rank_is_named() {
         let cap = most * hundredths / 100;
         match bounded(&layout, &capped(cap)) {
             Ok(plan) => {
-                assert!(received(&plan).into_iter().all(|bytes| bytes <= cap));
+                assert!(received(&plan, prices()).into_iter().all(|bytes| bytes <= cap));
                 fewer += 1;
             }
             Err(error) => assert!(matches!(error, Error::Cap { .. } | Error::NobodyMayTake { .. }), "{error}"),
@@ -134,32 +142,6 @@ fn caps_are_kept_to_or_the_rank_is_named() {
     let full = Options { caps: Caps { buffer_bytes: Some(1_000_000), ..Caps::default() }, ..options(0.1) };
     let refused = bounded(&layout, &full).expect_err("a rank holds more than that already");
     assert!(matches!(refused, Error::Cap { .. } | Error::NobodyMayTake { .. }), "{refused}");
-}
-
-/// Bytes that each rank receives, counted without the planner's ledger.
-fn received(plan: &Batch) -> Vec<u64> {
-    let prices = Prices::of(&Rows::LLAMA_8B);
-    let mut bytes = vec![0; plan.world_size() as usize];
-    for document in plan.documents() {
-        let mut end = 0;
-        let mut reach = vec![0; bytes.len()];
-        for shard in document {
-            end += u64::from(shard.tokens);
-            reach[shard.attention.0 as usize] = end;
-            if shard.linear != shard.attention {
-                bytes[shard.attention.0 as usize] += u64::from(shard.tokens) * prices.query / 2;
-                bytes[shard.linear.0 as usize] += u64::from(shard.tokens) * prices.query / 2;
-            }
-        }
-        let mut start = 0;
-        for shard in document {
-            for (rank, reach) in reach.iter().enumerate().filter(|(rank, _)| *rank != shard.linear.0 as usize) {
-                bytes[rank] += (reach.saturating_sub(start)).min(u64::from(shard.tokens)) * prices.key;
-            }
-            start += u64::from(shard.tokens);
-        }
-    }
-    bytes
 }
 
 #[test]

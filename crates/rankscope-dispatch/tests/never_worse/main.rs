@@ -3,3 +3,5 @@
 mod batches;
 mod laws;
 mod oracle;
+#[path = "../received/mod.rs"]
+mod received;
