@@ -38,8 +38,8 @@ fn judge(layout: &Batch, options: &Options) -> Result<Batch, TestCaseError> {
         let within = after.iter().zip(&limits.target).all(|(load, limit)| load <= limit);
         prop_assert!(within, "a token is less than eps of a share, and {:?} is above {:?}", after, limits.target);
     }
+    let even = loads(&before, &options.work).expect("loads").iter().zip(&limits.target).all(|(a, b)| a <= b);
     let (moved, before) = (bytes(&plan, options), bytes(&before, options));
-    let even = loads(&at_home(layout), &options.work).expect("loads").iter().zip(&limits.target).all(|(a, b)| a <= b);
     prop_assert!(!even || moved <= before, "the layout was balanced, and {} bytes move where {} would", moved, before);
     prop_assert!(!even || before > 0 || moved == 0, "nothing had to move");
     let least = lower_bound(layout, options.prices, &limits.kept_by(&after)).expect("a bound");
