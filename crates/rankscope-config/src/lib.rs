@@ -26,5 +26,5 @@ pub use origin::Origin;
 pub use presets::presets;
 pub use setting::{Key, Kind, Setting, Unit};
 pub use table::SETTINGS;
-pub use template::template;
+pub use template::{sections, template};
 pub use value::{Secret, Value};

@@ -9,18 +9,23 @@ use crate::{Kind, SETTINGS, Setting};
 pub fn template() -> String {
     let mut text =
         String::from("# Settings of rankscope. A variable named below overrides this file, a flag overrides both.\n");
-    let mut sections: Vec<&str> = Vec::new();
-    for setting in SETTINGS {
-        if !sections.contains(&setting.section) {
-            sections.push(setting.section);
-        }
-    }
-    for section in sections {
+    for section in sections() {
         let settings = SETTINGS.iter().filter(|setting| setting.section == section);
         write!(text, "\n[{section}]\n").expect(STRING);
         settings.for_each(|setting| describe(&mut text, setting));
     }
     text
+}
+
+/// Every section of a file, in the order of the table.
+pub fn sections() -> Vec<&'static str> {
+    let mut sections = Vec::new();
+    for setting in SETTINGS {
+        if !sections.contains(&setting.section) {
+            sections.push(setting.section);
+        }
+    }
+    sections
 }
 
 fn describe(text: &mut String, setting: &Setting) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use rankscope_config::{Kind, SETTINGS, Setting, presets};
+use rankscope_config::{Kind, SETTINGS, Setting, presets, sections};
 
 const INTRODUCTION: &str = "# Settings
 
@@ -27,15 +27,7 @@ A preset sets several values at once (`--preset NAME`). A file, a variable or a 
 /// The whole page.
 pub(super) fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
-    let mut sections: Vec<&str> = SETTINGS.iter().map(|setting| setting.section).collect();
-    let mut seen = Vec::new();
-    sections.retain(|section| {
-        !seen.contains(section) && {
-            seen.push(*section);
-            true
-        }
-    });
-    for section in sections {
+    for section in sections() {
         write!(page, "\n## {section}\n\n").expect(STRING);
         page += "| key | values | default | environment variable | what it does |\n|---|---|---|---|---|\n";
         SETTINGS.iter().filter(|setting| setting.section == section).for_each(|setting| page += &row(setting));
