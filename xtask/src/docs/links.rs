@@ -35,6 +35,7 @@ struct Page {
 pub(super) fn check(root: &Path) -> Result<Checked> {
     let mut files = Vec::new();
     files_below(root, root, &mut files)?;
+    files.sort();
     let mut pages = BTreeMap::new();
     for file in files.iter().filter(|file| file.extension().is_some_and(|suffix| suffix == "md")) {
         let text = fs::read_to_string(root.join(file)).with_context(|| format!("failed to read {}", file.display()))?;
@@ -62,7 +63,7 @@ pub(super) fn check(root: &Path) -> Result<Checked> {
     Ok(checked)
 }
 
-/// Every file below `folder`, relative to `root`, but hidden ones and what was built.
+/// Every file below `folder`, relative to `root` and in no order, but hidden ones and what was built.
 fn files_below(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))?;
     for entry in entries {
@@ -78,7 +79,6 @@ fn files_below(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(
             files.push(file.to_owned());
         }
     }
-    files.sort();
     Ok(())
 }
 
