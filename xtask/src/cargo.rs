@@ -65,6 +65,15 @@ pub(crate) fn release_binary(target: &Path) -> Result<PathBuf> {
     Ok(target.join("release").join("rankscope"))
 }
 
+/// A debug build of the product in `target`, which the tests make as well.
+pub(crate) fn debug_binary(target: &Path) -> Result<PathBuf> {
+    let status = command(["build", "--quiet", "--locked", "--package", "rankscope", "--bin", "rankscope"]).status();
+    if !status.context("failed to start cargo")?.success() {
+        bail!("the debug build failed");
+    }
+    Ok(target.join("debug").join("rankscope"))
+}
+
 /// A cargo command in the workspace root.
 pub(crate) fn command<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -183,8 +183,7 @@ fn rustdoc() -> Result<()> {
 /// they recorded find it through the environment.
 fn examples() -> Result<()> {
     let Metadata { packages, target_directory } = cargo::metadata()?;
-    cargo(&["build", "--quiet", "--locked", "--package", "rankscope", "--bin", "rankscope"])?;
-    let product = target_directory.join("debug").join("rankscope");
+    let product = cargo::debug_binary(&target_directory)?;
     let mut count = 0;
     for package in &packages {
         for target in package.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "example")) {

@@ -4,10 +4,10 @@
 //! the program hides are not in its list and therefore not in the page.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::cargo;
 
@@ -23,7 +23,7 @@ document and nothing else.
 
 /// The whole page.
 pub(super) fn page() -> Result<String> {
-    let program = program()?;
+    let program = cargo::debug_binary(&cargo::metadata()?.target_directory)?;
     let mut verbs = Vec::new();
     gather(&program, &mut Vec::new(), &mut verbs)?;
     let mut page = INTRODUCTION.to_owned();
@@ -86,15 +86,6 @@ fn help(program: &Path, path: &[String]) -> Result<String> {
     ensure!(output.status.success(), "`{} {} --help` failed ({})", program.display(), path.join(" "), output.status);
     let text = String::from_utf8(output.stdout).context("the help is not UTF-8")?;
     Ok(text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
-}
-
-/// A debug build, which the tests make as well.
-fn program() -> Result<PathBuf> {
-    let status = cargo::command(["build", "--locked", "--package", "rankscope", "--bin", "rankscope"]).status();
-    if !status.context("failed to start cargo")?.success() {
-        bail!("rankscope could not be built");
-    }
-    Ok(cargo::metadata()?.target_directory.join("debug").join("rankscope"))
 }
 
 const STRING: &str = "a String takes any write";
