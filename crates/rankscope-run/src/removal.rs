@@ -61,8 +61,8 @@ pub fn what_stays(parent: &Path, name: &str) -> Result<Vec<Left>, Error> {
 /// Takes the run away that `planned` describes, if it is still that run, and returns what stays of its directory.
 ///
 /// # Errors
-/// [`Error::RunInUse`] where it is still being written by now, [`Error::OtherRun`] where another one has come in its place, and what the
-/// file system refuses.
+/// [`Error::RunInUse`] where it is being written by now, [`Error::OtherRun`] where another one has come in its place, and what
+/// the file system refuses.
 pub fn remove_run(parent: &Path, planned: &StoredRun) -> Result<Vec<Left>, Error> {
     let path = parent.join(&planned.name);
     let metadata = path.symlink_metadata().map_err(|error| Error::io(&path, error))?;
