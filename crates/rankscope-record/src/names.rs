@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rankscope_formats::recording::NameId;
+use rankscope_formats::recording::export::NAMES_FULL;
 
 use crate::control;
 use crate::lane::quiet::{self, Quiet};
@@ -27,9 +28,6 @@ const MADE_UP_BYTES_MAX: usize = 64 << 20;
 
 /// What those are called that found no room.
 const TOO_MANY: &str = "(more names than a recording keeps)";
-
-/// Under what a recording says how many found no room.
-pub(crate) const FULL_KEY: &str = "names_full";
 
 /// How many times a name found no room, and the number of the key under which that is said.
 static FULL: (AtomicU64, AtomicU32) = (AtomicU64::new(0), AtomicU32::new(0));
@@ -123,7 +121,7 @@ impl Names {
     /// Counts a name that finds no room; the number that all of these share.
     fn one_too_many(&mut self) -> u32 {
         let id = self.too_many.unwrap_or_else(|| {
-            let key = self.push(Entry { text: FULL_KEY, category: Category::CPU_OP, scope: Scope::Function });
+            let key = self.push(Entry { text: NAMES_FULL, category: Category::CPU_OP, scope: Scope::Function });
             FULL.1.store(key, Ordering::Relaxed);
             self.push(Entry { text: TOO_MANY, category: Category::USER_ANNOTATION, scope: Scope::Function })
         });
