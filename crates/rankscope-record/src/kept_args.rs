@@ -1,6 +1,5 @@
 //! [`KeptArgs`]: arguments kept until they are written, for spans whose events come later than their values.
 
-use std::fmt::{self, Write};
 use std::ops::Range;
 
 use rankscope_formats::recording::Remark;
@@ -55,7 +54,9 @@ impl KeptArgs {
     }
 
     /// Keeps one more, formatted.
-    pub(crate) fn push_text(&mut self, key: NameId, text: fmt::Arguments<'_>) {
+    #[cfg(feature = "tracing")]
+    pub(crate) fn push_text(&mut self, key: NameId, text: std::fmt::Arguments<'_>) {
+        use std::fmt::Write;
         let start = self.text.len();
         // A `Debug` that fails leaves what it wrote before.
         let _ = self.text.write_fmt(text);
