@@ -64,6 +64,7 @@ pub mod rounds;
 mod samples;
 pub mod session;
 pub mod simulate;
+pub mod solved;
 pub mod trend;
 
 pub use ids::{Edge, HostInstant, MonotonicClock, MonotonicInstant, NodeId};

@@ -65,7 +65,7 @@ fn from_files(args: &Args) -> Result<ClockDocument> {
     let title = read::title(&args.paths);
     if files.offsets.is_empty() {
         let solved = solved_files(&files.windows, &args.how)?;
-        return Ok(document(title, &solved.rows, solved.header.reference, solved.notes));
+        return Ok(document(title, &solved.rows, solved.header.reference, read::notes(&solved.oddities)));
     }
     let (offsets, notes) = read::offsets(&files.offsets)?;
     Ok(document(title, &offsets.rows, offsets.header.and_then(|header| header.reference), notes))

@@ -1,0 +1,175 @@
+//! What was odd about the files of clock synchronisation and about what was solved from them: data, with the sentence and the
+//! weight of each in one place.
+
+use std::fmt;
+
+use rankscope_time::{MapError, Span};
+
+use crate::NodeId;
+use crate::files::{Damage, DamagedLine};
+use crate::nodes::RejectedEdge;
+
+/// How much an oddity matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// A fact about the clocks; nothing is wrong with the files.
+    Finding,
+    /// A limit of what can be said.
+    Caution,
+    /// Something is wrong with the input.
+    Problem,
+}
+
+/// Something odd. `Display` is the sentence that users read.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Oddity {
+    /// A line of a file was passed over.
+    DamagedLine {
+        /// The file, as it was called.
+        file: String,
+        /// Which line, and why.
+        line: DamagedLine,
+    },
+    /// More lines of a file were passed over than are named one by one.
+    MoreDamagedLines {
+        /// The file, as it was called.
+        file: String,
+        /// How many more.
+        lines: usize,
+    },
+    /// Files that were written without bounds: their edges guarantee nothing.
+    FilesWithoutBounds {
+        /// How many.
+        files: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// The headers name more than one run.
+    SeveralRuns {
+        /// Their ids, in order.
+        runs: Vec<String>,
+    },
+    /// The round numbers in the windows do not tell rounds apart.
+    Renumbered,
+    /// Windows carry another number than the round they belong to.
+    Misnumbered {
+        /// How many.
+        windows: usize,
+    },
+    /// Windows were there more than once.
+    Duplicates {
+        /// How many were not used.
+        windows: usize,
+    },
+    /// A node sent no window in some rounds.
+    MissedRounds {
+        /// Which node.
+        node: NodeId,
+        /// How many rounds.
+        missed: usize,
+        /// Of how many.
+        rounds: usize,
+    },
+    /// More nodes missed rounds than are named one by one.
+    MoreMissedRounds {
+        /// How many more.
+        nodes: usize,
+    },
+    /// The clock of a node jumped.
+    Step {
+        /// In which round.
+        round: u64,
+        /// Whose clock.
+        node: NodeId,
+        /// By how much; positive is forwards.
+        size: Span,
+    },
+    /// An edge contradicts others and was left out.
+    RejectedEdge {
+        /// In which round.
+        round: u64,
+        /// Which edge, the edges it contradicts, and by how much.
+        rejected: RejectedEdge,
+    },
+    /// The offsets of a node contradict each other.
+    NoClock {
+        /// Which node.
+        node: NodeId,
+        /// How they do.
+        error: MapError,
+    },
+    /// The clock of a node jumped during the run, and one stretch between jumps is used for all of it.
+    OneStretchUsed {
+        /// Which node.
+        node: NodeId,
+        /// How often its clock jumped.
+        jumps: usize,
+    },
+}
+
+impl Oddity {
+    /// How much it matters.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::Step { .. } => Severity::Finding,
+            Self::DamagedLine { line: DamagedLine { damage: Damage::Malformed(_), .. }, .. }
+            | Self::MoreDamagedLines { .. }
+            | Self::SeveralRuns { .. } => Severity::Problem,
+            // A line that was cut off is what kill -9 leaves behind.
+            Self::DamagedLine { line: DamagedLine { damage: Damage::CutOff, .. }, .. }
+            | Self::FilesWithoutBounds { .. }
+            | Self::Renumbered
+            | Self::Misnumbered { .. }
+            | Self::Duplicates { .. }
+            | Self::MissedRounds { .. }
+            | Self::MoreMissedRounds { .. }
+            | Self::RejectedEdge { .. }
+            | Self::NoClock { .. }
+            | Self::OneStretchUsed { .. } => Severity::Caution,
+        }
+    }
+}
+
+impl fmt::Display for Oddity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DamagedLine { file, line } => match line.damage {
+                Damage::CutOff => write!(f, "{file}: {line}; all other lines are used"),
+                Damage::Malformed(_) => write!(f, "{file}: {line}; skipped"),
+            },
+            Self::MoreDamagedLines { file, lines } => write!(f, "{file}: {lines} more lines cannot be read"),
+            Self::FilesWithoutBounds { files, of } => {
+                write!(f, "{files} of {of} files hold no bounds, so their edges guarantee nothing")
+            }
+            Self::SeveralRuns { runs } => write!(f, "these files come from several runs: {}", runs.join(", ")),
+            Self::Renumbered => {
+                write!(f, "the round numbers are ambiguous; rounds were grouped by time and numbered from 0")
+            }
+            Self::Misnumbered { windows } => {
+                write!(f, "{windows} windows carry a round number that does not match their time")
+            }
+            Self::Duplicates { windows } => write!(f, "{windows} windows are duplicates and were used once"),
+            Self::MissedRounds { node, missed, rounds } => {
+                write!(f, "node {node} sent no window in {missed} of {rounds} rounds")
+            }
+            Self::MoreMissedRounds { nodes } => write!(f, "and {nodes} more nodes missed rounds"),
+            Self::Step { round, node, size } => {
+                write!(f, "round {round}: the clock of node {node} jumped by {} ns", size.as_nanos())
+            }
+            Self::RejectedEdge { round, rejected: RejectedEdge { edge, against, excess } } => {
+                let against: Vec<_> = against.iter().map(ToString::to_string).collect();
+                let (against, excess_ns) = (against.join(", "), excess.as_nanos());
+                write!(f, "round {round}: edge {edge} was left out: it contradicts {against} by {excess_ns} ns")
+            }
+            Self::NoClock { node, error } => write!(
+                f,
+                "the offsets of node {node} do not form a valid clock: {error}; its ranks keep their recorded timestamps"
+            ),
+            Self::OneStretchUsed { node, jumps } => {
+                let times = if *jumps == 1 { "once".to_owned() } else { format!("{jumps} times") };
+                write!(f, "the clock of node {node} jumped {times}; the longest stretch without a jump is used throughout")
+            }
+        }
+    }
+}
