@@ -86,7 +86,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-analyze", "rankscope-time", "durations and clock maps"),
     ("rankscope-analyze", "rankscope-trace", "counts what traces hold"),
     ("rankscope-analyze", "rankscope-collectives", "waits and transfers per matched collective"),
-    ("rankscope-report", "rankscope-analyze", "draws its tables"),
+    ("rankscope-report", "rankscope-document", "draws it"),
     ("rankscope-profile", "rankscope-analyze", "writes its stacks and nestings"),
     ("rankscope-profile", "rankscope-trace", "names and arguments of spans"),
     ("rankscope-profile", "rankscope-formats", "protobuf's wire format"),
@@ -119,7 +119,7 @@ const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xt
 
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
 /// usable from Python, C and a browser.
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "rankscope-time",
     "rankscope-config",
     "rankscope-trace",
@@ -128,6 +128,7 @@ const PURE: [&str; 11] = [
     "rankscope-align",
     "rankscope-analyze",
     "rankscope-profile",
+    "rankscope-document",
     "rankscope-report",
     "rankscope-dispatch",
     "rankscope-formats",

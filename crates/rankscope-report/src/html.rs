@@ -9,11 +9,12 @@ pub(crate) mod embed;
 pub(crate) mod page;
 
 use minijinja::context;
+use rankscope_document::Document;
 
+use crate::Error;
 use crate::terminal::{clocks, windows};
 use crate::text::{clean, rank_list};
 use crate::units::{counted, of};
-use crate::{Document, Error};
 use page::Page;
 
 /// The document as a self-contained page.

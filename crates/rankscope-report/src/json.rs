@@ -1,6 +1,6 @@
 //! `report.json`: the document as text.
 
-use crate::Document;
+use rankscope_document::Document;
 
 /// White space of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

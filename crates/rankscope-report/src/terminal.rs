@@ -14,7 +14,8 @@ mod selection;
 mod table;
 mod time;
 
-use crate::Document;
+use rankscope_document::Document;
+
 use crate::text::{clean, wrap};
 pub(crate) use heading::{clocks, windows};
 use paint::Paint;

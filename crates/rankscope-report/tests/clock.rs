@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use rankscope_report::{ClockDocument, ClockPoint, ClockTables, NodeClock, Note, NoteLevel, Style, clock_html, clock_terminal};
+use rankscope_document::{ClockDocument, ClockPoint, NodeClock, Note, NoteLevel};
+use rankscope_report::{ClockTables, Style, clock_html, clock_terminal};
 
 const STYLE: Style = Style { color: false, width: 100 };
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use rankscope_report::{DispatchDocument, DispatchRank, DispatchedDocument, Note, NoteLevel, dispatch_html};
+use rankscope_document::{DispatchDocument, DispatchRank, DispatchedDocument, Note, NoteLevel};
+use rankscope_report::dispatch_html;
 
 /// A plan of `world` ranks and `documents` documents: every third document's second half is computed by another rank.
 fn plan(world: u32, documents: u64) -> DispatchDocument {

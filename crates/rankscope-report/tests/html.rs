@@ -6,7 +6,8 @@ mod common;
 
 use std::path::Path;
 
-use rankscope_report::{Document, Layout, html, json};
+use rankscope_document::Document;
+use rankscope_report::{Layout, html, json};
 use serde_json::Value;
 
 fn page(name: &str, document: &Document) -> String {

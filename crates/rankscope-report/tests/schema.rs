@@ -4,7 +4,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use rankscope_report::{Document, Layout, json};
+use rankscope_document::Document;
+use rankscope_report::{Layout, json};
 use serde_json::Value;
 
 #[test]

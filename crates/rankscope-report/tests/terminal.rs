@@ -2,7 +2,8 @@
 
 mod common;
 
-use rankscope_report::{Document, Style, terminal};
+use rankscope_document::Document;
+use rankscope_report::{Style, terminal};
 
 fn plain(document: &Document, width: usize) -> String {
     terminal(document, Style { color: false, width })

@@ -4,7 +4,7 @@ use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{
     Account, Because, ClassMode, CollectiveRow, Confidence, Copied, Job as Analysis, RankReport, Side, Unnamed,
 };
-use rankscope_report::{
+use rankscope_document::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel,
     LateRank, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Verdict, Window,
 };
@@ -183,8 +183,8 @@ fn verdict(source: &Source<'_>) -> Verdict {
         share: late.share,
         confidence: confidence(late.confidence),
         because: match late.because {
-            Because::BusiestStage { .. } => rankscope_report::Because::BusiestStage,
-            Because::CameLast { .. } => rankscope_report::Because::CameLast,
+            Because::BusiestStage { .. } => rankscope_document::Because::BusiestStage,
+            Because::CameLast { .. } => rankscope_document::Because::CameLast,
         },
     };
     let comparable = source.job.doubts.is_empty();
@@ -193,25 +193,25 @@ fn verdict(source: &Source<'_>) -> Verdict {
         judged: verdict.judged,
         not_judged: verdict.not_judged,
         rounds: verdict.rounds as u64,
-        reason: if comparable { verdict.unnamed.map(reason) } else { Some(rankscope_report::Unnamed::NotComparable) },
+        reason: if comparable { verdict.unnamed.map(reason) } else { Some(rankscope_document::Unnamed::NotComparable) },
     }
 }
 
-fn confidence(confidence: Confidence) -> rankscope_report::Confidence {
+fn confidence(confidence: Confidence) -> rankscope_document::Confidence {
     match confidence {
-        Confidence::Low => rankscope_report::Confidence::Low,
-        Confidence::Medium => rankscope_report::Confidence::Medium,
-        Confidence::High => rankscope_report::Confidence::High,
+        Confidence::Low => rankscope_document::Confidence::Low,
+        Confidence::Medium => rankscope_document::Confidence::Medium,
+        Confidence::High => rankscope_document::Confidence::High,
     }
 }
 
-fn reason(unnamed: Unnamed) -> rankscope_report::Unnamed {
+fn reason(unnamed: Unnamed) -> rankscope_document::Unnamed {
     match unnamed {
-        Unnamed::NothingToJudge => rankscope_report::Unnamed::NothingToJudge,
-        Unnamed::TooFewRounds { .. } => rankscope_report::Unnamed::TooFewRounds,
-        Unnamed::Irregular { .. } => rankscope_report::Unnamed::Irregular,
-        Unnamed::WithinClocks { .. } => rankscope_report::Unnamed::WithinClocks,
-        Unnamed::NobodyStandsOut => rankscope_report::Unnamed::NobodyStandsOut,
+        Unnamed::NothingToJudge => rankscope_document::Unnamed::NothingToJudge,
+        Unnamed::TooFewRounds { .. } => rankscope_document::Unnamed::TooFewRounds,
+        Unnamed::Irregular { .. } => rankscope_document::Unnamed::Irregular,
+        Unnamed::WithinClocks { .. } => rankscope_document::Unnamed::WithinClocks,
+        Unnamed::NobodyStandsOut => rankscope_document::Unnamed::NobodyStandsOut,
     }
 }
 

@@ -5,7 +5,8 @@ mod clocks;
 mod verdict;
 
 use rankscope_analyze::{Finding, Side};
-use rankscope_report::{CautionKind, Note, NoteLevel, spelling};
+use rankscope_document::{CautionKind, Note, NoteLevel};
+use rankscope_report::spelling;
 use rankscope_trace::Trace;
 
 use crate::document::Source;

@@ -4,9 +4,9 @@
 //! them all: steps and degraded rounds stay.
 
 use minijinja::context;
+use rankscope_document::{ClockDocument, ClockPoint, NodeClock};
 use serde::Serialize;
 
-use super::{ClockDocument, ClockPoint, NodeClock};
 use crate::Error;
 use crate::html::embed;
 use crate::html::page::Page;

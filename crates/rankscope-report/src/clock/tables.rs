@@ -1,6 +1,7 @@
 //! The clocks for a terminal: a line a node, and if asked for, rounds of each node.
 
-use super::{ClockDocument, ClockPoint, NodeClock};
+use rankscope_document::{ClockDocument, ClockPoint, NodeClock};
+
 use crate::Style;
 use crate::terminal::{Sheet, Table, drawn, sentences};
 use crate::text::{clean, shorten};

@@ -3,8 +3,8 @@
 //! Like the report it fetches nothing and scripts set text, never markup. Strips are cut to what can be read; the page says so.
 
 use minijinja::context;
+use rankscope_document::DispatchDocument;
 
-use super::DispatchDocument;
 use crate::Error;
 use crate::html::embed;
 use crate::html::page::Page;

@@ -5,9 +5,8 @@
 
 use std::cmp::Reverse;
 
+use rankscope_document::{CollectiveInstance, Document};
 use serde::Serialize;
-
-use crate::{CollectiveInstance, Document};
 
 /// Full lengths of the lists that were cut, for the page to say "n of m". Zero where nothing was cut.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]

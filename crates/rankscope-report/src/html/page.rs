@@ -3,9 +3,10 @@
 //! A page is a template that extends `web/page.html`, and what only it needs to know.
 
 use minijinja::{Environment, Value, context};
+use rankscope_document::{Note, NoteLevel};
 
+use crate::Error;
 use crate::text::clean;
-use crate::{Error, Note, NoteLevel};
 
 /// A page about to be rendered.
 pub(crate) struct Page<'a> {

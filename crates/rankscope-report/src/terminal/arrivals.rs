@@ -1,12 +1,13 @@
 //! Who is late: how often each rank came last at a matched collective, and what that cost the others.
 
+use rankscope_document::{Document, RankArrivals, Unnamed};
+
 use super::Sheet;
 use super::bar::level;
 use super::selection::{ALL, select};
 use super::table::Table;
 use crate::text::width_of;
 use crate::units::{counted, duration, of};
-use crate::{Document, RankArrivals, Unnamed};
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     let collectives = &document.collectives;

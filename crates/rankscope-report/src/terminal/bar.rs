@@ -1,7 +1,8 @@
 //! Bars of block characters. Each class has a glyph of its own, so that a bar reads without colour.
 
+use rankscope_document::Time;
+
 use super::paint::Paint;
-use crate::Time;
 
 /// A class of time: its name, glyph and SGR colour.
 pub(super) struct Class {

@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 
+use rankscope_document::{CollectiveGroup, Document};
+
 use super::Sheet;
 use super::table::Table;
 use crate::spelling;
 use crate::text::{clean, shorten, width_of};
 use crate::units::{bytes, duration, of, or_absent, rate};
-use crate::{CollectiveGroup, Document};
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     let mut groups: Vec<&CollectiveGroup> = document.collectives.groups.iter().collect();

@@ -1,9 +1,10 @@
 //! What was reported on, and what is missing from it.
 
+use rankscope_document::{Clock, Document, Window};
+
 use super::Sheet;
 use crate::text::{clean, rank_list, shorten, wrap};
 use crate::units::{counted, of};
-use crate::{Clock, Document, Window};
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     let title = shorten(&clean(&document.title), sheet.width - 11);

@@ -1,8 +1,9 @@
 //! The document's sentences: findings, then cautions, then problems.
 
+use rankscope_document::{Document, Note, NoteLevel};
+
 use super::Sheet;
 use crate::text::{clean, width_of, wrap};
-use crate::{Document, Note, NoteLevel};
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     sentences(&document.notes, sheet)

@@ -1,12 +1,13 @@
 //! Where the time goes: every rank's total, and how much of it was what.
 
+use rankscope_document::{Document, Rank};
+
 use super::Sheet;
 use super::bar::{CLASSES, legend, stack};
 use super::selection::{ALL, select};
 use super::table::Table;
 use crate::text::width_of;
 use crate::units::{counted, percent};
-use crate::{Document, Rank};
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     if document.ranks.is_empty() {

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses its own part")]
 
-use rankscope_report::*;
+use rankscope_document::*;
 
 /// A name that tries everything: markup, quotes, a script's end, a terminal escape, a reordering mark.
 pub(crate) const HOSTILE: &str =

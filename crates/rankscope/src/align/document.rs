@@ -1,7 +1,7 @@
 //! From a job that was moved to its document. Translates; decides nothing.
 
 use rankscope_align::{Method, Moved, RankAlignment};
-use rankscope_report::{AlignmentDocument, RankAlignment as RankRow, TracerAlignment};
+use rankscope_document::{AlignmentDocument, RankAlignment as RankRow, TracerAlignment};
 
 use crate::job::{Job, rank_of};
 use crate::notes::clock_notes;

@@ -6,7 +6,7 @@ use rankscope_clock::files::OffsetRow;
 use rankscope_clock::nodes::NodeEstimate;
 use rankscope_clock::trend::{Segment, segments};
 use rankscope_clock::{HostInstant, NodeId};
-use rankscope_report::{ClockDocument, ClockPoint, NodeClock, Note};
+use rankscope_document::{ClockDocument, ClockPoint, NodeClock, Note};
 use rankscope_time::Span;
 
 /// The document of `rows`, in whatever order they are.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use rankscope_clock::files::OffsetsFile;
 use rankscope_clock::solved::{Oddity, RunOffsets, RunWindows, Severity, WindowsReader};
-use rankscope_report::{Note, NoteLevel};
+use rankscope_document::{Note, NoteLevel};
 use rankscope_run::{SideFile, read_side};
 
 /// Reads files of windows. All windows of a node are on the clock of its last start.

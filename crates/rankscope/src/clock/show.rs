@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use rankscope_report::{ClockDocument, ClockTables, Style, clock_html, clock_terminal};
+use rankscope_document::ClockDocument;
+use rankscope_report::{ClockTables, Style, clock_html, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 
 use super::document::document;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rankscope_report::CautionKind;
+use rankscope_document::CautionKind;
 use rankscope_time::Rank;
 use rankscope_trace::{RankSource, Trace};
 

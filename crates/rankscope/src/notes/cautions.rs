@@ -2,7 +2,7 @@
 
 use rankscope_analyze::{Side, WindowKind};
 use rankscope_collectives::Kind;
-use rankscope_report::{Caution, CautionKind};
+use rankscope_document::{Caution, CautionKind};
 use rankscope_run::Why;
 use rankscope_time::Rank;
 

@@ -1,7 +1,7 @@
 //! What the times between ranks rest on.
 
 use rankscope_align::Method;
-use rankscope_report::{Caution, CautionKind, Note, NoteLevel};
+use rankscope_document::{Caution, CautionKind, Note, NoteLevel};
 use rankscope_time::Rank;
 
 use super::cautions::caution;

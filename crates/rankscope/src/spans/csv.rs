@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use rankscope_align::CsvText;
-use rankscope_report::{SpansDocument, SpansRow};
+use rankscope_document::{SpansDocument, SpansRow};
 
 const HEADER: &str = "kind,process,thread,name,category,count,unfinished,total_ns,self_ns,p50_ns,p99_ns,max_ns,threads\n";
 

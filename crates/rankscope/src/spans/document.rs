@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rankscope_analyze::spans::{SpanStats, SpanTable, counts};
-use rankscope_report::{Note, NoteLevel, SpansDocument, SpansProcess, SpansRow};
+use rankscope_document::{Note, NoteLevel, SpansDocument, SpansProcess, SpansRow};
 use rankscope_trace::{ProblemKind, Trace, TrackKey, TrackKind};
 
 use super::Read;

@@ -1,7 +1,8 @@
 //! A plan as the page's document: translates, and asks the exchanges who sends what to whom.
 
 use rankscope_dispatch::{Batch, Direction, Error, Exchange, Rows, Shard, Traffic};
-use rankscope_report::{DispatchDocument, DispatchRank, DispatchedDocument, Note, NoteLevel, bytes};
+use rankscope_document::{DispatchDocument, DispatchRank, DispatchedDocument, Note, NoteLevel};
+use rankscope_report::bytes;
 
 use super::answer::Answer;
 

@@ -1,0 +1,22 @@
+//! The JSON documents that rankscope writes, as types: what their keys are called and what they mean.
+//!
+//! Analysis fills them in, `rankscope-report` draws them, and programs read them back. A document has a `schema` number;
+//! within it keys are only ever added. This crate knows nothing of the rest: it reads no file, computes no figure and draws nothing.
+//! `docs/reference/formats/` describes every key for those who read the JSON itself.
+
+mod alignment;
+mod clock;
+mod dispatch;
+mod report;
+mod spans;
+mod verdict;
+
+pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment};
+pub use clock::{ClockDocument, ClockPoint, NodeClock};
+pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
+pub use report::{
+    Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel, Note,
+    NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Window,
+};
+pub use spans::{SpansDocument, SpansProcess, SpansRow};
+pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};
