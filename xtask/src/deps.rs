@@ -86,6 +86,23 @@ const EDGES: &[Edge] = &[
     ("rankscope-analyze", "rankscope-time", "durations and clock maps"),
     ("rankscope-analyze", "rankscope-trace", "counts what traces hold"),
     ("rankscope-analyze", "rankscope-collectives", "waits and transfers per matched collective"),
+    ("rankscope-job", "rankscope-align", "puts ranks on one clock"),
+    ("rankscope-job", "rankscope-analyze", "accounts each rank and judges all of them"),
+    ("rankscope-job", "rankscope-collectives", "finds and matches collectives"),
+    ("rankscope-job", "rankscope-document", "says what it found"),
+    ("rankscope-job", "rankscope-time", "ranks and instants"),
+    ("rankscope-job", "rankscope-trace", "reduces traces to parts"),
+    ("rankscope-pipeline", "rankscope-align", "the clocks of nodes, and tracers' clocks on those of hosts"),
+    ("rankscope-pipeline", "rankscope-analyze", "classes of work"),
+    ("rankscope-pipeline", "rankscope-clock", "what agents measured"),
+    ("rankscope-pipeline", "rankscope-collectives", "a user's patterns, and what is wrong with them"),
+    ("rankscope-pipeline", "rankscope-document", "what is written"),
+    ("rankscope-pipeline", "rankscope-formats", "reads traces and writes timelines"),
+    ("rankscope-pipeline", "rankscope-job", "maps traces to parts and has them judged"),
+    ("rankscope-pipeline", "rankscope-report", "draws the page"),
+    ("rankscope-pipeline", "rankscope-run", "finds and opens files, reads run directories, writes outputs"),
+    ("rankscope-pipeline", "rankscope-time", "ranks and instants"),
+    ("rankscope-pipeline", "rankscope-trace", "traces on their way"),
     ("rankscope-report", "rankscope-document", "draws it"),
     ("rankscope-profile", "rankscope-analyze", "writes its stacks and nestings"),
     ("rankscope-profile", "rankscope-trace", "names and arguments of spans"),
@@ -113,13 +130,14 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-collectives", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-align", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-analyze", "rankscope-formats", "tests read the testkit's files"),
+    ("rankscope-job", "rankscope-formats", "tests read the testkit's files"),
 ];
 
 const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xtask"];
 
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
 /// usable from Python, C and a browser.
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
     "rankscope-time",
     "rankscope-config",
     "rankscope-trace",
@@ -129,13 +147,14 @@ const PURE: [&str; 12] = [
     "rankscope-analyze",
     "rankscope-profile",
     "rankscope-document",
+    "rankscope-job",
     "rankscope-report",
     "rankscope-dispatch",
     "rankscope-formats",
 ];
 
 /// Crates that are given paths by users. One function opens them.
-const OWN_PATHS: [&str; 2] = ["rankscope", "rankscope-run"];
+const OWN_PATHS: [&str; 3] = ["rankscope", "rankscope-pipeline", "rankscope-run"];
 
 /// Crates whose point is the outside world.
 const IMPURE: &[&str] = &[

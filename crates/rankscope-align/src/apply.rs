@@ -31,6 +31,24 @@ pub fn apply<A: Sync, B: Sync>(trace: &mut Trace, map: &ClockMap<A, B>) -> Moved
     move_events(trace, map, None)
 }
 
+/// What moving every event of `trace` through `map` does to them, without moving any.
+pub fn measure<A: Sync, B: Sync>(trace: &Trace, map: &ClockMap<A, B>) -> Moved {
+    let spans = &trace.spans;
+    let columns = spans.start_ns.par_chunks(CHUNK).zip(spans.dur_ns.par_chunks(CHUNK));
+    let tally = |(starts, lengths): (&[i64], &[i64])| {
+        let mut mover = Mover::new(map);
+        starts.iter().zip(lengths).for_each(|(start_ns, dur_ns)| mover.span(&mut start_ns.clone(), &mut dur_ns.clone()));
+        mover.tally
+    };
+    let spans = columns.map(tally).reduce(Tally::default, Tally::and);
+    let mut mover = Mover::new(map);
+    let instants = trace.instants.iter().map(|mark| mark.time_ns);
+    let samples = trace.counters.iter().map(|sample| sample.time_ns);
+    let points = trace.flows.iter().map(|point| point.time_ns);
+    instants.chain(samples).chain(points).for_each(|mut time_ns| mover.moment(&mut time_ns));
+    spans.and(mover.tally).moved(map)
+}
+
 /// Moves the events of devices alone, as for a tracer whose clock stamps those and nothing else.
 pub fn apply_to_devices<A: Sync, B: Sync>(trace: &mut Trace, map: &ClockMap<A, B>) -> Moved {
     let of_device = |kind: TrackKind| matches!(kind, TrackKind::Device | TrackKind::Stream);

@@ -9,7 +9,7 @@
 //! have been moved would be an estimate of something else.
 
 use rankscope_time::{ClockMap, HostClock, Instant, RankClock, ReferenceClock, Span};
-use rankscope_trace::{HostClock as ReadClock, SnapshotPair, Trace};
+use rankscope_trace::{ClockReading, HostClock as ReadClock, SnapshotPair};
 
 use crate::{Bound, ClockEstimate, TracerMap, tracer_map};
 
@@ -60,10 +60,14 @@ pub struct NodeClock {
 }
 
 /// One rank, on its way to the reference.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct RankSource<'a> {
-    /// Its events, on its own clock.
-    pub trace: &'a Trace,
+    /// First start and last end of its events, on its own clock.
+    pub bounds_ns: Option<(i64, i64)>,
+    /// Its host, where known.
+    pub host: Option<&'a str>,
+    /// Readings of the host's clocks beside its own.
+    pub readings: &'a [ClockReading],
     /// The clock of its node, where that was measured.
     pub node: Option<&'a NodeClock>,
 }
@@ -121,7 +125,7 @@ pub fn align(ranks: &[RankSource<'_>], estimate: ClockEstimate) -> JobClocks {
     } else if let Some(shared) = on_one_host(ranks) {
         shared
     } else {
-        (0..ranks.len()).map(|index| estimated(ranks[index].trace, &estimate, index)).collect()
+        (0..ranks.len()).map(|index| estimated(&ranks[index], &estimate, index)).collect()
     };
     let method = if count > 0 && count < ranks.len() {
         Method::Mixed
@@ -134,7 +138,7 @@ pub fn align(ranks: &[RankSource<'_>], estimate: ClockEstimate) -> JobClocks {
 /// By packets: the trace's clock to the host's, the host's to the reference.
 fn measured(rank: &RankSource<'_>) -> Option<RankAlignment> {
     let node = rank.node?;
-    let (to_host, stage, mut notes) = to_host(rank.trace, node)?;
+    let (to_host, stage, mut notes) = to_host(rank, node)?;
     if node.degraded {
         notes.push(format!("timestamps of node {} contradict each other, so its interval proves nothing", node.node));
     }
@@ -142,14 +146,14 @@ fn measured(rank: &RankSource<'_>) -> Option<RankAlignment> {
     Some(RankAlignment {
         degraded: node.degraded,
         notes,
-        ..RankAlignment::of(rank.trace, map, Method::Measured, vec![stage, "offsets"])
+        ..RankAlignment::of(rank, map, Method::Measured, vec![stage, "offsets"])
     })
 }
 
 /// The trace's clock on the host clock of `node`, what told, and what is odd about it.
-fn to_host(trace: &Trace, node: &NodeClock) -> Option<(TracerMap<RankClock, HostClock>, &'static str, Vec<String>)> {
-    let (from_ns, until_ns) = trace.bounds_ns().unwrap_or((0, 0));
-    let raw = node.host_minus_raw_ns.map(|shift_ns| readings(trace, ReadClock::MonotonicRaw, shift_ns)).unwrap_or_default();
+fn to_host(rank: &RankSource<'_>, node: &NodeClock) -> Option<(TracerMap<RankClock, HostClock>, &'static str, Vec<String>)> {
+    let (from_ns, until_ns) = rank.bounds_ns.unwrap_or((0, 0));
+    let raw = node.host_minus_raw_ns.map(|shift_ns| readings(rank, ReadClock::MonotonicRaw, shift_ns)).unwrap_or_default();
     if let Ok(by_raw) = tracer_map(&raw, from_ns, until_ns) {
         return Some((by_raw, "readings", Vec::new()));
     }
@@ -162,7 +166,7 @@ fn to_host(trace: &Trace, node: &NodeClock) -> Option<(TracerMap<RankClock, Host
         ));
     }
     // A recording counts from a moment of its own; its readings say how the wall clock stood to it.
-    let own = readings(trace, ReadClock::Realtime, 0);
+    let own = readings(rank, ReadClock::Realtime, 0);
     let Ok(to_wall) = tracer_map::<RankClock, RankClock>(&own, from_ns, until_ns) else {
         return Some((wall, "snapshots", notes));
     };
@@ -171,8 +175,8 @@ fn to_host(trace: &Trace, node: &NodeClock) -> Option<(TracerMap<RankClock, Host
 }
 
 /// Readings of `clock` beside the trace's own, with `shift_ns` added.
-fn readings(trace: &Trace, clock: ReadClock, shift_ns: i64) -> Vec<SnapshotPair> {
-    let of_clock = trace.provenance.clock_readings.iter().filter(|reading| reading.clock == clock);
+fn readings(rank: &RankSource<'_>, clock: ReadClock, shift_ns: i64) -> Vec<SnapshotPair> {
+    let of_clock = rank.readings.iter().filter(|reading| reading.clock == clock);
     of_clock
         .map(|reading| SnapshotPair {
             tracer_ns: reading.trace_ns,
@@ -214,39 +218,39 @@ fn unmeasured(rank: &RankSource<'_>) -> RankAlignment {
         }
         None => "its node's clock was not measured; it keeps its recorded timestamps".to_owned(),
     };
-    let as_it_is = RankAlignment::of(rank.trace, RankMap::identity(), Method::AsRecorded, Vec::new());
+    let as_it_is = RankAlignment::of(rank, RankMap::identity(), Method::AsRecorded, Vec::new());
     RankAlignment { notes: vec![why], bound: Bound::default(), ..as_it_is }
 }
 
 /// All ranks on one host, by the raw clock that all of them read. None where hosts differ, are not known, or a trace has no
 /// such readings: wall clocks of one host need no map.
 fn on_one_host(ranks: &[RankSource<'_>]) -> Option<Vec<RankAlignment>> {
-    let host = ranks.first()?.trace.provenance.host.as_deref()?;
-    if ranks.len() < 2 || ranks.iter().any(|rank| rank.trace.provenance.host.as_deref() != Some(host)) {
+    let host = ranks.first()?.host?;
+    if ranks.len() < 2 || ranks.iter().any(|rank| rank.host != Some(host)) {
         return None;
     }
-    let raw: Vec<Vec<SnapshotPair>> = ranks.iter().map(|rank| readings(rank.trace, ReadClock::MonotonicRaw, 0)).collect();
+    let raw: Vec<Vec<SnapshotPair>> = ranks.iter().map(|rank| readings(rank, ReadClock::MonotonicRaw, 0)).collect();
     let first = raw.first()?.iter().min_by_key(|pair| pair.half_width_ns)?;
     let to_first = ClockMap::from_offset(Span::from_nanos(first.tracer_ns.saturating_sub(first.host_ns)), 0);
     let alignment = |(rank, pairs): (&RankSource<'_>, &Vec<SnapshotPair>)| {
-        let (from_ns, until_ns) = rank.trace.bounds_ns().unwrap_or((0, 0));
+        let (from_ns, until_ns) = rank.bounds_ns.unwrap_or((0, 0));
         let to_raw = tracer_map::<RankClock, HostClock>(pairs, from_ns, until_ns).ok()?;
-        Some(RankAlignment::of(rank.trace, to_raw.map.then(&to_first), Method::OneHost, vec!["readings", "one host"]))
+        Some(RankAlignment::of(rank, to_raw.map.then(&to_first), Method::OneHost, vec!["readings", "one host"]))
     };
     ranks.iter().zip(&raw).map(alignment).collect()
 }
 
 /// By the collectives.
-fn estimated(trace: &Trace, estimate: &ClockEstimate, index: usize) -> RankAlignment {
+fn estimated(rank: &RankSource<'_>, estimate: &ClockEstimate, index: usize) -> RankAlignment {
     let clock = &estimate.clocks[index];
     let (method, stages) =
         if clock.applied { (Method::FromTraces, vec!["collectives"]) } else { (Method::AsRecorded, Vec::new()) };
-    RankAlignment { bound: clock.bound, ..RankAlignment::of(trace, clock.map(estimate.at_ns), method, stages) }
+    RankAlignment { bound: clock.bound, ..RankAlignment::of(rank, clock.map(estimate.at_ns), method, stages) }
 }
 
 impl RankAlignment {
-    fn of(trace: &Trace, map: RankMap, method: Method, stages: Vec<&'static str>) -> Self {
-        let (at_ns, until_ns) = trace.bounds_ns().unwrap_or((0, 0));
+    fn of(rank: &RankSource<'_>, map: RankMap, method: Method, stages: Vec<&'static str>) -> Self {
+        let (at_ns, until_ns) = rank.bounds_ns.unwrap_or((0, 0));
         let (at, until) = (Instant::from_nanos_since_epoch(at_ns), Instant::from_nanos_since_epoch(until_ns));
         let ahead_ns = |instant| {
             i128::from(Instant::<RankClock>::nanos_since_epoch(instant)) - i128::from(map.map(instant).nanos_since_epoch())

@@ -42,7 +42,7 @@ mod pairs;
 mod tracer;
 pub mod validate;
 
-pub use apply::{Moved, apply, apply_to_devices};
+pub use apply::{Moved, apply, apply_to_devices, measure};
 pub use bounds::{Bound, Bounds};
 pub use clocks::{JobClocks, Method, NodeClock, RankAlignment, RankMap, RankSource, align};
 pub use csv::CsvText;

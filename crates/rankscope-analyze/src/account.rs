@@ -55,14 +55,14 @@ pub struct Copies {
 }
 
 /// The sets of time of one rank, from which any window is accounted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounting {
     compute: Intervals,
     comm: Intervals,
     memory: Intervals,
     exposed_comm: Intervals,
     exposed_memory: Intervals,
-    windows_ns: Vec<(i64, i64)>,
+    extent_ns: (i64, i64),
 }
 
 impl Accounting {
@@ -78,22 +78,25 @@ impl Accounting {
         let exposed_memory = memory.minus(&compute).minus(&comm);
         let start = work.iter().map(|piece| piece.start_ns).min().unwrap_or(0);
         let end = work.iter().map(|piece| piece.end_ns).max().unwrap_or(0);
-        Self { compute, comm, memory, exposed_comm, exposed_memory, windows_ns: vec![(start, end)] }
+        Self { compute, comm, memory, exposed_comm, exposed_memory, extent_ns: (start, end) }
     }
 
-    /// The same, accounted over `windows_ns`, which are disjoint and in order; over its own extent where there are none.
-    pub(crate) fn over(mut self, windows_ns: &[(i64, i64)]) -> Self {
-        if !windows_ns.is_empty() {
-            self.windows_ns = windows_ns.to_vec();
-        }
-        self
+    /// First start and last end of all work.
+    pub fn extent_ns(&self) -> (i64, i64) {
+        self.extent_ns
     }
 
-    /// From the start of the first window to the end of the last: first start and last end of all work, unless the job's windows
-    /// are others.
-    pub fn window_ns(&self) -> (i64, i64) {
-        let (first, last) = (self.windows_ns.first(), self.windows_ns.last());
-        (first.map_or(0, |window| window.0), last.map_or(0, |window| window.1))
+    /// Adds sets of another stretch of time.
+    pub(crate) fn join(&mut self, other: Self) {
+        let add = |own: &mut Intervals, other: Intervals| *own = own.union(&other);
+        add(&mut self.compute, other.compute);
+        add(&mut self.comm, other.comm);
+        add(&mut self.memory, other.memory);
+        add(&mut self.exposed_comm, other.exposed_comm);
+        add(&mut self.exposed_memory, other.exposed_memory);
+        let worked = |(from, to): &(i64, i64)| from < to;
+        let extents = [self.extent_ns, other.extent_ns].into_iter().filter(worked);
+        self.extent_ns = extents.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or(self.extent_ns);
     }
 
     /// Communication no compute hides.
@@ -103,8 +106,7 @@ impl Accounting {
 
     /// The account of everything.
     pub fn whole(&self) -> Account {
-        let windows = self.windows_ns.iter().map(|(start, end)| self.window(*start, *end));
-        windows.reduce(Account::plus).unwrap_or_default()
+        self.window(self.extent_ns.0, self.extent_ns.1)
     }
 
     /// The account of the window from `start` to `end`.
@@ -129,7 +131,7 @@ impl Accounting {
 
 impl Account {
     /// The account of two windows that do not overlap.
-    fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             computation_ns: self.computation_ns.saturating_add(other.computation_ns),
             exposed_comm_ns: self.exposed_comm_ns.saturating_add(other.exposed_comm_ns),
@@ -143,7 +145,25 @@ impl Account {
     }
 }
 
+impl Copied {
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+}
+
 impl Copies {
+    /// Adds those of another stretch of time.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.host_to_device.add(&other.host_to_device);
+        self.device_to_host.add(&other.device_to_host);
+        self.device_to_device.add(&other.device_to_device);
+        self.peer_to_peer.add(&other.peer_to_peer);
+        self.other.add(&other.other);
+        self.memset.add(&other.memset);
+    }
+
     /// Sums up the copies and fills of `work`; `bytes` says what each moved.
     pub fn of(work: &[Work], bytes: impl Fn(&Work) -> Option<u64>) -> Self {
         let of = |class: Class| {
@@ -192,13 +212,14 @@ pub(crate) mod tests {
             prop_assert_eq!(whole.computation_ns + whole.exposed_comm_ns + whole.exposed_memcpy_ns + whole.idle_ns, whole.total_ns);
             prop_assert!(whole.idle_ns >= 0);
             // Two windows side by side account for what both together do.
-            let (start, end) = accounting.window_ns();
+            let (start, end) = accounting.extent_ns();
             let cut = cut.clamp(start, end);
             let (first, second) = (accounting.window(start, cut), accounting.window(cut, end));
             prop_assert_eq!(first.computation_ns + second.computation_ns, whole.computation_ns);
             prop_assert_eq!(first.exposed_comm_ns + second.exposed_comm_ns, whole.exposed_comm_ns);
             prop_assert_eq!(first.idle_ns + second.idle_ns, whole.idle_ns);
-            prop_assert_eq!(accounting.over(&[(start, cut), (cut, end)]).whole(), whole);
+            prop_assert_eq!(first.plus(second), whole);
+            prop_assert_eq!(accounting.window(start, end), whole);
         }
     }
 }

@@ -4,13 +4,12 @@
 //! operators compute, the backend's own ranges communicate, and calls that only hand a collective over count as neither.
 
 use rankscope_collectives::CommPatterns;
-use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
 pub use rankscope_trace::CopyDirection as Direction;
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashSet;
 
 /// What a piece of work is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Compute.
     Compute,
@@ -54,20 +53,21 @@ pub struct Classes {
 }
 
 /// Where the accounted work ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// On devices.
     Device,
     /// On the host: the trace shows no device work.
+    #[default]
     Host,
 }
 
-/// One piece of work on the job's clock.
+/// One piece of work, on the clock of its rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// The span it is.
     pub span: SpanId,
-    /// Start, in nanoseconds of the reference clock.
+    /// Start, in nanoseconds since the epoch.
     pub start_ns: i64,
     /// End.
     pub end_ns: i64,
@@ -77,7 +77,7 @@ pub struct Work {
 
 impl Classes {
     /// All work of `trace` that time accounting counts, and where it ran.
-    pub fn work(&self, trace: &Trace, map: &ClockMap<RankClock, ReferenceClock>) -> (Side, Vec<Work>) {
+    pub fn work(&self, trace: &Trace) -> (Side, Vec<Work>) {
         let kinds: Vec<CategoryKind> = trace.categories.iter().map(|category| category.kind).collect();
         let mut names: Vec<Option<Class>> = vec![None; trace.strings.len()];
         let mut work = Vec::new();
@@ -94,9 +94,9 @@ impl Classes {
                 CategoryKind::Memset => Class::Memset,
                 _ => Class::Memcpy(told(trace, span).unwrap_or_else(|| Direction::of_text(trace.strings.text(name)))),
             };
-            work.push(piece(trace, map, span, class));
+            work.push(piece(trace, span, class));
         }
-        if work.is_empty() { (Side::Host, self.host_work(trace, map)) } else { (Side::Device, work) }
+        if work.is_empty() { (Side::Host, self.host_work(trace)) } else { (Side::Device, work) }
     }
 
     /// The class of a kernel by its name. ROCm does some copies and fills with kernels of its own.
@@ -112,7 +112,7 @@ impl Classes {
         }
     }
 
-    fn host_work(&self, trace: &Trace, map: &ClockMap<RankClock, ReferenceClock>) -> Vec<Work> {
+    fn host_work(&self, trace: &Trace) -> Vec<Work> {
         let collectives: FxHashSet<SpanId> = trace.collectives.iter().map(|args| args.span).collect();
         let hands_over = |name: StrId| {
             let name = trace.strings.text(name);
@@ -129,7 +129,7 @@ impl Classes {
                 false => is_operator.then_some(Class::Compute),
             }
         };
-        trace.spans.ids().filter_map(|span| Some(piece(trace, map, span, class(span)?))).collect()
+        trace.spans.ids().filter_map(|span| Some(piece(trace, span, class(span)?))).collect()
     }
 }
 
@@ -138,9 +138,8 @@ fn told(trace: &Trace, span: SpanId) -> Option<Direction> {
     trace.directions.get(span).filter(|direction| *direction != Direction::Other)
 }
 
-fn piece(trace: &Trace, map: &ClockMap<RankClock, ReferenceClock>, span: SpanId, class: Class) -> Work {
-    let mapped = |nanos| map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch();
-    Work { span, start_ns: mapped(trace.spans.start_ns(span)), end_ns: mapped(trace.spans.end_ns(span)), class }
+fn piece(trace: &Trace, span: SpanId, class: Class) -> Work {
+    Work { span, start_ns: trace.spans.start_ns(span), end_ns: trace.spans.end_ns(span), class }
 }
 
 #[cfg(test)]
@@ -159,7 +158,7 @@ mod tests {
         let name = trace.strings.intern("work");
         let span = |category| SpanRow { start_ns: 0, dur_ns: 5, name, track, category, offset: 0 };
         trace.spans.push(span(annotation));
-        let counted = |trace: &Trace| Classes::default().work(trace, &ClockMap::identity()).1.len();
+        let counted = |trace: &Trace| Classes::default().work(trace).1.len();
         assert_eq!(counted(&trace), 1);
         trace.spans.push(span(operator));
         assert_eq!(counted(&trace), 1, "the operator, and no longer the annotation around it");

@@ -1,7 +1,7 @@
 //! Answers a reader wants first: where the time goes, and what is exposed. Who is late is a matter of evidence and has its own
 //! module.
 
-use crate::{Accounting, CollectiveTable};
+use crate::{Account, CollectiveTable, PlacedRank};
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,14 +31,14 @@ pub enum Finding {
 }
 
 /// The answers about a job beside who is late.
-pub(crate) fn findings(accounts: &[&Accounting], table: &CollectiveTable) -> Vec<Finding> {
-    [split(accounts), most_exposed(table)].into_iter().flatten().collect()
+pub(crate) fn findings(ranks: &[PlacedRank], table: &CollectiveTable) -> Vec<Finding> {
+    [split(ranks), most_exposed(table)].into_iter().flatten().collect()
 }
 
-fn split(accounts: &[&Accounting]) -> Option<Finding> {
-    let wholes: Vec<_> = accounts.iter().map(|account| account.whole()).collect();
-    let total = wholes.iter().map(|whole| whole.total_ns as f64).sum::<f64>();
-    let share = |of: fn(&crate::Account) -> i64| wholes.iter().map(|whole| of(whole) as f64).sum::<f64>() / total;
+fn split(ranks: &[PlacedRank]) -> Option<Finding> {
+    let sum = |of: fn(&Account) -> i64| ranks.iter().map(|rank| i128::from(of(&rank.whole))).sum::<i128>() as f64;
+    let total = sum(|whole| whole.total_ns);
+    let share = |of: fn(&Account) -> i64| sum(of) / total;
     (total > 0.0).then(|| Finding::Split {
         computation: share(|whole| whole.computation_ns),
         exposed_comm: share(|whole| whole.exposed_comm_ns),

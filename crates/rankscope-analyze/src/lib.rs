@@ -1,8 +1,9 @@
-//! From traces on one clock to tables: where the time went, what collectives cost, who was late.
+//! From traces to tables: where the time went, what collectives cost, who was late.
 //!
 //! All times are integer nanoseconds and all sums come out exactly: the classes of a rank's time add up to its total, and the
 //! exposed time of its collectives adds up to the rank's exposed communication. What cannot be known is absent, not zero.
 //!
+//! A rank by itself is accounted on its own clock ([`RankReport`]); what is between ranks is found on the job's ([`analyze`]).
 //! Pure computation: traces and clock maps come in, values go out. Nothing here draws.
 //!
 //! # Example
@@ -10,7 +11,7 @@
 //! ```
 //! # use std::io::Cursor;
 //! # use rankscope_formats::{ReadOptions, read};
-//! use rankscope_analyze::{Classes, JobInput, RankInput, RankReport, analyze};
+//! use rankscope_analyze::{Classes, JobInput, RankReport, analyze};
 //! use rankscope_collectives::{CommPatterns, extract, match_ranks};
 //! use rankscope_time::{ClockMap, Rank};
 //!
@@ -21,14 +22,20 @@
 //! # ]}"#;
 //! # let trace = read(Cursor::new(json), &ReadOptions::default()).unwrap().remove(0).trace.unwrap();
 //! // A trace with a kernel from 0 to 60 us and an all-reduce from 40 to 90 us.
-//! let (rank, map) = (Rank(0), ClockMap::identity());
-//! let report = RankReport::of(RankInput { rank, trace: &trace, map: &map }, &Classes::default());
-//! let collectives = [extract(rank, &trace, &CommPatterns::default())];
+//! let collectives = [extract(Rank(0), &trace, &CommPatterns::default())];
+//! let report = RankReport::of(&trace, &collectives[0], &Classes::default());
 //! let matched = match_ranks(&collectives);
-//! let input = JobInput { collectives: &collectives, matched: &matched, open_ns: 0, comparable: true };
-//! let job = analyze(vec![report], &[&map], input);
+//! let (reports, maps) = ([&report], [&ClockMap::identity()]);
+//! let job = analyze(JobInput {
+//!     reports: &reports,
+//!     maps: &maps,
+//!     collectives: &collectives,
+//!     matched: &matched,
+//!     open_ns: 0,
+//!     comparable: true,
+//! });
 //!
-//! let account = job.ranks[0].accounting.whole();
+//! let account = job.ranks[0].whole;
 //! assert_eq!(account.total_ns, 90_000);
 //! assert_eq!(account.computation_ns, 60_000);
 //! assert_eq!(account.exposed_comm_ns, 30_000);
@@ -45,6 +52,8 @@ mod hot;
 mod intervals;
 mod job;
 mod lateness;
+mod placed;
+mod rank;
 pub mod spans;
 mod steps;
 mod table;
@@ -57,8 +66,10 @@ pub use findings::Finding;
 pub use flips::{Flip, Ranking};
 pub use hot::HotName;
 pub use intervals::Intervals;
-pub use job::{Job, JobInput, RankInput, RankReport, analyze};
+pub use job::{Job, JobInput, analyze};
 pub use lateness::{Because, Confidence, Late, Unnamed, Verdict};
+pub use placed::PlacedRank;
+pub use rank::RankReport;
 pub use steps::{StepSource, StepWindow};
 pub use table::{CollectiveRow, CollectiveTable, Lacking};
 pub use windows::{WindowKind, Windows};

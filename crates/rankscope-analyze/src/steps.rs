@@ -4,11 +4,10 @@
 //! from its first work to the first work of the next step (the last one's to its last end), and the windows of a rank tile the
 //! time between them. Its work is found by the profiler's device-side annotation or by the launches that lie within the host's
 //! marker, whichever accounts for more of the work; without either, the host's markers stand as they are. Of what lies between two
-//! windows of the profiler nothing is known, so no step lasts across.
+//! exports of the profiler nothing is known, so no step lasts across.
 
 use std::collections::BTreeMap;
 
-use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
 use rankscope_trace::{CategoryKind, SpanId, Trace};
 use rustc_hash::FxHashMap;
 
@@ -45,7 +44,7 @@ impl StepSource {
 pub struct StepWindow {
     /// Its number.
     pub number: i64,
-    /// Start, on the job's clock.
+    /// Start, in nanoseconds since the epoch.
     pub start_ns: i64,
     /// End.
     pub end_ns: i64,
@@ -66,20 +65,13 @@ impl Extents {
 }
 
 /// The windows of the steps of `trace`, in order; `recorded_ns` are the stretches that were recorded.
-pub(crate) fn windows(
-    trace: &Trace,
-    map: &ClockMap<RankClock, ReferenceClock>,
-    side: Side,
-    work: &[Work],
-    recorded_ns: &[(i64, i64)],
-) -> (StepSource, Vec<StepWindow>) {
-    let mapped = |nanos| map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch();
+pub(crate) fn windows(trace: &Trace, side: Side, work: &[Work]) -> (StepSource, Vec<StepWindow>) {
     let marks = |on_device: bool| {
         trace
             .steps
             .iter()
             .filter(move |mark| (trace.kind(mark.span) == CategoryKind::GpuUserAnnotation) == on_device)
-            .map(move |mark| (mark.number, mapped(trace.spans.start_ns(mark.span)), mapped(trace.spans.end_ns(mark.span))))
+            .map(move |mark| (mark.number, trace.spans.start_ns(mark.span), trace.spans.end_ns(mark.span)))
     };
     let host: Vec<_> = marks(false).collect();
     let as_marked = |marks: &[(i64, i64, i64)]| {
@@ -96,7 +88,7 @@ pub(crate) fn windows(
     let mut annotated = as_marked(&marks(true).collect::<Vec<_>>());
     let inside = |piece: &&Work| annotated.steps.values().any(|(start, end)| (*start..*end).contains(&piece.start_ns));
     annotated.pieces = work.iter().filter(inside).count();
-    let launched = launched(trace, &host, work, mapped);
+    let launched = launched(trace, &host, work);
     let (source, extents) = if annotated.pieces > 0 && annotated.pieces * 2 >= launched.pieces {
         (StepSource::DeviceAnnotations, annotated)
     } else if launched.pieces > 0 {
@@ -106,11 +98,11 @@ pub(crate) fn windows(
     } else {
         (StepSource::HostAnnotations, as_marked(&host))
     };
-    (source, tile(extents, recorded_ns))
+    (source, tile(extents))
 }
 
 /// The extents of the work whose launches lie within the host's markers.
-fn launched(trace: &Trace, host: &[(i64, i64, i64)], work: &[Work], mapped: impl Fn(i64) -> i64) -> Extents {
+fn launched(trace: &Trace, host: &[(i64, i64, i64)], work: &[Work]) -> Extents {
     let mut extents = Extents::default();
     if host.is_empty() {
         return extents;
@@ -121,7 +113,7 @@ fn launched(trace: &Trace, host: &[(i64, i64, i64)], work: &[Work], mapped: impl
         trace.correlations.iter().filter(|(span, _)| trace.kind(*span).is_launch()).map(|(span, id)| (id, span)).collect();
     for piece in work {
         let launch = trace.correlations.get(piece.span).and_then(|id| launches.get(&id));
-        let Some(asked_ns) = launch.map(|launch| mapped(trace.spans.start_ns(*launch))) else { continue };
+        let Some(asked_ns) = launch.map(|launch| trace.spans.start_ns(*launch)) else { continue };
         let before = markers.partition_point(|(_, start, _)| *start <= asked_ns);
         let Some((number, _, end)) = before.checked_sub(1).map(|at| markers[at]) else { continue };
         if asked_ns < end {
@@ -132,17 +124,28 @@ fn launched(trace: &Trace, host: &[(i64, i64, i64)], work: &[Work], mapped: impl
     extents
 }
 
-/// Makes each step last until the next one's first work; the last of a window that was recorded ends with its own.
-fn tile(extents: Extents, recorded_ns: &[(i64, i64)]) -> Vec<StepWindow> {
+/// Every step but the last runs until the next one begins.
+fn tile(extents: Extents) -> Vec<StepWindow> {
     let mut steps: Vec<_> = extents.steps.into_iter().map(|(number, (start, end))| window(number, start, end)).collect();
     steps.sort_by_key(|step| (step.start_ns, step.number));
-    let recorded_in = |step: &StepWindow| recorded_ns.iter().position(|(_, to)| step.start_ns <= *to);
     for at in 1..steps.len() {
-        if recorded_ns.len() < 2 || recorded_in(&steps[at - 1]) == recorded_in(&steps[at]) {
-            steps[at - 1].end_ns = steps[at].start_ns;
-        }
+        steps[at - 1].end_ns = steps[at].start_ns;
     }
     steps
+}
+
+/// Adds the steps of a later export. A number that both have is one step.
+pub(crate) fn join(steps: &mut Vec<StepWindow>, later: Vec<StepWindow>) {
+    for step in later {
+        match steps.iter_mut().find(|known| known.number == step.number) {
+            Some(known) => {
+                known.start_ns = known.start_ns.min(step.start_ns);
+                known.end_ns = known.end_ns.max(step.end_ns);
+            }
+            None => steps.push(step),
+        }
+    }
+    steps.sort_by_key(|step| (step.start_ns, step.number));
 }
 
 fn window(number: i64, start_ns: i64, end_ns: i64) -> StepWindow {

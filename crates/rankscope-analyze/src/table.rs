@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Matched, RankCollectives};
-use rankscope_trace::SpanId;
-use rustc_hash::FxHashMap;
 
 use crate::arrivals::{Arrival, Map, RankArrivals, arrival, by_rank};
 
@@ -89,9 +87,12 @@ pub struct CollectiveTable {
 struct Sums {
     row: CollectiveRow,
     transfer_ns: i64,
-    wait_ns: f64,
+    /// In parts of a nanosecond, as [`PARTS`] has them: sums of integers are the same in any order.
+    wait_parts: i128,
     start_skew_ns: i64,
-    algbw_gbps: Vec<f64>,
+    /// In parts of a byte a nanosecond, and of how many collectives.
+    algbw_parts: i128,
+    algbw_count: u64,
     stay_ns: i64,
     stays: u64,
     factor: f64,
@@ -113,13 +114,8 @@ impl Rows {
     }
 }
 
-/// Builds the table. `exposed` gives, by rank, the exposed time of its spans.
-pub(crate) fn table(
-    ranks: &[RankCollectives],
-    matched: &Matched,
-    maps: &[&Map],
-    exposed: &[&FxHashMap<SpanId, i64>],
-) -> CollectiveTable {
+/// Builds the table. `exposed_ns` gives, by rank, the exposed time of each of its collectives.
+pub(crate) fn table(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], exposed_ns: &[&[i64]]) -> CollectiveTable {
     let mut rows = Rows::default();
     let mut sums: Vec<Sums> = Vec::new();
     let mut table = CollectiveTable::default();
@@ -130,7 +126,7 @@ pub(crate) fn table(
         if at == sums.len() {
             sums.push(Sums::of(first, group, instance));
         }
-        sums[at].add(instance, ranks, exposed);
+        sums[at].add(instance, ranks, exposed_ns);
         if instance.complete {
             let arrival = arrival(instance, ranks, maps, at);
             sums[at].add_arrival(&arrival);
@@ -222,13 +218,13 @@ impl Sums {
         Self { row, factor: first.kind.bus_factor(ranks), ..Default::default() }
     }
 
-    fn add(&mut self, instance: &Instance, ranks: &[RankCollectives], exposed: &[&FxHashMap<SpanId, i64>]) {
+    fn add(&mut self, instance: &Instance, ranks: &[RankCollectives], exposed_ns: &[&[i64]]) {
         self.row.count += 1;
         for member in &instance.members {
             let collective = &ranks[member.rank].collectives[member.collective];
             self.stay_ns = self.stay_ns.saturating_add(collective.dur_ns());
             self.stays += 1;
-            self.row.exposed_ns += exposed[member.rank].get(&collective.span).copied().unwrap_or(0);
+            self.row.exposed_ns += exposed_ns[member.rank].get(member.collective).copied().unwrap_or(0);
         }
     }
 
@@ -236,12 +232,13 @@ impl Sums {
         self.row.matched += 1;
         self.transfer_ns = self.transfer_ns.saturating_add(arrival.transfer_ns);
         let waited: i64 = arrival.wait_ns.iter().fold(0, |sum, wait| sum.saturating_add(*wait));
-        self.wait_ns += waited as f64 / arrival.wait_ns.len() as f64;
+        self.wait_parts += parts(waited.into(), arrival.wait_ns.len() as i128);
         self.start_skew_ns = self.start_skew_ns.saturating_add(arrival.wait_ns.first().copied().unwrap_or(0));
         self.row.end_skew_ns_max = self.row.end_skew_ns_max.max(Some(arrival.end_skew_ns));
         if let Some(bytes) = self.row.bytes.filter(|_| arrival.transfer_ns > 0) {
             // Bytes a nanosecond are 1e9 bytes a second.
-            self.algbw_gbps.push(bytes as f64 / arrival.transfer_ns as f64);
+            self.algbw_parts += parts(bytes.into(), arrival.transfer_ns.into());
+            self.algbw_count += 1;
         }
     }
 
@@ -249,15 +246,27 @@ impl Sums {
         let matched = self.row.matched as f64;
         if self.row.matched > 0 {
             self.row.transfer_ns_mean = Some(self.transfer_ns as f64 / matched);
-            self.row.wait_ns_mean = Some(self.wait_ns / matched);
+            self.row.wait_ns_mean = Some(mean_of_parts(self.wait_parts, self.row.matched));
             self.row.start_skew_ns_mean = Some(self.start_skew_ns as f64 / matched);
         }
-        if !self.algbw_gbps.is_empty() {
-            let mean = self.algbw_gbps.iter().sum::<f64>() / self.algbw_gbps.len() as f64;
+        if self.algbw_count > 0 {
+            let mean = mean_of_parts(self.algbw_parts, self.algbw_count);
             self.row.algbw_gbps_mean = Some(mean);
             self.row.busbw_gbps_mean = Some(mean * self.factor);
         }
         self.row.stay_ns_mean = self.stay_ns as f64 / self.stays.max(1) as f64;
         self.row
     }
+}
+
+/// How fine fractions are summed: to 1e-12 of one.
+const PARTS: i128 = 1 << 40;
+
+/// `of / by` in such parts.
+fn parts(of: i128, by: i128) -> i128 {
+    (of * PARTS) / by.max(1)
+}
+
+fn mean_of_parts(sum: i128, count: u64) -> f64 {
+    sum as f64 / PARTS as f64 / count as f64
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{RankReport, StepWindow};
+use crate::{PlacedRank, StepWindow};
 
 /// The windows of a job, in order, on its clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Windows {
     }
 
     /// The windows of `ranks`.
-    pub(crate) fn of(ranks: &[RankReport]) -> Self {
+    pub(crate) fn of(ranks: &[PlacedRank]) -> Self {
         let hulls = hulls(ranks);
         if ranks.len() > 1
             && let Some(common) = of_common_steps(ranks)
@@ -76,10 +76,10 @@ impl Windows {
 
 /// From the first start to the last end on any rank, of each window that all recorded; of everything where they recorded
 /// different numbers of windows. None where the ranks have no moment of a window in common.
-fn hulls(ranks: &[RankReport]) -> Option<Vec<(i64, i64)>> {
+fn hulls(ranks: &[PlacedRank]) -> Option<Vec<(i64, i64)>> {
     let count = ranks.first().map_or(0, |first| first.recorded_ns.len());
     if ranks.iter().any(|rank| rank.recorded_ns.len() != count) {
-        return hull(ranks.iter().map(|rank| rank.accounting.window_ns())).map(|hull| hull.into_iter().collect());
+        return hull(ranks.iter().map(|rank| rank.window_ns)).map(|hull| hull.into_iter().collect());
     }
     let mut hulls: Vec<(i64, i64)> = Vec::with_capacity(count);
     for number in 0..count {
@@ -104,8 +104,8 @@ fn hull(extents: impl Iterator<Item = (i64, i64)> + Clone) -> Option<Option<(i64
 }
 
 /// The windows of the steps that all have, if not all have the same.
-fn of_common_steps(ranks: &[RankReport]) -> Option<Windows> {
-    let of = |rank: &RankReport| rank.steps.iter().map(|(step, _)| step.number).collect::<BTreeSet<i64>>();
+fn of_common_steps(ranks: &[PlacedRank]) -> Option<Windows> {
+    let of = |rank: &PlacedRank| rank.steps.iter().map(|(step, _)| step.number).collect::<BTreeSet<i64>>();
     let mut sets = ranks.iter().map(of);
     let first = sets.next().filter(|first| !first.is_empty())?;
     let (mut common, mut equal) = (first.clone(), true);
@@ -140,7 +140,7 @@ fn runs(numbers: &BTreeSet<i64>) -> Vec<(i64, i64)> {
 }
 
 /// From when the first rank began step `from` to when the last one ended step `to`.
-fn around(ranks: &[RankReport], from: i64, to: i64) -> Option<(i64, i64)> {
+fn around(ranks: &[PlacedRank], from: i64, to: i64) -> Option<(i64, i64)> {
     let windows = |number: i64| {
         ranks
             .iter()

@@ -9,6 +9,7 @@ mod clock;
 mod dispatch;
 mod report;
 mod spans;
+pub mod spelling;
 mod verdict;
 
 pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment};

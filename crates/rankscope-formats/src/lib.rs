@@ -44,5 +44,5 @@ pub mod xspace;
 pub use deflate::{Encoder, Encoding};
 pub use error::Error;
 pub use left_out::{LeftOut, LeftOutKind, left_out};
-pub use open::{Member, read};
+pub use open::{Member, read, read_each};
 pub use options::{ArgsPolicy, Format, ReadOptions, Scope};

@@ -23,18 +23,29 @@ pub struct Member {
 /// # Errors
 /// What `input` fails with, [`Error::Empty`], and an archive without a trace. A single trace that cannot be read is reported in
 /// its [`Member`].
-pub fn read(mut input: impl Read + Seek + Send, options: &ReadOptions) -> Result<Vec<Member>, Error> {
+pub fn read(input: impl Read + Seek + Send, options: &ReadOptions) -> Result<Vec<Member>, Error> {
+    let mut members = Vec::new();
+    read_each(input, options, &mut |member| members.push(member))?;
+    Ok(members)
+}
+
+/// The same, handing over one trace after the other, so that of an archive's traces no more than one need be in memory.
+///
+/// # Errors
+/// As [`read`]. What was handed over before stays good.
+pub fn read_each(mut input: impl Read + Seek + Send, options: &ReadOptions, each: &mut dyn FnMut(Member)) -> Result<(), Error> {
     let mut head = [0; 8];
     let got = read_up_to(&mut input, &mut head)?;
     input.seek(SeekFrom::Start(0))?;
     match &head[..got] {
         [] => Err(Error::Empty),
-        [b'P', b'K', 3 | 5, 4 | 6, ..] => read_members(|read| unpack::zip(input, read), "zip", options),
+        [b'P', b'K', 3 | 5, 4 | 6, ..] => read_members(|read| unpack::zip(input, read), "zip", options, each),
         head if *head == recording::LIVE_MAGIC => {
             let trace = recording::read_live(input, options);
-            Ok(vec![Member { label: options.label.clone(), trace }])
+            each(Member { label: options.label.clone(), trace });
+            Ok(())
         }
-        _ => read_stream(Box::new(input), Within::File, options),
+        _ => read_stream(Box::new(input), Within::File, options, each),
     }
 }
 
@@ -57,7 +68,7 @@ fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Reads a file or archive member whose bytes come one after the other.
-fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions) -> Result<Vec<Member>, Error> {
+fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions, each: &mut dyn FnMut(Member)) -> Result<(), Error> {
     let (mut input, damage) = inflated(input)?;
     let mut head = Vec::new();
     (&mut input).take(HEAD_BYTES).read_to_end(&mut head)?;
@@ -69,7 +80,7 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions) -> Resul
     let is_tar = head.get(257..262) == Some(b"ustar");
     let input = BufReader::with_capacity(BUFFER_BYTES, head.as_slice().chain(input));
     match within {
-        Within::File if is_tar => return read_members(|read| unpack::tar(input, read), "tar", options),
+        Within::File if is_tar => return read_members(|read| unpack::tar(input, read), "tar", options, each),
         Within::Archive if is_tar => {
             return Err(Error::NotATrace { found: "an archive inside another archive. Unpack the outer one first".into() });
         }
@@ -86,17 +97,15 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions) -> Resul
         Some(Format::Recording) => recording::packed::read(input, options).map(|trace| vec![trace]),
         None => Err(not_a_trace(&head)),
     };
-    let member = |trace| Member { label: options.label.clone(), trace };
-    Ok(match traces {
-        Ok(traces) => traces
-            .into_iter()
-            .map(|mut trace| {
-                damage.report(&mut trace.provenance.problems);
-                member(Ok(trace))
-            })
-            .collect(),
-        Err(error) => vec![member(Err(error))],
-    })
+    let mut member = |trace| each(Member { label: options.label.clone(), trace });
+    match traces {
+        Ok(traces) => traces.into_iter().for_each(|mut trace| {
+            damage.report(&mut trace.provenance.problems);
+            member(Ok(trace));
+        }),
+        Err(error) => member(Err(error)),
+    }
+    Ok(())
 }
 
 /// Enough to tell every format, and binary from text.
@@ -174,25 +183,27 @@ fn not_a_trace(head: &[u8]) -> Error {
     }
 }
 
-/// Puts together what the members of an archive hold.
+/// Hands over what the members of an archive hold.
 fn read_members(
     unpack: impl FnOnce(&mut dyn FnMut(&str, Result<unpack::Bytes<'_>, Error>)) -> Result<(), Error>,
     archive: &str,
     options: &ReadOptions,
-) -> Result<Vec<Member>, Error> {
-    let mut members = Vec::new();
+    each: &mut dyn FnMut(Member),
+) -> Result<(), Error> {
+    let mut members = 0;
     unpack(&mut |name, bytes| {
+        members += 1;
         let options = ReadOptions { label: format!("{}:{name}", options.label), ..options.clone() };
-        match bytes.and_then(|bytes| read_stream(Box::new(bytes), Within::Archive, &options)) {
-            Ok(more) => members.extend(more),
-            Err(error) => members.push(Member { label: options.label, trace: Err(error) }),
+        let read = bytes.and_then(|bytes| read_stream(Box::new(bytes), Within::Archive, &options, each));
+        if let Err(error) = read {
+            each(Member { label: options.label, trace: Err(error) });
         }
     })?;
-    if members.is_empty() {
+    if members == 0 {
         let found = format!("a {archive} archive without a member named like a trace (.json, .xplane.pb, .pftrace, .rkr)");
         return Err(Error::NotATrace { found });
     }
-    Ok(members)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ mod error;
 mod html;
 mod json;
 mod spans;
-pub mod spelling;
 mod terminal;
 mod text;
 mod units;

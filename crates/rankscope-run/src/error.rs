@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use rankscope_time::Rank;
-
 /// Something is wrong with the inputs or the outputs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -60,29 +58,6 @@ pub enum Error {
         pattern: String,
         /// What is wrong with it.
         reason: String,
-    },
-    /// Two files say they are the same rank at the same time.
-    #[error(
-        "{first} and {second} are both rank {rank} at the same time. Give only one of the two, or remove the other (rm); to \
-         compare two runs, report on each by itself"
-    )]
-    RankConflict {
-        /// The rank.
-        rank: Rank,
-        /// One file.
-        first: String,
-        /// The other.
-        second: String,
-    },
-    /// A rank has several files where only one can be used.
-    #[error("{first} and {second} are both rank {rank}, and only one file of each rank can be used here. Name the one to use")]
-    RankTwice {
-        /// The rank.
-        rank: Rank,
-        /// One file.
-        first: String,
-        /// The other.
-        second: String,
     },
     /// A directory that is no run, where a run was wanted.
     #[error("{path}: not a run directory: there is no run.json here", path = path.display())]

@@ -31,9 +31,9 @@ pub enum ArgValue {
 /// Rows of arguments in compressed form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArgColumn {
-    ends: Vec<u32>,
-    keys: Vec<StrId>,
-    values: Vec<ArgValue>,
+    pub(crate) ends: Vec<u32>,
+    pub(crate) keys: Vec<StrId>,
+    pub(crate) values: Vec<ArgValue>,
 }
 
 impl ArgColumn {

@@ -1,7 +1,7 @@
 //! Which way a copy went.
 
 /// Which way a copy went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CopyDirection {
     /// From the host.
     HostToDevice,

@@ -5,17 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Provenance, RecordedWindow, Trace, TracerClock};
+use crate::{Provenance, Trace, TracerClock};
 
 impl Trace {
-    /// Appends a later export of the same process, and notes the windows that both recorded.
+    /// Appends a later export of the same process.
     ///
     /// What the header says is taken from the first export, but for bytes, process groups and readings of clocks, which add up.
     ///
     /// # Panics
     /// If the two have more than four billion spans together.
     pub fn join_export(&mut self, mut other: Self) {
-        let windows = self.recorded_windows().into_iter().chain(other.recorded_windows()).collect();
         let new = beyond(self.correlations.values(), other.correlations.values());
         other.correlations.renumber(new);
         let new = beyond(self.external_ids.values(), other.external_ids.values());
@@ -24,17 +23,6 @@ impl Trace {
         other.flows.iter_mut().for_each(|point| point.id = new(point.id));
         self.provenance.join(&mut other.provenance);
         self.append(other);
-        self.provenance.windows = windows;
-    }
-
-    /// The windows it was joined from, or the whole as one.
-    fn recorded_windows(&self) -> Vec<RecordedWindow> {
-        let about = &self.provenance;
-        if !about.windows.is_empty() {
-            return about.windows.clone();
-        }
-        let whole = self.bounds_ns().map(|bounds_ns| RecordedWindow::new(bounds_ns, self.step_range(), about.file.clone()));
-        whole.into_iter().collect()
     }
 }
 
@@ -98,17 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn counts_add_up_and_windows_are_noted() {
+    fn counts_add_up() {
         let mut whole = export("a", 200, 1);
         whole.join_export(export("b", 800, 1));
         whole.join_export(export("c", 900, 1));
         assert_eq!((whole.spans.len(), whole.events(), whole.provenance.bytes), (6, 12, 30));
-        let windows: Vec<_> =
-            whole.provenance.windows.iter().map(|window| (window.bounds_ns, window.steps, window.file.as_str())).collect();
-        assert_eq!(
-            windows,
-            [((200, 209), Some((2, 2)), "a"), ((800, 809), Some((8, 8)), "b"), ((900, 909), Some((9, 9)), "c")]
-        );
     }
 
     proptest! {

@@ -32,6 +32,8 @@ mod join;
 mod mark;
 mod problem;
 mod provenance;
+mod rank_name;
+mod size;
 mod span;
 mod sparse;
 mod strings;
@@ -48,9 +50,9 @@ pub use flow::{FlowPhase, FlowPoint};
 pub use mark::{CounterSample, InstantMark, InstantScope};
 pub use problem::{Problem, ProblemKind, Problems};
 pub use provenance::{
-    ClockReading, ClockScope, DeviceInfo, HostClock, ProcessGroup, Provenance, RankSource, RecordedWindow, SnapshotPair,
-    TracerClock,
+    ClockReading, ClockScope, DeviceInfo, HostClock, ProcessGroup, Provenance, RankSource, SnapshotPair, TracerClock,
 };
+pub use rank_name::rank_of_name;
 pub use span::{SpanId, SpanRow, Spans};
 pub use sparse::Sparse;
 pub use strings::{StrId, Strings};

@@ -100,25 +100,6 @@ pub struct TracerClock {
     pub pairs: Vec<SnapshotPair>,
 }
 
-/// A stretch of time that one file of several recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RecordedWindow {
-    /// First start and last end of its spans, on the trace's clock, in nanoseconds since the epoch.
-    pub bounds_ns: (i64, i64),
-    /// First and last step that it marks.
-    pub steps: Option<(i64, i64)>,
-    /// The file.
-    pub file: String,
-}
-
-impl RecordedWindow {
-    /// The window that `file` recorded.
-    pub fn new(bounds_ns: (i64, i64), steps: Option<(i64, i64)>, file: String) -> Self {
-        Self { bounds_ns, steps, file }
-    }
-}
-
 /// Everything a file says about itself, and what was wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
@@ -150,8 +131,6 @@ pub struct Provenance {
     pub header: Vec<(String, String)>,
     /// Bytes of the file after decompression.
     pub bytes: u64,
-    /// The windows it was joined from, in order of time; empty where one file is all there is.
-    pub windows: Vec<RecordedWindow>,
     /// What was wrong.
     pub problems: Problems,
 }

@@ -5,8 +5,8 @@ use crate::SpanId;
 /// Values by span, in ascending order of the span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sparse<T> {
-    spans: Vec<SpanId>,
-    values: Vec<T>,
+    pub(crate) spans: Vec<SpanId>,
+    pub(crate) values: Vec<T>,
 }
 
 impl<T> Default for Sparse<T> {

@@ -26,9 +26,9 @@ pub struct Strings {
     /// Every string, found by its text.
     ids: HashTable<StrId>,
     /// All strings, back to back.
-    text: String,
+    pub(crate) text: String,
     /// Where each ends; it begins where the one before ends.
-    ends: Vec<usize>,
+    pub(crate) ends: Vec<usize>,
 }
 
 impl Default for Strings {

@@ -98,18 +98,6 @@ impl Trace {
         Some((numbers().min()?, numbers().max()?))
     }
 
-    /// What two copies of a trace have in common before any event is compared: bytes, events, first start and last end.
-    pub fn outline(&self) -> (u64, usize, Option<(i64, i64)>) {
-        (self.provenance.bytes, self.events(), self.bounds_ns())
-    }
-
-    /// Whether `other` holds the same spans to the nanosecond, as the same file read again does.
-    pub fn is_copy_of(&self, other: &Self) -> bool {
-        self.outline() == other.outline()
-            && self.spans.len() == other.spans.len()
-            && self.spans.ids().all(|span| self.spans.row(span) == other.spans.row(span))
-    }
-
     /// Marks the steps that spans named `ProfilerStep#N` stand for. Readers call it once, when all spans are in.
     pub fn mark_profiler_steps(&mut self) {
         let numbers: Vec<Option<i64>> =

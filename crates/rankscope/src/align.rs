@@ -1,18 +1,17 @@
 //! `rankscope align`: every trace on to the reference clock.
 
-mod document;
-mod from_traces;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use rankscope_job::{ClockChoice, alignment, from_traces};
+use rankscope_pipeline::{judged, run_directory};
 use rankscope_report::{Style, alignment_terminal};
 use rankscope_run::Outputs;
 
-use crate::job::{ClockArgs, ClockChoice, Job, JobOptions, WindowArgs, run_directory};
+use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
 use crate::output::{self, Format};
-use crate::report::{TimelineArgs, write_timeline};
+use crate::report::TimelineArgs;
 
 /// Put every rank on one clock, with the source and error bound of each clock.
 ///
@@ -41,6 +40,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     timeline: TimelineArgs,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     clocks: ClockArgs,
 }
 
@@ -52,16 +53,19 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
             Some(run_directory(&args.paths).map_or_else(|| PathBuf::from("rankscope-report"), PathBuf::from))
         }
     };
-    let mut options = JobOptions { window: args.window.window, ..JobOptions::for_analysis(args.partial, &args.clocks)? };
+    let mut request = request(&args.paths, args.partial, &args.clocks);
+    request.judging.window = args.window.window;
     if folder.is_some() && !args.no_timeline {
-        options.args = args.timeline.policy();
+        request.mapping.reading.args = args.timeline.policy();
     }
-    let mut job = Job::read(&args.paths, &options)?;
+    request.mapping.keep = args.memory.keep();
+    let bar = Bar::default();
+    let judged = judged(&request, &bar)?;
+    let job = &judged.job;
     // Who asks for nothing else wants to know what hangs on it, too.
-    let weaker = (options.clocks == ClockChoice::FromTraces).then(|| from_traces::document(&job));
-    let moved = job.settle();
+    let weaker = (args.clocks.choice() == ClockChoice::FromTraces).then(|| from_traces(job));
     let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-    let document = document::document(title, &job, &moved);
+    let document = alignment(title, job, &judged.moved()?);
     match (args.format, weaker) {
         (Format::Json, Some(weaker)) => output::answer(&serde_json::to_string_pretty(&weaker)?)?,
         (Format::Table, Some(weaker)) => output::answer(&weaker.table())?,
@@ -74,12 +78,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         let mut outputs = Outputs::into_directory(&folder)?;
         outputs.write("alignment.json", |file| serde_json::to_writer_pretty(file, &document).map_err(anyhow::Error::from))?;
         if !args.no_timeline {
-            outputs.write("timeline.pftrace", |file| write_timeline(file, &job)).context("timeline.pftrace")?;
+            outputs.write("timeline.pftrace", |file| judged.write_timeline(file, &bar))?;
         }
         let paths = outputs.commit()?;
         let paths = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("  ");
         output::remark_apart(&format!("written: {paths}"));
     }
-    std::mem::forget(job);
+    std::mem::forget(judged);
     Ok(ExitCode::SUCCESS)
 }

@@ -20,12 +20,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use rankscope_align::combine::keep_original;
 use rankscope_formats::xspace::PlaneNames;
 use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, Member, Scope, left_out};
+use rankscope_pipeline::{Reading, read_members, unread};
 use rankscope_run::{InputFile, Outputs};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
 
 use crate::job::ClockArgs;
-use crate::load::{load_members, may_be_something_else, passed_over};
 use crate::output::{self, Format};
 use crate::validate::BROKEN;
 use clocks::Clocks;
@@ -227,19 +227,27 @@ fn combine(
 /// read.
 fn read_ahead(files: &[InputFile], clocks: &Clocks, partial: bool, to: &SyncSender<Result<Trace, NoTrace>>) {
     let bar = output::progress(files.len(), "combining");
+    let reading = Reading { args: ArgsPolicy::All, scope: Scope::All };
+    let mut wanted = true;
     for file in files {
-        for Member { label, trace } in load_members(file, ArgsPolicy::All, Scope::All) {
+        read_members(file, reading, |Member { label, trace }| {
             let given = match trace {
-                _ if clocks.leaves_out(&label) => continue,
+                _ if !wanted || clocks.leaves_out(&label) => return,
                 Ok(trace) => Ok(trace),
-                Err(error) if partial || may_be_something_else(file, &error) => {
-                    Err(NoTrace::PassedOver(passed_over(&label, &error)))
+                Err(error) => {
+                    let unread = unread(file, label.clone(), &error);
+                    let passed_over = partial || unread.may_be_something_else();
+                    Err(if passed_over {
+                        NoTrace::PassedOver(unread.to_string())
+                    } else {
+                        NoTrace::Failed(anyhow!(error).context(label))
+                    })
                 }
-                Err(error) => Err(NoTrace::Failed(anyhow!(error).context(label))),
             };
-            if to.send(given).is_err() {
-                return bar.finish_and_clear();
-            }
+            wanted = to.send(given).is_ok();
+        });
+        if !wanted {
+            return bar.finish_and_clear();
         }
         bar.inc(1);
     }

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use rankscope_formats::perfetto::{RankView, Timeline};
 use rankscope_formats::{ArgsPolicy, Encoder, Encoding, Format, LeftOut, Scope, json, left_out, xspace};
+use rankscope_pipeline::{Reading, load_file};
 use rankscope_run::write_file;
 use rankscope_time::ClockMap;
 use rankscope_trace::Trace;
 
-use crate::load::load_file;
 use crate::output;
 
 /// Convert a trace between Kineto JSON, XSpace and Perfetto.
@@ -43,7 +43,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
             args.input.display()
         );
     }
-    let traces = load_file(&args.input, ArgsPolicy::All, Scope::All)?;
+    let traces = load_file(&args.input, Reading { args: ArgsPolicy::All, scope: Scope::All })?;
     for problem in traces.iter().flat_map(|trace| trace.provenance.problems.iter()) {
         output::remark(&format!("{}: {problem}", args.input.display()));
     }

@@ -13,10 +13,7 @@ mod convert;
 #[cfg(feature = "clock")]
 mod demo;
 mod dispatch;
-mod document;
 mod job;
-mod load;
-mod notes;
 mod output;
 mod recover;
 mod report;

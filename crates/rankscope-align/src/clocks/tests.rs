@@ -1,5 +1,5 @@
 use rankscope_time::{Knot, Rate};
-use rankscope_trace::{CategoryKind, ClockReading, SpanRow, StrId, TrackKey, TrackKind};
+use rankscope_trace::ClockReading;
 
 use super::*;
 use crate::Bounds;
@@ -7,25 +7,32 @@ use crate::Bounds;
 const NOW: i64 = 1_790_857_026_000_000_000;
 const SECOND: i64 = 1_000_000_000;
 
+/// What a trace tells of its clock.
+struct Told {
+    bounds_ns: (i64, i64),
+    host: String,
+    readings: Vec<ClockReading>,
+}
+
+impl Told {
+    fn source<'a>(&'a self, node: Option<&'a NodeClock>) -> RankSource<'a> {
+        RankSource { bounds_ns: Some(self.bounds_ns), host: Some(&self.host), readings: &self.readings, node }
+    }
+}
+
 /// A trace of ten seconds from `start_ns` on, on `host`.
-fn trace(start_ns: i64, host: &str) -> Trace {
-    let mut trace = Trace::default();
-    trace.provenance.host = Some(host.to_owned());
-    let track = trace.tracks.find_or_add(TrackKind::Thread, None, TrackKey::Number(1));
-    let category = trace.category("", CategoryKind::CpuOp);
-    trace.spans.push(SpanRow { start_ns, dur_ns: 10 * SECOND, name: StrId::EMPTY, track, category, offset: 0 });
-    trace
+fn trace(start_ns: i64, host: &str) -> Told {
+    Told { bounds_ns: (start_ns, start_ns + 10 * SECOND), host: host.to_owned(), readings: Vec::new() }
 }
 
 /// The same, as a recording: its clock is `trace_minus_raw_ns` ahead of the raw clock.
-fn recording(start_ns: i64, host: &str, trace_minus_raw_ns: i64) -> Trace {
-    let mut trace = trace(start_ns, host);
+fn recording(start_ns: i64, host: &str, trace_minus_raw_ns: i64) -> Told {
+    let trace = trace(start_ns, host);
     let reading = |i: i64| {
         let trace_ns = start_ns + i * SECOND;
         ClockReading { clock: ReadClock::MonotonicRaw, trace_ns, ns: trace_ns - trace_minus_raw_ns, width_ns: 60 }
     };
-    trace.provenance.clock_readings = (0..=10).map(reading).collect();
-    trace
+    Told { readings: (0..=10).map(reading).collect(), ..trace }
 }
 
 /// A node whose host clock is 2 ms ahead of the reference and gains 10 ppm, whose wall clock is 1 ms ahead of its host clock.
@@ -62,7 +69,7 @@ fn a_recording_goes_by_the_raw_clock() {
     // The host clock is raw + NOW - 77, the recording's raw + NOW: 77 ns ahead of it.
     let trace = recording(NOW, "b", NOW);
     let node = node();
-    let clocks = align(&[RankSource { trace: &trace, node: Some(&node) }], nothing(1));
+    let clocks = align(&[trace.source(Some(&node))], nothing(1));
     let rank = &clocks.ranks[0];
     assert_eq!((clocks.method, rank.method, rank.offset_ns), (Method::Measured, Method::Measured, 2_000_000 + 77));
     assert!((9_990..=10_010).contains(&rank.drift_ppb), "{}", rank.drift_ppb);
@@ -74,7 +81,7 @@ fn a_recording_goes_by_the_raw_clock() {
 fn other_traces_go_by_the_wall_clock() {
     let trace = trace(NOW + 1_000_000, "b");
     let node = node();
-    let clocks = align(&[RankSource { trace: &trace, node: Some(&node) }], nothing(1));
+    let clocks = align(&[trace.source(Some(&node))], nothing(1));
     assert_eq!(clocks.ranks[0].offset_ns, 3_000_000);
     assert_eq!(clocks.ranks[0].stages, ["snapshots", "offsets"]);
 }
@@ -82,7 +89,7 @@ fn other_traces_go_by_the_wall_clock() {
 #[test]
 fn recordings_of_one_host_meet_on_the_raw_clock() {
     let (first, second) = (recording(NOW, "a", NOW), recording(NOW + 5_000, "a", NOW + 5_000));
-    let sources = [&first, &second].map(|trace| RankSource { trace, node: None });
+    let sources = [&first, &second].map(|trace| trace.source(None));
     let clocks = align(&sources, nothing(2));
     assert_eq!(clocks.method, Method::OneHost);
     assert_eq!(clocks.ranks.iter().map(|rank| rank.offset_ns).collect::<Vec<_>>(), [0, 5_000]);
@@ -92,7 +99,7 @@ fn recordings_of_one_host_meet_on_the_raw_clock() {
 fn unmeasured_ranks_among_measured_ones_stay() {
     let (first, second) = (trace(NOW + 1_000_000, "b"), trace(NOW, "c"));
     let node = node();
-    let sources = [RankSource { trace: &first, node: Some(&node) }, RankSource { trace: &second, node: None }];
+    let sources = [first.source(Some(&node)), second.source(None)];
     let clocks = align(&sources, nothing(2));
     assert_eq!(clocks.method, Method::Mixed);
     assert!(clocks.ranks[1].map.is_identity() && clocks.ranks[1].notes.len() == 1);
@@ -105,7 +112,7 @@ fn collectives_that_contradict_what_was_measured_are_told() {
     let reference = NodeClock { node: 0, to_reference: ClockMap::identity(), ..node() };
     let wall = |node: &NodeClock| NodeClock { host_minus_raw_ns: None, ..node.clone() };
     let nodes = [wall(&reference), wall(&node())];
-    let sources = [0, 1].map(|at| RankSource { trace: &traces[at], node: Some(&nodes[at]) });
+    let sources = [0, 1].map(|at| traces[at].source(Some(&nodes[at])));
     // The second host's clock is 2 ms ahead of the first's, and their wall clocks differ by as much.
     for (ahead_ns, told) in [(2_000_000, 0), (-6_000_000, 1)] {
         let mut bounds = Bounds::free(2);
@@ -125,7 +132,7 @@ fn collectives_that_contradict_what_was_measured_are_told() {
 #[test]
 fn nothing_known_changes_nothing() {
     let (first, second) = (trace(NOW, "a"), trace(NOW, "b"));
-    let sources = [&first, &second].map(|trace| RankSource { trace, node: None });
+    let sources = [&first, &second].map(|trace| trace.source(None));
     let clocks = align(&sources, nothing(2));
     assert_eq!(clocks.method, Method::AsRecorded);
     assert!(!clocks.moves() && clocks.estimate.bounds.between(0, 1) == Bounds::free(2).between(0, 1));

@@ -53,6 +53,14 @@ impl Check {
         Self { rule, judged: 0, found: 0, findings: Vec::new() }
     }
 
+    /// Adds what the same rule says about a later export of the same rank.
+    pub fn join(&mut self, later: Self) {
+        self.judged += later.judged;
+        self.found += later.found;
+        let room = FINDINGS_MAX.saturating_sub(self.findings.len());
+        self.findings.extend(later.findings.into_iter().take(room));
+    }
+
     /// `count` more places where the rule is broken; the first is told in full while there is room.
     pub(super) fn find(&mut self, count: u64, first: impl FnOnce() -> Finding) {
         self.found += count;

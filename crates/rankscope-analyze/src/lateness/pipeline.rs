@@ -14,10 +14,12 @@ use super::{Because, Late, evidence};
 pub(crate) struct Stages<'a> {
     /// The accounts of all ranks.
     pub(crate) accounts: &'a [&'a Accounting],
-    /// When each rank sent or received, on the job's clock, in order.
+    /// When each rank sent or received, on its own clock, in order.
     pub(crate) messages: &'a [Vec<i64>],
-    /// The windows that were recorded, on the job's clock.
-    pub(crate) windows_ns: &'a [(i64, i64)],
+    /// The windows that were recorded, on each rank's own clock.
+    pub(crate) windows_ns: &'a [&'a [(i64, i64)]],
+    /// How long they are in all, on the job's clock.
+    pub(crate) recorded_ns: i64,
     /// Exposed time of messages, over all ranks.
     pub(crate) messages_ns: i64,
     /// Exposed time of all communication.
@@ -35,7 +37,7 @@ const BUSIER_MIN: f64 = 1.2;
 
 /// The stage that limits the pipeline, if these are stages of one and one of them stands out.
 pub(super) fn busiest(stages: &Stages<'_>) -> Option<Late> {
-    let recorded_ns: i64 = stages.windows_ns.iter().map(|(from, to)| to - from).sum();
+    let recorded_ns = stages.recorded_ns;
     let ranks: Vec<usize> = (0..stages.accounts.len()).filter(|rank| stages.messages[*rank].len() >= ROUNDS).collect();
     if ranks.len() < 2 || recorded_ns <= 0 || stages.messages_ns.saturating_mul(2) < stages.all_ns.max(1) {
         return None;
@@ -83,7 +85,7 @@ fn computed(stages: &Stages<'_>, rank: usize) -> Vec<i64> {
         inner => messages[inner * messages.len() / ROUNDS],
     };
     let within = |round: usize| {
-        let pieces = stages.windows_ns.iter().map(|(from, to)| ((*from).max(edge(round)), (*to).min(edge(round + 1))));
+        let pieces = stages.windows_ns[rank].iter().map(|(from, to)| ((*from).max(edge(round)), (*to).min(edge(round + 1))));
         pieces.filter(|(from, to)| from < to).map(|(from, to)| stages.accounts[rank].window(from, to).computation_ns).sum()
     };
     (0..ROUNDS).map(within).collect()
@@ -118,8 +120,11 @@ mod tests {
     fn judged(micros: [i64; 4], messages_ns: i64) -> Option<Late> {
         let (accounts, messages) = stages_of(micros);
         let accounts: Vec<&Accounting> = accounts.iter().collect();
-        let windows_ns = [(0, accounts.iter().map(|account| account.window_ns().1).max().unwrap())];
-        busiest(&Stages { accounts: &accounts, messages: &messages, windows_ns: &windows_ns, messages_ns, all_ns: 100 })
+        let recorded_ns = accounts.iter().map(|account| account.extent_ns().1).max().unwrap();
+        let window_ns = [(0, recorded_ns)];
+        let windows_ns = vec![&window_ns[..]; accounts.len()];
+        let (accounts, messages) = (&accounts, &messages);
+        busiest(&Stages { accounts, messages, windows_ns: &windows_ns, recorded_ns, messages_ns, all_ns: 100 })
     }
 
     #[test]

@@ -10,8 +10,9 @@ use anyhow::{Context, Result, bail};
 use rankscope_align::combine::{CollectorStart, OffsetPoint, PointMap, Restored, restore_stamps, through};
 use rankscope_align::{Moved, RankMap, Settled, apply, settle_tracers};
 use rankscope_clock::files::{OffsetRow, OffsetsFile, read_snapshots};
-use rankscope_collectives::CommPatterns;
-use rankscope_formats::{ArgsPolicy, Scope, snapshot_pairs};
+use rankscope_formats::{Scope, snapshot_pairs};
+use rankscope_job::ClockChoice;
+use rankscope_pipeline::{Judged, SideReadings, judged_files, pair};
 use rankscope_run::{SideFile, read_side};
 use rankscope_time::Instant;
 use rankscope_trace::{ClockScope, SnapshotPair, Trace, TracerClock};
@@ -19,7 +20,7 @@ use rankscope_trace::{ClockScope, SnapshotPair, Trace, TracerClock};
 use super::Args;
 use super::inputs::Inputs;
 use crate::clock::read;
-use crate::job::{ClockChoice, Job, JobOptions, WindowChoice, attach_snapshots, rank_of, run_directory};
+use crate::job::{Bar, request_by};
 
 /// How traces are put on one clock.
 #[derive(Debug)]
@@ -40,8 +41,8 @@ enum Ways {
     AsRecorded,
     /// By node.
     Offsets(BTreeMap<u32, NodeOffsets>),
-    /// By the label of the trace, and the folder of snapshots beside.
-    Job(BTreeMap<String, RankOfJob>, Option<std::path::PathBuf>),
+    /// By the label of the trace, and the readings that lie beside.
+    Job(BTreeMap<String, RankOfJob>, SideReadings),
 }
 
 /// What a file of offsets and its companions say about one node.
@@ -120,10 +121,8 @@ impl Clocks {
                     format!("the offsets file has no node {number}; its trace keeps its recorded timestamps"),
                 ),
             }),
-            Ways::Job(ranks, folder) => {
-                if let Some(folder) = folder {
-                    attach_snapshots(folder, std::slice::from_mut(trace))?;
-                }
+            Ways::Job(ranks, readings) => {
+                readings.attach(trace);
                 let settled = settle_tracers(trace);
                 let Some(rank) = ranks.get(&trace.provenance.file) else {
                     bail!("{}: the file did not exist when clocks were read", trace.provenance.file);
@@ -265,7 +264,7 @@ fn snapshots(path: &Path) -> Result<Vec<TracerClock>> {
         let clock = |(name, series): (String, rankscope_clock::files::SnapshotSeries)| TracerClock {
             name,
             scope: ClockScope::Devices,
-            pairs: series.pairs.iter().map(crate::job::pair).collect(),
+            pairs: series.pairs.iter().map(pair).collect(),
         };
         return Ok(read_snapshots(&bytes).clocks.into_iter().map(clock).collect());
     }
@@ -274,23 +273,16 @@ fn snapshots(path: &Path) -> Result<Vec<TracerClock>> {
 }
 
 fn by_job(args: &Args, found: &Inputs, choice: ClockChoice) -> Result<Clocks> {
-    let options = JobOptions {
-        args: ArgsPolicy::Analysis,
-        scope: Scope::Device,
-        partial: args.partial,
-        patterns: CommPatterns::with_user(&[])?,
-        clocks: choice,
-        measured: args.clocks.measured.clone(),
-        window: WindowChoice::All,
-    };
-    let job = Job::read_clocks_of(&found.paths, &found.files, &options)?;
+    let mut request = request_by(&found.paths, args.partial, &args.clocks.measured, choice);
+    request.mapping.reading.scope = Scope::Device;
+    request.judging.one_file_a_rank = true;
+    let Judged { job, readings, .. } = judged_files(&request, &found.files, &Bar::default())?;
     let method = job.clocks.method.name();
-    let ranks = job.loaded.traces.iter().zip(job.clocks.ranks).zip(job.nodes).map(|((trace, clock), node)| {
-        let rank = RankOfJob { rank: rank_of(trace).0, node, map: clock.map, method: clock.method.name(), notes: clock.notes };
-        (trace.provenance.file.clone(), rank)
+    let ranks = job.ranks.iter().zip(job.clocks.ranks).zip(job.nodes).map(|((own, clock), node)| {
+        let rank = RankOfJob { rank: own.rank.0, node, map: clock.map, method: clock.method.name(), notes: clock.notes };
+        (own.about.file.clone(), rank)
     });
     let ranks = ranks.collect();
-    let folder = args.clocks.measured.folder().or_else(|| run_directory(&found.paths)).map(Path::to_owned);
     let missing_ranks = job.completeness.missing.iter().map(|rank| rank.0).collect();
-    Ok(Clocks { notes: job.notes, skipped: job.loaded.skipped, missing_ranks, ..Clocks::new(method, Ways::Job(ranks, folder)) })
+    Ok(Clocks { notes: job.notes, skipped: job.skipped, missing_ranks, ..Clocks::new(method, Ways::Job(ranks, readings)) })
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use rankscope_run::{InputFile, discover, rank_of_name};
-use rankscope_trace::Trace;
+use rankscope_run::{InputFile, discover};
+use rankscope_trace::{Trace, rank_of_name};
 
 use super::Args;
 use crate::convert::same_file;
-use crate::load::own_rank;
+use rankscope_pipeline::own_rank;
 
 /// The files to combine, in order.
 #[derive(Debug)]

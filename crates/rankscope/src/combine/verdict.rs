@@ -12,8 +12,7 @@ use rankscope_time::Span;
 use rankscope_trace::Trace;
 
 use super::clocks::{Aligned, Clocks};
-use crate::job::rank_of;
-use crate::validate::{Document, Evidence, Judged};
+use crate::validate::{Document, Evidence, Judged, rank_of};
 
 /// The verdict, before it is spoken.
 pub(super) struct Verdict {
@@ -32,6 +31,7 @@ impl Verdict {
             notes: clocks.notes.clone(),
             missing_ranks: clocks.missing_ranks.clone(),
             skipped: clocks.skipped.clone(),
+            comparable: true,
         };
         Self { evidence, patterns: CommPatterns::default() }
     }
@@ -46,6 +46,6 @@ impl Verdict {
     }
 
     pub(super) fn speak(self, paths: &[PathBuf]) -> Document {
-        Document::of(&Judged::of(self.evidence, None), paths)
+        Document::of(&Judged::of(self.evidence), paths)
     }
 }

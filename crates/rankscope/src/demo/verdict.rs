@@ -4,12 +4,12 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use rankscope_collectives::CommPatterns;
-use rankscope_formats::{ArgsPolicy, Scope};
+use rankscope_job::Job;
+use rankscope_pipeline::judged;
 use rankscope_time::{Instant, RankClock};
 
 use super::truth::{Errors, Stamp, Truth, stamps};
-use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs, WindowChoice};
+use crate::job::{Bar, ClockArgs, request};
 
 /// What came out.
 pub(super) struct Verdict {
@@ -36,16 +36,7 @@ pub(super) struct RankVerdict {
 
 /// Reads the run at `path` as anybody would, and holds it against the truth. `recorded` are the ranks' live recordings.
 pub(super) fn judge(path: &Path, recorded: Vec<File>, mut truth: Truth) -> Result<Verdict> {
-    let options = JobOptions {
-        args: ArgsPolicy::Analysis,
-        scope: Scope::All,
-        partial: false,
-        patterns: CommPatterns::default(),
-        clocks: ClockChoice::Best,
-        measured: MeasuredArgs::default(),
-        window: WindowChoice::All,
-    };
-    let job = Job::read(&[path.to_owned()], &options)?;
+    let job = judged(&request(&[path.to_owned()], false, &ClockArgs::default()), &Bar::default())?.job;
     ensure!(job.clocks.ranks.len() == recorded.len(), "{} traces of {} ranks", job.clocks.ranks.len(), recorded.len());
     let (mut errors, mut ranks) = (Errors::default(), Vec::with_capacity(recorded.len()));
     for (rank, live) in recorded.into_iter().enumerate() {
@@ -54,9 +45,10 @@ pub(super) fn judge(path: &Path, recorded: Vec<File>, mut truth: Truth) -> Resul
         ranks.push(of_rank(&job, rank, &stamps, &mut truth)?);
     }
     let (collectives, violations_before) = violations(&job, |_, ns| ns);
-    let (_, violations_after) =
-        violations(&job, |rank, ns| job.map(rank).map(Instant::<RankClock>::from_nanos_since_epoch(ns)).nanos_since_epoch());
-    let steps = job.loaded.traces.first().map_or(0, |trace| trace.steps.len());
+    let (_, violations_after) = violations(&job, |rank, ns| {
+        job.clocks.ranks[rank].map.map(Instant::<RankClock>::from_nanos_since_epoch(ns)).nanos_since_epoch()
+    });
+    let steps = job.ranks.first().map_or(0, |rank| rank.about.marked_steps.len());
     Ok(Verdict { ranks, errors: errors.finish(), collectives, violations_before, violations_after, steps })
 }
 

@@ -11,13 +11,15 @@ use rankscope_collectives::{Instance, Kind};
 use rankscope_dispatch::network::calibrate::{Operation, Samples};
 use rankscope_time::Span;
 
-use crate::job::{ClockArgs, ClockChoice, Job, JobOptions};
+use crate::job::{Bar, MeasuredArgs, request_by};
+use rankscope_job::{ClockChoice, Job};
+use rankscope_pipeline::judged;
 
 /// What was measured in the run at `path`, by operation and number of ranks.
 pub(super) fn samples(path: &Path) -> Result<Vec<Samples>> {
-    let everything = JobOptions::for_analysis(true, &ClockArgs::default())?;
-    let options = JobOptions { clocks: ClockChoice::AsRecorded, ..everything };
-    let job = Job::read_clocks(&[path.to_owned()], &options)?;
+    let mut request = request_by(&[path.to_owned()], true, &MeasuredArgs::default(), ClockChoice::AsRecorded);
+    request.judging.one_file_a_rank = true;
+    let job = judged(&request, &Bar::default())?.job;
     let mut stays: BTreeMap<(u32, &str, u64), (Operation, Vec<i64>)> = BTreeMap::new();
     for instance in job.matched.instances.iter().filter(|instance| instance.complete) {
         if let Some((operation, ranks, bytes, stay_ns)) = measured(&job, instance) {
@@ -59,7 +61,7 @@ fn measured(job: &Job, instance: &Instance) -> Option<(Operation, u32, u64, i64)
 
 /// Hosts of the run, where every trace names its own.
 fn hosts(job: &Job) -> Option<u32> {
-    let names: Option<Vec<&str>> = job.loaded.traces.iter().map(|trace| trace.provenance.host.as_deref()).collect();
+    let names: Option<Vec<&str>> = job.ranks.iter().map(|rank| rank.about.host.as_deref()).collect();
     let mut names = names?;
     names.sort_unstable();
     names.dedup();

@@ -16,8 +16,9 @@ use anyhow::{Context, Result};
 use super::calibrate::Reading;
 use super::file;
 use super::predict::{NetworkArgs, predictions};
-use crate::job::{ClockArgs, Job, JobOptions};
+use crate::job::{Bar, ClockArgs, MemoryArgs, request};
 use crate::output::{self, Format};
+use rankscope_pipeline::judged;
 
 /// What a run is held against.
 #[derive(Debug, clap::Args)]
@@ -46,13 +47,15 @@ pub(crate) fn run(plan: &Path, run: &Path, args: &TraceArgs, format: Format) -> 
     let known = args.network.load(&args.reading)?;
     let loaded = file::load(plan)?;
     let predicted = predictions(&loaded, &known.network).with_context(|| plan.display().to_string())?;
-    let options = JobOptions::for_analysis(args.partial, &args.clocks)?;
-    let job = Job::read(&[run.to_owned()], &options)?;
-    let met = exchanges::meet(&job, &predicted, &known.network.topology, args.others)
+    let mut request = request(&[run.to_owned()], args.partial, &args.clocks);
+    request.mapping.keep = MemoryArgs::default().keep();
+    let judged = judged(&request, &Bar::default())?;
+    let job = &judged.job;
+    let met = exchanges::meet(&judged, &predicted, &known.network.topology, args.others)
         .with_context(|| format!("{} against {}", run.display(), plan.display()))?;
     output::answer(&match format {
-        Format::Json => document::json(&met, &predicted, &known, &job),
-        Format::Table => print::drawn(&met, &predicted, &known, &job),
+        Format::Json => document::json(&met, &predicted, &known, job),
+        Format::Table => print::drawn(&met, &predicted, &known, job),
     })?;
     Ok(if met.contradicted() { ExitCode::from(CONTRADICTED) } else { ExitCode::SUCCESS })
 }

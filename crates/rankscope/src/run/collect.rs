@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rankscope_run::{open, rank_of_name};
+use rankscope_run::open;
 use rankscope_time::Rank;
+use rankscope_trace::rank_of_name;
 
 use crate::output;
 

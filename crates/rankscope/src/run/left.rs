@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use rankscope_run::rank_of_name;
 use rankscope_time::Rank;
+use rankscope_trace::rank_of_name;
 use serde_json::Value;
 
 use super::collect::is_own_folder;
-use crate::job::list;
+use rankscope_job::list;
 
 /// Traces of a run, and what is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]

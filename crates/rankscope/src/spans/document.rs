@@ -7,8 +7,8 @@ use rankscope_document::{Note, NoteLevel, SpansDocument, SpansProcess, SpansRow}
 use rankscope_trace::{ProblemKind, Trace, TrackKey, TrackKind};
 
 use super::Read;
-use crate::document::problem;
-use crate::load::own_rank;
+use rankscope_job::problem;
+use rankscope_pipeline::own_rank;
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;

@@ -17,9 +17,10 @@ use rankscope_trace::Trace;
 use rayon::prelude::*;
 use regex_lite::Regex;
 
-use crate::load::{Loaded, load};
+use crate::job::Bar;
 use crate::output;
 use export::{Export, Flame};
+use rankscope_pipeline::{Loaded, Reading, read_all};
 
 /// Where the time of any program goes: spans by name, with count, total, self and p99.
 ///
@@ -152,7 +153,7 @@ struct Read {
 impl Read {
     fn of(paths: &[PathBuf], args: ArgsPolicy, partial: bool) -> Result<Self> {
         let files = discover_all(paths)?.files;
-        let loaded = load(&files, args, Scope::All, partial, |trace| trace)?;
+        let loaded = read_all(&files, Reading { args, scope: Scope::All }, partial, &Bar::default())?;
         let nestings = loaded.traces.par_iter().map(Nesting::of).collect();
         let names = document::process_names(&loaded.traces);
         Ok(Self { loaded, nestings, names })

@@ -7,8 +7,7 @@ use rankscope_align::validate::{Finding, Meeting, Participant, Rule, Verdict, We
 use rankscope_trace::Trace;
 use serde::Serialize;
 
-use super::Judged;
-use crate::job::rank_of;
+use super::{Judged, rank_of};
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;

@@ -3,23 +3,28 @@
 mod document;
 mod table;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use clap::ValueEnum;
 use rankscope_align::RankMap;
 use rankscope_align::validate::{Check, Meeting, Participants, check_trace, meet, write_csv};
-use rankscope_collectives::{CommPatterns, Matched, RankCollectives, match_ranks};
-use rankscope_formats::{ArgsPolicy, Scope};
+use rankscope_analyze::ClassMode;
+use rankscope_collectives::{CommPatterns, Matched, RankCollectives, collectives_alone, extract, match_nothing, match_ranks};
+use rankscope_formats::ArgsPolicy;
+use rankscope_job::{ClockChoice, JobRank, Place, Rules};
+use rankscope_pipeline::{judged_visiting, run_directory};
 use rankscope_run::write_file;
-use rankscope_trace::Trace;
-use rayon::prelude::*;
+use rankscope_time::Rank;
+use rankscope_trace::{RankSource, Trace};
 
 pub(crate) use self::document::Document;
 pub(crate) use self::table::text;
-use crate::job::{ClockChoice, Job, JobOptions, MeasuredArgs, WindowChoice, run_directory};
+use crate::job::{Bar, MeasuredArgs, request_by};
 use crate::output::{self, Format};
 
 /// Check traces for impossible or lost events: causality, torch's rules, nesting, flows.
@@ -82,6 +87,8 @@ pub(crate) struct Evidence {
     pub(crate) notes: Vec<String>,
     pub(crate) missing_ranks: Vec<u32>,
     pub(crate) skipped: Vec<String>,
+    /// Whether the traces may be those of one job.
+    pub(crate) comparable: bool,
 }
 
 /// What was judged, and what came of it.
@@ -117,37 +124,68 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn judge(args: &Args) -> Result<Judged> {
-    let job = Job::read(
-        &args.paths,
-        &JobOptions {
-            args: ArgsPolicy::All,
-            scope: Scope::All,
-            partial: args.partial,
-            patterns: CommPatterns::with_user(&args.comm_pattern)?,
-            clocks: args.clocks(),
-            measured: args.measured.clone(),
-            window: WindowChoice::All,
-        },
-    )?;
+    let mut request = request_by(&args.paths, args.partial, &args.measured, args.clocks());
+    request.mapping.reading.args = ArgsPolicy::All;
+    request.mapping.rules = Rules::new(ClassMode::Default, args.comm_pattern.clone(), false);
+    let patterns = CommPatterns::with_user(&args.comm_pattern)?;
+    let seen: Mutex<BTreeMap<Place, Seen>> = Mutex::default();
+    let visit = |place: Place, trace: &Trace| {
+        let one = Seen { checks: check_trace(trace), collectives: collectives_alone(trace, &patterns) };
+        seen.lock().unwrap_or_else(PoisonError::into_inner).insert(place, one);
+    };
+    let job = judged_visiting(&request, &visit, &Bar::default())?.job;
+    let comparable = job.is_comparable();
+    let mut seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let of_rank = |rank: &JobRank| {
+        let exports = rank.exports.iter().filter_map(|export| seen.remove(&export.place));
+        let mut whole = exports.reduce(Seen::join).unwrap_or_default();
+        whole.collectives.provenance.rank = Some((rank.rank, RankSource::Order));
+        whole
+    };
+    let (checks, traces): (Vec<_>, Vec<_>) = job.ranks.iter().map(of_rank).map(|seen| (seen.checks, seen.collectives)).unzip();
     let evidence = Evidence {
-        checks: job.loaded.traces.par_iter().map(check_trace).collect(),
+        checks,
         clocks: job.clocks.method.name(),
         maps: job.clocks.ranks.into_iter().map(|rank| rank.map).collect(),
         notes: job.notes,
         missing_ranks: job.completeness.missing.iter().map(|rank| rank.0).collect(),
-        skipped: job.loaded.skipped,
-        traces: job.loaded.traces,
-        collectives: job.collectives,
+        skipped: job.skipped,
+        collectives: traces.iter().map(|trace| extract(rank_of(trace), trace, &patterns)).collect(),
+        traces,
+        comparable,
     };
-    Ok(Judged::of(evidence, Some(job.matched)))
+    Ok(Judged::of(evidence))
+}
+
+/// What is kept of one trace.
+#[derive(Default)]
+struct Seen {
+    checks: Vec<Check>,
+    /// Its collectives and what describes them.
+    collectives: Trace,
+}
+
+impl Seen {
+    /// Both, the other a later export of the same rank.
+    fn join(mut self, later: Self) -> Self {
+        self.checks.iter_mut().zip(later.checks).for_each(|(own, later)| own.join(later));
+        self.collectives.join_export(later.collectives);
+        self
+    }
+}
+
+/// The rank of a trace whose rank is settled.
+pub(crate) fn rank_of(trace: &Trace) -> Rank {
+    trace.provenance.rank.map_or(Rank(0), |(rank, _)| rank)
 }
 
 impl Judged {
-    /// Judges `evidence`, whose collectives may be `matched` already, a trace being one rank.
-    pub(crate) fn of(mut evidence: Evidence, matched: Option<Matched>) -> Self {
+    /// Judges `evidence`.
+    pub(crate) fn of(mut evidence: Evidence) -> Self {
         let participants = Participants::of(&evidence.traces, std::mem::take(&mut evidence.collectives));
         let by_trace = participants.list.len() == evidence.traces.len();
-        let matched = matched.filter(|_| by_trace).unwrap_or_else(|| match_ranks(&participants.collectives));
+        let matches = if by_trace && !evidence.comparable { match_nothing } else { match_ranks };
+        let matched = matches(&participants.collectives);
         let meetings = meet(&evidence.traces, &evidence.maps.iter().collect::<Vec<_>>(), &participants, &matched);
         Self { evidence, participants, matched, meetings }
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rankscope_report::{Style, columns, paragraph};
 
 use super::document::{Detail, Document};
-use crate::notes::time;
 use crate::output;
+use rankscope_job::time;
 
 /// Findings shown of each rule; the JSON has more.
 const SHOWN_MAX: usize = 5;

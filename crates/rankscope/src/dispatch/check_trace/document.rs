@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::exchanges::{Met, MetExchange};
 use crate::dispatch::network_file::Known;
 use crate::dispatch::predict::Predicted;
-use crate::job::Job;
+use rankscope_job::Job;
 
 pub(super) fn json(met: &Met, plan: &[Predicted], known: &Known, job: &Job) -> String {
     json!({

@@ -1,14 +1,17 @@
 //! Which recorded all-to-all is which exchange of the plan.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 use rankscope_collectives::{Instance, Kind, LocalCollective, element_bytes};
 use rankscope_dispatch::network::Topology;
 use rankscope_dispatch::network::measured::{Comparison, Contradiction, Recorded, Splits, Stay, compare, contradictions};
+use rankscope_job::Job;
+use rankscope_pipeline::Judged;
 use rankscope_time::{Instant, Rank, Span};
 use rankscope_trace::{CollectiveArgs, StrId, Trace};
 
 use crate::dispatch::predict::Predicted;
-use crate::job::Job;
 
 /// All that was found.
 #[derive(Debug)]
@@ -46,7 +49,9 @@ struct Seen {
 }
 
 /// Matches the all-to-alls of `job` with the plan's exchanges.
-pub(super) fn meet(job: &Job, plan: &[Predicted], topology: &Topology, others_allowed: bool) -> Result<Met> {
+pub(super) fn meet(judged: &Judged, plan: &[Predicted], topology: &Topology, others_allowed: bool) -> Result<Met> {
+    let job = &judged.job;
+    let traces: Vec<Arc<Trace>> = (0..job.ranks.len()).map(|index| judged.trace(index)).collect::<Result<_, _>>()?;
     let Some(ranks) = plan.first().map(|one| one.traffic.world_size() as usize) else { bail!("the plan has no exchange") };
     let all_to_alls = || job.matched.instances.iter().filter(|instance| kind(job, instance) == Some(Kind::AllToAll));
     let of_plan: Vec<&Instance> = all_to_alls().filter(|one| one.members.len() + one.absent.len() == ranks).collect();
@@ -64,7 +69,7 @@ pub(super) fn meet(job: &Job, plan: &[Predicted], topology: &Topology, others_al
     let mut seen: Vec<Seen> = Vec::new();
     for instance in of_plan {
         match instance.complete {
-            true => seen.push(see(job, instance)),
+            true => seen.push(see(job, &traces, instance)),
             false => met.incomplete += 1,
         }
     }
@@ -107,16 +112,17 @@ fn kind(job: &Job, instance: &Instance) -> Option<Kind> {
     instance.members.first().map(|member| job.collectives[member.rank].collectives[member.collective].kind)
 }
 
-fn see(job: &Job, instance: &Instance) -> Seen {
+fn see(job: &Job, traces: &[Arc<Trace>], instance: &Instance) -> Seen {
     let (mut stays, mut recorded) = (Vec::new(), Vec::new());
     // Ranks of a plan are counted within the group that runs it.
     for (place, member) in (0_u32..).zip(&instance.members) {
         let collective = &job.collectives[member.rank].collectives[member.collective];
-        let on_job =
-            |nanos| Span::from_nanos(job.map(member.rank).map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch());
+        let on_job = |nanos| {
+            Span::from_nanos(job.clocks.ranks[member.rank].map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch())
+        };
         let rank = Rank(place);
         stays.push(Stay { rank, entered: on_job(collective.start_ns), left: on_job(collective.end_ns) });
-        recorded.push((rank, record(&job.loaded.traces[member.rank], collective)));
+        recorded.push((rank, record(&traces[member.rank], collective)));
     }
     Seen { stays, recorded }
 }

@@ -8,8 +8,8 @@ use rankscope_report::{Style, bytes, columns, duration};
 use super::exchanges::{Met, MetExchange};
 use crate::dispatch::network_file::Known;
 use crate::dispatch::predict::Predicted;
-use crate::job::Job;
 use crate::output;
+use rankscope_job::Job;
 
 /// Rows of a table for people; the JSON has all.
 const ROWS_SHOWN: usize = 12;

@@ -7,11 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_document::CautionKind;
 use rankscope_time::Rank;
-use rankscope_trace::{RankSource, Trace};
+use rankscope_trace::RankSource;
 
-use super::windows::range;
-use super::{list, rank_of};
-use crate::notes::time;
+use crate::Part;
+use crate::words::{list, range, time};
 
 /// Something that speaks against these traces being one job's, each rank once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,57 +101,55 @@ impl Doubt {
 /// Clocks of hosts of one cluster differ by less, unless nobody set them.
 const APART_MAX_NS: i64 = 3_600 * 1_000_000_000;
 
-/// What speaks against `traces`, whose ranks are settled, being one job's. Where clocks are `known`, times contradict nothing.
-pub(super) fn doubts(traces: &[Trace], known: bool) -> Vec<Doubt> {
-    if traces.len() < 2 {
+/// What speaks against `parts`, whose ranks are settled, being one job's. Where clocks are `known`, times contradict nothing.
+pub(crate) fn doubts(parts: &[Part], known: bool) -> Vec<Doubt> {
+    if parts.len() < 2 {
         return Vec::new();
     }
-    let found = [same_events(traces), by_name(traces), formats(traces), world_sizes(traces), steps(traces)];
-    let times = if known { None } else { times(traces) };
+    let found = [same_events(parts), by_name(parts), formats(parts), world_sizes(parts), steps(parts)];
+    let times = if known { None } else { times(parts) };
     found.into_iter().flatten().chain(times).collect()
 }
 
-fn ranks_where(traces: &[Trace], is: impl Fn(&Trace) -> bool) -> Vec<Rank> {
-    traces.iter().filter(|trace| is(trace)).map(rank_of).collect()
+fn ranks_where(parts: &[Part], is: impl Fn(&Part) -> bool) -> Vec<Rank> {
+    parts.iter().filter(|part| is(part)).map(Part::rank).collect()
 }
 
-fn same_events(traces: &[Trace]) -> Option<Doubt> {
-    let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+fn same_events(parts: &[Part]) -> Option<Doubt> {
+    let mut alike: BTreeMap<_, Vec<Rank>> = BTreeMap::new();
     // Files that say different ranks differ, whatever their events.
-    let says_its_rank = |trace: &Trace| matches!(trace.provenance.rank, Some((_, RankSource::Header | RankSource::Events)));
-    let candidates = traces.iter().enumerate().filter(|(_, trace)| trace.spans.len() > 1 && !says_its_rank(trace));
-    for (at, trace) in candidates {
-        alike.entry(trace.outline()).or_default().push(at);
+    let says_its_rank = |part: &Part| matches!(part.about.rank, Some((_, RankSource::Header | RankSource::Events)));
+    let spans = |part: &Part| part.exports.iter().map(|export| export.spans).max().unwrap_or(0);
+    for part in parts.iter().filter(|part| spans(part) > 1 && !says_its_rank(part)) {
+        alike.entry(part.about.outline()).or_default().push(part.rank());
     }
-    let same = |a: &usize, b: &usize| traces[*a].is_copy_of(&traces[*b]);
-    let groups = alike.into_values().filter(|group| group.len() > 1 && group[1..].iter().all(|other| same(&group[0], other)));
-    let ranks: Vec<Rank> = groups.flatten().map(|at| rank_of(&traces[at])).collect();
+    let ranks: Vec<Rank> = alike.into_values().filter(|group| group.len() > 1).flatten().collect();
     (!ranks.is_empty()).then_some(Doubt::SameEvents { ranks })
 }
 
-fn by_name(traces: &[Trace]) -> Option<Doubt> {
-    let guessed = |trace: &Trace| matches!(trace.provenance.rank, Some((_, RankSource::Order)));
-    let ranks = ranks_where(traces, guessed);
-    (!ranks.is_empty()).then_some(Doubt::NumberedByName { ranks, of: traces.len() })
+fn by_name(parts: &[Part]) -> Option<Doubt> {
+    let guessed = |part: &Part| matches!(part.about.rank, Some((_, RankSource::Order)));
+    let ranks = ranks_where(parts, guessed);
+    (!ranks.is_empty()).then_some(Doubt::NumberedByName { ranks, of: parts.len() })
 }
 
-fn formats(traces: &[Trace]) -> Option<Doubt> {
+fn formats(parts: &[Part]) -> Option<Doubt> {
     let mut ranks: BTreeMap<&'static str, Vec<Rank>> = BTreeMap::new();
-    for trace in traces {
-        ranks.entry(trace.provenance.format).or_default().push(rank_of(trace));
+    for part in parts {
+        ranks.entry(part.about.format).or_default().push(part.rank());
     }
     (ranks.len() > 1).then_some(Doubt::Formats { ranks })
 }
 
-fn world_sizes(traces: &[Trace]) -> Option<Doubt> {
+fn world_sizes(parts: &[Part]) -> Option<Doubt> {
     let mut ranks: BTreeMap<u32, Vec<Rank>> = BTreeMap::new();
-    for trace in traces {
-        if let Some(size) = trace.provenance.world_size {
-            ranks.entry(size).or_default().push(rank_of(trace));
+    for part in parts {
+        if let Some(size) = part.about.world_size {
+            ranks.entry(size).or_default().push(part.rank());
         }
     }
     let world_size = *ranks.keys().next_back()?;
-    let beyond = ranks_where(traces, |trace| rank_of(trace).0 >= world_size);
+    let beyond = ranks_where(parts, |part| part.rank().0 >= world_size);
     match (ranks.len(), beyond.is_empty()) {
         (1, true) => None,
         (1, false) => Some(Doubt::BeyondWorld { ranks: beyond, world_size }),
@@ -160,26 +157,25 @@ fn world_sizes(traces: &[Trace]) -> Option<Doubt> {
     }
 }
 
-fn steps(traces: &[Trace]) -> Option<Doubt> {
-    let numbers = |trace: &Trace| trace.steps.iter().map(|mark| mark.number).collect::<BTreeSet<i64>>();
-    let sets: Vec<BTreeSet<i64>> = traces.iter().map(numbers).collect();
+fn steps(parts: &[Part]) -> Option<Doubt> {
+    let sets: Vec<BTreeSet<i64>> = parts.iter().map(|part| part.about.marked_steps.iter().copied().collect()).collect();
     if sets.iter().any(BTreeSet::is_empty) {
         return None;
     }
     let common = sets[0].iter().any(|number| sets.iter().all(|set| set.contains(number)));
     let mut ranks: BTreeMap<(i64, i64), Vec<Rank>> = BTreeMap::new();
-    for (trace, set) in traces.iter().zip(&sets) {
+    for (part, set) in parts.iter().zip(&sets) {
         if let (Some(first), Some(last)) = (set.first(), set.last()) {
-            ranks.entry((*first, *last)).or_default().push(rank_of(trace));
+            ranks.entry((*first, *last)).or_default().push(part.rank());
         }
     }
     (!common).then_some(Doubt::Steps { ranks })
 }
 
 /// The recording that lies furthest from all others, if that is too far.
-fn times(traces: &[Trace]) -> Option<Doubt> {
+fn times(parts: &[Part]) -> Option<Doubt> {
     let mut bounds: Vec<(i64, i64, Rank)> =
-        traces.iter().filter_map(|trace| trace.bounds_ns().map(|(from, to)| (from, to, rank_of(trace)))).collect();
+        parts.iter().filter_map(|part| part.about.bounds_ns.map(|(from, to)| (from, to, part.rank()))).collect();
     bounds.sort_unstable();
     let mut end_ns = bounds.first()?.1;
     let mut widest: Option<(i64, usize)> = None;

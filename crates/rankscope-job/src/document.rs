@@ -1,22 +1,21 @@
 //! From what analysis found to the report's document. Translates; decides nothing.
 
-use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{
-    Account, Because, ClassMode, CollectiveRow, Confidence, Copied, Job as Analysis, RankReport, Side, Unnamed,
+    Account, Because, ClassMode, CollectiveRow, Confidence, Copied, HotName, Job as Analysis, PlacedRank, Side, StepWindow,
+    Unnamed,
 };
 use rankscope_document::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel,
     LateRank, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Verdict, Window,
 };
-use rankscope_trace::{RankSource, Trace};
+use rankscope_trace::RankSource;
 
-use crate::job::Job;
 use crate::notes::{cautions, notes};
+use crate::{Job, JobRank};
 
 /// What a document is made of.
 pub(crate) struct Source<'a> {
     pub(crate) title: &'a str,
-    pub(crate) classes: ClassMode,
     pub(crate) job: &'a Job,
     pub(crate) analysis: &'a Analysis,
 }
@@ -24,19 +23,21 @@ pub(crate) struct Source<'a> {
 impl Source<'_> {
     /// The number of the rank at `index`.
     pub(crate) fn rank(&self, index: usize) -> u32 {
-        self.analysis.ranks[index].rank.0
+        self.job.ranks[index].rank.0
     }
 
     /// Whether any of the traces is what a training job leaves.
     pub(crate) fn is_training(&self) -> bool {
-        let mut ranks = self.job.loaded.traces.iter().zip(&self.job.collectives);
-        ranks.any(|(trace, collectives)| is_training(trace, collectives))
+        self.job.ranks.iter().any(|rank| rank.about.is_training)
     }
 }
 
 /// Instances and unmatched collectives listed at most.
 const INSTANCES_MAX: usize = 10_000;
 const UNMATCHED_MAX: usize = 1_000;
+
+/// Names listed for each rank.
+const KERNELS_MAX: usize = 20;
 
 /// Ranks up to which the intervals of all pairs of clocks are listed.
 const PAIRED_RANKS_MAX: usize = 64;
@@ -45,16 +46,15 @@ const PAIRED_RANKS_MAX: usize = 64;
 const SCHEMA: u32 = 1;
 
 pub(crate) fn document(source: &Source<'_>) -> Document {
-    let ranks: Vec<Rank> =
-        source.job.loaded.traces.iter().zip(&source.analysis.ranks).map(|(trace, report)| rank(trace, report)).collect();
+    let ranks: Vec<Rank> = source.job.ranks.iter().zip(&source.analysis.ranks).map(|(own, placed)| rank(own, placed)).collect();
     Document {
         schema: SCHEMA,
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
         title: source.title.to_owned(),
         world_size: source.job.completeness.world_size,
         missing_ranks: source.job.completeness.missing.iter().map(|rank| rank.0).collect(),
-        device_activity: source.analysis.ranks.iter().any(|rank| rank.side == Side::Device),
-        classes: match source.classes {
+        device_activity: source.job.ranks.iter().any(|rank| rank.report.side == Side::Device),
+        classes: match source.job.rules.classes {
             ClassMode::Default => "default".to_owned(),
             ClassMode::Tracelens => "tracelens".to_owned(),
         },
@@ -82,49 +82,43 @@ fn windows(source: &Source<'_>) -> Vec<Window> {
     source.job.compared.windows.iter().enumerate().map(window).collect()
 }
 
-fn rank(trace: &Trace, report: &RankReport) -> Rank {
-    let about = &trace.provenance;
-    let (start, end) = report.accounting.window_ns();
-    let step = |(window, account): &(rankscope_analyze::StepWindow, Account)| Step {
+fn rank(rank: &JobRank, placed: &PlacedRank) -> Rank {
+    let JobRank { rank, about, report, .. } = rank;
+    let step = |(window, account): &(StepWindow, Account)| Step {
         step: window.number,
         window_ns: [window.start_ns, window.end_ns],
         time_ns: time(account),
     };
     Rank {
-        rank: report.rank.0,
+        rank: rank.0,
         rank_source: about.rank.map_or("order", |(_, source)| rank_source(source)).to_owned(),
         world_size: about.world_size,
         file: about.file.clone(),
         format: about.format.to_owned(),
         host: about.host.clone(),
-        device: device(trace),
+        device: about.device.clone(),
         bytes: about.bytes,
-        events: trace.events() as u64,
+        events: about.events,
         problems: about.problems.iter().map(problem).collect(),
         accounting: match report.side {
             Side::Device => "device".to_owned(),
             Side::Host => "host".to_owned(),
         },
-        window_ns: [start, end],
-        time_ns: time(&report.accounting.whole()),
+        window_ns: [placed.window_ns.0, placed.window_ns.1],
+        time_ns: time(&placed.whole),
         copies: copies(&report.copies),
         step_source: report.step_source.name().to_owned(),
-        steps: report.steps.iter().map(step).collect(),
-        kernels: report
-            .hottest
-            .iter()
-            .map(|hot| Kernel {
-                name: hot.name.clone(),
-                class: hot.class.name().to_owned(),
-                count: hot.count,
-                total_ns: hot.total_ns,
-            })
-            .collect(),
+        steps: placed.steps.iter().map(step).collect(),
+        kernels: report.names.iter().take(KERNELS_MAX).map(kernel).collect(),
     }
 }
 
+fn kernel(name: &HotName) -> Kernel {
+    Kernel { name: name.name.clone(), class: name.class.name().to_owned(), count: name.count, total_ns: name.total_ns }
+}
+
 /// What was wrong with a file.
-pub(crate) fn problem(problem: &rankscope_trace::Problem) -> Problem {
+pub fn problem(problem: &rankscope_trace::Problem) -> Problem {
     Problem {
         offset: problem.offset,
         kind: problem.kind.name().to_owned(),
@@ -140,12 +134,6 @@ fn rank_source(source: RankSource) -> &'static str {
         RankSource::FileName => "file_name",
         RankSource::Order => "order",
     }
-}
-
-/// The name of the devices, if all are of one sort, as they are but on odd hosts.
-fn device(trace: &Trace) -> Option<String> {
-    let first = trace.provenance.devices.first()?;
-    Some(first.name.clone()).filter(|name| !name.is_empty())
 }
 
 fn time(account: &Account) -> Time {

@@ -11,11 +11,12 @@ use rankscope_collectives::RankCollectives;
 use rankscope_time::Instant;
 use serde::Serialize;
 
-use crate::job::{Job, list};
+use crate::Job;
+use crate::words::list;
 
 /// The clocks as the traces tell them.
 #[derive(Debug, Serialize)]
-pub(crate) struct FromTraces {
+pub struct FromTraces {
     ranks: Vec<RankRow>,
     matched: usize,
     unmatched: usize,
@@ -59,7 +60,7 @@ struct FlipRow {
 }
 
 /// The answer about `job`, whatever else was measured of its clocks.
-pub(crate) fn document(job: &Job) -> FromTraces {
+pub fn from_traces(job: &Job) -> FromTraces {
     let estimate = &job.clocks.estimate;
     let ranks = &job.collectives;
     let number = |index: usize| ranks[index].rank.0;
@@ -91,10 +92,10 @@ pub(crate) fn document(job: &Job) -> FromTraces {
 /// From the first start to the last end of any rank, on the reference clock.
 fn recorded_ns(job: &Job) -> i64 {
     let bounds = || {
-        let ranks = job.loaded.traces.iter().zip(&job.clocks.ranks);
-        ranks.filter_map(|(trace, clock)| {
+        let ranks = job.ranks.iter().zip(&job.clocks.ranks);
+        ranks.filter_map(|(rank, clock)| {
             let mapped = |ns| clock.map.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
-            trace.bounds_ns().map(|(from, to)| (mapped(from), mapped(to)))
+            rank.about.bounds_ns.map(|(from, to)| (mapped(from), mapped(to)))
         })
     };
     let (from, to) = (bounds().map(|own| own.0).min(), bounds().map(|own| own.1).max());
@@ -149,7 +150,7 @@ fn notes(estimate: &ClockEstimate, ranks: &[RankCollectives], flips: &[FlipRow])
 
 impl FromTraces {
     /// The answer for people.
-    pub(crate) fn table(&self) -> String {
+    pub fn table(&self) -> String {
         let known = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), microseconds);
         let mut text = format!(
             "clocks from traces alone ({}), {} of {} collectives matched\n\n{:>6} {:>16} {:>11} {:>16} {:>16}  applied\n",

@@ -4,40 +4,17 @@
 //! their order. A rank may have several files if each is of another time, as a profiler that repeats leaves them. Two of one time are
 //! an error: whichever was taken, half the report would be about another run.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use rankscope_time::Rank;
-use rankscope_trace::{ProblemKind, RankSource, Trace};
+use rankscope_trace::{ProblemKind, RankSource, rank_of_name};
 
-use crate::Error;
-
-/// Words that announce a rank in the name of a file or folder.
-const WORDS: [&str; 6] = ["rank", "process", "proc", "worker", "host", "node"];
-
-/// The rank a path names, `rank-0`, `rank_12_trace.json`, `rank3/trace.json`; the file's own name counts before its folders'.
-pub fn rank_of_name(path: &str) -> Option<Rank> {
-    let parts = path.rsplit(['/', '\\', ':']);
-    parts.take(3).find_map(|part| WORDS.iter().find_map(|word| number_after(part, word)))
-}
-
-fn number_after(part: &str, word: &str) -> Option<Rank> {
-    let lower = part.to_ascii_lowercase();
-    let mut from = 0;
-    while let Some(at) = lower[from..].find(word) {
-        from += at + word.len();
-        let rest = lower[from..].trim_start_matches(['-', '_', '.', '=', ' ', '[']);
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        if let Ok(rank) = rest[..digits].parse() {
-            return Some(Rank(rank));
-        }
-    }
-    None
-}
+use crate::{Error, Part};
 
 /// A file that adds nothing to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PassedOver {
+pub(crate) enum PassedOver {
     /// It holds what another one does.
     Same {
         /// The file.
@@ -69,89 +46,85 @@ impl fmt::Display for PassedOver {
     }
 }
 
-/// Gives every trace a rank and sorts them by it, those of one rank by time. What adds nothing is taken out and returned; of
-/// traces that a run keeps aside, as `earlier` says, that goes for all that stand in the way of others.
+/// Gives every part a rank and sorts them by it, those of one rank by time. What adds nothing is taken out and returned; of what a
+/// run keeps aside, that goes for all that stand in the way of others.
 ///
 /// # Errors
 /// [`Error::RankConflict`] names two files of one rank and one time.
-pub fn settle_ranks(traces: &mut Vec<Trace>, earlier: impl Fn(&Trace) -> bool) -> Result<Vec<PassedOver>, Error> {
-    traces.iter_mut().for_each(believe);
+pub(crate) fn settle_ranks(parts: &mut Vec<Part>) -> Result<Vec<PassedOver>, Error> {
+    parts.iter_mut().for_each(believe);
     let mut passed_over = Vec::new();
-    traces.retain(|trace| {
-        let kept = trace.provenance.rank.is_some() || !earlier(trace);
+    parts.retain(|part| {
+        let kept = part.about.rank.is_some() || !part.about.earlier;
         if !kept {
-            passed_over.push(PassedOver::OfNoRank { file: trace.provenance.file.clone() });
+            passed_over.push(PassedOver::OfNoRank { file: part.about.file.clone() });
         }
         kept
     });
-    number_the_rest(traces);
-    let bounds = Trace::bounds_ns;
-    traces.sort_by_cached_key(|trace| (rank(trace), earlier(trace), bounds(trace)));
-    let mut kept: Vec<Trace> = Vec::with_capacity(traces.len());
-    for trace in traces.drain(..) {
-        let mut own = kept.iter().rev().take_while(|other| rank(other) == rank(&trace));
-        let Some((other, same)) = own.find_map(|other| Some((other, clash(other, &trace)?))) else {
-            kept.push(trace);
+    number_the_rest(parts);
+    let bounds = |part: &Part| part.about.bounds_ns;
+    parts.sort_by_key(|part| (part.rank(), part.about.earlier, bounds(part)));
+    let mut kept: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts.drain(..) {
+        let mut own = kept.iter().rev().take_while(|other| other.rank() == part.rank());
+        let Some((other, same)) = own.find_map(|other| Some((other, clash(other, &part)?))) else {
+            kept.push(part);
             continue;
         };
-        let (file, first) = (trace.provenance.file.clone(), other.provenance.file.clone());
+        let (file, first) = (part.about.file.clone(), other.about.file.clone());
         passed_over.push(match same {
             Clash::Same => PassedOver::Same { file, kept: first },
-            Clash::Overlap if earlier(&trace) => PassedOver::Overlaps { file, kept: first },
-            Clash::Overlap => {
-                let rank = rank(&trace).unwrap_or(Rank(0));
-                return Err(Error::RankConflict { rank, first, second: file });
-            }
+            Clash::Overlap if part.about.earlier => PassedOver::Overlaps { file, kept: first },
+            Clash::Overlap => return Err(Error::RankConflict { rank: part.rank(), first, second: file }),
         });
     }
-    kept.sort_by_cached_key(|trace| (rank(trace), bounds(trace)));
-    *traces = kept;
+    kept.sort_by_key(|part| (part.rank(), bounds(part)));
+    *parts = kept;
     Ok(passed_over)
 }
 
-/// Makes sure that no two of `traces`, whose ranks are settled, are of one rank.
+/// Makes sure that no two of `parts`, whose ranks are settled, are of one rank.
 ///
 /// # Errors
 /// [`Error::RankTwice`] names the two files.
-pub fn each_rank_once(traces: &[Trace]) -> Result<(), Error> {
-    for pair in traces.windows(2) {
-        if let Some(own) = rank(&pair[0])
-            && rank(&pair[1]) == Some(own)
-        {
-            let [first, second] = [&pair[0], &pair[1]].map(|trace| trace.provenance.file.clone());
-            return Err(Error::RankTwice { rank: own, first, second });
+pub(crate) fn each_rank_once(parts: &[Part]) -> Result<(), Error> {
+    let twice = parts.windows(2).find(|pair| pair[0].rank() == pair[1].rank());
+    match twice {
+        Some([first, second]) => {
+            Err(Error::RankTwice { rank: first.rank(), first: first.about.file.clone(), second: second.about.file.clone() })
         }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
-fn rank(trace: &Trace) -> Option<Rank> {
-    trace.provenance.rank.map(|(rank, _)| rank)
+/// The rank that a part's file or its name tells.
+pub(crate) fn own_rank(part: &Part) -> Option<Rank> {
+    part.about.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&part.about.file))
 }
 
-/// Settles what a trace and its name say of its rank.
-fn believe(trace: &mut Trace) {
-    let named = rank_of_name(&trace.provenance.file);
-    match (trace.provenance.rank, named) {
-        (None, Some(named)) => trace.provenance.rank = Some((named, RankSource::FileName)),
+/// Settles what a file and its name say of its rank.
+fn believe(part: &mut Part) {
+    let named = rank_of_name(&part.about.file);
+    match (part.about.rank, named) {
+        (None, Some(named)) => part.set_rank(named, RankSource::FileName),
         (Some((said, _)), Some(named)) if said != named => {
             let detail = format!("the file says rank {said}, its name says {named}; the file's own rank is used");
-            trace.provenance.problems.add_detailed(ProblemKind::RankDisagreement, 0, 1, detail);
+            part.about.problems.add_detailed(ProblemKind::RankDisagreement, 0, 1, detail);
         }
         _ => {}
     }
 }
 
 /// Numbers those that say nothing by their order.
-fn number_the_rest(traces: &mut [Trace]) {
-    let mut taken: Vec<Rank> = traces.iter().filter_map(rank).collect();
+fn number_the_rest(parts: &mut [Part]) {
+    let mut taken: BTreeSet<Rank> = parts.iter().filter_map(|part| part.about.rank.map(|(rank, _)| rank)).collect();
     let mut next = 0;
-    for trace in traces.iter_mut().filter(|trace| trace.provenance.rank.is_none()) {
+    for part in parts.iter_mut().filter(|part| part.about.rank.is_none()) {
         while taken.contains(&Rank(next)) {
             next += 1;
         }
-        trace.provenance.rank = Some((Rank(next), RankSource::Order));
-        taken.push(Rank(next));
+        part.set_rank(Rank(next), RankSource::Order);
+        taken.insert(Rank(next));
     }
 }
 
@@ -161,42 +134,13 @@ enum Clash {
     Overlap,
 }
 
-fn clash(a: &Trace, b: &Trace) -> Option<Clash> {
-    if a.is_copy_of(b) {
+fn clash(a: &Part, b: &Part) -> Option<Clash> {
+    if a.about.outline() == b.about.outline() {
         return Some(Clash::Same);
     }
     let apart = |(a, b): ((i64, i64), (i64, i64))| a.1 <= b.0 || b.1 <= a.0;
     // Of a file without any span nothing says when it was recorded.
-    (!a.bounds_ns().zip(b.bounds_ns()).is_some_and(apart)).then_some(Clash::Overlap)
-}
-
-/// Which ranks of the job there are files for.
-///
-/// One rule for every verb that reads a job: ranks that are missing never keep one from an answer. It says in front which are
-/// missing, and gives no all-clear, since the missing one may be the one that was late or failed. Whether a file may be left out that is there and cannot be read is another question, and what `--partial` answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Completeness {
-    /// Ranks in the job, where any file or the run says so.
-    pub world_size: Option<u32>,
-    /// Ranks of the job without a file, ascending.
-    pub missing: Vec<Rank>,
-}
-
-impl Completeness {
-    /// Whether no rank is known to be missing.
-    pub fn is_whole(&self) -> bool {
-        self.missing.is_empty()
-    }
-}
-
-/// Compares the ranks of `traces`, which are settled, with what they say about the size of the job and with `told`, what its run
-/// directory says of it.
-pub fn completeness(traces: &[Trace], told: Option<u32>) -> Completeness {
-    let world_size = traces.iter().filter_map(|trace| trace.provenance.world_size).chain(told).max();
-    let mut present: Vec<Rank> = traces.iter().filter_map(rank).collect();
-    present.dedup();
-    let missing = (0..world_size.unwrap_or(0)).map(Rank).filter(|rank| present.binary_search(rank).is_err()).collect();
-    Completeness { world_size, missing }
+    (!a.about.bounds_ns.zip(b.about.bounds_ns).is_some_and(apart)).then_some(Clash::Overlap)
 }
 
 #[cfg(test)]
@@ -211,24 +155,6 @@ mod tests {
         trace.provenance.rank = rank.map(|rank| (Rank(rank), RankSource::Header));
         trace.provenance.world_size = world;
         trace
-    }
-
-    #[test]
-    fn names_tell_ranks() {
-        for (name, rank) in [
-            ("runs/rank3.json.gz", Some(3)),
-            ("sampled_rank-0_of_128.json.gz", Some(0)),
-            ("torch_profiler/rank12/trace.json", Some(12)),
-            ("rank_007_trace.json", Some(7)),
-            ("all.zip:rank2.json", Some(2)),
-            ("process1.xplane.pb", Some(1)),
-            ("cpu_only_rank34_of_300.json", Some(34)),
-            ("ranking.json", None),
-            ("rank_not_found.json", None),
-            ("a100.json", None),
-        ] {
-            assert_eq!(rank_of_name(name), rank.map(Rank), "{name}");
-        }
     }
 
     #[test]

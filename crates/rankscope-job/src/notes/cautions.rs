@@ -3,12 +3,14 @@
 use rankscope_analyze::{Side, WindowKind};
 use rankscope_collectives::Kind;
 use rankscope_document::{Caution, CautionKind};
-use rankscope_run::Why;
 use rankscope_time::Rank;
 
-use super::{clocks, percent};
+use super::clocks;
+use crate::JobRank;
+use crate::compared::LeftOutExport;
 use crate::document::Source;
-use crate::job::{LeftOutExport, list, step_range};
+use crate::windows::Why;
+use crate::words::{list, percent, range};
 
 /// All of them.
 pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
@@ -30,7 +32,7 @@ pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
     if source.job.doubts.is_empty() {
         cautions.extend(clocks::limits(source.job));
     }
-    let skipped = source.job.loaded.skipped.iter();
+    let skipped = source.job.skipped.iter();
     cautions.extend(skipped.map(|skipped| caution(CautionKind::PassedOver, &[], format!("Skipped {skipped}."))));
     cautions.sort_by_key(|caution| caution.kind);
     cautions
@@ -69,7 +71,7 @@ fn missing(source: &Source<'_>) -> Option<Caution> {
 
 /// A run that began again and left nothing since.
 fn attempts(source: &Source<'_>) -> Option<Caution> {
-    let folders: Vec<String> = source.job.loaded.attempts.iter().map(|folder| folder.display().to_string()).collect();
+    let folders = &source.job.attempts;
     (!folders.is_empty()).then(|| {
         let text = format!(
             "The newest attempt of the run left no trace; this report is on the last one that did ({}).",
@@ -97,7 +99,7 @@ fn left_out_alike(source: &Source<'_>, group: &[&LeftOutExport]) -> Caution {
     ranks.dedup();
     let rank = list(&ranks);
     let file = if group.len() == 1 { out.file.clone() } else { format!("{} files, {} first", group.len(), out.file) };
-    let recorded = out.steps.map_or_else(|| "another window".to_owned(), step_range);
+    let recorded = out.steps.map_or_else(|| "another window".to_owned(), range);
     let one = out.steps.is_none_or(|(first, last)| first == last);
     let (it, is) = if one { ("it", "is") } else { ("they", "are") };
     let text = match &out.why {
@@ -113,18 +115,17 @@ fn left_out_alike(source: &Source<'_>, group: &[&LeftOutExport]) -> Caution {
         Why::Surplus { compared } => format!(
             "Rank {rank} also recorded {recorded}, but some rank left only {compared}, and windows are matched by their order; {it} {is} left out ({file})."
         ),
-        _ => format!("Rank {rank} also recorded {recorded}; {it} {is} left out ({file})."),
     };
     caution(CautionKind::Window, &ranks, text)
 }
 
 fn steps(source: &Source<'_>) -> Option<Caution> {
     let WindowKind::CommonSteps { first, last } = source.analysis.windows.kind else { return None };
-    let steps = |rank: &rankscope_analyze::RankReport| {
-        let numbers = || rank.steps.iter().map(|(step, _)| step.number);
+    let steps = |rank: &JobRank| {
+        let numbers = || rank.report.steps.iter().map(|step| step.number);
         Some((numbers().min()?, numbers().max()?))
     };
-    let others = source.analysis.ranks.iter().filter(|rank| steps(rank).is_some_and(|own| own != (first, last)));
+    let others = source.job.ranks.iter().filter(|rank| steps(rank).is_some_and(|own| own != (first, last)));
     let ranks: Vec<Rank> = others.map(|rank| rank.rank).collect();
     let text = format!(
         "Ranks are compared over steps {first} to {last}, which all of them recorded; other steps of rank {} are left out.",
@@ -135,7 +136,7 @@ fn steps(source: &Source<'_>) -> Option<Caution> {
 
 fn host_only(source: &Source<'_>) -> Option<Caution> {
     let on_host: Vec<Rank> =
-        source.analysis.ranks.iter().filter(|rank| rank.side == Side::Host).map(|rank| rank.rank).collect();
+        source.job.ranks.iter().filter(|rank| rank.report.side == Side::Host).map(|rank| rank.rank).collect();
     // Where no rank shows any, the views say so at their top.
     (!on_host.is_empty() && on_host.len() < source.analysis.ranks.len()).then(|| {
         let text = format!("No device activity on rank {}: its times are host times.", list(&on_host));
@@ -150,7 +151,7 @@ fn unmatched(source: &Source<'_>) -> Option<Caution> {
     let table = &source.analysis.collectives;
     let (matched, all) = (table.arrivals.len(), table.arrivals.len() + table.lacking.len());
     (matched < all).then(|| {
-        let why = if source.job.loaded.traces.len() == 1 { ", as there is one rank only" } else { "" };
+        let why = if source.job.ranks.len() == 1 { ", as there is one rank only" } else { "" };
         let share = percent(matched as f64 / all as f64);
         let text = format!(
             "{matched} of {all} collectives ({share}) were found on all of their ranks{why}; waits and bandwidths refer to those."

@@ -10,30 +10,29 @@ use rankscope_time::Rank;
 
 /// One file of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Export {
+pub(crate) struct Export {
     /// The rank.
-    pub rank: Rank,
+    pub(crate) rank: Rank,
     /// First start and last end of its spans, on the rank's clock, in nanoseconds since the epoch.
-    pub bounds_ns: (i64, i64),
+    pub(crate) bounds_ns: (i64, i64),
     /// First and last step that it marks.
-    pub steps: Option<(i64, i64)>,
+    pub(crate) steps: Option<(i64, i64)>,
     /// The file.
-    pub file: String,
+    pub(crate) file: String,
 }
 
 /// Exports that are compared with each other, at most one of each rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Window {
+pub(crate) struct Window {
     /// First and last step that any of them marks, where all mark some.
-    pub steps: Option<(i64, i64)>,
+    pub(crate) steps: Option<(i64, i64)>,
     /// Places among the exports given, by rank.
-    pub exports: Vec<usize>,
+    pub(crate) exports: Vec<usize>,
 }
 
 /// Why an export is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Why {
+pub(crate) enum Why {
     /// These ranks did not record its window.
     LackedBy {
         /// In order; never empty.
@@ -48,25 +47,25 @@ pub enum Why {
 
 /// An export that is not compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub(crate) struct LeftOut {
     /// Its place among the exports given.
-    pub export: usize,
+    pub(crate) export: usize,
     /// Why.
-    pub why: Why,
+    pub(crate) why: Why,
 }
 
 /// The windows of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Windows {
+pub(crate) struct Windows {
     /// In order of time.
-    pub list: Vec<Window>,
+    pub(crate) list: Vec<Window>,
     /// The rest, by rank and time.
-    pub left_out: Vec<LeftOut>,
+    pub(crate) left_out: Vec<LeftOut>,
 }
 
 impl Windows {
     /// Those of `exports`: all that every rank has. If there is none, the one that most ranks have, and the latest of those.
-    pub fn of(exports: &[Export]) -> Self {
+    pub(crate) fn of(exports: &[Export]) -> Self {
         let mut of_rank: BTreeMap<Rank, Vec<usize>> = BTreeMap::new();
         for at in in_order(exports) {
             of_rank.entry(exports[at].rank).or_default().push(at);

@@ -4,9 +4,8 @@
 
 use rankscope_align::{Method, RankMap};
 use rankscope_analyze::{Because, Confidence, Ranking, Side, Verdict};
-use rankscope_trace::Trace;
 
-use super::Job;
+use crate::Job;
 
 /// Arrivals looked at to find out whether other clocks would change a verdict; beyond, it is not said to be sure.
 const ARRIVALS_MAX: usize = 20_000_000;
@@ -58,12 +57,11 @@ impl Job {
 
     /// Where the collectives were seen.
     pub(crate) fn side(&self) -> Side {
-        let worked = |trace: &Trace| trace.categories.iter().any(|category| category.kind.is_device_work());
-        if self.loaded.traces.iter().any(worked) { Side::Device } else { Side::Host }
+        if self.ranks.iter().any(|rank| rank.about.has_device_work) { Side::Device } else { Side::Host }
     }
 
     fn on_one_known_host(&self) -> bool {
-        let mut hosts = self.loaded.traces.iter().map(|trace| trace.provenance.host.as_deref());
+        let mut hosts = self.ranks.iter().map(|rank| rank.about.host.as_deref());
         let first = hosts.next().flatten();
         first.is_some() && hosts.all(|host| host == first)
     }

@@ -5,8 +5,8 @@ use rankscope_document::{Caution, CautionKind, Note, NoteLevel};
 use rankscope_time::Rank;
 
 use super::cautions::caution;
-use super::time;
-use crate::job::{Job, list, rank_of};
+use crate::Job;
+use crate::words::{list, time};
 
 /// All that is to be said of the clocks of `job`.
 pub(crate) fn clock_notes(job: &Job) -> Vec<Note> {
@@ -30,7 +30,7 @@ pub(super) fn finding(job: &Job) -> Option<String> {
 pub(super) fn limits(job: &Job) -> Vec<Caution> {
     let of_ranks = |ranks: &[Rank], text| caution(CautionKind::Clock, ranks, text);
     let clocks = &job.clocks;
-    let ranks = || clocks.ranks.iter().zip(job.loaded.traces.iter().map(rank_of));
+    let ranks = || clocks.ranks.iter().zip(job.ranks.iter().map(|rank| rank.rank));
     let mut limits = Vec::new();
     match clocks.method {
         Method::Measured | Method::OneHost | Method::AsRecorded => {}

@@ -3,9 +3,8 @@
 use rankscope_analyze::{Because, Confidence, Late, Unnamed};
 use rankscope_time::Rank;
 
-use super::{percent, time};
 use crate::document::Source;
-use crate::job::list;
+use crate::words::{list, percent, time};
 
 /// The answer, in front of all others.
 pub(super) fn sentences(source: &Source<'_>) -> Vec<String> {

@@ -5,11 +5,11 @@ mod clocks;
 mod verdict;
 
 use rankscope_analyze::{Finding, Side};
-use rankscope_document::{CautionKind, Note, NoteLevel};
-use rankscope_report::spelling;
-use rankscope_trace::Trace;
+use rankscope_document::{CautionKind, Note, NoteLevel, spelling};
 
+use crate::JobRank;
 use crate::document::Source;
+use crate::words::{percent, time};
 pub(crate) use cautions::cautions;
 pub(crate) use clocks::clock_notes;
 
@@ -35,7 +35,7 @@ pub(crate) fn notes(source: &Source<'_>) -> Vec<Note> {
 fn sentence(source: &Source<'_>, finding: &Finding) -> String {
     match finding {
         Finding::Split { computation, exposed_comm, exposed_memcpy, idle } => {
-            let whose = if source.analysis.ranks.iter().any(|rank| rank.side == Side::Device) { "device" } else { "host" };
+            let whose = if source.job.ranks.iter().any(|rank| rank.report.side == Side::Device) { "device" } else { "host" };
             format!(
                 "Of the {whose} time {} is computation, {} communication not overlapped by compute, {} exposed copies, and {} idle.",
                 percent(*computation),
@@ -68,41 +68,26 @@ fn describe(dtype: &str, elements: Option<u64>, group: &str) -> String {
 }
 
 fn problems(source: &Source<'_>) -> Vec<String> {
-    let traces = &source.job.loaded.traces;
-    traces
-        .iter()
-        .filter_map(|trace| {
-            let about = &trace.provenance;
-            let found: Vec<_> = about.problems.iter().map(ToString::to_string).collect();
-            let missing = missing_share(traces, trace).map_or_else(String::new, |share| {
-                let whose = about.rank.map_or_else(|| "it".to_owned(), |(rank, _)| format!("rank {rank}"));
-                format!(" About {} of {whose} is missing, judging by the other ranks' files.", percent(share))
-            });
-            (!found.is_empty()).then(|| format!("{}: {}.{missing}", about.file, found.join("; ")))
-        })
-        .collect()
+    let ranks = &source.job.ranks;
+    let problem = |rank: &JobRank| {
+        let found: Vec<_> = rank.about.problems.iter().map(ToString::to_string).collect();
+        let missing = missing_share(ranks, rank).map_or_else(String::new, |share| {
+            format!(" About {} of rank {} is missing, judging by the other ranks' files.", percent(share), rank.rank)
+        });
+        (!found.is_empty()).then(|| format!("{}: {}.{missing}", rank.about.file, found.join("; ")))
+    };
+    ranks.iter().filter_map(problem).collect()
 }
 
 /// How much of `cut`, a trace that breaks off, is not there: ranks of one job leave files of about one size.
-fn missing_share(traces: &[Trace], cut: &Trace) -> Option<f64> {
-    let breaks_off = |trace: &Trace| trace.provenance.problems.iter().any(|problem| problem.kind.cuts_off());
-    let mut whole: Vec<u64> = traces.iter().filter(|trace| !breaks_off(trace)).map(|trace| trace.provenance.bytes).collect();
-    whole.sort_unstable();
-    let usual = *whole.get(whole.len() / 2).filter(|_| breaks_off(cut))?;
-    let missing = 1.0 - cut.provenance.bytes as f64 / usual as f64;
-    (missing >= 0.01).then_some(missing)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1}\u{a0}%", share * 100.0)
-}
-
-pub(crate) fn time(ns: i64) -> String {
-    let ns = ns as f64;
-    match ns.abs() {
-        s if s >= 1e9 => format!("{:.2} s", ns / 1e9),
-        ms if ms >= 1e6 => format!("{:.2} ms", ns / 1e6),
-        us if us >= 1e3 => format!("{:.1} us", ns / 1e3),
-        _ => format!("{ns} ns"),
+fn missing_share(ranks: &[JobRank], cut: &JobRank) -> Option<f64> {
+    let breaks_off = |rank: &JobRank| rank.about.problems.iter().any(|problem| problem.kind.cuts_off());
+    if !breaks_off(cut) {
+        return None;
     }
+    let mut whole: Vec<u64> = ranks.iter().filter(|rank| !breaks_off(rank)).map(|rank| rank.about.bytes).collect();
+    whole.sort_unstable();
+    let usual = *whole.get(whole.len() / 2)?;
+    let missing = 1.0 - cut.about.bytes as f64 / usual as f64;
+    (missing >= 0.01).then_some(missing)
 }

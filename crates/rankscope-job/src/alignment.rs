@@ -3,14 +3,14 @@
 use rankscope_align::{Method, Moved, RankAlignment};
 use rankscope_document::{AlignmentDocument, RankAlignment as RankRow, TracerAlignment};
 
-use crate::job::{Job, rank_of};
 use crate::notes::clock_notes;
+use crate::{Job, SettledTracer};
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
 
-/// How the ranks of `job` came on to one clock; `moved` says what that did to each.
-pub(super) fn document(title: String, job: &Job, moved: &[Moved]) -> AlignmentDocument {
+/// How the ranks of `job` came on to one clock; `moved` says, by rank, what that did to the events of each.
+pub fn alignment(title: String, job: &Job, moved: &[Moved]) -> AlignmentDocument {
     let clocks = &job.clocks;
     let ranks = clocks.ranks.iter().zip(moved).enumerate().map(|(index, (clock, moved))| rank(job, index, clock, moved));
     let ranks: Vec<RankRow> = ranks.collect();
@@ -36,16 +36,16 @@ fn reference(job: &Job, ranks: &[RankRow]) -> String {
 }
 
 fn rank(job: &Job, index: usize, clock: &RankAlignment, moved: &Moved) -> RankRow {
-    let tracer = |settled: &rankscope_align::Settled| TracerAlignment {
-        clock: settled.clock.name.clone(),
-        knots: settled.map.knots,
-        passed_over: settled.map.passed_over,
-        steps: settled.map.steps,
-        events: settled.moved.events,
-        extrapolated: settled.moved.extrapolated,
+    let tracer = |settled: &SettledTracer| TracerAlignment {
+        clock: settled.clock.clone(),
+        knots: settled.knots,
+        passed_over: settled.passed_over,
+        steps: settled.steps,
+        events: settled.events,
+        extrapolated: settled.extrapolated,
     };
     RankRow {
-        rank: rank_of(&job.loaded.traces[index]).0,
+        rank: job.ranks[index].rank.0,
         node: job.nodes[index],
         method: clock.method.name().to_owned(),
         stages: clock.stages.iter().map(|stage| (*stage).to_owned()).collect(),
@@ -61,6 +61,6 @@ fn rank(job: &Job, index: usize, clock: &RankAlignment, moved: &Moved) -> RankRo
         correction_min_ns: moved.correction_min_ns,
         correction_max_ns: moved.correction_max_ns,
         uncertainty_max_ns: Some(moved.uncertainty_max_ns).filter(|ns| clock.method != Method::AsRecorded && *ns < u64::MAX),
-        tracers: job.settled[index].iter().map(tracer).collect(),
+        tracers: job.ranks[index].tracers.iter().map(tracer).collect(),
     }
 }

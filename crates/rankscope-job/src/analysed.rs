@@ -1,0 +1,103 @@
+//! [`Analysed`]: a judged job with its tables, and the narrowing to one step or rank that a user asked for.
+
+use std::collections::BTreeMap;
+
+use rankscope_align::RankMap;
+use rankscope_analyze::{Job as Analysis, JobInput, RankReport, analyze};
+use rankscope_document::Document;
+use rankscope_time::Rank;
+
+use crate::document::Source;
+use crate::{Error, Job};
+
+/// Everything a report is drawn from.
+#[derive(Clone, Debug)]
+pub struct Analysed {
+    /// The job.
+    pub job: Job,
+    /// Its tables.
+    pub analysis: Analysis,
+    step: Option<i64>,
+}
+
+impl Analysed {
+    /// The tables of `job`; with `step`, of that step alone.
+    ///
+    /// # Errors
+    /// [`Error::NoStep`] where no rank has that step.
+    pub fn of(mut job: Job, step: Option<i64>) -> Result<Self, Error> {
+        if let Some(step) = step {
+            keep_step(&mut job, step)?;
+        }
+        let maps: Vec<&RankMap> = job.clocks.ranks.iter().map(|rank| &rank.map).collect();
+        let reports: Vec<&RankReport> = job.ranks.iter().map(|rank| &rank.report).collect();
+        let mut analysis = analyze(JobInput {
+            reports: &reports,
+            maps: &maps,
+            collectives: &job.collectives,
+            matched: &job.matched,
+            open_ns: job.open_between_ranks_ns(),
+            comparable: job.doubts.is_empty(),
+        });
+        job.weigh(&mut analysis.verdict, analysis.windows.length_ns());
+        Ok(Self { job, analysis, step })
+    }
+
+    /// The report's document, called `title`.
+    pub fn document(&self, title: &str) -> Document {
+        let mut document = crate::document::document(&Source { title, job: &self.job, analysis: &self.analysis });
+        if let Some(step) = self.step {
+            select_step(&mut document, step);
+        }
+        document
+    }
+}
+
+/// Keeps the collectives that start within the step on the rank they are first found on.
+fn keep_step(job: &mut Job, step: i64) -> Result<(), Error> {
+    let steps = |rank: &crate::JobRank| rank.report.steps.iter().map(|window| window.number).collect::<Vec<_>>();
+    let windows: BTreeMap<usize, (i64, i64)> = job
+        .ranks
+        .iter()
+        .enumerate()
+        .filter_map(|(at, rank)| {
+            let window = rank.report.steps.iter().find(|window| window.number == step)?;
+            Some((at, (window.start_ns, window.end_ns)))
+        })
+        .collect();
+    if windows.is_empty() {
+        let known: Vec<i64> = job.ranks.iter().flat_map(steps).collect();
+        let known = known.iter().min().copied().zip(known.iter().max().copied());
+        return Err(Error::NoStep { step, known });
+    }
+    let collectives = &job.collectives;
+    job.matched.instances.retain(|instance| {
+        instance.members.iter().any(|member| {
+            let start_ns = collectives[member.rank].collectives[member.collective].start_ns;
+            windows.get(&member.rank).is_some_and(|(from, to)| (*from..*to).contains(&start_ns))
+        })
+    });
+    Ok(())
+}
+
+fn select_step(document: &mut Document, step: i64) {
+    for rank in &mut document.ranks {
+        rank.steps.retain(|known| known.step == step);
+        let only = rank.steps.first();
+        rank.time_ns = only.map_or_else(Default::default, |only| only.time_ns);
+        rank.window_ns = only.map_or([0, 0], |only| only.window_ns);
+    }
+}
+
+/// Narrows `document` to `rank`.
+///
+/// # Errors
+/// [`Error::NoRank`] where it has no trace.
+pub fn select_rank(document: &mut Document, rank: Rank) -> Result<(), Error> {
+    if document.ranks.iter().all(|known| known.rank != rank.0) {
+        let known = document.ranks.iter().map(|rank| Rank(rank.rank)).collect();
+        return Err(Error::NoRank { title: document.title.clone(), rank, known });
+    }
+    document.ranks.retain(|known| known.rank == rank.0);
+    Ok(())
+}

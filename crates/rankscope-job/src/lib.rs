@@ -1,0 +1,45 @@
+//! Parts of ranks in, a judged job out.
+//!
+//! Mapping and judging are apart. [`Part::of`] reduces one rank's trace, on its own clock, to the little that a job needs of it;
+//! [`judge`] is the only function that sees two ranks, and no [`Trace`](rankscope_trace::Trace) is in its signature. So a report
+//! on a laptop and one over a thousand machines are the same two calls, and only the place where parts are made differs.
+//!
+//! Durations are those of each rank's own clock; only positions are mapped, in `judge`. Pure: no path, no thread that anybody
+//! could notice, no clock. Words about a job ([`Analysed::document`], the notes) are made here, too, so that every face says the
+//! same; nothing is drawn.
+
+mod alignment;
+mod analysed;
+mod certainty;
+mod clocks;
+mod compared;
+mod completeness;
+mod document;
+mod doubts;
+mod error;
+mod facts;
+mod fingerprint;
+mod from_traces;
+mod judge;
+mod notes;
+mod part;
+mod parts;
+mod ranks;
+mod rules;
+mod windows;
+mod words;
+
+pub use alignment::alignment;
+pub use analysed::{Analysed, select_rank};
+pub use compared::WindowChoice;
+pub use completeness::Completeness;
+pub use document::problem;
+pub use error::Error;
+pub use facts::{Facts, Failure, KnownClocks};
+pub use fingerprint::Fingerprint;
+pub use from_traces::{FromTraces, from_traces};
+pub use judge::{ClockChoice, Job, JobRank, Judging, judge, passed_over};
+pub use part::{About, Export, Part, SettledTracer};
+pub use parts::{Conflict, Parts, Place, Unread, WhyUnread};
+pub use rules::{ACCOUNTING, Rules};
+pub use words::{list, time};

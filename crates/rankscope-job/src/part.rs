@@ -1,0 +1,224 @@
+//! [`Part`]: one rank by itself, on its own clock, all that a job needs of it.
+//!
+//! A part holds no event, no path that would have to be opened again, no map to another clock and nothing of another rank. Its
+//! size is that of the rank's collectives, steps, kernel names and busy stretches. Making it is the map, judging all of them is
+//! the reduce: a report on one machine and one over a thousand machines differ in where the parts were made and in nothing else.
+
+use rankscope_align::{Settled, settle_tracers};
+use rankscope_analyze::spans::is_training;
+use rankscope_analyze::{Classes, RankReport};
+use rankscope_collectives::{LocalCollective, RankCollectives, extract};
+use rankscope_time::Rank;
+use rankscope_trace::{ClockReading, Problems, RankSource, SpanId, Trace};
+
+use crate::{Fingerprint, Place};
+
+/// One rank by itself. Stamps are as recorded.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Part {
+    /// Where it came from, and what its file says of itself.
+    pub about: About,
+    /// The files it was made of, in order of time: one, unless exports of one rank were joined.
+    pub exports: Vec<Export>,
+    /// Clocks of tracers that were put on the host's.
+    pub tracers: Vec<SettledTracer>,
+    /// Its collectives.
+    pub collectives: RankCollectives,
+    /// Where its time went.
+    pub report: RankReport,
+}
+
+/// What a file says of itself, and what it is known by.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct About {
+    /// The file, as a label.
+    pub file: String,
+    /// Its format.
+    pub format: &'static str,
+    /// The rank, and what told it.
+    pub rank: Option<(Rank, RankSource)>,
+    /// Ranks in the job, as the file says.
+    pub world_size: Option<u32>,
+    /// The host it was recorded on.
+    pub host: Option<String>,
+    /// Name of its devices.
+    pub device: Option<String>,
+    /// Bytes after decompression.
+    pub bytes: u64,
+    /// Events kept.
+    pub events: u64,
+    /// What was wrong with the file.
+    pub problems: Problems,
+    /// Readings of the host's clocks beside the trace's own.
+    pub clock_readings: Vec<ClockReading>,
+    /// First start and last end of its spans.
+    pub bounds_ns: Option<(i64, i64)>,
+    /// Steps that it marks, ascending.
+    pub marked_steps: Vec<i64>,
+    /// Whether anything in it is what a training job leaves.
+    pub is_training: bool,
+    /// Whether it shows work on devices.
+    pub has_device_work: bool,
+    /// Whether its run keeps it aside, as the rank's newest trace followed it.
+    pub earlier: bool,
+    /// What copies of it have in common.
+    pub fingerprint: Fingerprint,
+}
+
+/// One file of a rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// The file, as a label.
+    pub file: String,
+    /// Where it stands among the inputs.
+    pub place: Place,
+    /// How many spans it holds.
+    pub spans: u32,
+}
+
+/// A tracer's clock that was put on its host's, and what that moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettledTracer {
+    /// What reads the clock.
+    pub clock: String,
+    /// Knots of the map.
+    pub knots: usize,
+    /// Readings that were not used.
+    pub passed_over: usize,
+    /// Steps of the host's clock among the readings.
+    pub steps: usize,
+    /// Events that moved.
+    pub events: u64,
+    /// Those outside the readings.
+    pub extrapolated: u64,
+}
+
+impl Part {
+    /// The part of `trace`, whose tracers' clocks are put on its host's first.
+    ///
+    /// Its collectives carry the places of their spans in `trace`, which are the same whenever the file is read with the same
+    /// scope.
+    pub fn of(trace: &mut Trace, classes: &Classes) -> Self {
+        let tracers = settle_tracers(trace).iter().map(SettledTracer::of).collect();
+        let rank = trace.provenance.rank.map_or(Rank(0), |(rank, _)| rank);
+        let collectives = extract(rank, trace, &classes.patterns);
+        Self {
+            about: About::of(trace, &collectives),
+            exports: vec![Export {
+                file: trace.provenance.file.clone(),
+                place: Place::default(),
+                spans: trace.spans.len() as u32,
+            }],
+            tracers,
+            report: RankReport::of(trace, &collectives, classes),
+            collectives,
+        }
+    }
+
+    /// The rank, where it is settled; 0 before.
+    pub fn rank(&self) -> Rank {
+        self.about.rank.map_or(Rank(0), |(rank, _)| rank)
+    }
+
+    /// Settles its rank.
+    pub(crate) fn set_rank(&mut self, rank: Rank, source: RankSource) {
+        self.about.rank = Some((rank, source));
+        self.collectives.rank = rank;
+    }
+
+    /// Adds a later export of the same rank.
+    pub(crate) fn join(&mut self, later: Self) {
+        let spans: u32 = self.exports.iter().map(|export| export.spans).fold(0, u32::saturating_add);
+        self.about.join(later.about);
+        self.exports.extend(later.exports);
+        self.tracers.extend(later.tracers);
+        join_collectives(&mut self.collectives, later.collectives, spans);
+        self.report.join(later.report);
+    }
+}
+
+/// The spans of `later` come behind the first `spans` ones.
+fn join_collectives(own: &mut RankCollectives, later: RankCollectives, spans: u32) {
+    let mut place = |group| {
+        own.groups.iter().position(|known| *known == group).unwrap_or_else(|| {
+            own.groups.push(group);
+            own.groups.len() - 1
+        })
+    };
+    let groups: Vec<usize> = later.groups.into_iter().map(&mut place).collect();
+    own.collectives.extend(later.collectives.into_iter().map(|collective| LocalCollective {
+        group: groups.get(collective.group).copied().unwrap_or(collective.group),
+        span: SpanId(collective.span.0.saturating_add(spans)),
+        ..collective
+    }));
+    own.steps.extend(later.steps);
+}
+
+impl About {
+    fn of(trace: &Trace, collectives: &RankCollectives) -> Self {
+        let about = &trace.provenance;
+        let mut marked_steps: Vec<i64> = trace.steps.iter().map(|mark| mark.number).collect();
+        marked_steps.sort_unstable();
+        marked_steps.dedup();
+        // The name of the devices, if all are of one sort, as they are but on odd hosts.
+        let device = about.devices.first().map(|first| first.name.clone()).filter(|name| !name.is_empty());
+        Self {
+            file: about.file.clone(),
+            format: about.format,
+            rank: about.rank,
+            world_size: about.world_size,
+            host: about.host.clone(),
+            device,
+            bytes: about.bytes,
+            events: trace.events() as u64,
+            problems: about.problems.clone(),
+            clock_readings: about.clock_readings.clone(),
+            bounds_ns: trace.bounds_ns(),
+            marked_steps,
+            is_training: is_training(trace, collectives),
+            has_device_work: trace.categories.iter().any(|category| category.kind.is_device_work()),
+            earlier: false,
+            fingerprint: Fingerprint::of(trace),
+        }
+    }
+
+    /// First and last step that it marks.
+    pub fn step_range(&self) -> Option<(i64, i64)> {
+        Some((*self.marked_steps.first()?, *self.marked_steps.last()?))
+    }
+
+    /// What copies of one trace agree in.
+    pub(crate) fn outline(&self) -> (u64, u64, Option<(i64, i64)>, Fingerprint) {
+        (self.bytes, self.events, self.bounds_ns, self.fingerprint)
+    }
+
+    fn join(&mut self, later: Self) {
+        self.bytes = self.bytes.saturating_add(later.bytes);
+        self.events = self.events.saturating_add(later.events);
+        self.problems.merge(later.problems);
+        self.clock_readings.extend(later.clock_readings);
+        let hull = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
+        self.bounds_ns = [self.bounds_ns, later.bounds_ns].into_iter().flatten().reduce(hull);
+        self.marked_steps.extend(later.marked_steps);
+        self.marked_steps.sort_unstable();
+        self.marked_steps.dedup();
+        self.is_training |= later.is_training;
+        self.has_device_work |= later.has_device_work;
+        self.fingerprint = self.fingerprint.and(later.fingerprint);
+    }
+}
+
+impl SettledTracer {
+    fn of(settled: &Settled) -> Self {
+        Self {
+            clock: settled.clock.name.clone(),
+            knots: settled.map.knots,
+            passed_over: settled.map.passed_over,
+            steps: settled.map.steps,
+            events: settled.moved.events,
+            extrapolated: settled.moved.extrapolated,
+        }
+    }
+}

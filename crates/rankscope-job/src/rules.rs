@@ -1,0 +1,46 @@
+//! [`Rules`]: what a part was made by. Parts made by different rules are never judged together.
+
+use rankscope_analyze::{ClassMode, Classes};
+use rankscope_collectives::{CommPatterns, PatternError};
+
+/// Version of the accounting. It changes whenever a part of the same trace would come out different.
+pub const ACCOUNTING: u32 = 1;
+
+/// How traces are reduced to parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rules {
+    /// Version of the accounting, [`ACCOUNTING`].
+    pub accounting: u32,
+    /// Whose classes of work.
+    pub classes: ClassMode,
+    /// A user's patterns of kernels that communicate.
+    pub patterns: Vec<String>,
+    /// Whether only device work, launches and annotations were read.
+    pub devices_only: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { accounting: ACCOUNTING, classes: ClassMode::Default, patterns: Vec::new(), devices_only: false }
+    }
+}
+
+impl Rules {
+    /// The rules of `classes`, with a user's `patterns`, of traces read whole or of `devices_only`.
+    pub fn new(classes: ClassMode, patterns: Vec<String>, devices_only: bool) -> Self {
+        Self { classes, patterns, devices_only, ..Self::default() }
+    }
+
+    /// The same, ready to be applied.
+    ///
+    /// # Errors
+    /// Names the first pattern that is no regular expression.
+    pub fn compiled(&self) -> Result<Classes, PatternError> {
+        let patterns = match self.classes {
+            ClassMode::Tracelens => CommPatterns::tracelens(),
+            _ => CommPatterns::with_user(&self.patterns)?,
+        };
+        Ok(Classes { mode: self.classes, patterns })
+    }
+}

@@ -1,0 +1,56 @@
+//! The files of a report: where they go, and that they appear whole or not at all.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rankscope_document::Document;
+use rankscope_report::Layout;
+use rankscope_run::Outputs;
+
+use crate::request::Judged;
+use crate::{Error, Progress};
+
+/// Where files go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    report: PathBuf,
+    timeline: PathBuf,
+}
+
+impl Places {
+    /// All into `folder`.
+    pub fn beside(folder: &Path) -> Self {
+        Self { report: folder.to_owned(), timeline: folder.to_owned() }
+    }
+
+    /// Into the run directory `run`.
+    pub fn in_run(run: &Path) -> Self {
+        Self { report: run.join("report"), timeline: run.to_owned() }
+    }
+}
+
+/// Writes report.json and report.html, and timeline.pftrace of what is `drawn`. Returns their paths.
+///
+/// # Errors
+/// [`Error::Run`] for what the file system refuses, and what drawing fails with. What was there before stays then.
+pub fn write_report(
+    places: &Places,
+    document: &Document,
+    drawn: Option<&Judged>,
+    progress: &dyn Progress,
+) -> Result<Vec<PathBuf>, Error> {
+    let mut outputs = Outputs::into_directory(&places.report)?;
+    let html = rankscope_report::html(document)?;
+    let json = rankscope_report::json(document, Layout::Pretty);
+    for (name, text) in [("report.html", &html), ("report.json", &json)] {
+        let path = || places.report.join(name);
+        outputs.write(name, |file| file.write_all(text.as_bytes()).map_err(|source| Error::Io { path: path(), source }))?;
+    }
+    let mut timeline = Outputs::into_directory(&places.timeline)?;
+    if let Some(judged) = drawn {
+        timeline.write("timeline.pftrace", |file| judged.write_timeline(file, progress))?;
+    }
+    let mut written = outputs.commit()?;
+    written.extend(timeline.commit()?);
+    Ok(written)
+}

@@ -1,0 +1,31 @@
+//! From paths to documents and files: the one way that the command line, Python, C and a server go.
+//!
+//! [`map`] reads the files of a job, one trace a thread, and reduces each to a part; [`judged`] has the parts judged with what is
+//! known beside them ([`facts`]). The events themselves are there for whoever wants them ([`Judged::trace`]), out of memory where
+//! they were kept and out of their files where they were not. What comes of it is written by [`write_report`].
+//!
+//! Threads, paths and progress are handled here; command lines, colours and exit codes are not, and what is between ranks is
+//! decided in [`rankscope_job`].
+
+mod artefacts;
+mod clocks;
+mod error;
+mod facts;
+mod held;
+mod map;
+mod place;
+mod progress;
+mod read;
+mod read_all;
+mod request;
+
+pub use artefacts::{Places, write_report};
+pub use clocks::{offsets, pair, read_clocks, windows};
+pub use error::{Error, ExitClass};
+pub use facts::{Clues, SideReadings, facts, run_directory};
+pub use held::{Held, Keep, memory_default};
+pub use map::{Mapped, Mapping, Visit, map, map_files, unread};
+pub use progress::{Progress, Quiet, Stage};
+pub use read::{Reading, load_file, read_members};
+pub use read_all::{Loaded, own_rank, read_all};
+pub use request::{Judged, Request, judged, judged_files, judged_visiting};

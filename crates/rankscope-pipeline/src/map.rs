@@ -1,0 +1,131 @@
+//! Map: every file by itself, as many at once as there are threads, to parts.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use rankscope_analyze::Classes;
+use rankscope_formats::{Error as ReadError, Member};
+use rankscope_job::{Part, Parts, Place, Rules, Unread, WhyUnread};
+use rankscope_run::{Found, InputFile, discover_all};
+use rankscope_trace::Trace;
+use rayon::prelude::*;
+
+use crate::facts::SideReadings;
+use crate::held::{Held, Keep};
+use crate::read::{Reading, read_members};
+use crate::{Error, Progress, Stage};
+
+/// How traces become parts.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    /// How much of each is read.
+    pub reading: Reading,
+    /// What parts are made by.
+    pub rules: Rules,
+    /// Which traces are kept beside their parts.
+    pub keep: Keep,
+}
+
+/// What was mapped.
+#[derive(Debug)]
+pub struct Mapped {
+    /// The parts.
+    pub parts: Parts,
+    /// The traces that were kept, and where the others are.
+    pub held: Held,
+}
+
+/// Sees every trace that becomes a part, from several threads, tracers' clocks settled. What it takes from one is all it gets.
+pub type Visit<'a> = &'a (dyn Fn(Place, &Trace) + Sync);
+
+/// Maps the files that `paths` mean, with the `readings` of tracers' clocks that lie beside them.
+///
+/// # Errors
+/// [`Error::Run`] where nothing is found, [`Error::Pattern`] for rules that are none. A file that cannot be read is no error here.
+pub fn map(
+    paths: &[PathBuf],
+    mapping: &Mapping,
+    readings: &SideReadings,
+    visit: Visit<'_>,
+    progress: &dyn Progress,
+) -> Result<Mapped, Error> {
+    let Found { files, attempts } = discover_all(paths)?;
+    let mut mapped = map_files(&files, mapping, readings, visit, progress)?;
+    attempts.iter().for_each(|folder| mapped.parts.add_attempt(folder.display().to_string()));
+    Ok(mapped)
+}
+
+/// Maps `files`, whose places are their numbers.
+///
+/// # Errors
+/// As [`map`].
+pub fn map_files(
+    files: &[InputFile],
+    mapping: &Mapping,
+    readings: &SideReadings,
+    visit: Visit<'_>,
+    progress: &dyn Progress,
+) -> Result<Mapped, Error> {
+    let classes = mapping.rules.compiled()?;
+    let held = Held::new(files.to_vec(), mapping.reading, mapping.keep);
+    let mapper = Mapper { classes: &classes, readings, held: &held, visit };
+    progress.begin(Stage::Reading, files.len());
+    let parts = Mutex::new(Ok(Parts::new(mapping.rules.clone())));
+    files.par_iter().enumerate().for_each(|(number, file)| {
+        let mut member = 0;
+        read_members(file, mapping.reading, |read| {
+            let place = Place { file: number as u32, member };
+            member += 1;
+            let outcome = mapper.outcome(file, place, read);
+            let mut parts = parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if let Ok(known) = &mut *parts {
+                let added = match outcome {
+                    Ok(part) => known.add(place, part),
+                    Err(unread) => {
+                        known.add_unread(place, unread);
+                        Ok(())
+                    }
+                };
+                if let Err(conflict) = added {
+                    *parts = Err(conflict);
+                }
+            }
+        });
+        progress.advance();
+    });
+    progress.end();
+    let parts = parts.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())?;
+    Ok(Mapped { parts, held })
+}
+
+struct Mapper<'a> {
+    classes: &'a Classes,
+    readings: &'a SideReadings,
+    held: &'a Held,
+    visit: Visit<'a>,
+}
+
+impl Mapper<'_> {
+    fn outcome(&self, file: &InputFile, place: Place, read: Member) -> Result<Part, Unread> {
+        let Member { label, trace } = read;
+        let mut trace = trace.map_err(|error| unread(file, label, &error))?;
+        self.readings.attach(&mut trace);
+        let mut part = Part::of(&mut trace, self.classes);
+        part.about.earlier = file.earlier;
+        (self.visit)(place, &trace);
+        self.held.keep(place, trace);
+        Ok(part)
+    }
+}
+
+/// `file`, or what is called `label` in it, as one that gave no trace.
+pub fn unread(file: &InputFile, label: String, error: &ReadError) -> Unread {
+    let why = match error {
+        ReadError::NotATrace { found } => WhyUnread::NotATrace(found.clone()),
+        other => WhyUnread::Broken(other.to_string()),
+    };
+    let mut unread = Unread::new(label, why);
+    unread.found_in_folder = !file.named;
+    unread.earlier = file.earlier;
+    unread
+}
