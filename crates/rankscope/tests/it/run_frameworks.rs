@@ -1,0 +1,96 @@
+//! Real frameworks under `rankscope run`, one command each, from the job to the report. They are large, so this is done where
+//! RANKSCOPE_TORCH_PYTHON or RANKSCOPE_JAX_PYTHON names an interpreter that has one.
+#![cfg(all(target_os = "linux", feature = "clock"))]
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::running::{Room, ended, text};
+use rankscope_testkit::skipped;
+use serde_json::Value;
+
+const TORCH_JOB: &str = r#"
+import sys, torch, torch.distributed as dist
+from torch.profiler import profile, ProfilerActivity, schedule, tensorboard_trace_handler
+dist.init_process_group("gloo")
+torch.set_num_threads(1)
+with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=1, warmup=1, active=3),
+             on_trace_ready=tensorboard_trace_handler("logs", use_gzip=True)) as p:
+    for step in range(5):
+        x = torch.ones(2000) * dist.get_rank()
+        (torch.ones(200, 200) @ torch.ones(200, 200)).sum()
+        dist.all_reduce(x)
+        p.step()
+dist.destroy_process_group()
+"#;
+
+const JAX_JOB: &str = r#"
+import os, sys
+import jax, jax.numpy as jnp, numpy as np
+jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_cpu_collectives_implementation", "gloo")
+rank = int(os.environ["RANK"])
+jax.distributed.initialize("127.0.0.1:" + os.environ["MASTER_PORT"], int(os.environ["WORLD_SIZE"]), rank)
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+mesh = Mesh(np.array(jax.devices()), ("x",))
+sharding = NamedSharding(mesh, P("x"))
+a = jax.make_array_from_callback((1024,), sharding, lambda i: np.ones(1024, np.float32)[i])
+total = jax.jit(lambda a: (a * a).sum())
+total(a).block_until_ready()
+with jax.profiler.trace("logs%d" % rank):
+    for step in range(5):
+        with jax.profiler.StepTraceAnnotation("train", step_num=step):
+            total(a).block_until_ready()
+"#;
+
+/// Runs a job to its report, and returns the run's document and the report.
+fn reported(room: &Room, arguments: &[&str]) -> (Value, Value) {
+    let mut command = room.command(&[&["--format", "json"], arguments].concat());
+    command.env("OMP_NUM_THREADS", "1");
+    let output = ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let run: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert_eq!(run["problem"], Value::Null, "{run}");
+    let report = std::fs::read(room.path().join("run/report/report.json")).unwrap();
+    (run, serde_json::from_slice(&report).unwrap())
+}
+
+fn check(room: &Room, raw: &[&str], (run, report): &(Value, Value)) {
+    assert_eq!(room.names("raw"), raw);
+    assert_eq!((&run["traces"], report["ranks"].as_array().map(Vec::len)), (&raw.len().into(), Some(raw.len())), "{run}");
+    assert!(report["collectives"]["matched"].as_u64().is_some_and(|matched| matched > 0), "{}", report["collectives"]);
+    for named in ["report", "timeline"] {
+        assert!(run[named].as_str().is_some_and(|path| Path::new(path).is_file()), "{named} in {run}");
+    }
+    assert!(room.names("clock").contains(&"snapshots-node0.jsonl".to_owned()), "{:?}", room.names("clock"));
+    let manifest = room.manifest();
+    assert_eq!(manifest["ranks"].as_array().map(Vec::len), Some(raw.len()), "{manifest}");
+    assert_eq!(manifest["state"], "finished");
+}
+
+#[test]
+fn torch_under_torchrun() {
+    let Ok(python) = std::env::var("RANKSCOPE_TORCH_PYTHON") else {
+        skipped("RANKSCOPE_TORCH_PYTHON names no interpreter with torch");
+        return;
+    };
+    let room = Room::new();
+    let job = room.file("train.py", TORCH_JOB).display().to_string();
+    let launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"];
+    let found = reported(&room, &[&["--", &python], &launcher[..], &[&job]].concat());
+    check(&room, &["rank-0.json.gz", "rank-1.json.gz"], &found);
+    assert_eq!(room.manifest()["world_size"], 2);
+}
+
+#[test]
+fn jax_in_two_processes() {
+    let Ok(python) = std::env::var("RANKSCOPE_JAX_PYTHON") else {
+        skipped("RANKSCOPE_JAX_PYTHON names no interpreter with jax");
+        return;
+    };
+    let room = Room::new();
+    let job = room.file("train.py", JAX_JOB).display().to_string();
+    let found = reported(&room, &["-n", "2", "--", &python, &job]);
+    check(&room, &["rank-0.xplane.pb", "rank-1.xplane.pb"], &found);
+}
