@@ -137,10 +137,13 @@ impl Bench {
         self.handle(node, Input::Datagram { socket: None, received: stamped.then_some(stamp), bytes });
     }
 
-    /// A stamp comes in for some packet, or for none that ever was.
+    /// A stamp comes in for some packet, now and then at a node that did not send it.
     fn stamp(&mut self, argument: u8) {
-        let index = usize::from(argument) % (self.tokens.len() + 1);
-        let (node, token) = self.tokens.get(index).copied().unwrap_or((0, Token(u64::from(argument) << 56)));
+        if self.tokens.is_empty() {
+            return;
+        }
+        let (sender, token) = self.tokens.swap_remove(usize::from(argument) % self.tokens.len());
+        let node = if argument.is_multiple_of(7) { usize::from(argument) % self.sessions.len() } else { sender };
         let at = HostInstant::from_nanos_since_epoch(self.now_ns.saturating_sub(i64::from(argument) << 40));
         self.handle(node, Input::Sent { token, stamp: Stamp { at, source: StampSource::User } });
     }

@@ -39,9 +39,11 @@ pub struct Now {
     pub host: HostInstant,
 }
 
-/// A transmit stamp comes back later, under the token its packet was sent with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Token(pub u64);
+/// A transmit stamp comes back later, under the token its packet was sent with. Only a session makes one, and handing it in
+/// spends it, so a packet is stamped once: it is neither `Copy` nor `Clone` on purpose.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a packet whose token is lost counts as unstamped"]
+pub struct Token(u64);
 
 /// When a packet passed, and what said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub struct Stamp {
 }
 
 /// What happened outside.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub enum Input<'a> {
     /// Bytes arrived.
     Datagram {
@@ -109,7 +111,7 @@ impl Deref for Packet {
 }
 
 /// What to do outside.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Output {
     /// Send `bytes`.
     Transmit {

@@ -34,7 +34,8 @@ pub(super) enum Role {
 #[derive(Debug)]
 pub(super) struct Tokens {
     next: u64,
-    ring: Box<[Option<(Token, Sender)>]>,
+    /// By number, for packets whose token was not handed in.
+    ring: Box<[Option<(u64, Sender)>]>,
 }
 
 impl Tokens {
@@ -43,16 +44,16 @@ impl Tokens {
     }
 
     pub(super) fn give(&mut self, sender: Sender) -> Token {
-        let token = Token(self.next);
-        self.ring[self.next as usize % RING] = Some((token, sender));
+        let number = self.next;
+        self.ring[number as usize % RING] = Some((number, sender));
         self.next += 1;
-        token
+        Token(number)
     }
 
-    /// Whose stamp it is; nobody's if it was answered before, or is too late.
-    pub(super) fn redeem(&mut self, token: Token) -> Option<Sender> {
-        let slot = &mut self.ring[(token.0 % RING as u64) as usize];
-        let (_, sender) = slot.take_if(|(given, _)| *given == token)?;
+    /// Whose stamp it is; nobody's if it comes too late, or is the token of another session.
+    pub(super) fn redeem(&mut self, Token(number): Token) -> Option<Sender> {
+        let slot = &mut self.ring[(number % RING as u64) as usize];
+        let (_, sender) = slot.take_if(|(given, _)| *given == number)?;
         Some(sender)
     }
 }
@@ -62,17 +63,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_good_once_and_not_for_ever() {
+    fn a_token_is_not_good_for_ever_nor_elsewhere() {
         let mut tokens = Tokens::new();
         let sender = |sequence| Sender { role: Role::Prober, index: 0, sequence, leg: Leg::First };
         let first = tokens.give(sender(0));
         let second = tokens.give(sender(1));
         assert_eq!(tokens.redeem(second), Some(sender(1)));
-        assert_eq!(tokens.redeem(second), None);
         for sequence in 2..=RING as u32 {
-            tokens.give(sender(sequence));
+            drop(tokens.give(sender(sequence)));
         }
         assert_eq!(tokens.redeem(first), None, "its place went to another");
-        assert_eq!(tokens.redeem(Token(u64::MAX)), None);
+        let mut others = Tokens::new();
+        let foreign = (0..9_999).map(|number| others.give(sender(number))).last().unwrap();
+        assert_eq!(tokens.redeem(foreign), None, "of another session");
     }
 }
