@@ -82,7 +82,7 @@ pub fn from_traces(job: &Job) -> FromTraces {
         at_ns: estimate.at_ns,
         agreement_ns: estimate.agreement_ns,
         hosts_known: estimate.hosts_known,
-        drift_max_ppb: DRIFT_MAX.ppb(),
+        drift_max_ppb: DRIFT_MAX.as_ppb(),
         shared_clocks: estimate.shared.iter().map(|clock| clock.iter().map(|index| number(*index)).collect()).collect(),
         notes: notes(estimate, ranks, &flips),
         flips,

@@ -7,15 +7,18 @@
 //! Slopes are bounded to 1/2 … 2. Real clocks differ by parts per million; the bound is what makes `inverse(map(t))` come back
 //! to `t` within 1 ns a stage, and a knot pair outside it is a step of a clock, which wants a new map and not a bend.
 //!
-//! The map does not know how its knots were measured.
+//! The map does not know how its knots were measured. To write one to a file, take its [`stages`](ClockMap::stages); they are
+//! plain values, and [`from_stages`](ClockMap::from_stages) makes an equal map of them.
 
 mod cursor;
+mod stages;
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 
 pub use cursor::ClockCursor;
+pub use stages::{MapStage, StageError};
 
 use crate::{Instant, Rate, Span};
 
@@ -32,6 +35,7 @@ pub struct Knot {
 
 /// Why a list of knots is no map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MapError {
     /// There was no knot.
     Empty,
@@ -182,6 +186,15 @@ impl<A, B> Clone for ClockMap<A, B> {
     }
 }
 
+/// Equal maps have equal stages; two maps of other stages may still take every instant to the same one.
+impl<A, B> PartialEq for ClockMap<A, B> {
+    fn eq(&self, other: &Self) -> bool {
+        self.stages == other.stages
+    }
+}
+
+impl<A, B> Eq for ClockMap<A, B> {}
+
 impl<A, B> fmt::Debug for ClockMap<A, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClockMap").field("stages", &self.stages).finish()
@@ -192,7 +205,7 @@ impl<A, B> fmt::Debug for ClockMap<A, B> {
 const APART_NS_MAX: i128 = 1 << 62;
 
 /// One piecewise-linear stretch of a map. `inverse` says that the knots are to be read from target to source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Stage {
     /// Never empty; increasing on both clocks; neighbouring slopes within 1/2 … 2.
     knots: Vec<Knot>,
@@ -204,7 +217,7 @@ struct Stage {
 }
 
 /// How far the target clock gets while the source clock runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line {
     run: i128,
     rise: i128,
@@ -311,7 +324,7 @@ impl Stage {
         let t = i128::from(t);
         let rounding = u64::from(!self.is_offset());
         let edge = |knot: &Knot, away: i128| {
-            let grown = away.saturating_mul(i128::from(self.drift_bound.ppb().unsigned_abs())) / 1_000_000_000;
+            let grown = away.saturating_mul(i128::from(self.drift_bound.as_ppb().unsigned_abs())) / 1_000_000_000;
             knot.uncertainty_ns.saturating_add(u64::try_from(grown).unwrap_or(u64::MAX))
         };
         let width = if t <= xa {

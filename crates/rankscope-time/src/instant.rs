@@ -17,6 +17,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::ops::{Add, Neg, Sub};
+use std::time::Duration;
 
 /// The clock a rank's own trace was stamped with.
 #[derive(Debug)]
@@ -121,9 +122,26 @@ impl Span {
         self.0
     }
 
+    /// The span of `duration`, or [`Span::MAX`] where that is shorter.
+    pub fn from_duration(duration: Duration) -> Self {
+        Self(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
+    }
+
+    /// The span as a duration; none where it is negative.
+    pub fn to_duration(self) -> Option<Duration> {
+        u64::try_from(self.0).ok().map(Duration::from_nanos)
+    }
+
     /// The length without its sign.
     pub const fn abs(self) -> Self {
         Self(self.0.saturating_abs())
+    }
+}
+
+/// In nanoseconds, exactly: `-1500 ns`.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ns", self.0)
     }
 }
 
@@ -157,5 +175,18 @@ mod tests {
         assert_eq!(last - first, Span::MAX);
         assert_eq!(last + Span::from_nanos(1), last);
         assert_eq!(first - Span::from_nanos(1), first);
+    }
+
+    #[test]
+    fn a_span_is_a_duration_unless_it_is_negative() {
+        let span = Span::from_duration(Duration::from_micros(3));
+        assert_eq!((span, span.to_duration()), (Span::from_nanos(3_000), Some(Duration::from_micros(3))));
+        assert_eq!(Span::from_nanos(-1).to_duration(), None);
+        assert_eq!(Span::from_duration(Duration::MAX), Span::MAX);
+    }
+
+    #[test]
+    fn a_span_is_shown_to_the_nanosecond() {
+        assert_eq!(Span::from_nanos(-1_234_567_890_123).to_string(), "-1234567890123 ns");
     }
 }

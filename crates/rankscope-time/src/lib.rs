@@ -31,7 +31,7 @@ mod ids;
 mod instant;
 mod rate;
 
-pub use clock_map::{ClockCursor, ClockMap, Knot, MapError};
+pub use clock_map::{ClockCursor, ClockMap, Knot, MapError, MapStage, StageError};
 pub use ids::{HostId, Rank};
 pub use instant::{HostClock, Instant, RankClock, ReferenceClock, Span};
 pub use rate::Rate;

@@ -18,7 +18,7 @@ impl Rate {
     }
 
     /// The rate in parts per billion.
-    pub const fn ppb(self) -> i64 {
+    pub const fn as_ppb(self) -> i64 {
         self.0
     }
 

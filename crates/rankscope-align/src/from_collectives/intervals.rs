@@ -109,7 +109,7 @@ pub(crate) fn intervals(shown_ns: &[i64], meetings: &[Meeting]) -> Intervals {
     bounds.close();
     // The instant itself is known only as well as each clock is, and within that a pair drifts apart.
     let open_ns = (1..ranks).filter_map(|rank| bounds.between(0, rank).width_ns()).max().unwrap_or(0);
-    let margin_ns = 2 * (i128::from(open_ns.max(0)) * i128::from(DRIFT_MAX.ppb()) / 1_000_000_000) as i64 + 1;
+    let margin_ns = 2 * (i128::from(open_ns.max(0)) * i128::from(DRIFT_MAX.as_ppb()) / 1_000_000_000) as i64 + 1;
     direct.loosen(margin_ns);
     direct.close();
     if let Some(rank) = refuted {

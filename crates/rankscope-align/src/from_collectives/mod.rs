@@ -139,7 +139,7 @@ pub fn estimate_at_start(
     let of_rank = |rank: usize| {
         let (offset_ns, drift_ppb) = (choice.offset_ns[rank], choice.drift_ppb[rank]);
         let bound = if rank == 0 { Bound { lo_ns: Some(0), hi_ns: Some(0) } } else { bounds.between(0, rank) };
-        let (least, most) = intervals.drift_ppb[rank].unwrap_or((-(DRIFT_MAX.ppb() as f64), DRIFT_MAX.ppb() as f64));
+        let (least, most) = intervals.drift_ppb[rank].unwrap_or((-(DRIFT_MAX.as_ppb() as f64), DRIFT_MAX.as_ppb() as f64));
         let drift_open_ppb = (most - drift_ppb as f64).max(drift_ppb as f64 - least).ceil() as i64;
         let applied = offset_ns != 0 || drift_ppb != 0;
         RankClocks { offset_ns, drift_ppb, drift_open_ppb, bound, applied }

@@ -63,7 +63,7 @@ impl FitOptions {
 
     /// All slopes that are believed. A clock that stands still or runs backwards is not.
     fn slopes(&self) -> (Slope, Slope) {
-        let most_ppb = self.skew_max.ppb().saturating_abs().min(1_000_000_000);
+        let most_ppb = self.skew_max.as_ppb().saturating_abs().min(1_000_000_000);
         (Slope::from_ppb(-most_ppb), Slope::from_ppb(most_ppb))
     }
 }

@@ -49,7 +49,7 @@ fn is_sane(fit: &EdgeFit, skew_max: Rate) -> bool {
     let (least, most) = fit.skew_bound_ppb;
     let finite = fit.sigma_ns.is_finite() && least.is_finite() && most.is_finite();
     finite
-        && fit.skew_ppb.abs() <= skew_max.ppb() as f64
+        && fit.skew_ppb.abs() <= skew_max.as_ppb() as f64
         && least <= most
         && fit.bound.lo <= fit.bound.hi
         && fit.start <= fit.end

@@ -85,7 +85,7 @@ impl Job {
         let mut within = |most: i64| rng.below(2 * most.unsigned_abs() + 1) as i64 - most.abs();
         let mut clock = |node: u32| {
             let offset = Span::from_nanos(within(options.offset_max.as_nanos()));
-            let skew = Rate::from_ppb(within(options.skew_max.ppb()));
+            let skew = Rate::from_ppb(within(options.skew_max.as_ppb()));
             let seed = Rng::lane(options.seed, CLOCK_LANE + (u64::from(node) << 32)).bits();
             SimClock::new(START_NS, offset, skew, options.wander_ppb, seed)
         };

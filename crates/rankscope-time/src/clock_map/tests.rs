@@ -51,6 +51,17 @@ proptest! {
     }
 
     #[test]
+    fn a_map_is_what_its_stages_make(a in knots(), b in knots(), ppb in any::<i64>(), offset in any::<i64>(), width in any::<u64>()) {
+        let (a, b) = (ToHost::from_knots(a, Rate::from_ppb(ppb)).unwrap(), ToHost::from_knots(b, Rate::ZERO).unwrap());
+        let offset = ClockMap::<HostClock, RankClock>::from_offset(Span::from_nanos(offset), width);
+        let map = a.then(&b.inverse()).then(&offset.inverse()).then(&offset);
+        let again = ClockMap::from_stages(map.stages()).unwrap();
+        prop_assert_eq!(&again, &map);
+        prop_assert_eq!(again.inverse().stages(), map.inverse().stages());
+        prop_assert!(again != a.then(&b.inverse()));
+    }
+
+    #[test]
     fn there_and_back_is_the_identity(knots in knots(), t in instants()) {
         let map = ToHost::from_knots(knots, Rate::ZERO).unwrap();
         let back = map.inverse().map(map.map(at(t)));
@@ -166,6 +177,14 @@ fn bad_knots_are_named() {
     assert_eq!(error(vec![knot(0, 0), knot(5, -1)]), MapError::NotIncreasing { index: 1 });
     assert_eq!(error(vec![knot(0, 0), knot(10, 21)]), MapError::SlopeOutOfRange { index: 1 });
     assert_eq!(error(vec![knot(0, 0), knot(10, 4)]), MapError::SlopeOutOfRange { index: 1 });
+}
+
+#[test]
+fn a_bad_stage_is_named() {
+    let stage = |knots| MapStage { knots, drift_bound: Rate::ZERO, inverse: true };
+    let read = ToHost::from_stages([stage(vec![knot(0, 0)]), stage(vec![knot(0, 0), knot(5, -1)])]);
+    assert_eq!(read, Err(StageError { stage: 1, error: MapError::NotIncreasing { index: 1 } }));
+    assert_eq!(ToHost::from_stages([]), Ok(ToHost::identity()));
 }
 
 #[test]
