@@ -1,5 +1,7 @@
 //! What a reader is asked to keep.
 
+use rankscope_trace::SourceFormat;
+
 /// The trace formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -28,11 +30,18 @@ impl Format {
 
     /// Its name in reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Json => "kineto",
-            Self::XSpace => "xspace",
-            Self::Perfetto => "perfetto",
-            Self::Recording => "recording",
+        SourceFormat::from(self).name()
+    }
+}
+
+/// What a trace says that was read from a file of this format.
+impl From<Format> for SourceFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Json => Self::Kineto,
+            Format::XSpace => Self::XSpace,
+            Format::Perfetto => Self::Perfetto,
+            Format::Recording => Self::Recording,
         }
     }
 }

@@ -94,7 +94,7 @@ fn rank(rank: &JobRank, placed: &PlacedRank) -> Rank {
         rank_source: about.rank.map_or("order", |(_, source)| rank_source(source)).to_owned(),
         world_size: about.world_size,
         file: about.file.clone(),
-        format: about.format.to_owned(),
+        format: about.format.name().to_owned(),
         host: about.host.clone(),
         device: about.device.clone(),
         bytes: about.bytes,

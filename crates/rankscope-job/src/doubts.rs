@@ -136,7 +136,7 @@ fn by_name(parts: &[Part]) -> Option<Doubt> {
 fn formats(parts: &[Part]) -> Option<Doubt> {
     let mut ranks: BTreeMap<&'static str, Vec<Rank>> = BTreeMap::new();
     for part in parts {
-        ranks.entry(part.about.format).or_default().push(part.rank());
+        ranks.entry(part.about.format.name()).or_default().push(part.rank());
     }
     (ranks.len() > 1).then_some(Doubt::Formats { ranks })
 }

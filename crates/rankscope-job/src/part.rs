@@ -9,7 +9,7 @@ use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport};
 use rankscope_collectives::{LocalCollective, RankCollectives, extract};
 use rankscope_time::Rank;
-use rankscope_trace::{ClockReading, Problems, RankSource, SpanId, Trace};
+use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace};
 
 use crate::{Fingerprint, Place};
 
@@ -36,7 +36,7 @@ pub struct About {
     /// The file, as a label.
     pub file: String,
     /// Its format.
-    pub format: &'static str,
+    pub format: SourceFormat,
     /// The rank, and what told it.
     pub rank: Option<(Rank, RankSource)>,
     /// Ranks in the job, as the file says.

@@ -50,7 +50,8 @@ pub use flow::{FlowPhase, FlowPoint};
 pub use mark::{CounterSample, InstantMark, InstantScope};
 pub use problem::{Problem, ProblemKind, Problems};
 pub use provenance::{
-    ClockReading, ClockScope, DeviceInfo, HostClock, ProcessGroup, Provenance, RankSource, SnapshotPair, TracerClock,
+    ClockReading, ClockScope, DeviceInfo, HostClock, ProcessGroup, Provenance, RankSource, SnapshotPair, SourceFormat,
+    TracerClock,
 };
 pub use rank_name::rank_of_name;
 pub use span::{SpanId, SpanRow, Spans};

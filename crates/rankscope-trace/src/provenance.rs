@@ -1,8 +1,46 @@
 //! Where a trace came from and what its file says about itself.
 
+use std::fmt;
+
 use rankscope_time::Rank;
 
 use crate::Problems;
+
+/// The format that a trace was read from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum SourceFormat {
+    /// None: the trace was made in memory. Its name is empty.
+    #[default]
+    Memory,
+    /// Chrome's JSON trace format, in the dialects Kineto and others write.
+    Kineto,
+    /// Perfetto's protobuf.
+    Perfetto,
+    /// The recorder's own.
+    Recording,
+    /// XLA's protobuf.
+    XSpace,
+}
+
+impl SourceFormat {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "",
+            Self::Kineto => "kineto",
+            Self::Perfetto => "perfetto",
+            Self::Recording => "recording",
+            Self::XSpace => "xspace",
+        }
+    }
+}
+
+impl fmt::Display for SourceFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
 
 /// What told us the rank of a file, from strongest to weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,8 +143,8 @@ pub struct TracerClock {
 pub struct Provenance {
     /// Path, and archive member, the bytes came from.
     pub file: String,
-    /// Format the file turned out to have: `kineto`, `xspace`, `perfetto`, `recording`.
-    pub format: &'static str,
+    /// Format the file turned out to have.
+    pub format: SourceFormat,
     /// The rank, and what told us.
     pub rank: Option<(Rank, RankSource)>,
     /// Ranks in the job.

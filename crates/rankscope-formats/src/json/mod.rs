@@ -40,7 +40,7 @@ mod tests;
 use std::io::Read;
 
 use rankscope_time::Rank;
-use rankscope_trace::{Problem, ProblemKind, Problems, RankSource, Trace};
+use rankscope_trace::{Problem, ProblemKind, Problems, RankSource, SourceFormat, Trace};
 use rayon::prelude::*;
 
 use self::chunk::{Chunk, Reached};
@@ -51,7 +51,7 @@ use self::scan::skip_space;
 use self::source::{Source, Stretch};
 pub use self::write::write;
 pub use crate::kineto::base_ns;
-use crate::{Error, Format, ReadOptions};
+use crate::{Error, ReadOptions};
 
 /// The header is looked for in this many bytes at first, and the layout learnt from them.
 const HEAD_BYTES: usize = 256 << 10;
@@ -288,7 +288,7 @@ impl Gathered {
     fn into_trace(mut self, bytes: u64, options: &ReadOptions) -> Result<Trace, Error> {
         let provenance = &mut self.trace.provenance;
         provenance.file = options.label.clone();
-        provenance.format = Format::Json.name();
+        provenance.format = SourceFormat::Kineto;
         provenance.bytes = bytes;
         head::interpret(self.members, provenance);
         if provenance.rank.is_none() {

@@ -7,11 +7,11 @@
 use std::io::{self, Write};
 
 use rankscope_trace::{
-    ArgColumn, ArgValue, FlowPhase, FlowPoint, InstantScope, SpanId, StrId, Trace, TrackId, TrackKey, TrackKind,
+    ArgColumn, ArgValue, FlowPhase, FlowPoint, InstantScope, SourceFormat, SpanId, StrId, Trace, TrackId, TrackKey, TrackKind,
 };
 
+use crate::Error;
 use crate::kineto::base_ns;
-use crate::{Error, Format};
 
 /// Writes `trace` to `output`.
 ///
@@ -51,7 +51,7 @@ impl<'a, W: Write> Writer<'a, W> {
     fn new(trace: &'a Trace, output: &'a mut W) -> Self {
         let base_ns = match trace.provenance.clock_base_ns {
             Some(base) => base,
-            None if trace.provenance.format == Format::Json.name() => 0,
+            None if trace.provenance.format == SourceFormat::Kineto => 0,
             None => trace.bounds_ns().map_or(0, |(start, _)| base_ns(start)),
         };
         Self::with_base(trace, base_ns, output)

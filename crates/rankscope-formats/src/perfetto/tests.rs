@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rankscope_time::{ClockMap, Rank, Span};
 use rankscope_trace::{
-    ArgValue, CategoryKind, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope, ProblemKind, RankSource, SpanId,
-    SpanRow, StrId, Trace, TrackId, TrackKey, TrackKind,
+    ArgValue, CategoryKind, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope, ProblemKind, RankSource,
+    SourceFormat, SpanId, SpanRow, StrId, Trace, TrackId, TrackKey, TrackKind,
 };
 
 use super::{RankView, SpanOfRank, Tally, Timeline, lanes, read, read_all, write};
@@ -142,7 +142,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(picture(&back), picture(&trace));
     assert_eq!(back.provenance.rank, Some((Rank(3), RankSource::Header)));
     assert_eq!((back.provenance.world_size, back.provenance.host.as_deref()), (Some(8), Some("node7")));
-    assert_eq!((back.provenance.format, &back.provenance.file[..]), ("perfetto", "a.pftrace"));
+    assert_eq!((back.provenance.format, &back.provenance.file[..]), (SourceFormat::Perfetto, "a.pftrace"));
     assert_eq!((back.provenance.bytes, back.provenance.problems.is_empty()), (bytes.len() as u64, true));
 }
 

@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use rankscope_trace::{SpanId, Trace, Track, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{SourceFormat, SpanId, Trace, Track, TrackId, TrackKey, TrackKind};
 use rustc_hash::FxHashSet;
 
 use super::schema;
@@ -58,7 +58,7 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn of(trace: &Trace) -> Self {
-        let native = trace.provenance.format == "xspace";
+        let native = trace.provenance.format == SourceFormat::XSpace;
         let complete = native && trace.spans.args.rows() == trace.spans.len() && trace.tracks.args.rows() == trace.tracks.len();
         let bounds_ns = bounds(trace);
         let base_ns = if native { trace.provenance.clock_base_ns.unwrap_or(0) } else { base(bounds_ns) };

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 use std::mem;
 
-use rankscope_trace::{ProblemKind, Provenance, RankSource, StrId, Strings, Trace, TrackId, TrackKind};
+use rankscope_trace::{ProblemKind, Provenance, RankSource, SourceFormat, StrId, Strings, Trace, TrackId, TrackKind};
 
 use super::cursor::{Cursor, END_OF_INPUT};
 use super::plane::{RawLine, RawPlane, Store, utf8};
@@ -192,7 +192,7 @@ impl<R: BufRead> Reader<R> {
         let known = mem::take(&mut self.trace.provenance);
         self.trace.provenance = Provenance {
             file: options.label.clone(),
-            format: "xspace",
+            format: SourceFormat::XSpace,
             rank,
             world_size: self.findings.world_size,
             bytes,

@@ -57,7 +57,7 @@ fn processes(read: &Read) -> Vec<SpansProcess> {
         SpansProcess {
             name: name.clone(),
             file: about.file.clone(),
-            format: about.format.to_owned(),
+            format: about.format.name().to_owned(),
             rank: own_rank(trace).map(|rank| rank.0),
             host: about.host.clone(),
             start_ns,

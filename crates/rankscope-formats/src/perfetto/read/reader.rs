@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use rankscope_trace::{Problem, ProblemKind, Problems, Trace};
+use rankscope_trace::{Problem, ProblemKind, Problems, SourceFormat, Trace};
 use rustc_hash::FxHashMap;
 
 use super::builder::Builder;
@@ -300,7 +300,7 @@ impl<'o> Reader<'o> {
             let mut trace = builder.finish(at, &mut self.rows, &self.tracks, group.or(only));
             shift(&mut trace, shift_ns.unwrap_or(0));
             trace.provenance.clock_base_ns = shift_ns;
-            trace.provenance.format = "perfetto";
+            trace.provenance.format = SourceFormat::Perfetto;
             trace.provenance.file.clone_from(&self.options.label);
             trace.provenance.bytes = bytes;
             if trace.events() == 0 && group.is_none() {

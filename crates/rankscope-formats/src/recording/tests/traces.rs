@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use rankscope_time::Rank;
-use rankscope_trace::{CategoryKind, HostClock, ProblemKind, RankSource, Trace};
+use rankscope_trace::{CategoryKind, HostClock, ProblemKind, RankSource, SourceFormat, Trace};
 
 use super::*;
 use crate::{ArgsPolicy, ReadOptions, Scope};
@@ -118,7 +118,10 @@ fn a_recording_is_a_trace() {
     insta::assert_snapshot!("sample", outline(&trace));
     let about = &trace.provenance;
     assert_eq!((about.rank, about.world_size), (Some((Rank(3), RankSource::Header)), Some(8)));
-    assert_eq!((about.format, about.host.as_deref(), about.trace_id.as_deref()), ("recording", Some("node-a"), Some("f00d")));
+    assert_eq!(
+        (about.format, about.host.as_deref(), about.trace_id.as_deref()),
+        (SourceFormat::Recording, Some("node-a"), Some("f00d"))
+    );
     assert!(about.header.contains(&("model".into(), "\"tiny\"".into())));
     let wall: Vec<_> = about.clock_readings.iter().filter(|reading| reading.clock == HostClock::Realtime).collect();
     assert_eq!((wall.len(), wall[1].trace_ns, wall[1].width_ns), (3, wall[1].ns, 22));

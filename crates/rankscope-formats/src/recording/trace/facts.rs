@@ -1,11 +1,11 @@
 //! What a recording says about itself, as a trace has it.
 
 use rankscope_time::Rank;
-use rankscope_trace::{ClockReading, HostClock, Provenance, RankSource};
+use rankscope_trace::{ClockReading, HostClock, Provenance, RankSource, SourceFormat};
 use serde_json::Value;
 
 use super::super::{Anchor, ClockId, DropReason, TickMap};
-use crate::{Format, ReadOptions};
+use crate::ReadOptions;
 
 /// Metadata and clocks, of a live or a packed recording.
 pub(in crate::recording) struct Facts<'a> {
@@ -18,7 +18,7 @@ impl Facts<'_> {
     /// Files them. Keys of the user lose their prefix, so that they stand in other formats as the user wrote them.
     pub(in crate::recording) fn file(&self, to: &mut Provenance, options: &ReadOptions) {
         to.file.clone_from(&options.label);
-        to.format = Format::Recording.name();
+        to.format = SourceFormat::Recording;
         for (key, json) in self.meta {
             let value = serde_json::from_str(json).unwrap_or(Value::Null);
             let text = || value.as_str().map(str::to_owned);

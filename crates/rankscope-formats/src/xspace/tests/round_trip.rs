@@ -194,7 +194,6 @@ impl Made {
     fn trace(&self) -> Trace {
         let mut trace = Trace::default();
         let tracks = tracks(&mut trace);
-        trace.provenance.format = "made";
         trace.provenance.host = Some("here".into());
         for (track, (start_ps, dur_ps), name, kind, columns, args) in &self.spans {
             let (category, kind) = KINDS[*kind];
