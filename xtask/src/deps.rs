@@ -108,6 +108,8 @@ const EDGES: &[Edge] = &[
     ("rankscope-profile", "rankscope-trace", "names and arguments of spans"),
     ("rankscope-profile", "rankscope-formats", "protobuf's wire format"),
     ("rankscope-dispatch", "rankscope-time", "costs are spans, and ranks are ranks"),
+    ("rankscope-plan-files", "rankscope-dispatch", "plans, batches and networks as files, and what is answered about them"),
+    ("rankscope-plan-files", "rankscope-time", "ranks and spans in files"),
     ("rankscope-transport", "rankscope-dispatch", "executes its exchanges"),
     ("rankscope-transport", "rankscope-time", "ranks are ranks, and what a run took is a span"),
     (

@@ -8,11 +8,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::network::calibrate::{Calibration, Errors, Operation, Sample, Samples, calibrate, read};
 use rankscope_dispatch::network::{Level, Network, Topology};
+use rankscope_plan_files::network;
 use rankscope_report::{Style, bytes, columns, duration};
 use rankscope_run::{SideFile, read_side, write_file};
 use serde_json::{Value, json};
 
-use super::{calibrate_trace, network_file};
+use super::{calibrate_trace, paths};
 use crate::output::{self, Format};
 
 /// Fit a network's costs to nccl-tests or OSU output
@@ -71,10 +72,10 @@ fn operation(name: &str) -> Result<Operation, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let onto = args.onto.as_deref().map(network_file::load).transpose()?.map(|known| known.network);
+    let onto = args.onto.as_deref().map(paths::network).transpose()?.map(|known| known.network);
     let calibrated = Calibrated::from_files(&args.files, &args.trace, &args.reading, onto)?;
     if let Some(path) = &args.output {
-        let text = network_file::text(&calibrated.network, calibrated.source())?;
+        let text = network::text(&calibrated.network, calibrated.source())?;
         write_file(path, |file| Ok::<(), anyhow::Error>(file.write_all(text.as_bytes())?))
             .with_context(|| path.display().to_string())?;
     }
@@ -117,7 +118,7 @@ impl Calibrated {
                 levels.push((level, calibrate(&rows).with_context(|| format!("level {}", level.as_str()))?));
             }
         }
-        let Some(network) = network(&levels, &samples, onto) else { bail!("no file was given") };
+        let Some(network) = fitted(&levels, &samples, onto) else { bail!("no file was given") };
         Ok(Self { network, levels, files: samples })
     }
 
@@ -127,7 +128,7 @@ impl Calibrated {
     }
 
     fn document(&self) -> Result<Value> {
-        let network: Value = serde_json::from_str(&network_file::text(&self.network, self.source())?)?;
+        let network: Value = serde_json::from_str(&network::text(&self.network, self.source())?)?;
         let errors = |errors: &Errors| json!({"rows": errors.rows, "mean": errors.mean, "worst": errors.worst, "worst_line": errors.worst_place});
         let level = |(level, fit): &(Level, Calibration)| {
             json!({
@@ -202,7 +203,7 @@ fn level_of(samples: &Samples, told: Option<LevelArg>) -> Level {
     }
 }
 
-fn network(levels: &[(Level, Calibration)], samples: &[(String, Samples)], onto: Option<Network>) -> Option<Network> {
+fn fitted(levels: &[(Level, Calibration)], samples: &[(String, Samples)], onto: Option<Network>) -> Option<Network> {
     let (_, first) = levels.first()?;
     let mut network = onto.unwrap_or_else(|| {
         // Ranks of a node are known from a benchmark that ran on several.

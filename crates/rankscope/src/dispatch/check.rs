@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::check_findings::Findings;
 use super::check_trace::{self, TraceArgs};
 use super::metadata::Case;
-use super::{check_case, check_plan, file};
+use super::{check_case, check_plan, paths};
 use crate::output::{self, Format};
 
 /// Check every entry of a plan or of metadata; exit code 3 if one is wrong
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn check(path: &Path) -> Result<Findings> {
-    let bytes = file::bytes(path)?;
+    let bytes = paths::bytes(path)?;
     // What is no JSON is refused as the plan that it should be.
     let value: Option<Value> = serde_json::from_slice(&bytes).ok();
     match value.filter(check_case::is_case) {
@@ -50,6 +50,6 @@ fn check(path: &Path) -> Result<Findings> {
             let case = Case::new(value, path.parent().unwrap_or(Path::new("")))?;
             check_case::check(&case).with_context(|| path.display().to_string())
         }
-        None => check_plan::check(&file::parse(path, &bytes)?.batch).with_context(|| path.display().to_string()),
+        None => check_plan::check(&paths::parse(path, &bytes)?.batch).with_context(|| path.display().to_string()),
     }
 }

@@ -11,14 +11,15 @@ use std::borrow::Cow;
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::metadata::Metadata;
 use rankscope_dispatch::properties::{Pairs, Property, Tensors, check_attention, check_mapping, check_metadata, check_pairs};
+use rankscope_plan_files::plan;
 use serde_json::Value;
 
 use self::compare::Comparison;
 use super::check_findings::{CONSISTENCY, Findings, Found};
+use super::check_plan;
 use super::metadata::{
     Case, Kind, MissingInput, Revision, Source, Way, WrongFile, answer, attention_of, metadata_of, planned, raw_of,
 };
-use super::{check_plan, file};
 
 /// Metadata and their reverse, by their names in a case.
 const PAIRS: [(&str, &str, Tensors); 3] =
@@ -27,7 +28,7 @@ const PAIRS: [(&str, &str, Tensors); 3] =
 /// Whether this is an answer, or a case, and not a plan.
 pub(super) fn is_case(value: &Value) -> bool {
     let kind = value.get("kind").and_then(Value::as_str);
-    value.is_object() && kind != Some(file::KIND) && (kind.is_some() || PAIRS.iter().any(|pair| value.get(pair.0).is_some()))
+    value.is_object() && kind != Some(plan::KIND) && (kind.is_some() || PAIRS.iter().any(|pair| value.get(pair.0).is_some()))
 }
 
 /// Everything about the answer in `case`.

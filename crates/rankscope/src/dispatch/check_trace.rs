@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use super::calibrate::Reading;
-use super::file;
+use super::paths;
 use super::predict::{NetworkArgs, predictions};
 use crate::job::{Bar, ClockArgs, MemoryArgs, request};
 use crate::output::{self, Format};
@@ -45,7 +45,7 @@ const CONTRADICTED: u8 = 3;
 
 pub(crate) fn run(plan: &Path, run: &Path, args: &TraceArgs, format: Format) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
-    let loaded = file::load(plan)?;
+    let loaded = paths::load(plan)?;
     let predicted = predictions(&loaded, &known.network).with_context(|| plan.display().to_string())?;
     let mut request = request(&[run.to_owned()], args.partial, &args.clocks);
     request.mapping.keep = MemoryArgs::default().keep();

@@ -7,10 +7,11 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rankscope_dispatch::export::{Alltoallv, GroupCall, PutList, TaskLengths, UNIT_BYTES, group_calls};
 use rankscope_dispatch::{Contexts, Direction, Exchange, RankExchange, binary};
+use rankscope_plan_files::plan::{self, Loaded};
 use rankscope_time::Rank;
 use serde_json::{Value, json};
 
-use super::file::{self, Loaded};
+use super::paths;
 use crate::output;
 
 /// Write a plan as the arguments of libraries and kernels
@@ -84,15 +85,15 @@ impl From<Which> for Direction {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let plan = file::load(&args.input)?;
+    let loaded = paths::load(&args.input)?;
     let bytes = match (args.form, args.rank) {
         (Form::Json | Form::Binary, Some(_)) => bail!("--rank: every rank takes the whole plan and derives its own part"),
-        (Form::Json, None) => file::json(&plan.batch, &plan.rows)?.into_bytes(),
-        (Form::Binary, None) => binary::encode(&plan.batch, &plan.rows),
-        _ => serde_json::to_vec(&arguments(&plan, &args).with_context(|| args.input.display().to_string())?)?,
+        (Form::Json, None) => plan::json(&loaded.batch, &loaded.rows)?.into_bytes(),
+        (Form::Binary, None) => binary::encode(&loaded.batch, &loaded.rows),
+        _ => serde_json::to_vec(&arguments(&loaded, &args).with_context(|| args.input.display().to_string())?)?,
     };
     match &args.output {
-        Some(path) => file::write(path, &bytes)?,
+        Some(path) => paths::write(path, &bytes)?,
         None => output::answer(std::str::from_utf8(&bytes).context("a compact plan is no text; name a file with -o")?)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -111,7 +112,7 @@ fn arguments(plan: &Loaded, args: &Args) -> Result<Value> {
         "schema": 1,
         "kind": "rankscope_dispatch_export",
         "as": args.form.to_possible_value().map(|value| value.get_name().to_owned()),
-        "plan_hash": file::hash(&plan.batch, &plan.rows),
+        "plan_hash": plan::hash(&plan.batch, &plan.rows),
         "world_size": world_size,
     });
     if args.form == Form::CuSeqlens {

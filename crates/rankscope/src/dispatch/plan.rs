@@ -17,9 +17,11 @@ use rankscope_dispatch::planner::{
     equal_flops, exact_raising, greedy, not_worse, place_evenly, place_in_order, place_on_ranks,
 };
 use rankscope_dispatch::{Batch, Rows};
+use rankscope_plan_files::documents::{Documents, Lengths};
+use rankscope_plan_files::plan::{MOST_ELEMENT_BYTES, MOST_RANKS};
 
-use super::documents::{self, Documents, Lengths};
-use super::file;
+use super::paths;
+use super::row_args::elements;
 use crate::output::{self, Format};
 use answer::Answer;
 use settings::Settings;
@@ -35,7 +37,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DOCS")]
     input: PathBuf,
     /// Ranks; unless DOCS says it
-    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=i64::from(file::MOST_RANKS)))]
+    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_RANKS)))]
     ranks: Option<u32>,
     /// How far above its share of the work a rank may be
     #[arg(long, default_value_t = 0.05, allow_negative_numbers = true, value_parser = share)]
@@ -53,14 +55,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CASE")]
     case: Option<String>,
     /// Elements of a query row
-    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_q, value_parser = file::elements())]
+    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_q, value_parser = elements())]
     hidden_q: u32,
     /// Elements of a key row, and of a value row
-    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_kv, value_parser = file::elements())]
+    #[arg(long, value_name = "ELEMENTS", default_value_t = Rows::LLAMA_8B.hidden_kv, value_parser = elements())]
     hidden_kv: u32,
     /// Bytes of an element
     #[arg(long, value_name = "BYTES", default_value_t = Rows::LLAMA_8B.element_bytes,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(file::MOST_ELEMENT_BYTES)))]
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ELEMENT_BYTES)))]
     element_bytes: u32,
     /// Draw the plan: load before and after, who sends to whom, where documents are computed
     #[arg(long, value_name = "FILE")]
@@ -94,7 +96,7 @@ pub(crate) enum Planner {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let documents = documents::read(&args.input, args.case.as_deref())?;
+    let documents = paths::documents(&args.input, args.case.as_deref())?;
     let rows = Rows { hidden_q: args.hidden_q, hidden_kv: args.hidden_kv, lse: 0, element_bytes: args.element_bytes };
     let layout = layout(&args, &documents).with_context(|| args.input.display().to_string())?;
     let options = args.settings.options(args.eps, &rows)?;
@@ -104,7 +106,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let elapsed = started.elapsed();
 
     if let Some(path) = &args.out {
-        file::save(path, &plan, &rows)?;
+        paths::save(path, &plan, &rows)?;
     }
     let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
     let split = if args.split_kv { Some(SplitKv::new(&layout, &plan, &options, &rows)?) } else { None };
@@ -112,7 +114,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?.explained(moves).splitting(split);
     if let Some(path) = &args.html {
         let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer, args.planner.keeps_limits())?;
-        file::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;
+        paths::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;
     }
     match args.format {
         Format::Json => output::answer(&serde_json::to_string(&answer)?)?,
@@ -132,7 +134,7 @@ fn layout(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
     let world_size = args.ranks.or(documents.world_size);
     let in_order = |lengths: &[u32]| {
         let world_size = world_size.context("the number of ranks is missing: give --ranks")?;
-        ensure!(world_size <= file::MOST_RANKS, "{world_size} ranks; plans are for {} at most", file::MOST_RANKS);
+        ensure!(world_size <= MOST_RANKS, "{world_size} ranks; plans are for {} at most", MOST_RANKS);
         Ok(match tokens_per_rank {
             Some(tokens_per_rank) => place_in_order(lengths, world_size, tokens_per_rank)?,
             None => place_evenly(lengths, world_size)?,

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use rankscope_dispatch::network::{Network, Prediction};
 use rankscope_dispatch::{Direction, Exchange, Traffic};
+use rankscope_plan_files::plan::Loaded;
 use rankscope_report::{Style, bytes, columns, duration, paragraph};
 use serde_json::{Value, json};
 
 use super::calibrate::{Calibrated, Reading};
-use super::{file, network_file};
+use super::paths::{self, Known};
 use crate::output::{self, Format};
 
 /// Predict how long a plan's exchanges take on a network
@@ -44,8 +45,8 @@ pub(crate) struct NetworkArgs {
 
 impl NetworkArgs {
     /// The network, its name, and where its figures come from.
-    pub(crate) fn load(&self, reading: &Reading) -> Result<network_file::Known> {
-        let mut known = network_file::load(&self.network)?;
+    pub(crate) fn load(&self, reading: &Reading) -> Result<Known> {
+        let mut known = paths::network(&self.network)?;
         if !self.calibrate.is_empty() {
             known.network = Calibrated::from_files(&self.calibrate, &[], reading, Some(known.network))?.network;
             known.source = format!("calibrated with {} files on top of: {}", self.calibrate.len(), known.source);
@@ -56,7 +57,7 @@ impl NetworkArgs {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
-    let plan = file::load(&args.input)?;
+    let plan = paths::load(&args.input)?;
     let exchanges = predictions(&plan, &known.network).with_context(|| args.input.display().to_string())?;
     output::answer(&match args.format {
         Format::Json => document(&known, &exchanges).to_string(),
@@ -78,7 +79,7 @@ pub(crate) const EXCHANGES: [Direction; 4] =
     [Direction::Forward, Direction::Output, Direction::OutputGradient, Direction::Backward];
 
 /// What the exchanges of `plan` take on `network`.
-pub(crate) fn predictions(plan: &file::Loaded, network: &Network) -> Result<Vec<Predicted>> {
+pub(crate) fn predictions(plan: &Loaded, network: &Network) -> Result<Vec<Predicted>> {
     let predicted = |direction: Direction| {
         let traffic = Exchange::new(&plan.batch, &plan.rows, direction)?.traffic();
         let prediction = network.predict(&traffic)?;
@@ -87,7 +88,7 @@ pub(crate) fn predictions(plan: &file::Loaded, network: &Network) -> Result<Vec<
     EXCHANGES.into_iter().map(predicted).collect()
 }
 
-fn document(known: &network_file::Known, exchanges: &[Predicted]) -> Value {
+fn document(known: &Known, exchanges: &[Predicted]) -> Value {
     let total: i64 = exchanges.iter().map(|one| one.prediction.total.as_nanos()).sum();
     json!({
         "schema": 1,
@@ -127,7 +128,7 @@ fn exchange(one: &Predicted) -> Value {
 /// Ranks listed for people; the others are in the JSON.
 const RANKS_SHOWN: usize = 16;
 
-fn drawn(known: &network_file::Known, exchanges: &[Predicted]) -> String {
+fn drawn(known: &Known, exchanges: &[Predicted]) -> String {
     let style = Style { color: output::colored(), width: output::columns() };
     let mut text = paragraph(&format!("on {}: {}", known.name, known.source), style) + "\n";
     let total: i64 = exchanges.iter().map(|one| one.prediction.total.as_nanos()).sum();

@@ -14,8 +14,9 @@ use rankscope_dispatch::{Exchange, Rows};
 use rankscope_transport::execute::{ExecuteError, Trial};
 
 use self::report::Report;
-use super::file;
+use super::paths;
 use super::predict::EXCHANGES;
+use super::row_args::elements;
 use super::simulate_bytes::{element_type, fits};
 use crate::output::{self, Format};
 
@@ -40,10 +41,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TYPE", value_parser = element_type)]
     dtype: Option<ElementType>,
     /// Elements of a query row in place of the plan's, to move less
-    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
+    #[arg(long, value_name = "ELEMENTS", value_parser = elements())]
     hidden_q: Option<u32>,
     /// Elements of a key row in place of the plan's
-    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
+    #[arg(long, value_name = "ELEMENTS", value_parser = elements())]
     hidden_kv: Option<u32>,
     /// Memory that all ranks together may use, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 32 << 30)]
@@ -82,7 +83,7 @@ enum Mode {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mode = backend::mode(args.backend, args.mode)?;
-    let plan = file::load(&args.input)?;
+    let plan = paths::load(&args.input)?;
     let element = args.dtype.map_or_else(|| of_size(plan.rows.element_bytes), Ok)?;
     let rows = Rows {
         hidden_q: args.hidden_q.unwrap_or(plan.rows.hidden_q),

@@ -8,10 +8,12 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::movement::{self, ElementType, reference};
 use rankscope_dispatch::{Batch, ContextTokens, Direction, Exchange, Rows};
+use rankscope_plan_files::plan::{Loaded, hash as plan_hash};
 use rankscope_report::{Style, bytes, columns, duration, paragraph};
 use serde::Serialize;
 
-use super::file;
+use super::paths;
+use super::row_args::{elements, elements_or_none};
 use crate::output::{self, Format};
 
 /// How rows look while they are moved.
@@ -21,13 +23,13 @@ pub(crate) struct BytesArgs {
     #[arg(long, value_name = "TYPE", default_value = "bf16", value_parser = element_type)]
     dtype: ElementType,
     /// Elements of a query row, instead of the plan's
-    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
+    #[arg(long, value_name = "ELEMENTS", value_parser = elements())]
     hidden_q: Option<u32>,
     /// Elements of a key row, instead of the plan's
-    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements())]
+    #[arg(long, value_name = "ELEMENTS", value_parser = elements())]
     hidden_kv: Option<u32>,
     /// Elements of log-sum-exp beside an output row, instead of the plan's
-    #[arg(long, value_name = "ELEMENTS", value_parser = file::elements_or_none())]
+    #[arg(long, value_name = "ELEMENTS", value_parser = elements_or_none())]
     lse: Option<u32>,
     /// Memory that the simulation may use, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 4 << 30)]
@@ -40,7 +42,7 @@ pub(super) fn element_type(name: &str) -> Result<ElementType, String> {
 }
 
 pub(crate) fn run(input: &Path, args: &BytesArgs, format: Format) -> Result<ExitCode> {
-    let plan = file::load(input)?;
+    let plan = paths::load(input)?;
     let rows = Rows {
         hidden_q: args.hidden_q.unwrap_or(plan.rows.hidden_q),
         hidden_kv: args.hidden_kv.unwrap_or(plan.rows.hidden_kv),
@@ -96,7 +98,7 @@ struct RankBytes {
 }
 
 impl Simulation {
-    fn of(plan: &file::Loaded, rows: &Rows, args: &BytesArgs) -> Result<Self> {
+    fn of(plan: &Loaded, rows: &Rows, args: &BytesArgs) -> Result<Self> {
         let batch = &plan.batch;
         let tokens = ContextTokens::new(batch)?;
         let directions = [Direction::Forward, Direction::Output, Direction::OutputGradient, Direction::Backward];
@@ -104,7 +106,7 @@ impl Simulation {
         Ok(Self {
             schema: 1,
             kind: "rankscope_dispatch_simulation",
-            plan_hash: file::hash(batch, &plan.rows),
+            plan_hash: plan_hash(batch, &plan.rows),
             world_size: batch.world_size(),
             dtype: args.dtype.as_str(),
             contexts: Contexts { tokens_per_task: tokens.per_task, tokens_per_rank: tokens.per_rank, ratio: tokens.ratio() },

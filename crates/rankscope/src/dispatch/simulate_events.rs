@@ -7,13 +7,15 @@ use anyhow::{Context, Result, bail};
 use rankscope_dispatch::Batch;
 use rankscope_dispatch::events::{Machine, Microbatch, Outcome, Step, Wire, play, undispatched};
 use rankscope_formats::{Encoding, Format as TraceFormat, json, perfetto};
+use rankscope_plan_files::plan::Loaded;
 use rankscope_report::{Style, bytes, columns, duration};
 use rankscope_run::write_file;
 use serde_json::json;
 
 use super::calibrate::Reading;
+use super::paths::{self, Known};
 use super::predict::NetworkArgs;
-use super::{file, network_file, timeline};
+use super::timeline;
 use crate::output::{self, Format};
 
 /// Layers, stages and microbatches of a step, each.
@@ -94,7 +96,7 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
     let known = args.network.load(&args.reading)?;
     let machine = args.machine()?;
     let plans = std::iter::once(input).chain(args.further.iter().map(PathBuf::as_path));
-    let plans = plans.map(file::load).collect::<Result<Vec<_>>>()?;
+    let plans = plans.map(paths::load).collect::<Result<Vec<_>>>()?;
     if let Some(other) = plans.iter().find(|plan| plan.batch.world_size() != plans[0].batch.world_size()) {
         bail!(
             "the plans are for {} and for {} ranks; microbatches of one step share their ranks",
@@ -122,8 +124,8 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn step(plans: &[file::Loaded], args: &EventArgs, machine: &Machine, of: impl Fn(&Batch) -> Result<Batch>) -> Result<Step> {
-    let microbatch = |plan: &file::Loaded| Ok(Microbatch::of(&of(&plan.batch)?, &plan.rows, machine, !args.forward_only)?);
+fn step(plans: &[Loaded], args: &EventArgs, machine: &Machine, of: impl Fn(&Batch) -> Result<Batch>) -> Result<Step> {
+    let microbatch = |plan: &Loaded| Ok(Microbatch::of(&of(&plan.batch)?, &plan.rows, machine, !args.forward_only)?);
     let distinct = plans.iter().map(microbatch).collect::<Result<Vec<_>>>()?;
     let many = args.microbatches.map_or(plans.len(), |many| many as usize);
     let first = &plans[0];
@@ -156,7 +158,7 @@ fn write_timeline(path: &Path, outcome: &Outcome, ranks: u32) -> Result<()> {
     .with_context(|| path.display().to_string())
 }
 
-fn document(scene: &Scene, known: &network_file::Known, step: &Step) -> String {
+fn document(scene: &Scene, known: &Known, step: &Step) -> String {
     let outcome = |outcome: &Outcome| {
         let ranks = outcome.ranks.iter().enumerate().map(|(rank, time)| {
             json!({
@@ -194,7 +196,7 @@ fn document(scene: &Scene, known: &network_file::Known, step: &Step) -> String {
 /// Ranks listed for people; the others are in the JSON.
 const RANKS_SHOWN: usize = 16;
 
-fn drawn(scene: &Scene, known: &network_file::Known, step: &Step) -> String {
+fn drawn(scene: &Scene, known: &Known, step: &Step) -> String {
     let style = Style { color: output::colored(), width: output::columns() };
     let times = |nanos: i64| duration(nanos as f64);
     let row = |name: &str, outcome: &Outcome| {

@@ -4,7 +4,7 @@ use rankscope_dispatch::network::measured::Comparison;
 use serde_json::{Value, json};
 
 use super::exchanges::{Met, MetExchange};
-use crate::dispatch::network_file::Known;
+use crate::dispatch::paths::Known;
 use crate::dispatch::predict::Predicted;
 use rankscope_job::Job;
 

@@ -6,7 +6,7 @@ use rankscope_dispatch::network::measured::Comparison;
 use rankscope_report::{Style, bytes, columns, duration};
 
 use super::exchanges::{Met, MetExchange};
-use crate::dispatch::network_file::Known;
+use crate::dispatch::paths::Known;
 use crate::dispatch::predict::Predicted;
 use crate::output;
 use rankscope_job::Job;

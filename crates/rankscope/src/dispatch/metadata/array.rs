@@ -16,7 +16,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::npy;
-use crate::dispatch::file;
+use rankscope_plan_files::plan::hex;
 
 /// How arrays are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Packed {
             sum = sum.wrapping_add(value);
             weighted = (weighted + position * i128::from(value)) % MODULUS;
         }
-        let sha256_i64le = file::hex(&hash.finalize());
+        let sha256_i64le = hex(&hash.finalize());
         let weighted_sum_mod_2p61m1 = weighted.rem_euclid(MODULUS) as i64;
         Self { shape: shape.to_vec(), sum, weighted_sum_mod_2p61m1, sha256_i64le, zlib_b64_i32le: None }
     }

@@ -7,7 +7,7 @@ use rankscope_dispatch::Padded;
 use serde_json::Value;
 
 use super::array;
-use crate::dispatch::file;
+use crate::dispatch::paths;
 
 /// The object that was read, or one inside it.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl MissingInput {
 impl Case {
     /// Reads a file, or the standard input for `-`.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let value = serde_json::from_slice(&file::bytes(path)?).with_context(|| format!("{}: not JSON", path.display()))?;
+        let value = serde_json::from_slice(&paths::bytes(path)?).with_context(|| format!("{}: not JSON", path.display()))?;
         Self::new(value, path.parent().unwrap_or(Path::new(""))).with_context(|| path.display().to_string())
     }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::Padded;
 use rankscope_dispatch::movement::ElementType;
 
-use crate::dispatch::file;
+use crate::dispatch::paths;
 
 /// An array whose values are bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 impl Tensor {
     /// Reads a .npy file.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        Self::parse(&file::bytes(path)?).with_context(|| path.display().to_string())
+        Self::parse(&paths::bytes(path)?).with_context(|| path.display().to_string())
     }
 
     /// Values without a header, whose type and shape are given.

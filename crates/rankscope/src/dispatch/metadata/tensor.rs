@@ -4,13 +4,14 @@
 use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::metadata::Metadata;
 use rankscope_dispatch::orchestrate_simulate;
+use rankscope_plan_files::plan::hex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::array::{flatten, nested};
 use super::npy::Tensor;
 use super::{Case, MissingInput, Source};
-use crate::dispatch::file;
+use crate::dispatch::paths;
 use crate::dispatch::simulate_bytes::element_type;
 
 /// A file that an answer names, and that is not what the metadata and the input make it.
@@ -91,9 +92,9 @@ impl Rows {
         let bytes = if name.ends_with(".npy") { tensor.npy() } else { tensor.bytes.clone() };
         let path = case.path(name);
         match source {
-            Source::Library => file::write(&path, &bytes)?,
+            Source::Library => paths::write(&path, &bytes)?,
             Source::Rules => {
-                let found = file::bytes(&path)?;
+                let found = paths::bytes(&path)?;
                 let differs = found.iter().zip(&bytes).position(|(found, right)| found != right);
                 let differs = differs.or((found.len() != bytes.len()).then_some(found.len().min(bytes.len())));
                 if let Some(at) = differs {
@@ -101,7 +102,7 @@ impl Rows {
                 }
             }
         }
-        let hash = file::hex(&Sha256::digest(&tensor.bytes));
+        let hash = hex(&Sha256::digest(&tensor.bytes));
         Ok(json!({"file": name, "descr": tensor.descr, "shape": tensor.shape, "sha256": hash}))
     }
 }
@@ -116,7 +117,7 @@ fn raw(case: &Case) -> Result<Tensor> {
     let element = element_type(dtype).map_err(|known| anyhow::anyhow!("`input`: no dtype is called {dtype}; {known}"))?;
     let shape = case.find("shape").cloned().unwrap_or_default();
     let shape: Vec<usize> = serde_json::from_value(shape).context("`input`: `shape` must be a list of lengths")?;
-    Tensor::raw(file::bytes(&case.path(name))?, element, shape).with_context(|| name.to_owned())
+    Tensor::raw(paths::bytes(&case.path(name))?, element, shape).with_context(|| name.to_owned())
 }
 
 fn scattered<T: Copy>(

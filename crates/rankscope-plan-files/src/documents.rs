@@ -6,26 +6,28 @@
 //! Attention kernels take cumulative lengths, from 0 up to the end of each document. Under `cu_seqlens` they are read as such.
 //! A list without a name that begins with 0 and only grows is refused, as it would be another batch if read as lengths.
 
-use std::path::Path;
-
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
-use super::file;
+use crate::plan;
 
 /// The documents of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Documents {
+pub struct Documents {
     /// Lengths; one list per rank when the file says which rank holds what.
-    pub(crate) lengths: Lengths,
+    pub lengths: Lengths,
     /// What the file says about ranks, if anything.
-    pub(crate) tokens_per_rank: Option<u64>,
-    pub(crate) world_size: Option<u32>,
+    pub tokens_per_rank: Option<u64>,
+    /// Ranks.
+    pub world_size: Option<u32>,
 }
 
+/// Lengths of documents in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Lengths {
+pub enum Lengths {
+    /// In one list.
     InOrder(Vec<u32>),
+    /// A list per rank.
     PerRank(Vec<Vec<u32>>),
 }
 
@@ -72,17 +74,15 @@ const KEYS: [&str; 6] = ["doc_lens", "documents", "lengths", "batches", "seq_len
 /// The one of them under which lengths are cumulative.
 const CUMULATIVE: &str = "cu_seqlens";
 
-/// Reads `path`, or the standard input for `-`; `case` chooses one of several by number or name.
-pub(crate) fn read(path: &Path, case: Option<&str>) -> anyhow::Result<Documents> {
-    let place = || path.display().to_string();
-    let text = String::from_utf8(file::bytes(path)?).context("not text (not UTF-8)").with_context(place)?;
+/// Reads the bytes of a file; `case` chooses one of several by number or name.
+pub fn read(bytes: Vec<u8>, case: Option<&str>) -> anyhow::Result<Documents> {
+    let text = String::from_utf8(bytes).context("not text (not UTF-8)")?;
     // Editors of some systems begin a text with a mark.
     let text = text.trim_start_matches('\u{feff}');
-    let documents = match text.trim_start().starts_with(['[', '{']) {
+    match text.trim_start().starts_with(['[', '{']) {
         true => serde_json::from_str(text).map_err(anyhow::Error::from).and_then(|value| of_json(&value, case)),
         false => of_lines(text),
-    };
-    documents.with_context(place)
+    }
 }
 
 fn of_lines(text: &str) -> anyhow::Result<Documents> {
@@ -112,7 +112,7 @@ fn of_json(value: &Value, case: Option<&str>) -> anyhow::Result<Documents> {
         return Ok(Documents { lengths, tokens_per_rank: None, world_size: None });
     };
     ensure!(
-        object.get("kind").is_none_or(|kind| kind != file::KIND),
+        object.get("kind").is_none_or(|kind| kind != plan::KIND),
         "this is a plan already; `rankscope dispatch check` and `predict` take it, `plan` takes lengths of documents"
     );
     let Some(key) = KEYS.into_iter().find(|key| object.contains_key(*key)) else {
@@ -218,7 +218,7 @@ mod tests {
         assert!(error(json!({"lens": []})).contains("doc_lens"));
         assert!(error(json!({"cases": [{}, {}]})).contains("--case"));
         assert!(format!("{:#}", of_lines("# nothing\n").unwrap_err()).contains("no document"));
-        assert!(error(json!({"kind": file::KIND, "documents": [[[0, 0, 5]]]})).contains("a plan already"));
+        assert!(error(json!({"kind": plan::KIND, "documents": [[[0, 0, 5]]]})).contains("a plan already"));
         assert!(format!("{:#}", of_lines("5\nseven\n").unwrap_err()).contains("line 2: `seven` is not a length"));
     }
 }

@@ -1,58 +1,24 @@
-//! Plan files: JSON, or the compact form (`.rkd`), told apart by their first bytes; `-` is the standard input.
+//! Plan files: JSON, or the compact form (`.rkd`), told apart by their first bytes.
 //!
 //! A JSON plan lists documents, each as its shards from start to end: `[linear rank, attention rank, tokens]`. Cases as golden
 //! files keep them are plans too: `docs` or `shards` with `[linear rank, attention rank, position in the document, tokens]`.
 //! Keys that are not known are passed over.
 
-use std::io::Write;
-use std::path::Path;
-
 use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::{Batch, Rows, Shard, binary};
-use rankscope_run::{SideFile, read_side, side_bytes, write_file};
 use rankscope_time::Rank;
 use serde::{Deserialize, Serialize};
 
 /// A plan that was read.
-pub(crate) struct Loaded {
-    pub(crate) batch: Batch,
-    pub(crate) rows: Rows,
-}
-
-/// Reads a plan.
-pub(crate) fn load(path: &Path) -> Result<Loaded> {
-    parse(path, &bytes(path)?)
-}
-
-/// A plan that was read from `path`.
-pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Loaded> {
-    read(bytes).with_context(|| path.display().to_string())
-}
-
-/// The file at `path`, or the standard input for `-`.
-pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
-    Ok(match path.as_os_str() == "-" {
-        true => side_bytes(Path::new("the standard input"), std::io::stdin().lock(), SideFile::Dispatch)?,
-        false => read_side(path, SideFile::Dispatch)?,
-    })
-}
-
-/// Writes a plan, in the compact form if the name ends in `.rkd`.
-pub(crate) fn save(path: &Path, batch: &Batch, rows: &Rows) -> Result<()> {
-    let bytes = match path.extension().is_some_and(|suffix| suffix == "rkd") {
-        true => binary::encode(batch, rows),
-        false => json(batch, rows)?.into_bytes(),
-    };
-    write(path, &bytes)
-}
-
-/// Writes `bytes` whole or not at all.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_file(path, |file| anyhow::Ok(file.write_all(bytes)?))
+pub struct Loaded {
+    /// Who computes what.
+    pub batch: Batch,
+    /// Sizes of rows.
+    pub rows: Rows,
 }
 
 /// A plan as JSON, one document per line.
-pub(crate) fn json(batch: &Batch, rows: &Rows) -> Result<String> {
+pub fn json(batch: &Batch, rows: &Rows) -> Result<String> {
     let (world_size, rows_text) = (batch.world_size(), serde_json::to_string(&RowSizes::from(*rows))?);
     let mut text = format!(
         "{{\"schema\":{SCHEMA},\"kind\":\"{KIND}\",\"plan_hash\":\"{}\",\"world_size\":{world_size},\"rows\":{rows_text},\"documents\":[",
@@ -67,27 +33,18 @@ pub(crate) fn json(batch: &Batch, rows: &Rows) -> Result<String> {
     Ok(text)
 }
 
-/// Reads a number of elements of a row from the command line.
-pub(crate) fn elements() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..=i64::from(MOST_ELEMENTS))
-}
-
-/// The same of what rows may do without.
-pub(crate) fn elements_or_none() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(0..=i64::from(MOST_ELEMENTS))
-}
-
 /// The hash that names a plan, in hexadecimal.
-pub(crate) fn hash(batch: &Batch, rows: &Rows) -> String {
+pub fn hash(batch: &Batch, rows: &Rows) -> String {
     hex(&binary::hash(batch, rows))
 }
 
 /// Two digits for each byte.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn read(bytes: &[u8]) -> Result<Loaded> {
+/// Reads a plan of either form.
+pub fn read(bytes: &[u8]) -> Result<Loaded> {
     let (batch, rows) = match bytes.starts_with(b"RKDP") {
         true => binary::decode(bytes)?,
         false => of_json(bytes)?,
@@ -96,7 +53,7 @@ fn read(bytes: &[u8]) -> Result<Loaded> {
 }
 
 /// A plan that is not too large to be one.
-pub(crate) fn bounded(plan: Loaded) -> Result<Loaded> {
+pub fn bounded(plan: Loaded) -> Result<Loaded> {
     let ranks = plan.batch.world_size();
     ensure!(ranks <= MOST_RANKS, "{ranks} ranks; plans are for {MOST_RANKS} at most");
     let Rows { hidden_q, hidden_kv, lse, element_bytes } = plan.rows;
@@ -192,14 +149,16 @@ impl From<RowSizes> for Rows {
 }
 
 const SCHEMA: u32 = 1;
-pub(crate) const KIND: &str = "rankscope_dispatch_plan";
+/// `kind` of a plan.
+pub const KIND: &str = "rankscope_dispatch_plan";
 
 /// Every rank takes some memory, whether it has a shard or not; a larger number is a mistake in a file.
-pub(crate) const MOST_RANKS: u32 = 1 << 18;
+pub const MOST_RANKS: u32 = 1 << 18;
 
 /// A row of more is a mistake in a file; with less, no sum of sizes leaves 64 bits before the tokens do.
-pub(crate) const MOST_ELEMENTS: u32 = 1 << 24;
-pub(crate) const MOST_ELEMENT_BYTES: u32 = 16;
+pub const MOST_ELEMENTS: u32 = 1 << 24;
+/// The widest elements.
+pub const MOST_ELEMENT_BYTES: u32 = 16;
 
 #[cfg(test)]
 mod tests {

@@ -1,24 +1,13 @@
-//! Networks as files, and by the names of presets; `docs/reference/formats/network-json.md` describes the layout.
-
-use std::path::Path;
+//! Networks as files; `docs/reference/formats/network-json.md` describes the layout.
 
 use anyhow::{Context, Result, bail};
-use rankscope_dispatch::network::{Leaves, Level, LevelCost, Network, PRESETS, Preset, SizeTable, Topology};
-use rankscope_run::{SideFile, read_side};
+use rankscope_dispatch::network::{Leaves, Level, LevelCost, Network, SizeTable, Topology};
 use rankscope_time::Span;
 use serde::{Deserialize, Serialize};
 
 /// Layout version of the file.
 const SCHEMA: u32 = 1;
 const KIND: &str = "rankscope_network";
-
-/// A network, and what is known of where its figures come from.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub(crate) name: String,
-    pub(crate) source: String,
-    pub(crate) network: Network,
-}
 
 #[derive(Debug, Deserialize, Serialize)]
 struct Document {
@@ -66,26 +55,8 @@ struct Cost {
     small: Vec<(u64, i64)>,
 }
 
-/// The network called `name`: a preset, or a file.
-pub(crate) fn load(name: &str) -> Result<Known> {
-    if let Some(preset) = Preset::of_name(name) {
-        let (name, source) = (name.to_owned(), preset.source.to_owned());
-        return Ok(Known { name, source, network: preset.network() });
-    }
-    let path = Path::new(name);
-    if !path.exists() {
-        let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        bail!(
-            "{name}: neither a file nor a network known by name. The names are {}; `rankscope dispatch calibrate` makes a file",
-            presets.join(", ")
-        );
-    }
-    let text = read_side(path, SideFile::Dispatch)?;
-    let (network, source) = parse(&text).with_context(|| name.to_owned())?;
-    Ok(Known { name: name.to_owned(), source, network })
-}
-
-fn parse(text: &[u8]) -> Result<(Network, String)> {
+/// Reads a network file: the network, and where its figures come from.
+pub fn parse(text: &[u8]) -> Result<(Network, String)> {
     let document: Document = serde_json::from_slice(text).context("not a network file")?;
     if document.kind != KIND || document.schema != SCHEMA {
         bail!("kind {} of schema {}, where a network file is {KIND} of schema {SCHEMA}", document.kind, document.schema);
@@ -121,7 +92,7 @@ fn cost(cost: Cost, level: Level) -> Result<LevelCost> {
 }
 
 /// `network` as a file.
-pub(crate) fn text(network: &Network, source: String) -> Result<String> {
+pub fn text(network: &Network, source: String) -> Result<String> {
     let cost = |cost: &LevelCost| Cost {
         alpha_ns: cost.alpha.as_nanos(),
         bytes_per_second: cost.bytes_per_second,
@@ -168,6 +139,8 @@ impl From<Leaves> for LeavesName {
 
 #[cfg(test)]
 mod tests {
+    use rankscope_dispatch::network::PRESETS;
+
     use super::*;
 
     #[test]
