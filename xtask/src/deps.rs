@@ -110,6 +110,9 @@ const EDGES: &[Edge] = &[
     ("rankscope-dispatch", "rankscope-time", "costs are spans, and ranks are ranks"),
     ("rankscope-plan-files", "rankscope-dispatch", "plans, batches and networks as files, and what is answered about them"),
     ("rankscope-plan-files", "rankscope-time", "ranks and spans in files"),
+    ("rankscope-conformance", "rankscope-dispatch", "calls its functions by their names, and holds answers against its rules"),
+    ("rankscope-conformance", "rankscope-plan-files", "bounds of plans, and what is no case because it is a plan"),
+    ("rankscope-conformance", "rankscope-time", "ranks in cases"),
     ("rankscope-transport", "rankscope-dispatch", "executes its exchanges"),
     ("rankscope-transport", "rankscope-time", "ranks are ranks, and what a run took is a span"),
     (

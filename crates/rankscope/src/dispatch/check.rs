@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use rankscope_conformance::Case;
+use rankscope_conformance::check::{self, Findings, check_plan, is_case};
 use serde_json::Value;
 
-use super::check_findings::Findings;
+use super::case_files::CaseFiles;
 use super::check_trace::{self, TraceArgs};
-use super::metadata::Case;
-use super::{check_case, check_plan, paths};
+use super::{findings_table, paths};
 use crate::output::{self, Format};
 
 /// Check every entry of a plan or of metadata; exit code 3 if one is wrong
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let findings = check(&args.input)?;
     output::answer(&match args.format {
         Format::Json => serde_json::to_string(&findings)?,
-        Format::Table => findings.table(),
+        Format::Table => findings_table::table(&findings),
     })?;
     Ok(if findings.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(3) })
 }
@@ -45,11 +46,11 @@ fn check(path: &Path) -> Result<Findings> {
     let bytes = paths::bytes(path)?;
     // What is no JSON is refused as the plan that it should be.
     let value: Option<Value> = serde_json::from_slice(&bytes).ok();
-    match value.filter(check_case::is_case) {
+    match value.filter(is_case) {
         Some(value) => {
-            let case = Case::new(value, path.parent().unwrap_or(Path::new("")))?;
-            check_case::check(&case).with_context(|| path.display().to_string())
+            let case = Case::new(value, CaseFiles::beside(path))?;
+            check::check(&case).with_context(|| path.display().to_string())
         }
-        None => check_plan::check(&paths::parse(path, &bytes)?.batch).with_context(|| path.display().to_string()),
+        None => check_plan(&paths::parse(path, &bytes)?.batch).with_context(|| path.display().to_string()),
     }
 }

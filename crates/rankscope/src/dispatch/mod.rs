@@ -3,12 +3,11 @@
 
 mod calibrate;
 mod calibrate_trace;
+mod case_files;
 mod check;
-mod check_case;
-mod check_findings;
-mod check_plan;
 mod check_trace;
 mod export;
+mod findings_table;
 mod metadata;
 mod paths;
 mod plan;

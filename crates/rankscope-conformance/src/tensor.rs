@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::metadata::Metadata;
+use rankscope_dispatch::movement::ElementType;
 use rankscope_dispatch::orchestrate_simulate;
 use rankscope_plan_files::plan::hex;
 use serde_json::{Value, json};
@@ -11,8 +12,6 @@ use sha2::{Digest, Sha256};
 use super::array::{flatten, nested};
 use super::npy::Tensor;
 use super::{Case, MissingInput, Source};
-use crate::dispatch::paths;
-use crate::dispatch::simulate_bytes::element_type;
 
 /// A file that an answer names, and that is not what the metadata and the input make it.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +32,7 @@ impl Rows {
     pub(super) fn of(case: &Case) -> Result<Self> {
         let value = case.input("input").ok_or_else(|| MissingInput::new("input"))?;
         let rows = match value {
-            Value::String(name) => Self::Filed(Tensor::read(&case.path(name))?),
+            Value::String(name) => Self::Filed(Tensor::read(case.files(), name)?),
             Value::Object(_) => Self::Filed(raw(&case.object("input")?.ok_or_else(|| MissingInput::new("input"))?)?),
             list => {
                 let entry = |entry: &Value| match entry {
@@ -90,11 +89,10 @@ impl Rows {
         };
         let (tensor, name) = tensor;
         let bytes = if name.ends_with(".npy") { tensor.npy() } else { tensor.bytes.clone() };
-        let path = case.path(name);
         match source {
-            Source::Library => paths::write(&path, &bytes)?,
+            Source::Library => case.files().write(name, &bytes).map_err(anyhow::Error::from_boxed)?,
             Source::Rules => {
-                let found = paths::bytes(&path)?;
+                let found = case.files().read(name).map_err(anyhow::Error::from_boxed)?;
                 let differs = found.iter().zip(&bytes).position(|(found, right)| found != right);
                 let differs = differs.or((found.len() != bytes.len()).then_some(found.len().min(bytes.len())));
                 if let Some(at) = differs {
@@ -114,10 +112,13 @@ const MOST_BYTES: usize = 1 << 34;
 fn raw(case: &Case) -> Result<Tensor> {
     let text = |key: &str| case.find(key).and_then(Value::as_str).with_context(|| format!("`input`: `{key}` is missing"));
     let (name, dtype) = (text("file")?, text("dtype")?);
-    let element = element_type(dtype).map_err(|known| anyhow::anyhow!("`input`: no dtype is called {dtype}; {known}"))?;
+    let element = ElementType::named(dtype).with_context(|| {
+        let known = ElementType::ALL.map(ElementType::as_str).join(", ");
+        format!("`input`: no dtype is called {dtype}; one of {known}, or numpy's and torch's names of these")
+    })?;
     let shape = case.find("shape").cloned().unwrap_or_default();
     let shape: Vec<usize> = serde_json::from_value(shape).context("`input`: `shape` must be a list of lengths")?;
-    Tensor::raw(paths::bytes(&case.path(name))?, element, shape).with_context(|| name.to_owned())
+    Tensor::raw(case.files().read(name).map_err(anyhow::Error::from_boxed)?, element, shape).with_context(|| name.to_owned())
 }
 
 fn scattered<T: Copy>(

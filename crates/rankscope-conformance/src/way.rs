@@ -1,19 +1,18 @@
 //! How an answer is computed: by the library, or, to be held against an answer, by the rules of the specification.
 
 use anyhow::Result;
-use clap::ValueEnum;
 use rankscope_dispatch::alltoall::{self, LogicalOutput, PlannerOptions, PlannerOutput};
 use rankscope_dispatch::draw::Drawn;
 use rankscope_dispatch::metadata::{self, AttentionLayout, Compat, KeyValueMapping, Metadata, QkvDispatch, RawDispatch};
 use rankscope_dispatch::properties::rules;
 use rankscope_dispatch::{Batch, Padded, Rows};
 
-/// See [`rankscope_dispatch::metadata::Compat`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Revision {
-    /// What is really sent
+/// Whose numbers to give where the original is wrong; see [`rankscope_dispatch::metadata::Compat`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revision {
+    /// What is really sent.
     Exact,
-    /// Add what the documented revision prints, under names that begin with `documented`
+    /// Add what the documented revision prints, under names that begin with `documented`.
     Documented,
 }
 

@@ -1,38 +1,47 @@
-//! `rankscope dispatch check` of an answer to a case: every value that stands in it.
+//! The check of an answer to a case: every value that stands in it.
 //!
 //! The inputs that the answer carries are answered a second time, by the rules of the specification where there are rules, and
 //! everything is compared. Where inputs are missing, metadata are held against each other.
 
-pub(super) mod arrays;
+mod arrays;
 mod compare;
+mod findings;
+mod plan;
 
 use std::borrow::Cow;
 
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::metadata::Metadata;
 use rankscope_dispatch::properties::{Pairs, Property, Tensors, check_attention, check_mapping, check_metadata, check_pairs};
-use rankscope_plan_files::plan;
 use serde_json::Value;
 
 use self::compare::Comparison;
-use super::check_findings::{CONSISTENCY, Findings, Found};
-use super::check_plan;
-use super::metadata::{
-    Case, Kind, MissingInput, Revision, Source, Way, WrongFile, answer, attention_of, metadata_of, planned, raw_of,
-};
+use crate::answered;
+use crate::case::{Case, MissingInput};
+use crate::kinds::Kind;
+use crate::logical::{attention_of, metadata_of, raw_of};
+use crate::tensor::WrongFile;
+use crate::way::{Revision, Source, Way};
+use crate::whole::planned;
+
+pub use self::findings::{CONSISTENCY, Checked, Findings, Found};
+pub use self::plan::check as check_plan;
 
 /// Metadata and their reverse, by their names in a case.
 const PAIRS: [(&str, &str, Tensors); 3] =
     [("fwd", "rev", Tensors::Queries), ("fwd_q", "rev_q", Tensors::Queries), ("fwd_kv", "rev_kv", Tensors::KeysAndValues)];
 
 /// Whether this is an answer, or a case, and not a plan.
-pub(super) fn is_case(value: &Value) -> bool {
+#[must_use]
+pub fn is_case(value: &Value) -> bool {
     let kind = value.get("kind").and_then(Value::as_str);
-    value.is_object() && kind != Some(plan::KIND) && (kind.is_some() || PAIRS.iter().any(|pair| value.get(pair.0).is_some()))
+    value.is_object()
+        && kind != Some(rankscope_plan_files::plan::KIND)
+        && (kind.is_some() || PAIRS.iter().any(|pair| value.get(pair.0).is_some()))
 }
 
 /// Everything about the answer in `case`.
-pub(super) fn check(case: &Case) -> Result<Findings> {
+pub fn check(case: &Case) -> Result<Findings> {
     let Some(name) = case.value().get("kind") else { return pairs(case, "") };
     let kind = Kind::named(name.as_str().context("`kind` is no text")?)?;
     if !has_answer(kind, case.value()) {
@@ -40,7 +49,7 @@ pub(super) fn check(case: &Case) -> Result<Findings> {
     }
     let is_documented = case.value().as_object().is_some_and(|all| all.keys().any(|key| key.starts_with("documented")));
     let revision = if is_documented { Revision::Documented } else { Revision::Exact };
-    let expected = match answer(case, Way { revision, source: Source::Rules }) {
+    let expected = match answered(case, Way { revision, source: Source::Rules }) {
         Ok(expected) => serde_json::to_value(&expected)?,
         Err(error) => {
             if let Some(missing) = error.downcast_ref::<MissingInput>() {
@@ -216,7 +225,7 @@ fn without_answer(case: &Case, kind: &Kind) -> Result<Findings> {
     let Some(batch) = planned(case, kind.name)? else {
         bail!("the inputs of {}, and no answer to check; `rankscope dispatch metadata --format json` gives one", kind.name);
     };
-    let mut findings = check_plan::check(&batch)?;
+    let mut findings = check_plan(&batch)?;
     findings.against = Some(format!("the inputs of {} alone: the file has no answer", kind.name));
     Ok(findings)
 }

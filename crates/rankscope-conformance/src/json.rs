@@ -7,7 +7,6 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
 
 use super::Packed;
-use crate::output;
 
 /// A value of an answer.
 pub(crate) enum Json {
@@ -25,7 +24,7 @@ pub(crate) enum Json {
 
 /// Keys and values in order.
 #[derive(Default)]
-pub(crate) struct Object(Vec<(String, Json)>);
+pub struct Object(Vec<(String, Json)>);
 
 impl Object {
     /// An answer to a case of this kind.
@@ -53,27 +52,29 @@ impl Object {
     }
 
     /// Whether this is the answer of a test that did not pass.
-    pub(super) fn says_no(&self) -> bool {
+    #[must_use]
+    pub fn says_no(&self) -> bool {
         self.0.iter().any(|(key, value)| key == "passed" && matches!(value, Json::Given(Value::Bool(false))))
     }
 
-    /// A line per entry: the shape of an array, the value of anything else.
-    pub(crate) fn summary(&self) -> String {
+    /// A line per entry: the shape of an array, the value of anything else, in lines of so many columns.
+    #[must_use]
+    pub fn summary(&self, columns: usize) -> String {
         let mut text = String::new();
-        self.summarize(&mut text, 0);
+        self.summarize(&mut text, columns, 0);
         text
     }
 
-    fn summarize(&self, text: &mut String, depth: usize) {
+    fn summarize(&self, text: &mut String, columns: usize, depth: usize) {
         for (key, value) in &self.0 {
             let _ = write!(text, "{:indent$}{key}", "", indent = 2 * depth);
             match value {
                 Json::Object(inner) => {
                     text.push('\n');
-                    inner.summarize(text, depth + 1);
+                    inner.summarize(text, columns, depth + 1);
                 }
                 value => {
-                    let room = output::columns().saturating_sub(2 * depth + key.len() + 2).max(LETTERS_ALWAYS);
+                    let room = columns.saturating_sub(2 * depth + key.len() + 2).max(LETTERS_ALWAYS);
                     let _ = writeln!(text, ": {}", value.brief(room));
                 }
             }

@@ -10,16 +10,18 @@ use super::{Case, Object, Way, bytes, functions, lengths, logical, planners, who
 type Answer = fn(&Case, Way) -> Result<Object>;
 
 /// A function that can be asked for.
-pub(crate) struct Kind {
-    pub(crate) name: &'static str,
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
     /// What it does, in a line.
-    pub(crate) line: &'static str,
-    pub(crate) inputs: &'static [Input],
+    pub line: &'static str,
+    /// What it takes.
+    pub inputs: &'static [Input],
     pub(super) answer: Answer,
 }
 
 /// An input: its names, the first being the one to use, and what it is. Those that may be missing say what is taken then.
-pub(crate) struct Input(pub(crate) &'static [&'static str], pub(crate) &'static str);
+pub struct Input(pub &'static [&'static str], pub &'static str);
 
 const WORLD_SIZE: Input = Input(&["world_size"], "ranks (W)");
 const TOTAL: Input = Input(&["total_seq_len"], "tokens on each rank");
@@ -43,7 +45,7 @@ const COMPUTE: &[Input] = &[
 ];
 
 /// Every kind there is.
-pub(crate) const KINDS: &[Kind] = &[
+pub const KINDS: &[Kind] = &[
     Kind {
         name: "gen_seq_lens",
         line: "draw lengths of documents",
@@ -248,7 +250,7 @@ impl Kind {
     ///
     /// # Errors
     /// Where there is none, with the one that was most likely meant.
-    pub(crate) fn named(name: &str) -> Result<&'static Self> {
+    pub fn named(name: &str) -> Result<&'static Self> {
         let plain = name.trim().to_lowercase().replace('-', "_");
         KINDS.iter().find(|kind| kind.name == plain).ok_or_else(|| {
             let distance = |kind: &&Self| (strsim::damerau_levenshtein(kind.name, &plain), kind.name);
@@ -259,13 +261,15 @@ impl Kind {
     }
 
     /// Whether an input goes by this name.
-    pub(crate) fn has_input(&self, name: &str) -> bool {
+    #[must_use]
+    pub fn has_input(&self, name: &str) -> bool {
         self.inputs.iter().any(|input| input.0.contains(&name))
     }
 }
 
 /// A line per kind, and one for each of its inputs.
-pub(super) fn list() -> String {
+#[must_use]
+pub fn list() -> String {
     let mut text = String::new();
     for kind in KINDS {
         let _ = writeln!(text, "{}: {}", kind.name, kind.line);

@@ -95,7 +95,7 @@ fn is_padding(path: &Path, expected: &Value, within: &Value) -> bool {
 }
 
 /// Where an entry is, by the names of the axes.
-pub(in crate::dispatch) fn place<'a>(names: impl DoubleEndedIterator<Item = &'a str> + Clone, index: &[usize]) -> String {
+pub(super) fn place<'a>(names: impl DoubleEndedIterator<Item = &'a str> + Clone, index: &[usize]) -> String {
     let Some(About(.., axes)) = about(names) else { return String::new() };
     let named = axes.iter().zip(index).map(|(axis, at)| match *axis {
         "tensor" => ["queries", "keys", "values"].get(*at).copied().unwrap_or("tensor").to_owned(),

@@ -2,7 +2,6 @@
 //! be read again, their values as 32-bit integers in zlib in base64. Those of numpy are the name of a .npy file of integers.
 
 use std::io::{Read, Write as _};
-use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -15,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::files::Files;
 use super::npy;
 use rankscope_plan_files::plan::hex;
 
@@ -70,13 +70,13 @@ pub(crate) fn is_packed(value: &Value) -> bool {
     value.get("shape").is_some() && value.get("sha256_i64le").is_some()
 }
 
-/// An array in any form. Names of files are taken from `base`.
-pub(crate) fn read(value: &Value, base: &Path) -> Result<Padded> {
+/// An array in any form. `files` has those that are named.
+pub(crate) fn read(value: &Value, files: &dyn Files) -> Result<Padded> {
     if let Some(packed) = value.get("zlib_b64_i32le") {
         return unpack(value, packed);
     }
     if let Some(name) = value.as_str() {
-        return npy::Tensor::read(&base.join(name))?.integers().with_context(|| name.to_owned());
+        return npy::Tensor::read(files, name)?.integers().with_context(|| name.to_owned());
     }
     ensure!(value.is_array(), "neither a list, nor a packed array, nor the name of a .npy file");
     let (shape, values) = flatten(value, |entry| {

@@ -5,9 +5,10 @@ use rankscope_dispatch::Batch;
 use rankscope_dispatch::plan::{Index, LogicalPlan, TaskOrder};
 use rankscope_dispatch::properties;
 
-use super::check_findings::{Findings, Found};
+use super::findings::{Findings, Found};
 
-pub(super) fn check(batch: &Batch) -> Result<Findings> {
+/// Everything about the metadata of a plan.
+pub fn check(batch: &Batch) -> Result<Findings> {
     let mut findings = Findings::default();
     for (order, name) in
         [(TaskOrder::Documents, "tasks in the order of documents"), (TaskOrder::Slots, "tasks in the order of slots")]

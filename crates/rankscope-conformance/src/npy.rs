@@ -1,13 +1,11 @@
 //! Arrays in numpy's .npy files: a line of text that names type and shape, then the values. Rows are moved whatever their type,
 //! so values stay bytes; only the integers of metadata are read as numbers.
 
-use std::path::Path;
-
 use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::Padded;
 use rankscope_dispatch::movement::ElementType;
 
-use crate::dispatch::paths;
+use super::files::Files;
 
 /// An array whose values are bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +21,8 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 
 impl Tensor {
     /// Reads a .npy file.
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        Self::parse(&paths::bytes(path)?).with_context(|| path.display().to_string())
+    pub(super) fn read(files: &dyn Files, name: &str) -> Result<Self> {
+        Self::parse(&files.read(name).map_err(anyhow::Error::from_boxed)?).with_context(|| files.shown(name))
     }
 
     /// Values without a header, whose type and shape are given.

@@ -1,20 +1,19 @@
 //! A case: an object with inputs beside `kind`, under `inputs`, or both.
 
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use rankscope_dispatch::Padded;
 use serde_json::Value;
 
 use super::array;
-use crate::dispatch::paths;
+use super::files::Files;
 
 /// The object that was read, or one inside it.
 #[derive(Clone)]
-pub(crate) struct Case {
+pub struct Case {
     value: Value,
-    /// The folder from which names of files are taken.
-    base: PathBuf,
+    files: Arc<dyn Files>,
 }
 
 /// An input that a kind needs.
@@ -29,16 +28,10 @@ impl MissingInput {
 }
 
 impl Case {
-    /// Reads a file, or the standard input for `-`.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        let value = serde_json::from_slice(&paths::bytes(path)?).with_context(|| format!("{}: not JSON", path.display()))?;
-        Self::new(value, path.parent().unwrap_or(Path::new(""))).with_context(|| path.display().to_string())
-    }
-
-    /// The case in `value`, which must be an object; names of files in it are taken from `base`.
-    pub(crate) fn new(value: Value, base: &Path) -> Result<Self> {
+    /// The case in `value`, which must be an object; `files` has the files that it names.
+    pub fn new(value: Value, files: Arc<dyn Files>) -> Result<Self> {
         match value.is_object() {
-            true => Ok(Self { value, base: base.to_owned() }),
+            true => Ok(Self { value, files }),
             false => Err(anyhow!("a case is an object with `kind` and the inputs of that kind")),
         }
     }
@@ -48,14 +41,9 @@ impl Case {
         &self.value
     }
 
-    /// The folder from which names of files are taken.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.base
-    }
-
-    /// A file that the case names.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.base.join(name)
+    /// The files that the case names.
+    pub(crate) fn files(&self) -> &dyn Files {
+        self.files.as_ref()
     }
 
     /// What function the case is for.
@@ -80,12 +68,12 @@ impl Case {
 
     /// An array.
     pub(crate) fn array(&self, key: &str) -> Result<Padded> {
-        array::read(self.need(key)?, &self.base).with_context(|| format!("the input `{key}`"))
+        array::read(self.need(key)?, self.files()).with_context(|| format!("the input `{key}`"))
     }
 
     /// An array that may be missing.
     pub(crate) fn array_if_any(&self, key: &str) -> Result<Option<Padded>> {
-        self.find(key).map(|value| array::read(value, &self.base).with_context(|| format!("the input `{key}`"))).transpose()
+        self.find(key).map(|value| array::read(value, self.files()).with_context(|| format!("the input `{key}`"))).transpose()
     }
 
     /// Rows that may have different lengths.
@@ -123,7 +111,9 @@ impl Case {
     /// An object that may be missing.
     pub(crate) fn object(&self, key: &str) -> Result<Option<Case>> {
         self.find(key)
-            .map(|value| Self::new(value.clone(), &self.base).with_context(|| format!("the input `{key}` is no object")))
+            .map(|value| {
+                Self::new(value.clone(), Arc::clone(&self.files)).with_context(|| format!("the input `{key}` is no object"))
+            })
             .transpose()
     }
 
@@ -132,7 +122,7 @@ impl Case {
         let list = self.need(key)?.as_array().with_context(|| format!("the input `{key}` is no list"))?;
         list.iter()
             .enumerate()
-            .map(|(at, value)| Self::new(value.clone(), &self.base).with_context(|| format!("{key}, entry {at}")))
+            .map(|(at, value)| Self::new(value.clone(), Arc::clone(&self.files)).with_context(|| format!("{key}, entry {at}")))
             .collect()
     }
 

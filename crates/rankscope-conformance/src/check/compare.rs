@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::arrays;
-use crate::dispatch::check_findings::Found;
-use crate::dispatch::metadata::{Case, Packed, is_packed, nested, read_array};
+use super::findings::Found;
+use crate::array::{Packed, is_packed, nested, read as read_array};
+use crate::case::Case;
 
 /// What came of it.
 pub(super) struct Comparison<'a> {
@@ -164,7 +165,7 @@ impl<'a> Comparison<'a> {
         let given = if is_packed(given) {
             given.clone()
         } else {
-            let array = read_array(given, self.case.folder()).map(|array| Packed::digest(array.shape(), array.values()));
+            let array = read_array(given, self.case.files()).map(|array| Packed::digest(array.shape(), array.values()));
             array.ok().and_then(|packed| serde_json::to_value(packed).ok()).unwrap_or_default()
         };
         for key in ["shape", "sum", "weighted_sum_mod_2p61m1", "sha256_i64le"] {
@@ -183,7 +184,7 @@ impl<'a> Comparison<'a> {
         if value.is_array() {
             return Ok(value.clone());
         }
-        let array = read_array(value, self.case.folder()).map_err(|error| format!("{error:#}"))?;
+        let array = read_array(value, self.case.files()).map_err(|error| format!("{error:#}"))?;
         Ok(nested(array.shape(), array.values()))
     }
 
