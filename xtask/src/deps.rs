@@ -143,6 +143,7 @@ const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xt
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
 /// usable from Python, C and a browser.
 const PURE: [&str; 13] = [
+const PURE: [&str; 12] = [
     "rankscope-time",
     "rankscope-config",
     "rankscope-trace",
@@ -155,6 +156,7 @@ const PURE: [&str; 13] = [
     "rankscope-job",
     "rankscope-report",
     "rankscope-dispatch",
+    "rankscope-plan-files",
     "rankscope-formats",
 ];
 

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::kinds::{ELEMENT, HIDDEN_KV, HIDDEN_Q, Input, LSE};
 use super::whole::{draw, raw_object};
 use super::{Case, Form, MissingInput, Object, Packed, Way, raw_of};
-use rankscope_plan_files::plan::{self, Loaded};
+use rankscope_plan_files::plan::{self, Plan};
 
 /// `fa2a_from_logical`: the logical arrays are drawn from a seed, or given under `raw`.
 pub(super) fn fa2a_from_logical(case: &Case, way: Way) -> Result<Object> {
@@ -99,7 +99,7 @@ pub(super) fn planned(case: &Case) -> Result<Option<Batch>> {
         Err(error) if error.is::<MissingInput>() => Rows::LLAMA_8B,
         rows => rows?,
     };
-    Ok(Some(plan::bounded(Loaded { batch: batch(documents, world_size)?, rows })?.batch))
+    Ok(Some(plan::bounded(Plan { batch: batch(documents, world_size)?, rows })?.batch))
 }
 
 fn documents(case: &Case) -> Result<Vec<Vec<[u32; 4]>>> {

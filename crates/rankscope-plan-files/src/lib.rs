@@ -1,5 +1,22 @@
-//! The files of [`rankscope_dispatch`]: bytes to plans, batches of documents and networks, and back. Nothing here opens a path.
+//! The files of [`rankscope_dispatch`]: bytes to plans, batches of documents and networks, and back.
+//!
+//! Readers take bytes and say what is wrong with them and where; they believe no size. Writers give text whose layout is fixed
+//! within its schema. Nothing here opens a path, and nothing is planned or predicted.
+//!
+//! # Example
+//!
+//! ```
+//! use rankscope_plan_files::plan;
+//!
+//! let plan = plan::read(br#"{"world_size": 2, "documents": [[[0, 0, 5], [1, 0, 3]]]}"#)?;
+//! assert_eq!(plan.batch.linear_tokens(), [5, 3]);
+//! assert_eq!(plan::read(plan::json(&plan.batch, &plan.rows).as_bytes())?, plan);
+//! # Ok::<(), plan::PlanError>(())
+//! ```
 
 pub mod documents;
 pub mod network;
 pub mod plan;
+
+/// The longest file that is read: every value of a JSON document takes several times its text in memory.
+pub const MOST_BYTES: usize = 64 << 20;

@@ -1,9 +1,12 @@
 //! Networks as files; `docs/reference/formats/network-json.md` describes the layout.
 
-use anyhow::{Context, Result, bail};
 use rankscope_dispatch::network::{Leaves, Level, LevelCost, Network, SizeTable, Topology};
 use rankscope_time::Span;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::MOST_BYTES;
 
 /// Layout version of the file.
 const SCHEMA: u32 = 1;
@@ -55,16 +58,59 @@ struct Cost {
     small: Vec<(u64, i64)>,
 }
 
+/// Why bytes are no network. The fault is the file's.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// Longer than any network file.
+    #[error("{bytes} bytes; network files have at most {MOST_BYTES}")]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// JSON of another shape, or none; the source has the line and the column.
+    #[error("not a network file: {0}")]
+    Json(#[source] serde_json::Error),
+    /// Another file, or one of another layout.
+    #[error("kind {kind} of schema {schema}, where a network file is {KIND} of schema {SCHEMA}")]
+    Kind {
+        /// What it calls itself.
+        kind: String,
+        /// Its layout.
+        schema: u32,
+    },
+    /// No level tells what anything costs.
+    #[error("levels: at least one of node, rail and spine is needed")]
+    NoLevels,
+    /// Costs that no level can have.
+    #[error("levels.{}: {source}", level.as_str())]
+    Level {
+        /// Which.
+        level: Level,
+        /// What is wrong with them.
+        source: rankscope_dispatch::Error,
+    },
+    /// A network that cannot be; the message names the field.
+    #[error(transparent)]
+    Network(#[from] rankscope_dispatch::Error),
+}
+
 /// Reads a network file: the network, and where its figures come from.
-pub fn parse(text: &[u8]) -> Result<(Network, String)> {
-    let document: Document = serde_json::from_slice(text).context("not a network file")?;
+///
+/// # Errors
+/// [`NetworkError`]: bytes that are no network file, or a network that cannot be.
+pub fn read(text: &[u8]) -> Result<(Network, String), NetworkError> {
+    if text.len() > MOST_BYTES {
+        return Err(NetworkError::TooLong { bytes: text.len() });
+    }
+    let document: Document = serde_json::from_slice(text).map_err(NetworkError::Json)?;
     if document.kind != KIND || document.schema != SCHEMA {
-        bail!("kind {} of schema {}, where a network file is {KIND} of schema {SCHEMA}", document.kind, document.schema);
+        return Err(NetworkError::Kind { kind: document.kind, schema: document.schema });
     }
     // What is nearer stands in for what is further, and the other way round.
     let Levels { node, rail, spine } = document.levels;
     let Some(any) = node.as_ref().or(rail.as_ref()).or(spine.as_ref()).cloned() else {
-        bail!("levels: at least one of node, rail and spine is needed");
+        return Err(NetworkError::NoLevels);
     };
     let rail = rail.or_else(|| spine.clone());
     let base = Topology::ONE_NODE;
@@ -85,14 +131,26 @@ pub fn parse(text: &[u8]) -> Result<(Network, String)> {
     Ok((network, document.source))
 }
 
-fn cost(cost: Cost, level: Level) -> Result<LevelCost> {
+fn cost(cost: Cost, level: Level) -> Result<LevelCost, NetworkError> {
     let points = cost.small.into_iter().map(|(bytes, nanos)| (bytes, Span::from_nanos(nanos))).collect();
-    let small = SizeTable::new(points).with_context(|| format!("levels.{}", level.as_str()))?;
+    let small = SizeTable::new(points).map_err(|source| NetworkError::Level { level, source })?;
     Ok(LevelCost { alpha: Span::from_nanos(cost.alpha_ns), bytes_per_second: cost.bytes_per_second, small })
 }
 
-/// `network` as a file.
-pub fn text(network: &Network, source: String) -> Result<String> {
+/// `network` as a file; `source` says where its figures come from.
+#[must_use]
+pub fn text(network: &Network, source: String) -> String {
+    let text = serde_json::to_string_pretty(&document(network, source));
+    text.expect("numbers, texts and lists of them are JSON") + "\n"
+}
+
+/// The same as a value, to be part of another document.
+#[must_use]
+pub fn value(network: &Network, source: String) -> Value {
+    serde_json::to_value(document(network, source)).expect("numbers, texts and lists of them are JSON")
+}
+
+fn document(network: &Network, source: String) -> Document {
     let cost = |cost: &LevelCost| Cost {
         alpha_ns: cost.alpha.as_nanos(),
         bytes_per_second: cost.bytes_per_second,
@@ -100,7 +158,7 @@ pub fn text(network: &Network, source: String) -> Result<String> {
     };
     let topology = &network.topology;
     let one_node = *topology == Topology::ONE_NODE;
-    let document = Document {
+    Document {
         schema: SCHEMA,
         kind: KIND.to_owned(),
         source,
@@ -115,8 +173,7 @@ pub fn text(network: &Network, source: String) -> Result<String> {
             rail: (!one_node).then(|| cost(&network.rail)),
             spine: (!one_node).then(|| cost(&network.spine)),
         },
-    };
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
+    }
 }
 
 impl From<LeavesName> for Leaves {
@@ -144,11 +201,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_survives_its_file() -> Result<()> {
+    fn every_preset_survives_its_file() -> Result<(), NetworkError> {
         for preset in &PRESETS {
             let network = preset.network();
-            let (read, source) = parse(text(&network, preset.source.to_owned())?.as_bytes())?;
-            assert_eq!((&read, source.as_str()), (&network, preset.source), "{}", preset.name);
+            let (found, source) = read(text(&network, preset.source.to_owned()).as_bytes())?;
+            assert_eq!((&found, source.as_str()), (&network, preset.source), "{}", preset.name);
         }
         Ok(())
     }
@@ -160,10 +217,10 @@ mod tests {
                 r#"{{"schema":1,"kind":"rankscope_network"{more},"levels":{{"rail":{{"alpha_ns":5,"bytes_per_second":7}}}}}}"#
             )
         };
-        let (network, _) = parse(file("").as_bytes()).unwrap();
+        let (network, _) = read(file("").as_bytes()).unwrap();
         assert_eq!((network.node.bytes_per_second, network.spine.alpha), (7, Span::from_nanos(5)));
-        let refused = parse(file(r#","ranks_per_node":0"#).as_bytes()).unwrap_err();
-        assert!(format!("{refused:#}").contains("ranks_per_node"), "{refused:#}");
-        assert!(parse(b"{\"schema\":2}").is_err());
+        let refused = read(file(r#","ranks_per_node":0"#).as_bytes()).unwrap_err();
+        assert!(refused.to_string().contains("ranks_per_node"), "{refused}");
+        assert!(read(b"{\"schema\":2}").is_err());
     }
 }

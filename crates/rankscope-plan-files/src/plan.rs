@@ -4,13 +4,16 @@
 //! files keep them are plans too: `docs` or `shards` with `[linear rank, attention rank, position in the document, tokens]`.
 //! Keys that are not known are passed over.
 
-use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::{Batch, Rows, Shard, binary};
 use rankscope_time::Rank;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::MOST_BYTES;
 
 /// A plan that was read.
-pub struct Loaded {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
     /// Who computes what.
     pub batch: Batch,
     /// Sizes of rows.
@@ -18,58 +21,129 @@ pub struct Loaded {
 }
 
 /// A plan as JSON, one document per line.
-pub fn json(batch: &Batch, rows: &Rows) -> Result<String> {
-    let (world_size, rows_text) = (batch.world_size(), serde_json::to_string(&RowSizes::from(*rows))?);
+#[must_use]
+pub fn json(batch: &Batch, rows: &Rows) -> String {
+    let Rows { hidden_q, hidden_kv, lse, element_bytes } = rows;
     let mut text = format!(
-        "{{\"schema\":{SCHEMA},\"kind\":\"{KIND}\",\"plan_hash\":\"{}\",\"world_size\":{world_size},\"rows\":{rows_text},\"documents\":[",
-        hash(batch, rows)
+        "{{\"schema\":{SCHEMA},\"kind\":\"{KIND}\",\"plan_hash\":\"{}\",\"world_size\":{},\"rows\":{{\"hidden_q\":{hidden_q},\
+         \"hidden_kv\":{hidden_kv},\"lse\":{lse},\"element_bytes\":{element_bytes}}},\"documents\":[",
+        hash(batch, rows),
+        batch.world_size()
     );
     for (index, document) in batch.documents().enumerate() {
-        let shards: Vec<_> = document.iter().map(|shard| [shard.linear.0, shard.attention.0, shard.tokens]).collect();
-        text += if index == 0 { "\n" } else { ",\n" };
-        text += &serde_json::to_string(&shards)?;
+        let shard = |shard: &Shard| format!("[{},{},{}]", shard.linear.0, shard.attention.0, shard.tokens);
+        let shards: Vec<String> = document.iter().map(shard).collect();
+        text += if index == 0 { "\n[" } else { ",\n[" };
+        text += &shards.join(",");
+        text.push(']');
     }
     text += "\n]}\n";
-    Ok(text)
+    text
 }
 
 /// The hash that names a plan, in hexadecimal.
+#[must_use]
 pub fn hash(batch: &Batch, rows: &Rows) -> String {
     hex(&binary::hash(batch, rows))
 }
 
 /// Two digits for each byte.
+#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads a plan of either form.
-pub fn read(bytes: &[u8]) -> Result<Loaded> {
+///
+/// # Errors
+/// [`PlanError`]: bytes that are no plan, with their place; a plan of another schema, one that was changed after its hash was
+/// written, or one beyond the bounds of [`bounded`].
+pub fn read(bytes: &[u8]) -> Result<Plan, PlanError> {
+    if bytes.len() > MOST_BYTES {
+        return Err(PlanError::TooLong { bytes: bytes.len() });
+    }
     let (batch, rows) = match bytes.starts_with(b"RKDP") {
         true => binary::decode(bytes)?,
         false => of_json(bytes)?,
     };
-    bounded(Loaded { batch, rows })
+    bounded(Plan { batch, rows })
 }
 
 /// A plan that is not too large to be one.
-pub fn bounded(plan: Loaded) -> Result<Loaded> {
-    let ranks = plan.batch.world_size();
-    ensure!(ranks <= MOST_RANKS, "{ranks} ranks; plans are for {MOST_RANKS} at most");
-    let Rows { hidden_q, hidden_kv, lse, element_bytes } = plan.rows;
-    ensure!(
-        [hidden_q, hidden_kv, lse].into_iter().max() <= Some(MOST_ELEMENTS) && element_bytes <= MOST_ELEMENT_BYTES,
-        "rows: {hidden_q}, {hidden_kv} and {lse} elements of {element_bytes} bytes; \
-         at most {MOST_ELEMENTS} elements of {MOST_ELEMENT_BYTES} bytes are taken"
-    );
-    Ok(plan)
+///
+/// # Errors
+/// [`PlanError::TooManyRanks`] beyond [`MOST_RANKS`]; [`PlanError::Rows`] beyond [`MOST_ELEMENTS`] or [`MOST_ELEMENT_BYTES`].
+pub fn bounded(plan: Plan) -> Result<Plan, PlanError> {
+    let (ranks, rows) = (plan.batch.world_size(), plan.rows);
+    if ranks > MOST_RANKS {
+        return Err(PlanError::TooManyRanks { ranks });
+    }
+    let widest = [rows.hidden_q, rows.hidden_kv, rows.lse].into_iter().max();
+    match widest <= Some(MOST_ELEMENTS) && rows.element_bytes <= MOST_ELEMENT_BYTES {
+        true => Ok(plan),
+        false => Err(PlanError::Rows { rows }),
+    }
 }
 
-fn of_json(text: &[u8]) -> Result<(Batch, Rows)> {
+fn of_json(text: &[u8]) -> Result<(Batch, Rows), PlanError> {
     // Lists would be taken for the fields of an object, in their order.
-    let is_object = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-    ensure!(is_object, "not a plan, which is a JSON object with `documents`, or the compact form that begins with `RKDP`");
-    serde_json::from_slice::<Document>(text).context("not a plan")?.plan()
+    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{') => serde_json::from_slice::<Document>(text).map_err(PlanError::Json)?.plan(),
+        _ => Err(PlanError::NotAPlan),
+    }
+}
+
+/// Why bytes are no plan. The fault is the file's, and each message says where.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Longer than any plan.
+    #[error("{bytes} bytes; files of plans have at most {MOST_BYTES}")]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// Neither of the two forms.
+    #[error("not a plan, which is a JSON object with `documents`, or the compact form that begins with `RKDP`")]
+    NotAPlan,
+    /// JSON that is no plan; the source has the line and the column.
+    #[error("not a plan: {0}")]
+    Json(#[source] serde_json::Error),
+    /// A plan of another layout.
+    #[error("schema {found}; this program reads schema {SCHEMA}")]
+    Schema {
+        /// What the file says.
+        found: u32,
+    },
+    /// An object that says nothing of ranks.
+    #[error("neither `world_size` nor `documents`: this is no plan")]
+    NoRanks,
+    /// The plan is another than the one whose hash the file has.
+    #[error("`plan_hash` is {written}, but the plan's is {found}: the file was changed; without the key it is read")]
+    Changed {
+        /// The hash in the file, in hexadecimal.
+        written: String,
+        /// The plan's.
+        found: String,
+    },
+    /// More ranks than plans are for.
+    #[error("{ranks} ranks; plans are for {MOST_RANKS} at most")]
+    TooManyRanks {
+        /// How many.
+        ranks: u32,
+    },
+    /// Rows beyond what is taken.
+    #[error(
+        "rows: {}, {} and {} elements of {} bytes; at most {MOST_ELEMENTS} elements of {MOST_ELEMENT_BYTES} bytes are taken",
+        rows.hidden_q, rows.hidden_kv, rows.lse, rows.element_bytes
+    )]
+    Rows {
+        /// Their sizes.
+        rows: Rows,
+    },
+    /// Documents that no plan can have.
+    #[error(transparent)]
+    Plan(#[from] rankscope_dispatch::Error),
 }
 
 /// A plan, or a case that contains one.
@@ -94,7 +168,7 @@ struct Inputs {
 }
 
 /// Sizes of rows, by our names and by the original's.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 struct RowSizes {
     hidden_q: u32,
     #[serde(alias = "hidden_k")]
@@ -106,9 +180,9 @@ struct RowSizes {
 }
 
 impl Document {
-    fn plan(self) -> Result<(Batch, Rows)> {
-        if let Some(schema) = self.schema.filter(|schema| *schema != SCHEMA) {
-            bail!("schema {schema}; this program reads schema {SCHEMA}");
+    fn plan(self) -> Result<(Batch, Rows), PlanError> {
+        if let Some(found) = self.schema.filter(|schema| *schema != SCHEMA) {
+            return Err(PlanError::Schema { found });
         }
         let mut documents = self.documents.unwrap_or_default();
         for mut shards in self.docs.unwrap_or_default() {
@@ -118,7 +192,7 @@ impl Document {
         let ranks = documents.iter().flatten().flat_map(|shard| &shard[..2]).copied();
         let world_size = self.world_size.or(self.inputs.as_ref().and_then(|inputs| inputs.world_size));
         let world_size = world_size.or_else(|| ranks.max()?.checked_add(1));
-        let mut batch = Batch::new(world_size.context("neither `world_size` nor `documents`: this is no plan")?)?;
+        let mut batch = Batch::new(world_size.ok_or(PlanError::NoRanks)?)?;
         for shards in documents {
             let shard =
                 |[linear, attention, tokens]: [u32; 3]| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
@@ -127,18 +201,11 @@ impl Document {
         let rows = self.rows.or(self.inputs.and_then(|inputs| inputs.rows)).map_or(Rows::LLAMA_8B, Rows::from);
         if let Some(written) = self.plan_hash {
             let found = hash(&batch, &rows);
-            ensure!(
-                written == found,
-                "`plan_hash` is {written}, but the plan's is {found}: the file was changed; without the key it is read"
-            );
+            if written != found {
+                return Err(PlanError::Changed { written, found });
+            }
         }
         Ok((batch, rows))
-    }
-}
-
-impl From<Rows> for RowSizes {
-    fn from(Rows { hidden_q, hidden_kv, lse, element_bytes }: Rows) -> Self {
-        Self { hidden_q, hidden_kv, lse, element_bytes }
     }
 }
 
@@ -148,6 +215,7 @@ impl From<RowSizes> for Rows {
     }
 }
 
+/// Layout version of the file.
 const SCHEMA: u32 = 1;
 /// `kind` of a plan.
 pub const KIND: &str = "rankscope_dispatch_plan";
@@ -170,7 +238,7 @@ mod tests {
     #[test]
     fn every_form_is_the_same_plan() {
         let plan = read(PLAN).unwrap();
-        let text = json(&plan.batch, &plan.rows).unwrap();
+        let text = json(&plan.batch, &plan.rows);
         for bytes in [text.into_bytes(), binary::encode(&plan.batch, &plan.rows)] {
             let again = read(&bytes).unwrap();
             assert_eq!((again.batch, again.rows), (plan.batch.clone(), plan.rows));
@@ -189,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_with_its_place() {
-        let wrong = |text: &str| format!("{:#}", read(text.as_bytes()).err().unwrap());
+        let wrong = |text: &str| read(text.as_bytes()).err().unwrap().to_string();
         assert!(
             wrong(r#"{"documents":[[[0,1,"x"]]]}"#).contains("line 1 column"),
             "{}",
@@ -201,7 +269,7 @@ mod tests {
         assert!(wrong(r#"{"world_size":1,"rows":{"hidden_q":1,"hidden_kv":1,"element_bytes":99}}"#).contains("of 16 bytes"));
         assert!(wrong(r#"{"world_size":4000000000}"#).contains("at most"));
         assert!(wrong(r#"{"schema":2,"documents":[]}"#).contains("schema 1"));
-        let changed = json(&read(PLAN).unwrap().batch, &Rows::LLAMA_8B).unwrap().replace("[0,2,5]", "[0,2,6]");
+        let changed = json(&read(PLAN).unwrap().batch, &Rows::LLAMA_8B).replace("[0,2,5]", "[0,2,6]");
         assert!(wrong(&changed).contains("was changed"));
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let onto = args.onto.as_deref().map(paths::network).transpose()?.map(|known| known.network);
     let calibrated = Calibrated::from_files(&args.files, &args.trace, &args.reading, onto)?;
     if let Some(path) = &args.output {
-        let text = network::text(&calibrated.network, calibrated.source())?;
+        let text = network::text(&calibrated.network, calibrated.source());
         write_file(path, |file| Ok::<(), anyhow::Error>(file.write_all(text.as_bytes())?))
             .with_context(|| path.display().to_string())?;
     }
@@ -128,7 +128,7 @@ impl Calibrated {
     }
 
     fn document(&self) -> Result<Value> {
-        let network: Value = serde_json::from_str(&network::text(&self.network, self.source())?)?;
+        let network = network::value(&self.network, self.source());
         let errors = |errors: &Errors| json!({"rows": errors.rows, "mean": errors.mean, "worst": errors.worst, "worst_line": errors.worst_place});
         let level = |(level, fit): &(Level, Calibration)| {
             json!({

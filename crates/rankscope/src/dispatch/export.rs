@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rankscope_dispatch::export::{Alltoallv, GroupCall, PutList, TaskLengths, UNIT_BYTES, group_calls};
 use rankscope_dispatch::{Contexts, Direction, Exchange, RankExchange, binary};
-use rankscope_plan_files::plan::{self, Loaded};
+use rankscope_plan_files::plan::{self, Plan};
 use rankscope_time::Rank;
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let loaded = paths::load(&args.input)?;
     let bytes = match (args.form, args.rank) {
         (Form::Json | Form::Binary, Some(_)) => bail!("--rank: every rank takes the whole plan and derives its own part"),
-        (Form::Json, None) => plan::json(&loaded.batch, &loaded.rows)?.into_bytes(),
+        (Form::Json, None) => plan::json(&loaded.batch, &loaded.rows).into_bytes(),
         (Form::Binary, None) => binary::encode(&loaded.batch, &loaded.rows),
         _ => serde_json::to_vec(&arguments(&loaded, &args).with_context(|| args.input.display().to_string())?)?,
     };
@@ -103,7 +103,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 const RANKS_TOGETHER: u32 = 2048;
 
 /// The arguments of one rank, or of all.
-fn arguments(plan: &Loaded, args: &Args) -> Result<Value> {
+fn arguments(plan: &Plan, args: &Args) -> Result<Value> {
     let (direction, world_size) = (Direction::from(args.direction), plan.batch.world_size());
     if let Some(rank) = args.rank.filter(|rank| *rank >= world_size) {
         bail!("--rank {rank}: the plan has ranks 0 to {}", world_size - 1);

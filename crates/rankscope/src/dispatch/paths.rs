@@ -3,21 +3,21 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rankscope_dispatch::network::{Network, PRESETS, Preset};
 use rankscope_dispatch::{Batch, Rows, binary};
-use rankscope_plan_files::documents::{self, Documents};
+use rankscope_plan_files::documents::{self, Documents, DocumentsError};
 use rankscope_plan_files::network;
-use rankscope_plan_files::plan::{self, Loaded};
+use rankscope_plan_files::plan::{self, Plan};
 use rankscope_run::{SideFile, read_side, side_bytes, write_file};
 
 /// Reads a plan.
-pub(crate) fn load(path: &Path) -> Result<Loaded> {
+pub(crate) fn load(path: &Path) -> Result<Plan> {
     parse(path, &bytes(path)?)
 }
 
 /// A plan that was read from `path`.
-pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Loaded> {
+pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Plan> {
     plan::read(bytes).with_context(|| path.display().to_string())
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
 pub(crate) fn save(path: &Path, batch: &Batch, rows: &Rows) -> Result<()> {
     let bytes = match path.extension().is_some_and(|suffix| suffix == "rkd") {
         true => binary::encode(batch, rows),
-        false => plan::json(batch, rows)?.into_bytes(),
+        false => plan::json(batch, rows).into_bytes(),
     };
     write(path, &bytes)
 }
@@ -46,7 +46,11 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// The documents to plan; `case` chooses one of several by number or name.
 pub(crate) fn documents(path: &Path, case: Option<&str>) -> Result<Documents> {
     let bytes = bytes(path)?;
-    documents::read(bytes, case).with_context(|| path.display().to_string())
+    let documents = documents::read(bytes, case).map_err(|error| match error {
+        DocumentsError::ManyCases { count } => anyhow!("{count} cases: choose one with --case NUMBER or --case NAME"),
+        error => error.into(),
+    });
+    documents.with_context(|| path.display().to_string())
 }
 
 /// A network, and what is known of where its figures come from.
@@ -72,6 +76,6 @@ pub(crate) fn network(name: &str) -> Result<Known> {
         );
     }
     let text = read_side(path, SideFile::Dispatch)?;
-    let (network, source) = network::parse(&text).with_context(|| name.to_owned())?;
+    let (network, source) = network::read(&text).with_context(|| name.to_owned())?;
     Ok(Known { name: name.to_owned(), source, network })
 }

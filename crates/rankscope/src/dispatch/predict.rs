@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use rankscope_dispatch::network::{Network, Prediction};
 use rankscope_dispatch::{Direction, Exchange, Traffic};
-use rankscope_plan_files::plan::Loaded;
+use rankscope_plan_files::plan::Plan;
 use rankscope_report::{Style, bytes, columns, duration, paragraph};
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ pub(crate) const EXCHANGES: [Direction; 4] =
     [Direction::Forward, Direction::Output, Direction::OutputGradient, Direction::Backward];
 
 /// What the exchanges of `plan` take on `network`.
-pub(crate) fn predictions(plan: &Loaded, network: &Network) -> Result<Vec<Predicted>> {
+pub(crate) fn predictions(plan: &Plan, network: &Network) -> Result<Vec<Predicted>> {
     let predicted = |direction: Direction| {
         let traffic = Exchange::new(&plan.batch, &plan.rows, direction)?.traffic();
         let prediction = network.predict(&traffic)?;

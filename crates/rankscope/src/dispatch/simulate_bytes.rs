@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::movement::{self, ElementType, reference};
 use rankscope_dispatch::{Batch, ContextTokens, Direction, Exchange, Rows};
-use rankscope_plan_files::plan::{Loaded, hash as plan_hash};
+use rankscope_plan_files::plan::{Plan, hash as plan_hash};
 use rankscope_report::{Style, bytes, columns, duration, paragraph};
 use serde::Serialize;
 
@@ -98,7 +98,7 @@ struct RankBytes {
 }
 
 impl Simulation {
-    fn of(plan: &Loaded, rows: &Rows, args: &BytesArgs) -> Result<Self> {
+    fn of(plan: &Plan, rows: &Rows, args: &BytesArgs) -> Result<Self> {
         let batch = &plan.batch;
         let tokens = ContextTokens::new(batch)?;
         let directions = [Direction::Forward, Direction::Output, Direction::OutputGradient, Direction::Backward];

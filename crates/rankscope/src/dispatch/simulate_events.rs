@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_dispatch::Batch;
 use rankscope_dispatch::events::{Machine, Microbatch, Outcome, Step, Wire, play, undispatched};
 use rankscope_formats::{Encoding, Format as TraceFormat, json, perfetto};
-use rankscope_plan_files::plan::Loaded;
+use rankscope_plan_files::plan::Plan;
 use rankscope_report::{Style, bytes, columns, duration};
 use rankscope_run::write_file;
 use serde_json::json;
@@ -124,8 +124,8 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn step(plans: &[Loaded], args: &EventArgs, machine: &Machine, of: impl Fn(&Batch) -> Result<Batch>) -> Result<Step> {
-    let microbatch = |plan: &Loaded| Ok(Microbatch::of(&of(&plan.batch)?, &plan.rows, machine, !args.forward_only)?);
+fn step(plans: &[Plan], args: &EventArgs, machine: &Machine, of: impl Fn(&Batch) -> Result<Batch>) -> Result<Step> {
+    let microbatch = |plan: &Plan| Ok(Microbatch::of(&of(&plan.batch)?, &plan.rows, machine, !args.forward_only)?);
     let distinct = plans.iter().map(microbatch).collect::<Result<Vec<_>>>()?;
     let many = args.microbatches.map_or(plans.len(), |many| many as usize);
     let first = &plans[0];
