@@ -67,6 +67,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-trace", "rankscope-time", "events carry typed instants"),
     ("rankscope-formats", "rankscope-trace", "readers fill traces, writers drain them"),
     ("rankscope-formats", "rankscope-time", "clock snapshots in files"),
+    ("rankscope-formats", "rankscope-recording", "the recorder's own format among those it reads and writes"),
     ("rankscope-run", "rankscope-formats", "a run directory knows how its files are read"),
     ("rankscope-run", "rankscope-trace", "hands out traces"),
     ("rankscope-run", "rankscope-time", "ranks, hosts and clock windows"),
@@ -145,6 +146,7 @@ const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xt
 const PURE: [&str; 13] = [
 const PURE: [&str; 12] = [
     "rankscope-time",
+    "rankscope-recording",
     "rankscope-config",
     "rankscope-trace",
     "rankscope-clock",

@@ -33,3 +33,16 @@ pub enum Error {
     #[error(transparent)]
     Io(#[from] io::Error),
 }
+
+impl From<rankscope_recording::Error> for Error {
+    fn from(error: rankscope_recording::Error) -> Self {
+        use rankscope_recording::Error as Of;
+        match error {
+            Of::Empty => Self::Empty,
+            Of::NotARecording { found } => Self::NotATrace { found },
+            Of::NoEvents { offset, reason } => Self::NoEvents { offset, reason },
+            Of::Io(error) => Self::Io(error),
+            other => Self::NotATrace { found: other.to_string() },
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! What a recording says about its process, and what the program wants said.
 
 use rankscope_formats::recording::NameId;
-use rankscope_formats::recording::export::API;
+use rankscope_formats::recording::keys::API;
 
 use crate::lane::registry;
 use crate::names::{self, Site};

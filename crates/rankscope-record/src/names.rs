@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rankscope_formats::recording::NameId;
-use rankscope_formats::recording::export::NAMES_FULL;
+use rankscope_formats::recording::keys::NAMES_FULL;
 
 use crate::control;
 use crate::lane::quiet::{self, Quiet};

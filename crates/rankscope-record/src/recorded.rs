@@ -92,7 +92,7 @@ impl Recorded {
     /// # Errors
     /// If it holds nothing that can be read.
     pub fn open(&self) -> Result<Recording<StoreChunks>, rankscope_formats::Error> {
-        Recording::open(StoreChunks { lease: self.lease.clone() })
+        Ok(Recording::open(StoreChunks { lease: self.lease.clone() })?)
     }
 
     /// Which part of the recording is this session's.

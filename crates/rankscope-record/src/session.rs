@@ -17,7 +17,7 @@ pub(crate) use active::Active;
 pub use error::{StartError, StopError};
 use handle::Handle;
 pub use options::{SessionOptions, ThreadFilter};
-use rankscope_formats::recording::export::KINETO_API;
+use rankscope_formats::recording::keys::KINETO_API;
 
 use crate::lane::registry;
 use crate::plugins::Registry;

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::Format as TraceFormat;
-use rankscope_formats::recording::export::{About, NAMES_FULL, ThreadWritten, Written, kineto_json, perfetto};
+use rankscope_formats::recording::export::{About, ThreadWritten, Written, kineto_json, perfetto};
+use rankscope_formats::recording::keys::NAMES_FULL;
 use rankscope_formats::recording::{Chunks, Cut, DropReason, LiveFile, Recording, Remark, packed};
 use serde::Serialize;
 

@@ -2,14 +2,8 @@
 
 use serde_json::Value;
 
+use crate::recording::keys::{API, KINETO_API};
 use crate::recording::{Chunks, Recording};
-
-/// The key under which a recording says through which API it was made, if not the recorder's own.
-pub const API: &str = "api";
-/// What it says there if that was the Kineto-compatible one.
-pub const KINETO_API: &str = "kineto";
-/// The key under which a recording says how many times a name made up at run time found no room.
-pub const NAMES_FULL: &str = "names_full";
 
 /// What an export says about the process that was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

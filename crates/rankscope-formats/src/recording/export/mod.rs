@@ -12,7 +12,7 @@ mod perfetto;
 mod text;
 mod written;
 
-pub use about::{API, About, KINETO_API, NAMES_FULL};
+pub use about::About;
 pub use kineto::kineto_json;
 pub use perfetto::perfetto;
 pub use written::{ThreadWritten, Written};

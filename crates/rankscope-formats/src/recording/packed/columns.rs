@@ -4,9 +4,8 @@
 //! its sort. A span is its begin and its end, and both count their ticks from the event before them: lengths, nesting, ties and
 //! spans of no length come back exactly, and a span that outlasts its block needs no second thought.
 
-use super::super::args::{self, ArgView, Args, I64s};
 use super::super::varint::{put, put_signed, take, take_signed};
-use super::super::{CounterValue, Event, FlowStage, NameId, What};
+use super::super::{ArgView, Args, CounterValue, Event, FlowStage, I64s, NameId, What};
 
 /// What an event is. Numbers are part of the format.
 mod op {
@@ -377,7 +376,7 @@ impl<'a> Events<'a> {
                 10 => ArgView::Cut { true_len: take(column)? },
                 _ => return None,
             };
-            args::put(&mut self.words, key, &value);
+            value.put(key, &mut self.words);
         }
         Some(())
     }

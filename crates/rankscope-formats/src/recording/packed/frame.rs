@@ -7,7 +7,7 @@ use memchr::memmem;
 use crate::Error;
 
 /// First eight bytes of a packed recording.
-pub const MAGIC: [u8; 8] = *b"RKSPACK1";
+pub const MAGIC: [u8; 8] = crate::recording::PACKED_MAGIC;
 /// Version of the packed layout.
 pub const VERSION: u32 = 1;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rankscope_trace::{ProblemKind, Trace};
 
-use super::super::tests::{opened, shadow};
+use super::super::shadow::{self, opened};
 use super::super::*;
 use super::columns::Events;
 use super::frame::{BlockKind, Blocks, Found, Frames};
@@ -215,5 +215,5 @@ fn a_newer_file_and_other_files_are_refused() {
 fn the_file_of_version_1_loads() {
     let golden = include_bytes!("../../../tests/golden/recording-1.rkr");
     let trace = read(&golden[..], &ReadOptions { args: crate::ArgsPolicy::All, ..ReadOptions::default() }).unwrap();
-    insta::assert_snapshot!("recording_1", super::super::tests::traces::outline(&trace));
+    insta::assert_snapshot!("recording_1", super::super::trace::tests::outline(&trace));
 }

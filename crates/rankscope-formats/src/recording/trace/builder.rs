@@ -9,8 +9,7 @@ use rankscope_trace::{
 };
 use rustc_hash::FxHashMap;
 
-use super::super::export::{API, KINETO_API};
-use super::super::replay::MEMORY_CATEGORY;
+use super::super::keys::{API, KINETO_API};
 use super::super::{Args, Category, CounterValue, Event, FlowStage, NameId, TickMap, What, take_out};
 use crate::columns::Columns;
 use crate::kineto::{Wanted, kept_in_device_scope, wanted};
@@ -374,7 +373,7 @@ impl<'a> Builder<'a> {
 
     fn memory(&mut self, event: &Event, args: Args<'_>) {
         let What::Memory { address, bytes, device_type, device_index, out_of_memory } = event.what else { return };
-        let name = self.known(if out_of_memory { "[OutOfMemory]" } else { "[memory]" }, MEMORY_CATEGORY);
+        let name = self.known(if out_of_memory { "[OutOfMemory]" } else { "[memory]" }, Category::CPU_INSTANT_EVENT.number());
         let device = [
             ("Addr", i64::try_from(address).map_or(ArgValue::U64(address), ArgValue::I64)),
             ("Bytes", ArgValue::I64(bytes)),

@@ -8,15 +8,15 @@
 
 mod builder;
 mod facts;
+#[cfg(test)]
+pub(super) mod tests;
 
 use std::io::{Read, Seek};
 
 pub(super) use builder::Builder;
 pub(super) use facts::{Facts, losses};
 
-use super::chunk::CHUNK_BYTES;
-use super::live::{Chunks, LiveFile};
-use super::{Cut, Recording};
+use super::{CHUNK_BYTES, Chunks, Cut, LiveFile, Recording};
 use crate::{Error, ReadOptions, Scope};
 use rankscope_trace::{ProblemKind, Trace};
 

@@ -20,8 +20,7 @@ use crate::recording::export::about::About;
 use crate::recording::export::links::links;
 use crate::recording::export::names::Names;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
-use crate::recording::resumed::{RESUMED, Resumed};
-use crate::recording::{Args, Chunks, Cut, Event, FlowStage, Recording, Thread, What};
+use crate::recording::{Args, Chunks, Cut, Event, FlowStage, RESUMED, Recording, Resumed, Thread, What};
 use spans::{OpenSpans, Seen};
 
 /// Writes the part of `recording` that lies in `cut` as Kineto's JSON. Memory is a few buffers and the recording's names.

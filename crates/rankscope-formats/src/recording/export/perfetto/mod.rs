@@ -26,8 +26,7 @@ use crate::recording::export::about::About;
 use crate::recording::export::names::Names;
 use crate::recording::export::start_tick;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
-use crate::recording::resumed::{RESUMED, Resumed};
-use crate::recording::{Chunks, Cut, Recording, Thread, What, take_out};
+use crate::recording::{Chunks, Cut, RESUMED, Recording, Resumed, Thread, What, take_out};
 use crate::wire::Encoder;
 use sequence::Sequence;
 

@@ -15,8 +15,7 @@ use crate::perfetto::schema::{self, clock, event as field, packet, track};
 use crate::recording::export::about::About;
 use crate::recording::export::names::{Names, needs_link};
 use crate::recording::export::written::{Output, ThreadWritten, Written};
-use crate::recording::resumed::{RESUMED, Resumed};
-use crate::recording::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, What, take_out};
+use crate::recording::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, RESUMED, Resumed, What, take_out};
 use crate::wire::Encoder;
 
 /// One sequence after the other.

@@ -2,8 +2,7 @@
 
 use rankscope_trace::{ArgValue, FlowPhase, FlowPoint, StrId, TrackId, TrackKey, TrackKind};
 
-use super::super::super::resumed::{RESUMED, Resumed};
-use super::super::super::{Args, Event, NameId};
+use super::super::super::{Args, Event, NameId, RESUMED, Resumed};
 use super::Builder;
 use super::arguments::put;
 use crate::Scope;

@@ -15,8 +15,8 @@ impl<'a> Args<'a> {
     /// No arguments.
     pub const NONE: Self = Self { words: &[] };
 
-    /// Whole argument records, one behind the other.
-    pub(super) const fn of(words: &'a [u64]) -> Self {
+    /// Whole argument records, one behind the other, as [`ArgView::put`] makes them.
+    pub const fn of(words: &'a [u64]) -> Self {
         Self { words }
     }
 
@@ -108,6 +108,26 @@ pub enum ArgView<'a> {
     },
 }
 
+impl ArgView<'_> {
+    /// Appends the record of the argument with this value, called `key`.
+    pub fn put(&self, key: NameId, to: &mut Vec<u64>) {
+        let head = |kind, value| Word::new(kind, key.0, value).0;
+        match self {
+            ArgView::I64(value) if (-(1 << 39)..1 << 39).contains(value) => to.push(head(Kind::ArgSmall, *value as u64)),
+            ArgView::I64(value) => to.extend([head(Kind::ArgI64, 0), *value as u64]),
+            ArgView::U64(value) => to.extend([head(Kind::ArgU64, 0), *value]),
+            ArgView::F64(value) => to.extend([head(Kind::ArgF64, 0), value.to_bits()]),
+            ArgView::Bool(value) => to.push(head(Kind::ArgBool, u64::from(*value))),
+            ArgView::Name(name) => to.push(head(Kind::ArgName, u64::from(name.0))),
+            ArgView::Text(text) => put_bytes(to, head(Kind::ArgText, text.len() as u64), text.as_bytes()),
+            ArgView::Bytes(bytes) => put_bytes(to, head(Kind::ArgBytes, bytes.len() as u64), bytes),
+            ArgView::I64s(list) => put_bytes(to, head(Kind::ArgI64s, list.bytes.len() as u64), list.bytes),
+            ArgView::Json(text) => put_bytes(to, head(Kind::ArgJson, text.len() as u64), text.as_bytes()),
+            ArgView::Cut { true_len } => to.push(head(Kind::ArgCut, *true_len)),
+        }
+    }
+}
+
 /// A list of whole numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct I64s<'a> {
@@ -116,7 +136,7 @@ pub struct I64s<'a> {
 
 impl<'a> I64s<'a> {
     /// The list as recorded.
-    pub(super) const fn bytes(&self) -> &'a [u8] {
+    pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
@@ -138,24 +158,6 @@ impl Iterator for I64s<'_> {
 
     fn next(&mut self) -> Option<i64> {
         varint::take_signed(&mut self.bytes)
-    }
-}
-
-/// Appends the record of one argument.
-pub(super) fn put(to: &mut Vec<u64>, key: NameId, value: &ArgView<'_>) {
-    let head = |kind, value| Word::new(kind, key.0, value).0;
-    match value {
-        ArgView::I64(value) if (-(1 << 39)..1 << 39).contains(value) => to.push(head(Kind::ArgSmall, *value as u64)),
-        ArgView::I64(value) => to.extend([head(Kind::ArgI64, 0), *value as u64]),
-        ArgView::U64(value) => to.extend([head(Kind::ArgU64, 0), *value]),
-        ArgView::F64(value) => to.extend([head(Kind::ArgF64, 0), value.to_bits()]),
-        ArgView::Bool(value) => to.push(head(Kind::ArgBool, u64::from(*value))),
-        ArgView::Name(name) => to.push(head(Kind::ArgName, u64::from(name.0))),
-        ArgView::Text(text) => put_bytes(to, head(Kind::ArgText, text.len() as u64), text.as_bytes()),
-        ArgView::Bytes(bytes) => put_bytes(to, head(Kind::ArgBytes, bytes.len() as u64), bytes),
-        ArgView::I64s(list) => put_bytes(to, head(Kind::ArgI64s, list.bytes.len() as u64), list.bytes),
-        ArgView::Json(text) => put_bytes(to, head(Kind::ArgJson, text.len() as u64), text.as_bytes()),
-        ArgView::Cut { true_len } => to.push(head(Kind::ArgCut, *true_len)),
     }
 }
 

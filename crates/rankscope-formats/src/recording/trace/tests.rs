@@ -1,10 +1,13 @@
 //! A recording as a trace: the same from a live file and from a packed one.
 
 use std::fmt::Write;
+use std::io::Cursor;
 
 use rankscope_time::Rank;
 use rankscope_trace::{CategoryKind, HostClock, ProblemKind, RankSource, SourceFormat, Trace};
 
+use super::super::shadow::opened;
+use super::super::*;
 use super::*;
 use crate::{ArgsPolicy, ReadOptions, Scope};
 

@@ -7,8 +7,8 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
+use super::Error;
 use super::chunk::{CHUNK_BYTES, CHUNK_HEADER_WORDS, FILE_HEADER_BYTES, LIVE_MAGIC, LIVE_VERSION};
-use crate::Error;
 
 /// Where chunks come from: a live file, or the memory of a running recorder.
 pub trait Chunks {
@@ -102,7 +102,7 @@ pub fn live_process(head: &[u8]) -> Option<u64> {
 
 /// The number of the process that wrote a file that starts with `head`.
 fn check_head(head: &[u8; LIVE_HEAD_BYTES]) -> Result<u64, Error> {
-    let refuse = |found: String| Err(Error::NotATrace { found });
+    let refuse = |found: String| Err(Error::NotARecording { found });
     if head[..8] != LIVE_MAGIC {
         return refuse("it does not start as a live recording does".into());
     }

@@ -19,8 +19,8 @@ use super::records::{Stop, args_end, record};
 use super::session::{Cut, Mask};
 use super::word::{Kind, NameId};
 use held::Held;
-pub(super) use meaning::{DEVICE_INDEX_BITS, MEMORY_CATEGORY};
-use meaning::{id_of, what};
+pub(crate) use meaning::DEVICE_INDEX_BITS;
+use meaning::{MEMORY_CATEGORY, id_of, what};
 
 /// Walks the events of a thread.
 pub struct Replay<'r, C> {

@@ -13,22 +13,27 @@ pub const RESUMED: &str = "resumed";
 
 /// The time before an async span's begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Resumed {
-    pub(super) created_tick: u64,
-    pub(super) first: Option<FirstSlice>,
+pub struct Resumed {
+    /// When the work was created.
+    pub created_tick: u64,
+    /// The slice that its flow starts from, if it had one by then.
+    pub first: Option<FirstSlice>,
 }
 
 /// The slice that a flow starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FirstSlice {
-    pub(super) tick: u64,
-    pub(super) id: u64,
-    pub(super) stream: u32,
+pub struct FirstSlice {
+    /// When it began.
+    pub tick: u64,
+    /// Its correlation id.
+    pub id: u64,
+    /// The stream of its thread.
+    pub stream: u32,
 }
 
 impl Resumed {
     /// What the arguments of `begin` say; `is_key` knows [`RESUMED`] by its number.
-    pub(super) fn of(begin: &Event, args: Args<'_>, is_key: impl Fn(NameId) -> bool) -> Option<Self> {
+    pub fn of(begin: &Event, args: Args<'_>, is_key: impl Fn(NameId) -> bool) -> Option<Self> {
         let mut list = args.iter().find_map(|(key, value)| match value {
             ArgView::I64s(list) if is_key(key) => Some(list),
             _ => None,

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use super::Error;
 use super::chunk::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState};
 use super::event::{DropReason, Remark};
 use super::live::Chunks;
@@ -15,7 +16,6 @@ use super::session::{Cut, SessionMark};
 use super::system::{Anchor, Name, System};
 use super::ticks::TickMap;
 use super::word::Kind;
-use crate::Error;
 
 /// A thread of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]

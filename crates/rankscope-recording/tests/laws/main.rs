@@ -3,18 +3,13 @@
 mod cuts;
 mod damage;
 mod holes;
-pub(super) mod shadow;
+mod shadow;
+#[path = "../shadow/mod.rs"]
+mod steps;
 mod ticks;
-pub(super) mod traces;
 
-use std::io::Cursor;
-
-use super::*;
-
-/// A recording from the bytes of a live file.
-pub(super) fn opened(file: Vec<u8>) -> Recording<LiveFile<Cursor<Vec<u8>>>> {
-    Recording::open(LiveFile::open(Cursor::new(file)).unwrap()).unwrap()
-}
+use rankscope_recording::*;
+use steps::opened;
 
 /// The events of one stream.
 fn events(recording: &Recording<impl Chunks>, stream: u32, cut: &Cut) -> Vec<Event> {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::args::{self, ArgView};
+use super::args::{ArgView, put_bytes};
 use super::chunk::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, FILE_HEADER_BYTES};
 use super::event::{ClockId, CounterValue, DropReason, FlowStage, Remark};
 use super::live::live_head;
@@ -84,7 +84,7 @@ impl LiveAuthor {
     /// Says what a thread is called.
     pub fn thread(&mut self, stream: u32, tid: u64, name: &str) {
         let mut record = Vec::new();
-        args::put_bytes(&mut record, Word::new(Kind::Thread, 0, name.len() as u64).0, name.as_bytes());
+        put_bytes(&mut record, Word::new(Kind::Thread, 0, name.len() as u64).0, name.as_bytes());
         record.splice(1..1, [u64::from(stream), tid]);
         self.put_system(&record);
     }
@@ -93,7 +93,7 @@ impl LiveAuthor {
     pub fn name(&mut self, text: &str, category: u8, scope: u8) -> NameId {
         self.names += 1;
         let mut record = Vec::new();
-        args::put_bytes(&mut record, Word::new(Kind::Name, self.names, text.len() as u64).0, text.as_bytes());
+        put_bytes(&mut record, Word::new(Kind::Name, self.names, text.len() as u64).0, text.as_bytes());
         record.insert(1, u64::from(category) | u64::from(scope) << 8);
         self.put_system(&record);
         NameId(self.names)
@@ -103,7 +103,7 @@ impl LiveAuthor {
     pub fn meta(&mut self, key: &str, json: &str) {
         let key = self.name(key, 0, 0);
         let mut record = Vec::new();
-        args::put_bytes(&mut record, Word::new(Kind::Meta, key.0, json.len() as u64).0, json.as_bytes());
+        put_bytes(&mut record, Word::new(Kind::Meta, key.0, json.len() as u64).0, json.as_bytes());
         self.put_system(&record);
     }
 
@@ -203,7 +203,7 @@ impl LiveAuthor {
     pub fn args(&mut self, stream: u32, args: &[(NameId, ArgView<'_>)]) {
         let record = &mut self.stream(stream).record;
         for (key, value) in args {
-            args::put(record, *key, value);
+            value.put(*key, record);
         }
     }
 

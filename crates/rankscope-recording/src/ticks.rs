@@ -110,7 +110,7 @@ impl TickMap {
 
     /// The time at `tick`, looked for from stretch `near` on, which is set to where it was found.
     #[inline]
-    pub(super) fn ns_near(&self, near: &mut usize, tick: u64) -> i64 {
+    pub fn ns_near(&self, near: &mut usize, tick: u64) -> i64 {
         while self.stretches.get(*near + 1).is_some_and(|next| next.tick <= tick) {
             *near += 1;
         }

@@ -51,7 +51,7 @@ pub(super) fn what(record: &Record<'_>, next_id: &mut u64) -> What {
 }
 
 /// The category of memory events, `cpu_instant_event`.
-pub(in crate::recording) const MEMORY_CATEGORY: u8 = 9;
+pub(super) const MEMORY_CATEGORY: u8 = 9;
 
 /// Bits of a memory record's name field that hold the index of the device, one up.
-pub(in crate::recording) const DEVICE_INDEX_BITS: u32 = 12;
+pub(crate) const DEVICE_INDEX_BITS: u32 = 12;

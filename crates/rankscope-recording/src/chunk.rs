@@ -10,6 +10,8 @@
 
 /// First eight bytes of a live file.
 pub const LIVE_MAGIC: [u8; 8] = *b"RKSLIVE1";
+/// First eight bytes of the packed file that a recording becomes when it is exported.
+pub const PACKED_MAGIC: [u8; 8] = *b"RKSPACK1";
 /// Version of the live layout.
 pub const LIVE_VERSION: u32 = 1;
 /// Bytes in front of the first chunk.

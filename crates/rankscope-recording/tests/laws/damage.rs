@@ -1,5 +1,7 @@
 //! Damage is counted and stepped over; hostile bytes are survived.
 
+use std::io::Cursor;
+
 use proptest::prelude::*;
 
 use super::*;

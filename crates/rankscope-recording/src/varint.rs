@@ -2,7 +2,7 @@
 
 /// Appends `value`.
 #[inline]
-pub(super) fn put(to: &mut Vec<u8>, mut value: u64) {
+pub fn put(to: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         to.push(value as u8 | 0x80);
         value >>= 7;
@@ -12,13 +12,13 @@ pub(super) fn put(to: &mut Vec<u8>, mut value: u64) {
 
 /// Appends `value`, small whichever its sign.
 #[inline]
-pub(super) fn put_signed(to: &mut Vec<u8>, value: i64) {
+pub fn put_signed(to: &mut Vec<u8>, value: i64) {
     put(to, zigzag(value));
 }
 
 /// Takes a number off the front; `None` at the end, or where it has more than 64 bits.
 #[inline]
-pub(super) fn take(from: &mut &[u8]) -> Option<u64> {
+pub fn take(from: &mut &[u8]) -> Option<u64> {
     if let [byte @ 0..0x80, rest @ ..] = *from {
         *from = rest;
         return Some(u64::from(*byte));
@@ -40,7 +40,7 @@ pub(super) fn take(from: &mut &[u8]) -> Option<u64> {
 
 /// Takes a signed number off the front.
 #[inline]
-pub(super) fn take_signed(from: &mut &[u8]) -> Option<i64> {
+pub fn take_signed(from: &mut &[u8]) -> Option<i64> {
     take(from).map(unzigzag)
 }
 
