@@ -2,6 +2,7 @@
 //! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
 //! costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench
 //! dispatch`: what plans for context-parallel attention cost. `cargo xtask bench overhead`: what a job pays for being watched.
+//! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -16,6 +17,7 @@ mod overhead;
 mod peers;
 mod record;
 mod repeat;
+mod scale;
 mod table;
 
 use std::collections::BTreeMap;
@@ -52,6 +54,8 @@ enum What {
     Dispatch(dispatch::Args),
     /// Run jobs bare and under rankscope, and tell what that costs them.
     Overhead(overhead::Args),
+    /// Report on jobs of many ranks and many collectives, and tell what one rank's part in one collective costs.
+    Scale(scale::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf, which: String },
@@ -114,6 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Align(args) => align::run(args),
         What::Dispatch(args) => dispatch::run(args),
         What::Overhead(args) => overhead::run(args),
+        What::Scale(args) => scale::run(args),
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),

@@ -129,7 +129,7 @@ fn compressed(source: &Source, rank: u32, ranks: u32, repeats: u32, path: &Path)
 }
 
 /// Makes `path` under another name first, so that what has its name is whole.
-fn once(path: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+pub(super) fn once(path: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     if path.exists() {
         return Ok(());
     }
