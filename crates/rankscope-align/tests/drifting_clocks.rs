@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use rankscope_align::{ClockEstimate, estimate};
 use rankscope_clock::Rng;
-use rankscope_collectives::{Group, Kind, LocalCollective, Matched, RankCollectives, match_ranks};
+use rankscope_collectives::{Group, Kind, LocalCollective, Matched, Operation, RankCollectives, match_ranks};
 use rankscope_time::{Instant, Rank};
 use rankscope_trace::SpanId;
 
@@ -84,19 +84,9 @@ impl Work {
 }
 
 fn stay(start_ns: i64, end_ns: i64, sequence: u64) -> LocalCollective {
-    LocalCollective {
-        span: SpanId(0),
-        start_ns,
-        end_ns,
-        kind: Kind::AllReduce,
-        name: "allreduce".into(),
-        dtype: "Float".into(),
-        in_elements: Some(1_000),
-        out_elements: Some(1_000),
-        group: 0,
-        sequence: Some(sequence),
-        peer: None,
-    }
+    let mut stay = LocalCollective::new(SpanId(0), start_ns, end_ns, Operation::of(Kind::AllReduce));
+    stay.sequence = Some(sequence);
+    stay
 }
 
 fn clock() -> impl Strategy<Value = Clock> {
@@ -236,11 +226,11 @@ fn ranks_that_share_no_collective_are_not_bounded() {
 
 #[test]
 fn what_goes_one_way_bounds_one_side() {
-    let rank = |rank: u32, kind: Kind, start_ns: i64, end_ns: i64, peer: u32| RankCollectives {
-        rank: Rank(rank),
-        groups: vec![Group { ranks: vec![Rank(0), Rank(1)], name: "0".into(), description: String::new() }],
-        collectives: vec![LocalCollective { kind, peer: Some(peer), sequence: None, ..stay(start_ns, end_ns, 0) }],
-        steps: Vec::new(),
+    let rank = |rank: u32, kind: Kind, start_ns: i64, end_ns: i64, peer: u32| {
+        let mut only = LocalCollective::new(SpanId(0), start_ns, end_ns, Operation::of(kind));
+        only.peer = Some(peer);
+        let groups = vec![Group { ranks: vec![Rank(0), Rank(1)], name: "0".into(), description: String::new() }];
+        RankCollectives { rank: Rank(rank), groups, collectives: vec![only], steps: Vec::new() }
     };
     let both = [
         [rank(0, Kind::Send, 1_000, 2_000, 1), rank(1, Kind::Recv, 1_500, 2_500, 0)],

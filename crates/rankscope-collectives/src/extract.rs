@@ -4,6 +4,8 @@
 //! launched it: found by external id, else by the launch that lies within it. A kernel launched before the recording began has
 //! neither; its stream then tells its group, and its name its kind. A trace without device work has its backend's annotations.
 
+use std::sync::Arc;
+
 use rankscope_time::Rank;
 use rankscope_trace::{
     CategoryKind, CollectiveArgs, ProcessGroup, SpanId, StepMark, StrId, Trace, TrackId, TrackKey, TrackKind,
@@ -11,13 +13,14 @@ use rankscope_trace::{
 use rustc_hash::FxHashMap;
 
 use crate::matching::RankCollectives;
-use crate::{CommPatterns, Group, Kind, LocalCollective, Step};
+use crate::{CommPatterns, Group, Kind, LocalCollective, Operation, Step};
 
 /// All collectives of `trace`, in order of their start.
 pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollectives {
     let found = find(trace, patterns);
     let described = Descriptions::of(trace);
     let mut groups = Groups::of(trace);
+    let mut operations = Operations::default();
     let mut collectives: Vec<LocalCollective> = Vec::with_capacity(found.len());
     let (mut ungrouped, mut within_group) = (Vec::new(), Vec::new());
     let mut streams: FxHashMap<TrackId, OnStream> = FxHashMap::default();
@@ -34,7 +37,8 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
             }
             None => ungrouped.push((collectives.len(), stream)),
         }
-        let mut collective = local(trace, span, args, group.unwrap_or(0));
+        let mut collective = local(trace, span, args, &mut operations);
+        collective.group = group.unwrap_or(0);
         if collective.kind.is_point_to_point()
             && collective.peer.is_none()
             && let Some((start_ns, peer)) = described.message_around(trace, span)
@@ -108,34 +112,47 @@ fn describes(trace: &Trace, args: &CollectiveArgs) -> bool {
 /// How operators of torch.distributed begin, which take a message's other end.
 const DISPATCHED: &str = "c10d::";
 
-fn local(trace: &Trace, span: SpanId, args: Option<&CollectiveArgs>, group: usize) -> LocalCollective {
-    let text = |id| trace.strings.text(id).to_owned();
-    let start_ns = trace.spans.start_ns(span);
-    let end_ns = trace.spans.end_ns(span);
-    let Some(args) = args else {
-        let kind = Kind::of_kernel(trace.name(span));
-        let (name, dtype) = (kind.to_string(), String::new());
-        let (in_elements, out_elements, sequence, peer) = (None, None, None, None);
-        return LocalCollective { span, start_ns, end_ns, kind, name, dtype, in_elements, out_elements, group, sequence, peer };
-    };
-    let kind = Kind::of_name(trace.strings.text(args.name));
-    LocalCollective {
-        span,
-        start_ns,
-        end_ns,
-        kind,
-        name: text(args.name),
-        dtype: text(args.dtype),
-        in_elements: args.in_elements,
-        out_elements: args.out_elements,
-        group,
-        sequence: args.sequence,
-        peer: match kind {
-            Kind::Send | Kind::Reduce | Kind::Gather => args.destination_rank,
-            Kind::Recv | Kind::Broadcast | Kind::Scatter => args.source_rank,
-            _ => None,
-        },
+/// The operations of one rank, each once.
+#[derive(Default)]
+struct Operations {
+    /// By what was recorded of them.
+    recorded: FxHashMap<Recorded, Arc<Operation>>,
+    /// Of kernels that nothing describes, by their names.
+    kernels: FxHashMap<StrId, Arc<Operation>>,
+}
+
+/// Name, element type, elements in and out.
+type Recorded = (StrId, StrId, Option<u64>, Option<u64>);
+
+impl Operations {
+    fn recorded(&mut self, trace: &Trace, args: &CollectiveArgs) -> Arc<Operation> {
+        let CollectiveArgs { name, dtype, in_elements, out_elements, .. } = *args;
+        let text = |id| trace.strings.text(id);
+        let new = || {
+            let (name, dtype) = (text(name).to_owned(), text(dtype).to_owned());
+            Operation { kind: Kind::of_name(&name), name, dtype, in_elements, out_elements }.into()
+        };
+        Arc::clone(self.recorded.entry((name, dtype, in_elements, out_elements)).or_insert_with(new))
     }
+
+    fn of_kernel(&mut self, trace: &Trace, span: SpanId) -> Arc<Operation> {
+        let name = trace.spans.name[span.0 as usize];
+        let new = || Operation::of(Kind::of_kernel(trace.strings.text(name))).into();
+        Arc::clone(self.kernels.entry(name).or_insert_with(new))
+    }
+}
+
+/// The stay of `span`, in no group yet.
+fn local(trace: &Trace, span: SpanId, args: Option<&CollectiveArgs>, operations: &mut Operations) -> LocalCollective {
+    let stay = |operation| LocalCollective::new(span, trace.spans.start_ns(span), trace.spans.end_ns(span), operation);
+    let Some(args) = args else { return stay(operations.of_kernel(trace, span)) };
+    let operation = operations.recorded(trace, args);
+    let peer = match operation.kind {
+        Kind::Send | Kind::Reduce | Kind::Gather => args.destination_rank,
+        Kind::Recv | Kind::Broadcast | Kind::Scatter => args.source_rank,
+        _ => None,
+    };
+    LocalCollective { sequence: args.sequence, peer, ..stay(operation) }
 }
 
 /// Names for the groups of collectives of which only their streams are known. A library gives each communicator a stream of its

@@ -52,6 +52,6 @@ pub use expert::{ExpertKernel, ExpertOp, Reach};
 pub use extract::extract;
 pub use group::Group;
 pub use kind::Kind;
-pub use local::LocalCollective;
+pub use local::{LocalCollective, Operation};
 pub use matching::{Instance, Matched, Member, RankCollectives, Step, match_nothing, match_ranks};
 pub use pattern::{CommPatterns, PatternError};

@@ -1,21 +1,22 @@
 //! One collective as one rank saw it.
+//!
+//! A rank does the same few operations thousands of times. So what is done is kept once a rank and shared by all collectives
+//! that do it; a collective itself holds only when, where and with whom.
+
+use std::ops::Deref;
+use std::sync::Arc;
 
 use rankscope_trace::SpanId;
 
 use crate::{Kind, element_bytes};
 
-/// One rank's stay in one collective.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LocalCollective {
-    /// The kernel or annotation.
-    pub span: SpanId,
-    /// When the rank entered, on its own clock, in nanoseconds since the epoch: of a message, when it was handed over.
-    pub start_ns: i64,
-    /// When it left.
-    pub end_ns: i64,
+/// What a collective does, as one rank recorded it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Operation {
     /// The operation.
     pub kind: Kind,
-    /// The operation's name as recorded, or the kind's where nothing is.
+    /// Its name as recorded, or the kind's where nothing is.
     pub name: String,
     /// Element type as recorded; empty if not.
     pub dtype: String,
@@ -23,6 +24,27 @@ pub struct LocalCollective {
     pub in_elements: Option<u64>,
     /// Elements got out.
     pub out_elements: Option<u64>,
+}
+
+impl Operation {
+    /// One of which nothing but its kind is recorded.
+    pub fn of(kind: Kind) -> Self {
+        Self { kind, name: kind.to_string(), dtype: String::new(), in_elements: None, out_elements: None }
+    }
+}
+
+/// One rank's stay in one collective. What it does is read through it: `collective.kind`, `collective.name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LocalCollective {
+    /// What it does, shared with the rank's other collectives that do the same.
+    pub operation: Arc<Operation>,
+    /// The kernel or annotation.
+    pub span: SpanId,
+    /// When the rank entered, on its own clock, in nanoseconds since the epoch: of a message, when it was handed over.
+    pub start_ns: i64,
+    /// When it left.
+    pub end_ns: i64,
     /// Index of the process group in the rank's list.
     pub group: usize,
     /// Sequence number within the communicator.
@@ -31,7 +53,20 @@ pub struct LocalCollective {
     pub peer: Option<u32>,
 }
 
+impl Deref for LocalCollective {
+    type Target = Operation;
+
+    fn deref(&self) -> &Operation {
+        &self.operation
+    }
+}
+
 impl LocalCollective {
+    /// A stay in the rank's first group, without a number or a peer.
+    pub fn new(span: SpanId, start_ns: i64, end_ns: i64, operation: impl Into<Arc<Operation>>) -> Self {
+        Self { operation: operation.into(), span, start_ns, end_ns, group: 0, sequence: None, peer: None }
+    }
+
     /// How long the rank stayed.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns - self.start_ns

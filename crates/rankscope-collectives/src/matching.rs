@@ -272,21 +272,11 @@ mod tests {
     use rankscope_trace::SpanId;
 
     use super::*;
+    use crate::Operation;
 
     fn collective(kind: Kind, start_ns: i64, sequence: Option<u64>, peer: Option<u32>) -> LocalCollective {
-        LocalCollective {
-            span: SpanId(0),
-            start_ns,
-            end_ns: start_ns + 50,
-            kind,
-            name: kind.name().into(),
-            dtype: String::new(),
-            in_elements: None,
-            out_elements: None,
-            group: 0,
-            sequence,
-            peer,
-        }
+        let stay = LocalCollective::new(SpanId(0), start_ns, start_ns + 50, Operation::of(kind));
+        LocalCollective { sequence, peer, ..stay }
     }
 
     fn rank(rank: u32, world: u32, collectives: Vec<LocalCollective>) -> RankCollectives {

@@ -132,22 +132,17 @@ mod tests {
     use rankscope_trace::SpanId;
 
     use super::*;
-    use crate::Kind;
+    use crate::{Kind, Operation};
 
     fn stay(start_ns: i64, end_ns: i64) -> LocalCollective {
-        LocalCollective {
-            span: SpanId(0),
-            start_ns,
-            end_ns,
-            kind: Kind::AllReduce,
-            name: "allreduce".into(),
+        let elements = Some(1_000);
+        let operation = Operation {
             dtype: "Float".into(),
-            in_elements: Some(1_000),
-            out_elements: Some(1_000),
-            group: 0,
-            sequence: None,
-            peer: None,
-        }
+            in_elements: elements,
+            out_elements: elements,
+            ..Operation::of(Kind::AllReduce)
+        };
+        LocalCollective::new(SpanId(0), start_ns, end_ns, operation)
     }
 
     /// What two ranks see of `count` identical collectives, the second rank's clock being `offset` ahead.
@@ -194,7 +189,7 @@ mod tests {
     #[test]
     fn different_operations_do_not_pair() {
         let one = stay(0, 10);
-        let other = LocalCollective { kind: Kind::Barrier, ..stay(0, 10) };
+        let other = LocalCollective::new(SpanId(0), 0, 10, Operation::of(Kind::Barrier));
         assert!(pair(&[&one], &[&other]).is_empty());
     }
 }

@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use proptest::prelude::*;
-use rankscope_collectives::{CommPatterns, LocalCollective, RankCollectives, collectives_alone, extract};
+use rankscope_collectives::{CommPatterns, RankCollectives, collectives_alone, extract};
 use rankscope_formats::{ArgsPolicy, ReadOptions, Scope, read};
 use rankscope_testkit::{Job, Metadata};
 use rankscope_time::Rank;
@@ -18,7 +18,7 @@ fn ranks(job: &Job, args: ArgsPolicy, scope: Scope) -> Vec<Trace> {
 /// Without the ids of spans, which are each trace's own.
 fn found(trace: &Trace) -> RankCollectives {
     let mut found = extract(Rank(0), trace, &CommPatterns::default());
-    found.collectives = found.collectives.into_iter().map(|of| LocalCollective { span: SpanId(0), ..of }).collect();
+    found.collectives.iter_mut().for_each(|collective| collective.span = SpanId(0));
     found
 }
 
@@ -58,4 +58,18 @@ fn the_correlation_of_a_collective_stays() {
     };
     assert!(correlations(&trace).iter().any(Option::is_some));
     assert_eq!(correlations(&alone), correlations(&trace));
+}
+
+#[test]
+fn collectives_that_do_the_same_share_what_they_do() {
+    let job = Job { ranks: 1, steps: 4, layers: 3, metadata: Metadata::ArgsAndSeq, ..Job::default() };
+    let found = found(&ranks(&job, ArgsPolicy::Analysis, Scope::All)[0]);
+    let mut operations: Vec<_> = found.collectives.iter().map(|of| std::sync::Arc::as_ptr(&of.operation)).collect();
+    operations.sort_unstable();
+    operations.dedup();
+    let mut told: Vec<String> = found.collectives.iter().map(|of| format!("{:?}", of.operation)).collect();
+    told.sort_unstable();
+    told.dedup();
+    assert_eq!(operations.len(), told.len());
+    assert!(told.len() * 4 <= found.collectives.len());
 }
