@@ -3,18 +3,30 @@
 //! Ranks and clock agents are processes of their own, on the real recorder, the real network stack and real time; only the
 //! hosts' clocks are bent, by this process, which therefore knows the truth and tells how far everything is from it.
 
+#[path = "../../rankscope-demo/src/clocks.rs"]
 mod clocks;
+#[path = "../../rankscope-demo/src/comm.rs"]
 mod comm;
+#[path = "../../rankscope-demo/src/document.rs"]
 mod document;
+#[path = "../../rankscope-demo/src/fleet.rs"]
 mod fleet;
+#[path = "../../rankscope-demo/src/folder.rs"]
 mod folder;
+#[path = "../../rankscope-demo/src/hosts.rs"]
 mod hosts;
+#[path = "../../rankscope-demo/src/rank.rs"]
 pub(crate) mod rank;
+#[path = "../../rankscope-demo/src/ring.rs"]
 mod ring;
+#[path = "../../rankscope-demo/src/job.rs"]
 mod stage;
 mod terminal;
+#[path = "../../rankscope-demo/src/truth.rs"]
 mod truth;
+#[path = "../../rankscope-demo/src/verdict.rs"]
 mod verdict;
+#[path = "../../rankscope-demo/src/work.rs"]
 mod work;
 
 use std::path::PathBuf;

@@ -3,19 +3,33 @@
 //! The one idea: everything we do stands beside the job. Its command, its terminal, its signals and its exit code are its own;
 //! whatever of ours fails is said in one line and left out.
 
+#[path = "../../rankscope-launch/src/agents.rs"]
 mod agents;
+#[path = "../../rankscope-launch/src/collect.rs"]
 mod collect;
+#[path = "../../rankscope-launch/src/directory.rs"]
 mod directory;
+#[path = "../../rankscope-launch/src/finish.rs"]
 mod finish;
+#[path = "../../rankscope-launch/src/hooks.rs"]
 mod hooks;
+#[path = "../../rankscope-launch/src/job.rs"]
 mod job;
+#[path = "../../rankscope-launch/src/left.rs"]
 mod left;
+#[path = "../../rankscope-launch/src/lines.rs"]
 mod lines;
+#[path = "../../rankscope-launch/src/name.rs"]
 mod name;
+#[path = "../../rankscope-launch/src/outcome.rs"]
 mod outcome;
+#[path = "../../rankscope-launch/src/signals.rs"]
 mod signals;
+#[path = "../../rankscope-launch/src/summary.rs"]
 mod summary;
+#[path = "../../rankscope-launch/src/tied.rs"]
 mod tied;
+#[path = "../../rankscope-launch/src/words.rs"]
 mod words;
 
 use std::ffi::OsString;

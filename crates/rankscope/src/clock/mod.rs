@@ -5,9 +5,11 @@ mod doctor;
 mod document;
 mod fit;
 #[cfg(feature = "clock")]
+#[path = "../../../rankscope-launch/src/agent/key.rs"]
 pub(crate) mod key;
 pub(crate) mod read;
 #[cfg(feature = "clock")]
+#[path = "../../../rankscope-launch/src/agent/setup.rs"]
 pub(crate) mod setup;
 mod show;
 mod simulate;

@@ -1,0 +1,1 @@
+//! A distributed job on this machine whose true clocks are known.

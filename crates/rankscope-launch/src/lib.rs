@@ -1,0 +1,1 @@
+//! Starts a job as a run.
