@@ -7,7 +7,7 @@
 use rankscope_align::{Settled, settle_tracers};
 use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport};
-use rankscope_collectives::{LocalCollective, RankCollectives, extract};
+use rankscope_collectives::{RankCollectives, extract};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace};
 
@@ -148,10 +148,10 @@ fn join_collectives(own: &mut RankCollectives, later: RankCollectives, spans: u3
         })
     };
     let groups: Vec<usize> = later.groups.into_iter().map(&mut place).collect();
-    own.collectives.extend(later.collectives.into_iter().map(|collective| LocalCollective {
-        group: groups.get(collective.group).copied().unwrap_or(collective.group),
-        span: SpanId(collective.span.0.saturating_add(spans)),
-        ..collective
+    own.collectives.extend(later.collectives.into_iter().map(|mut collective| {
+        collective.group = groups.get(collective.group).copied().unwrap_or(collective.group);
+        collective.span = SpanId(collective.span.0.saturating_add(spans));
+        collective
     }));
     own.steps.extend(later.steps);
 }
