@@ -97,7 +97,8 @@ impl Recipe<'_> {
         let (degree, sequences) = (self.max_cp_degree, self.num_seqs as usize);
         self.check_degree()?;
         let shape = [self.world_size, self.num_seqs, keys].map(|axis| axis as usize);
-        if shape.iter().try_fold(1_usize, |draws, &axis| draws.checked_mul(axis)).is_none_or(|draws| draws > MOST_DRAWS) {
+        if shape.iter().try_fold(1_usize, |draws, &axis| draws.checked_mul(axis)).is_none_or(|draws| draws as u64 > MOST_DRAWS)
+        {
             return Err(Error::TooLarge { shape: shape.to_vec() });
         }
         let mut seq_lens = gen_seq_lens(random, self.world_size, self.num_seqs, self.total_seq_len / degree)?;
@@ -149,7 +150,7 @@ impl Recipe<'_> {
 }
 
 /// A minute of sort keys: thirty times what 8192 ranks of eight sequences draw.
-const MOST_DRAWS: usize = 1 << 34;
+const MOST_DRAWS: u64 = 1 << 34;
 
 fn shard_tokens(length: i64, shards: u32, rank: usize, sequence: usize) -> Result<u32, Error> {
     if length < 0 {
