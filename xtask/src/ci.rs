@@ -14,7 +14,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::{self, Metadata};
-use crate::{deps, docs, instructions, mpi, nvrtc, readme};
+use crate::{deps, docs, instructions, mpi, nvrtc, readme, wasm};
 use heartbeat::Heartbeat;
 use skips::Skips;
 
@@ -120,6 +120,7 @@ const STAGES: &[Stage] = &[
     ("deps", |_| passed(deps::run())),
     ("clippy", |_| passed(cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))),
     ("features", |_| passed(features())),
+    ("wasm", |_| wasm::run()),
     ("tests", |_| passed(tests())),
     ("doctests", |_| passed(cargo(&["test", "--workspace", "--doc", "--locked"]))),
     ("rustdoc", |_| passed(rustdoc())),

@@ -16,6 +16,7 @@ mod purity;
 mod readme;
 mod rig;
 mod smoke;
+mod wasm;
 
 use std::process::ExitCode;
 
