@@ -141,13 +141,9 @@ const DEV_EDGES: &[Edge] = &[
 
 const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xtask"];
 
-/// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
-/// usable from Python, C and a browser.
-const PURE: [&str; 13] = [
-const PURE: [&str; 12] = [
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster. All but
 /// [`NATIVE`] also compile for a browser, which the stage `wasm` checks.
-pub(crate) const PURE: [&str; 11] = [
+pub(crate) const PURE: &[&str] = &[
     "rankscope-time",
     "rankscope-recording",
     "rankscope-config",
@@ -173,7 +169,7 @@ pub(crate) const NATIVE: &[(&str, &str)] = &[
 ];
 
 /// Crates that are given paths by users. One function opens them.
-const OWN_PATHS: [&str; 3] = ["rankscope", "rankscope-pipeline", "rankscope-run"];
+const OWN_PATHS: &[&str] = &["rankscope", "rankscope-pipeline", "rankscope-run"];
 
 /// Crates whose point is the outside world.
 const IMPURE: &[&str] = &[

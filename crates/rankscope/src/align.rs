@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use rankscope_job::{ClockChoice, alignment, from_traces};
 use rankscope_pipeline::{judged, run_directory};
-use rankscope_report::{Style, alignment_terminal};
+use rankscope_report::alignment_terminal;
 use rankscope_run::Outputs;
 
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
@@ -71,7 +71,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         (Format::Table, Some(weaker)) => output::answer(&weaker.table())?,
         (Format::Json, None) => output::answer(&serde_json::to_string_pretty(&document)?)?,
         (Format::Table, None) => {
-            output::answer(&alignment_terminal(&document, Style { color: output::colored(), width: output::columns() }))?;
+            output::answer(&alignment_terminal(&document, output::style()))?;
         }
     }
     if let Some(folder) = folder {

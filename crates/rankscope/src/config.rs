@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::Subcommand;
 use rankscope_config::{ConfigFile, Kind, Setting, Settings, Sources, Value, config_file, resolve, template};
-use rankscope_report::{Style, columns};
+use rankscope_report::columns;
 use rankscope_run::{SideFile, read_side_text};
 use serde_json::{Value as Json, json};
 
@@ -129,7 +129,7 @@ fn drawn(settings: &Settings) -> String {
         let value = resolved.value.as_ref().map_or_else(|| "not set".to_owned(), |value| setting.shown(value));
         vec![setting.name.to_owned(), value, resolved.origin.to_string()]
     });
-    let style = Style { color: output::colored(), width: output::columns() };
+    let style = output::style();
     columns(&["setting", "value", "origin"], rows.collect(), style)
 }
 

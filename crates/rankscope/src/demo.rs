@@ -35,8 +35,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use rankscope_report::Style;
-
 use crate::clock::watch;
 use crate::output::{self, Format};
 use clocks::Clocks;
@@ -101,7 +99,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     folder.keep(&story)?;
     output::answer(&match args.format {
         Format::Json => serde_json::to_string(&story)?,
-        Format::Table => terminal::draw(&story, Style { color: output::colored(), width: output::columns() }),
+        Format::Table => terminal::draw(&story, output::style()),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use rankscope_report::Style;
 
 pub(crate) use plain::one_line;
 pub(crate) use told::told;
@@ -95,6 +96,11 @@ pub(crate) fn answer(text: &str) -> io::Result<()> {
 /// Whether to colour stdout: it is a terminal and `NO_COLOR` is not set.
 pub(crate) fn colored() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// How stdout is drawn on.
+pub(crate) fn style() -> Style {
+    Style { color: colored(), width: columns() }
 }
 
 /// How wide stdout is.

@@ -10,7 +10,7 @@ use rankscope_document::Document;
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{Analysed, Rules, select_rank};
 use rankscope_pipeline::{Judged, Places, judged, run_directory, write_report};
-use rankscope_report::{Layout, Style};
+use rankscope_report::Layout;
 use rankscope_time::Rank;
 
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
@@ -147,7 +147,7 @@ fn say(document: &Document, format: Format, written: Vec<PathBuf>) -> Result<()>
     match format {
         Format::Json => output::answer(&rankscope_report::json(document, Layout::Pretty))?,
         Format::Table => {
-            let style = Style { color: output::colored(), width: output::columns() };
+            let style = output::style();
             output::answer(&rankscope_report::terminal(document, style))?;
         }
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use rankscope_document::ClockDocument;
-use rankscope_report::{ClockTables, Style, clock_html, clock_terminal};
+use rankscope_report::{ClockTables, clock_html, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 
 use super::document::document;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     match args.format {
         Format::Json => output::answer(&serde_json::to_string(&drawn)?)?,
         Format::Table => {
-            let style = Style { color: output::colored(), width: output::columns() };
+            let style = output::style();
             output::answer(&clock_terminal(&drawn, ClockTables::Rounds, style))?;
             if let Some(path) = &args.html {
                 output::remark_apart(&format!("written: {}", path.display()));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rankscope_clock::NodeId;
 use rankscope_clock::files::{encode_offset, encode_offsets_header};
 use rankscope_clock::solved::{HowSolved, SolveError, Solved, solved};
-use rankscope_report::{ClockTables, Style, clock_terminal};
+use rankscope_report::{ClockTables, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Format::Table => {
             let notes = read::notes(&solved.oddities);
             let drawn = document(read::title(&paths), &solved.rows, solved.header.reference, notes);
-            let style = Style { color: output::colored(), width: output::columns() };
+            let style = output::style();
             output::answer(&clock_terminal(&drawn, ClockTables::Nodes, style))?;
             if let Some(out) = &args.out {
                 output::remark_apart(&format!("written: {}", out.display()));

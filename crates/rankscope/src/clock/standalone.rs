@@ -13,7 +13,7 @@ use rankscope_config::ClockSettings;
 use rankscope_probe::agent::{Agent, Event, MeetingOptions, Minutes, PortMode, reopen};
 use rankscope_probe::key::SharedKey;
 use rankscope_probe::stamps::Stamping;
-use rankscope_report::{Style, columns};
+use rankscope_report::columns;
 use serde_json::{Value, json};
 
 use super::{key, setup, watch};
@@ -209,7 +209,7 @@ impl<'a> Outcome<'a> {
     }
 
     fn drawn(&self) -> String {
-        let style = Style { color: output::colored(), width: output::columns() };
+        let style = output::style();
         let edges = self.edges.iter().map(|(edge, (fit, record, windows))| {
             vec![
                 edge.to_string(),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_dispatch::network::calibrate::{Calibration, Errors, Operation, Sample, Samples, calibrate, read};
 use rankscope_dispatch::network::{Level, Network, Topology};
 use rankscope_plan_files::network;
-use rankscope_report::{Style, bytes, columns, duration};
+use rankscope_report::{bytes, columns, duration};
 use rankscope_run::{SideFile, read_side, write_file};
 use serde_json::{Value, json};
 
@@ -155,7 +155,7 @@ impl Calibrated {
     }
 
     fn drawn(&self) -> String {
-        let style = Style { color: output::colored(), width: output::columns() };
+        let style = output::style();
         let files = self.files.iter().map(|(name, samples)| {
             let hosts = samples.hosts.map_or_else(|| "?".to_owned(), |hosts| hosts.to_string());
             let (ranks, rows) = (samples.ranks.to_string(), samples.rows.len().to_string());

@@ -129,7 +129,7 @@ fn exchange(one: &Predicted) -> Value {
 const RANKS_SHOWN: usize = 16;
 
 fn drawn(known: &Known, exchanges: &[Predicted]) -> String {
-    let style = Style { color: output::colored(), width: output::columns() };
+    let style = output::style();
     let mut text = paragraph(&format!("on {}: {}", known.name, known.source), style) + "\n";
     let total: i64 = exchanges.iter().map(|one| one.prediction.total.as_nanos()).sum();
     let rows = exchanges.iter().map(|one| {

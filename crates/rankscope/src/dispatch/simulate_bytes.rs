@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_dispatch::movement::{self, ElementType, reference};
 use rankscope_dispatch::{Batch, ContextTokens, Direction, Exchange, Rows};
 use rankscope_plan_files::plan::{Plan, hash as plan_hash};
-use rankscope_report::{Style, bytes, columns, duration, paragraph};
+use rankscope_report::{bytes, columns, duration, paragraph};
 use serde::Serialize;
 
 use super::paths;
@@ -125,7 +125,7 @@ impl Simulation {
             std::iter::once(moved.direction.to_owned()).chain(sizes.map(bytes)).chain(times).collect()
         };
         let head = ["exchange", "all bytes", "between ranks", "most sent", "most received", "planned in", "moved in"];
-        let style = Style { color: output::colored(), width: output::columns() };
+        let style = output::style();
         text += &columns(&head, self.exchanges.iter().map(row).collect(), style);
         let Contexts { tokens_per_task, tokens_per_rank, ratio } = self.contexts;
         let keys = format!(

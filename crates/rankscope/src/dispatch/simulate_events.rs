@@ -197,7 +197,7 @@ fn document(scene: &Scene, known: &Known, step: &Step) -> String {
 const RANKS_SHOWN: usize = 16;
 
 fn drawn(scene: &Scene, known: &Known, step: &Step) -> String {
-    let style = Style { color: output::colored(), width: output::columns() };
+    let style = output::style();
     let times = |nanos: i64| duration(nanos as f64);
     let row = |name: &str, outcome: &Outcome| {
         let sum = |of: fn(&rankscope_dispatch::events::RankUse) -> rankscope_time::Span| {

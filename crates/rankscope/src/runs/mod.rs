@@ -62,7 +62,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn style() -> Style {
-    Style { color: output::colored(), width: output::columns() }
+    output::style()
 }
 
 fn now_unix_ns() -> i64 {

@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rankscope_analyze::spans::{By, Nesting, Order, Selection, SpanTable, SpansOf};
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_report::{Style, spans_terminal};
+use rankscope_report::spans_terminal;
 use rankscope_run::discover_all;
 use rankscope_trace::Trace;
 use rayon::prelude::*;
@@ -204,7 +204,7 @@ fn print(read: &Read, args: &Args, selection: Selection<'_>) -> Result<()> {
     let text = match args.format {
         FormatArg::Json => serde_json::to_string_pretty(&document)?,
         FormatArg::Csv => csv::text(&document),
-        FormatArg::Table => spans_terminal(&document, Style { color: output::colored(), width: output::columns() }),
+        FormatArg::Table => spans_terminal(&document, output::style()),
     };
     Ok(output::answer(&text)?)
 }

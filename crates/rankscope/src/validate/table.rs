@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rankscope_report::{Style, columns, paragraph};
+use rankscope_report::{columns, paragraph};
 
 use super::document::{Detail, Document};
 use crate::output;
@@ -16,7 +16,7 @@ const NAME_MAX: usize = 48;
 const SENTENCE_MAX: usize = 96;
 
 pub(crate) fn text(document: &Document) -> String {
-    let style = Style { color: output::colored(), width: output::columns() };
+    let style = output::style();
     let mut text: String = heading(document).iter().map(|sentence| paragraph(sentence, style)).collect();
     let (judged, idle): (Vec<_>, Vec<_>) = document.rules.iter().partition(|rule| rule.judged > 0);
     let counts = judged

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use rankscope_dispatch::network::measured::Comparison;
-use rankscope_report::{Style, bytes, columns, duration};
+use rankscope_report::{bytes, columns, duration};
 
 use super::exchanges::{Met, MetExchange};
 use crate::dispatch::paths::Known;
@@ -15,7 +15,7 @@ use rankscope_job::Job;
 const ROWS_SHOWN: usize = 12;
 
 pub(super) fn drawn(met: &Met, plan: &[Predicted], known: &Known, job: &Job) -> String {
-    let style = Style { color: output::colored(), width: output::columns() };
+    let style = output::style();
     let mut text = format!("on {}, ranks put on one clock by: {}\n\n", output::one_line(&known.name), job.clocks.method.name());
     let kinds: Vec<(&Predicted, Vec<&MetExchange>)> = (0..plan.len())
         .map(|which| (&plan[which], met.exchanges.iter().filter(|one| one.which == which).collect()))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use rankscope_report::{Style, bytes, paragraph};
+use rankscope_report::{bytes, paragraph};
 
 use super::answer::{Answer, Move};
 use crate::output;
@@ -66,7 +66,7 @@ fn explain(text: &mut String, answer: &Answer, why: &Move) {
     let mean = answer.loads.iter().sum::<u64>() as f64 / answer.loads.len() as f64;
     let share = |load: u64| load as f64 / mean.max(1.0);
     text.push('\n');
-    let style = Style { color: output::colored(), width: output::columns() };
+    let style = output::style();
     *text += &paragraph(
         &format!(
             "document {}, tokens {} to {}: rank {} had {:.3} of the mean and may have {:.3}; without this it would have {:.3}",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rankscope_dispatch::movement::ElementType;
-use rankscope_report::{Style, bytes, columns, duration, rate};
+use rankscope_report::{bytes, columns, duration, rate};
 use rankscope_transport::execute::{Difference, Outcome, Timing, Trial};
 use serde::Serialize;
 
@@ -86,7 +86,7 @@ impl Report {
             head.into_iter().chain(sizes).chain([median, fastest, rate, pack, unpack]).collect()
         };
         let head = ["exchange", "messages", "between ranks", "kept", "median", "fastest", "rate", "pack", "unpack"];
-        let style = Style { color: output::colored(), width: output::columns() };
+        let style = output::style();
         text += &columns(&head, self.exchanges.iter().map(row).collect(), style);
         text += "\nevery byte is what the simulator says\n";
         text
