@@ -29,7 +29,7 @@ pub(crate) fn run() -> Result<Outcome> {
 }
 
 fn portable() -> impl Iterator<Item = &'static str> {
-    PURE.into_iter().filter(|name| NATIVE.iter().all(|(native, _)| native != name))
+    PURE.iter().copied().filter(|name| NATIVE.iter().all(|(native, _)| native != name))
 }
 
 /// Whether the standard library of the target lies where the compiler looks for it.

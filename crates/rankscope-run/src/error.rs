@@ -31,6 +31,36 @@ pub enum Error {
         /// The bound, in mebibytes.
         mib: u64,
     },
+    /// An output is one of the inputs.
+    #[error("{path}: input and output are the same file, and rankscope never changes its inputs", path = path.display())]
+    SameFile {
+        /// The input.
+        path: PathBuf,
+    },
+    /// A file that needs no recovery.
+    #[error(
+        "{path}: a packed recording needs no recovery: `rankscope report` and `convert` read it directly, even if it was cut short",
+        path = path.display()
+    )]
+    Packed {
+        /// The recording.
+        path: PathBuf,
+    },
+    /// A live file that holds nothing that can be read.
+    #[error("{path}: {reason}", path = path.display())]
+    Live {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        reason: rankscope_formats::Error,
+    },
+    /// The time of day cannot be right.
+    #[error(
+        "the clock of this host is wrong: it shows a time before 1970 or after 2262, so the age of a run cannot be told. Set the \
+         clock and repeat"
+    )]
+    WrongClock,
     /// A directory holds no file named like a trace.
     #[error(
         "{path}: this directory holds no trace (no .json, .xplane.pb, .pftrace, .zip or .tar, plain or compressed, up to four folders deep). \

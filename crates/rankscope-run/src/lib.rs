@@ -23,24 +23,32 @@
 
 mod clock;
 mod directory;
+mod encoded;
 mod error;
 mod inputs;
+mod live;
 mod open;
 mod output;
 mod pending;
+mod prune;
 mod removal;
 mod retention;
 mod sweep;
+mod wall_clock;
 
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{
     Attempt, Ending, Exit, FileCheck, FileEntry, FirstFailure, LockKind, Manifest, NewRun, NodeEntry, NodePart, RankEnd,
     RankEntry, RunDirectory, State, node_part, settle_ends,
 };
+pub use encoded::{file_name, refuse_same_file, same_file, write_encoded};
 pub use error::Error;
 pub use inputs::{Found, InputFile, discover, discover_all};
+pub use live::{open_live, recovered_path};
 pub use open::{SideFile, open, read_side, read_side_text, side_bytes};
 pub use output::{Outputs, write_file};
+pub use prune::Pruned;
 pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
 pub use sweep::{Left, Stays};
+pub use wall_clock::now_unix_ns;

@@ -22,9 +22,8 @@ mod nodes;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::{Error, StoredRun};
+use crate::{Error, StoredRun, now_unix_ns};
 
 pub(crate) use attempts::{Aside, newest_attempt, set_aside};
 pub use ends::{Ending, FirstFailure, RankEnd, settle_ends};
@@ -72,6 +71,7 @@ impl RunDirectory {
         if !Self::is_run(&path) {
             check_free(&path)?;
         }
+        let started_unix_ns = now_unix_ns()?;
         for folder in [path.join("raw"), path.join("clock")] {
             fs::create_dir_all(&folder).map_err(|error| Error::io(folder, error))?;
         }
@@ -86,7 +86,7 @@ impl RunDirectory {
             attempts::put_aside(&path.join(nodes::FOLDER), last.number)?;
         }
         let number = manifest.attempts.last().map_or(0, |last| last.number + 1);
-        manifest.attempts.push(Attempt { number, started_unix_ns: now_unix_ns(), ..Attempt::default() });
+        manifest.attempts.push(Attempt { number, started_unix_ns, ..Attempt::default() });
         manifest.state = State::Running;
         manifest.versions.insert("rankscope".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
         document.write(&path)?;
@@ -236,17 +236,34 @@ impl RunDirectory {
         Ok(())
     }
 
+    /// From the first beginning to the last end; to now while it runs. None where it is not known.
+    pub fn duration_ns(&self) -> Option<i64> {
+        let last = self.manifest().attempts.last()?;
+        let end_ns = match self.manifest().state {
+            State::Running => now_unix_ns().ok()?,
+            _ => last.ended_unix_ns?,
+        };
+        Some(end_ns.saturating_sub(self.started_unix_ns()))
+    }
+
+    /// How many ranks the run has, as it was told, else as they said of themselves.
+    pub fn rank_count(&self) -> Option<usize> {
+        let manifest = self.manifest();
+        manifest.world_size.map(|size| size as usize).or((!manifest.ranks.is_empty()).then_some(manifest.ranks.len()))
+    }
+
     /// Ends the attempt: how it went is written first, then what all nodes said of themselves and the files with their sizes and
     /// hashes.
     ///
     /// # Errors
     /// [`Error::NotTheWriter`], and what the file system refuses.
     pub fn finish(&mut self, exit: Exit) -> Result<(), Error> {
-        let now = now_unix_ns();
+        // An attempt ends also where the clock went wrong meanwhile; when is then not known.
+        let now = now_unix_ns().ok();
         self.update(|manifest| {
             manifest.state = if exit.is_success() { State::Finished } else { State::Failed };
             if let Some(attempt) = manifest.attempts.last_mut() {
-                (attempt.ended_unix_ns, attempt.exit) = (Some(now), Some(exit));
+                (attempt.ended_unix_ns, attempt.exit) = (now, Some(exit));
             }
         })?;
         self.seal()
@@ -314,11 +331,6 @@ fn resumed(path: &Path, mut document: Document, new: &NewRun) -> Result<Document
     // Ranks may come back on other hosts, and the files of this attempt are still to come.
     (manifest.nodes, manifest.ranks, manifest.files) = (Vec::new(), Vec::new(), Vec::new());
     Ok(document)
-}
-
-fn now_unix_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
