@@ -52,6 +52,7 @@
 
 pub mod files;
 pub mod fit;
+pub mod fit_log;
 pub mod graph;
 mod ids;
 pub mod nodes;

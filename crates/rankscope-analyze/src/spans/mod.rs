@@ -7,12 +7,14 @@
 //!
 //! What is not here: steps, collectives and devices, which the rest of the crate is about, and clocks: lengths need none.
 
+mod names;
 mod nesting;
 mod parts;
 mod stacks;
 mod table;
 mod training;
 
+pub use names::process_names;
 pub use nesting::Nesting;
 pub use parts::{Selection, thread_label};
 pub use stacks::{Stack, Stacks};

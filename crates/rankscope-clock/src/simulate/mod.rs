@@ -7,10 +7,12 @@ mod accuracy;
 mod clock;
 mod histogram;
 mod job;
+mod outcome;
 mod path;
 mod text;
 
 pub use accuracy::{Accuracy, Quantiles, Scores};
 pub use clock::SimClock;
 pub use job::{Job, JobOptions};
+pub use outcome::{Max, P50, Simulated, Spread};
 pub use text::ClockTextError;

@@ -18,6 +18,17 @@ pub enum Grade {
     Bad,
 }
 
+impl Grade {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Weak => "weak",
+            Self::Bad => "bad",
+        }
+    }
+}
+
 /// A judgement on one topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {

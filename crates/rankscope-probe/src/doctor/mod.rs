@@ -4,12 +4,14 @@
 //! what was seen, and looks at nothing. Nothing on the host is changed.
 
 mod advice;
+mod document;
 mod host;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 pub use advice::{Advice, Expectation, Grade, advise, expect};
+pub use document::document;
 pub use host::{Permissions, TimeDaemon};
 
 use crate::clocks::kernel::Steering;

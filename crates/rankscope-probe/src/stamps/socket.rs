@@ -28,6 +28,15 @@ pub enum Stamping {
 }
 
 impl Stamping {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hardware => "network card",
+            Self::Kernel => "kernel",
+            Self::User => "program",
+        }
+    }
+
     /// The best that an interface can do.
     pub fn best(capability: &Capability) -> Self {
         if capability.hardware() {
