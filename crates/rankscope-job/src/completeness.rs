@@ -27,3 +27,32 @@ impl Completeness {
         Self { world_size, missing }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rankscope_analyze::Classes;
+    use rankscope_trace::{RankSource, Trace};
+
+    use super::*;
+
+    fn part(rank: u32, world: Option<u32>) -> Part {
+        let mut trace = Trace::default();
+        trace.provenance.rank = Some((Rank(rank), RankSource::Header));
+        trace.provenance.world_size = world;
+        Part::of(&mut trace, &Classes::default())
+    }
+
+    #[test]
+    fn ranks_without_a_file_are_missing_however_many_there_are() {
+        let of = |present: &[u32], world, told| {
+            let parts: Vec<Part> = present.iter().map(|rank| part(*rank, world)).collect();
+            let found = Completeness::of(&parts, told);
+            (found.world_size, found.missing.iter().map(|rank| rank.0).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[0, 1, 3], Some(4), None), (Some(4), vec![2]));
+        assert_eq!(of(&[0], Some(4), None), (Some(4), vec![1, 2, 3]));
+        assert_eq!(of(&[0, 1], Some(2), None), (Some(2), vec![]));
+        assert_eq!(of(&[0, 1], None, Some(3)), (Some(3), vec![2]), "traces of some formats do not say it, and the run does");
+        assert_eq!(of(&[0, 1], None, None), (None, vec![]));
+    }
+}

@@ -145,90 +145,81 @@ fn clash(a: &Part, b: &Part) -> Option<Clash> {
 
 #[cfg(test)]
 mod tests {
-    use rankscope_trace::{CategoryKind, SpanRow, TrackKey, TrackKind};
+    use rankscope_analyze::Classes;
+    use rankscope_trace::{CategoryKind, SpanRow, Trace, TrackKey, TrackKind};
 
     use super::*;
 
-    fn trace(file: &str, rank: Option<u32>, world: Option<u32>) -> Trace {
+    fn part(file: &str, rank: Option<u32>, world: Option<u32>) -> Part {
         let mut trace = Trace::default();
         trace.provenance.file = file.into();
         trace.provenance.rank = rank.map(|rank| (Rank(rank), RankSource::Header));
         trace.provenance.world_size = world;
-        trace
+        Part::of(&mut trace, &Classes::default())
     }
 
     #[test]
     fn the_file_counts_before_its_name() {
-        let mut traces = vec![trace("rank1.json", Some(0), None), trace("b.json", None, None), trace("rank7.json", None, None)];
-        assert_eq!(settle_ranks(&mut traces, |_| false).unwrap(), []);
-        let ranks: Vec<_> = traces.iter().map(|trace| trace.provenance.rank.unwrap()).collect();
+        let mut parts = vec![part("rank1.json", Some(0), None), part("b.json", None, None), part("rank7.json", None, None)];
+        assert_eq!(settle_ranks(&mut parts).unwrap(), []);
+        let ranks: Vec<_> = parts.iter().map(|part| part.about.rank.unwrap()).collect();
         assert_eq!(ranks, [(Rank(0), RankSource::Header), (Rank(1), RankSource::Order), (Rank(7), RankSource::FileName)]);
-        assert_eq!(traces[0].provenance.problems.count(ProblemKind::RankDisagreement), 1);
+        assert_eq!(parts[0].about.problems.count(ProblemKind::RankDisagreement), 1);
     }
 
     /// The same, with one span.
-    fn timed(file: &str, rank: Option<u32>, start_ns: i64, dur_ns: i64) -> Trace {
-        let mut trace = trace(file, rank, None);
+    fn timed(file: &str, rank: Option<u32>, start_ns: i64, dur_ns: i64) -> Part {
+        let mut trace = Trace::default();
+        trace.provenance.file = file.into();
+        trace.provenance.rank = rank.map(|rank| (Rank(rank), RankSource::Header));
         let track = trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(1));
         let category = trace.category("cpu_op", CategoryKind::CpuOp);
         let name = trace.strings.intern("op");
         trace.spans.push(SpanRow { start_ns, dur_ns, name, track, category, offset: 0 });
-        trace
+        let mut part = Part::of(&mut trace, &Classes::default());
+        part.about.earlier = file.starts_with("more");
+        part
     }
 
-    fn files(traces: &[Trace]) -> Vec<&str> {
-        traces.iter().map(|trace| trace.provenance.file.as_str()).collect()
+    fn files(parts: &[Part]) -> Vec<&str> {
+        parts.iter().map(|part| part.about.file.as_str()).collect()
     }
 
     #[test]
     fn two_files_of_one_rank_and_time_are_named() {
-        let mut traces = vec![timed("a.json", Some(2), 0, 10), timed("rank2.json", None, 5, 10)];
-        let text = settle_ranks(&mut traces, |_| false).unwrap_err().to_string();
+        let mut parts = vec![timed("a.json", Some(2), 0, 10), timed("rank2.json", None, 5, 10)];
+        let text = settle_ranks(&mut parts).unwrap_err().to_string();
         assert!(text.contains("a.json") && text.contains("rank2.json") && text.contains("rank 2"), "{text}");
         assert!(text.contains("remove the other"), "{text}");
     }
 
     #[test]
     fn files_of_one_rank_follow_each_other() {
-        let mut traces = vec![timed("b", Some(1), 50, 10), timed("a", Some(1), 20, 30), timed("c", Some(0), 90, 10)];
-        assert_eq!(settle_ranks(&mut traces, |_| false).unwrap(), []);
-        assert_eq!(files(&traces), ["c", "a", "b"]);
-        assert!(matches!(each_rank_once(&traces), Err(Error::RankTwice { rank: Rank(1), .. })));
+        let mut parts = vec![timed("b", Some(1), 50, 10), timed("a", Some(1), 20, 30), timed("c", Some(0), 90, 10)];
+        assert_eq!(settle_ranks(&mut parts).unwrap(), []);
+        assert_eq!(files(&parts), ["c", "a", "b"]);
+        assert!(matches!(each_rank_once(&parts), Err(Error::RankTwice { rank: Rank(1), .. })));
     }
 
     #[test]
     fn the_same_file_twice_is_kept_once() {
-        let mut traces = vec![timed("a", Some(1), 20, 30), timed("b", Some(1), 20, 30)];
+        let mut parts = vec![timed("a", Some(1), 20, 30), timed("b", Some(1), 20, 30)];
         let same = PassedOver::Same { file: "b".into(), kept: "a".into() };
-        assert_eq!(settle_ranks(&mut traces, |_| false).unwrap(), [same]);
-        assert_eq!(files(&traces), ["a"]);
+        assert_eq!(settle_ranks(&mut parts).unwrap(), [same]);
+        assert_eq!(files(&parts), ["a"]);
     }
 
     #[test]
     fn what_a_run_keeps_aside_never_stands_in_the_way() {
-        let mut traces = vec![
+        let mut parts = vec![
             timed("more/before", Some(0), 0, 10),
             timed("more/within", Some(0), 25, 10),
             timed("more/unknown", None, 0, 10),
             timed("newest", Some(0), 20, 30),
         ];
-        let passed_over = settle_ranks(&mut traces, |trace| trace.provenance.file.starts_with("more")).unwrap();
-        assert_eq!(files(&traces), ["more/before", "newest"]);
+        let passed_over = settle_ranks(&mut parts).unwrap();
+        assert_eq!(files(&parts), ["more/before", "newest"]);
         let within = PassedOver::Overlaps { file: "more/within".into(), kept: "newest".into() };
         assert_eq!(passed_over, [PassedOver::OfNoRank { file: "more/unknown".into() }, within]);
-    }
-
-    #[test]
-    fn ranks_without_a_file_are_missing_however_many_there_are() {
-        let of = |present: &[u32], world, told| {
-            let traces: Vec<_> = present.iter().map(|rank| trace("", Some(*rank), world)).collect();
-            let found = completeness(&traces, told);
-            (found.world_size, found.missing.iter().map(|rank| rank.0).collect::<Vec<_>>())
-        };
-        assert_eq!(of(&[0, 1, 3], Some(4), None), (Some(4), vec![2]));
-        assert_eq!(of(&[0], Some(4), None), (Some(4), vec![1, 2, 3]));
-        assert_eq!(of(&[0, 1], Some(2), None), (Some(2), vec![]));
-        assert_eq!(of(&[0, 1], None, Some(3)), (Some(3), vec![2]), "traces of some formats do not say it, and the run does");
-        assert_eq!(of(&[0, 1], None, None), (None, vec![]));
     }
 }

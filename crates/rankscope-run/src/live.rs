@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
-use rankscope_formats::recording::{LiveFile, Recording, packed};
+use rankscope_formats::recording::{self, LiveFile, Recording, packed};
 
 use crate::{Error, open};
 
@@ -20,7 +20,7 @@ pub fn open_live(path: &Path) -> Result<Recording<LiveFile<File>>, Error> {
         return Err(Error::Packed { path: path.to_owned() });
     }
     file.rewind().map_err(|error| Error::io(path, error))?;
-    let live = |reason| Error::Live { path: path.to_owned(), reason };
+    let live = |reason: recording::Error| Error::Live { path: path.to_owned(), reason: reason.into() };
     Recording::open(LiveFile::open(file).map_err(live)?).map_err(live)
 }
 
