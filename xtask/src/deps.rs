@@ -144,6 +144,9 @@ const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xt
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster. All but
 /// [`NATIVE`] also compile for a browser, which the stage `wasm` checks.
 pub(crate) const PURE: &[&str] = &[
+/// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
+/// usable from Python, C and a browser.
+const PURE: [&str; 13] = [
     "rankscope-time",
     "rankscope-recording",
     "rankscope-config",
@@ -158,6 +161,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-report",
     "rankscope-dispatch",
     "rankscope-plan-files",
+    "rankscope-conformance",
     "rankscope-formats",
 ];
 

@@ -3,7 +3,6 @@
 
 use std::io::{Read, Write as _};
 
-use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use flate2::Compression;
@@ -14,6 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::error::{ArrayError, At, Error, Place};
 use super::files::Files;
 use super::npy;
 use rankscope_plan_files::plan::hex;
@@ -39,13 +39,14 @@ pub(crate) struct Packed {
 
 impl Packed {
     /// With its values, which must fit 32 bits.
-    pub(crate) fn new(array: &Padded) -> Result<Self> {
+    pub(crate) fn new(array: &Padded) -> Result<Self, Error> {
         let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
         for &value in array.values() {
-            let value = i32::try_from(value).with_context(|| format!("{value} cannot be packed into 32 bits"))?;
-            zlib.write_all(&value.to_le_bytes())?;
+            let value = i32::try_from(value).map_err(|source| ArrayError::Wide { value, source })?;
+            zlib.write_all(&value.to_le_bytes()).map_err(ArrayError::Zlib)?;
         }
-        Ok(Self { zlib_b64_i32le: Some(BASE64_STANDARD.encode(zlib.finish()?)), ..Self::digest(array.shape(), array.values()) })
+        let zlib = zlib.finish().map_err(ArrayError::Zlib)?;
+        Ok(Self { zlib_b64_i32le: Some(BASE64_STANDARD.encode(zlib)), ..Self::digest(array.shape(), array.values()) })
     }
 
     /// Without its values.
@@ -71,23 +72,28 @@ pub(crate) fn is_packed(value: &Value) -> bool {
 }
 
 /// An array in any form. `files` has those that are named.
-pub(crate) fn read(value: &Value, files: &dyn Files) -> Result<Padded> {
+pub(crate) fn read(value: &Value, files: &dyn Files) -> Result<Padded, Error> {
     if let Some(packed) = value.get("zlib_b64_i32le") {
         return unpack(value, packed);
     }
     if let Some(name) = value.as_str() {
-        return npy::Tensor::read(files, name)?.integers().with_context(|| name.to_owned());
+        return npy::Tensor::read(files, name)?.integers().at(|| Place::Named(name.to_owned()));
     }
-    ensure!(value.is_array(), "neither a list, nor a packed array, nor the name of a .npy file");
+    if !value.is_array() {
+        return Err(ArrayError::NoForm.into());
+    }
     let (shape, values) = flatten(value, |entry| {
         let number = entry.as_i64().or_else(|| entry.as_bool().map(i64::from));
-        number.context("an entry is no whole number of 64 bits")
+        number.ok_or(ArrayError::NoInteger)
     })?;
     Ok(Padded::new(&shape, values)?)
 }
 
 /// Shape and entries of nested lists; the first rows say how deep they are, and `entry` takes what lies there.
-pub(super) fn flatten<T>(lists: &Value, entry: impl Fn(&Value) -> Result<T>) -> Result<(Vec<usize>, Vec<T>)> {
+pub(super) fn flatten<T>(
+    lists: &Value,
+    entry: impl Fn(&Value) -> Result<T, ArrayError>,
+) -> Result<(Vec<usize>, Vec<T>), ArrayError> {
     let (mut shape, mut level) = (Vec::new(), lists);
     while let Value::Array(list) = level {
         shape.push(list.len());
@@ -99,17 +105,24 @@ pub(super) fn flatten<T>(lists: &Value, entry: impl Fn(&Value) -> Result<T>) -> 
     Ok((shape, values))
 }
 
-fn gather<T>(value: &Value, shape: &[usize], entry: &impl Fn(&Value) -> Result<T>, values: &mut Vec<T>) -> Result<()> {
+fn gather<T>(
+    value: &Value,
+    shape: &[usize],
+    entry: &impl Fn(&Value) -> Result<T, ArrayError>,
+    values: &mut Vec<T>,
+) -> Result<(), ArrayError> {
     match (value, shape) {
         (Value::Array(list), [axis, inner @ ..]) => {
-            ensure!(list.len() == *axis, "a row of {} where the first has {axis}", list.len());
+            if list.len() != *axis {
+                return Err(ArrayError::Ragged { length: list.len(), first: *axis });
+            }
             list.iter().try_for_each(|value| gather(value, inner, entry, values))
         }
         (value, []) => {
             values.push(entry(value)?);
             Ok(())
         }
-        (value, _) => anyhow::bail!("{value} where a list is expected"),
+        (value, _) => Err(ArrayError::NoList { value: value.clone() }),
     }
 }
 
@@ -125,19 +138,23 @@ pub(crate) fn nested<T: Clone + Into<Value>>(shape: &[usize], values: &[T]) -> V
     }
 }
 
-fn unpack(value: &Value, packed: &Value) -> Result<Padded> {
+fn unpack(value: &Value, packed: &Value) -> Result<Padded, Error> {
     let shape: Option<Vec<usize>> = value["shape"]
         .as_array()
         .and_then(|shape| shape.iter().map(|axis| axis.as_u64().and_then(|axis| usize::try_from(axis).ok())).collect());
-    let shape = shape.context("a packed array needs a `shape`")?;
-    let zlib = BASE64_STANDARD.decode(packed.as_str().context("`zlib_b64_i32le` is no text")?)?;
+    let shape = shape.ok_or(ArrayError::NoShape)?;
+    let zlib = BASE64_STANDARD.decode(packed.as_str().ok_or(ArrayError::NoText)?).map_err(ArrayError::Base64)?;
     // One byte may unpack to a thousand; what is beyond the shape is not read.
     let most = shape.iter().try_fold(4_u64, |bytes, &axis| bytes.checked_mul(axis as u64)).unwrap_or(u64::MAX);
-    ensure!(most <= MOST_UNPACKED_BYTES, "a packed array of shape {shape:?} is too large");
+    if most > MOST_UNPACKED_BYTES {
+        return Err(ArrayError::TooLarge { shape }.into());
+    }
     let mut bytes = Vec::new();
-    ZlibDecoder::new(zlib.as_slice()).take(most + 1).read_to_end(&mut bytes).context("not zlib")?;
+    ZlibDecoder::new(zlib.as_slice()).take(most + 1).read_to_end(&mut bytes).map_err(ArrayError::Zlib)?;
     let (words, rest) = bytes.as_chunks();
-    ensure!(rest.is_empty(), "{} bytes are no whole number of 32-bit values", bytes.len());
+    if !rest.is_empty() {
+        return Err(ArrayError::HalfValue { bytes: bytes.len() }.into());
+    }
     Ok(Padded::new(&shape, words.iter().map(|&word| i64::from(i32::from_le_bytes(word))).collect())?)
 }
 

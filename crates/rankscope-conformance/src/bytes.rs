@@ -1,6 +1,5 @@
 //! Kinds that answer in bytes: the original's metadata of its fused all-to-all, from logical arrays and from a planner's output.
 
-use anyhow::{Context, Result};
 use rankscope_dispatch::alltoall::{FastAllToAll, GradientSums, LogicalShape, Offsets, PlannerOptions, SeqLens};
 use rankscope_dispatch::draw::create_qkv_dispatch;
 use rankscope_dispatch::export::TaskLengths;
@@ -10,9 +9,10 @@ use rankscope_time::Rank;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::error::{At, Error, Must, Place, Result};
 use super::kinds::{ELEMENT, HIDDEN_KV, HIDDEN_Q, Input, LSE};
 use super::whole::{draw, raw_object};
-use super::{Case, Form, MissingInput, Object, Packed, Way, raw_of};
+use super::{Case, Form, Object, Packed, Way, raw_of};
 use rankscope_plan_files::plan::{self, Plan};
 
 /// `fa2a_from_logical`: the logical arrays are drawn from a seed, or given under `raw`.
@@ -42,7 +42,7 @@ pub(super) fn fa2a_from_logical(case: &Case, way: Way) -> Result<Object> {
 pub(super) fn planner_output(case: &Case, way: Way) -> Result<Object> {
     let option = |key: &str| match case.find(key) {
         None => Ok(false),
-        Some(value) => value.as_bool().with_context(|| format!("the input `{key}` is {value} and must be true or false")),
+        Some(value) => value.as_bool().ok_or_else(|| Error::value(key, value, Must::Flag)),
     };
     let options = PlannerOptions { is_pipeline_tick: option("is_pipeline_tick")?, is_resend_qkv: option("is_resend_qkv")? };
     let step = way.planner_bytes(&batch(documents(case)?, case.count("world_size")?)?, &rows(case)?, options)?;
@@ -96,15 +96,15 @@ pub(super) fn planned(case: &Case) -> Result<Option<Batch>> {
     };
     // Where a plan is all that is looked at, rows need no sizes.
     let rows = match rows(case) {
-        Err(error) if error.is::<MissingInput>() => Rows::LLAMA_8B,
+        Err(Error::MissingInput { .. }) => Rows::LLAMA_8B,
         rows => rows?,
     };
     Ok(Some(plan::bounded(Plan { batch: batch(documents, world_size)?, rows })?.batch))
 }
 
 fn documents(case: &Case) -> Result<Vec<Vec<[u32; 4]>>> {
-    let docs = case.input("docs").ok_or_else(|| MissingInput::new("docs"))?;
-    Vec::deserialize(docs).context("the input `docs`")
+    let docs = case.input("docs").ok_or_else(|| Error::missing("docs"))?;
+    Vec::deserialize(docs).at(|| Place::Input("docs".to_owned()))
 }
 
 fn batch(mut documents: Vec<Vec<[u32; 4]>>, world_size: u32) -> Result<Batch> {
@@ -113,14 +113,14 @@ fn batch(mut documents: Vec<Vec<[u32; 4]>>, world_size: u32) -> Result<Batch> {
         document.sort_by_key(|shard| shard[2]);
         let shard =
             |&[linear, attention, _, tokens]: &[u32; 4]| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
-        batch.push(&document.iter().map(shard).collect::<Vec<_>>()).context("the input `docs`")?;
+        batch.push(&document.iter().map(shard).collect::<Vec<_>>()).at(|| Place::Input("docs".to_owned()))?;
     }
     Ok(batch)
 }
 
 /// The logical arrays as the case spells them out.
 fn given(case: &Case) -> Result<RawDispatch> {
-    raw_of(&case.object("raw")?.ok_or_else(|| MissingInput::new("raw"))?)
+    raw_of(&case.object("raw")?.ok_or_else(|| Error::missing("raw"))?)
 }
 
 fn all_to_all(it: &FastAllToAll) -> Object {

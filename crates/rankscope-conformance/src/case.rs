@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
 use rankscope_dispatch::Padded;
 use serde_json::Value;
 
 use super::array;
+use super::error::{At, Error, InputFault, Must, Place, Result};
 use super::files::Files;
 
 /// The object that was read, or one inside it.
@@ -16,23 +16,32 @@ pub struct Case {
     files: Arc<dyn Files>,
 }
 
-/// An input that a kind needs.
-#[derive(Debug, thiserror::Error)]
-#[error("the input `{0}` is missing")]
-pub(crate) struct MissingInput(String);
+impl Error {
+    /// An input that a kind needs is not there.
+    pub(crate) fn missing(name: &str) -> Self {
+        Self::MissingInput { name: name.to_owned() }
+    }
 
-impl MissingInput {
-    pub(super) fn new(name: &str) -> Self {
-        Self(name.to_owned())
+    /// An input is not what its kind takes.
+    pub(crate) fn input(name: &str, fault: InputFault) -> Self {
+        Self::Input { name: name.to_owned(), fault }
+    }
+
+    /// An input has another value than `must` allows.
+    pub(crate) fn value(name: &str, value: &Value, must: Must) -> Self {
+        Self::input(name, InputFault::Value { value: value.clone(), must })
     }
 }
 
 impl Case {
     /// The case in `value`, which must be an object; `files` has the files that it names.
+    ///
+    /// # Errors
+    /// [`Error::NotAnObject`].
     pub fn new(value: Value, files: Arc<dyn Files>) -> Result<Self> {
         match value.is_object() {
             true => Ok(Self { value, files }),
-            false => Err(anyhow!("a case is an object with `kind` and the inputs of that kind")),
+            false => Err(Error::NotAnObject),
         }
     }
 
@@ -48,7 +57,7 @@ impl Case {
 
     /// What function the case is for.
     pub(crate) fn kind(&self) -> Result<&str> {
-        self.value.get("kind").and_then(Value::as_str).context("the case has no `kind`")
+        self.value.get("kind").and_then(Value::as_str).ok_or(Error::NoKind)
     }
 
     /// An input, wherever it is.
@@ -63,23 +72,22 @@ impl Case {
     }
 
     fn need(&self, key: &str) -> Result<&Value> {
-        self.find(key).ok_or_else(|| MissingInput::new(key).into())
+        self.find(key).ok_or_else(|| Error::missing(key))
     }
 
     /// An array.
     pub(crate) fn array(&self, key: &str) -> Result<Padded> {
-        array::read(self.need(key)?, self.files()).with_context(|| format!("the input `{key}`"))
+        array::read(self.need(key)?, self.files()).at(|| Place::Input(key.to_owned()))
     }
 
     /// An array that may be missing.
     pub(crate) fn array_if_any(&self, key: &str) -> Result<Option<Padded>> {
-        self.find(key).map(|value| array::read(value, self.files()).with_context(|| format!("the input `{key}`"))).transpose()
+        self.find(key).map(|value| array::read(value, self.files()).at(|| Place::Input(key.to_owned()))).transpose()
     }
 
     /// Rows that may have different lengths.
     pub(crate) fn rows(&self, key: &str) -> Result<Vec<Vec<i64>>> {
-        serde_json::from_value(self.need(key)?.clone())
-            .with_context(|| format!("the input `{key}` is no list of lists of integers"))
+        serde_json::from_value(self.need(key)?.clone()).map_err(|error| Error::input(key, InputFault::NoRows(error)))
     }
 
     /// A number that counts something, or what is taken when it is missing.
@@ -91,14 +99,14 @@ impl Case {
     pub(crate) fn count(&self, key: &str) -> Result<u32> {
         let value = self.need(key)?;
         let count = value.as_u64().and_then(|value| u32::try_from(value).ok());
-        count.with_context(|| format!("the input `{key}` is {value} and must be a whole number below 2^32"))
+        count.ok_or_else(|| Error::value(key, value, Must::Count))
     }
 
     /// A seed; torch takes 64 bits and uses the lower half.
     pub(crate) fn seed(&self) -> Result<u64> {
         let value = self.need("seed")?;
         let seed = value.as_u64().or_else(|| value.as_i64().map(i64::cast_unsigned));
-        seed.with_context(|| format!("the input `seed` is {value} and must be a whole number of 64 bits"))
+        seed.ok_or_else(|| Error::value("seed", value, Must::Seed))
     }
 
     /// The same case of the kind that is called `kind`.
@@ -111,18 +119,18 @@ impl Case {
     /// An object that may be missing.
     pub(crate) fn object(&self, key: &str) -> Result<Option<Case>> {
         self.find(key)
-            .map(|value| {
-                Self::new(value.clone(), Arc::clone(&self.files)).with_context(|| format!("the input `{key}` is no object"))
-            })
+            .map(|value| Self::new(value.clone(), Arc::clone(&self.files)).at(|| Place::Object(key.to_owned())))
             .transpose()
     }
 
     /// The cases in a list.
     pub(crate) fn list(&self, key: &str) -> Result<Vec<Case>> {
-        let list = self.need(key)?.as_array().with_context(|| format!("the input `{key}` is no list"))?;
+        let list = self.need(key)?.as_array().ok_or_else(|| Error::input(key, InputFault::NoList))?;
         list.iter()
             .enumerate()
-            .map(|(at, value)| Self::new(value.clone(), Arc::clone(&self.files)).with_context(|| format!("{key}, entry {at}")))
+            .map(|(at, value)| {
+                Self::new(value.clone(), Arc::clone(&self.files)).at(|| Place::Case { list: key.to_owned(), at })
+            })
             .collect()
     }
 

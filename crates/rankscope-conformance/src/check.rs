@@ -10,17 +10,16 @@ mod plan;
 
 use std::borrow::Cow;
 
-use anyhow::{Context, Result, bail};
 use rankscope_dispatch::metadata::Metadata;
 use rankscope_dispatch::properties::{Pairs, Property, Tensors, check_attention, check_mapping, check_metadata, check_pairs};
 use serde_json::Value;
 
 use self::compare::Comparison;
 use crate::answered;
-use crate::case::{Case, MissingInput};
+use crate::case::Case;
+use crate::error::{At, Error, Place, Result, because};
 use crate::kinds::Kind;
 use crate::logical::{attention_of, metadata_of, raw_of};
-use crate::tensor::WrongFile;
 use crate::way::{Revision, Source, Way};
 use crate::whole::planned;
 
@@ -41,9 +40,13 @@ pub fn is_case(value: &Value) -> bool {
 }
 
 /// Everything about the answer in `case`.
+///
+/// # Errors
+/// Where nothing can be checked: a kind that there is not, arrays that are none, files that cannot be read. What is wrong with an
+/// answer is in the findings.
 pub fn check(case: &Case) -> Result<Findings> {
-    let Some(name) = case.value().get("kind") else { return pairs(case, "") };
-    let kind = Kind::named(name.as_str().context("`kind` is no text")?)?;
+    let Some(name) = case.value().get("kind") else { return pairs(case, None) };
+    let kind = Kind::named(name.as_str().ok_or(Error::KindIsNoText)?)?;
     if !has_answer(kind, case.value()) {
         return without_answer(case, kind);
     }
@@ -52,12 +55,10 @@ pub fn check(case: &Case) -> Result<Findings> {
     let expected = match answered(case, Way { revision, source: Source::Rules }) {
         Ok(expected) => serde_json::to_value(&expected)?,
         Err(error) => {
-            if let Some(missing) = error.downcast_ref::<MissingInput>() {
-                return pairs(case, &format!("; the inputs are not in the file: {missing}"));
-            }
-            return match error.downcast_ref::<WrongFile>() {
-                Some(wrong) => Ok(wrong_file(wrong)),
-                None => contradictory("the inputs in the file", error),
+            return match error.cause() {
+                Error::MissingInput { name } => pairs(case, Some(name)),
+                Error::WrongFile { file, at } => Ok(wrong_file(file, *at)),
+                _ => contradictory("the inputs in the file", error),
             };
         }
     };
@@ -79,14 +80,14 @@ pub fn check(case: &Case) -> Result<Findings> {
 }
 
 /// Arrays of which nothing follows, because they contradict each other; an error where they are not even arrays.
-fn contradictory(of: &str, error: anyhow::Error) -> Result<Findings> {
+fn contradictory(of: &str, error: Error) -> Result<Findings> {
     let mut findings = Findings::default();
     findings.add(&format!("{of} among themselves"), None, vec![contradiction(of, error)?]);
     Ok(findings)
 }
 
-fn contradiction(of: &str, error: anyhow::Error) -> Result<Found> {
-    let Some(refused) = error.downcast_ref::<rankscope_dispatch::Error>() else { return Err(error.context(of.to_owned())) };
+fn contradiction(of: &str, error: Error) -> Result<Found> {
+    let Error::Plan(refused) = error.cause() else { return Err(error).at(|| Place::Named(of.to_owned())) };
     Ok(Found {
         property: CONSISTENCY,
         array: of.to_owned(),
@@ -99,12 +100,12 @@ fn contradiction(of: &str, error: anyhow::Error) -> Result<Found> {
 }
 
 /// The file that an answer says it has written holds something else.
-fn wrong_file(wrong: &WrongFile) -> Findings {
+fn wrong_file(file: &str, at: usize) -> Findings {
     let found = Found {
         property: Property::Packing.as_str(),
-        array: wrong.file.clone(),
+        array: file.to_owned(),
         index: Vec::new(),
-        place: format!("byte {}", wrong.at),
+        place: format!("byte {at}"),
         expected: "as the metadata move the input".into(),
         found: "another byte".into(),
         meaning: "not what the metadata and the input make it".to_owned(),
@@ -170,13 +171,13 @@ fn compared(kind: &Kind, case: &Case, expected: &Value) -> Findings {
 }
 
 /// Metadata against their reverse, and the layout of attention against both.
-fn pairs(case: &Case, why: &str) -> Result<Findings> {
+fn pairs(case: &Case, missing: Option<&str>) -> Result<Findings> {
     let mut findings = Findings::default();
     let mut whole: Vec<(Metadata, Metadata)> = Vec::new();
     for (forward, reverse, of) in PAIRS {
         let (Some(there), Some(back)) = (case.object(forward)?, case.object(reverse)?) else { continue };
-        let there = metadata_of(&there).with_context(|| forward.to_owned())?;
-        let back = metadata_of(&back).with_context(|| reverse.to_owned())?;
+        let there = metadata_of(&there).at(|| Place::Named(forward.to_owned()))?;
+        let back = metadata_of(&back).at(|| Place::Named(reverse.to_owned()))?;
         let named = |what: &str| match what.split_once('.') {
             Some(("fwd", array)) => format!("{forward}.{array}"),
             Some((_, array)) => format!("{reverse}.{array}"),
@@ -190,15 +191,15 @@ fn pairs(case: &Case, why: &str) -> Result<Findings> {
     }
     matrices(case, &mut findings)?;
     if findings.is_empty() {
-        bail!("nothing to check: no metadata with their reverse{why}");
+        return Err(Error::NothingToCheck { missing: missing.map(str::to_owned) });
     }
     // The layout can only be held against metadata that hold.
     if let ([(fwd_q, rev_q), (fwd_kv, _)], Some(attention)) = (&whole[..], case.object("attn")?) {
-        let attention = attention_of(&attention).context("attn")?;
+        let attention = attention_of(&attention).at(|| Place::Named("attn".to_owned()))?;
         let found = check_attention(fwd_q, rev_q, fwd_kv, &attention);
         findings.add("attn", None, found.iter().map(|violation| Found::of(violation, str::to_owned)).collect());
     }
-    findings.against = Some(format!("each other{why}"));
+    findings.against = Some(format!("each other{}", because(missing)));
     Ok(findings)
 }
 
@@ -207,7 +208,7 @@ fn matrices(case: &Case, findings: &mut Findings) -> Result<()> {
     let all = case.value().as_object().into_iter().flatten();
     for (name, _) in all.filter(|(_, value)| value.get("sender_transfer_sz").is_some()) {
         let Some(inner) = case.object(name)? else { continue };
-        let matrix = |key: &str| inner.rows(key).with_context(|| name.clone());
+        let matrix = |key: &str| inner.rows(key).at(|| Place::Named(name.clone()));
         let pairs = Pairs {
             sender_send_disp: matrix("sender_send_disp")?,
             sender_transfer_sz: matrix("sender_transfer_sz")?,
@@ -223,7 +224,7 @@ fn matrices(case: &Case, findings: &mut Findings) -> Result<()> {
 /// A case that nobody has answered: what it says who computes what is a plan.
 fn without_answer(case: &Case, kind: &Kind) -> Result<Findings> {
     let Some(batch) = planned(case, kind.name)? else {
-        bail!("the inputs of {}, and no answer to check; `rankscope dispatch metadata --format json` gives one", kind.name);
+        return Err(Error::NoAnswer { kind: kind.name });
     };
     let mut findings = check_plan(&batch)?;
     findings.against = Some(format!("the inputs of {} alone: the file has no answer", kind.name));

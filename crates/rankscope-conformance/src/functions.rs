@@ -1,19 +1,22 @@
 //! What the original does with metadata once they are computed: cut them, narrow them, move tensors by them, and test them.
 
-use anyhow::{Context, Result, ensure};
 use rankscope_dispatch::draw::{Recipe, create_qkv_dispatch};
 use rankscope_dispatch::metadata::Metadata;
 use rankscope_dispatch::{Padded, TorchRandom, orchestrate_simulate as simulate};
 use serde_json::{Value, json};
 
+use super::error::{At, Error, InputFault, MetadataFault, Place, Result, TensorError};
+use super::mismatch::{Element, Mismatch};
 use super::tensor::Rows;
-use super::{Case, Json, MissingInput, Object, Way, metadata_of};
+use super::{Case, Json, Object, Way, metadata_of};
 
 /// Moves the tensor of the case.
 pub(super) fn orchestrate_simulate(case: &Case, way: Way) -> Result<Object> {
     let metadata = given(case)?;
-    let tokens = case.count_or("output_tokens", u32::try_from(reach(&metadata)).context("offsets beyond 2^32 tokens")?)?;
-    let name = case.find("write_to").map(|name| name.as_str().context("the input `write_to` must be the name of a file"));
+    let reach = u32::try_from(reach(&metadata)).map_err(TensorError::Reach)?;
+    let tokens = case.count_or("output_tokens", reach)?;
+    let no_name = || Error::input("write_to", InputFault::NoFileName);
+    let name = case.find("write_to").map(|name| name.as_str().ok_or_else(no_name));
     let output = Rows::of(case)?.moved(&metadata, tokens as usize)?.answer(case, name.transpose()?, way.source)?;
     Ok(Object::of_kind("orchestrate_simulate").with("output", output))
 }
@@ -22,8 +25,8 @@ pub(super) fn orchestrate_simulate(case: &Case, way: Way) -> Result<Object> {
 pub(super) fn get_slice(case: &Case, _: Way) -> Result<Object> {
     let (metadata, rank) = (given(case)?, case.count("rank")?);
     let world_size = metadata.world_size;
-    let slice =
-        metadata.get_slice(rank as usize).with_context(|| format!("the input `rank` is {rank}, of {world_size} ranks"))?;
+    let no_rank = || Error::input("rank", InputFault::Rank { rank, world_size });
+    let slice = metadata.get_slice(rank as usize).ok_or_else(no_rank)?;
     let copies = &metadata.dst_rank.shape()[2..];
     let slots = |values: Vec<i64>| {
         let slots = values.len().checked_div(copies.iter().product()).unwrap_or(0);
@@ -52,7 +55,7 @@ pub(super) fn normalize_dtype(case: &Case, _: Way) -> Result<Object> {
     let mut arrays = Object::default();
     let mut add = |name: &str, dtype: &str, shape: &[usize], values: Vec<i64>| {
         arrays.push(name, Object::default().with("dtype", dtype).with("values", Padded::new(shape, values)?));
-        Ok::<_, anyhow::Error>(())
+        Ok::<_, Error>(())
     };
     let wide = |values: Vec<u32>| values.into_iter().map(i64::from).collect::<Vec<_>>();
     let shape = metadata.dst_rank.shape();
@@ -84,7 +87,9 @@ pub(super) fn test_qkv_dispatch(case: &Case, way: Way) -> Result<Object> {
         case.count_or("hidden_size", 128)?,
     ];
     let elements = [ranks, tokens, hidden].into_iter().try_fold(u64::from(degree), |size, axis| size.checked_mul(axis.into()));
-    ensure!(elements.is_some_and(|elements| elements <= MOST_ELEMENTS), "tensors of that size are too large to be moved");
+    if elements.is_none_or(|elements| elements > MOST_ELEMENTS) {
+        return Err(TensorError::Elements.into());
+    }
     let seed = if case.find("seed").is_some() { case.seed()? } else { 0 };
     let drawn = create_qkv_dispatch(&Recipe {
         world_size: ranks,
@@ -96,7 +101,7 @@ pub(super) fn test_qkv_dispatch(case: &Case, way: Way) -> Result<Object> {
     })?;
     let whole = way.whole(&way.raw(&drawn)?)?;
     let of_case = |key: &str, created: Metadata| {
-        case.object(key)?.map_or(Ok(created), |given| metadata_of(&given).context(key.to_owned()))
+        case.object(key)?.map_or(Ok(created), |given| metadata_of(&given).at(|| Place::Named(key.to_owned())))
     };
     let (fwd_q, rev_q) = (of_case("fwd_q", whole.fwd_q)?, of_case("rev_q", whole.rev_q)?);
     let (fwd_kv, rev_kv) = (of_case("fwd_kv", whole.fwd_kv)?, of_case("rev_kv", whole.rev_kv)?);
@@ -111,7 +116,7 @@ pub(super) fn test_qkv_dispatch(case: &Case, way: Way) -> Result<Object> {
     let keys = keys.and_then(|back| all_planes(&x, &back, hidden, planes));
     let steps = [("queries there and back are what was sent", queries), ("keys and values come back in every plane", keys)];
     let passed = steps.iter().all(|step| step.1.is_ok());
-    let steps = steps.map(|(step, outcome)| json!({"step": step, "passed": outcome.is_ok(), "where": outcome.err()}));
+    let steps = steps.map(|(step, outcome)| json!({"step": step, "passed": outcome.is_ok(), "where": outcome.err().map(|mismatch| mismatch.to_string())}));
     Ok(Object::of_kind("test_qkv_dispatch").with("passed", Json::Given(Value::Bool(passed))).with("steps", json!(steps)))
 }
 
@@ -119,48 +124,45 @@ pub(super) fn test_qkv_dispatch(case: &Case, way: Way) -> Result<Object> {
 const MOST_ELEMENTS: u64 = 1 << 30;
 
 /// What comes back into `tokens` rows on each rank; or what leaves a buffer.
-fn there_and_back(x: &[Vec<f32>], ways: [&Metadata; 2], hidden: usize, tokens: usize) -> Result<Vec<Vec<f32>>, String> {
+fn there_and_back(x: &[Vec<f32>], ways: [&Metadata; 2], hidden: usize, tokens: usize) -> Result<Vec<Vec<f32>>, Mismatch> {
     let [forward, reverse] = ways;
     if let Some(other) = ways.into_iter().find(|metadata| metadata.world_size != x.len()) {
-        return Err(format!("metadata of {} ranks for {}", other.world_size, x.len()));
+        return Err(Mismatch::Ranks { metadata: other.world_size, tensors: x.len() });
     }
     let room = usize::try_from(reach(forward))
         .ok()
         .and_then(|room| room.checked_mul(hidden))
         .filter(|room| *room <= MOST_ELEMENTS as usize);
-    let room = room.ok_or("an offset is beyond every buffer")?;
+    let room = room.ok_or(Mismatch::BeyondBuffers)?;
     let mut there = vec![vec![0.0; room]; x.len()];
     let mut back = vec![vec![0.0; tokens * hidden]; x.len()];
-    simulate(x, &mut there, hidden, forward).map_err(|error| format!("there: {error}"))?;
-    simulate(&there, &mut back, hidden, reverse).map_err(|error| format!("back: {error}"))?;
+    simulate(x, &mut there, hidden, forward).map_err(Mismatch::There)?;
+    simulate(&there, &mut back, hidden, reverse).map_err(Mismatch::Back)?;
     Ok(back)
 }
 
 /// The first element that differs.
-fn same(x: &[Vec<f32>], back: &[Vec<f32>], hidden: usize) -> Result<(), String> {
+fn same(x: &[Vec<f32>], back: &[Vec<f32>], hidden: usize) -> Result<(), Mismatch> {
     for (rank, (sent, found)) in x.iter().zip(back).enumerate() {
         if let Some(at) = sent.iter().zip(found).position(|(sent, found)| sent != found) {
-            let (token, element) = (at / hidden, at % hidden);
-            return Err(format!("rank {rank}, token {token}, element {element}: {} came back as {}", sent[at], found[at]));
+            return Err(Mismatch::Value { at: Element::new(rank, at, hidden), sent: sent[at], found: found[at] });
         }
     }
     Ok(())
 }
 
 /// Of every token there is a plane, and every plane that is not zero holds the token; so does their mean.
-fn all_planes(x: &[Vec<f32>], back: &[Vec<f32>], hidden: usize, planes: usize) -> Result<(), String> {
+fn all_planes(x: &[Vec<f32>], back: &[Vec<f32>], hidden: usize, planes: usize) -> Result<(), Mismatch> {
     for (rank, (sent, found)) in x.iter().zip(back).enumerate() {
         for (at, &value) in sent.iter().enumerate() {
-            let (token, element) = (at / hidden, at % hidden);
             let copies = (0..planes).map(|plane| found[plane * sent.len() + at]).enumerate();
             let written: Vec<(usize, f32)> = copies.filter(|copy| copy.1 != 0.0).collect();
-            if let Some((plane, found)) = written.iter().find(|copy| copy.1 != value) {
-                return Err(format!(
-                    "rank {rank}, token {token}, element {element}: {value} came back as {found} in plane {plane}"
-                ));
+            let at = Element::new(rank, at, hidden);
+            if let Some(&(plane, found)) = written.iter().find(|copy| copy.1 != value) {
+                return Err(Mismatch::Plane { at, sent: value, found, plane });
             }
             if written.is_empty() {
-                return Err(format!("rank {rank}, token {token}, element {element}: no plane came back"));
+                return Err(Mismatch::NoPlane { at });
             }
         }
     }
@@ -169,25 +171,34 @@ fn all_planes(x: &[Vec<f32>], back: &[Vec<f32>], hidden: usize, planes: usize) -
 
 /// The metadata of the case.
 fn given(case: &Case) -> Result<Metadata> {
-    let given = case.object("metadata")?.ok_or_else(|| MissingInput::new("metadata"))?;
-    let metadata = metadata_of(&given).context("`metadata`")?;
+    let given = case.object("metadata")?.ok_or_else(|| Error::missing("metadata"))?;
+    let metadata = metadata_of(&given).at(|| Place::Metadata)?;
     let (ranks, slots) = (metadata.world_size, metadata.seq_len.width());
     let fits = |array: &Padded, shape: &[usize]| array.shape().starts_with(shape);
-    ensure!(ranks > 0, "`metadata`: no ranks");
+    if ranks == 0 {
+        return Err(Error::Metadata(MetadataFault::NoRanks));
+    }
     for (name, array, shape) in [
         ("seq_len", &metadata.seq_len, &[ranks, slots][..]),
         ("dst_rank", &metadata.dst_rank, &[ranks, slots]),
         ("dst_offset", &metadata.dst_offset, metadata.dst_rank.shape()),
         ("num_seqs", &metadata.num_seqs, &[ranks]),
     ] {
-        ensure!(fits(array, shape), "`metadata`: `{name}` has the shape {:?}, and {shape:?} is asked for", array.shape());
+        if !fits(array, shape) {
+            let (found, asked) = (array.shape().to_vec(), shape.to_vec());
+            return Err(Error::Metadata(MetadataFault::Shape { array: name, found, asked }));
+        }
     }
     for (name, array) in [("seq_recv_mask", &metadata.seq_recv_mask), ("recv_seq_lens", &metadata.recv_seq_lens)] {
-        ensure!(array.as_ref().is_none_or(|array| fits(array, &[ranks])), "`metadata`: `{name}` has not a row per rank");
+        if array.as_ref().is_some_and(|array| !fits(array, &[ranks])) {
+            return Err(Error::Metadata(MetadataFault::Rows { array: name }));
+        }
     }
     let totals = metadata.num_total_recv_tokens.as_ref().map_or(ranks, Vec::len);
-    ensure!(totals == ranks, "`metadata`: `num_total_recv_tokens` has {totals} entries for {ranks} ranks");
-    Ok(metadata)
+    match totals == ranks {
+        true => Ok(metadata),
+        false => Err(Error::Metadata(MetadataFault::Totals { entries: totals, ranks })),
+    }
 }
 
 /// Tokens of a buffer into which everything fits.

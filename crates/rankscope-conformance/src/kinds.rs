@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Result, anyhow};
-
+use super::error::{Error, Result};
 use super::{Case, Object, Way, bytes, functions, lengths, logical, planners, whole};
 
 /// Answers a case of one kind.
@@ -249,14 +248,13 @@ impl Kind {
     /// The kind of this name; `-` and `_` are the same, and so are capitals.
     ///
     /// # Errors
-    /// Where there is none, with the one that was most likely meant.
+    /// [`Error::UnknownKind`], with the one that was most likely meant.
     pub fn named(name: &str) -> Result<&'static Self> {
         let plain = name.trim().to_lowercase().replace('-', "_");
         KINDS.iter().find(|kind| kind.name == plain).ok_or_else(|| {
             let distance = |kind: &&Self| (strsim::damerau_levenshtein(kind.name, &plain), kind.name);
             let nearest = KINDS.iter().min_by_key(distance).filter(|kind| 2 * distance(kind).0 <= plain.len());
-            let meant = nearest.map_or(String::new(), |kind| format!(" (did you mean {}?)", kind.name));
-            anyhow!("no kind is called {name}{meant}; `rankscope dispatch metadata --list` names them all")
+            Error::UnknownKind { name: name.to_owned(), nearest: nearest.map(|kind| kind.name) }
         })
     }
 

@@ -1,9 +1,9 @@
 //! Kinds that answer with sequence lengths.
 
-use anyhow::{Result, bail};
 use rankscope_dispatch::draw::{gen_seq_lens as exact, gen_seq_lens_valid, pipeline_tick_backward, pipeline_tick_forward};
 use rankscope_dispatch::{Padded, TorchRandom};
 
+use super::error::{Error, Must, Result};
 use super::{Case, Object, Way};
 
 /// Lengths for every entry of `cases`, or for the case itself; beside them what a checker of the stream wants to see.
@@ -36,7 +36,7 @@ fn drawn(case: &Case, mut answer: Object) -> Result<Object> {
         None => exact,
         Some(mode) if mode == "documented" => exact,
         Some(mode) if mode == "valid" => gen_seq_lens_valid,
-        Some(mode) => bail!("the input `mode` is {mode} and must be \"documented\" or \"valid\""),
+        Some(mode) => return Err(Error::value("mode", mode, Must::Mode)),
     };
     let lengths = draw(&mut TorchRandom::new(case.seed()?), ranks, sequences, tokens)?;
     let least = lengths.values().iter().min().copied();

@@ -8,12 +8,14 @@ mod array;
 mod bytes;
 mod case;
 pub mod check;
+mod error;
 mod files;
 mod functions;
 mod json;
 mod kinds;
 mod lengths;
 mod logical;
+mod mismatch;
 mod npy;
 mod planners;
 mod simulated;
@@ -23,22 +25,24 @@ mod whole;
 
 use std::borrow::Cow;
 
-use anyhow::Result;
 use serde_json::Value;
 
 use self::array::{Form, Packed};
-use self::case::MissingInput;
 use self::json::Json;
 use self::logical::{metadata_of, raw_of};
 use self::way::{Source, Way};
 
 pub use self::case::Case;
+pub use self::error::{ArrayError, Error, InputFault, MetadataFault, Must, NpyError, Place, Result, TensorError};
 pub use self::files::{FileError, Files};
 pub use self::json::Object;
 pub use self::kinds::{Input, KINDS, Kind, list};
 pub use self::way::Revision;
 
 /// The answer to a case, with the inputs that it does not repeat anyway.
+///
+/// # Errors
+/// [`Error`]: a kind that there is not, an input that is missing or is not what the kind takes, a file that cannot be read.
 pub fn answer(case: &Case, revision: Revision) -> Result<Object> {
     answered(case, Way { revision, source: Source::Library })
 }

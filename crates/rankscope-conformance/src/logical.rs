@@ -1,9 +1,9 @@
 //! Kinds that answer with the metadata of queries, of keys and values, or of attention.
 
-use anyhow::Result;
 use rankscope_dispatch::Padded;
 use rankscope_dispatch::metadata::{AttentionLayout, Metadata, RawDispatch, documented_attn_layout_seqlens};
 
+use super::error::{Error, Result};
 use super::simulated::{self, RULE_QUERIES, longest, moved, numbered, rows, widest};
 use super::{Case, Form, Json, Object, Packed, Revision, Way};
 
@@ -112,7 +112,7 @@ pub(super) fn moved_packed(input: &[Vec<i64>], metadata: &Metadata) -> Result<Op
 /// The input arrays of a whole dispatch, which have two names each in part.
 pub(crate) fn raw_of(case: &Case) -> Result<RawDispatch> {
     let either = |first: &str, second: &str| match case.array_if_any(first)? {
-        Some(array) => Ok::<_, anyhow::Error>(array),
+        Some(array) => Ok::<_, Error>(array),
         None => case.array(second),
     };
     Ok(RawDispatch {
@@ -145,7 +145,7 @@ pub(crate) fn metadata_of(case: &Case) -> Result<Metadata> {
 
 /// The layout of attention as a case keeps it.
 pub(crate) fn attention_of(case: &Case) -> Result<AttentionLayout> {
-    let flat = |key: &str| Ok::<_, anyhow::Error>(case.array(key)?.values().to_vec());
+    let flat = |key: &str| Ok::<_, Error>(case.array(key)?.values().to_vec());
     Ok(AttentionLayout {
         cu_seqlens_q: case.rows("cu_seqlens_q")?,
         cu_seqlens_kv: case.rows("cu_seqlens_kv")?,

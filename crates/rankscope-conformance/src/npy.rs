@@ -1,10 +1,10 @@
 //! Arrays in numpy's .npy files: a line of text that names type and shape, then the values. Rows are moved whatever their type,
 //! so values stay bytes; only the integers of metadata are read as numbers.
 
-use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::Padded;
 use rankscope_dispatch::movement::ElementType;
 
+use super::error::{At, Error, NpyError, Place};
 use super::files::Files;
 
 /// An array whose values are bytes.
@@ -21,49 +21,49 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 
 impl Tensor {
     /// Reads a .npy file.
-    pub(super) fn read(files: &dyn Files, name: &str) -> Result<Self> {
-        Self::parse(&files.read(name).map_err(anyhow::Error::from_boxed)?).with_context(|| files.shown(name))
+    pub(super) fn read(files: &dyn Files, name: &str) -> Result<Self, Error> {
+        Self::parse(&files.read(name).map_err(Error::File)?).at(|| Place::Named(files.shown(name)))
     }
 
     /// Values without a header, whose type and shape are given.
-    pub(super) fn raw(bytes: Vec<u8>, element: ElementType, shape: Vec<usize>) -> Result<Self> {
+    pub(super) fn raw(bytes: Vec<u8>, element: ElementType, shape: Vec<usize>) -> Result<Self, NpyError> {
         Self { descr: descr(element).to_owned(), element_bytes: element.bytes() as usize, shape, bytes }.complete()
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self> {
-        let rest = bytes.strip_prefix(MAGIC).context("not a .npy file")?;
+    fn parse(bytes: &[u8]) -> Result<Self, NpyError> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or(NpyError::NotNpy)?;
         let (header, values) = match rest {
             [1, _, a, b, rest @ ..] => rest.split_at_checked(usize::from(u16::from_le_bytes([*a, *b]))),
             [2 | 3, _, a, b, c, d, rest @ ..] => rest.split_at_checked(u32::from_le_bytes([*a, *b, *c, *d]) as usize),
-            _ => bail!("a version of .npy that is not known here"),
+            _ => return Err(NpyError::Version),
         }
-        .context("the header is cut off")?;
-        let header = std::str::from_utf8(header).context("the header is no text")?;
+        .ok_or(NpyError::CutOff)?;
+        let header = std::str::from_utf8(header).map_err(NpyError::HeaderIsNoText)?;
         let after = |key: &str| header.split_once(key).map(|(_, rest)| rest.trim_start_matches([' ', ':']));
         let descr = after("'descr'").and_then(|rest| rest.strip_prefix('\'')?.split('\'').next());
-        let descr = descr.context("values of several fields; one array of one type is taken")?.to_owned();
-        ensure!(
-            after("'fortran_order'").is_some_and(|rest| rest.starts_with("False")),
-            "columns lie first in it; save it after numpy.ascontiguousarray"
-        );
-        let shape = after("'shape'").and_then(|rest| rest.strip_prefix('(')?.split(')').next()).context("no shape")?;
+        let descr = descr.ok_or(NpyError::Fields)?.to_owned();
+        if !after("'fortran_order'").is_some_and(|rest| rest.starts_with("False")) {
+            return Err(NpyError::ColumnsFirst);
+        }
+        let shape = after("'shape'").and_then(|rest| rest.strip_prefix('(')?.split(')').next()).ok_or(NpyError::NoShape)?;
         let axes = shape.split(',').map(str::trim).filter(|axis| !axis.is_empty());
-        let shape = axes.map(str::parse).collect::<Result<Vec<usize>, _>>().with_context(|| format!("the shape ({shape})"))?;
+        let axes = axes.map(str::parse).collect::<Result<Vec<usize>, _>>();
+        let shape = axes.map_err(|source| NpyError::Shape { text: shape.to_owned(), source })?;
         let element_bytes = descr.get(2..).and_then(|size| size.parse().ok()).filter(|size| (1..=64).contains(size));
-        ensure!(!descr.contains(['O', 'U', 'S', 'M', 'm']), "values of type {descr}; numbers are taken");
-        let element_bytes = element_bytes.with_context(|| format!("the type {descr} is not known here"))?;
+        if descr.contains(['O', 'U', 'S', 'M', 'm']) {
+            return Err(NpyError::NotNumbers { descr });
+        }
+        let Some(element_bytes) = element_bytes else { return Err(NpyError::UnknownType { descr }) };
         Self { descr, element_bytes, shape, bytes: values.to_vec() }.complete()
     }
 
-    fn complete(self) -> Result<Self> {
+    fn complete(self) -> Result<Self, NpyError> {
         let Self { shape, element_bytes, bytes, .. } = &self;
         let expected = shape.iter().try_fold(*element_bytes, |bytes, &axis| bytes.checked_mul(axis));
-        ensure!(
-            expected == Some(bytes.len()),
-            "{} bytes; the shape {shape:?} of {element_bytes} bytes each asks for another number",
-            bytes.len()
-        );
-        Ok(self)
+        match expected == Some(bytes.len()) {
+            true => Ok(self),
+            false => Err(NpyError::Size { bytes: bytes.len(), shape: shape.clone(), element_bytes: *element_bytes }),
+        }
     }
 
     /// The file with header.
@@ -78,13 +78,16 @@ impl Tensor {
     }
 
     /// The values of an array of integers.
-    pub(super) fn integers(&self) -> Result<Padded> {
+    pub(super) fn integers(&self) -> Result<Padded, Error> {
+        let other = || NpyError::NotIntegers { descr: self.descr.clone() };
         let signed = match self.descr.as_bytes().get(1) {
             Some(b'i') => true,
             Some(b'u' | b'b') => false,
-            _ => bail!("values of type {}; integers are asked for", self.descr),
+            _ => return Err(other().into()),
         };
-        ensure!(self.element_bytes <= 8, "values of type {}; integers are asked for", self.descr);
+        if self.element_bytes > 8 {
+            return Err(other().into());
+        }
         let number = |element: &[u8]| {
             let mut element = element.to_vec();
             if self.descr.starts_with('>') {

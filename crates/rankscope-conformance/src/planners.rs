@@ -1,11 +1,11 @@
 //! Kinds that plan: the original's two planners, and the benchmark that sets ours beside them.
 
-use anyhow::{Context, Result};
 use rankscope_dispatch::planner::bounded::{Options, bounded};
 use rankscope_dispatch::planner::{Prices, Remote, equal_flops, greedy, place_in_order};
 use rankscope_dispatch::{Batch, Rows, Shard};
 use serde_json::{Value, json};
 
+use super::error::{At, Error, InputFault, Place, Result};
 use super::{Case, Object, Way};
 
 /// Plans by the original's greedy planner, for every entry of `cases` or for the case itself.
@@ -38,7 +38,8 @@ fn greedy_case(case: &Case, mut answer: Object) -> Result<Object> {
     for key in ["batches", "tokens_per_rank", "world_size", "tolerance"] {
         answer.push(key, case.find(key).cloned());
     }
-    let tolerance = case.find("tolerance").map_or(Some(0.1), Value::as_f64).context("the input `tolerance` is no number")?;
+    let tolerance = case.find("tolerance").map_or(Some(0.1), Value::as_f64);
+    let tolerance = tolerance.ok_or_else(|| Error::input("tolerance", InputFault::NoNumber))?;
     let layout = place_in_order(&batches(case)?.concat(), case.count("world_size")?, tokens_per_rank(case)?)?;
     let plan = greedy(&layout, tolerance)?;
     let (before, after) = (layout.cells()?, plan.cells()?);
@@ -129,17 +130,17 @@ fn benchmark_case(case: &Case, mut answer: Object) -> Result<Object> {
     for key in ["name", "world_size", "tokens_per_rank", "doc_lens"] {
         answer.push(key, case.find(key).cloned());
     }
-    let documents =
-        lengths(case.find("doc_lens").context("the input `doc_lens` is missing")?).context("the input `doc_lens`")?;
+    let documents = case.find("doc_lens").ok_or_else(|| Error::input("doc_lens", InputFault::NotGiven))?;
+    let documents = lengths(documents).at(|| Place::Input("doc_lens".to_owned()))?;
     let layout = place_in_order(&documents, case.count("world_size")?, tokens_per_rank(case)?)?;
     let mut results = Object::default().with("layout_only", figures(&layout)?);
-    for tolerance in ["0.0", "0.05", "0.1", "0.15"] {
-        results.push(&format!("original_tol_{tolerance}"), figures(&greedy(&layout, tolerance.parse()?)?)?);
+    for tolerance in [0.0, 0.05, 0.1, 0.15] {
+        results.push(&format!("original_tol_{tolerance:?}"), figures(&greedy(&layout, tolerance)?)?);
     }
-    for eps in ["0.0", "0.05", "0.1"] {
+    for eps in [0.0, 0.05, 0.1] {
         let prices = Prices::of(&Rows::LLAMA_8B);
-        let options = Options::new(eps.parse()?, prices);
-        results.push(&format!("bounded_interval_eps_{eps}"), figures(&bounded(&layout, &options)?)?);
+        let options = Options::new(eps, prices);
+        results.push(&format!("bounded_interval_eps_{eps:?}"), figures(&bounded(&layout, &options)?)?);
     }
     Ok(answer.with("results", results))
 }
@@ -162,20 +163,15 @@ fn figures(plan: &Batch) -> Result<Object> {
 }
 
 fn batches(case: &Case) -> Result<Vec<Vec<u32>>> {
-    let lists = case.find("batches").and_then(Value::as_array).context("the input `batches` must be a list per rank")?;
-    lists
-        .iter()
-        .enumerate()
-        .map(|(at, list)| lengths(list).with_context(|| format!("the input `batches`, entry {at}")))
-        .collect()
+    let lists = case.find("batches").and_then(Value::as_array);
+    let lists = lists.ok_or_else(|| Error::input("batches", InputFault::NoListPerRank))?;
+    lists.iter().enumerate().map(|(at, list)| lengths(list).at(|| Place::Entry { list: "batches".to_owned(), at })).collect()
 }
 
 fn lengths(list: &Value) -> Result<Vec<u32>> {
-    serde_json::from_value(list.clone()).context("lengths are whole numbers below 2^32")
+    serde_json::from_value(list.clone()).map_err(Error::Lengths)
 }
 
 fn tokens_per_rank(case: &Case) -> Result<u64> {
-    case.find("tokens_per_rank")
-        .and_then(Value::as_u64)
-        .context("the input `tokens_per_rank` is missing or no number of tokens")
+    case.find("tokens_per_rank").and_then(Value::as_u64).ok_or_else(|| Error::input("tokens_per_rank", InputFault::NoTokens))
 }

@@ -1,8 +1,9 @@
 //! Metadata put to work: every token of every rank gets a number, and is moved.
 
-use anyhow::{Result, ensure};
 use rankscope_dispatch::metadata::Metadata;
 use rankscope_dispatch::{Padded, orchestrate_simulate};
+
+use super::error::{Result, TensorError};
 
 /// What the numbers are, beside arrays of queries only, whole dispatches, and big ones.
 pub(super) const RULE_QUERIES: &str = "token t of rank r = 1000*(r+1)+t+1, hidden size 1, zero past the rank own tokens";
@@ -12,7 +13,9 @@ pub(super) const RULE_BIG: &str = "token t of rank r = 1000*(r+1)+t+1 (hidden 1)
 /// The numbered tokens of every rank.
 pub(super) fn numbered(lengths: &Padded) -> Result<Vec<Vec<i64>>> {
     let held: Vec<i64> = lengths.rows().map(|row| row.iter().sum()).collect();
-    ensure!(held.iter().sum::<i64>() <= MOST_TOKENS, "too many tokens to move one by one");
+    if held.iter().sum::<i64>() > MOST_TOKENS {
+        return Err(TensorError::Tokens.into());
+    }
     Ok(held.iter().zip(1..).map(|(&held, rank)| (1..=held).map(|token| 1000 * rank + token).collect()).collect())
 }
 

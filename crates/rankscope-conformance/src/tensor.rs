@@ -1,7 +1,6 @@
 //! Tensors of the user: rows by rank and token, as nested lists in the case, in a .npy file, or in a file without a header whose
 //! type and shape the case gives. Whatever they hold is moved, not computed with.
 
-use anyhow::{Context, Result, bail, ensure};
 use rankscope_dispatch::metadata::Metadata;
 use rankscope_dispatch::movement::ElementType;
 use rankscope_dispatch::orchestrate_simulate;
@@ -10,16 +9,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::array::{flatten, nested};
+use super::error::{ArrayError, At, Error, InputFault, Place, Result, TensorError};
 use super::npy::Tensor;
-use super::{Case, MissingInput, Source};
-
-/// A file that an answer names, and that is not what the metadata and the input make it.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: byte {at} is not what the metadata and the input make it")]
-pub(crate) struct WrongFile {
-    pub(crate) file: String,
-    pub(crate) at: usize,
-}
+use super::{Case, Source};
 
 /// The tensor of a case.
 pub(super) enum Rows {
@@ -30,26 +22,23 @@ pub(super) enum Rows {
 
 impl Rows {
     pub(super) fn of(case: &Case) -> Result<Self> {
-        let value = case.input("input").ok_or_else(|| MissingInput::new("input"))?;
+        let value = case.input("input").ok_or_else(|| Error::missing("input"))?;
         let rows = match value {
             Value::String(name) => Self::Filed(Tensor::read(case.files(), name)?),
-            Value::Object(_) => Self::Filed(raw(&case.object("input")?.ok_or_else(|| MissingInput::new("input"))?)?),
+            Value::Object(_) => Self::Filed(raw(&case.object("input")?.ok_or_else(|| Error::missing("input"))?)?),
             list => {
                 let entry = |entry: &Value| match entry {
-                    Value::Array(_) => bail!("a list where the first row has a number"),
+                    Value::Array(_) => Err(ArrayError::TooDeep),
                     entry => Ok(entry.clone()),
                 };
-                let (shape, values) = flatten(list, entry).context("the input `input`")?;
+                let (shape, values) = flatten(list, entry).at(|| Place::Input("input".to_owned()))?;
                 Self::Listed(shape, values)
             }
         };
-        let shape = rows.shape();
-        ensure!(
-            shape.len() >= 2,
-            "the input `input` has {} axes; ranks, tokens and the rest of a row are asked for",
-            shape.len()
-        );
-        Ok(rows)
+        match rows.shape().len() {
+            found @ 0..2 => Err(Error::input("input", InputFault::Axes { found })),
+            _ => Ok(rows),
+        }
     }
 
     fn shape(&self) -> &[usize] {
@@ -62,10 +51,14 @@ impl Rows {
     /// What `metadata` make of it, with `tokens` rows for each rank; what nothing is written to is zero.
     pub(super) fn moved(&self, metadata: &Metadata, tokens: usize) -> Result<Self> {
         let (ranks, hidden) = (self.shape()[0], self.shape()[2..].iter().product::<usize>());
-        ensure!(ranks == metadata.world_size, "the input `input` has {ranks} ranks, and the metadata {}", metadata.world_size);
+        if ranks != metadata.world_size {
+            return Err(Error::input("input", InputFault::Ranks { ranks, metadata: metadata.world_size }));
+        }
         let shape: Vec<usize> = [ranks, tokens].into_iter().chain(self.shape()[2..].iter().copied()).collect();
         let size = shape.iter().try_fold(16_usize, |size, &axis| size.checked_mul(axis)).filter(|&size| size <= MOST_BYTES);
-        ensure!(size.is_some(), "an output of shape {shape:?} is too large");
+        if size.is_none() {
+            return Err(TensorError::Output { shape }.into());
+        }
         Ok(match self {
             Self::Listed(_, values) => {
                 let places: Vec<usize> = (0..values.len()).collect();
@@ -84,19 +77,19 @@ impl Rows {
         let tensor = match (self, name) {
             (Self::Listed(shape, values), None) => return Ok(nested(&shape, &values)),
             (Self::Filed(tensor), Some(name)) => (tensor, name),
-            (Self::Listed(..), Some(_)) => bail!("`write_to` is for an `input` that is a file"),
-            (Self::Filed(_), None) => bail!("the input `write_to` is missing: it names the file for the output"),
+            (Self::Listed(..), Some(_)) => return Err(TensorError::ListIntoFile.into()),
+            (Self::Filed(_), None) => return Err(Error::input("write_to", InputFault::NoOutputFile)),
         };
         let (tensor, name) = tensor;
         let bytes = if name.ends_with(".npy") { tensor.npy() } else { tensor.bytes.clone() };
         match source {
-            Source::Library => case.files().write(name, &bytes).map_err(anyhow::Error::from_boxed)?,
+            Source::Library => case.files().write(name, &bytes).map_err(Error::File)?,
             Source::Rules => {
-                let found = case.files().read(name).map_err(anyhow::Error::from_boxed)?;
+                let found = case.files().read(name).map_err(Error::File)?;
                 let differs = found.iter().zip(&bytes).position(|(found, right)| found != right);
                 let differs = differs.or((found.len() != bytes.len()).then_some(found.len().min(bytes.len())));
                 if let Some(at) = differs {
-                    return Err(WrongFile { file: name.to_owned(), at }.into());
+                    return Err(Error::WrongFile { file: name.to_owned(), at });
                 }
             }
         }
@@ -110,15 +103,12 @@ const MOST_BYTES: usize = 1 << 34;
 
 /// A file without a header: `file`, `dtype` and `shape`.
 fn raw(case: &Case) -> Result<Tensor> {
-    let text = |key: &str| case.find(key).and_then(Value::as_str).with_context(|| format!("`input`: `{key}` is missing"));
+    let text = |key| case.find(key).and_then(Value::as_str).ok_or(TensorError::Missing { key });
     let (name, dtype) = (text("file")?, text("dtype")?);
-    let element = ElementType::named(dtype).with_context(|| {
-        let known = ElementType::ALL.map(ElementType::as_str).join(", ");
-        format!("`input`: no dtype is called {dtype}; one of {known}, or numpy's and torch's names of these")
-    })?;
+    let element = ElementType::named(dtype).ok_or_else(|| TensorError::UnknownType { name: dtype.to_owned() })?;
     let shape = case.find("shape").cloned().unwrap_or_default();
-    let shape: Vec<usize> = serde_json::from_value(shape).context("`input`: `shape` must be a list of lengths")?;
-    Tensor::raw(case.files().read(name).map_err(anyhow::Error::from_boxed)?, element, shape).with_context(|| name.to_owned())
+    let shape: Vec<usize> = serde_json::from_value(shape).map_err(TensorError::Shape)?;
+    Tensor::raw(case.files().read(name).map_err(Error::File)?, element, shape).at(|| Place::Named(name.to_owned()))
 }
 
 fn scattered<T: Copy>(

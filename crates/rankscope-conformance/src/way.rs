@@ -1,11 +1,12 @@
 //! How an answer is computed: by the library, or, to be held against an answer, by the rules of the specification.
 
-use anyhow::Result;
 use rankscope_dispatch::alltoall::{self, LogicalOutput, PlannerOptions, PlannerOutput};
 use rankscope_dispatch::draw::Drawn;
 use rankscope_dispatch::metadata::{self, AttentionLayout, Compat, KeyValueMapping, Metadata, QkvDispatch, RawDispatch};
 use rankscope_dispatch::properties::rules;
 use rankscope_dispatch::{Batch, Padded, Rows};
+
+use super::error::Result;
 
 /// Whose numbers to give where the original is wrong; see [`rankscope_dispatch::metadata::Compat`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Kinds that answer with a whole dispatch: its input arrays, the metadata of queries, keys and values both ways, the layout of
 //! attention, and the tokens moved.
 
-use anyhow::Result;
 use rankscope_dispatch::draw::{
     CustomMapping, Drawn, Recipe, create_qkv_dispatch, create_qkv_dispatch_2cp, create_qkv_dispatch_with_backward,
     create_qkv_dispatch_with_custom_mapping,
@@ -9,6 +8,7 @@ use rankscope_dispatch::draw::{
 use rankscope_dispatch::metadata::{Compat, QkvDispatch, RawDispatch, documented_attn_layout_seqlens};
 use rankscope_dispatch::{Batch, Error, Padded};
 
+use super::error::Result;
 use super::logical::{array_in, attention_object, attention_packed, metadata_object, moved_packed};
 use super::simulated::{RULE_BIG, RULE_WHOLE, longest, moved, numbered, rows, widest};
 use super::{Case, Form, Object, Revision, Way, bytes};

@@ -184,7 +184,7 @@ impl<'a> Comparison<'a> {
         if value.is_array() {
             return Ok(value.clone());
         }
-        let array = read_array(value, self.case.files()).map_err(|error| format!("{error:#}"))?;
+        let array = read_array(value, self.case.files()).map_err(|error| error.to_string())?;
         Ok(nested(array.shape(), array.values()))
     }
 

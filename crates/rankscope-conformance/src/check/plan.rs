@@ -1,14 +1,16 @@
 //! A plan file says who computes what; its metadata are derived here, in both orders of tasks, and put to every property.
 
-use anyhow::Result;
-use rankscope_dispatch::Batch;
 use rankscope_dispatch::plan::{Index, LogicalPlan, TaskOrder};
 use rankscope_dispatch::properties;
+use rankscope_dispatch::{Batch, Error};
 
 use super::findings::{Findings, Found};
 
 /// Everything about the metadata of a plan.
-pub fn check(batch: &Batch) -> Result<Findings> {
+///
+/// # Errors
+/// [`Error`] where the metadata do not fit their integers.
+pub fn check(batch: &Batch) -> Result<Findings, Error> {
     let mut findings = Findings::default();
     for (order, name) in
         [(TaskOrder::Documents, "tasks in the order of documents"), (TaskOrder::Slots, "tasks in the order of slots")]
