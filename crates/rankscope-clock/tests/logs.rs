@@ -30,11 +30,8 @@ const NOISY: Impairment = Impairment { stamp_noise_ns: 20.0, ..HONEST };
 /// The six recordings, or nothing where there is no corpus.
 #[track_caller]
 fn recordings() -> Vec<(String, Vec<Exchange>)> {
-    let Some(corpus) = std::env::var_os("RANKSCOPE_CORPUS") else {
-        rankscope_testkit::skipped("RANKSCOPE_CORPUS names no corpus");
-        return Vec::new();
-    };
-    LOGS.map(|name| (name.to_owned(), read(&Path::new(&corpus).join(format!("probes/{name}.tsv.gz"))))).into()
+    let Some(corpus) = rankscope_testkit::given(rankscope_testkit::Need::Corpus) else { return Vec::new() };
+    LOGS.map(|name| (name.to_owned(), read(&corpus.join(format!("probes/{name}.tsv.gz"))))).into()
 }
 
 fn read(path: &Path) -> Vec<Exchange> {

@@ -244,11 +244,12 @@ const FILE_VARIABLES: [&str; 2] = ["RANKSCOPE_CONFIG", "XLA_DIST_PROF_CONFIG"];
 
 /// Variables of our own that are no settings: what `rankscope run` tells the processes of a job, beside the run's id, which is a
 /// setting, and what tests and benchmarks read.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
     "RANKSCOPE_RUN_DIR",
     "RANKSCOPE_RAW_DIR",
     "RANKSCOPE_CORPUS",
     "RANKSCOPE_SKIPS",
+    "RANKSCOPE_REQUIRE",
     "RANKSCOPE_TORCH_PYTHON",
     "RANKSCOPE_JAX_PYTHON",
     "RANKSCOPE_BENCH_PYTHON",

@@ -10,11 +10,8 @@ use serde_json::Value;
 
 #[track_caller]
 fn golden(file: &str) -> Option<Vec<Value>> {
-    let Some(corpus) = std::env::var_os("RANKSCOPE_CORPUS") else {
-        rankscope_testkit::skipped("RANKSCOPE_CORPUS names no corpus");
-        return None;
-    };
-    let text = std::fs::read_to_string(PathBuf::from(corpus).join("dispatch_golden").join(file)).unwrap();
+    let corpus = rankscope_testkit::given(rankscope_testkit::Need::Corpus)?;
+    let text = std::fs::read_to_string(corpus.join("dispatch_golden").join(file)).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     Some(document["cases"].as_array().unwrap().clone())
 }

@@ -168,6 +168,8 @@ mod tests {
     fn a_trace_shorter_than_said_is_no_member() {
         let mut archive = Archive::new(Vec::new());
         let member = ArchiveMember { path: "a".into(), machine: "a".into(), to_first_ns: 0 };
-        assert!(archive.add(member, 4, &b"abc"[..]).is_err());
+        let error = archive.add(member, 4, &b"abc"[..]).unwrap_err();
+        assert!(matches!(&error, Error::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof), "{error}");
+        assert!(archive.files.is_empty(), "the manifest does not name it");
     }
 }

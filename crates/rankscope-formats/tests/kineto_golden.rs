@@ -58,9 +58,7 @@ fn nanos(micros: &Value) -> i128 {
 fn files() -> Vec<PathBuf> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/torch-gloo-4ranks");
     let mut files: Vec<PathBuf> = (0..4).map(|rank| fixtures.join(format!("rank{rank}.json.gz"))).collect();
-    match std::env::var_os("RANKSCOPE_CORPUS") {
-        Some(corpus) => files.push(Path::new(&corpus).join("traces/kineto/a100_nccl_data.json.gz")),
-        None => rankscope_testkit::skipped("RANKSCOPE_CORPUS names no corpus: only the fixtures are compared"),
-    }
+    let corpus = rankscope_testkit::given(rankscope_testkit::Need::Corpus);
+    files.extend(corpus.map(|corpus| corpus.join("traces/kineto/a100_nccl_data.json.gz")));
     files
 }

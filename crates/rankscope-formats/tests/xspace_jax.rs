@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rankscope_formats::{ArgsPolicy, ReadOptions, xspace};
-use rankscope_testkit::skipped;
+use rankscope_testkit::{Need, given};
 use rankscope_trace::Trace;
 
 #[test]
 fn jax_reads_the_same_from_both() {
-    let Some(python) = python() else { return };
+    let Some(python) = given(Need::Jax) else { return };
     for file in xspaces() {
         let trace = read(&file);
         let copy = write(&trace, "copy.xplane.pb");
@@ -28,7 +28,7 @@ fn jax_reads_the_same_from_both() {
 
 #[test]
 fn jax_counts_what_we_make_of_kineto() {
-    let Some(python) = python() else { return };
+    let Some(python) = given(Need::Jax) else { return };
     let file = root().join("fixtures/torch-gloo-4ranks/rank0.json.gz");
     let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
     let members = rankscope_formats::read(File::open(file).expect("a fixture"), &options).expect("a trace");
@@ -74,9 +74,8 @@ fn root() -> PathBuf {
 fn xspaces() -> Vec<PathBuf> {
     let mut found = Vec::new();
     collect(&root().join("fixtures"), &mut found);
-    match std::env::var_os("RANKSCOPE_CORPUS") {
-        Some(corpus) => collect(&PathBuf::from(corpus), &mut found),
-        None => skipped("RANKSCOPE_CORPUS names no corpus: only the fixtures are compared"),
+    if let Some(corpus) = given(Need::Corpus) {
+        collect(&corpus, &mut found);
     }
     assert!(!found.is_empty(), "the fixtures hold XSpace files");
     found
@@ -91,12 +90,4 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
-}
-
-fn python() -> Option<PathBuf> {
-    let python = std::env::var_os("RANKSCOPE_JAX_PYTHON").map(PathBuf::from);
-    if python.is_none() {
-        skipped("RANKSCOPE_JAX_PYTHON names no Python with jax");
-    }
-    python
 }

@@ -189,7 +189,7 @@ mod etcd {
             .stderr(Stdio::null())
             .spawn();
         let Ok(etcd) = started else {
-            return rankscope_testkit::skipped("there is no etcd on this machine (Debian: etcd-server)");
+            return rankscope_testkit::skip(rankscope_testkit::Need::Etcd, "etcd is not installed (Debian: etcd-server)");
         };
         let _etcd = Killed(etcd);
         // The first call waits for etcd to come up, and a member that is not there is passed over.

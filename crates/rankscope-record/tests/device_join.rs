@@ -151,11 +151,9 @@ fn check_annotations(file: &str, trace: &Trace, joined: &Joined) {
 
 #[test]
 fn links_are_those_kineto_wrote() {
-    let Some(corpus) = std::env::var_os("RANKSCOPE_CORPUS") else {
-        return rankscope_testkit::skipped("RANKSCOPE_CORPUS names no corpus");
-    };
+    let Some(corpus) = rankscope_testkit::given(rankscope_testkit::Need::Corpus) else { return };
     for file in TRACES {
-        let trace = Trace::read(&Path::new(&corpus).join(format!("traces/kineto/{file}.json.gz")));
+        let trace = Trace::read(&corpus.join(format!("traces/kineto/{file}.json.gz")));
         let ops = trace.ops();
         let joined = join(trace.buffers(&ops), &ops, &(i64::MIN..=i64::MAX));
         assert!(!joined.pairs.is_empty() && !joined.annotations.is_empty(), "{file}");

@@ -99,7 +99,10 @@ fn fills_its_disk(file: &Path) {
             && libc::mount(c"disk".as_ptr(), folder.as_ptr(), c"tmpfs".as_ptr(), 0, c"size=4m".as_ptr().cast()) == 0
     };
     if !mounted {
-        return rankscope_testkit::skipped(format!("no disk can be mounted here ({})", std::io::Error::last_os_error()));
+        return rankscope_testkit::skip(
+            rankscope_testkit::Need::Mount,
+            format_args!("no disk can be mounted here ({})", std::io::Error::last_os_error()),
+        );
     }
     records_more_than_fits(file);
 }

@@ -119,7 +119,7 @@ fn clocks_of_devices_are_read_where_there_are_any() {
     let code = "static unsigned long long now = 5000;\n\
                 int cuptiGetTimestamp(unsigned long long *t) { *t = now += 10; return 0; }\n";
     if vendor::library(folder.path(), "libcupti", code).is_none() {
-        return rankscope_testkit::skipped("there is no C compiler called cc");
+        return rankscope_testkit::skip(rankscope_testkit::Need::Compiler, "there is no C compiler called cc");
     }
     let run = folder.path().join("run");
     let started = |number: &str, part: &str| {

@@ -169,7 +169,7 @@ fn vendors_clocks_are_read_from_their_libraries() {
                 int cuptiGetTimestamp(unsigned long long *t) { *t = now += 10; return 0; }\n\
                 int rocprofiler_get_timestamp(unsigned long long *t) { *t = now += 10; return now > 5035 ? 2 : 0; }\n";
     let Some(file) = library(directory.path(), "good", good) else {
-        return rankscope_testkit::skipped("there is no C compiler called cc");
+        return rankscope_testkit::skip(rankscope_testkit::Need::Compiler, "there is no C compiler called cc");
     };
     let other = library(directory.path(), "other", "int unrelated(void) { return 0; }").unwrap();
     let reason = TracerReader::cupti_at(other.as_os_str()).unwrap_err().reason;

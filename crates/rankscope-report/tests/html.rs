@@ -50,7 +50,10 @@ fn the_embedded_document_is_the_document_in_plain_text() {
 
 #[test]
 fn an_empty_document_makes_a_page() {
-    page("empty", &Document::default());
+    let page = page("empty", &Document::default());
+    let back: Document = serde_json::from_str(embedded(&page, "document")).unwrap();
+    assert_eq!(value(&back), value(&Document::default()));
+    assert!(page.trim_end().ends_with("</html>"), "{page}");
 }
 
 #[test]

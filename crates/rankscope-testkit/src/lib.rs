@@ -15,6 +15,7 @@ mod event;
 mod header;
 mod job;
 mod json;
+mod need;
 pub mod operations;
 pub mod origin;
 mod recorder;
@@ -27,8 +28,9 @@ mod walk;
 
 pub use dialect::{Categories, Dialect, Header, Ids, KeyOrder, Layout, RankList, Stamps, TopLevel};
 pub use job::{Job, Metadata, NodeClock, Straggler};
+pub use need::{Need, REQUIRE, UnknownNeed};
 pub use rankscope_clock::Rng;
 pub use rounds::{AHEAD_NS_MAX, Rounds};
 pub use schedule::CollectiveKind;
-pub use skip::{SKIPS, skipped};
+pub use skip::{SKIPS, given, skip};
 pub use truth::{Account, Collective, RankTime, Truth};

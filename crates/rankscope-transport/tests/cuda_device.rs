@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rankscope_dispatch::movement::ElementType;
 use rankscope_dispatch::{Batch, Rows, Shard};
-use rankscope_testkit::skipped;
+use rankscope_testkit::{Need, skip};
 use rankscope_time::Rank;
 use rankscope_transport::cuda::{self, CudaError};
 use rankscope_transport::execute::Trial;
@@ -18,7 +18,7 @@ fn a_layer_on_the_cards_of_this_machine_is_the_simulators() {
             Err(error @ (CudaError::NoLibrary { .. } | CudaError::NoDevice)) => {
                 let text = error.to_string();
                 assert!(text.contains("libcuda.so") || text.contains("libnvrtc.so") || text.contains("nvidia-smi"), "{text}");
-                return skipped(text);
+                return skip(Need::Cuda, text);
             }
             job => job.unwrap(),
         };
@@ -47,7 +47,7 @@ fn a_layer_on_the_cards_of_this_machine_is_the_simulators() {
 fn nccl_is_asked_for_by_name() {
     match cuda::nccl_job(1) {
         Err(error @ CudaError::NoLibrary { .. }) => assert!(error.to_string().contains("libnccl.so"), "{error}"),
-        Err(error @ (CudaError::NoDevice | CudaError::TooManyRanks { .. })) => skipped(error),
+        Err(error @ (CudaError::NoDevice | CudaError::TooManyRanks { .. })) => skip(Need::Cuda, error),
         job => drop(job.unwrap()),
     }
 }

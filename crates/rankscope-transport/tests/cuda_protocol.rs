@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rankscope_testkit::skipped;
+use rankscope_testkit::{Need, skip};
 
 #[test]
 fn ranks_that_hold_each_other_up_lose_no_signal_and_no_byte() {
@@ -41,7 +41,7 @@ fn the_thread_sanitizer_finds_no_race_in_the_kernels_and_the_races_that_are_put_
     let Some(soak) = build("soak_sanitized", &["-fsanitize=thread"]) else { return };
     let output = run(&soak, ["epochs", "3", "30", "5"]);
     if text(&output).contains("unexpected memory mapping") {
-        return skipped("the thread sanitizer cannot run under this kernel's address layout");
+        return skip(Need::Sanitizer, "the thread sanitizer cannot run under this kernel's address layout");
     }
     assert!(output.status.success(), "{}", text(&output));
     for protocol in ["relaxed", "zeroed"] {
@@ -60,12 +60,12 @@ fn build(name: &str, options: &[&str]) -> Option<PathBuf> {
     match compiler.output() {
         Ok(output) if output.status.success() => Some(program),
         Ok(output) if text(&output).contains("cannot find") => {
-            skipped(format!("the compiler has no {options:?} here"));
+            skip(Need::Sanitizer, format_args!("the compiler has no {options:?} here"));
             None
         }
         Ok(output) => panic!("{}", text(&output)),
         Err(error) => {
-            skipped(format!("there is no C++ compiler (c++: {error})"));
+            skip(Need::Compiler, format_args!("there is no C++ compiler (c++: {error})"));
             None
         }
     }

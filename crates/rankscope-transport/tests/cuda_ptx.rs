@@ -57,9 +57,8 @@ fn instructions(file: &str) -> &'static [&'static str] {
 
 fn compiled(source: &Source, architecture: Architecture) -> Option<Compiled> {
     match compile(source, architecture) {
-        // Where somebody has gone to the trouble of getting it, a library that cannot be loaded is a failure.
-        Err(error @ CudaError::NoLibrary { .. }) if std::env::var_os("RANKSCOPE_NVRTC").is_none() => {
-            rankscope_testkit::skipped(error);
+        Err(error @ CudaError::NoLibrary { .. }) => {
+            rankscope_testkit::skip(rankscope_testkit::Need::Nvrtc, error);
             None
         }
         compiled => Some(compiled.unwrap()),

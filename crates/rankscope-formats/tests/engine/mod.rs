@@ -3,24 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rankscope_testkit::skipped;
+use rankscope_testkit::{Need, given, skip};
 
 /// The folder of the engine, where there is one.
 pub(crate) fn engine() -> Option<PathBuf> {
-    let skip = |why: &str| {
-        skipped(why);
-        None
+    let folder = given(Need::Perfetto)?;
+    let missing = if !folder.join("trace_processor.wasm").is_file() {
+        "there is no trace_processor.wasm in the folder RANKSCOPE_TRACE_PROCESSOR names"
+    } else if Command::new("node").arg("--version").output().is_err() {
+        "node is not installed"
+    } else {
+        return Some(folder);
     };
-    let Some(folder) = std::env::var_os("RANKSCOPE_TRACE_PROCESSOR").map(PathBuf::from) else {
-        return skip("RANKSCOPE_TRACE_PROCESSOR names no engine");
-    };
-    if !folder.join("trace_processor.wasm").is_file() {
-        return skip("there is no trace_processor.wasm in the folder RANKSCOPE_TRACE_PROCESSOR names");
-    }
-    if Command::new("node").arg("--version").output().is_err() {
-        return skip("node is not installed");
-    }
-    Some(folder)
+    skip(Need::Perfetto, missing);
+    None
 }
 
 /// The rows that answer each query.

@@ -11,7 +11,7 @@ use std::process::Command;
 use rankscope_formats::recording::export::{About, kineto_json, perfetto};
 use rankscope_formats::recording::{Cut, to_trace};
 use rankscope_formats::{ArgsPolicy, ReadOptions, xspace};
-use rankscope_testkit::skipped;
+use rankscope_testkit::{Need, given, skip};
 
 use crate::engine::{ask, engine, scratch};
 use crate::scene;
@@ -51,7 +51,7 @@ fn the_engine_sees_the_same_in_both() {
 fn python_reads_the_json() {
     let python = Path::new("python3");
     if Command::new(python).arg("--version").output().is_err() {
-        return skipped("python3 is not installed");
+        return skip(Need::Python, "python3 is not installed");
     }
     let count = "import json, sys; print(sum(e['ph'] == 'X' for e in json.load(open(sys.argv[1]))['traceEvents']))";
     let said = run(python, count, &exported_json("python.json"));
@@ -61,9 +61,7 @@ fn python_reads_the_json() {
 
 #[test]
 fn hta_breaks_the_time_down() {
-    let Some(python) = std::env::var_os("RANKSCOPE_HTA_PYTHON").map(PathBuf::from) else {
-        return skipped("RANKSCOPE_HTA_PYTHON names no Python");
-    };
+    let Some(python) = given(Need::Hta) else { return };
     let script = "
 import sys
 from hta.trace_analysis import TraceAnalysis
@@ -84,9 +82,7 @@ print(round(row['compute_time(us)']), round(row['kernel_time(us)']))
 /// Through a trace, as XSpace has one message for all of it.
 #[test]
 fn jax_reads_the_xspace() {
-    let Some(python) = std::env::var_os("RANKSCOPE_JAX_PYTHON").map(PathBuf::from) else {
-        return skipped("RANKSCOPE_JAX_PYTHON names no Python");
-    };
+    let Some(python) = given(Need::Jax) else { return };
     let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
     let trace = to_trace(&scene::recording(), &Cut::everything(), &options);
     let file = scratch("recording.xplane.pb");

@@ -52,7 +52,7 @@ fn library(folder: &Path, name: &str, source: &str) -> Option<PathBuf> {
     match built {
         Ok(status) if status.success() => Some(library),
         _ => {
-            rankscope_testkit::skipped("there is no C compiler called cc");
+            rankscope_testkit::skip(rankscope_testkit::Need::Compiler, "there is no C compiler called cc");
             None
         }
     }

@@ -34,7 +34,7 @@ fn build() -> Option<PathBuf> {
             Some(library)
         }
         Err(error) => {
-            rankscope_testkit::skipped(format!("there is no C++ compiler (c++: {error})"));
+            rankscope_testkit::skip(rankscope_testkit::Need::Compiler, format_args!("there is no C++ compiler (c++: {error})"));
             None
         }
     }

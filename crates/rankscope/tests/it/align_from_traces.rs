@@ -92,7 +92,7 @@ fn clocks_put_on_a_real_trace_are_found_again() {
     let python = std::env::var_os("RANKSCOPE_PYTHON").unwrap_or_else(|| "python3".into());
     let script = corpus.parent().expect("a folder").join("tools/gen_multirank.py");
     if !std::process::Command::new(&python).args(["-c", "import orjson"]).output().is_ok_and(|done| done.status.success()) {
-        rankscope_testkit::skipped("no Python with orjson; RANKSCOPE_PYTHON may name one");
+        rankscope_testkit::skip(rankscope_testkit::Need::Orjson, "no Python with orjson; RANKSCOPE_PYTHON may name one");
         return;
     }
     for (seed, noise_us, off_us_max) in [(31, "0", 1.0), (32, "0", 1.0), (33, "300", 5.0)] {

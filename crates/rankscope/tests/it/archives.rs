@@ -5,6 +5,7 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::process::command;
 use assert_cmd::Command;
 use rankscope_testkit::{Dialect, Job};
 use serde_json::Value;
@@ -69,8 +70,8 @@ fn archived(kind: Kind, ranks: u32, archives: u32) -> tempfile::TempDir {
 
 /// Runs the binary on `threads` threads. One that hangs is killed, long after any machine would have been done.
 fn run(threads: u32, args: &[&str]) -> Vec<u8> {
-    let mut command = Command::cargo_bin("rankscope").expect("built");
-    let command = command.args(args).env("RAYON_NUM_THREADS", threads.to_string()).timeout(Duration::from_secs(60));
+    let mut command = Command::from_std(command(args));
+    let command = command.env("RAYON_NUM_THREADS", threads.to_string()).timeout(Duration::from_secs(60));
     let output = command.output().expect("runs");
     assert!(output.status.success(), "{args:?} on {threads} threads: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout

@@ -4,18 +4,14 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::time::Duration;
 
-use crate::agents::{Running, rankscope};
+use crate::process::{Running, command};
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
 use rankscope_trace::{Trace, TrackKind};
 use serde_json::Value;
 
-/// Longer than it takes on the slowest host.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 fn run(arguments: &[&str]) -> Vec<u8> {
-    let output = Running::start(rankscope(arguments)).ended(PATIENCE);
+    let output = Running::start(command(arguments)).ended();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }

@@ -1,19 +1,15 @@
 //! `rankscope config` as a user meets it.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
 use std::process::Output;
 
-use assert_cmd::Command;
+use crate::process::command;
 use serde_json::Value;
 
 fn config(args: &[&str], environment: &[(&str, &str)]) -> Output {
-    let mut command = Command::cargo_bin("rankscope").unwrap();
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RANKSCOPE_") || name.starts_with("XLA_")) {
-        command.env_remove(name);
-    }
-    command.arg("config").args(args).envs(environment.iter().copied()).output().unwrap()
+    command(&["config"]).args(args).envs(environment.iter().copied()).output().unwrap()
 }
 
 fn said(output: &Output) -> String {

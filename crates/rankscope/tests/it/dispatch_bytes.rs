@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::process::fed;
 use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -10,9 +11,7 @@ const PLAN: &str = r#"{"schema":1,"world_size":3,"rows":{"hidden_q":12,"hidden_k
     "documents":[[[0,0,5],[1,2,4],[1,0,6]],[[2,2,7]]]}"#;
 
 fn dispatch(arguments: &[&str], input: &str) -> Command {
-    let mut command = Command::cargo_bin("rankscope").expect("the binary is built");
-    command.arg("dispatch").args(arguments).write_stdin(input);
-    command
+    fed(&[&["dispatch"], arguments].concat(), input)
 }
 
 fn json(arguments: &[&str], input: &str) -> Value {

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use assert_cmd::Command;
+use crate::common::rankscope;
+use crate::process::fed;
 use serde_json::{Value, json};
 
 fn golden(start: &str) -> Value {
@@ -16,8 +17,7 @@ fn golden(start: &str) -> Value {
 }
 
 fn dispatch(verb: &str, case: &Value, options: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::cargo_bin("rankscope").unwrap();
-    let output = command.args(["dispatch", verb, "-"]).args(options).write_stdin(case.to_string()).output().unwrap();
+    let output = fed(&[&["dispatch", verb, "-"], options].concat(), case.to_string()).output().unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
     (output.status.code(), text)
 }
@@ -89,7 +89,7 @@ fn every_answer_is_right_as_it_is_and_for_every_kind_there_is_one() {
         assert!(text.contains("every one is right"), "{text}");
         kinds.push(answer["kind"].as_str().unwrap().to_owned());
     }
-    let list = Command::cargo_bin("rankscope").unwrap().args(["dispatch", "metadata", "--list"]).output().unwrap();
+    let list = rankscope(&["dispatch", "metadata", "--list"]);
     let list = String::from_utf8(list.stdout).unwrap();
     let named = list.lines().filter(|line| !line.starts_with(' ')).map(|line| line.split(':').next().unwrap());
     let missing: Vec<_> = named.filter(|name| !name.ends_with("_big") && !kinds.iter().any(|kind| kind == name)).collect();

@@ -5,15 +5,14 @@
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use crate::process::command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn dispatch(folder: &Path, verb: &str, case: &Value) -> (Option<i32>, String) {
     fs::write(folder.join("case.json"), case.to_string()).unwrap();
-    let mut command = Command::cargo_bin("rankscope").unwrap();
-    command.args(["dispatch", verb, "case.json", "--format", "json"]).current_dir(folder);
-    let output = command.output().unwrap();
+    let mut command = command(&["dispatch", verb, "case.json", "--format", "json"]);
+    let output = command.current_dir(folder).output().unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
     (output.status.code(), text)
 }

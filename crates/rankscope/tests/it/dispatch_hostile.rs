@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use crate::process::command;
 use tempfile::TempDir;
 
 /// Arguments with blanks between them, the exit code, and what standard error says.
@@ -173,8 +173,8 @@ const OTHERS: &[Case] = &[
 ];
 
 fn run(folder: &Path, arguments: &str) -> (Option<i32>, String) {
-    let mut command = Command::cargo_bin("rankscope").expect("the binary is built");
-    command.arg("dispatch").args(arguments.split_whitespace()).current_dir(folder);
+    let mut command = command(&["dispatch"]);
+    command.args(arguments.split_whitespace()).current_dir(folder);
     let output = command.output().expect("the binary runs");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use assert_cmd::Command;
+use crate::process::command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -25,7 +25,7 @@ fn dispatch(verb: &str, case: &Value, options: &[&str]) -> Output {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("case.json");
     fs::write(&path, case.to_string()).unwrap();
-    Command::cargo_bin("rankscope").unwrap().args(["dispatch", verb]).arg(path).args(options).output().unwrap()
+    command(&["dispatch", verb]).arg(path).args(options).output().unwrap()
 }
 
 /// The keys of a golden file that say what to compute, not what comes out.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
+use crate::process::fed;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -21,8 +21,7 @@ fn batch() -> PathBuf {
 
 /// What the binary prints for `dispatch` and these arguments.
 fn said(arguments: &[&str], input: &str) -> String {
-    let mut command = Command::cargo_bin("rankscope").unwrap();
-    let assert = command.arg("dispatch").args(arguments).write_stdin(input).assert().success();
+    let assert = fed(&[&["dispatch"], arguments].concat(), input).assert().success();
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 

@@ -231,9 +231,7 @@ fn counts_that_contradict_the_plan_fail_the_check() {
 /// A real job, where RANKSCOPE_TORCH_PYTHON names an interpreter with torch: its bytes arrive, and its trace agrees with the plan.
 #[test]
 fn torch_executes_a_plan_and_its_trace_agrees() {
-    let Some(python) = std::env::var_os("RANKSCOPE_TORCH_PYTHON") else {
-        return rankscope_testkit::skipped("RANKSCOPE_TORCH_PYTHON names no interpreter with torch");
-    };
+    let Some(python) = rankscope_testkit::given(rankscope_testkit::Need::Torch) else { return };
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(folder.path());
     let prediction = folder.path().join("prediction.json");

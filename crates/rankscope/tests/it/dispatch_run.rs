@@ -1,16 +1,15 @@
 //! `rankscope dispatch run` as a user meets it.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fmt::Write;
 use std::process::Output;
 
-use assert_cmd::Command;
+use crate::process::fed;
 use serde_json::Value;
 
 fn run(plan: &str, args: &[&str]) -> Output {
-    let mut command = Command::cargo_bin("rankscope").unwrap();
-    command.args(["dispatch", "run", "-"]).args(args).write_stdin(plan).output().unwrap()
+    fed(&[&["dispatch", "run", "-"], args].concat(), plan).output().unwrap()
 }
 
 /// A document across all ranks, computed in turn, and one that rank 0 keeps; rows small, with a tail and log-sum-exp.

@@ -7,14 +7,14 @@ use std::process::Output;
 use std::time::Duration;
 
 use crate::common::write_job;
+use crate::process::PROGRAM;
 use assert_cmd::Command;
 use rankscope_testkit::Job;
 
 /// Runs the binary with a gigabyte of room. One that hangs is killed, long after any machine would have been done.
 fn rankscope(args: &[&str]) -> Output {
-    let program = assert_cmd::cargo::cargo_bin("rankscope");
     let mut shell = Command::new("sh");
-    let command = shell.args(["-c", "ulimit -v 1500000; exec \"$0\" \"$@\""]).arg(program).args(args);
+    let command = shell.args(["-c", "ulimit -v 1500000; exec \"$0\" \"$@\""]).arg(PROGRAM).args(args);
     command.timeout(Duration::from_secs(60)).output().expect("runs")
 }
 

@@ -2,8 +2,6 @@
 //!
 //! One test binary, so that everything is linked once; a module for each of its subjects.
 
-#[cfg(all(target_os = "linux", feature = "clock"))]
-mod agents;
 mod align_from_traces;
 mod archives;
 mod bad_input;
@@ -34,6 +32,7 @@ mod job_truth;
 mod launch_files;
 mod measured_clocks;
 mod plain_text;
+mod process;
 mod recover;
 mod run_crash;
 mod run_exit;
@@ -43,8 +42,6 @@ mod run_launchers;
 mod run_no_harm;
 mod run_ranks;
 mod run_signals;
-#[cfg(all(target_os = "linux", feature = "clock"))]
-mod running;
 mod runs;
 mod spans;
 mod timeline;

@@ -130,7 +130,7 @@ fn a_directory_without_permission_is_named_and_no_temporary_file() {
     let closed = tempfile::tempdir().unwrap();
     fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o555)).unwrap();
     if fs::write(closed.path().join("probe"), "").is_ok() {
-        return rankscope_testkit::skipped("this user may write everywhere");
+        return rankscope_testkit::skip(rankscope_testkit::Need::PlainUser, "this user may write everywhere");
     }
     let input = directory.path().join("rank0.json").display().to_string();
     let output = closed.path().join("out.pftrace").display().to_string();

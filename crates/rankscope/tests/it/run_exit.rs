@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::running::{Room, ended, text};
+use crate::process::{Room, command, ended, text};
 
 #[test]
 fn the_exit_code_is_the_jobs() {
@@ -99,12 +99,9 @@ fn processes_are_told_where_the_run_is() {
 #[test]
 fn a_run_without_a_name_gets_one() {
     let room = Room::new();
-    let mut command = room.command(&[]);
-    command.args(["--no-clock", "--no-report"]);
     // The folder is not given here.
-    let mut unnamed = std::process::Command::new(command.get_program());
-    unnamed.args(["run", "--no-clock", "--no-report", "--", "sh", "-c", "true"]).current_dir(room.path());
-    unnamed.env_remove("RANKSCOPE_RUN_ID");
+    let mut unnamed = command(&["run", "--no-clock", "--no-report", "--", "sh", "-c", "true"]);
+    unnamed.current_dir(room.path());
     assert!(unnamed.status().unwrap().success());
     assert!(unnamed.status().unwrap().success());
     let names: Vec<_> = fs::read_dir(room.path().join("runs")).unwrap().map(|it| it.unwrap().file_name()).collect();

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::running::{Room, ended, text};
-use rankscope_testkit::skipped;
+use crate::process::{Room, ended, text};
+use rankscope_testkit::{Need, given};
 use serde_json::Value;
 
 const TORCH_JOB: &str = r#"
@@ -71,10 +71,8 @@ fn check(room: &Room, raw: &[&str], (run, report): &(Value, Value)) {
 
 #[test]
 fn torch_under_torchrun() {
-    let Ok(python) = std::env::var("RANKSCOPE_TORCH_PYTHON") else {
-        skipped("RANKSCOPE_TORCH_PYTHON names no interpreter with torch");
-        return;
-    };
+    let Some(python) = given(Need::Torch) else { return };
+    let python = python.display().to_string();
     let room = Room::new();
     let job = room.file("train.py", TORCH_JOB).display().to_string();
     let launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"];
@@ -85,10 +83,8 @@ fn torch_under_torchrun() {
 
 #[test]
 fn jax_in_two_processes() {
-    let Ok(python) = std::env::var("RANKSCOPE_JAX_PYTHON") else {
-        skipped("RANKSCOPE_JAX_PYTHON names no interpreter with jax");
-        return;
-    };
+    let Some(python) = given(Need::Jax) else { return };
+    let python = python.display().to_string();
     let room = Room::new();
     let job = room.file("train.py", JAX_JOB).display().to_string();
     let found = reported(&room, &["-n", "2", "--", &python, &job]);

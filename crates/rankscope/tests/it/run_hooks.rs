@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-use crate::running::{Room, ended, text};
-use rankscope_testkit::skipped;
+use crate::process::{Room, ended, text};
+use rankscope_testkit::{Need, skip};
 
 const TORCH: [(&str, &str); 3] = [
     ("site/torch/__init__.py", ""),
@@ -67,7 +67,7 @@ def trace(log_dir):
 /// A folder with stand-ins; none where there is no Python.
 fn room(files: &[(&str, &str)]) -> Option<Room> {
     if Command::new("python3").arg("--version").stdout(Stdio::null()).status().is_err() {
-        skipped("there is no python3");
+        skip(Need::Python, "there is no python3");
         return None;
     }
     let room = Room::new();

@@ -6,8 +6,8 @@
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-use crate::running::{Room, ended, family, reachable, text, wait_for};
-use rankscope_testkit::skipped;
+use crate::process::{Room, ended, family, reachable, text, wait_for};
+use rankscope_testkit::{Need, skip};
 
 /// Takes off its flags and runs the rest as the one task of one node; notes its flags.
 const SRUN: &str = r#"#!/bin/sh
@@ -19,8 +19,9 @@ export SLURM_STEP_NODELIST=localhost
 exec "$@"
 "#;
 
-/// A job that ends as soon as an agent writes.
-const UNTIL_MEASURED: &str = "until [ -s run/clock/snapshots-node0.jsonl ]; do sleep 0.05; done; exit 3";
+/// A job that ends as soon as an agent writes, both of its files.
+const UNTIL_MEASURED: &str =
+    "until [ -s run/clock/snapshots-node0.jsonl ] && [ -e run/clock/windows-node0.jsonl ]; do sleep 0.05; done; exit 3";
 
 fn run(room: &Room, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = room.command(&[&["--no-report", "--"], arguments].concat());
@@ -98,13 +99,11 @@ fn without_an_allocation_the_clocks_are_left_out() {
 #[test]
 fn a_second_mpirun_starts_the_agents() {
     let Ok(version) = Command::new("mpirun").arg("--version").output() else {
-        skipped("there is no mpirun");
-        return;
+        return skip(Need::Mpi, "there is no mpirun");
     };
     let host = text(&Command::new("hostname").output().unwrap().stdout).trim().to_owned();
     if !text(&version.stdout).contains("Open MPI") {
-        skipped("this mpirun is not Open MPI");
-        return;
+        return skip(Need::Mpi, "this mpirun is not Open MPI");
     }
     let room = Room::new();
     let hosts = format!("{host}:2");
@@ -206,7 +205,7 @@ fn completing_a_run_can_be_left() {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         if interrupt {
             wait_for("the part of this node", || room.path().join("run/nodes/node-0.json").exists());
-            crate::running::signal("INT", child.id());
+            crate::process::signal("INT", child.id());
         }
         let output = ended(child);
         let said = text(&output.stderr);

@@ -7,12 +7,12 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::running::{Room, ended, signal, text, wait_for};
+use crate::process::{PROGRAM, Room, command, ended, signal, text, wait_for};
 
 /// `rankscope run` with all its arguments given, in the folder of `room`.
 fn run_in(room: &Room, arguments: &[&str]) -> std::process::Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rankscope"));
-    command.arg("run").args(arguments).current_dir(room.path()).stdin(Stdio::null());
+    let mut command = command(&["run"]);
+    command.args(arguments).current_dir(room.path());
     ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
@@ -60,7 +60,7 @@ fn a_limit_on_the_size_of_files_costs_the_job_nothing() {
     let room = Room::new();
     let script = "ulimit -f 0; exec \"$0\" run --out run --no-clock -- sh -c 'echo done; exit 5'";
     let mut limited = Command::new("sh");
-    limited.args(["-c", script, env!("CARGO_BIN_EXE_rankscope")]).current_dir(room.path());
+    limited.args(["-c", script, PROGRAM]).current_dir(room.path());
     let output = ended(limited.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
     let said = text(&output.stderr);
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(5), "done\n"), "{said}");

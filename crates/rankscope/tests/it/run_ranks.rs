@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::running::{Room, is_alive, text};
+use crate::process::{Room, is_alive, text};
 
 #[test]
 fn every_rank_knows_its_place() {
@@ -53,7 +53,7 @@ fn a_rank_that_does_not_end_when_asked_is_killed_with_what_it_started() {
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     for file in ["pid1", "child"] {
         let pid = fs::read_to_string(room.path().join(file)).unwrap();
-        crate::running::wait_for("the process to be gone", || !is_alive(&pid));
+        crate::process::wait_for("the process to be gone", || !is_alive(&pid));
     }
 }
 

@@ -7,7 +7,8 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use crate::running::{Room, ended, is_alive, signal, text, wait_for};
+use crate::process::{PROGRAM, Room, ended, is_alive, signal, text, wait_for};
+use rankscope_testkit::{Need, skip};
 
 /// A job that notes what it gets in the file `log` and its rank, and tells at SIGUSR2. Of two that wait, a shell takes the one
 /// with the smaller number, so each signal has to be seen before the next is sent.
@@ -65,12 +66,12 @@ fn what_is_sent_to_us_reaches_the_job_once() {
 
 /// A terminal of its own, by util-linux's `script`; none where that is not installed.
 fn in_terminal(room: &Room, arguments: &str) -> Option<Child> {
-    let line = format!("exec {} run --out run {arguments}", env!("CARGO_BIN_EXE_rankscope"));
+    let line = format!("exec {} run --out run {arguments}", PROGRAM);
     let mut command = Command::new("script");
     command.args(["-q", "-e", "-f", "-c", &line, "/dev/null"]).current_dir(room.path());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn();
-    child.map_err(|error| rankscope_testkit::skipped(format!("util-linux's script does not start: {error}"))).ok()
+    child.map_err(|error| skip(Need::Terminal, format_args!("util-linux's script does not start: {error}"))).ok()
 }
 
 #[test]
@@ -124,7 +125,7 @@ fn control_z_stops_and_continues_the_job() {
 #[test]
 fn nohup_holds_for_the_job() {
     let room = Room::new();
-    let own = env!("CARGO_BIN_EXE_rankscope");
+    let own = PROGRAM;
     let line = format!("trap '' HUP; exec {own} run --out run --no-clock --no-report -- sh -c 'grep SigIgn /proc/self/status'");
     let output = Command::new("sh").args(["-c", &line]).current_dir(room.path()).output().unwrap();
     let said = text(&output.stdout);

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use crate::common::rankscope;
+use crate::process::PROGRAM;
 use rankscope_run::{Exit, NewRun, NodePart, RankEntry, RunDirectory, node_part};
+use rankscope_testkit::{Need, skip};
 use serde_json::{Value, json};
 
 fn begin(parent: &Path, name: &str) -> RunDirectory {
@@ -127,14 +129,14 @@ fn what_is_mounted_in_a_run_outlives_it() {
     fs::write(precious.join("rank-7.json"), "[]").unwrap();
     // Seen by these processes only, and gone with them.
     let script = "mount --bind \"$1\" \"$2\" || exit 77; exec \"$0\" runs prune --keep-last 1 --execute --format json \"$3\"";
-    let binary = assert_cmd::cargo::cargo_bin("rankscope");
+    let binary = PathBuf::from(PROGRAM);
     let output = std::process::Command::new("unshare")
         .args(["-m", "--propagation", "private", "sh", "-c", script])
         .args([&binary, &precious, &mounted, &parent.path().to_owned()])
         .output();
     let output = match output {
         Ok(output) if output.status.success() || !output.stdout.is_empty() => output,
-        other => return rankscope_testkit::skipped(format!("nothing can be mounted: {other:?}")),
+        other => return skip(Need::Mount, format_args!("nothing can be mounted: {other:?}")),
     };
     let done = json_of(&output);
     assert_eq!(done["stays"], json!([{ "path": mounted, "reason": "a file system is mounted there" }]), "{done}");

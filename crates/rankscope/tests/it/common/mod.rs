@@ -1,25 +1,24 @@
 //! Running the binary on jobs in temporary directories.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use assert_cmd::Command;
 use rankscope_testkit::{Dialect, Job};
 use serde_json::Value;
 
-/// The binary, with arguments.
-pub fn rankscope(args: &[&str]) -> Output {
-    Command::cargo_bin("rankscope").expect("built").args(args).output().expect("runs")
+use crate::process::command;
+
+/// What the binary says to these arguments, and how it ends.
+pub(crate) fn rankscope(args: &[&str]) -> Output {
+    command(args).output().expect("runs")
 }
 
 /// The document `report --format json` prints.
 ///
 /// # Panics
 /// If the report fails.
-pub fn report(path: &Path, more: &[&str]) -> Value {
+pub(crate) fn report(path: &Path, more: &[&str]) -> Value {
     let path = path.display().to_string();
     let output = rankscope(&[&["report", &path, "--format", "json"], more].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -30,7 +29,7 @@ pub fn report(path: &Path, more: &[&str]) -> Value {
 ///
 /// # Panics
 /// If it does not fail so.
-pub fn failure(args: &[&str]) -> String {
+pub(crate) fn failure(args: &[&str]) -> String {
     let output = rankscope(args);
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -40,7 +39,7 @@ pub fn failure(args: &[&str]) -> String {
 }
 
 /// A job's traces in a directory of their own.
-pub fn write_job(job: &Job) -> tempfile::TempDir {
+pub(crate) fn write_job(job: &Job) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for rank in 0..job.ranks {
         fs::write(directory.path().join(format!("rank{rank}.json")), job.rank_bytes(rank, &Dialect::default()))
@@ -50,22 +49,18 @@ pub fn write_job(job: &Job) -> tempfile::TempDir {
 }
 
 /// The repository's own fixtures.
-pub fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
 }
 
-/// The corpus of public traces, if there is one; says so if not.
+/// The corpus of public traces; without it the test is skipped.
 #[track_caller]
-pub fn corpus() -> Option<PathBuf> {
-    let corpus = std::env::var_os("RANKSCOPE_CORPUS").map(PathBuf::from);
-    if corpus.is_none() {
-        rankscope_testkit::skipped("RANKSCOPE_CORPUS names no corpus");
-    }
-    corpus
+pub(crate) fn corpus() -> Option<PathBuf> {
+    rankscope_testkit::given(rankscope_testkit::Need::Corpus)
 }
 
 /// A time of a rank's account, in nanoseconds.
-pub fn time(account: &Value, class: &str) -> i64 {
+pub(crate) fn time(account: &Value, class: &str) -> i64 {
     account["time_ns"][class].as_i64().unwrap_or_else(|| panic!("{class} in {account}"))
 }
 
@@ -73,7 +68,7 @@ pub fn time(account: &Value, class: &str) -> i64 {
 ///
 /// # Panics
 /// If the classes do not add up.
-pub fn assert_adds_up(account: &Value) {
+pub(crate) fn assert_adds_up(account: &Value) {
     let parts = ["computation", "exposed_comm", "exposed_memcpy", "idle"].map(|class| time(account, class));
     assert_eq!(parts.iter().sum::<i64>(), time(account, "total"), "{}", account["time_ns"]);
     assert!(parts.iter().all(|part| *part >= 0), "{}", account["time_ns"]);
