@@ -32,9 +32,13 @@ pub(crate) struct Dependency {
 pub(crate) struct Target {
     pub(crate) name: String,
     pub(crate) kind: Vec<String>,
-    /// Features without which it is not built.
-    #[serde(default, rename = "required-features")]
-    pub(crate) required_features: Vec<String>,
+}
+
+impl Dependency {
+    /// Whether only tests, examples and benchmarks have it.
+    pub(crate) fn is_dev(&self) -> bool {
+        self.kind.as_deref() == Some("dev")
+    }
 }
 
 impl Package {
@@ -43,6 +47,11 @@ impl Package {
         self.manifest_path.parent().unwrap_or(&self.manifest_path)
     }
 }
+
+/// All that CI compiles for debugging, with one set of features, so that it is compiled once: whatever asks for less, or for
+/// other features, has other dependencies and compiles many of them again. MPI is left out, because it has to be installed.
+pub(crate) const EVERYTHING: [&str; 4] =
+    ["--workspace", "--locked", "--features", "rankscope-record/tracing,rankscope-record/macros,rankscope-transport/cuda"];
 
 /// The workspace as cargo sees it.
 pub(crate) fn metadata() -> Result<Metadata> {
@@ -65,7 +74,7 @@ pub(crate) fn release_binary(target: &Path) -> Result<PathBuf> {
     Ok(target.join("release").join("rankscope"))
 }
 
-/// A debug build of the product in `target`, which the tests make as well.
+/// A debug build of the product in `target`.
 pub(crate) fn debug_binary(target: &Path) -> Result<PathBuf> {
     let status = command(["build", "--quiet", "--locked", "--package", "rankscope", "--bin", "rankscope"]).status();
     if !status.context("failed to start cargo")?.success() {

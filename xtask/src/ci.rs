@@ -1,22 +1,27 @@
-//! Everything CI runs, in the order that fails soonest, each stage named with its seconds.
+//! Everything CI runs, in the order that fails soonest, and at the end how long each stage took.
 //!
-//! One target directory and one profile serve all stages but the instruction count, which is of a release. A stage or a test
-//! that cannot run here is called skipped, with the reason, and counted at the end; nothing is silent for more than a minute.
+//! One target directory, one profile and one set of features serve all stages but those that are about a release or about other
+//! features, so that little is compiled twice. A stage or a test that cannot run here is called skipped, with the reason, and
+//! counted at the end; a test that skips for want of something this machine has fails. Nothing is silent for more than a minute.
 
 mod heartbeat;
+mod needs;
 mod skips;
+mod tally;
 
-use std::fmt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use rankscope_testkit::{Need, REQUIRE};
 
-use crate::cargo::{self, Metadata};
+use crate::cargo::{self, EVERYTHING, Metadata};
 use crate::{deps, docs, instructions, mpi, nvrtc, readme, wasm};
 use heartbeat::Heartbeat;
 use skips::Skips;
+pub(crate) use tally::Outcome;
+use tally::Tally;
 
 /// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
@@ -36,81 +41,30 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let names: Vec<&str> = STAGES.iter().map(|stage| stage.0).collect();
         bail!("no stage is called {name:?}; there are {}", names.join(", "));
     }
-    let begun = Instant::now();
-    let mut done = Tally::default();
+    println!("required of this machine, so that no test may skip for want of it: {}", needs::names(&needs::required()?));
+    skips::clear()?;
+    let mut tally = Tally::default();
+    let mut failure = None;
     for (name, stage) in STAGES.iter().filter(|stage| args.only.is_empty() || args.only.iter().any(|only| only == stage.0)) {
         println!("== {name}");
-        let stage_begun = Instant::now();
-        skips::clear()?;
+        let begun = Instant::now();
         let heartbeat = Heartbeat::of_stage(name);
         let outcome = stage(args);
         drop(heartbeat);
-        let skips = Skips::read();
-        skips.print();
-        let seconds = stage_begun.elapsed().as_secs_f64();
         match outcome {
-            Err(error) => {
-                println!("== {name} FAILED after {seconds:.1} s; before it: {done}");
-                return Err(error.context(format!("stage {name}")));
-            }
             Ok(outcome) => {
-                println!("== {name} {outcome}, {seconds:.1} s");
-                done.add(name, seconds, &outcome, skips.tests());
+                println!("== {name} {outcome}, {:.1} s", begun.elapsed().as_secs_f64());
+                tally.add(name, begun.elapsed(), Some(outcome));
+            }
+            Err(error) => {
+                tally.add(name, begun.elapsed(), None);
+                failure = Some(error.context(format!("stage {name}")));
+                break;
             }
         }
     }
-    println!("== {done}; {:.1} s in all", begun.elapsed().as_secs_f64());
-    Ok(())
-}
-
-/// How a stage ended that did not fail.
-pub(crate) enum Outcome {
-    Passed,
-    /// What could be run passed; the rest, and why it could not.
-    Partly(String),
-    Skipped(String),
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Passed => write!(f, "passed"),
-            Self::Partly(why) => write!(f, "passed in part, skipped: {why}"),
-            Self::Skipped(why) => write!(f, "skipped: {why}"),
-        }
-    }
-}
-
-/// What is said at the end.
-#[derive(Default)]
-struct Tally {
-    passed: Vec<String>,
-    /// Stages that were skipped, at least in part, with the reason.
-    skipped: Vec<String>,
-    skipped_tests: usize,
-}
-
-impl Tally {
-    fn add(&mut self, name: &str, seconds: f64, outcome: &Outcome, skipped_tests: usize) {
-        if !matches!(outcome, Outcome::Skipped(_)) {
-            self.passed.push(format!("{name} {seconds:.1} s"));
-        }
-        if !matches!(outcome, Outcome::Passed) {
-            self.skipped.push(format!("{name} {outcome}"));
-        }
-        self.skipped_tests += skipped_tests;
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} stages passed ({})", self.passed.len(), self.passed.join(", "))?;
-        write!(f, "; {} were skipped, at least in part", self.skipped.len())?;
-        if !self.skipped.is_empty() {
-            write!(f, " ({})", self.skipped.join("; "))?;
-        }
-        write!(f, "; {} tests were skipped", self.skipped_tests)
-    }
+    println!("== stages\n{tally}\n== {}", Skips::read());
+    failure.map_or(Ok(()), Err)
 }
 
 type Stage = (&'static str, fn(&Args) -> Result<Outcome>);
@@ -118,14 +72,14 @@ type Stage = (&'static str, fn(&Args) -> Result<Outcome>);
 const STAGES: &[Stage] = &[
     ("format", |_| passed(cargo(&["fmt", "--all", "--check"]))),
     ("deps", |_| passed(deps::run())),
-    ("clippy", |_| passed(cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))),
+    ("clippy", |_| passed(clippy(&EVERYTHING))),
     ("features", |_| passed(features())),
     ("wasm", |_| wasm::run()),
     ("tests", |_| passed(tests())),
-    ("doctests", |_| passed(cargo(&["test", "--workspace", "--doc", "--locked"]))),
+    ("doctests", |_| passed(cargo(&[&["test", "--doc"], &EVERYTHING[..]].concat()))),
     ("rustdoc", |_| passed(rustdoc())),
-    ("docs", |_| passed(docs::run(&docs::Args::default()))),
     ("examples", |_| passed(examples())),
+    ("docs", |_| passed(pages())),
     ("mpi", |_| mpi::run()),
     ("cuda", |_| cuda()),
     ("instructions", |_| instructions::run(&instructions::Args::default())),
@@ -143,8 +97,14 @@ pub(crate) fn cargo(args: &[&str]) -> Result<()> {
 }
 
 fn check(command: &mut Command) -> Result<()> {
+    run_with(command, &needs::required()?)
+}
+
+/// Runs a command whose tests leave word of what they skip, and may not skip for want of what is `required`.
+fn run_with(command: &mut Command, required: &[Need]) -> Result<()> {
     let status = command
         .env(rankscope_testkit::SKIPS, skips::file())
+        .env(REQUIRE, needs::names(required))
         .status()
         .with_context(|| format!("failed to start {}", command.get_program().display()))?;
     if !status.success() {
@@ -154,25 +114,26 @@ fn check(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The product without what it can be built without, and the recorder with what it can be built with.
+/// Lints all targets of a selection.
+pub(crate) fn clippy(selection: &[&str]) -> Result<()> {
+    cargo(&[&["clippy", "--all-targets"], selection, &["--", "-D", "warnings"]].concat())
+}
+
+/// Everything without what it can be built without, and the product when it measures clocks but knows no etcd. The whole
+/// workspace, not the product alone, because that would be other features of what it depends on.
 fn features() -> Result<()> {
-    let check = ["clippy", "--package", "rankscope", "--bins", "--tests", "--locked", "--no-default-features"];
-    for features in ["", "clock"] {
-        cargo(&[&check[..], &["--features", features, "--", "-D", "warnings"]].concat())?;
-    }
-    let recorder = ["--package", "rankscope-record", "--features", "tracing,macros", "--locked"];
-    cargo(&[&["clippy"], &recorder[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
-    cargo(&[&["test"], &recorder[..], &["--test", "tracing_layer", "--test", "attribute"]].concat())?;
-    cargo(&[&["test"], &recorder[..], &["--doc"]].concat())
+    let without = ["--workspace", "--locked", "--no-default-features"];
+    clippy(&without)?;
+    clippy(&[&without[..], &["--features", "rankscope/clock"]].concat())
 }
 
 fn tests() -> Result<()> {
     let has_nextest = cargo::command(["nextest", "--version"]).output().is_ok_and(|output| output.status.success());
     if has_nextest {
-        return cargo(&["nextest", "run", "--workspace", "--locked", "--no-tests", "pass"]);
+        return cargo(&[&["nextest", "run", "--no-tests", "pass"], &EVERYTHING[..]].concat());
     }
     println!("cargo-nextest is not installed; cargo test does the same, with less to read");
-    cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--locked"])
+    cargo(&[&["test", "--lib", "--bins", "--tests"], &EVERYTHING[..]].concat())
 }
 
 fn rustdoc() -> Result<()> {
@@ -183,15 +144,15 @@ fn rustdoc() -> Result<()> {
 /// Runs every example with no arguments: each must work, or say how it is used and succeed. Those that ask the product about what
 /// they recorded find it through the environment.
 fn examples() -> Result<()> {
+    cargo(&[&["build", "--bins", "--examples"], &EVERYTHING[..]].concat())?;
     let Metadata { packages, target_directory } = cargo::metadata()?;
-    let product = cargo::debug_binary(&target_directory)?;
+    let built = target_directory.join("debug");
     let mut count = 0;
     for package in &packages {
         for target in package.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "example")) {
             println!("example {} of {}", target.name, package.name);
-            let features = target.required_features.join(",");
-            let run = ["run", "--quiet", "--locked", "--package", &package.name, "--features", &features];
-            check(cargo::command(run.into_iter().chain(["--example", &target.name])).env("RANKSCOPE", &product))?;
+            let mut example = Command::new(built.join("examples").join(&target.name));
+            check(example.env("RANKSCOPE", built.join("rankscope")).current_dir(cargo::root()))?;
             count += 1;
         }
     }
@@ -199,19 +160,24 @@ fn examples() -> Result<()> {
     Ok(())
 }
 
-/// The GPU backend, which needs no GPU to be built, to have its kernels compiled, or to be run over threads of the processor.
+/// The pages, by the program that the tests and the examples were built with.
+fn pages() -> Result<()> {
+    cargo(&[&["build", "--bins", "--examples"], &EVERYTHING[..]].concat())?;
+    let program = cargo::metadata()?.target_directory.join("debug").join("rankscope");
+    docs::run(&docs::Args { write: false, program: Some(program) })
+}
+
+/// The kernels of the GPU backend, compiled as NVIDIA's compiler does it. What needs no such compiler is among the tests.
 fn cuda() -> Result<Outcome> {
-    let package = ["--package", "rankscope-transport", "--features", "cuda", "--locked"];
-    cargo(&[&["clippy"], &package[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
-    cargo(&[&["test"], &package[..], &["--lib", "--test", "cuda_ranks"]].concat())?;
     let library_path = match nvrtc::library_path() {
         Ok(path) => path,
-        Err(error) => {
-            return Ok(Outcome::Partly(format!("compiling the kernels, because NVRTC cannot be had: {error:#}")));
-        }
+        Err(error) => return Ok(Outcome::Skipped(format!("NVRTC cannot be had: {error:#}"))),
     };
-    let compile = [&["test"], &package[..], &["--test", "cuda_ptx"]].concat();
-    passed(check(cargo::command(compile).env("LD_LIBRARY_PATH", library_path).env("RANKSCOPE_NVRTC", "required")))
+    let mut required = needs::required()?;
+    required.push(Need::Nvrtc);
+    let compile = [&["test", "--test", "cuda_ptx"], &EVERYTHING[..]].concat();
+    let mut command = cargo::command(compile);
+    passed(run_with(command.env("LD_LIBRARY_PATH", library_path), &required))
 }
 
 /// Checks that the cargo-fuzz targets compile, which needs neither nightly nor, with a library that is never linked, C++.
@@ -224,20 +190,4 @@ fn fuzz_targets() -> Result<()> {
 fn fuzz_smoke(seconds: u64) -> Result<()> {
     let myself = std::env::current_exe().context("failed to find this program")?;
     check(Command::new(myself).args(["fuzz-smoke", "--seconds", &seconds.to_string()]).current_dir(cargo::root()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_skipped_stage_is_never_counted_as_passed() {
-        let mut tally = Tally::default();
-        tally.add("deps", 1.0, &Outcome::Passed, 0);
-        tally.add("mpi", 2.0, &Outcome::Skipped("mpicc is not installed".to_owned()), 0);
-        tally.add("cuda", 3.0, &Outcome::Partly("the kernels".to_owned()), 4);
-        let said = "2 stages passed (deps 1.0 s, cuda 3.0 s); 2 were skipped, at least in part (mpi skipped: mpicc is not installed; \
-                    cuda passed in part, skipped: the kernels); 4 tests were skipped";
-        assert_eq!(tally.to_string(), said);
-    }
 }

@@ -12,6 +12,7 @@ use crate::purity;
 pub(crate) fn run() -> Result<()> {
     let packages = cargo::metadata()?.packages;
     let mut offences: Vec<String> = packages.iter().flat_map(offences).collect();
+    offences.extend(unused(&packages));
     for package in packages.iter().filter(|package| PURE.contains(&package.name.as_str())) {
         offences.extend(purity::offences(package)?);
     }
@@ -32,7 +33,7 @@ fn offences(package: &Package) -> Vec<String> {
     let from = package.name.as_str();
     let mut found = Vec::new();
     for dependency in &package.dependencies {
-        let (to, dev) = (dependency.name.as_str(), dependency.kind.as_deref() == Some("dev"));
+        let (to, dev) = (dependency.name.as_str(), dependency.is_dev());
         if is_ours(to) && !is_allowed(from, to, dev) {
             let kind = if dev { "dev-dependency" } else { "dependency" };
             found.push(format!("{from} -> {to}: this {kind} is not in the allow-list"));
@@ -40,6 +41,26 @@ fn offences(package: &Package) -> Vec<String> {
         if !dev && PURE.contains(&from) && IMPURE.contains(&to) {
             found.push(format!("{from} -> {to}: a pure crate may not touch files, sockets, environment, clocks or chance"));
         }
+    }
+    found
+}
+
+/// Lines of the lists that no manifest uses: a permission nobody needs would be taken by whoever comes next without a decision.
+fn unused(packages: &[Package]) -> Vec<String> {
+    let uses = |edge: &Edge, dev: bool| {
+        let from = packages.iter().filter(|package| package.name == edge.0);
+        from.flat_map(|package| &package.dependencies).any(|dependency| dependency.name == edge.1 && dependency.is_dev() == dev)
+    };
+    let lines = |edges: &'static [Edge], dev: bool| edges.iter().filter(move |edge| !uses(edge, dev));
+    let named = |edge: &Edge, kind| {
+        format!("{} -> {}: this {kind} is allowed, and no manifest has it; take the line out", edge.0, edge.1)
+    };
+    let mut found: Vec<String> = lines(EDGES, false).map(|edge| named(edge, "dependency")).collect();
+    found.extend(lines(DEV_EDGES, true).map(|edge| named(edge, "dev-dependency")));
+    let lists = [("FACES", &FACES[..]), ("PURE", &PURE), ("OWN_PATHS", &OWN_PATHS)];
+    for (list, names) in lists {
+        let strangers = names.iter().filter(|name| packages.iter().all(|package| package.name != **name));
+        found.extend(strangers.map(|name| format!("{name}: {list} names it, and there is no such crate; take it out")));
     }
     found
 }
@@ -54,8 +75,8 @@ fn is_allowed(from: &str, to: &str, dev: bool) -> bool {
         return true;
     }
     match from {
-        // They put the crates together, so they may depend on all of them; nobody may depend on them.
-        "rankscope" | "rankscope-python" | "rankscope-capi" => !FACES.contains(&to) && to != "rankscope-testkit",
+        // It puts the crates together, so it may depend on all of them; nobody may depend on it.
+        "rankscope" => !FACES.contains(&to) && to != "rankscope-testkit",
         _ => listed(EDGES),
     }
 }
@@ -122,7 +143,6 @@ const EDGES: &[Edge] = &[
         "its generator of random numbers, so that there is one, and its sessions to torment",
     ),
     ("rankscope-testkit", "rankscope-time", "instants to feed to sessions"),
-    ("rankscope-probe", "rankscope-config", "settings of the agent"),
     ("xtask", "rankscope-clock", "the clock bench and the namespace rig know the injected clocks"),
     ("xtask", "rankscope-config", "its table is the page of the settings"),
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
@@ -139,7 +159,7 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-job", "rankscope-formats", "tests read the testkit's files"),
 ];
 
-const FACES: [&str; 4] = ["rankscope", "rankscope-python", "rankscope-capi", "xtask"];
+const FACES: [&str; 2] = ["rankscope", "xtask"];
 
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster. All but
 /// [`NATIVE`] also compile for a browser, which the stage `wasm` checks.
@@ -243,7 +263,26 @@ mod tests {
 
     #[test]
     fn faces_may_not_see_each_other() {
-        assert_eq!(offences(&package("rankscope-python", &[("rankscope", None), ("rankscope-run", None)])).len(), 1);
+        assert_eq!(offences(&package("rankscope", &[("xtask", None), ("rankscope-run", None)])).len(), 1);
+    }
+
+    #[test]
+    fn a_permission_that_nobody_needs_is_named() {
+        // A dependency of tests uses no line of what products may depend on.
+        let trace = package("rankscope-trace", &[("rankscope-time", Some("dev"))]);
+        let line = "rankscope-trace -> rankscope-time: this dependency is allowed, and no manifest has it; take the line out";
+        assert!(unused(&[trace]).contains(&line.to_owned()));
+        let trace = package("rankscope-trace", &[("rankscope-time", None)]);
+        let found = unused(&[trace]);
+        assert!(!found.contains(&line.to_owned()));
+        assert!(
+            found.iter().any(|line| line.starts_with("rankscope-align -> rankscope-formats: this dev-dependency")),
+            "{found:?}"
+        );
+        assert!(
+            found.contains(&"rankscope-time: PURE names it, and there is no such crate; take it out".to_owned()),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod links;
 mod settings;
 
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use similar::TextDiff;
@@ -20,19 +21,25 @@ use crate::cargo;
 pub(crate) struct Args {
     /// Write the generated pages instead of comparing them.
     #[arg(long)]
-    write: bool,
+    pub(crate) write: bool,
+    /// Ask this program for its help; without it, one is built.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) program: Option<PathBuf>,
 }
 
 /// A page's path, and what is in it.
-type Page = (&'static str, fn() -> Result<String>);
+type Page = (&'static str, fn(&Args) -> Result<String>);
 
-const GENERATED: [Page; 2] = [("docs/reference/cli.md", cli::page), ("docs/reference/settings.md", || Ok(settings::page()))];
+const GENERATED: [Page; 2] = [
+    ("docs/reference/cli.md", |args| cli::page(args.program.as_deref())),
+    ("docs/reference/settings.md", |_| Ok(settings::page())),
+];
 
 /// Writes or compares the generated pages, then follows every link; fails after all of it.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let mut stale = Vec::new();
     for (name, generate) in GENERATED {
-        let fresh = generate().with_context(|| format!("failed to generate {name}"))?;
+        let fresh = generate(args).with_context(|| format!("failed to generate {name}"))?;
         if !settled(name, &fresh, args.write)? {
             stale.push(name);
         }

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::cargo;
-use crate::ci::{Outcome, cargo as run_cargo};
+use crate::cargo::{self, EVERYTHING};
+use crate::ci::{Outcome, cargo as run_cargo, clippy};
 
 /// Builds, lints and runs.
 pub(crate) fn run() -> Result<Outcome> {
@@ -16,9 +16,12 @@ pub(crate) fn run() -> Result<Outcome> {
         let names = "libopenmpi-dev, openmpi-bin and libclang-dev are their Debian names";
         return Ok(Outcome::Skipped(format!("{missing}; {names}")));
     }
-    let transport = ["--package", "rankscope-transport", "--features", "mpi", "--locked"];
-    run_cargo(&[&["clippy"], &transport[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
-    run_cargo(&[&["build"], &transport[..], &["--example", "run_plan"]].concat())?;
+    // With what the other stages have compiled, and MPI besides.
+    let [workspace, locked, flag, features] = EVERYTHING;
+    let features = format!("{features},rankscope-transport/mpi");
+    let with_mpi = [workspace, locked, flag, &features];
+    clippy(&with_mpi)?;
+    run_cargo(&[&["build", "--example", "run_plan"], &with_mpi[..]].concat())?;
     let example = cargo::metadata()?.target_directory.join("debug/examples/run_plan");
     for mode in ["alltoallv", "put"] {
         execute(&example, mode)?;

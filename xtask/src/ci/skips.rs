@@ -1,9 +1,10 @@
 //! Tests that passed because they could not run here, gathered from the file they leave it in.
 //!
-//! Test runners hide what passing tests print; `rankscope_testkit::skipped` therefore also writes a line to the file that
-//! `RANKSCOPE_SKIPS` names. Each stage of CI gets a new one.
+//! Test runners hide what passing tests print; `rankscope_testkit::skip` therefore also writes a line to the file that
+//! `RANKSCOPE_SKIPS` names. One file serves all stages: a test that two of them run is one test.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,13 +12,13 @@ use anyhow::{Context, Result};
 
 use crate::cargo;
 
-/// Where the tests of a stage leave their word.
+/// Where tests leave word that they were skipped.
 pub(super) fn file() -> PathBuf {
     // Beside what cargo keeps, in the folder every machine has.
     cargo::root().join("target").join("ci-skips.tsv")
 }
 
-/// Forgets what an earlier stage left.
+/// Forgets what an earlier run left.
 pub(super) fn clear() -> Result<()> {
     let path = file();
     match fs::remove_file(&path) {
@@ -28,12 +29,12 @@ pub(super) fn clear() -> Result<()> {
     }
 }
 
-/// Reasons, each with the tests that gave it.
+/// What was missing and why, each with the tests that said so.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Skips(BTreeMap<String, BTreeSet<String>>);
 
 impl Skips {
-    /// What the tests of this stage left.
+    /// What the tests left.
     pub(super) fn read() -> Self {
         Self::parse(&fs::read_to_string(file()).unwrap_or_default())
     }
@@ -41,28 +42,31 @@ impl Skips {
     fn parse(text: &str) -> Self {
         let mut skips = Self::default();
         for line in text.lines() {
-            let mut cells = line.splitn(3, '\t');
-            if let (Some(place), Some(test), Some(why)) = (cells.next(), cells.next(), cells.next()) {
+            let cells: Vec<&str> = line.splitn(4, '\t').collect();
+            if let [place, test, need, why] = cells[..] {
                 let place = Path::new(place).file_stem().unwrap_or_default().to_string_lossy();
-                skips.0.entry(why.to_owned()).or_default().insert(format!("{place}::{test}"));
+                // A test of a module says the module itself.
+                let test = test.rsplit_once("::").map_or(test, |(_, name)| name);
+                skips.0.entry(format!("{need}: {why}")).or_default().insert(format!("{place}::{test}"));
             }
         }
         skips
     }
 
     /// Tests that skipped something; one that gave two reasons is one.
-    pub(super) fn tests(&self) -> usize {
+    fn tests(&self) -> usize {
         self.0.values().flatten().collect::<BTreeSet<_>>().len()
     }
+}
 
-    /// One line a reason.
-    pub(super) fn print(&self) {
-        if self.tests() > 0 {
-            println!("{} tests passed because they were skipped, at least in part:", self.tests());
-        }
+/// How many tests, and a line for each reason.
+impl fmt::Display for Skips {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tests were skipped, at least in part", self.tests())?;
         for (why, tests) in &self.0 {
-            println!("  {why}: {}", tests.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
+            write!(f, "\n  {why} ({})", tests.iter().map(String::as_str).collect::<Vec<_>>().join(", "))?;
         }
+        Ok(())
     }
 }
 
@@ -72,10 +76,14 @@ mod tests {
 
     #[test]
     fn a_test_counts_once_and_a_reason_names_all_its_tests() {
-        let text =
-            "tests/a.rs\tone\tno moon\ntests/a.rs\tone\tno moon\ntests/a.rs\tone\tno sun\ntests/b.rs\ttwo\tno moon\nhalf a li";
-        let skips = Skips::parse(text);
-        assert_eq!(skips.tests(), 2);
-        assert_eq!(skips.0["no moon"].iter().collect::<Vec<_>>(), ["a::one", "b::two"]);
+        let text = "tests/a.rs\tone\tmpi\tno moon\ntests/a.rs\tone\tmpi\tno moon\ntests/a.rs\ta::one\tetcd\tno sun\n\
+                    tests/b.rs\ttwo\tmpi\tno moon\nhalf a li";
+        let said = "2 tests were skipped, at least in part\n  etcd: no sun (a::one)\n  mpi: no moon (a::one, b::two)";
+        assert_eq!(Skips::parse(text).to_string(), said);
+    }
+
+    #[test]
+    fn nothing_skipped_is_said_too() {
+        assert_eq!(Skips::default().to_string(), "0 tests were skipped, at least in part");
     }
 }

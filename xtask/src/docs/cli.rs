@@ -21,9 +21,12 @@ document and nothing else.
 
 ";
 
-/// The whole page.
-pub(super) fn page() -> Result<String> {
-    let program = cargo::debug_binary(&cargo::metadata()?.target_directory)?;
+/// The whole page, by the help of `program`; without one, it is built.
+pub(super) fn page(program: Option<&Path>) -> Result<String> {
+    let program = match program {
+        Some(program) => program.to_owned(),
+        None => cargo::debug_binary(&cargo::metadata()?.target_directory)?,
+    };
     let mut verbs = Vec::new();
     gather(&program, &mut Vec::new(), &mut verbs)?;
     let mut page = INTRODUCTION.to_owned();
