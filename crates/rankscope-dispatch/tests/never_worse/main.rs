@@ -3,5 +3,5 @@
 mod batches;
 mod laws;
 mod oracle;
-#[path = "../received/mod.rs"]
+#[path = "../it/received/mod.rs"]
 mod received;

@@ -1,8 +1,6 @@
 //! Stopping: quick, with everything told, and nobody left waiting.
 
-mod network;
-
-use network::{MS, Network, SECOND, complete};
+use crate::network::{MS, Network, SECOND, complete};
 use rankscope_clock::session::SessionSettings;
 
 fn quiet(settings: &mut SessionSettings) {

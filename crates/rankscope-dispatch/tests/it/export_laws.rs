@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a law that cannot be set up has failed")]
 
-mod batches;
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -14,7 +12,7 @@ use rankscope_time::Rank;
 const ROWS: Rows = Rows { hidden_q: 24, hidden_kv: 8, lse: 1, element_bytes: 2 };
 
 fn exchange() -> impl Strategy<Value = Exchange> {
-    (batches::batch(), 0..Direction::ALL.len())
+    (crate::batches::batch(), 0..Direction::ALL.len())
         .prop_map(|(batch, direction)| Exchange::new(&batch, &ROWS, Direction::ALL[direction]).unwrap())
 }
 
@@ -85,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn tasks_are_as_long_as_the_rows_that_arrive(batch in batches::batch()) {
+    fn tasks_are_as_long_as_the_rows_that_arrive(batch in crate::batches::batch()) {
         let exchange = Exchange::new(&batch, &ROWS, Direction::Forward).unwrap();
         let cells = batch.cells().unwrap();
         for ((part, tasks), cells) in exchange.ranks.iter().zip(TaskLengths::of_ranks(&batch)).zip(cells) {

@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a law that cannot be set up has failed")]
 
-mod batches;
-
 use proptest::prelude::*;
 use rankscope_dispatch::movement::{self, ElementType};
 use rankscope_dispatch::{Batch, Contexts, Direction, Exchange, RankExchange, Rows};
@@ -93,7 +91,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn every_task_finds_its_queries_and_its_whole_context(batch in batches::batch()) {
+    fn every_task_finds_its_queries_and_its_whole_context(batch in crate::batches::batch()) {
         for (direction, elements) in [(Direction::Forward, 1), (Direction::Resend, 5)] {
             let exchange = Exchange::new(&batch, &ROWS, direction).unwrap();
             let arrived = execute(&exchange, &query_key_value(&linear(&batch), &linear(&batch), elements));
@@ -102,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn documents_can_share_one_range_of_keys(batch in batches::batch()) {
+    fn documents_can_share_one_range_of_keys(batch in crate::batches::batch()) {
         let exchange = Exchange::with_contexts(&batch, &ROWS, Direction::Forward, Contexts::PerDocument).unwrap();
         let arrived = execute(&exchange, &query_key_value(&linear(&batch), &linear(&batch), 1));
         prop_assert_eq!(arrived, query_key_value(&tasks(&batch), &shared_contexts(&batch), 1));
@@ -111,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn outputs_return_to_where_their_tokens_live_and_their_gradients_follow(batch in batches::batch()) {
+    fn outputs_return_to_where_their_tokens_live_and_their_gradients_follow(batch in crate::batches::batch()) {
         let one = |tokens: Vec<Vec<Token>>, elements| -> Vec<Vec<Vec<u8>>> {
             tokens.iter().map(|tokens| vec![tensor(tokens, 3, elements)]).collect()
         };
@@ -122,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn gradients_of_keys_are_the_sums_over_their_copies(batch in batches::batch()) {
+    fn gradients_of_keys_are_the_sums_over_their_copies(batch in crate::batches::batch()) {
         for (layout, contexts) in [(contexts(&batch), Contexts::PerTask), (shared_contexts(&batch), Contexts::PerDocument)] {
             let exchange = Exchange::with_contexts(&batch, &ROWS, Direction::Backward, contexts).unwrap();
             // Copies of one token differ, so that a copy that is left out or added twice is seen.
@@ -156,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn buffers_are_tiled_and_the_way_back_is_the_way_there(batch in batches::batch()) {
+    fn buffers_are_tiled_and_the_way_back_is_the_way_there(batch in crate::batches::batch()) {
         for direction in Direction::ALL {
             for contexts in [Contexts::PerTask, Contexts::PerDocument] {
                 let exchange = Exchange::with_contexts(&batch, &ROWS, direction, contexts).unwrap();
@@ -175,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn one_ranks_part_built_alone_is_that_of_the_whole(batch in batches::batch()) {
+    fn one_ranks_part_built_alone_is_that_of_the_whole(batch in crate::batches::batch()) {
         for direction in Direction::ALL {
             for contexts in [Contexts::PerTask, Contexts::PerDocument] {
                 let whole = Exchange::with_contexts(&batch, &ROWS, direction, contexts).unwrap();

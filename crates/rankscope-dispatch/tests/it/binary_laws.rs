@@ -1,7 +1,5 @@
 //! The compact form of plans: what is written is read, and nothing else is.
 
-mod batches;
-
 use proptest::prelude::*;
 use rankscope_dispatch::{Batch, Error, Rows, Shard, binary};
 use rankscope_time::Rank;
@@ -22,14 +20,14 @@ fn signed(body: &[u8]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(batch in batches::batch(), rows in rows()) {
+    fn what_is_written_is_read(batch in crate::batches::batch(), rows in rows()) {
         let bytes = binary::encode(&batch, &rows);
         prop_assert_eq!(binary::decode(&bytes).unwrap(), (batch.clone(), rows));
         prop_assert_eq!(&bytes[bytes.len() - binary::HASH_BYTES..], binary::hash(&batch, &rows));
     }
 
     #[test]
-    fn a_plan_that_is_cut_off_or_damaged_is_refused(batch in batches::batch(), flip in any::<(prop::sample::Index, u8)>()) {
+    fn a_plan_that_is_cut_off_or_damaged_is_refused(batch in crate::batches::batch(), flip in any::<(prop::sample::Index, u8)>()) {
         let bytes = binary::encode(&batch, &Rows::LLAMA_8B);
         for end in 0..bytes.len() {
             let is_refused = matches!(binary::decode(&bytes[..end]), Err(Error::Encoding { .. }));
@@ -42,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn a_forged_plan_is_refused_or_is_what_it_says(batch in batches::batch(), cut in any::<prop::sample::Index>(), noise in any::<Vec<u8>>()) {
+    fn a_forged_plan_is_refused_or_is_what_it_says(batch in crate::batches::batch(), cut in any::<prop::sample::Index>(), noise in any::<Vec<u8>>()) {
         let bytes = binary::encode(&batch, &Rows::LLAMA_8B);
         let body = &bytes[..bytes.len() - binary::HASH_BYTES];
         let forged = signed(&[&body[..cut.index(body.len())], &noise].concat());

@@ -1,14 +1,12 @@
 //! What every plan of the bounded planner keeps to, whatever the documents.
 
-mod received;
-
 use proptest::prelude::*;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded, explain, loads};
 use rankscope_dispatch::planner::{Prices, Remote, lower_bound, place_in_order, place_on_ranks};
 use rankscope_dispatch::{Batch, Error, Rows};
 
-use received::received;
+use crate::received::received;
 
 fn prices() -> Prices {
     Prices::of(&Rows::LLAMA_8B)

@@ -1,8 +1,6 @@
 //! Eight hours of three nodes in bad weather: what they hold on to does not grow.
 
-mod network;
-
-use network::{MS, Network, SECOND, Weather, complete};
+use crate::network::{MS, Network, SECOND, Weather, complete};
 
 #[test]
 fn eight_hours_later_a_session_holds_no_more_than_after_ten_minutes() {

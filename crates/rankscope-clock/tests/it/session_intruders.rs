@@ -1,11 +1,9 @@
 //! Packets that should not be there: each is counted for what it is, and changes nothing.
 
-mod network;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use network::{Network, SECOND, complete, header};
+use crate::network::{Network, SECOND, complete, header};
 use rankscope_clock::session::wire::{self, Header, Kind, Reject, Value};
 use rankscope_clock::session::{Counters, Key};
 use rankscope_clock::{Edge, NodeId};

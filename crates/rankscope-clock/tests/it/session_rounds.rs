@@ -1,10 +1,8 @@
 //! Rounds among sessions on a simulated network: bad weather, dead nodes, partitions.
 
-mod network;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use network::{MS, Network, SECOND, Weather, circle, complete};
+use crate::network::{MS, Network, SECOND, Weather, circle, complete};
 use rankscope_clock::nodes::{Solution, SolveOptions};
 use rankscope_clock::session::SessionSettings;
 use rankscope_clock::{Edge, NodeId, NodeWindow};
@@ -111,7 +109,7 @@ fn a_killed_worker_costs_the_others_nothing() {
 /// A solver that, without the reference, knows nothing but what it is reminded of.
 fn hangs_on_before(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveOptions) -> Solution {
     if windows.iter().any(|window| window.node == options.reference) {
-        return network::estimate::solve(windows, before, options);
+        return crate::network::estimate::solve(windows, before, options);
     }
     before.cloned().unwrap_or_default()
 }

@@ -1,7 +1,5 @@
 //! Exchanges against the plain reference, for element types and rows of all sizes, and what de-duplication saves.
 
-mod batches;
-
 use proptest::prelude::*;
 use rankscope_dispatch::movement::{self, ElementType, reference};
 use rankscope_dispatch::{ContextTokens, Direction, Exchange, Rows};
@@ -19,7 +17,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn what_arrives_is_what_must(batch in batches::batch(), rows in rows(), seed in any::<u8>()) {
+    fn what_arrives_is_what_must(batch in crate::batches::batch(), rows in rows(), seed in any::<u8>()) {
         for direction in [Direction::Forward, Direction::Resend, Direction::OutputGradient, Direction::Output] {
             let exchange = Exchange::new(&batch, &rows, direction).unwrap();
             let mut byte = seed;
@@ -37,7 +35,7 @@ proptest! {
     }
 
     #[test]
-    fn gradients_of_ones_count_the_uses(batch in batches::batch()) {
+    fn gradients_of_ones_count_the_uses(batch in crate::batches::batch()) {
         let rows = Rows { hidden_q: 1, hidden_kv: 1, lse: 0, element_bytes: 2 };
         let exchange = Exchange::new(&batch, &rows, Direction::Backward).unwrap();
         let one = half::bf16::ONE.to_le_bytes();
@@ -51,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_saved_is_what_is_not_sent(batch in batches::batch()) {
+    fn what_is_saved_is_what_is_not_sent(batch in crate::batches::batch()) {
         let rows = Rows { hidden_q: 0, hidden_kv: 8, lse: 0, element_bytes: 2 };
         let exchange = Exchange::new(&batch, &rows, Direction::Forward).unwrap();
         let tokens = ContextTokens::new(&batch).unwrap();

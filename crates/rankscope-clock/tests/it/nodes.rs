@@ -2,14 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod synthetic;
-
+use crate::synthetic::{Job, SECOND_NS, shift};
 use proptest::prelude::*;
 use rankscope_clock::graph::Topology;
 use rankscope_clock::nodes::{NodeEstimate, Solution, SolveOptions, along_tree, solve};
 use rankscope_clock::{Edge, Interval, NodeId, NodeWindow, Rng};
 use rankscope_time::{Rate, Span};
-use synthetic::{Job, SECOND_NS, shift};
 
 fn options() -> SolveOptions {
     SolveOptions::for_reference(NodeId(0))

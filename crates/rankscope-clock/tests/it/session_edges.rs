@@ -1,11 +1,9 @@
 //! Edges of sessions on a simulated network: handshakes, pace, budget, losses.
 
-mod network;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use network::{MS, Network, SECOND, Weather, circle, complete, header};
+use crate::network::{MS, Network, SECOND, Weather, circle, complete, header};
 use rankscope_clock::Edge;
 use rankscope_clock::session::wire::{Kind, Reject};
 use rankscope_clock::session::{EdgeState, Failure, Key};

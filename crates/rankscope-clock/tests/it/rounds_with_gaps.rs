@@ -1,12 +1,10 @@
 //! Rounds in which something is missing: the reference, half of the job, most of a link, a jump of a clock.
 
-mod synthetic;
-
+use crate::synthetic::{Job, SECOND_NS, fit_of, jump, record_of};
 use rankscope_clock::graph::Topology;
 use rankscope_clock::nodes::{NodeEstimate, SolveOptions, solve};
 use rankscope_clock::{Edge, EdgeFit, Interval, LinkCounts, NoFit, NodeId};
 use rankscope_time::{Rate, Span};
-use synthetic::{Job, SECOND_NS, fit_of, jump, record_of};
 
 fn options() -> SolveOptions {
     SolveOptions::for_reference(NodeId(0))

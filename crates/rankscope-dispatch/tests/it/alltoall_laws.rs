@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a law that cannot be set up has failed")]
 
-mod batches;
-
 use proptest::prelude::*;
 use rankscope_dispatch::alltoall::{
     FastAllToAll, PlannerOptions, compute_backward_resend_e2e_metadata, compute_e2e_fa2a_metadata, from_planner_output,
@@ -82,7 +80,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn a_planners_output_moves_what_the_exchanges_move(batch in batches::batch()) {
+    fn a_planners_output_moves_what_the_exchanges_move(batch in crate::batches::batch()) {
         let without_lse = Rows { lse: 0, ..ROWS };
         let plain = from_planner_output(&batch, &without_lse, PlannerOptions::default()).unwrap();
         same(&plain.qkv_linear_to_attn, &batch, Direction::Forward, &without_lse, Messages::Same);
@@ -105,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn logical_metadata_moves_what_the_exchanges_move(batch in batches::batch()) {
+    fn logical_metadata_moves_what_the_exchanges_move(batch in crate::batches::batch()) {
         let batch = ascending(&batch);
         let replicas = batch.documents().map(<[_]>::len).max().unwrap_or(0);
         let raw = RawDispatch::new(&batch, replicas).unwrap();

@@ -1,0 +1,17 @@
+//! Laws of plans, networks and exchanges, and plans as others made them.
+//!
+//! One test binary, so that everything is linked once; a module for each of its subjects.
+
+mod alltoall_laws;
+mod batches;
+mod binary_laws;
+mod calibration;
+mod event_laws;
+mod exchange_laws;
+mod export_laws;
+mod network_laws;
+mod planner_golden;
+mod planner_laws;
+mod received;
+mod reference_laws;
+mod split_laws;
