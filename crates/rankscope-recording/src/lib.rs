@@ -32,6 +32,7 @@ mod category;
 mod chunk;
 mod error;
 mod event;
+pub mod json;
 pub mod keys;
 mod live;
 mod open;

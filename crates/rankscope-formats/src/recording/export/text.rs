@@ -3,10 +3,9 @@
 //! Stamps are microseconds with exactly three decimals, made of integers. Whatever a string holds, it comes back as it was when
 //! the text is parsed; bytes that are no UTF-8 have been replaced before they get here.
 
-use serde_json::Value;
+use crate::recording::json::{hex_digit, is_json};
 
-/// How deep lists and objects may nest in JSON that is copied; common parsers stop at 128, the rest of the file included.
-const DEPTH_MAX: usize = 100;
+pub(super) use crate::recording::json::quote as quoted;
 
 const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819\
 2021222324252627282930313233343536373839\
@@ -61,38 +60,13 @@ pub(super) fn micros(text: &mut Vec<u8>, ns: i64) {
     text.extend_from_slice(&[b'.', b'0' + (rest / 100) as u8, PAIRS[pair], PAIRS[pair + 1]]);
 }
 
-/// A string, in quotes.
-pub(super) fn quoted(text: &mut Vec<u8>, string: &str) {
-    text.push(b'"');
-    let mut plain = 0;
-    for (at, byte) in string.bytes().enumerate() {
-        if byte >= b' ' && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        text.extend_from_slice(&string.as_bytes()[plain..at]);
-        plain = at + 1;
-        match byte {
-            // Perfetto's engine takes the quote behind an escaped backslash for an escaped quote.
-            b'\\' if plain == string.len() => text.extend_from_slice(b"\\u005c"),
-            b'"' | b'\\' => text.extend_from_slice(&[b'\\', byte]),
-            b'\n' => text.extend_from_slice(b"\\n"),
-            b'\t' => text.extend_from_slice(b"\\t"),
-            b'\r' => text.extend_from_slice(b"\\r"),
-            _ => text.extend_from_slice(&[b'\\', b'u', b'0', b'0', b'0' + (byte >> 4), hex_digit(byte & 15)]),
-        }
-    }
-    text.extend_from_slice(&string.as_bytes()[plain..]);
-    text.push(b'"');
-}
-
 /// JSON text as it is, or as a string where it is none or nests too deep to be read back. Line breaks between its parts become
 /// blanks: readers take one for the end of an event.
 pub(super) fn json(text: &mut Vec<u8>, json: &str) {
-    match serde_json::from_str::<Value>(json) {
-        Ok(value) if is_shallow(&value, DEPTH_MAX) => {
-            text.extend(json.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
-        }
-        _ => quoted(text, json),
+    if is_json(json) {
+        text.extend(json.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
+    } else {
+        quoted(text, json);
     }
 }
 
@@ -101,21 +75,11 @@ pub(super) fn hex(text: &mut Vec<u8>, bytes: &[u8]) {
     text.extend(bytes.iter().flat_map(|byte| [hex_digit(byte >> 4), hex_digit(byte & 15)]));
 }
 
-fn is_shallow(value: &Value, levels: usize) -> bool {
-    match value {
-        Value::Array(list) => levels > 0 && list.iter().all(|value| is_shallow(value, levels - 1)),
-        Value::Object(map) => levels > 0 && map.values().all(|value| is_shallow(value, levels - 1)),
-        _ => true,
-    }
-}
-
-fn hex_digit(value: u8) -> u8 {
-    if value < 10 { b'0' + value } else { b'a' + value - 10 }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use serde_json::Value;
 
     use super::*;
 
@@ -145,11 +109,6 @@ mod tests {
         fn stamps_in_the_window_survive_a_double(ns in 0_i64..7_889_238 * 1_000_000_000) {
             let read: f64 = made(|text| micros(text, ns)).parse().unwrap();
             prop_assert_eq!(read.trunc() as i64 * 1_000 + (read.fract() * 1_000.0).round() as i64, ns);
-        }
-
-        #[test]
-        fn strings_come_back(string: String) {
-            prop_assert_eq!(serde_json::from_str::<String>(&made(|text| quoted(text, &string))).unwrap(), string);
         }
 
         /// What is JSON keeps its meaning, what is none becomes a string, and both are one line.
