@@ -124,7 +124,13 @@ pub(crate) fn clippy(selection: &[&str]) -> Result<()> {
 fn features() -> Result<()> {
     let without = ["--workspace", "--locked", "--no-default-features"];
     clippy(&without)?;
-    clippy(&[&without[..], &["--features", "rankscope/clock"]].concat())
+    clippy(&[&without[..], &["--features", "rankscope/clock"]].concat())?;
+    // The recorder by itself, as a program that records itself has it.
+    for features in ["", "export", "snapshots"] {
+        let recorder = ["--package", "rankscope-record", "--lib", "--locked", "--no-default-features", "--features", features];
+        cargo(&[&["clippy"], &recorder[..], &["--", "-D", "warnings"]].concat())?;
+    }
+    Ok(())
 }
 
 fn tests() -> Result<()> {

@@ -97,9 +97,9 @@ const EDGES: &[Edge] = &[
     ("rankscope-probe", "rankscope-time", "stamps packets"),
     ("rankscope-collectives", "rankscope-trace", "finds collectives among spans"),
     ("rankscope-collectives", "rankscope-time", "bounds between clocks"),
-    ("rankscope-record", "rankscope-time", "stamps events"),
-    ("rankscope-record", "rankscope-trace", "recovers recordings into traces"),
-    ("rankscope-record", "rankscope-formats", "its exports, and only those"),
+    ("rankscope-record", "rankscope-recording", "writes its format"),
+    ("rankscope-record", "rankscope-formats", "its exports, and only those: a feature"),
+    ("rankscope-record", "rankscope-trace", "whose clock a reading is of, in snapshots: a feature"),
     ("rankscope-record", "rankscope-record-macros", "its attribute: the compiler wants such macros in a crate of their own"),
     ("rankscope-align", "rankscope-time", "applies clock maps"),
     ("rankscope-align", "rankscope-trace", "moves events"),
@@ -153,6 +153,7 @@ const EDGES: &[Edge] = &[
 
 /// Edges only tests may have, besides the testkit, which is for every test.
 const DEV_EDGES: &[Edge] = &[
+    ("rankscope-record", "rankscope-time", "tests name ranks of the traces they read back"),
     ("rankscope-collectives", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-align", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-analyze", "rankscope-formats", "tests read the testkit's files"),

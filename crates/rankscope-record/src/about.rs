@@ -1,7 +1,8 @@
 //! What a recording says about its process, and what the program wants said.
 
-use rankscope_formats::recording::NameId;
-use rankscope_formats::recording::keys::API;
+use rankscope_recording::NameId;
+use rankscope_recording::json::{is_json, quoted};
+use rankscope_recording::keys::API;
 
 use crate::lane::registry;
 use crate::names::{self, Site};
@@ -22,22 +23,22 @@ static RECORDER: Site = Site::key("recorder");
 
 /// Says what the process is.
 pub(crate) fn write(storage: &Storage) {
-    let text = |text: &str| serde_json::Value::from(text).to_string();
     let command: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let program = command.first().map_or("", |path| path.rsplit('/').next().unwrap_or(path));
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let list = format!("[{}]", command.iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(","));
     let storage = if *storage == Storage::Memory { "memory" } else { "file" };
     let place = ranks::own();
     let facts = [
-        (&PROCESS_NAME, Some(text(program))),
+        (&PROCESS_NAME, Some(quoted(program))),
         (&PID, Some(std::process::id().to_string())),
-        (&HOST_NAME, host.map(|host| text(host.trim()))),
-        (&COMMAND, Some(serde_json::Value::from(command.clone()).to_string())),
+        (&HOST_NAME, host.map(|host| quoted(host.trim()))),
+        (&COMMAND, Some(list)),
         (&RANK, place.map(|place| place.rank.to_string())),
         (&WORLD_SIZE, place.and_then(|place| place.world_size).map(|size| size.to_string())),
-        (&TICK_SOURCE, Some(text(tick_source().name()))),
-        (&STORAGE, Some(text(storage))),
-        (&RECORDER, Some(text(concat!("rankscope ", env!("CARGO_PKG_VERSION"))))),
+        (&TICK_SOURCE, Some(quoted(tick_source().name()))),
+        (&STORAGE, Some(quoted(storage))),
+        (&RECORDER, Some(quoted(concat!("rankscope ", env!("CARGO_PKG_VERSION"))))),
     ];
     for (key, value) in facts {
         if let Some(value) = value {
@@ -49,25 +50,24 @@ pub(crate) fn write(storage: &Storage) {
 /// Adds something to know about the recording that runs: `json` is JSON text; what is not is kept as a text. Without a recording
 /// nothing happens.
 pub fn set_metadata(key: &str, json: &str) {
-    let is_json = serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok();
-    let value = if is_json { json.to_owned() } else { serde_json::Value::from(json).to_string() };
+    let value = if is_json(json) { json.to_owned() } else { quoted(json) };
     put(names::intern_key(&format!("user.{key}")), &value);
 }
 
 /// Calls the process something in the recording that runs.
 pub fn set_process_name(name: &str) {
-    put(PROCESS_NAME.id(), &serde_json::Value::from(name).to_string());
+    put(PROCESS_NAME.id(), &quoted(name));
 }
 
 /// Calls the host something in the recording that runs, for a process that knows better than the kernel whose host it is.
 pub fn set_host_name(name: &str) {
-    put(HOST_NAME.id(), &serde_json::Value::from(name).to_string());
+    put(HOST_NAME.id(), &quoted(name));
 }
 
 /// Says through which API the recording that runs is made, where that is not the recorder's own.
 pub(crate) fn set_api(name: &str) {
     static KEY: Site = Site::key(API);
-    put(KEY.id(), &serde_json::Value::from(name).to_string());
+    put(KEY.id(), &quoted(name));
 }
 
 /// Calls the calling thread something, in the recording that runs and in those to come.

@@ -3,7 +3,7 @@
 //! Each reading of a clock stands between two readings of ticks; of several tries the narrowest is kept, and its width says how
 //! far the pair may be off. What an anchor is good for (turning ticks into time) happens where recordings are read.
 
-use rankscope_formats::recording::{Anchor, ClockId};
+use rankscope_recording::{Anchor, ClockId};
 
 use crate::TestClock;
 use crate::ticks::{clock_ns, ticks};

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, Once};
 
 use crate::lane::quiet::{self, Quiet};
 use crate::lane::registry;
+use crate::lease::Lease;
 use crate::names;
-use crate::recorded::Lease;
 use crate::session::Active;
 use crate::store::Store;
 use crate::{Categories, state};

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rankscope_formats::recording::{FlowStage, Kind, NameId};
+use rankscope_recording::{FlowStage, Kind, NameId};
 
 use crate::lane::{self, Sort};
 use crate::names::{self, Site};

@@ -2,22 +2,24 @@
 //!
 //! Who starts the job says where raw traces go (`RANKSCOPE_RAW_DIR`); which rank this is, the launcher says in one of the ways
 //! launchers have. The recording lies in a live file from its first event on, so a process that is killed leaves what it had;
-//! one that ends well packs it in place. Where devices' profilers have clocks of their own, they are read beside the host's into
-//! the run's `clock/`. What goes wrong here is said once, and the program goes on unrecorded.
+//! one that ends well packs it in place (feature `export`). Where devices' profilers have clocks of their own, they are read beside the host's into
+//! the run's `clock/` (feature `snapshots`). What goes wrong here is said once, and the program goes on unrecorded.
 #![expect(clippy::print_stderr, reason = "a job that is not recorded must be able to learn why")]
 
 use std::path::{Path, PathBuf};
 
 use crate::plugins::Registry;
 use crate::ranks::{self, Place};
+#[cfg(feature = "snapshots")]
 use crate::snapshots::{SnapshotOptions, SnapshotTaker, TracerReader};
 use crate::store::pattern;
-use crate::{Session, SessionOptions, Storage};
+use crate::{Session, SessionOptions, Stopped, Storage};
 
 /// Where raw traces of the run go.
 const RAW_DIR: &str = "RANKSCOPE_RAW_DIR";
 
 /// The run itself; a program may be told only of the folder above.
+#[cfg(feature = "snapshots")]
 const RUN_DIR: &str = "RANKSCOPE_RUN_DIR";
 
 /// A recording that is part of a run. It goes on until this is dropped; then it is packed in its place.
@@ -94,13 +96,23 @@ impl Drop for JoinedRun {
     fn drop(&mut self) {
         // Whoever stopped the session has the recording and may have moved it; a fork's is its parent's.
         let Ok(stopped) = self.session.stop() else { return };
-        if let Err(error) = stopped.recorded.pack_in_place() {
-            eprintln!("rankscope: the recording of rank {} could not be completed: {error}", self.rank);
-        }
+        pack(&stopped, self.rank);
     }
 }
 
+#[cfg(feature = "export")]
+fn pack(stopped: &Stopped, rank: u32) {
+    if let Err(error) = stopped.recorded.pack_in_place() {
+        eprintln!("rankscope: the recording of rank {rank} could not be completed: {error}");
+    }
+}
+
+/// Without exports the recording stays the live file that it is; whatever reads the packed one reads that too.
+#[cfg(not(feature = "export"))]
+fn pack(_stopped: &Stopped, _rank: u32) {}
+
 /// What reads the clocks of devices, where there are any; without them there is no thread for it.
+#[cfg(feature = "snapshots")]
 fn device_clocks(rank: u32) -> Registry {
     let mut plugins = Registry::new();
     if let Some(run) = std::env::var_os(RUN_DIR) {
@@ -111,4 +123,9 @@ fn device_clocks(rank: u32) -> Registry {
         }
     }
     plugins
+}
+
+#[cfg(not(feature = "snapshots"))]
+fn device_clocks(_rank: u32) -> Registry {
+    Registry::new()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rankscope_formats::recording::{DropReason, Remark};
+use rankscope_recording::{DropReason, Remark};
 
 use crate::lane::registry;
 use crate::report::grown;

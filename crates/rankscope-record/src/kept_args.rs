@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rankscope_formats::recording::Remark;
+use rankscope_recording::Remark;
 
 use crate::lane::arguments::ARGS_MAX;
 use crate::{NameId, Value, lane};

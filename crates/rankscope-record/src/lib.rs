@@ -31,20 +31,37 @@
 //! later, from [`Recorded`] or from the file.
 //!
 //! The recorder never harms the program: what finds no room is dropped and counted, and every stop says what was lost and why.
-//! What is not here: reading recordings (rankscope-formats), clocks of other hosts, devices.
+//! What is not here: the layout of recordings and their reader (rankscope-recording), clocks of other hosts, devices.
+//!
+//! # Features
+//!
+//! Without any, a program that records itself compiles a dozen crates, and leaves live files, which `rankscope` reads.
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `export` | yes | [`Recorded::save`] and its relatives: packed recordings, JSON as Kineto writes it, Perfetto, XSpace. Compiles zstd. |
+//! | `kineto` | yes | [`kineto`], the API of PyTorch's C++ profiler under Rust names. Brings `export` and `serde`. |
+//! | `snapshots` | yes | [`snapshots`], readings of devices' clocks through a session. Brings `serde`. |
+//! | `serde` | yes | `Serialize` for [`Report`] and what it is made of, and [`memory::LiveHeap::write_json`]. |
+//! | `tracing` | no | `RecordingLayer`, for programs that are instrumented with the `tracing` crate. |
+//! | `macros` | no | the attribute `recorded` for whole functions. |
 
 mod about;
 mod anchors;
 mod control;
 mod dynamic_name;
 mod events;
+#[cfg(feature = "export")]
+mod export;
 mod formatted;
 mod in_span;
 mod join;
 mod keeper;
 mod kept_args;
+#[cfg(feature = "kineto")]
 pub mod kineto;
 mod lane;
+mod lease;
 mod life;
 mod macros;
 pub mod memory;
@@ -57,6 +74,7 @@ mod report;
 pub mod schedule;
 mod scope;
 mod session;
+#[cfg(feature = "snapshots")]
 pub mod snapshots;
 mod span;
 mod state;
@@ -70,16 +88,20 @@ mod value;
 pub use about::{set_host_name, set_metadata, set_process_name, set_thread_name};
 pub use dynamic_name::{DynamicName, begin_dynamic};
 pub use events::{AsyncSpan, MemoryEvent, begin_async, counter_f64, counter_i64, flow, instant, memory};
+#[cfg(feature = "export")]
+pub use export::{ExportError, ExportFormat};
 pub use formatted::{Formatted, ShortText};
 pub use in_span::{InSpan, SpanFuture, SpanName};
 pub use join::{JoinedRun, join_run, join_run_with};
 pub use kept_args::KeptArgs;
 pub use names::{Site, intern, intern_key};
-pub use rankscope_formats::recording::{Categories, Category, DropReason, FlowStage, NameId, Remark};
 #[cfg(feature = "macros")]
 #[doc = include_str!("recorded_attribute.md")]
 pub use rankscope_record_macros::recorded;
-pub use recorded::{ExportError, ExportFormat, Recorded, StoreChunks};
+/// The format of recordings, for who reads one: what [`Recorded::open`] gives is of this crate.
+pub use rankscope_recording as recording;
+pub use rankscope_recording::{Categories, Category, DropReason, FlowStage, NameId, Remark};
+pub use recorded::{Recorded, StoreChunks};
 pub use remarks::Remarks;
 pub use report::{ClockReport, Phases, Report, ThreadReport};
 pub use scope::Scope;

@@ -5,7 +5,7 @@
 //! that says when the work was created and which slice was its first ([`RESUMED`]). From then on every slice is a step of
 //! one flow. Exports put the pieces together: the async span begins where the work was created, the flow at its first slice.
 
-use rankscope_formats::recording::RESUMED;
+use rankscope_recording::RESUMED;
 
 use crate::events::{begin_async_as, next_async_id};
 use crate::kept_args::KeptArgs;

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use rankscope_formats::recording::NameId;
-use rankscope_formats::recording::keys::NAMES_FULL;
+use rankscope_recording::NameId;
+use rankscope_recording::keys::NAMES_FULL;
 
 use crate::control;
 use crate::lane::quiet::{self, Quiet};

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use rankscope_formats::recording::Remark;
-use serde::Serialize;
+use rankscope_recording::Remark;
 
 /// What was recorded otherwise than the program may think; see [`Remark`]. Shown, it is a list in words, or nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Remarks {
     /// Spans that ended while one that began later on their thread was open. Their true end is recorded.

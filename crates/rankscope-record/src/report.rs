@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use rankscope_formats::recording::{self, Anchor, ClockId, DropReason, TickMap, What};
-use serde::Serialize;
+use rankscope_recording::{Anchor, ClockId, DropReason, Thread, TickMap, What};
 
 use crate::lane::registry::Tally;
 use crate::lane::{REASONS, REMARKS, SORTS, Sort};
@@ -14,7 +13,8 @@ use crate::remarks::Remarks;
 use crate::ticks::tick_source;
 
 /// What one thread recorded in a session.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ThreadReport {
     /// Its number in the recording.
     pub stream: u32,
@@ -44,7 +44,8 @@ impl ThreadReport {
 }
 
 /// How well ticks are known as time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ClockReport {
     /// Where ticks come from: `tsc`, `cntvct`, `monotonic_raw`.
     pub tick_source: &'static str,
@@ -59,14 +60,16 @@ pub struct ClockReport {
 }
 
 /// Time spent by the recorder itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Phases {
     /// Stopping.
     pub stop_ns: u64,
 }
 
 /// How a session went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Report {
     /// What each thread recorded of the session's categories; threads that recorded nothing are left out. It is what
     /// [`Recorded`] holds: spans that were open when the session began count, and what a ring has let go of does not.
@@ -170,7 +173,7 @@ pub(crate) fn grown(before: &[Tally], mut after: Vec<Tally>) -> Vec<Tally> {
 /// Counts what `recorded` holds, by stream; none if it cannot be read.
 pub(crate) fn counted(recorded: &Recorded) -> Option<HashMap<u32, [u64; SORTS]>> {
     let recording = recorded.open().ok()?;
-    let count = |thread: &recording::Thread| {
+    let count = |thread: &Thread| {
         let mut counts = [0; SORTS];
         let mut replay = recording.replay(thread, recorded.cut());
         while let Some((event, _)) = replay.next() {

@@ -17,11 +17,12 @@ pub(crate) use active::Active;
 pub use error::{StartError, StopError};
 use handle::Handle;
 pub use options::{SessionOptions, ThreadFilter};
-use rankscope_formats::recording::keys::KINETO_API;
+use rankscope_recording::keys::KINETO_API;
 
 use crate::lane::registry;
+use crate::lease::Lease;
 use crate::plugins::Registry;
-use crate::recorded::{Lease, Recorded};
+use crate::recorded::Recorded;
 use crate::report::Report;
 use crate::store::{Refused, Storage, Store, pattern};
 use crate::ticks::ticks;

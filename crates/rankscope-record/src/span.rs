@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem;
 
-use rankscope_formats::recording::NameId;
+use rankscope_recording::NameId;
 
 use crate::names::{self, Site};
 use crate::{Category, Scope, Value, lane, state};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use rankscope_formats::recording::NameId;
+use rankscope_recording::NameId;
 
 use crate::formatted::ShortText;
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rankscope_formats::recording::{ArgView, Args, Chunks, Cut, Event, Recording, Thread, What, take_out};
+use rankscope_recording::{ArgView, Args, Chunks, Cut, Event, Recording, Thread, What, take_out};
 
 use super::event::{Details, EventType, Flow, KinetoEvent, Metadata};
 use super::fields::{self, Wishes};
@@ -109,7 +109,7 @@ impl<'r, C: Chunks> Conversion<'r, C> {
                 What::Flow { id, stage } => {
                     if let Some(node) = open.iter().rev().find_map(|node| *node) {
                         let flow_type = links::flow_type(self.name(event.name));
-                        let starts = stage == rankscope_formats::recording::FlowStage::Start;
+                        let starts = stage == rankscope_recording::FlowStage::Start;
                         self.events[node as usize].flow.get_or_insert(Flow { id, flow_type, starts });
                     }
                 }

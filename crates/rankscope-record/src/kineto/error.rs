@@ -127,6 +127,12 @@ pub enum KinetoError {
     Read(#[from] rankscope_formats::Error),
 }
 
+impl From<rankscope_recording::Error> for KinetoError {
+    fn from(error: rankscope_recording::Error) -> Self {
+        Self::Read(error.into())
+    }
+}
+
 impl KinetoError {
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rankscope_formats::recording::Name;
+use rankscope_recording::Name;
 
 use crate::{NameId, Site};
 

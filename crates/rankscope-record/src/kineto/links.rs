@@ -1,6 +1,6 @@
 //! What ties events together once all of them are known: parents' numbers, arrows, and toggles they lived through.
 
-use rankscope_formats::recording::Cut;
+use rankscope_recording::Cut;
 
 use super::event::{EventType, Flow, FlowType, KinetoEvent};
 use super::flows::{Sequenced, forward_backward};

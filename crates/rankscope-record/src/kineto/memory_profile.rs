@@ -9,12 +9,12 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rankscope_formats::recording::{ArgView, Args, What};
+use rankscope_recording::{ArgView, Args, What};
 use serde::Serialize;
 use serde::ser::Serializer;
 
 use super::KinetoError;
-use crate::recorded::write_whole;
+use crate::export::write_whole;
 use crate::{Category, Recorded, Session, SessionOptions};
 
 enum Profile {

@@ -11,7 +11,7 @@ use super::amend::{self, Additions};
 use super::convert::{Converted, Reported};
 use super::event::{EventType, KinetoEvent};
 use super::tree::EventTree;
-use crate::recorded::write_whole;
+use crate::export::write_whole;
 use crate::{ExportFormat, Recorded, Report, Stopped};
 
 /// What was recorded.

@@ -2,7 +2,7 @@
 //!
 //! What is too long is cut and the cut is said, with the true length; the recorder never cuts in silence.
 
-use rankscope_formats::recording::{Kind, NameId, Remark, Word, zigzag};
+use rankscope_recording::{Kind, NameId, Remark, Word, zigzag};
 
 use super::Lane;
 use crate::Value;

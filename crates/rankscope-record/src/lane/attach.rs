@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rankscope_formats::recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, NameId, Remark, Word};
+use rankscope_recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, NameId, Remark, Word};
 
 use super::quiet::Busy;
 use super::{END_WORDS, Lane, REBASE_WORDS, bump, hold, let_go, registry};

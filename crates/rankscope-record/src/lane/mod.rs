@@ -23,7 +23,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use rankscope_formats::recording::{DELTA_BITS, Kind, NameId, Remark, Word};
+use rankscope_recording::{DELTA_BITS, Kind, NameId, Remark, Word};
 
 use open::OpenSpans;
 

@@ -7,7 +7,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
-use rankscope_formats::recording::NameId;
+use rankscope_recording::NameId;
 
 /// Spans open at a time on one thread.
 pub(crate) const DEPTH_MAX: usize = 4096;

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use rankscope_formats::recording::{ArgView, What};
+use rankscope_recording::{ArgView, What};
 
 use super::with;
 use crate::{

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use rankscope_formats::Error;
+use rankscope_recording::Error;
 
 use super::live_heap::{Held, LiveHeap};
 use super::live_table::{Block, LiveTable};

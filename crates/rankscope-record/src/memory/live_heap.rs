@@ -1,17 +1,16 @@
 //! [`LiveHeap`]: what is taken and not given back, estimated from the sampled blocks, by where it was taken and by size.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::num::NonZeroU64;
 
-use rankscope_formats::recording::{Chunks, Cut, NameId, Recording, What, take_out};
-use serde::Serialize;
+use rankscope_recording::{Chunks, Cut, NameId, Recording, What, take_out};
 
 use super::live_table::Block;
 use super::sampler::weight;
 
 /// The heap at one moment, as far as it was taken since sampling began.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct LiveHeap {
     /// Bytes between two samples, on average.
     pub mean_bytes: NonZeroU64,
@@ -26,7 +25,8 @@ pub struct LiveHeap {
 }
 
 /// An amount of memory. Bytes and blocks are unbiased: their relative error is about one in the root of `samples`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Estimate {
     /// Blocks that were seen.
     pub samples: u64,
@@ -37,22 +37,24 @@ pub struct Estimate {
 }
 
 /// What was taken in spans of one name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SpanHeap {
     /// Name of the span; `None` outside of all spans.
     pub span: Option<String>,
     /// How much.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub held: Estimate,
 }
 
 /// Blocks of about one size.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SizeClass {
     /// No block of the class is larger, and none of half this size or smaller is in it.
     pub up_to_bytes: u64,
     /// How much.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub held: Estimate,
 }
 
@@ -88,7 +90,8 @@ impl LiveHeap {
     ///
     /// # Errors
     /// If the output fails.
-    pub fn write_json(&self, mut output: impl io::Write) -> io::Result<()> {
+    #[cfg(feature = "serde")]
+    pub fn write_json(&self, mut output: impl std::io::Write) -> std::io::Result<()> {
         serde_json::to_writer_pretty(&mut output, self)?;
         output.write_all(b"\n")
     }
@@ -128,7 +131,7 @@ impl Estimate {
 
 #[cfg(test)]
 mod tests {
-    use rankscope_formats::recording::{LiveAuthor, LiveFile};
+    use rankscope_recording::{LiveAuthor, LiveFile};
 
     use super::*;
 
@@ -169,6 +172,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "serde")]
     #[test]
     fn its_json_names_totals_spans_and_sizes() {
         let mut written = Vec::new();

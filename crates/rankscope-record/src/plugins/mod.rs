@@ -9,6 +9,7 @@ mod sink;
 
 use std::error::Error;
 
+#[cfg(feature = "snapshots")]
 pub(crate) use registry::said;
 pub use registry::{PluginFailure, Registry};
 pub use sink::TraceSink;

@@ -5,13 +5,12 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use serde::Serialize;
-
 use super::{PluginError, ProfilerPlugin, TraceSink};
 use crate::{SessionOptions, set_metadata};
 
 /// A plugin that was switched off, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct PluginFailure {
     /// Which one.
     pub plugin: String,

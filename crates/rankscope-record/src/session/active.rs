@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use rankscope_formats::recording::Cut;
+use rankscope_recording::Cut;
 
 use super::ThreadFilter;
 use super::handle::Handle;

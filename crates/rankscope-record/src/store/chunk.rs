@@ -7,7 +7,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use rankscope_formats::recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkState, Word};
+use rankscope_recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkState, Word};
 
 use super::mapping;
 use super::protocol::{self, Words};

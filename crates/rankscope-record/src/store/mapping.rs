@@ -10,7 +10,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::AtomicU64;
 
-use rankscope_formats::recording::{CHUNK_BYTES, FILE_HEADER_BYTES};
+use rankscope_recording::{CHUNK_BYTES, FILE_HEADER_BYTES};
 
 use super::place::Placed;
 

@@ -19,14 +19,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
 
-use rankscope_formats::recording::{
+use rankscope_recording::{
     Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, DropReason, FILE_HEADER_BYTES,
 };
 
 pub(crate) use chunk::Chunk;
 use mapping::{Backing, Run};
 pub use options::{Overflow, Storage};
-pub(crate) use place::{Refused, suffixed};
+pub(crate) use place::Refused;
+#[cfg(feature = "export")]
+pub(crate) use place::suffixed;
 use system::SystemWriter;
 
 use crate::TestClock;
@@ -141,6 +143,7 @@ impl Store {
     }
 
     /// Takes the place of a live file that was closed once more, to write something else there: false where somebody else has it.
+    #[cfg(feature = "export")]
     pub(crate) fn lock_again(&self) -> bool {
         self.backing.file().is_some_and(place::Placed::lock_again)
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rankscope_formats::recording::CHUNK_BYTES;
+use rankscope_recording::CHUNK_BYTES;
 
 /// Where a recording lies while it is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

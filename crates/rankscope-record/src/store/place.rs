@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rankscope_formats::recording::{FILE_HEADER_BYTES, LIVE_HEAD_BYTES, LIVE_MAGIC, live_head, live_process, packed};
+use rankscope_recording::{FILE_HEADER_BYTES, LIVE_HEAD_BYTES, LIVE_MAGIC, PACKED_MAGIC, live_head, live_process};
 
 use crate::ticks::ticks;
 
@@ -69,6 +69,7 @@ impl Placed {
     }
 
     /// Takes the lock once more; false where somebody else has the place by now.
+    #[cfg(feature = "export")]
     pub(super) fn lock_again(&self) -> bool {
         !matches!(self.lock.try_lock(), Err(TryLockError::WouldBlock)) && lies_at(&self.file, &self.path)
     }
@@ -181,7 +182,7 @@ fn look(path: &Path) -> Result<Found, Refused> {
     let is_free = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
     let mut head = Vec::new();
     (&file).take(LIVE_HEAD_BYTES as u64).read_to_end(&mut head)?;
-    let is_recording = head.starts_with(&LIVE_MAGIC) || head.starts_with(&packed::MAGIC);
+    let is_recording = head.starts_with(&LIVE_MAGIC) || head.starts_with(&PACKED_MAGIC);
     if !is_recording && !head.is_empty() {
         return Err(not_ours("a file that is no recording"));
     }

@@ -4,9 +4,7 @@
 
 use std::sync::atomic::Ordering;
 
-use rankscope_formats::recording::{
-    Anchor, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, NameId, Remark, Word,
-};
+use rankscope_recording::{Anchor, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, NameId, Remark, Word};
 
 use super::{Chunk, Inner, Store, new_header};
 use crate::ticks::ticks;

@@ -107,7 +107,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use rankscope_formats::recording::{ChunkKind, ChunkState};
+    use rankscope_recording::{ChunkKind, ChunkState};
 
     use super::super::{Storage, new_header};
     use super::*;
