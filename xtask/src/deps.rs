@@ -57,7 +57,7 @@ fn unused(packages: &[Package]) -> Vec<String> {
     };
     let mut found: Vec<String> = lines(EDGES, false).map(|edge| named(edge, "dependency")).collect();
     found.extend(lines(DEV_EDGES, true).map(|edge| named(edge, "dev-dependency")));
-    let lists = [("FACES", &FACES[..]), ("PURE", &PURE), ("OWN_PATHS", &OWN_PATHS)];
+    let lists = [("FACES", &FACES[..]), ("PURE", PURE), ("OWN_PATHS", OWN_PATHS)];
     for (list, names) in lists {
         let strangers = names.iter().filter(|name| packages.iter().all(|package| package.name != **name));
         found.extend(strangers.map(|name| format!("{name}: {list} names it, and there is no such crate; take it out")));
@@ -165,9 +165,6 @@ const FACES: [&str; 2] = ["rankscope", "xtask"];
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster. All but
 /// [`NATIVE`] also compile for a browser, which the stage `wasm` checks.
 pub(crate) const PURE: &[&str] = &[
-/// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
-/// usable from Python, C and a browser.
-const PURE: [&str; 13] = [
     "rankscope-time",
     "rankscope-recording",
     "rankscope-config",

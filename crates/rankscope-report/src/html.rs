@@ -3,19 +3,24 @@
 //! The template renders what must be readable without scripts (title, facts, notes); the scripts draw the rest from the
 //! document embedded as JSON. Files under `web/` are compiled in. The page's content security policy refuses every fetch, and
 //! scripts set text, never markup, so that a hostile kernel name stays a name.
+//!
+//! Scripts lay out and compute no result. What they may show besides the document's own numbers, formatted: a part of a whole that
+//! the document has as well, in percent or as a multiple; the least and the greatest of a list; how many entries a list has; and
+//! the distance of a time from the first one drawn, or half the distance of two bounds. What places and colours (ticks, the ends of
+//! a colour scale, the height of a plot, the pause at which a line is interrupted) may be any function of the document, quantiles
+//! included: it labels an axis at most, and is never put into a sentence or a table. `tests/page.rs` holds the pages to this.
 
 mod budget;
-pub(crate) mod embed;
+mod embed;
 pub(crate) mod page;
-
-use minijinja::context;
-use rankscope_document::Document;
 
 use crate::Error;
 use crate::terminal::{clocks, windows};
 use crate::text::{clean, rank_list};
 use crate::units::{counted, of};
-use page::Page;
+pub(crate) use budget::Cuts;
+use page::{Banner, Kind, Page, Section};
+use rankscope_document::Document;
 
 /// The document as a self-contained page.
 ///
@@ -28,17 +33,27 @@ pub fn html(document: &Document) -> Result<String, Error> {
     let notes_alone = (!document.is_training()).then(|| Document { ranks: Vec::new(), ..document.clone() });
     let (shown, cuts) = budget::fit(notes_alone.as_ref().unwrap_or(document));
     let page = Page {
-        template: include_str!("../web/report.html"),
+        kind: &REPORT,
         title: &document.title,
         version: &document.rankscope_version,
         facts: facts(document),
         notes: &document.notes,
-        scripts: &SCRIPTS,
-        document: embed::json(&shown),
-        cuts: embed::json(&cuts),
+        banner: banner(document),
+        drawn: !document.ranks.is_empty() && notes_alone.is_none(),
+        document: &shown,
+        cuts,
     };
-    let (has_traces, device_activity) = (!document.ranks.is_empty(), document.device_activity);
-    page.render(context! { has_traces, has_ranks => has_traces && notes_alone.is_none(), device_activity })
+    page.render()
+}
+
+fn banner(document: &Document) -> Option<Banner> {
+    if document.ranks.is_empty() {
+        return Some(Banner { strong: "", text: "No trace could be read, so there is nothing to report." });
+    }
+    (document.is_training() && !document.device_activity).then_some(Banner {
+        strong: "No device activity in these traces.",
+        text: "Every time in this report is a host time: what operators and collective calls took on the CPU.",
+    })
 }
 
 /// What was reported on, in a few words each.
@@ -63,20 +78,21 @@ fn facts(document: &Document) -> Vec<String> {
     facts
 }
 
-/// In order of use: `main.js` runs the others.
-const SCRIPTS: [&str; 14] = [
-    include_str!("../web/js/format.js"),
-    include_str!("../web/js/dom.js"),
-    include_str!("../web/js/table.js"),
-    include_str!("../web/js/tiles.js"),
-    include_str!("../web/js/time.js"),
-    include_str!("../web/js/canvas.js"),
-    include_str!("../web/js/ramp.js"),
-    include_str!("../web/js/steps.js"),
-    include_str!("../web/js/late.js"),
-    include_str!("../web/js/collectives.js"),
-    include_str!("../web/js/rank.js"),
-    include_str!("../web/js/clocks.js"),
-    include_str!("../web/js/files.js"),
-    include_str!("../web/js/main.js"),
-];
+const REPORT: Kind = Kind {
+    name: "rankscope",
+    kicker: "rankscope report",
+    sections: &[
+        Section { id: "time", heading: "Where the time goes", link: "Time" },
+        Section { id: "steps", heading: "Steps", link: "Steps" },
+        Section { id: "late", heading: "Who is late", link: "Who is late" },
+        Section { id: "collectives", heading: "Collectives", link: "Collectives" },
+        Section { id: "rank", heading: "Longest running", link: "Kernels" },
+        Section { id: "clocks", heading: "Clocks", link: "Clocks" },
+        Section { id: "files", heading: "Files", link: "Files" },
+    ],
+    linked: true,
+    tiles: true,
+    no_findings: "Nothing stands out: the analysis has no finding about this run.",
+    footer: "Rates are decimal (GB/s is 10⁹ bytes a second), sizes binary (KiB is 1024 bytes).",
+    script: include_str!(concat!(env!("OUT_DIR"), "/report.js")),
+};

@@ -3,13 +3,12 @@
 //! Like the report it fetches nothing. Points are handed to the scripts as columns, and thinned where a screen could not show
 //! them all: steps and degraded rounds stay.
 
-use minijinja::context;
 use rankscope_document::{ClockDocument, ClockPoint, NodeClock};
 use serde::Serialize;
 
 use crate::Error;
-use crate::html::embed;
-use crate::html::page::Page;
+use crate::html::Cuts;
+use crate::html::page::{Banner, Kind, Page, Section};
 use crate::units::counted;
 
 /// The document as a self-contained page.
@@ -19,17 +18,20 @@ use crate::units::counted;
 pub fn clock_html(document: &ClockDocument) -> Result<String, Error> {
     let every = thinning(document);
     let nodes: Vec<Columns> = document.nodes.iter().map(|node| Columns::of(node, every)).collect();
+    let drawn = nodes.iter().any(|node| !node.x.is_empty());
+    let nothing = Banner { strong: "", text: "No node could be placed in any round, so there is nothing to draw." };
     let page = Page {
-        template: include_str!("../../web/clock.html"),
+        kind: &CLOCKS,
         title: &document.title,
         version: &document.rankscope_version,
         facts: facts(document, every),
         notes: &document.notes,
-        scripts: &SCRIPTS,
-        document: embed::json(&nodes),
-        cuts: "{}".to_owned(),
+        banner: (!drawn).then_some(nothing),
+        drawn,
+        document: &nodes,
+        cuts: Cuts::default(),
     };
-    page.render(context! { has_points => nodes.iter().any(|node| !node.x.is_empty()) })
+    page.render()
 }
 
 /// One node's points as columns: a third of the text that rows would take.
@@ -93,10 +95,16 @@ fn facts(document: &ClockDocument, every: usize) -> Vec<String> {
     facts
 }
 
-const SCRIPTS: [&str; 5] = [
-    include_str!("../../web/js/format.js"),
-    include_str!("../../web/js/dom.js"),
-    include_str!("../../web/js/table.js"),
-    include_str!("../../web/js/canvas.js"),
-    include_str!("../../web/js/offsets.js"),
-];
+const CLOCKS: Kind = Kind {
+    name: "rankscope clocks",
+    kicker: "rankscope clocks",
+    sections: &[
+        Section { id: "offsets", heading: "Offsets over time", link: "Offsets" },
+        Section { id: "nodes", heading: "Nodes", link: "Nodes" },
+    ],
+    linked: false,
+    tiles: false,
+    no_findings: "",
+    footer: "An offset is the node's clock minus the reference's; the band is what it can be at all.",
+    script: include_str!(concat!(env!("OUT_DIR"), "/clock.js")),
+};

@@ -2,12 +2,11 @@
 //!
 //! Like the report it fetches nothing and scripts set text, never markup. Strips are cut to what can be read; the page says so.
 
-use minijinja::context;
 use rankscope_document::DispatchDocument;
 
 use crate::Error;
-use crate::html::embed;
-use crate::html::page::Page;
+use crate::html::Cuts;
+use crate::html::page::{Kind, Page, Section};
 use crate::text::clean;
 use crate::units::{bytes, counted};
 
@@ -19,16 +18,17 @@ pub fn dispatch_html(document: &DispatchDocument) -> Result<String, Error> {
     let mut shown = document.clone();
     shown.documents.truncate(STRIPS);
     let page = Page {
-        template: include_str!("../../web/dispatch.html"),
+        kind: &PLAN,
         title: &document.title,
         version: &document.rankscope_version,
         facts: facts(document),
         notes: &document.notes,
-        scripts: &SCRIPTS,
-        document: embed::json(&shown),
-        cuts: "{}".to_owned(),
+        banner: None,
+        drawn: true,
+        document: &shown,
+        cuts: Cuts::default(),
     };
-    page.render(context! {})
+    page.render()
 }
 
 fn facts(document: &DispatchDocument) -> Vec<String> {
@@ -46,14 +46,18 @@ fn facts(document: &DispatchDocument) -> Vec<String> {
 /// Documents drawn at most: more strips than this nobody compares.
 const STRIPS: usize = 60;
 
-const SCRIPTS: [&str; 9] = [
-    include_str!("../../web/js/format.js"),
-    include_str!("../../web/js/dom.js"),
-    include_str!("../../web/js/table.js"),
-    include_str!("../../web/js/canvas.js"),
-    include_str!("../../web/js/ramp.js"),
-    include_str!("../../web/js/loads.js"),
-    include_str!("../../web/js/traffic.js"),
-    include_str!("../../web/js/strips.js"),
-    include_str!("../../web/js/dispatch.js"),
-];
+const PLAN: Kind = Kind {
+    name: "rankscope dispatch",
+    kicker: "rankscope dispatch",
+    sections: &[
+        Section { id: "loads", heading: "Load before and after", link: "Load" },
+        Section { id: "traffic", heading: "Who sends to whom", link: "Traffic" },
+        Section { id: "strips", heading: "Where documents are computed", link: "Documents" },
+        Section { id: "ranks", heading: "Ranks", link: "Ranks" },
+    ],
+    linked: false,
+    tiles: false,
+    no_findings: "",
+    footer: "Before: every rank computes the attention of the tokens it holds. After: as planned.",
+    script: include_str!(concat!(env!("OUT_DIR"), "/dispatch.js")),
+};

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// Full lengths of the lists that were cut, for the page to say "n of m". Zero where nothing was cut.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Cuts {
+pub(crate) struct Cuts {
     instances: usize,
     unmatched: usize,
     pairs: usize,

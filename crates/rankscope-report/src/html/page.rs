@@ -1,60 +1,106 @@
-//! What all pages share: the head, the masthead, what the reader should know first, and the scripts with their document.
+//! One shell for every page: the head, the masthead, what the reader should know first, empty sections, and the script that
+//! fills them from the document beside it.
 //!
-//! A page is a template that extends `web/page.html`, and what only it needs to know.
+//! What all pages of a kind have in common is a [`Kind`], a constant; what one of them says is a [`Page`]. A page that needs more
+//! than this needs it in the shell.
 
 use minijinja::{Environment, Value, context};
 use rankscope_document::{Note, NoteLevel};
+use serde::Serialize;
 
+use super::budget::Cuts;
+use super::embed;
 use crate::Error;
 use crate::text::clean;
 
-/// A page about to be rendered.
-pub(crate) struct Page<'a> {
-    pub(crate) template: &'static str,
+/// What pages of one kind share.
+pub(crate) struct Kind {
+    /// In the title of the window, after the page's own.
+    pub(crate) name: &'static str,
+    /// Above the heading.
+    pub(crate) kicker: &'static str,
+    /// What the script draws, in the order of the page.
+    pub(crate) sections: &'static [Section],
+    /// Links to the sections stand at the top.
+    pub(crate) linked: bool,
+    /// A row of figures stands before the sections.
+    pub(crate) tiles: bool,
+    /// Where a page with sections has no finding; empty if nothing is to be concluded from that.
+    pub(crate) no_findings: &'static str,
+    pub(crate) footer: &'static str,
+    /// The modules of `web/js` that draw it, put together by `build/main.rs`.
+    pub(crate) script: &'static str,
+}
+
+/// A heading; the script puts the rest below it.
+pub(crate) struct Section {
+    pub(crate) id: &'static str,
+    pub(crate) heading: &'static str,
+    /// The heading in a word, for the links.
+    pub(crate) link: &'static str,
+}
+
+/// One page about to be rendered.
+pub(crate) struct Page<'a, D> {
+    pub(crate) kind: &'static Kind,
     pub(crate) title: &'a str,
     pub(crate) version: &'a str,
     pub(crate) facts: Vec<String>,
     pub(crate) notes: &'a [Note],
-    pub(crate) scripts: &'a [&'a str],
-    /// What the scripts draw, as JSON that is safe inside a script element.
-    pub(crate) document: String,
-    /// What was left out of it, likewise.
-    pub(crate) cuts: String,
+    pub(crate) banner: Option<Banner>,
+    /// Whether there is anything to draw.
+    pub(crate) drawn: bool,
+    /// What the script draws.
+    pub(crate) document: &'a D,
+    /// What was left out of it.
+    pub(crate) cuts: Cuts,
 }
 
-impl Page<'_> {
-    /// The page, with `own` for the parts of its template that no other page has.
-    pub(crate) fn render(self, own: Value) -> Result<String, Error> {
+/// What must be read before anything else.
+pub(crate) struct Banner {
+    pub(crate) strong: &'static str,
+    pub(crate) text: &'static str,
+}
+
+impl Kind {
+    /// For the template.
+    fn values(&self) -> Value {
+        let section = |section: &Section| context! { id => section.id, heading => section.heading, link => section.link };
+        context! {
+            name => self.name,
+            kicker => self.kicker,
+            sections => self.sections.iter().map(section).collect::<Vec<_>>(),
+            linked => self.linked,
+            tiles => self.tiles,
+            no_findings => self.no_findings,
+            footer => self.footer,
+        }
+    }
+}
+
+impl<D: Serialize> Page<'_, D> {
+    pub(crate) fn render(self) -> Result<String, Error> {
         let mut environment = Environment::new();
-        environment.add_template("page.html", include_str!("../../web/page.html"))?;
-        environment.add_template(NAME, self.template)?;
+        environment.add_template(NAME, include_str!("../../web/page.html"))?;
         let notes =
             |level| self.notes.iter().filter(|note| note.level == level).map(|note| clean(&note.text)).collect::<Vec<_>>();
         Ok(environment.get_template(NAME)?.render(context! {
+            kind => self.kind.values(),
             title => clean(self.title),
             version => self.version,
             facts => self.facts,
+            banner => self.banner.map(|banner| context! { strong => banner.strong, text => banner.text }),
+            drawn => self.drawn,
             findings => notes(NoteLevel::Finding),
             cautions => notes(NoteLevel::Caution),
             problems => notes(NoteLevel::Problem),
             css => Value::from_safe_string(include_str!("../../web/report.css").to_owned()),
-            js => Value::from_safe_string(script(self.scripts)),
-            document => Value::from_safe_string(self.document),
-            cuts => Value::from_safe_string(self.cuts),
-            ..own
+            script => Value::from_safe_string(self.kind.script.to_owned()),
+            document => Value::from_safe_string(embed::json(self.document)),
+            cuts => Value::from_safe_string(embed::json(&self.cuts)),
         })?)
     }
 }
 
 /// Ends in `.html` so that the engine escapes what it inserts.
-const NAME: &str = "own.html";
-
-/// The scripts as one strict function: they share names with each other and leave none to the page.
-fn script(parts: &[&str]) -> String {
-    let mut script = String::from("(() => {\n\"use strict\";\n");
-    for part in parts {
-        script.push_str(part);
-    }
-    script.push_str("})();\n");
-    script
-}
+const NAME: &str = "page.html";

@@ -1,11 +1,12 @@
 // Canvases: the page's colours, and a pen that draws sharp on any screen.
 
-const darkQuery = matchMedia("(prefers-color-scheme: dark)");
+export const darkQuery = matchMedia("(prefers-color-scheme: dark)");
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export const theme = () => (darkQuery.matches ? "dark" : "light");
 
-function penOn(canvas, width, height) {
-  const ratio = devicePixelRatio || 1;
+export const cssVariable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+export function penOn(canvas, width, height, ratio = devicePixelRatio || 1) {
   [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
   const pen = canvas.getContext("2d");
@@ -13,3 +14,13 @@ function penOn(canvas, width, height) {
   pen.font = `11.5px ${getComputedStyle(document.body).fontFamily}`;
   return pen;
 }
+
+export function strokeLine(pen, x0, y0, x1, y1) {
+  pen.beginPath();
+  pen.moveTo(x0, y0);
+  pen.lineTo(x1, y1);
+  pen.stroke();
+}
+
+// A line on whole pixels is sharp.
+export const sharp = (at) => Math.round(at) + 0.5;

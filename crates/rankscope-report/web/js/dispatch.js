@@ -1,25 +1,11 @@
-// Draws a plan. The others' functions, in the order of the page.
+// Draws a plan, in the order of the page.
+import { drawLoads } from "./dispatch/loads.js";
+import { drawRanks } from "./dispatch/ranks.js";
+import { drawStrips } from "./dispatch/strips.js";
+import { drawTraffic } from "./dispatch/traffic.js";
+import { given } from "./given.js";
 
-const plan = JSON.parse(document.getElementById("document").textContent);
-
-function drawRanks() {
-  const of = (name, key, format) => ({ head: name, key, cell: (rank) => format(key(rank)) });
-  section("ranks").body.append(table({
-    label: "What every rank holds, computes and moves",
-    rows: plan.ranks,
-    columns: [
-      { head: "Rank", text: true, key: (rank) => rank.rank, cell: (rank) => String(rank.rank) },
-      of("Tokens held", (rank) => rank.tokens, formatCount),
-      of("Before, × mean", (rank) => share(plan, rank.work_before), (x) => x.toFixed(3)),
-      of("After, × mean", (rank) => share(plan, rank.work_after), (x) => x.toFixed(3)),
-      of("Sends", (rank) => rank.sent_bytes, formatBytes),
-      of("Receives", (rank) => rank.received_bytes, formatBytes),
-    ],
-    sort: [0, "ascending"],
-  }));
-}
-
-drawLoads(plan);
-drawTraffic(plan);
-drawStrips(plan);
-drawRanks();
+drawLoads(given);
+drawTraffic(given);
+drawStrips(given);
+drawRanks(given);

@@ -1,9 +1,15 @@
 // One rank at a time: what ran longest there, and what it copied.
+import { select } from "../controls.js";
+import { absent, empty, h, lead, levelBar, section } from "../dom.js";
+import { cuts } from "../given.js";
+import { formatBytes, formatCount, formatTime } from "../pure/format.js";
+import { extent } from "../pure/scale.js";
+import { table } from "../table.js";
 
 const KERNEL_CLASSES = { compute: "compute", communication: "comm", memcpy: "memcpy", memset: "memcpy" };
 const COPIES = [["host_to_device", "Host to device"], ["device_to_host", "Device to host"], ["device_to_device", "Within a device"], ["peer_to_peer", "Between devices"], ["other", "Direction unknown"], ["memset", "Fills"]];
 
-function drawRank(doc) {
+export function drawRank(doc) {
   const { body, bar } = section("rank");
   const box = h("div");
   const draw = (index) => box.replaceChildren(...rankDetail(doc.ranks[index]));
@@ -37,7 +43,7 @@ function kernelTable(rank) {
       { head: "Class", text: true, key: (k) => k.class, cell: (k) => h("span", { style: { whiteSpace: "nowrap" } }, h("span", { class: `swatch ${css(k)}` }), k.class) },
       { head: "Count", key: (k) => k.count, cell: (k) => formatCount(k.count) },
       { head: "Time", key: (k) => k.total_ns, cell: (k) => formatTime(k.total_ns) },
-      { head: "", text: true, class: "plot narrow", cell: (k) => h("div", { class: `level ${css(k)}`, style: { width: `${most > 0 ? k.total_ns / most * 100 : 0}%` } }) },
+      { head: "", text: true, class: "plot narrow", cell: (k) => levelBar(k.total_ns, most, css(k)) },
     ],
     sort: [3, "descending"],
   });

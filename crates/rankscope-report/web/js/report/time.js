@@ -1,4 +1,10 @@
 // Where the time goes: one stacked bar per rank, with the figures beside it.
+import { segments } from "../controls.js";
+import { absent, h, lead, section, swatches } from "../dom.js";
+import { columnUnit, formatShare, formatTime } from "../pure/format.js";
+import { extent } from "../pure/scale.js";
+import { table } from "../table.js";
+import { tip } from "../tip.js";
 
 const CLASSES = [
   ["computation", "Computation", "compute"],
@@ -7,17 +13,13 @@ const CLASSES = [
   ["idle", "Idle", "idle"],
 ];
 
-function drawTime(doc) {
+export function drawTime(doc) {
   const { body, bar } = section("time");
   const box = h("div");
   const draw = (mode) => box.replaceChildren(timeTable(doc, mode === "percent"));
-  bar.append(legend(), h("span", { class: "spacer" }), segments("Unit", [["percent", "Percent"], ["absolute", "Absolute"]], "percent", draw));
+  bar.append(swatches(CLASSES.map(([, text, css]) => ({ css, text }))), h("span", { class: "spacer" }), segments("Unit", [["percent", "Percent"], ["absolute", "Absolute"]], "percent", draw));
   body.append(lead("Communication is exposed where no computation overlaps it, copies where neither computation nor communication does. The four add up to the rank's total."), box);
   draw("percent");
-}
-
-function legend() {
-  return h("ul", { class: "legend" }, ...CLASSES.map(([, name, css]) => h("li", {}, h("span", { class: `swatch ${css}` }), name)));
 }
 
 function timeTable(doc, percent) {

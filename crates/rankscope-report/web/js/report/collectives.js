@@ -1,15 +1,21 @@
 // Collectives by name, type, size and group; size against bandwidth; and those that have no counterpart.
+import { absent, empty, h, lead, orAbsent, outOf, section } from "../dom.js";
+import { cuts } from "../given.js";
+import { formatBytes, formatCount, formatRate, formatTime, plural, rankList } from "../pure/format.js";
+import { extent } from "../pure/scale.js";
+import { table } from "../table.js";
+import { bandwidthPlot } from "./bandwidth.js";
 
 const NONE_MATCHED = "none of these was found on all of its ranks";
 
-function drawCollectives(doc) {
+export function drawCollectives(doc) {
   const { body } = section("collectives");
   const { groups, unmatched, unmatched_list: list } = doc.collectives;
   if (groups.length === 0) body.append(empty("No collectives were found in these traces."));
   else {
     body.append(lead("Figures are means over matched collectives. Transfer is the shortest time any rank spends inside: what remains once every rank has arrived. Wait is the time spent waiting for the last arrival. Exposed time is communication not overlapped by compute, summed over ranks."), groupTable(groups));
     const plotted = groups.filter((g) => g.bytes > 0 && g.busbw_gbps_mean > 0);
-    if (plotted.length > 1) body.append(h("h3", {}, "Size and bus bandwidth"), bandwidthPlot(plotted));
+    if (plotted.length > 1) body.append(h("h3", {}, "Size and bus bandwidth"), lead("One dot for each row of the table, mean over the matched ones; its area grows with the exposed time."), bandwidthPlot(plotted));
   }
   if (unmatched > 0 || groups.length > 0) body.append(h("h3", {}, "Unmatched"));
   if (unmatched === 0 && groups.length > 0) body.append(empty("None: every collective was found on every rank of its group that has a file."));
@@ -27,7 +33,7 @@ function groupTable(groups) {
       { head: "Type", text: true, key: (g) => g.dtype, cell: (g) => g.dtype || absent("not recorded") },
       { head: "Size", tip: "Bytes the bandwidth counts", key: (g) => g.bytes, cell: (g) => orAbsent(g.bytes, formatBytes, "the trace does not record the size") },
       { head: "Ranks", tip: "Ranks of the process group", key: (g) => g.ranks, cell: (g) => formatCount(g.ranks) },
-      { head: "Matched", tip: "Found on every rank of the group that has a file, of all found", key: (g) => g.matched, cell: (g) => of(g.matched, g.count) },
+      { head: "Matched", tip: "Found on every rank of the group that has a file, of all found", key: (g) => g.matched, cell: (g) => outOf(g.matched, g.count) },
       mean("Transfer", "transfer_ns_mean", formatTime, "Shortest time any rank spends inside, mean"),
       mean("Wait", "wait_ns_mean", formatTime, "Wait for the last arrival, mean over ranks and collectives"),
       mean("Start skew", "start_skew_ns_mean", formatTime, "Last arrival minus first, mean"),
@@ -40,45 +46,7 @@ function groupTable(groups) {
   });
 }
 
-// One spelling of names and types, as in the terminal (spelling.rs): allreduce is all_reduce, Float is float.
-function spell({ groups, unmatched_list: unmatched }) {
-  const letters = (text) => text.replace(/[^0-9A-Za-z]/g, "").toLowerCase();
-  const spelled = new Map(groups.filter((g) => g.kind && letters(g.name) === letters(g.kind)).map((g) => [g.name, g.kind]));
-  for (const g of [...groups, ...unmatched]) g.name = spelled.get(g.name) ?? g.name;
-  for (const g of groups) g.dtype = g.dtype.replace(/^c10::/, "").toLowerCase();
-}
-
 const groupAside = (g) => [g.kind && g.kind !== g.name ? g.kind : null, g.process_group || null].filter(Boolean).join(" · ");
-
-// Both axes logarithmic: sizes and rates span orders of magnitude.
-function bandwidthPlot(groups) {
-  const [W, H, left, bottom] = [1240, 290, 74, 30];
-  const decades = (values, base) => {
-    const [lo, hi] = extent(values);
-    const [a, b] = [Math.floor(Math.log(lo) / Math.log(base) - 0.01), Math.ceil(Math.log(hi) / Math.log(base) + 0.01)];
-    return { a, b, at: (v) => (Math.log(v) / Math.log(base) - a) / (b - a), base };
-  };
-  const xs = decades(groups.map((g) => g.bytes), 16);
-  const ys = decades(groups.map((g) => g.busbw_gbps_mean), 10);
-  const x = (v) => left + xs.at(v) * (W - left - 20);
-  const y = (v) => H - bottom - ys.at(v) * (H - bottom - 14);
-  const [, most] = extent(groups.map((g) => g.exposed_ns));
-  const svg = s("svg", { class: "plot", viewBox: `0 0 ${W} ${H}`, role: "group", "aria-label": "Size against bus bandwidth" });
-  for (let i = xs.a; i <= xs.b; i++) {
-    const v = xs.base ** i;
-    svg.append(s("line", { class: "grid", x1: x(v), x2: x(v), y1: 14, y2: H - bottom }), s("text", { x: x(v), y: H - bottom + 17, "text-anchor": "middle" }, formatBytes(Math.round(v))));
-  }
-  for (let i = ys.a; i <= ys.b; i++) {
-    const v = ys.base ** i;
-    svg.append(s("line", { class: "grid", x1: left, x2: W - 20, y1: y(v), y2: y(v) }), s("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, formatRate(v)));
-  }
-  for (const g of [...groups].sort((a, b) => b.exposed_ns - a.exposed_ns)) {
-    const dot = s("circle", { cx: x(g.bytes), cy: y(g.busbw_gbps_mean), r: 4 + 10 * Math.sqrt(Math.max(0, g.exposed_ns) / Math.max(1, most)), tabindex: "0" });
-    dot.setAttribute("aria-label", `${g.name} ${formatBytes(g.bytes)}: ${formatRate(g.busbw_gbps_mean)}`);
-    svg.append(tip.on(dot, () => tip.rows(`${g.name} ${g.dtype}`, [["Size", formatBytes(g.bytes)], ["Ranks", String(g.ranks)], ["Matched", `${g.matched} of ${g.count}`], ["Bus bandwidth", formatRate(g.busbw_gbps_mean)], ["Exposed", formatTime(g.exposed_ns)]])));
-  }
-  return h("div", {}, lead("One dot for each row of the table, mean over the matched ones; its area grows with the exposed time."), svg);
-}
 
 function unmatchedSentence(unmatched, listed) {
   const all = cuts.unmatched || listed;

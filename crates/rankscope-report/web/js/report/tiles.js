@@ -1,6 +1,9 @@
 // The figures one looks for first. Each is a value of the document or the range over ranks, never a new statistic.
+import { absent, h, outOf } from "../dom.js";
+import { NBSP, formatCount, formatTime, rankList } from "../pure/format.js";
+import { extent } from "../pure/scale.js";
 
-function drawTiles(doc) {
+export function drawTiles(doc) {
   const tiles = [ranksTile(doc)];
   const timed = doc.ranks.filter((rank) => rank.time_ns.total > 0);
   if (timed.length > 0) {
@@ -19,7 +22,7 @@ function drawTiles(doc) {
 function ranksTile(doc) {
   const missing = doc.missing_ranks;
   const sub = missing.length > 0 ? `missing ${rankList(missing, 3)}` : doc.world_size === null ? "world size not recorded" : "none missing";
-  return ["Ranks", doc.world_size === null ? formatCount(doc.ranks.length) : of(doc.ranks.length, doc.world_size), sub];
+  return ["Ranks", doc.world_size === null ? formatCount(doc.ranks.length) : outOf(doc.ranks.length, doc.world_size), sub];
 }
 
 // Least to most share of the rank's own total, and which rank stands at the end that hurts.
@@ -36,7 +39,7 @@ function rangeTile(label, ranks, key, end, swatch) {
 function collectiveTiles(collectives) {
   const found = collectives.matched + collectives.unmatched;
   if (found === 0) return [["Collectives", absent("no collectives in these traces"), "none found"]];
-  const tiles = [["Matched", of(collectives.matched, found), collectives.unmatched > 0 ? `${formatCount(collectives.unmatched)} unmatched` : "collectives, all of them"]];
+  const tiles = [["Matched", outOf(collectives.matched, found), collectives.unmatched > 0 ? `${formatCount(collectives.unmatched)} unmatched` : "collectives, all of them"]];
   const latest = collectives.ranks.reduce((a, b) => (a === null || b.delay_ns > a.delay_ns ? b : a), null);
   if (latest !== null && latest.delay_ns > 0) {
     tiles.push(["Made others wait most", `rank ${latest.rank}`, `${formatTime(latest.delay_ns)}, last ${latest.last} of ${latest.matched}`]);

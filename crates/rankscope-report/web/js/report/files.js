@@ -1,9 +1,12 @@
 // Where everything came from, and what was wrong with it.
+import { absent, empty, h, section } from "../dom.js";
+import { formatBytes, formatCount } from "../pure/format.js";
+import { table } from "../table.js";
 
 const RANK_SOURCES = { header: "the file's header", events: "its events", file_name: "the file name", order: "the order of the files" };
 const STEP_SOURCES = { device_annotations: "device annotations", launches: "launches", host_annotations: "host annotations" };
 
-function drawFiles(doc) {
+export function drawFiles(doc) {
   const { body } = section("files");
   body.append(fileTable(doc.ranks), h("h3", {}, "Problems"));
   const problems = doc.ranks.flatMap((rank) => rank.problems.map((problem) => ({ rank: rank.rank, ...problem })));

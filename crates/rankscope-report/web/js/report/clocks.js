@@ -1,6 +1,11 @@
 // What is known about the ranks' clocks, and how far it can be trusted.
+import { absent, empty, h, lead, section } from "../dom.js";
+import { cuts } from "../given.js";
+import { formatCount, formatTime, plural } from "../pure/format.js";
+import { extent } from "../pure/scale.js";
+import { table } from "../table.js";
 
-function drawClocks(doc) {
+export function drawClocks(doc) {
   const { body } = section("clocks");
   const { clock } = doc;
   body.append(lead(clockSentence(clock)));

@@ -1,24 +1,26 @@
 // The longest documents from their first token to their last, cut where the plan cuts them. Colour tells the rank that
 // computes a piece; a piece that stays where its tokens live is pale.
+import { theme } from "../canvas.js";
+import { empty, h, lead, section, swatches } from "../dom.js";
+import { formatCount, plural } from "../pure/format.js";
+import { tip } from "../tip.js";
 
-function drawStrips(plan) {
+export function drawStrips(plan) {
   const { body, bar } = section("strips");
   if (plan.documents.length === 0) return body.append(empty("There is no document in this batch."));
   const longest = plan.documents[0].tokens;
-  bar.append(h("ul", { class: "legend" },
-    h("li", {}, h("span", { class: "swatch", style: { background: "hsl(210 60% 50%)" } }), "computed elsewhere"),
-    h("li", {}, h("span", { class: "swatch", style: { background: "hsl(210 30% 50% / .28)" } }), "stays on its rank")));
+  bar.append(swatches([{ colour: "hsl(210 60% 50%)", text: "computed elsewhere" }, { colour: "hsl(210 30% 50% / .28)", text: "stays on its rank" }]));
   const cut = plan.documents.length < plan.document_count ? ` The ${plan.documents.length} longest of ${formatCount(plan.document_count)} are shown.` : "";
   body.append(lead(`Each bar is a document; the number on a piece is the rank that computes it, and each colour is a rank. Later pieces are shorter because they attend to everything before them.${cut}`));
-  body.append(h("div", {}, ...plan.documents.map((one) => strip(plan, one, longest))));
+  body.append(h("div", {}, ...plan.documents.map((one) => strip(one, longest))));
 }
 
-function strip(plan, one, longest) {
+function strip(one, longest) {
   let start = 0;
   const pieces = one.shards.map(([linear, attention, tokens]) => {
     const from = start;
     start += tokens;
-    const piece = h("span", { tabindex: "0", style: { flex: `${tokens} 0 0`, background: hue(plan, attention, linear !== attention) } }, tokens / longest > 0.02 ? String(attention) : "");
+    const piece = h("span", { tabindex: "0", style: { flex: `${tokens} 0 0`, background: hue(attention, linear !== attention) } }, tokens / longest > 0.02 ? String(attention) : "");
     return tip.on(piece, () => tip.rows(`Document ${one.document}, tokens ${formatCount(from)} to ${formatCount(from + tokens)}`, [
       ["held by", `rank ${linear}`], ["computed by", `rank ${attention}`], ["tokens", formatCount(tokens)], ["attends to", `${formatCount(from + tokens)} tokens`]]));
   });
@@ -28,7 +30,7 @@ function strip(plan, one, longest) {
 }
 
 // Neighbouring ranks get hues far apart.
-function hue(plan, rank, moved) {
+function hue(rank, moved) {
   const angle = (rank * 137.508) % 360;
-  return moved ? `hsl(${angle.toFixed(0)} 60% ${darkQuery.matches ? 45 : 52}%)` : `hsl(${angle.toFixed(0)} 30% 50% / .28)`;
+  return moved ? `hsl(${angle.toFixed(0)} 60% ${theme() === "dark" ? 45 : 52}%)` : `hsl(${angle.toFixed(0)} 30% 50% / .28)`;
 }

@@ -1,0 +1,56 @@
+//! The scripts of each page as one text, made of the modules under `web/js` whenever the crate is built.
+//!
+//! It needs nothing but Rust: who changes a module needs no Node, and who builds the product needs no npm.
+
+mod bundle;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Each page begins with the module of its name.
+const PAGES: [&str; 3] = ["report", "clock", "dispatch"];
+
+fn main() {
+    println!("cargo::rerun-if-changed=web/js");
+    println!("cargo::rerun-if-changed=build");
+    if let Err(error) = scripts() {
+        println!("cargo::error={error}");
+    }
+}
+
+fn scripts() -> Result<(), String> {
+    let folder = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("web/js");
+    let out = PathBuf::from(variable("OUT_DIR")?);
+    let mut reached = BTreeSet::new();
+    for page in PAGES {
+        let read = |module: &str| fs::read_to_string(folder.join(module));
+        let bundle = bundle::bundle(&format!("{page}.js"), read).map_err(|error| format!("web/js: {error}"))?;
+        fs::write(out.join(format!("{page}.js")), bundle.script).map_err(|error| error.to_string())?;
+        reached.extend(bundle.modules);
+    }
+    let all = files(&folder, "").map_err(|error| format!("web/js: {error}"))?;
+    match all.difference(&reached).next() {
+        Some(unused) => Err(format!("web/js/{unused}: no page needs this module; import or remove it")),
+        None => Ok(()),
+    }
+}
+
+fn variable(name: &str) -> Result<String, String> {
+    std::env::var(name).map_err(|error| format!("{name}: {error}"))
+}
+
+/// Every file of the folder, by its path from there.
+fn files(folder: &Path, prefix: &str) -> io::Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = format!("{prefix}{}", entry.file_name().display());
+        if entry.file_type()?.is_dir() {
+            found.extend(files(&entry.path(), &format!("{name}/"))?);
+        } else {
+            found.insert(name);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,29 @@
+// Offsets of nodes over time, against each clock's own straight line or as measured, with the choice of what is drawn.
+import { onRedraw, segments, select } from "../controls.js";
+import { h, lead, section, swatches } from "../dom.js";
+import { nodeColour } from "./colours.js";
+import { plot } from "./plot.js";
+
+const LEGEND_MOST = 24;
+
+export function drawOffsets(nodes) {
+  const { body, bar } = section("offsets");
+  const chart = plot(nodes);
+  const key = h("div", {}, legend(nodes));
+  bar.append(
+    segments("What is drawn", [["stray", "Off its own line"], ["offset", "As measured"]], "stray", chart.how),
+    select("Nodes", [["all", "all"], ...nodes.map((node) => [String(node.node), `node ${node.node}`])], chart.node));
+  body.append(
+    lead("Each clock relative to its own straight line between two steps, so that nanoseconds are visible; the band is the guaranteed bound of the offset. Rings mark degraded rounds, dotted lines mark steps. Point at a round, or use the arrow keys."),
+    h("div", {}, chart.canvas), key);
+  chart.draw();
+  onRedraw(() => {
+    key.replaceChildren(legend(nodes));
+    chart.draw();
+  });
+}
+
+function legend(nodes) {
+  const entries = nodes.slice(0, LEGEND_MOST).map((node, i) => ({ colour: nodeColour(i), text: `node ${node.node}` }));
+  return swatches(entries, ...(nodes.length > LEGEND_MOST ? [`and ${nodes.length - LEGEND_MOST} more`] : []));
+}

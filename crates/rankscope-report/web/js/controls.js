@@ -1,0 +1,28 @@
+// The two controls, and when to draw again.
+import { darkQuery } from "./canvas.js";
+import { h } from "./dom.js";
+
+// Buttons of which one is pressed.
+export function segments(label, options, chosen, choose) {
+  const buttons = options.map(([value, text]) => h("button", { type: "button", "aria-pressed": String(value === chosen), onclick: () => press(value) }, text));
+  const press = (value) => {
+    options.forEach(([option], i) => buttons[i].setAttribute("aria-pressed", String(option === value)));
+    choose(value);
+  };
+  return h("div", { class: "segments", role: "group", "aria-label": label }, ...buttons);
+}
+
+export function select(label, options, choose) {
+  const element = h("select", { onchange: () => choose(element.value) }, ...options.map(([value, text]) => h("option", { value }, text)));
+  return h("label", { class: "control" }, label, element);
+}
+
+// Runs `draw` when the colours change, and once the window has stopped changing its size.
+export function onRedraw(draw) {
+  let timer = 0;
+  addEventListener("resize", () => {
+    clearTimeout(timer);
+    timer = setTimeout(draw, 120);
+  });
+  darkQuery.addEventListener("change", () => draw());
+}

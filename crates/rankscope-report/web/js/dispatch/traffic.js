@@ -1,0 +1,56 @@
+// The pair matrix as a heat map: senders down, receivers across.
+import { cssVariable, penOn, theme } from "../canvas.js";
+import { onRedraw } from "../controls.js";
+import { empty, h, lead, section } from "../dom.js";
+import { labelColumns, labelRamp, labelRows, plane } from "../plane.js";
+import { binName, trafficBins } from "../pure/bins.js";
+import { formatBytes } from "../pure/format.js";
+import { RAMPS, rampColour, rampGradient } from "../pure/ramp.js";
+import { BINARY, labelEvery } from "../pure/scale.js";
+import { tip } from "../tip.js";
+
+export function drawTraffic(plan) {
+  const { body, bar } = section("traffic");
+  if (plan.pairs.length === 0) return body.append(empty("Nothing leaves its rank."));
+  const bins = trafficBins(plan.ranks.length, plan.pairs);
+  const field = plane({ "aria-label": "Bytes from every rank to every other" }, "receiver");
+  const ramp = h("span", { class: "ramp" });
+  const shared = bins.per > 1 ? ` Each cell covers ${bins.per} by ${bins.per} ranks.` : "";
+  bar.append(h("span", { class: "spacer" }), ramp);
+  body.append(lead(`Bytes of one forward pass of one layer. A dark row is a rank that sends a lot, a dark column one that receives a lot.${shared}`), field.element);
+  let pitch = 1;
+  const draw = () => {
+    pitch = cellPitch(field, bins);
+    paintTraffic(bins, field, pitch);
+    labelRamp(ramp, "0", rampGradient(RAMPS[theme()]), formatBytes(bins.most));
+  };
+  tip.over(field.canvas, (px, py) => {
+    const [to, from] = [px, py].map((at) => Math.floor(at / pitch));
+    return from < bins.count && to < bins.count ? describePair(bins, from, to) : null;
+  });
+  draw();
+  onRedraw(draw);
+}
+
+const cellPitch = (field, bins) => Math.max(1, Math.min(34, Math.floor(Math.min(640, field.width()) / bins.count)));
+
+function paintTraffic(bins, { canvas, rows, under }, pitch) {
+  const side = pitch * bins.count;
+  const pen = penOn(canvas, side, side);
+  const gap = pitch > 6 ? 1 : 0;
+  pen.fillStyle = cssVariable("--raised");
+  pen.fillRect(0, 0, side, side);
+  bins.bytes.forEach((sent, at) => {
+    if (sent === 0) return;
+    pen.fillStyle = rampColour(RAMPS[theme()], 0.15 + 0.85 * sent / bins.most);
+    pen.fillRect((at % bins.count) * pitch, Math.floor(at / bins.count) * pitch, pitch - gap, pitch - gap);
+  });
+  const firsts = Array.from({ length: bins.count }, (_, i) => i * bins.per);
+  const every = labelEvery(bins.count, pitch, 26, BINARY);
+  labelRows(rows, firsts, pitch, "sender", every);
+  labelColumns(under, firsts, pitch, every);
+}
+
+function describePair(bins, from, to) {
+  return tip.rows(`${binName(bins, from)} to ${binName(bins, to)}`, [["bytes", formatBytes(bins.bytes[from * bins.count + to])]]);
+}

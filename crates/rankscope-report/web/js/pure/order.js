@@ -1,0 +1,13 @@
+// The order of a table's rows.
+
+const isMissing = (v) => v === null || v === undefined || Number.isNaN(v);
+
+// The rows by `key`: words by the alphabet, numbers by size. Those without one come last either way, and equal ones keep their order.
+export function ordered(rows, key, ascending) {
+  const sign = ascending ? 1 : -1;
+  return [...rows].sort((a, b) => {
+    const [x, y] = [key(a), key(b)];
+    if (isMissing(x) || isMissing(y)) return isMissing(x) - isMissing(y);
+    return sign * (typeof x === "string" ? x.localeCompare(y) : x - y);
+  });
+}
