@@ -31,6 +31,12 @@ pub enum Need {
     Hta,
     /// Perfetto's engine in the folder that `RANKSCOPE_TRACE_PROCESSOR` names, and Node to run it.
     Perfetto,
+    /// Node.js as `node`.
+    Node,
+    /// Chromium, to open pages in.
+    Chromium,
+    /// Pages of real jobs, in the folder that `RANKSCOPE_PAGES` names.
+    Pages,
     /// A C compiler called `cc` and a C++ compiler called `c++`.
     Compiler,
     /// The thread sanitizer of that compiler, and a kernel under which it runs.
@@ -49,7 +55,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -59,6 +65,9 @@ impl Need {
         Self::Jax,
         Self::Hta,
         Self::Perfetto,
+        Self::Node,
+        Self::Chromium,
+        Self::Pages,
         Self::Compiler,
         Self::Sanitizer,
         Self::Nvrtc,
@@ -80,6 +89,9 @@ impl Need {
             Self::Jax => "jax",
             Self::Hta => "hta",
             Self::Perfetto => "perfetto",
+            Self::Node => "node",
+            Self::Chromium => "chromium",
+            Self::Pages => "pages",
             Self::Compiler => "compiler",
             Self::Sanitizer => "sanitizer",
             Self::Nvrtc => "nvrtc",
@@ -98,6 +110,7 @@ impl Need {
             Self::Jax => Some("RANKSCOPE_JAX_PYTHON"),
             Self::Hta => Some("RANKSCOPE_HTA_PYTHON"),
             Self::Perfetto => Some("RANKSCOPE_TRACE_PROCESSOR"),
+            Self::Pages => Some("RANKSCOPE_PAGES"),
             _ => None,
         }
     }

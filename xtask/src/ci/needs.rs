@@ -28,6 +28,7 @@ fn is_here(need: Need) -> bool {
         Need::Etcd => version("etcd").is_some(),
         Need::Mpi => version("mpirun").is_some_and(|said| said.contains("Open MPI")),
         Need::Python => version("python3").is_some(),
+        Need::Node => version("node").is_some(),
         Need::Compiler => version("cc").is_some() && version("c++").is_some(),
         _ => need.variable().is_some_and(|variable| std::env::var_os(variable).is_some()),
     }

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "every test file uses its own part")]
 
+pub(crate) mod clocks;
+pub(crate) mod plans;
+
 use rankscope_document::*;
 
 /// A name that tries everything: markup, quotes, a script's end, a terminal escape, a reordering mark.

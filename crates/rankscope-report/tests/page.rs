@@ -1,0 +1,178 @@
+//! The scripts of the pages: their pure modules under Node, and whole pages in a browser.
+//!
+//! Neither comes with Rust. Where one is missing, its tests say so and are counted as skipped. Pages of real jobs are looked at as
+//! well where `RANKSCOPE_PAGES` names a folder of them, as `cargo xtask ci page` does.
+
+#[path = "page/browser.rs"]
+mod browser;
+mod common;
+#[path = "page/promise.rs"]
+mod promise;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use browser::{Browser, Look, Visit};
+use promise::Allowed;
+use rankscope_document::{ClockDocument, Document};
+use rankscope_report::{clock_html, dispatch_html, html};
+use rankscope_testkit::{Need, skip};
+use serde_json::Value;
+
+const PROBE: &str = include_str!("page/probe.js");
+
+const LOOKS: [Look; 4] = [
+    Look { width: 1240, dark: false },
+    Look { width: 1240, dark: true },
+    Look { width: 390, dark: false },
+    Look { width: 390, dark: true },
+];
+
+#[test]
+fn the_laws_of_the_pure_modules_hold() {
+    if Command::new("node").arg("--version").output().is_err() {
+        return skip(Need::Node, "node is not installed");
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/test");
+    let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let tests: Vec<PathBuf> = all.filter(|path| path.to_string_lossy().ends_with(".test.mjs")).collect();
+    assert!(!tests.is_empty());
+    let output = Command::new("node").arg("--test").args(&tests).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("# skipped 0") || said.contains("ℹ skipped 0"), "{said}");
+}
+
+#[test]
+fn every_page_draws_itself_in_any_light_and_width_and_shows_no_number_of_its_own() {
+    let Some(mut browser) = browser() else { return };
+    for (name, page) in pages() {
+        look_at(&mut browser, &name, &written(&name, &page), &page);
+    }
+}
+
+#[test]
+fn so_do_pages_of_real_jobs() {
+    let Some(folder) = std::env::var_os("RANKSCOPE_PAGES") else {
+        return skip(Need::Pages, "RANKSCOPE_PAGES names no folder of pages; `cargo xtask ci page` makes one");
+    };
+    let Some(mut browser) = browser() else { return };
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "html") {
+            continue;
+        }
+        let (name, page) = (path.display().to_string(), std::fs::read_to_string(&path).unwrap());
+        look_at(&mut browser, &name, &path, &page);
+        count += 1;
+    }
+    assert!(count > 0, "the folder holds no page");
+}
+
+#[test]
+fn a_script_that_computes_a_result_is_found_out() {
+    let Some(mut browser) = browser() else { return };
+    let page = html(&common::eight_gpus()).unwrap();
+    for (honest, invented) in [
+        ("formatTime(longest.time_ns.total)", "formatTime(longest.time_ns.total / doc.ranks.length)"),
+        ("formatTime(r.delay_ns)", "formatTime(r.delay_ns * 0.7)"),
+        ("(part / whole * 100)", "(part / whole * 101)"),
+    ] {
+        assert!(page.contains(honest), "{honest}");
+        let visit = browser.visit(&written("dishonest", &page.replace(honest, invented)), LOOKS[0], PROBE);
+        assert!(!strangers(&visit, &page).is_empty(), "nobody noticed {invented}");
+    }
+}
+
+#[test]
+fn a_section_that_cannot_be_drawn_says_so_and_the_others_stand() {
+    let Some(mut browser) = browser() else { return };
+    let page = html(&common::eight_gpus()).unwrap();
+    let damaged = page.replace("function lateTable(ranks) {", "function lateTable(ranks) { throw new Error(\"on purpose\");");
+    assert_ne!(page, damaged);
+    let visit = browser.visit(&written("damaged", &damaged), LOOKS[0], PROBE);
+    assert_eq!(visit.seen["banners"], serde_json::json!(["This part could not be drawn: on purpose"]));
+    assert!(visit.complaints.iter().any(|complaint| complaint.contains("on purpose")), "{:?}", visit.complaints);
+    assert!(visit.seen["sections"]["files"].as_u64().unwrap() > 100);
+}
+
+fn browser() -> Option<Browser> {
+    let program = Browser::installed();
+    if program.is_none() {
+        skip(Need::Chromium, "Chromium is not installed");
+    }
+    program.map(|program| Browser::start(&program))
+}
+
+/// Pages of every kind, and of every shape that a kind can have.
+fn pages() -> Vec<(String, String)> {
+    let reports = [
+        ("eight_gpus", common::eight_gpus()),
+        ("two_nodes", common::two_nodes()),
+        ("four_on_cpu", common::four_on_cpu()),
+        ("one_of_eight", common::one_of_eight()),
+        ("hundred_ranks", common::job(100, 40, 60)),
+        ("empty", Document::default()),
+    ];
+    let clocks = [
+        ("clocks", common::clocks::document(60, 10)),
+        ("one_round", common::clocks::document(1, 2)),
+        ("no_clocks", ClockDocument::default()),
+    ];
+    let plans = [
+        ("plan_64", common::plans::plan(64, 80)),
+        ("plan_300", common::plans::plan(300, 30)),
+        ("plan_1", common::plans::plan(1, 0)),
+    ];
+    let reports = reports.map(|(name, document)| (name, html(&document).unwrap()));
+    let clocks = clocks.map(|(name, document)| (name, clock_html(&document).unwrap()));
+    let plans = plans.map(|(name, document)| (name, dispatch_html(&document).unwrap()));
+    reports.into_iter().chain(clocks).chain(plans).map(|(name, page)| (name.to_owned(), page)).collect()
+}
+
+fn written(name: &str, page: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("seen-{name}.html"));
+    std::fs::write(&path, page).expect("cargo gives tests a folder");
+    path
+}
+
+fn look_at(browser: &mut Browser, name: &str, path: &Path, page: &str) {
+    for look in LOOKS {
+        let visit = browser.visit(path, look, PROBE);
+        check(name, look, &visit, page);
+        assert_eq!(strangers(&visit, page), [""; 0], "{name} at {look:?} shows what its document does not have");
+    }
+}
+
+fn check(name: &str, look: Look, visit: &Visit, page: &str) {
+    let seen = &visit.seen;
+    let at = format!("{name} at {look:?}");
+    assert_eq!(visit.complaints, [""; 0], "{at}");
+    assert_eq!(visit.fetched, [""; 0], "{at}");
+    assert!(seen["overflow"].as_i64().unwrap() <= 0, "{at} is {} pixels too wide", seen["overflow"]);
+    assert_eq!(seen["blank"], serde_json::json!([]), "{at}: canvases without a drawing");
+    assert_eq!(seen["paper"], if look.dark { "rgb(18, 21, 26)" } else { "rgb(255, 255, 255)" }, "{at}");
+    assert!(seen["tips"].as_u64() >= seen["canvases"].as_u64(), "{at}: {} answers to the pointer", seen["tips"]);
+    for part in page.split("<section id=\"").skip(1) {
+        let id = &part[..part.find('"').unwrap()];
+        let shown = seen["sections"][id].as_u64();
+        // More than its heading. Of findings there may be none.
+        assert!(shown > Some(40) || id == "findings", "{at}: {id} is empty");
+    }
+    let said =
+        seen["banners"].as_array().unwrap().iter().filter(|banner| banner.as_str().unwrap().contains("could not be drawn"));
+    assert_eq!(said.count(), 0, "{at}: {}", seen["banners"]);
+}
+
+fn strangers(visit: &Visit, page: &str) -> Vec<String> {
+    let allowed = Allowed::of(&embedded(page, "document"), &embedded(page, "cuts"));
+    let texts = visit.seen["texts"].as_array().unwrap();
+    texts.iter().flat_map(|text| allowed.strangers(text.as_str().unwrap())).collect()
+}
+
+fn embedded(page: &str, id: &str) -> Value {
+    let tag = format!("<script type=\"application/json\" id=\"{id}\">");
+    let rest = page.split_once(&tag).expect("the page embeds it").1;
+    serde_json::from_str(rest.split_once("</script>").expect("scripts end").0).expect("it is JSON")
+}

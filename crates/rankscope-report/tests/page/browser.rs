@@ -1,0 +1,162 @@
+//! A Chromium without a window, asked over its debugging pipe: what a page draws, prints to the console and fetches.
+//!
+//! No other program is between: the protocol is JSON with a zero byte at the end, on descriptors 3 and 4.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// The browser, with one page open.
+pub(crate) struct Browser {
+    child: Child,
+    input: ChildStdin,
+    messages: Receiver<Value>,
+    session: String,
+    calls: u64,
+    /// What the page reported since the last visit began.
+    events: Vec<Value>,
+    profile: PathBuf,
+}
+
+/// Browsers of this process; no two may share a profile.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
+/// One way of looking at a page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    pub(crate) width: u32,
+    pub(crate) dark: bool,
+}
+
+/// What came of it.
+pub(crate) struct Visit {
+    /// Errors and warnings of the console, and exceptions nobody caught.
+    pub(crate) complaints: Vec<String>,
+    /// Addresses asked for, other than the page's own.
+    pub(crate) fetched: Vec<String>,
+    /// What the probe returned.
+    pub(crate) seen: Value,
+}
+
+impl Browser {
+    /// The Chromium of this machine, if there is one.
+    pub(crate) fn installed() -> Option<PathBuf> {
+        let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|program| program.is_file())
+    }
+
+    pub(crate) fn start(program: &Path) -> Self {
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("chromium-{}-{number}", std::process::id()));
+        // Pages of our own, and CI often runs as root, where Chromium refuses its sandbox.
+        let options =
+            ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars"];
+        let mut child = Command::new("sh")
+            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"])
+            .arg(program)
+            .args(options)
+            .args(["--disable-background-networking", "--remote-debugging-pipe"])
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a shell starts");
+        let input = child.stdin.take().expect("piped");
+        let messages = read_messages(child.stdout.take().expect("piped"));
+        let mut browser = Self { child, input, messages, session: String::new(), calls: 0, events: Vec::new(), profile };
+        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let attached = browser.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
+        browser.session = attached["sessionId"].as_str().expect("a session has an id").to_owned();
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), json!({}));
+        }
+        browser
+    }
+
+    /// Opens the page from disk, lets it draw, and runs `probe` in it.
+    pub(crate) fn visit(&mut self, page: &Path, look: Look, probe: &str) -> Visit {
+        let scheme = if look.dark { "dark" } else { "light" };
+        let screen = json!({ "width": look.width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", screen);
+        self.call("Emulation.setEmulatedMedia", json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] }));
+        self.events.clear();
+        let address = format!("file://{}", page.display());
+        self.call("Page.navigate", json!({ "url": address }));
+        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+            let event = self.message();
+            self.events.push(event);
+        }
+        let asked = json!({ "expression": probe, "awaitPromise": true, "returnByValue": true });
+        let answer = self.call("Runtime.evaluate", asked);
+        assert!(answer["exceptionDetails"].is_null(), "the probe failed in {address}: {answer}");
+        let of = |method: &str| {
+            self.events
+                .iter()
+                .filter(|event| event["method"] == method)
+                .map(|event| event["params"].clone())
+                .collect::<Vec<_>>()
+        };
+        let mut complaints: Vec<String> =
+            of("Runtime.exceptionThrown").iter().chain(&of("Log.entryAdded")).map(Value::to_string).collect();
+        let printed = of("Runtime.consoleAPICalled");
+        complaints
+            .extend(printed.iter().filter(|call| call["type"] == "error" || call["type"] == "warning").map(Value::to_string));
+        let sent = of("Network.requestWillBeSent");
+        let urls = sent.iter().filter_map(|sent| sent["request"]["url"].as_str());
+        let fetched = urls.filter(|url| *url != address && *url != "data:,").map(str::to_owned).collect();
+        Visit { complaints, fetched, seen: answer["result"]["value"].clone() }
+    }
+
+    fn call(&mut self, method: &str, params: Value) -> Value {
+        self.calls += 1;
+        let mut message = json!({ "id": self.calls, "method": method, "params": params });
+        if !self.session.is_empty() {
+            message["sessionId"] = json!(self.session);
+        }
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        self.input.write_all(&bytes).expect("the browser listens");
+        loop {
+            let message = self.message();
+            if message["id"] == self.calls {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].clone();
+            }
+            self.events.push(message);
+        }
+    }
+
+    /// A browser that says nothing for a minute is stuck; waiting longer would hide it.
+    fn message(&self) -> Value {
+        self.messages.recv_timeout(Duration::from_secs(60)).expect("the browser answers")
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.profile);
+    }
+}
+
+fn read_messages(output: ChildStdout) -> Receiver<Value> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for message in BufReader::new(output).split(0).map_while(Result::ok) {
+            let message = serde_json::from_slice(&message).expect("the browser speaks JSON");
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}

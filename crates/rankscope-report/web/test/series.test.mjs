@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { frame, longPause, nearest, prepared, runs, verticalRange } from "../js/pure/series.js";
+import { ticks } from "../js/pure/scale.js";
+import { ascending, below, chance } from "./chance.mjs";
+
+const node = (x, more = {}) => prepared({ x, lo: x.map(() => null), hi: x.map(() => null), steps: [], degraded: [], ...more });
+
+test("the nearest round is the one that a look at all of them finds", () => {
+  const random = chance(21);
+  for (let i = 0; i < 2000; i++) {
+    const list = ascending(random, 1 + below(random, 12));
+    const t = random() < 0.3 ? list[below(random, list.length)] : list[0] - 10 + random() * (list[list.length - 1] - list[0] + 20);
+    const least = Math.min(...list.map((one) => Math.abs(one - t)));
+    assert.equal(Math.abs(list[nearest(list, t)] - t), least, `${t} in ${list}`);
+  }
+  assert.equal(nearest([4], 1e9), 0);
+  assert.equal(nearest([0, 10], 5), 0, "the earlier of two");
+});
+
+test("a pause is long from two and a half times the middle one", () => {
+  const random = chance(22);
+  for (let i = 0; i < 500; i++) {
+    const list = ascending(random, 2 + below(random, 20));
+    const pauses = list.slice(1).map((t, k) => t - list[k]);
+    // Slowly: the pause that at most half of the others are below, and fewer than half above.
+    const middle = pauses.find((one) => pauses.filter((p) => p < one).length <= pauses.length / 2 && pauses.filter((p) => p <= one).length > pauses.length / 2);
+    assert.equal(longPause(list), 2.5 * middle);
+  }
+  assert.equal(longPause([]), Infinity);
+  assert.equal(longPause([3]), Infinity);
+});
+
+test("runs hold every round that counts, once, and end at steps, pauses and rounds that do not count", () => {
+  const random = chance(23);
+  for (let i = 0; i < 800; i++) {
+    const x = ascending(random, below(random, 25));
+    const one = node(x, { steps: [...x.keys()].filter(() => random() < 0.1) });
+    const counts = new Set([...x.keys()].filter(() => random() < 0.8));
+    const found = runs(one, (k) => counts.has(k));
+    assert.deepEqual(found.flat(), [...counts]);
+    const isCut = (k) => one.stepAt.has(k) || x[k] - x[k - 1] > one.pause || !counts.has(k - 1);
+    for (const run of found) assert.ok(run.length > 0 && run.every((k, at) => at === 0 || !isCut(k)), `${run} goes on too long`);
+    for (const run of found) assert.ok(run[0] === 0 || isCut(run[0]), `${run} begins too late`);
+  }
+});
+
+test("a plot holds every line, and all bounds but the widest one in twenty", () => {
+  const random = chance(24);
+  for (let i = 0; i < 300; i++) {
+    const x = ascending(random, 1 + below(random, 60));
+    const value = (one, k) => one.stray[k];
+    const one = node(x, { stray: x.map(() => below(random, 2000) - 1000), lo: x.map(() => -below(random, 500)), hi: x.map(() => (random() < 0.1 ? null : below(random, 5000))) });
+    const [lo, hi] = verticalRange([one], value);
+    assert.ok(one.stray.every((v) => v > lo && v < hi));
+    const reaches = [...one.lo, ...one.hi].filter((v) => v !== null).map(Math.abs);
+    const room = Math.min(hi - Math.max(...one.stray), Math.min(...one.stray) - lo);
+    assert.ok(reaches.filter((v) => v > room).length <= 1 + reaches.length / 20);
+  }
+  assert.deepEqual(verticalRange([], () => 0), [-1, 1]);
+});
+
+test("a plot has a height whatever the offset", () => {
+  for (const offset of [0, 5, -1e9, 1.7e18, 2 ** 63, -(2 ** 63)]) {
+    for (const spread of [0, 1, 300, 2000]) {
+      const one = node([0, 4, 8], { offset: [offset, offset + spread, offset] });
+      const [lo, hi] = verticalRange([one], (n, k) => n.offset[k]);
+      assert.ok(lo < offset && hi > offset + spread && Number.isFinite(hi - lo), `${lo} to ${hi} for ${offset}`);
+      assert.ok(ticks(lo, hi).length <= 10);
+    }
+  }
+});
+
+test("a point of the plot is the time it was drawn from", () => {
+  const plot = { width: 800, height: 440, margin: { left: 76, right: 12, top: 12, bottom: 34 } };
+  const { x, y, timeAt } = frame(plot, [100, 300], [-5, 5]);
+  for (const t of [100, 123.25, 299, 300]) assert.ok(Math.abs(timeAt(x(t)) - t) < 1e-9);
+  assert.deepEqual([x(100), x(300), y(5), y(-5)], [76, 788, 12, 406]);
+  assert.deepEqual([timeAt(0), timeAt(5000)], [100, 300], "beside the plot, its ends");
+  assert.equal(frame(plot, [7, 7], [-1, 1]).x(7), 76, "one round alone");
+});
