@@ -181,7 +181,7 @@ fn lacking(instance: &Instance, ranks: &[RankCollectives], maps: &[&Map], first:
         name: first.name.clone(),
         group: group_name(group),
         present: instance.members.iter().map(|member| member.rank).collect(),
-        absent: instance.absent.clone(),
+        absent: instance.absent.to_vec(),
         start_ns: starts.start_ns,
     }
 }

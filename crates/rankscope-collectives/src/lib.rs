@@ -40,11 +40,14 @@ mod dtype;
 mod expert;
 mod extract;
 mod group;
+mod joining;
 mod kind;
 mod local;
 mod matching;
+mod offsets;
 mod pattern;
 mod sequence;
+mod vote;
 
 pub use alone::collectives_alone;
 pub use dtype::element_bytes;

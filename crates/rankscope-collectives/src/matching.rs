@@ -8,10 +8,13 @@
 //! or receive that does not say whom it is with is matched with nothing: its place in the group's order means nothing.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rankscope_time::Rank;
 
-use crate::{Group, Kind, LocalCollective, sequence};
+use crate::joining::{Between, Sequences, join, lanes};
+use crate::offsets::Offsets;
+use crate::{Group, LocalCollective};
 
 /// One step of a rank as its profiler marked it, on the rank's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,19 +59,22 @@ pub struct Member {
 
 /// One collective of the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Instance {
     /// Index of its process group in [`Matched::groups`].
     pub group: usize,
     /// The ranks that have it, ascending.
     pub members: Vec<Member>,
-    /// Ranks given that belong to its group and lack it, as indices.
-    pub absent: Vec<usize>,
+    /// Ranks given that belong to its group and lack it, as indices, ascending. Instances one after the other that the same ranks
+    /// lack share it.
+    pub absent: Arc<[usize]>,
     /// Whether every rank of the group that was given has it, and that is more than one (or the group is of one).
     pub complete: bool,
 }
 
 /// All collectives of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Matched {
     /// The process groups.
     pub groups: Vec<Group>,
@@ -79,21 +85,31 @@ pub struct Matched {
 /// Matches the collectives of all given ranks.
 pub fn match_ranks(ranks: &[RankCollectives]) -> Matched {
     let mut matched = Matched::default();
+    let mut offsets = Offsets::unknown(ranks.len());
     let places = Places::of_ranks(ranks);
+    let nobody: Arc<[usize]> = Arc::default();
     for (group, sequences) in by_group(ranks) {
         let at = matched.groups.len();
-        let present: Vec<usize> = sequences.keys().copied().collect();
-        let given = if group.ranks.is_empty() { present } else { places.of(&group.ranks) };
+        let given = if group.ranks.is_empty() { sequences.keys().copied().collect() } else { places.of(&group.ranks) };
         for lane in lanes(ranks, &group, sequences) {
+            let of_pair;
             let given = match lane.between {
-                Between::Group => given.clone(),
-                Between::Pair(from, to) => places.of(&[from, to]),
-                Between::NotTold => Vec::new(),
+                Between::Group => given.as_slice(),
+                Between::Pair(from, to) => {
+                    of_pair = places.of(&[from, to]);
+                    &of_pair
+                }
+                Between::NotTold => &[],
             };
             let alone = lane.between == Between::Group && group.ranks.len() == 1;
-            for members in join(ranks, &lane) {
-                let is_there = |rank: &usize| members.binary_search_by_key(rank, |member| member.rank).is_ok();
-                let absent: Vec<usize> = given.iter().copied().filter(|rank| !is_there(rank)).collect();
+            let first = matched.instances.len();
+            for members in join(ranks, lane, &mut offsets) {
+                let absent = match matched.instances[first..].last() {
+                    Some(before) if have_same_ranks(&before.members, &members) => Arc::clone(&before.absent),
+                    _ => Some(lacking(given, &members))
+                        .filter(|list| !list.is_empty())
+                        .map_or_else(|| Arc::clone(&nobody), Arc::from),
+                };
                 let complete = absent.is_empty() && (members.len() > 1 || alone);
                 matched.instances.push(Instance { group: at, members, absent, complete });
             }
@@ -103,9 +119,24 @@ pub fn match_ranks(ranks: &[RankCollectives]) -> Matched {
     matched
 }
 
+fn have_same_ranks(a: &[Member], b: &[Member]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.rank == b.rank)
+}
+
+/// Those of `given` that are not among `members`; both ascend.
+fn lacking(given: &[usize], members: &[Member]) -> Vec<usize> {
+    let mut there = members.iter().map(|member| member.rank).peekable();
+    let mut is_there = |rank: usize| {
+        while there.next_if(|member| *member < rank).is_some() {}
+        there.peek() == Some(&rank)
+    };
+    given.iter().copied().filter(|rank| !is_there(*rank)).collect()
+}
+
 /// The collectives of ranks that are not of one job: each rank's by themselves, none matched.
 pub fn match_nothing(ranks: &[RankCollectives]) -> Matched {
     let mut matched = Matched::default();
+    let nobody: Arc<[usize]> = Arc::default();
     for (index, rank) in ranks.iter().enumerate() {
         let own = match_ranks(std::slice::from_ref(rank));
         let first = matched.groups.len();
@@ -113,14 +144,12 @@ pub fn match_nothing(ranks: &[RankCollectives]) -> Matched {
         matched.instances.extend(own.instances.into_iter().map(|instance| Instance {
             group: first + instance.group,
             members: instance.members.into_iter().map(|member| Member { rank: index, ..member }).collect(),
-            absent: Vec::new(),
+            absent: Arc::clone(&nobody),
             complete: false,
         }));
     }
     matched
 }
-
-type Sequences = BTreeMap<usize, Vec<usize>>;
 
 /// The collectives of each group, as indices by rank. Groups, whose lists of ranks may be long, are compared once a rank and not
 /// once a collective.
@@ -162,117 +191,12 @@ impl Places {
     }
 }
 
-/// Collectives of one group that are ordered among themselves.
-struct Lane {
-    sequences: Sequences,
-    between: Between,
-}
-
-/// Who takes part in what a lane holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Between {
-    /// All ranks of the group.
-    Group,
-    /// These two, the sender first.
-    Pair(Rank, Rank),
-    /// Two that are not named.
-    NotTold,
-}
-
-fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequences) -> Vec<Lane> {
-    let mut lanes: BTreeMap<Between, Sequences> = BTreeMap::new();
-    for (rank, list) in sequences {
-        for at in list {
-            let collective = &ranks[rank].collectives[at];
-            let own = ranks[rank].rank;
-            let between = match (collective.kind, collective.peer) {
-                (Kind::Send, Some(peer)) => Between::Pair(own, group.global(peer)),
-                (Kind::Recv, Some(peer)) => Between::Pair(group.global(peer), own),
-                (Kind::Send | Kind::Recv | Kind::SendRecv, _) => Between::NotTold,
-                _ => Between::Group,
-            };
-            lanes.entry(between).or_default().entry(rank).or_default().push(at);
-        }
-    }
-    lanes.into_iter().map(|(between, sequences)| Lane { sequences, between }).collect()
-}
-
-/// The members of each collective of one lane, in order of time.
-fn join(ranks: &[RankCollectives], lane: &Lane) -> Vec<Vec<Member>> {
-    let sequences = &lane.sequences;
-    let numbered = |rank: usize, list: &Vec<usize>| list.iter().all(|at| ranks[rank].collectives[*at].sequence.is_some());
-    let mut instances = match lane.between {
-        Between::NotTold => return alone(sequences),
-        Between::Group if sequences.iter().all(|(rank, list)| numbered(*rank, list)) => {
-            return join_by_number(ranks, sequences);
-        }
-        // Both ends count their messages by themselves, so numbers of a pair need not be equal.
-        Between::Group | Between::Pair(..) => join_by_order(ranks, sequences.clone()),
-    };
-    // By what the first member's clock says: good enough to read a list by.
-    instances.sort_by_key(|members| ranks[members[0].rank].collectives[members[0].collective].start_ns);
-    instances
-}
-
-/// Each by itself.
-fn alone(sequences: &Sequences) -> Vec<Vec<Member>> {
-    let of_rank = |(rank, list): (&usize, &Vec<usize>)| {
-        let rank = *rank;
-        list.iter().map(move |at| vec![Member { rank, collective: *at }]).collect::<Vec<_>>()
-    };
-    sequences.iter().flat_map(of_rank).collect()
-}
-
-/// By sequence number, and by order among those that share one (operations coalesced into one).
-fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<Member>> {
-    let mut instances: BTreeMap<(u64, usize), Vec<Member>> = BTreeMap::new();
-    for (rank, list) in sequences {
-        let mut seen: BTreeMap<u64, usize> = BTreeMap::new();
-        for at in list {
-            let Some(number) = ranks[*rank].collectives[*at].sequence else { continue };
-            let ordinal = seen.entry(number).or_default();
-            instances.entry((number, *ordinal)).or_default().push(Member { rank: *rank, collective: *at });
-            *ordinal += 1;
-        }
-    }
-    instances.into_values().collect()
-}
-
-/// By pairing every rank with the fullest one, then the rest with each other.
-fn join_by_order(ranks: &[RankCollectives], mut left: Sequences) -> Vec<Vec<Member>> {
-    let mut instances = Vec::new();
-    while let Some((&fullest, _)) = left.iter().max_by_key(|(rank, list)| (list.len(), std::cmp::Reverse(**rank))) {
-        let of = |rank: usize, list: &[usize]| list.iter().map(|at| &ranks[rank].collectives[*at]).collect::<Vec<_>>();
-        let Some(ours) = left.remove(&fullest) else { break };
-        let mut joined: Vec<Vec<Member>> = ours.iter().map(|at| vec![Member { rank: fullest, collective: *at }]).collect();
-        for (rank, theirs) in &mut left {
-            let pairs = sequence::pair(&of(fullest, &ours), &of(*rank, theirs));
-            for (i, j) in &pairs {
-                joined[*i].push(Member { rank: *rank, collective: theirs[*j] });
-            }
-            let mut paired = pairs.into_iter().map(|(_, j)| j).peekable();
-            let mut at = 0;
-            theirs.retain(|_| {
-                let is_paired = paired.next_if_eq(&at).is_some();
-                at += 1;
-                !is_paired
-            });
-        }
-        left.retain(|_, list| !list.is_empty());
-        for members in &mut joined {
-            members.sort_unstable();
-        }
-        instances.extend(joined);
-    }
-    instances
-}
-
 #[cfg(test)]
 mod tests {
     use rankscope_trace::SpanId;
 
     use super::*;
-    use crate::Operation;
+    use crate::{Kind, Operation};
 
     fn collective(kind: Kind, start_ns: i64, sequence: Option<u64>, peer: Option<u32>) -> LocalCollective {
         let stay = LocalCollective::new(SpanId(0), start_ns, start_ns + 50, Operation::of(kind));
@@ -286,7 +210,7 @@ mod tests {
 
     fn shape(matched: &Matched) -> Vec<(Vec<usize>, Vec<usize>, bool)> {
         let ranks = |instance: &Instance| instance.members.iter().map(|member| member.rank).collect();
-        matched.instances.iter().map(|instance| (ranks(instance), instance.absent.clone(), instance.complete)).collect()
+        matched.instances.iter().map(|instance| (ranks(instance), instance.absent.to_vec(), instance.complete)).collect()
     }
 
     #[test]
@@ -349,6 +273,67 @@ mod tests {
         let matched = match_ranks(&ranks);
         assert_eq!(matched.instances.len(), 4);
         assert!(matched.instances.iter().all(|instance| !instance.complete && instance.absent.is_empty()));
+    }
+
+    #[test]
+    fn what_the_same_ranks_lack_is_kept_once() {
+        let numbered = |numbers: std::ops::Range<u64>| {
+            numbers.map(|number| collective(Kind::AllReduce, number as i64 * 100, Some(number), None)).collect()
+        };
+        let ranks: Vec<_> = (0..9).map(|own| rank(own, 9, numbered(0..if own == 3 { 50 } else { 2 }))).collect();
+        let instances = match_ranks(&ranks).instances;
+        assert_eq!(instances.len(), 50);
+        assert!(instances[..2].iter().all(|one| one.complete && Arc::ptr_eq(&one.absent, &instances[0].absent)));
+        assert_eq!(*instances[2].absent, [0, 1, 2, 4, 5, 6, 7, 8]);
+        assert!(instances[2..].iter().all(|one| Arc::ptr_eq(&one.absent, &instances[2].absent)));
+    }
+
+    #[test]
+    fn ten_thousand_ranks_in_a_hundred_thousand_groups_are_matched() {
+        const RANKS: u32 = 10_000;
+        let operation = Arc::new(Operation::of(Kind::AllReduce));
+        // Each rank is in seven groups of its own and in seven with its neighbour.
+        let of_rank = |own: u32| {
+            let group = |number: u32| {
+                let first = if number % 2 == 0 { own } else { own & !1 };
+                let members = if number % 2 == 0 { vec![Rank(own)] } else { vec![Rank(first), Rank(first + 1)] };
+                Group { ranks: members, name: format!("{first}-{number}"), description: String::new() }
+            };
+            let stay = |at: u32| {
+                let (start_ns, sequence) = (i64::from(at) * 1_000, Some(u64::from(at)));
+                let stay = LocalCollective::new(SpanId(at), start_ns, start_ns + 500, Arc::clone(&operation));
+                LocalCollective { group: at as usize % 14, sequence, ..stay }
+            };
+            let (groups, collectives) = ((0..14).map(group).collect(), (0..28).map(stay).collect());
+            RankCollectives { rank: Rank(own), groups, collectives, steps: Vec::new() }
+        };
+        let ranks: Vec<RankCollectives> = (0..RANKS).map(of_rank).collect();
+        let matched = match_ranks(&ranks);
+        assert_eq!(matched.groups.len(), 10_000 * 7 + 5_000 * 7);
+        assert_eq!(matched.instances.len(), 2 * matched.groups.len());
+        assert!(matched.instances.iter().all(|one| one.complete));
+    }
+
+    #[test]
+    fn a_group_of_ten_thousand_ranks_is_matched_with_and_without_numbers() {
+        let operation = Arc::new(Operation::of(Kind::AllReduce));
+        for is_numbered in [true, false] {
+            let of_rank = |own: u32| {
+                let stay = |at: u32| {
+                    let start_ns = i64::from(at * at) * 1_000;
+                    let stay = LocalCollective::new(SpanId(at), start_ns, start_ns + 500, Arc::clone(&operation));
+                    LocalCollective { sequence: Some(u64::from(at)).filter(|_| is_numbered), ..stay }
+                };
+                // Every hundredth has lost one.
+                let kept = (0..20).filter(|at| own % 100 != 7 || *at != 11);
+                let groups = vec![Group { name: "0".into(), ..Group::default() }];
+                RankCollectives { rank: Rank(own), groups, collectives: kept.map(stay).collect(), steps: Vec::new() }
+            };
+            let ranks: Vec<RankCollectives> = (0..10_000).map(of_rank).collect();
+            let matched = match_ranks(&ranks);
+            let lacking: Vec<usize> = matched.instances.iter().map(|one| one.absent.len()).filter(|lack| *lack > 0).collect();
+            assert_eq!((matched.instances.len(), lacking), (20, vec![100]), "numbered: {is_numbered}");
+        }
     }
 
     #[test]

@@ -2,13 +2,15 @@
 //!
 //! Usually all are, one for one. When one rank recorded fewer (a later start, an earlier stop, a loss), the order alone does not
 //! say which; layers repeat, so signatures do not either. Causality does: under the true clock offset the two stays in one
-//! collective overlap, if the operation needs every rank. So offsets are proposed (each shift of one sequence against the other
-//! proposes the one at which most ends coincide), each is tried, and the one that pairs most wins; among equals the one whose
-//! ends lie closest. The offset found here only serves to pair: align estimates clocks.
+//! collective overlap, if the operation needs every rank. So an offset is wanted, and a walk under it pairs. It is known where the
+//! two ranks were paired before; else ends vote for one; and where neither pairs nearly all or the vote is not clear, each shift
+//! of one sequence against the other proposes the offset at which most ends coincide, each is tried, and the one that pairs most
+//! wins; among equals the one whose ends lie closest. The offset found here only serves to pair: align estimates clocks.
 
 use crate::LocalCollective;
+use crate::vote::{Vote, vote};
 
-/// Shifts tried in either direction when the sequences do not simply match.
+/// Shifts tried in either direction when nothing else leads to an offset.
 const SHIFTS_MAX: usize = 512;
 
 /// Operations that do not need every rank may miss each other by this much and still be one.
@@ -17,8 +19,9 @@ const LOOSE_NS: i64 = 1_000_000;
 /// After a walk has paired some, their stays narrow the offset down and may let in more. It settles within a few rounds.
 const REFINEMENTS_MAX: usize = 4;
 
-/// Pairs of indices into `ours` and `theirs`, ascending in both; both sequences are in order of their start.
-pub(crate) fn pair(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Vec<(usize, usize)> {
+/// Pairs of indices into `ours` and `theirs`, ascending in both; both sequences are in order of their start. `known` is what
+/// their clock is ahead of ours, where that is known from elsewhere.
+pub(crate) fn pair(ours: &[&LocalCollective], theirs: &[&LocalCollective], known: Option<i64>) -> Vec<(usize, usize)> {
     let alike = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| a.looks_like(b));
     if alike {
         let in_order: Vec<_> = (0..ours.len()).map(|at| (at, at)).collect();
@@ -30,6 +33,41 @@ pub(crate) fn pair(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Ve
             return in_order;
         }
     }
+    by_known(ours, theirs, known).or_else(|| by_vote(ours, theirs)).unwrap_or_else(|| by_search(ours, theirs))
+}
+
+/// What their clock is ahead of ours by the ends of `pairs`; `None` where these are too few of too many.
+pub(crate) fn offset_of(ours: &[&LocalCollective], theirs: &[&LocalCollective], pairs: &[(usize, usize)]) -> Option<i64> {
+    if pairs.len() < PAIRS_MIN || !nearly_all(pairs, ours, theirs) {
+        return None;
+    }
+    let mut differences: Vec<i64> = pairs.iter().map(|(i, j)| theirs[*j].end_ns.saturating_sub(ours[*i].end_ns)).collect();
+    let middle = differences.len() / 2;
+    Some(*differences.select_nth_unstable(middle).1)
+}
+
+/// Fewer pairs than this do not show an offset that others may rely on.
+const PAIRS_MIN: usize = 16;
+
+/// Whether `pairs` has nine in ten of what can be paired: more than that is hardly lost, and less hints at a wrong offset.
+fn nearly_all(pairs: &[(usize, usize)], ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> bool {
+    10 * pairs.len() >= 9 * ours.len().min(theirs.len())
+}
+
+fn by_known(ours: &[&LocalCollective], theirs: &[&LocalCollective], known: Option<i64>) -> Option<Vec<(usize, usize)>> {
+    let pairs = refined(ours, theirs, walk(ours, theirs, known?)).pairs;
+    nearly_all(&pairs, ours, theirs).then_some(pairs)
+}
+
+fn by_vote(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Option<Vec<(usize, usize)>> {
+    let Vote { offsets, is_clear: true } = vote(ours, theirs) else { return None };
+    let best = offsets.into_iter().map(|offset| walk(ours, theirs, offset)).reduce(Pairing::better)?;
+    let pairs = refined(ours, theirs, best).pairs;
+    nearly_all(&pairs, ours, theirs).then_some(pairs)
+}
+
+/// By trying every shift. Takes the square of what there is.
+fn by_search(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Vec<(usize, usize)> {
     let (len, other) = (ours.len() as isize, theirs.len() as isize);
     let most = SHIFTS_MAX as isize;
     let shifts = -(len - 1).min(most)..=(other - 1).min(most);
@@ -174,22 +212,72 @@ mod tests {
             let ours: Vec<_> = ours.iter().collect();
             let theirs: Vec<_> = kept.iter().map(|at| &theirs[*at]).collect();
             let expected: Vec<_> = kept.iter().enumerate().map(|(j, i)| (*i, j)).collect();
-            prop_assert_eq!(pair(&ours, &theirs), expected);
+            prop_assert_eq!(&pair(&ours, &theirs, None), &expected);
+            prop_assert_eq!(&pair(&ours, &theirs, Some(offset + 350)), &expected);
+            prop_assert_eq!(by_search(&ours, &theirs), expected);
         }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(8))]
+
+        /// Losses on both sides, of up to one in a hundred; clocks that are off and drift.
+        #[test]
+        fn a_vote_finds_what_the_search_finds(
+            gaps in prop::collection::vec((30_000i64..330_000, -60_000i64..60_000, 20_000i64..120_000), 400..420),
+            offset in -3_000_000i64..3_000_000, drift_ppm in -40i64..40,
+            lost in prop::collection::btree_set(0usize..400, 0..4), lost_too in prop::collection::btree_set(0usize..400, 1..4)
+        ) {
+            let (ours, mut theirs) = two_ranks(&gaps, offset);
+            for stay in &mut theirs {
+                let gained = |ns: i64| ns + ns * drift_ppm / 1_000_000;
+                (stay.start_ns, stay.end_ns) = (gained(stay.start_ns), gained(stay.end_ns));
+            }
+            let kept = |all: &[LocalCollective], lost: &std::collections::BTreeSet<usize>| -> Vec<usize> {
+                (0..all.len()).filter(|at| !lost.contains(at)).collect()
+            };
+            let (of_ours, of_theirs) = (kept(&ours, &lost), kept(&theirs, &lost_too));
+            let place = |kept: &[usize], one: usize| kept.binary_search(&one).ok();
+            let both = (0..ours.len()).filter_map(|one| Some((place(&of_ours, one)?, place(&of_theirs, one)?)));
+            let ours: Vec<_> = of_ours.iter().map(|at| &ours[*at]).collect();
+            let theirs: Vec<_> = of_theirs.iter().map(|at| &theirs[*at]).collect();
+            let voted = by_vote(&ours, &theirs);
+            prop_assert_eq!(voted.as_ref(), Some(&by_search(&ours, &theirs)));
+            prop_assert_eq!(voted, Some(both.collect()));
+        }
+    }
+
+    #[test]
+    fn what_repeats_perfectly_is_searched() {
+        let regular = |count: i64| (0..count).map(|at| stay(at * 100_000, at * 100_000 + 20_000)).collect::<Vec<_>>();
+        let (ours, theirs) = (regular(400), regular(396));
+        let [ours, theirs]: [Vec<_>; 2] = [ours.iter().collect(), theirs.iter().collect()];
+        assert!(by_vote(&ours, &theirs).is_none());
+        assert_eq!(pair(&ours, &theirs, None), by_search(&ours, &theirs));
+    }
+
+    #[test]
+    fn a_known_offset_that_is_wrong_costs_no_pair() {
+        let gaps: Vec<_> = (0..60).map(|at| (200_000 + at * 7_919 % 500_000, at * 991 % 90_000, 40_000)).collect();
+        let (ours, theirs) = two_ranks(&gaps, 1_000_000);
+        let [ours, theirs]: [Vec<_>; 2] = [ours.iter().collect(), theirs.iter().skip(3).collect()];
+        let expected: Vec<_> = (3..60).map(|at| (at, at - 3)).collect();
+        assert_eq!(pair(&ours, &theirs, Some(-700_000_000)), expected);
+        assert_eq!(offset_of(&ours, &theirs, &expected), Some(1_000_700));
     }
 
     #[test]
     fn nothing_pairs_with_nothing() {
         let one = stay(0, 10);
-        assert!(pair(&[], &[&one]).is_empty());
-        assert!(pair(&[&one], &[]).is_empty());
-        assert_eq!(pair(&[&one], &[&one]), [(0, 0)]);
+        assert!(pair(&[], &[&one], None).is_empty());
+        assert!(pair(&[&one], &[], None).is_empty());
+        assert_eq!(pair(&[&one], &[&one], None), [(0, 0)]);
     }
 
     #[test]
     fn different_operations_do_not_pair() {
         let one = stay(0, 10);
         let other = LocalCollective::new(SpanId(0), 0, 10, Operation::of(Kind::Barrier));
-        assert!(pair(&[&one], &[&other]).is_empty());
+        assert!(pair(&[&one], &[&other], None).is_empty());
     }
 }

@@ -1,0 +1,152 @@
+//! Which collectives of one group are one, lane by lane.
+//!
+//! A lane is what is ordered among itself: what all ranks of the group do, or what one rank sends another. Where everything is
+//! numbered the numbers decide. Else sequences are paired in order, and what two ranks' clocks were found to differ by serves
+//! wherever the two meet again.
+
+use std::collections::BTreeMap;
+
+use rankscope_time::Rank;
+
+use crate::matching::{Member, RankCollectives};
+use crate::offsets::Offsets;
+use crate::{Group, Kind, LocalCollective, sequence};
+
+/// The collectives of each rank, by its index, as indices into its list.
+pub(crate) type Sequences = BTreeMap<usize, Vec<usize>>;
+
+/// Collectives of one group that are ordered among themselves.
+pub(crate) struct Lane {
+    sequences: Sequences,
+    pub(crate) between: Between,
+}
+
+/// Who takes part in what a lane holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Between {
+    /// All ranks of the group.
+    Group,
+    /// These two, the sender first.
+    Pair(Rank, Rank),
+    /// Two that are not named.
+    NotTold,
+}
+
+/// The lanes of one group, whose collectives are `sequences`.
+pub(crate) fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequences) -> Vec<Lane> {
+    let mut lanes: BTreeMap<Between, Sequences> = BTreeMap::new();
+    for (rank, list) in sequences {
+        let own = &ranks[rank];
+        let (messages, of_all): (Vec<usize>, Vec<usize>) =
+            list.into_iter().partition(|at| is_message(own.collectives[*at].kind));
+        if !of_all.is_empty() {
+            lanes.entry(Between::Group).or_default().insert(rank, of_all);
+        }
+        for at in messages {
+            let collective = &own.collectives[at];
+            let between = match (collective.kind, collective.peer) {
+                (Kind::Send, Some(peer)) => Between::Pair(own.rank, group.global(peer)),
+                (Kind::Recv, Some(peer)) => Between::Pair(group.global(peer), own.rank),
+                _ => Between::NotTold,
+            };
+            lanes.entry(between).or_default().entry(rank).or_default().push(at);
+        }
+    }
+    lanes.into_iter().map(|(between, sequences)| Lane { sequences, between }).collect()
+}
+
+fn is_message(kind: Kind) -> bool {
+    matches!(kind, Kind::Send | Kind::Recv | Kind::SendRecv)
+}
+
+/// The members of each collective of one lane, ascending in rank; in order of time. `offsets` is what is known of the clocks.
+pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, offsets: &mut Offsets) -> Vec<Vec<Member>> {
+    let numbered = |rank: usize, list: &[usize]| list.iter().all(|at| ranks[rank].collectives[*at].sequence.is_some());
+    let mut instances = match lane.between {
+        Between::NotTold => return alone(&lane.sequences),
+        Between::Group if lane.sequences.iter().all(|(rank, list)| numbered(*rank, list)) => {
+            return join_by_number(ranks, &lane.sequences);
+        }
+        // Both ends count their messages by themselves, so numbers of a pair need not be equal.
+        Between::Group | Between::Pair(..) => join_by_order(ranks, lane.sequences, offsets),
+    };
+    // By what the first member's clock says: good enough to read a list by.
+    instances.sort_by_key(|members| ranks[members[0].rank].collectives[members[0].collective].start_ns);
+    instances
+}
+
+/// Each by itself.
+fn alone(sequences: &Sequences) -> Vec<Vec<Member>> {
+    let of_rank = |(rank, list): (&usize, &Vec<usize>)| {
+        let rank = *rank;
+        list.iter().map(move |at| vec![Member { rank, collective: *at }]).collect::<Vec<_>>()
+    };
+    sequences.iter().flat_map(of_rank).collect()
+}
+
+/// By sequence number, and by order among those that share one (operations coalesced into one).
+fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<Member>> {
+    let mut numbered: Vec<(u64, u32, Member)> = Vec::with_capacity(sequences.values().map(Vec::len).sum());
+    for (rank, list) in sequences {
+        let first = numbered.len();
+        let of_rank = list.iter().filter_map(|at| Some((ranks[*rank].collectives[*at].sequence?, *at)));
+        numbered.extend(of_rank.map(|(number, collective)| (number, 0, Member { rank: *rank, collective })));
+        let own = &mut numbered[first..];
+        own.sort_by_key(|(number, ..)| *number);
+        for at in 1..own.len() {
+            if own[at].0 == own[at - 1].0 {
+                own[at].1 = own[at - 1].1 + 1;
+            }
+        }
+    }
+    // Stable, so that ranks stay in order; and quick, as it finds one ascending run of each rank and merges them.
+    numbered.sort_by_key(|(number, ordinal, _)| (*number, *ordinal));
+    let same = |a: &(u64, u32, Member), b: &(u64, u32, Member)| (a.0, a.1) == (b.0, b.1);
+    numbered.chunk_by(same).map(|members| members.iter().map(|(.., member)| *member).collect()).collect()
+}
+
+/// By pairing every rank with the fullest one, then the rest with each other.
+fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, offsets: &mut Offsets) -> Vec<Vec<Member>> {
+    let of = |rank: usize, list: &[usize]| list.iter().map(|at| &ranks[rank].collectives[*at]).collect::<Vec<_>>();
+    let mut instances = Vec::new();
+    while let Some((&fullest, _)) = left.iter().max_by_key(|(rank, list)| (list.len(), std::cmp::Reverse(**rank))) {
+        let Some(list) = left.remove(&fullest) else { break };
+        let mut joined: Vec<Vec<Member>> = list.iter().map(|at| vec![Member { rank: fullest, collective: *at }]).collect();
+        let ours = of(fullest, &list);
+        for (rank, list) in &mut left {
+            let pairs = paired((fullest, &ours), (*rank, &of(*rank, list)), offsets);
+            for (i, j) in &pairs {
+                joined[*i].push(Member { rank: *rank, collective: list[*j] });
+            }
+            let mut paired = pairs.into_iter().map(|(_, j)| j).peekable();
+            let mut at = 0;
+            list.retain(|_| {
+                let is_paired = paired.next_if_eq(&at).is_some();
+                at += 1;
+                !is_paired
+            });
+        }
+        left.retain(|_, list| !list.is_empty());
+        for members in &mut joined {
+            members.sort_unstable();
+        }
+        instances.extend(joined);
+    }
+    instances
+}
+
+/// Pairs two ranks' sequences by what is known of their clocks, and learns of them.
+fn paired(
+    (a, ours): (usize, &[&LocalCollective]),
+    (b, theirs): (usize, &[&LocalCollective]),
+    offsets: &mut Offsets,
+) -> Vec<(usize, usize)> {
+    let known = offsets.between(a, b);
+    let pairs = sequence::pair(ours, theirs, known);
+    if known.is_none()
+        && let Some(offset_ns) = sequence::offset_of(ours, theirs, &pairs)
+    {
+        offsets.learn(a, b, offset_ns);
+    }
+    pairs
+}
