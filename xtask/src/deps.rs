@@ -143,6 +143,20 @@ const EDGES: &[Edge] = &[
         "its generator of random numbers, so that there is one, and its sessions to torment",
     ),
     ("rankscope-testkit", "rankscope-time", "instants to feed to sessions"),
+    ("rankscope-launch", "rankscope-trace", "ranks by the names of files"),
+    ("rankscope-launch", "rankscope-run", "a launched job is a run, with its directory and manifest"),
+    ("rankscope-launch", "rankscope-probe", "the launcher around it, and the agents that measure its clocks"),
+    ("rankscope-launch", "rankscope-clock", "what the session of an agent is told"),
+    ("rankscope-launch", "rankscope-config", "settings of the agents"),
+    ("rankscope-launch", "rankscope-time", "spans and rates of those settings"),
+    ("rankscope-demo", "rankscope-launch", "its processes are tied to it, and its agents started, as those of any job"),
+    ("rankscope-demo", "rankscope-run", "a demo is a run"),
+    ("rankscope-demo", "rankscope-record", "its ranks record themselves"),
+    ("rankscope-demo", "rankscope-formats", "reads ticks out of recordings, to know when an event truly happened"),
+    ("rankscope-demo", "rankscope-clock", "clocks that are wrong in a known way"),
+    ("rankscope-demo", "rankscope-probe", "reads two clocks at once"),
+    ("rankscope-demo", "rankscope-config", "names of the settings of its agents"),
+    ("rankscope-demo", "rankscope-time", "maps between clocks"),
     ("xtask", "rankscope-clock", "the clock bench and the namespace rig know the injected clocks"),
     ("xtask", "rankscope-config", "its table is the page of the settings"),
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
@@ -191,7 +205,7 @@ pub(crate) const NATIVE: &[(&str, &str)] = &[
 ];
 
 /// Crates that are given paths by users. One function opens them.
-const OWN_PATHS: &[&str] = &["rankscope", "rankscope-pipeline", "rankscope-run"];
+const OWN_PATHS: &[&str] = &["rankscope", "rankscope-demo", "rankscope-launch", "rankscope-pipeline", "rankscope-run"];
 
 /// Crates whose point is the outside world.
 const IMPURE: &[&str] = &[

@@ -3,12 +3,13 @@
 //! True host time is `CLOCK_MONOTONIC_RAW` plus one shift for everybody. A host shows a bend of it: to the agent, which measures
 //! it, and to the recorder, which stamps with it. Nobody but the parent is told what is true.
 
-use anyhow::Result;
-use rankscope_clock::Rng;
-use rankscope_clock::simulate::SimClock;
+use rankscope_clock::simulate::{ClockTextError, SimClock};
 use rankscope_probe::clocks::{Clock, sandwich};
 use rankscope_record::TestClock;
 use std::sync::{Mutex, PoisonError};
+
+use crate::error::Error;
+use crate::random::Stream;
 
 /// Clocks are spread over this much either way.
 const OFFSET_MAX_NS: i64 = 10_000_000;
@@ -18,36 +19,36 @@ const DRIFT_MAX_PPB: u64 = 20_000;
 const WANDER_PPB: u64 = 3;
 
 /// All hosts.
-pub(super) struct Clocks {
+pub(crate) struct Clocks {
     /// What true host time is ahead of `CLOCK_MONOTONIC_RAW`.
-    pub(super) shift_ns: i64,
+    pub(crate) shift_ns: i64,
     /// One a rank.
-    pub(super) hosts: Vec<HostClock>,
+    pub(crate) hosts: Vec<HostClock>,
 }
 
 /// The clock of one host.
-pub(super) struct HostClock {
+pub(crate) struct HostClock {
     /// As the setting `test-clock` wants it.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// What it shows.
-    pub(super) bend: SimClock,
+    pub(crate) bend: SimClock,
 }
 
 impl Clocks {
     /// Draws the clocks of `ranks` hosts.
-    pub(super) fn draw(ranks: u32, seed: u64) -> Result<Self> {
+    pub(crate) fn draw(ranks: u32, seed: u64) -> Result<Self, Error> {
         let now = sandwich(Clock::MonotonicRaw, Clock::Realtime, 5);
         // The readings of a sandwich are those of the outer clock, and of the inner one between them.
         let shift_ns = now.inner_ns.saturating_sub(now.outer_ns);
         let texts = texts(ranks, seed, now.inner_ns);
         let host = |text: String| Ok(HostClock { bend: text.parse()?, text });
-        Ok(Self { shift_ns, hosts: texts.into_iter().map(host).collect::<Result<_>>()? })
+        Ok(Self { shift_ns, hosts: texts.into_iter().map(host).collect::<Result<_, Error>>()? })
     }
 }
 
 /// Descriptions of the clocks. Offsets stand apart from each other, so that it matters to correct them.
 fn texts(ranks: u32, seed: u64, origin_ns: i64) -> Vec<String> {
-    let mut rng = Rng::lane(seed, 1);
+    let mut rng = Stream::Clocks.of(seed);
     let mut places: Vec<i64> = (0..i64::from(ranks)).collect();
     for at in (1..places.len()).rev() {
         places.swap(at, rng.below(at as u64 + 1) as usize);
@@ -63,7 +64,7 @@ fn texts(ranks: u32, seed: u64, origin_ns: i64) -> Vec<String> {
 }
 
 /// The same clock for the recorder of a rank: what `CLOCK_MONOTONIC_RAW` shows there.
-pub(super) fn for_recorder(text: &str, shift_ns: i64) -> Result<TestClock> {
+pub(crate) fn for_recorder(text: &str, shift_ns: i64) -> Result<TestClock, ClockTextError> {
     let bend: Mutex<SimClock> = Mutex::new(text.parse()?);
     Ok(TestClock::new(move |raw_ns| {
         let mut bend = bend.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,12 +1,12 @@
 //! Collectives, recorded: each as a span that says all that is needed to find it again on the other ranks.
 
-use anyhow::{Context, Result};
 use rankscope_record::{Category, NameId, Scope, Site, SpanGuard, Value, begin_with};
 
-use super::ring::Ring;
+use crate::error::Error;
+use crate::ring::Ring;
 
 /// A ring whose every use is recorded.
-pub(super) struct Comm {
+pub(crate) struct Comm {
     ring: Ring,
     keys: [NameId; 9],
     ranks: u32,
@@ -16,24 +16,24 @@ pub(super) struct Comm {
 }
 
 impl Comm {
-    pub(super) fn new(ring: Ring, ranks: u32) -> Self {
+    pub(crate) fn new(ring: Ring, ranks: u32) -> Self {
         let members: Vec<u32> = (0..ranks).collect();
         Self { ring, keys: KEYS.each_ref().map(Site::id), ranks, members: format!("{members:?}"), sequence: 0 }
     }
 
-    pub(super) fn all_reduce(&mut self, values: &mut [f32]) -> Result<()> {
+    pub(crate) fn all_reduce(&mut self, values: &mut [f32]) -> Result<(), Error> {
         let _span = self.begin(&ALL_REDUCE, "Float", values.len(), values.len());
-        self.ring.all_reduce(values).context("the ring broke in an all-reduce")
+        self.ring.all_reduce(values).map_err(broken("an all-reduce"))
     }
 
-    pub(super) fn all_gather(&mut self, own: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn all_gather(&mut self, own: &[u8]) -> Result<Vec<u8>, Error> {
         let _span = self.begin(&ALL_GATHER, "Byte", own.len(), own.len() * self.ranks as usize);
-        self.ring.all_gather(own).context("the ring broke in an all-gather")
+        self.ring.all_gather(own).map_err(broken("an all-gather"))
     }
 
-    pub(super) fn barrier(&mut self) -> Result<()> {
+    pub(crate) fn barrier(&mut self) -> Result<(), Error> {
         let _span = self.begin(&BARRIER, "Byte", 0, 0);
-        self.ring.barrier().context("the ring broke in a barrier")
+        self.ring.barrier().map_err(broken("a barrier"))
     }
 
     fn begin(&mut self, collective: &'static Collective, dtype: &str, put_in: usize, got_out: usize) -> SpanGuard {
@@ -52,6 +52,10 @@ impl Comm {
         self.sequence += 1;
         begin_with(&collective.site, &args)
     }
+}
+
+fn broken(collective: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+    move |reason| Error::Collective { collective, reason }
 }
 
 struct Collective {

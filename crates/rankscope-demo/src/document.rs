@@ -1,87 +1,115 @@
-//! What the demo tells: one JSON document, which the terminal is drawn from and the run directory keeps.
+//! What came of a demo: one JSON document, which the terminal is drawn from and the run directory keeps.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::folder::Folder;
-use super::stage::Cast;
-use super::verdict::{RankVerdict, Verdict};
+use crate::folder::Folder;
+use crate::plan::Plan;
+use crate::verdict::{RankVerdict, Verdict};
 
 /// The document. Keys are only added.
 #[derive(Debug, Serialize)]
-pub(super) struct Story {
-    pub(super) seed: u64,
-    pub(super) ranks: Vec<Rank>,
-    pub(super) event_error_ns: EventErrors,
+pub struct DemoDocument {
+    /// Of the random numbers.
+    pub seed: u64,
+    /// Clocks, by the number of the rank.
+    pub ranks: Vec<RankClock>,
+    /// How far stamps are from the truth.
+    pub event_error_ns: EventErrors,
     /// Share of stamps whose error is no greater than what was guaranteed for them.
-    pub(super) bound_coverage: f64,
-    pub(super) violations: Violations,
-    pub(super) straggler: Straggler,
-    pub(super) steps: usize,
+    pub bound_coverage: f64,
+    /// Collectives against causality.
+    pub violations: Violations,
+    /// Who was slow, and who is said to be.
+    pub straggler: Straggler,
+    /// Steps of the training.
+    pub steps: usize,
     /// Starts and ends of events that were held against the truth.
-    pub(super) stamps: usize,
-    pub(super) trained_seconds: f64,
-    pub(super) seconds: f64,
-    pub(super) report: PathBuf,
-    pub(super) timeline: PathBuf,
+    pub stamps: usize,
+    /// How long the ranks trained.
+    pub trained_seconds: f64,
+    /// How long all of it took.
+    pub seconds: f64,
+    /// The report's page.
+    pub report: PathBuf,
+    /// The timeline.
+    pub timeline: PathBuf,
 }
 
 /// A rank's clock where its trace begins, against that of rank 0's host.
 #[derive(Debug, Serialize)]
-pub(super) struct Rank {
-    pub(super) rank: u32,
-    pub(super) true_offset_ns: i64,
-    pub(super) true_drift_ppb: i64,
-    pub(super) estimated_offset_ns: i64,
-    pub(super) estimated_drift_ppb: i64,
-    pub(super) bound_lo_ns: Option<i64>,
-    pub(super) bound_hi_ns: Option<i64>,
+pub struct RankClock {
+    /// Its number.
+    pub rank: u32,
+    /// What it was ahead.
+    pub true_offset_ns: i64,
+    /// What it gained.
+    pub true_drift_ppb: i64,
+    /// What it was ahead, as measured.
+    pub estimated_offset_ns: i64,
+    /// What it gained, as measured.
+    pub estimated_drift_ppb: i64,
+    /// What it was ahead at least, guaranteed.
+    pub bound_lo_ns: Option<i64>,
+    /// What it was ahead at most, guaranteed.
+    pub bound_hi_ns: Option<i64>,
 }
 
 /// How far stamps are from the truth as recorded, aligned, and at most by what is guaranteed.
 #[derive(Debug, Serialize)]
-pub(super) struct EventErrors {
-    pub(super) before_p50: u64,
-    pub(super) before_p99: u64,
-    pub(super) before_max: u64,
-    pub(super) after_p50: u64,
-    pub(super) after_p99: u64,
-    pub(super) after_max: u64,
-    pub(super) guaranteed_p50: u64,
-    pub(super) guaranteed_p99: u64,
-    pub(super) guaranteed_max: u64,
+pub struct EventErrors {
+    /// As recorded: half of the stamps are closer.
+    pub before_p50: u64,
+    /// As recorded: 99 % are closer.
+    pub before_p99: u64,
+    /// As recorded: all are at least as close.
+    pub before_max: u64,
+    /// Aligned: half of the stamps are closer.
+    pub after_p50: u64,
+    /// Aligned: 99 % are closer.
+    pub after_p99: u64,
+    /// Aligned: all are at least as close.
+    pub after_max: u64,
+    /// Guaranteed for half of the stamps.
+    pub guaranteed_p50: u64,
+    /// Guaranteed for 99 %.
+    pub guaranteed_p99: u64,
+    /// Guaranteed for all.
+    pub guaranteed_max: u64,
 }
 
 /// Collectives that somebody left before somebody else entered.
 #[derive(Debug, Serialize)]
-pub(super) struct Violations {
-    pub(super) before: usize,
-    pub(super) after: usize,
+pub struct Violations {
+    /// By the clocks as recorded.
+    pub before: usize,
+    /// By the aligned ones.
+    pub after: usize,
     /// Of so many.
-    pub(super) collectives: usize,
+    pub collectives: usize,
 }
 
 /// Who was slow.
 #[derive(Debug, Serialize)]
-pub(super) struct Straggler {
+pub struct Straggler {
     /// Truly.
-    pub(super) rank: u32,
+    pub rank: u32,
     /// Its work over that of the others.
-    pub(super) work: f64,
+    pub work: f64,
     /// Who the report says delayed the others most.
-    pub(super) reported: Option<u32>,
+    pub reported: Option<u32>,
 }
 
-impl Story {
-    pub(super) fn new(cast: &Cast, verdict: Verdict, reported: Option<u32>, folder: &Folder, took: Duration) -> Self {
+impl DemoDocument {
+    pub(crate) fn new(plan: &Plan, verdict: Verdict, reported: Option<u32>, folder: &Folder, took: Duration) -> Self {
         let [before_p50, after_p50, guaranteed_p50] = verdict.errors.percentiles(50);
         let [before_p99, after_p99, guaranteed_p99] = verdict.errors.percentiles(99);
         let [before_max, after_max, guaranteed_max] = verdict.errors.percentiles(100);
         Self {
-            seed: cast.seed,
-            ranks: (0..).zip(&verdict.ranks).map(Rank::of).collect(),
+            seed: plan.seed,
+            ranks: (0..).zip(&verdict.ranks).map(RankClock::of).collect(),
             event_error_ns: EventErrors {
                 before_p50,
                 before_p99,
@@ -99,10 +127,10 @@ impl Story {
                 after: verdict.violations_after,
                 collectives: verdict.collectives,
             },
-            straggler: Straggler { rank: cast.slow, work: cast.slowness, reported },
+            straggler: Straggler { rank: plan.slow, work: plan.slowness, reported },
             steps: verdict.steps,
             stamps: verdict.errors.stamps(),
-            trained_seconds: cast.length.as_secs_f64(),
+            trained_seconds: plan.length.as_secs_f64(),
             seconds: took.as_secs_f64(),
             report: folder.path().join("report").join("report.html"),
             timeline: folder.path().join("timeline.pftrace"),
@@ -110,7 +138,7 @@ impl Story {
     }
 }
 
-impl Rank {
+impl RankClock {
     fn of((rank, verdict): (u32, &RankVerdict)) -> Self {
         Self {
             rank,

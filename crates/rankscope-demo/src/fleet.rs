@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use rankscope_launch::Executable;
 use rankscope_run::{SideFile, read_side};
 
-use super::hosts::Host;
+use crate::error::Error;
+use crate::hosts::Host;
 
 /// Between looks at what is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -23,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
 /// A process that is killed where it is given up.
-pub(super) struct Process {
+pub(crate) struct Process {
     /// As sentences call it: `rank 2`, `the agent of host 0`.
     name: String,
     child: Child,
@@ -32,31 +33,30 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts this binary at `host`, as `prepare` has it. What it says on stderr goes into the file `log`. What this process was told about
-    /// settings and jobs is for jobs of the user, not for the demo's.
-    pub(super) fn start(name: String, log: PathBuf, host: &Host, prepare: impl FnOnce(&mut Command)) -> Result<Self> {
-        let own = std::env::current_exe().context("where is this program?")?;
-        let mut command = host.command(own.as_os_str());
-        // Also when this process is killed and can stop nobody.
-        command.args(["run", "--tied", &std::process::id().to_string(), "--"]).arg(&own);
+    /// Starts this program at `host`, as `prepare` has it. What it says on stderr goes into the file `log`. What this process was
+    /// told about settings and jobs is for jobs of the user, not for the demo's.
+    pub(crate) fn start(name: String, log: PathBuf, host: &Host, prepare: impl FnOnce(&mut Command)) -> Result<Self, Error> {
+        let own = Executable::own()?;
+        // It ends also when this process is killed and can stop nobody.
+        let mut command = own.tied_by(host.command(own.path().as_os_str()));
         let foreign = ["RANKSCOPE_", "XLA_", "NCCL_", "GLOO_", "SLURM_", "OMPI_", "PMI", "TORCHELASTIC_"];
         for (variable, _) in std::env::vars_os() {
             if foreign.iter().any(|prefix| variable.as_encoded_bytes().starts_with(prefix.as_bytes())) {
                 command.env_remove(variable);
             }
         }
-        let said = File::create(&log).with_context(|| log.display().to_string())?;
+        let said = File::create(&log).map_err(Error::of(&log))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
         prepare(&mut command);
-        let child = command.spawn().with_context(|| format!("{name} could not be started"))?;
+        let child = command.spawn().map_err(|reason| Error::NotStarted { name: name.clone(), reason })?;
         Ok(Self { name, child, log, status: None })
     }
 
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    fn look(&mut self) -> Result<()> {
+    fn look(&mut self) -> Result<(), Error> {
         if self.status.is_none() {
             self.status = self.child.try_wait()?;
         }
@@ -68,7 +68,7 @@ impl Process {
     }
 
     /// Why it ended, for people.
-    fn epitaph(&self) -> anyhow::Error {
+    fn why(&self) -> Error {
         let how = match self.status {
             Some(status) => match (status.signal(), status.code()) {
                 (Some(signal), _) => match Signal::try_from(signal) {
@@ -79,10 +79,7 @@ impl Process {
             },
             None => "does not answer".to_owned(),
         };
-        match last_line(&self.log) {
-            Some(said) => anyhow!("{} {how}: {said}", self.name),
-            None => anyhow!("{} {how}", self.name),
-        }
+        Error::Ended { name: self.name.clone(), how, said: last_line(&self.log) }
     }
 }
 
@@ -104,26 +101,25 @@ fn last_line(log: &Path) -> Option<String> {
 }
 
 /// Processes that belong together, and whether the user has had enough.
-pub(super) struct Fleet<'a> {
-    pub(super) processes: Vec<Process>,
-    pub(super) interrupted: &'a AtomicBool,
+pub(crate) struct Fleet<'a> {
+    pub(crate) processes: Vec<Process>,
+    pub(crate) interrupted: &'a AtomicBool,
 }
 
 impl Fleet<'_> {
     /// Waits until `done`, at most for `patience`. Fails as soon as a process has failed.
-    pub(super) fn wait_for(
+    pub(crate) fn wait_for(
         &mut self,
-        what: &str,
+        what: &'static str,
         patience: Duration,
-        mut done: impl FnMut(&mut Self) -> Result<bool>,
-    ) -> Result<()> {
+        mut done: impl FnMut(&mut Self) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         let begun = Instant::now();
         while !done(self)? {
             self.check()?;
             if begun.elapsed() > patience {
-                let said = self.processes.iter().find_map(|process| Some((&process.name, last_line(&process.log)?)));
-                let said = said.map_or_else(String::new, |(name, line)| format!("; {name} said last: {line}"));
-                bail!("waited {} s for {what}, without success{said}", patience.as_secs());
+                let said = self.processes.iter().find_map(|process| Some((process.name.clone(), last_line(&process.log)?)));
+                return Err(Error::TimedOut { seconds: patience.as_secs(), what, said });
             }
             std::thread::sleep(LOOK_EVERY);
         }
@@ -131,12 +127,12 @@ impl Fleet<'_> {
     }
 
     /// Whether none runs any more, as far as was looked.
-    pub(super) fn have_ended(&self) -> bool {
+    pub(crate) fn have_ended(&self) -> bool {
         self.processes.iter().all(|process| process.status.is_some())
     }
 
     /// Whether all that have ended have ended well, and nobody wants to end it all.
-    pub(super) fn check(&mut self) -> Result<()> {
+    pub(crate) fn check(&mut self) -> Result<(), Error> {
         self.look()?;
         if self.processes.iter().any(Process::has_failed) {
             // One that fails takes its neighbours along, and Ctrl-C reaches everybody: a moment later the cause is known.
@@ -144,19 +140,19 @@ impl Fleet<'_> {
             self.look()?;
         }
         if self.interrupted.load(Ordering::Relaxed) {
-            bail!("interrupted");
+            return Err(Error::Interrupted);
         }
         let killed = |process: &&Process| process.status.is_some_and(|status| status.signal().is_some());
         let cause = self.processes.iter().filter(|process| process.has_failed()).min_by_key(|process| !killed(process));
-        cause.map_or(Ok(()), |process| Err(process.epitaph()))
+        cause.map_or(Ok(()), |process| Err(process.why()))
     }
 
-    fn look(&mut self) -> Result<()> {
+    fn look(&mut self) -> Result<(), Error> {
         self.processes.iter_mut().try_for_each(Process::look)
     }
 
     /// Asks all to stop, and waits until they have.
-    pub(super) fn stop(&mut self) -> Result<()> {
+    pub(crate) fn stop(&mut self) -> Result<(), Error> {
         for process in self.processes.iter().filter(|process| process.status.is_none()) {
             // It may have ended in between, which is what is wanted.
             let _gone = kill(Pid::from_raw(process.pid() as i32), Signal::SIGTERM);
@@ -165,30 +161,30 @@ impl Fleet<'_> {
     }
 }
 
-/// What a rank says on its pipe, line by line, and is told.
-pub(super) struct Talk {
+/// Lines from a process and to it, over its standard streams.
+pub(crate) struct LinePipe {
     to: ChildStdin,
     lines: Receiver<String>,
 }
 
-impl Talk {
-    pub(super) fn with(process: &mut Process) -> Result<Self> {
+impl LinePipe {
+    pub(crate) fn of(process: &mut Process) -> Result<Self, Error> {
         let (to, from) = (process.child.stdin.take(), process.child.stdout.take());
-        let (to, from) = (to.context("no pipe to it")?, from.context("no pipe from it")?);
+        let (Some(to), Some(from)) = (to, from) else { return Err(Error::NoPipe(process.name.clone())) };
         let (said, lines) = channel();
         // A pipe is waited for by somebody who may wait for ever: it closes with the process at the other end.
         let listen = move || BufReader::new(from).lines().map_while(Result::ok).try_for_each(|line| said.send(line));
-        std::thread::Builder::new().name(format!("ear of {}", process.name)).spawn(listen)?;
+        std::thread::Builder::new().name(format!("lines of {}", process.name)).spawn(listen)?;
         Ok(Self { to, lines })
     }
 
-    /// Its next line, if it has said one by now.
-    pub(super) fn heard(&self) -> Option<String> {
+    /// Its next line, if there is one by now.
+    pub(crate) fn try_recv(&self) -> Option<String> {
         self.lines.try_recv().ok()
     }
 
-    /// Tells it a line. One that has gone is found out when it should answer.
-    pub(super) fn tell(&mut self, line: &str) {
+    /// Sends it a line. One that has gone is found out when it should answer.
+    pub(crate) fn send(&mut self, line: &str) {
         let _gone = writeln!(self.to, "{line}").and_then(|()| self.to.flush());
     }
 }

@@ -8,25 +8,25 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 use std::str::FromStr;
 
-use anyhow::{Error, Result, bail};
+use crate::error::Error;
 
 /// Where the processes of one rank run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Host {
+pub struct Host {
     /// The network namespace; none is this process's own.
     namespace: Option<String>,
-    pub(super) interface: String,
-    pub(super) address: IpAddr,
+    pub(crate) interface: String,
+    pub(crate) address: IpAddr,
 }
 
 impl Host {
     /// This machine.
-    pub(super) fn loopback() -> Self {
+    pub(crate) fn loopback() -> Self {
         Self { namespace: None, interface: "lo".to_owned(), address: Ipv4Addr::LOCALHOST.into() }
     }
 
     /// A command that runs `program` there.
-    pub(super) fn command(&self, program: &OsStr) -> Command {
+    pub(crate) fn command(&self, program: &OsStr) -> Command {
         match &self.namespace {
             None => Command::new(program),
             Some(namespace) => {
@@ -42,22 +42,27 @@ impl FromStr for Host {
     type Err = Error;
 
     /// `node0,eth0,10.9.0.1`.
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let parts: Vec<&str> = text.split(',').collect();
         let [namespace, interface, address] = parts[..] else {
-            bail!("{text:?}: NAMESPACE,INTERFACE,ADDRESS is needed");
+            return Err(Error::Host { text: text.to_owned() });
         };
         Ok(Self { namespace: Some(namespace.to_owned()), interface: interface.to_owned(), address: address.parse()? })
     }
 }
 
+/// What the host of a rank is called.
+pub(crate) fn host_name(rank: u32) -> String {
+    format!("demo-host-{rank}")
+}
+
 /// One for each of `ranks`.
-pub(super) fn hosts(given: &[Host], ranks: u32) -> Result<Vec<Host>> {
+pub(crate) fn hosts(given: &[Host], ranks: u32) -> Result<Vec<Host>, Error> {
     if given.is_empty() {
         return Ok(vec![Host::loopback(); ranks as usize]);
     }
     if given.len() != ranks as usize {
-        bail!("{} hosts for {ranks} ranks", given.len());
+        return Err(Error::Hosts { hosts: given.len(), ranks });
     }
     Ok(given.to_vec())
 }

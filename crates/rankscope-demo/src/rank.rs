@@ -6,48 +6,36 @@
 
 use std::io::{BufRead, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
 use rankscope_clock::Rng;
 use rankscope_record::{
     SessionOptions, begin_step, join_run_with, record_function, record_op, set_host_name, set_process_name, set_thread_name,
 };
 
-use super::clocks;
-use super::comm::Comm;
-use super::ring::Ring;
-use super::work::Layer;
+use crate::clocks;
+use crate::comm::Comm;
+use crate::error::Error;
+use crate::hosts::host_name;
+use crate::random::Stream;
+use crate::ring::Ring;
+use crate::task::RankTask;
+use crate::work::Layer;
 
-/// Play a rank of `rankscope demo`, which starts it.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// This host's address
-    #[arg(long)]
-    address: IpAddr,
-    /// Products of a layer's forward pass
-    #[arg(long)]
-    products: u32,
-    /// How long to train; what rank 0 says counts
-    #[arg(long)]
-    seconds: f64,
-    /// Where chance comes from
-    #[arg(long)]
-    seed: u64,
-    /// How this host's clock is bent
-    #[arg(long)]
-    clock: String,
-    /// True host time minus CLOCK_MONOTONIC_RAW
-    #[arg(long)]
-    clock_shift_ns: i64,
+/// How a rank's process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trained {
+    /// To the end, recorded.
+    Recorded,
+    /// Not at all: it could not be recorded, and the recorder has said why.
+    NotRecorded,
 }
 
 /// Layers of the model. Each has a forward pass, and a backward pass of twice the work.
-pub(super) const LAYERS: usize = 3;
+pub(crate) const LAYERS: usize = 3;
 
 /// Products of a whole step for each of a layer's forward pass.
-pub(super) const PASSES: u32 = 3 * LAYERS as u32;
+pub(crate) const PASSES: u32 = 3 * LAYERS as u32;
 
 /// Activations of a layer, and as many gradients, for each rank.
 const ELEMENTS: usize = 512;
@@ -58,45 +46,54 @@ const BARRIER_EVERY: i64 = 10;
 /// Waiting for a batch takes this long, and up to as long again.
 const LOADING: Duration = Duration::from_micros(1_500);
 
-pub(crate) fn run(args: Args) -> Result<ExitCode> {
+/// Trains as one rank of a demo: `RANK` of `WORLD_SIZE`, told by its standard input where the others are.
+///
+/// # Errors
+/// Where the demo or a neighbour is gone, or a collective comes to a wrong result.
+pub fn train(task: &RankTask) -> Result<Trained, Error> {
     let (rank, ranks) = (number("RANK")?, number("WORLD_SIZE")?);
-    ensure!(rank < ranks, "rank {rank} of {ranks}: ranks are numbered from 0");
-    let test_clock = Some(clocks::for_recorder(&args.clock, args.clock_shift_ns)?);
+    if rank >= ranks {
+        return Err(Error::RankOutOfRange { rank, ranks });
+    }
+    let test_clock = Some(clocks::for_recorder(&task.clock, task.clock_shift_ns)?);
     let recording = join_run_with(SessionOptions { test_clock, ..SessionOptions::default() });
-    // Why not has been said.
-    let Some(_recording) = recording else { return Ok(ExitCode::FAILURE) };
+    let Some(_recording) = recording else { return Ok(Trained::NotRecorded) };
     set_process_name(&format!("rank {rank}"));
-    set_host_name(&super::host_name(rank));
+    set_host_name(&host_name(rank));
     set_thread_name("training");
-    let ring = meet(args.address, rank, ranks, args.seed)?;
-    Training::new(&args, rank, ranks, Comm::new(ring, ranks)).run()?;
-    Ok(ExitCode::SUCCESS)
+    let ring = meet(task.address, rank, ranks, task.seed)?;
+    Training::new(task, rank, ranks, Comm::new(ring, ranks)).run()?;
+    Ok(Trained::Recorded)
 }
 
-fn number(name: &str) -> Result<u32> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).with_context(|| format!("{name} is not set to a number"))
+fn number(name: &'static str) -> Result<u32, Error> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).ok_or(Error::Variable { name })
 }
 
 /// Tells the parent where this rank listens, hears where all do, joins the ring, and waits to be told to begin.
-fn meet(address: IpAddr, rank: u32, ranks: u32, seed: u64) -> Result<Ring> {
-    let listener = TcpListener::bind((address, 0)).with_context(|| format!("no port of {address} is free"))?;
+fn meet(address: IpAddr, rank: u32, ranks: u32, seed: u64) -> Result<Ring, Error> {
+    let listener = TcpListener::bind((address, 0)).map_err(|reason| Error::NoPort { address, reason })?;
     tell(&listener.local_addr()?.to_string())?;
-    let all: Vec<SocketAddr> = hear()?.split(' ').map(str::parse).collect::<Result<_, _>>().context("where ranks listen")?;
-    ensure!(all.len() == ranks as usize, "{} addresses for {ranks} ranks", all.len());
+    let all: Vec<SocketAddr> = hear()?.split(' ').map(str::parse).collect::<Result<_, _>>().map_err(Error::Addresses)?;
+    if all.len() != ranks as usize {
+        return Err(Error::AddressCount { addresses: all.len(), ranks });
+    }
     let ring = Ring::meet(&listener, rank as usize, &all, seed)?;
     tell("ready")?;
     hear()?;
     Ok(ring)
 }
 
-fn tell(line: &str) -> Result<()> {
+fn tell(line: &str) -> Result<(), Error> {
     let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "{line}").and_then(|()| stdout.flush()).context("the demo has gone")
+    writeln!(stdout, "{line}").and_then(|()| stdout.flush()).map_err(|reason| Error::Gone(Some(reason)))
 }
 
-fn hear() -> Result<String> {
+fn hear() -> Result<String, Error> {
     let mut line = String::new();
-    ensure!(std::io::stdin().lock().read_line(&mut line)? > 0, "the demo has gone");
+    if std::io::stdin().lock().read_line(&mut line)? == 0 {
+        return Err(Error::Gone(None));
+    }
     Ok(line.trim_end().to_owned())
 }
 
@@ -113,20 +110,20 @@ struct Training {
 }
 
 impl Training {
-    fn new(args: &Args, rank: u32, ranks: u32, comm: Comm) -> Self {
+    fn new(task: &RankTask, rank: u32, ranks: u32, comm: Comm) -> Self {
         Self {
             comm,
             rank,
             ranks,
-            products: args.products,
-            length: Duration::from_secs_f64(args.seconds),
-            rng: Rng::lane(args.seed, 100 + u64::from(rank)),
+            products: task.products,
+            length: Duration::from_secs_f64(task.seconds),
+            rng: Stream::Training { rank }.of(task.seed),
             layers: (0..LAYERS as u64).map(Layer::new).collect(),
             shared: vec![0.0; ELEMENTS * ranks as usize],
         }
     }
 
-    fn run(&mut self) -> Result<()> {
+    fn run(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
         for step in 0.. {
             let _step = begin_step(step);
@@ -151,7 +148,7 @@ impl Training {
         std::thread::sleep(LOADING + longer);
     }
 
-    fn forward(&mut self, products: u32) -> Result<()> {
+    fn forward(&mut self, products: u32) -> Result<(), Error> {
         let _span = record_function!("forward");
         for at in 0..LAYERS {
             {
@@ -163,7 +160,7 @@ impl Training {
         Ok(())
     }
 
-    fn backward(&mut self, products: u32) -> Result<()> {
+    fn backward(&mut self, products: u32) -> Result<(), Error> {
         let _span = record_function!("backward");
         for at in (0..LAYERS).rev() {
             {
@@ -176,16 +173,15 @@ impl Training {
     }
 
     /// Sums up what all ranks have of a layer, and sees that it is the sum.
-    fn sum_up(&mut self, layer: usize) -> Result<()> {
+    fn sum_up(&mut self, layer: usize) -> Result<(), Error> {
         // Small whole numbers, so that their sum is exact in any order.
         let value = |rank: u32| (rank + 1) as f32 * (layer + 1) as f32;
         self.shared.fill(value(self.rank));
         self.comm.all_reduce(&mut self.shared)?;
         let expected: f32 = (0..self.ranks).map(value).sum();
-        ensure!(
-            self.shared.iter().all(|value| *value == expected),
-            "layer {layer} is not the sum of what all ranks have of it"
-        );
+        if self.shared.iter().any(|value| *value != expected) {
+            return Err(Error::WrongSum { layer });
+        }
         Ok(())
     }
 
@@ -195,7 +191,7 @@ impl Training {
     }
 
     /// Exchanges losses; what rank 0 says about stopping counts for all, so that nobody does a step more.
-    fn told_to_stop(&mut self, stop: bool) -> Result<bool> {
+    fn told_to_stop(&mut self, stop: bool) -> Result<bool, Error> {
         let mut own = (self.rng.unit() as f32).to_le_bytes().to_vec();
         own.push(u8::from(stop));
         let of_first = own.len() - 1;

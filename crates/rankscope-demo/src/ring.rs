@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use crate::error::Error;
 
 /// Sent and then received at a time. The smallest buffer of a socket holds more.
 const PIECE_BYTES: usize = 16 << 10;
@@ -16,7 +16,7 @@ const PIECE_BYTES: usize = 16 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// This rank's place in the ring.
-pub(super) struct Ring {
+pub(crate) struct Ring {
     rank: usize,
     ranks: usize,
     next: TcpStream,
@@ -25,12 +25,13 @@ pub(super) struct Ring {
 
 impl Ring {
     /// Meets both neighbours. `all` is where the ranks listen; `token` tells them from strangers.
-    pub(super) fn meet(listener: &TcpListener, rank: usize, all: &[SocketAddr], token: u64) -> Result<Self> {
+    pub(crate) fn meet(listener: &TcpListener, rank: usize, all: &[SocketAddr], token: u64) -> Result<Self, Error> {
         let (ranks, address) = (all.len(), all[(rank + 1) % all.len()]);
-        let mut next = TcpStream::connect(address).with_context(|| format!("no rank is at {address}"))?;
+        let mut next = TcpStream::connect(address).map_err(|reason| Error::NoNeighbour { address, reason })?;
         next.write_all(&greeting(token, rank))?;
         let before = (rank + ranks - 1) % ranks;
-        let previous = accept(listener, &greeting(token, before)).with_context(|| format!("rank {before} did not come"))?;
+        let previous =
+            accept(listener, &greeting(token, before)).map_err(|reason| Error::NeighbourAbsent { rank: before, reason })?;
         for stream in [&next, &previous] {
             stream.set_nodelay(true)?;
             stream.set_read_timeout(Some(PATIENCE))?;
@@ -40,7 +41,7 @@ impl Ring {
     }
 
     /// Everybody's `own`, in order of ranks. All must give equally many bytes.
-    pub(super) fn all_gather(&mut self, own: &[u8]) -> io::Result<Vec<u8>> {
+    pub(crate) fn all_gather(&mut self, own: &[u8]) -> io::Result<Vec<u8>> {
         let mut all = vec![0; own.len() * self.ranks];
         self.part(&mut all, 0).copy_from_slice(own);
         let mut passing = own.to_vec();
@@ -54,7 +55,7 @@ impl Ring {
     }
 
     /// The sum over all ranks, element by element. Their number must be a multiple of the ranks'.
-    pub(super) fn all_reduce(&mut self, values: &mut [f32]) -> io::Result<()> {
+    pub(crate) fn all_reduce(&mut self, values: &mut [f32]) -> io::Result<()> {
         debug_assert_eq!(values.len() % self.ranks, 0, "equal parts for all ranks");
         let mut outgoing = Vec::with_capacity(values.len() / self.ranks * 4);
         let mut incoming = vec![0; values.len() / self.ranks * 4];
@@ -75,7 +76,7 @@ impl Ring {
     }
 
     /// Nobody goes on before everybody has come.
-    pub(super) fn barrier(&mut self) -> io::Result<()> {
+    pub(crate) fn barrier(&mut self) -> io::Result<()> {
         self.all_gather(&[0]).map(drop)
     }
 
@@ -103,7 +104,7 @@ fn greeting(token: u64, rank: usize) -> [u8; 16] {
 }
 
 /// The first connection that begins with `expected`.
-fn accept(listener: &TcpListener, expected: &[u8]) -> Result<TcpStream> {
+fn accept(listener: &TcpListener, expected: &[u8]) -> io::Result<TcpStream> {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
         let (mut stream, _) = listener.accept()?;
@@ -113,7 +114,7 @@ fn accept(listener: &TcpListener, expected: &[u8]) -> Result<TcpStream> {
             return Ok(stream);
         }
     }
-    bail!("only strangers connected")
+    Err(io::Error::other("only strangers connected"))
 }
 
 fn encode(values: &[f32], into: &mut Vec<u8>) {

@@ -6,27 +6,27 @@
 
 use std::fs::File;
 
-use anyhow::{Context, Result, bail};
 use rankscope_clock::simulate::SimClock;
 use rankscope_formats::recording::{ClockId, Cut, LiveFile, Recording, TickMap};
 use rankscope_record::{Categories, Category, Session, SessionOptions};
 use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
 
-use super::clocks::Clocks;
+use crate::clocks::Clocks;
+use crate::error::Error;
 
 /// One end of an event, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     /// Of the counter that all processes share.
-    pub(super) tick: u64,
+    pub(crate) tick: u64,
     /// As the rank's trace has it.
-    pub(super) shown_ns: i64,
+    pub(crate) shown_ns: i64,
 }
 
 /// Every stamp of a rank's recording, which its process may have packed since `live` was opened.
-pub(super) fn stamps(live: File) -> Result<Vec<Stamp>> {
+pub(crate) fn stamps(live: File) -> Result<Vec<Stamp>, Error> {
     let recording = Recording::open(LiveFile::open(live)?)?;
-    let cut = recording.sessions().first().map(Cut::of).context("it holds no session")?;
+    let cut = recording.sessions().first().map(Cut::of).ok_or(Error::NoSession)?;
     let mut ticks = Vec::new();
     for thread in recording.threads() {
         let mut events = recording.replay(thread, &cut);
@@ -38,24 +38,24 @@ pub(super) fn stamps(live: File) -> Result<Vec<Stamp>> {
 }
 
 /// Reads ticks beside the true clock while the ranks run.
-pub(super) struct Watch(Session);
+pub(crate) struct Watch(Session);
 
 impl Watch {
     /// Begins.
-    pub(super) fn start() -> Result<Self> {
+    pub(crate) fn start() -> Result<Self, Error> {
         // Nothing is to be recorded but the clocks, which every recording holds.
         let options = SessionOptions { categories: Categories::from(Category::OVERHEAD), ..SessionOptions::default() };
         Ok(Self(Session::start(options)?))
     }
 
     /// Ends; what is true is known from now on.
-    pub(super) fn end(self, clocks: Clocks) -> Result<Truth> {
+    pub(crate) fn end(self, clocks: Clocks) -> Result<Truth, Error> {
         let recording = self.0.stop()?.recorded.open()?;
         let mut anchors = recording.anchors().to_vec();
         // On this clock alone a map of ticks is the clock, without a constant to bring it to the time of day.
         anchors.retain(|anchor| anchor.clock == ClockId::MONOTONIC_RAW);
         if anchors.len() < 2 {
-            bail!("the clock was not read often enough to know what is true");
+            return Err(Error::TruthUnknown);
         }
         let bends = clocks.hosts.into_iter().map(|host| host.bend).collect();
         Ok(Truth { ticks: TickMap::new(&anchors), shift_ns: clocks.shift_ns, bends })
@@ -63,7 +63,7 @@ impl Watch {
 }
 
 /// What every clock truly showed at every tick.
-pub(super) struct Truth {
+pub(crate) struct Truth {
     ticks: TickMap,
     shift_ns: i64,
     bends: Vec<SimClock>,
@@ -71,19 +71,19 @@ pub(super) struct Truth {
 
 impl Truth {
     /// What the clock of the host of `rank` showed at `tick`.
-    pub(super) fn host_ns(&mut self, rank: usize, tick: u64) -> i64 {
+    pub(crate) fn host_ns(&mut self, rank: usize, tick: u64) -> i64 {
         self.bends[rank].local_ns(self.ticks.ns(tick).saturating_add(self.shift_ns))
     }
 
     /// What the reference clock, that of rank 0's host, showed at `tick`.
-    pub(super) fn reference_ns(&mut self, tick: u64) -> i64 {
+    pub(crate) fn reference_ns(&mut self, tick: u64) -> i64 {
         self.host_ns(0, tick)
     }
 }
 
 /// How far the stamps of all ranks are from the truth, before and after they were aligned.
 #[derive(Debug, Default)]
-pub(super) struct Errors {
+pub(crate) struct Errors {
     /// Distances before, in order of size.
     before_ns: Vec<u64>,
     /// And after.
@@ -96,7 +96,7 @@ pub(super) struct Errors {
 
 impl Errors {
     /// Adds the stamps of a rank, of which `map` makes the aligned ones.
-    pub(super) fn add(&mut self, stamps: &[Stamp], map: &ClockMap<RankClock, ReferenceClock>, truth: &mut Truth) {
+    pub(crate) fn add(&mut self, stamps: &[Stamp], map: &ClockMap<RankClock, ReferenceClock>, truth: &mut Truth) {
         for stamp in stamps {
             let reference_ns = truth.reference_ns(stamp.tick);
             let shown = Instant::<RankClock>::from_nanos_since_epoch(stamp.shown_ns);
@@ -110,22 +110,22 @@ impl Errors {
     }
 
     /// All that was added.
-    pub(super) fn finish(mut self) -> Self {
+    pub(crate) fn finish(mut self) -> Self {
         [&mut self.before_ns, &mut self.after_ns, &mut self.claimed_ns].into_iter().for_each(|list| list.sort_unstable());
         self
     }
 
-    pub(super) fn stamps(&self) -> usize {
+    pub(crate) fn stamps(&self) -> usize {
         self.after_ns.len()
     }
 
     /// The share of stamps whose error is within what was claimed.
-    pub(super) fn coverage(&self) -> f64 {
+    pub(crate) fn coverage(&self) -> f64 {
         self.covered as f64 / self.stamps().max(1) as f64
     }
 
     /// Percentiles of the errors before, of those after, and of what was claimed.
-    pub(super) fn percentiles(&self, percent: usize) -> [u64; 3] {
+    pub(crate) fn percentiles(&self, percent: usize) -> [u64; 3] {
         [&self.before_ns, &self.after_ns, &self.claimed_ns].map(|sorted| {
             let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
             sorted.get(at).copied().unwrap_or(0)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const SIDE: usize = 32;
 
 /// One layer of the model.
-pub(super) struct Layer {
+pub(crate) struct Layer {
     weights: [[f32; SIDE]; SIDE],
     activations: [[f32; SIDE]; SIDE],
     product: [[f32; SIDE]; SIDE],
@@ -15,7 +15,7 @@ pub(super) struct Layer {
 
 impl Layer {
     /// A layer of weights that nobody will look at.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let value = |at: usize| ((seed as usize + at * 31) % 17) as f32 / 17.0;
         let matrix = |from: usize| std::array::from_fn(|row| std::array::from_fn(|column| value(from + row * SIDE + column)));
         Self { weights: matrix(0), activations: matrix(5), product: [[0.0; SIDE]; SIDE] }
@@ -23,7 +23,7 @@ impl Layer {
 
     /// So many products, one after the other. Where there are fewer processors than ranks, those take turns in between: else
     /// whoever begins first ends first, however much it has to do.
-    pub(super) fn multiply(&mut self, products: u32) {
+    pub(crate) fn multiply(&mut self, products: u32) {
         for product in 0..products {
             if product % TURN_PRODUCTS == TURN_PRODUCTS - 1 {
                 std::thread::yield_now();
@@ -44,7 +44,7 @@ impl Layer {
 }
 
 /// How long one product takes on this machine when nothing else runs: the best of some tries.
-pub(super) fn product_ns() -> u64 {
+pub(crate) fn product_ns() -> u64 {
     let mut layer = Layer::new(1);
     let mut once = || {
         let begun = Instant::now();
@@ -55,7 +55,7 @@ pub(super) fn product_ns() -> u64 {
 }
 
 /// Products of which `computing` is made of, at least one.
-pub(super) fn products_in(computing: Duration, product_ns: u64) -> u32 {
+pub(crate) fn products_in(computing: Duration, product_ns: u64) -> u32 {
     u32::try_from(computing.as_nanos() as u64 / product_ns).unwrap_or(u32::MAX).max(1)
 }
 

@@ -14,9 +14,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use rankscope_config::ClockSettings;
@@ -25,82 +25,55 @@ use rankscope_probe::launch::command::Agents;
 use rankscope_probe::rendezvous::Place;
 use rankscope_run::{SideFile, read_side_text};
 
-use super::directory::Directory;
+use crate::agent::key;
 use crate::agent::{MINUTES, minutes_name};
-use crate::clock::key;
-use crate::{config, output};
+use crate::directory::Directory;
+use crate::error::Error;
+use crate::executable::Executable;
+use crate::notice::{Notice, Observer};
 
 /// An agent, or what starts agents on all nodes.
-pub(super) struct AgentProcess {
+pub(crate) struct AgentProcess {
     child: RefCell<Child>,
     log: PathBuf,
     missed: Cell<bool>,
+    observer: Arc<dyn Observer>,
 }
 
 impl AgentProcess {
     /// Starts what `plan` says; if that cannot be, says so in one line.
-    pub(super) fn start(plan: &Agents, directory: &Directory) -> Option<Self> {
+    pub(crate) fn start(
+        plan: &Agents,
+        directory: &Directory,
+        settings: &ClockSettings,
+        observer: Arc<dyn Observer>,
+    ) -> Option<Self> {
         if let Agents::Impossible(why) = plan {
-            say(why);
+            observer.notice(&Notice::NoClocks(why.clone()));
             return None;
         }
-        match Self::try_start(plan, directory) {
-            Ok(agent) => agent,
+        match try_start(plan, directory, settings) {
+            Ok(Some((child, log))) => Some(Self { child: RefCell::new(child), log, missed: Cell::new(false), observer }),
+            Ok(None) => None,
             Err(error) => {
-                say(&output::told(&error));
+                observer.notice(&Notice::NoAgent(error));
                 None
             }
         }
     }
 
-    fn try_start(plan: &Agents, directory: &Directory) -> Result<Option<Self>> {
-        let own = std::env::current_exe().context("rankscope cannot find its own executable")?;
-        let mut command = Command::new(&own);
-        command.args(["run", "--tied", &std::process::id().to_string(), "--"]);
-        let log = match plan {
-            Agents::Here { local_rank: 1.., .. } | Agents::Impossible(_) => return Ok(None),
-            Agents::Here { node, num_nodes, place, .. } => {
-                command.env("RANKSCOPE_RANK", node.to_string()).env("RANKSCOPE_NUM_NODES", num_nodes.to_string());
-                if let Some(place) = place {
-                    command.env("RANKSCOPE_RENDEZVOUS", place.to_string());
-                }
-                format!("agent-node{node}.log")
-            }
-            Agents::Everywhere { prefix, place, .. } => {
-                command.args(prefix).env_remove("RANKSCOPE_RANK").env_remove("RANKSCOPE_NUM_NODES");
-                if let Some(place) = place {
-                    command.env("RANKSCOPE_RENDEZVOUS", place.to_string());
-                }
-                "agents.log".to_owned()
-            }
-        };
-        let log = directory.clock().join(log);
-        let written = log_file(&log).with_context(|| log.display().to_string())?;
-        command.arg(&own).arg("agent").process_group(0);
-        if matches!(plan, Agents::Here { .. }) {
-            // A node that failed may be started again, and finds the others by them; we see to them at the end.
-            command.arg("--keep-minutes");
-        }
-        hand_on_key(&mut command, plan, directory).context("no key could be made for the agents")?;
-        command.stdin(Stdio::null()).stdout(written.try_clone()?).stderr(written);
-        command.env("RANKSCOPE_OUTPUT_DIR", directory.clock()).env("RANKSCOPE_RUN_ID", directory.run_id());
-        command.env("RANKSCOPE_CLOCK_SNAPSHOTS", "true");
-        let child = command.spawn().context("its process does not start")?;
-        Ok(Some(Self { child: RefCell::new(child), log, missed: Cell::new(false) }))
-    }
-
     /// Says once if it is gone while the job runs.
-    pub(super) fn notice(&self) {
+    pub(crate) fn notice(&self) {
         if !self.missed.get() && !matches!(self.child.borrow_mut().try_wait(), Ok(None)) {
             self.missed.set(true);
-            say(&last_line(&self.log));
+            self.observer.notice(&Notice::NoClocks(last_line(&self.log)));
         }
     }
 
     /// Asks it to write what it has and to end, and sees to it that it does.
-    pub(super) fn stop(self) {
+    pub(crate) fn stop(self) {
         self.notice();
-        let mut child = self.child.into_inner();
+        let mut child = self.child.borrow_mut();
         let deadline = Instant::now() + STOP_WITHIN;
         let group = Pid::from_raw(child.id().cast_signed());
         if !matches!(child.try_wait(), Ok(None)) {
@@ -111,7 +84,7 @@ impl AgentProcess {
             if Instant::now() > deadline {
                 let _gone = killpg(group, Signal::SIGKILL);
                 let _reaped = child.wait();
-                say("the agent did not stop when asked and was killed");
+                self.observer.notice(&Notice::NoClocks("the agent did not stop when asked and was killed".to_owned()));
                 break;
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -119,13 +92,50 @@ impl AgentProcess {
     }
 }
 
+/// The process that `plan` wants on this host, and its log; none where it wants none.
+fn try_start(plan: &Agents, directory: &Directory, settings: &ClockSettings) -> Result<Option<(Child, PathBuf)>, Error> {
+    let own = Executable::own()?;
+    let mut command = own.tied();
+    let log = match plan {
+        Agents::Here { local_rank: 1.., .. } | Agents::Impossible(_) => return Ok(None),
+        Agents::Here { node, num_nodes, place, .. } => {
+            command.env("RANKSCOPE_RANK", node.to_string()).env("RANKSCOPE_NUM_NODES", num_nodes.to_string());
+            if let Some(place) = place {
+                command.env("RANKSCOPE_RENDEZVOUS", place.to_string());
+            }
+            format!("agent-node{node}.log")
+        }
+        Agents::Everywhere { prefix, place, .. } => {
+            command.args(prefix).env_remove("RANKSCOPE_RANK").env_remove("RANKSCOPE_NUM_NODES");
+            if let Some(place) = place {
+                command.env("RANKSCOPE_RENDEZVOUS", place.to_string());
+            }
+            "agents.log".to_owned()
+        }
+    };
+    let log = directory.clock().join(log);
+    let written = log_file(&log).map_err(Error::of(&log))?;
+    command.args(own.agent()).process_group(0);
+    if matches!(plan, Agents::Here { .. }) {
+        // A node that failed may be started again, and finds the others by them; we see to them at the end.
+        command.arg("--keep-minutes");
+    }
+    hand_on_key(&mut command, plan, directory, settings).map_err(|error| Error::NoAgentKey(Box::new(error)))?;
+    command.stdin(Stdio::null()).stdout(written.try_clone().map_err(Error::Stream)?).stderr(written);
+    command.env("RANKSCOPE_OUTPUT_DIR", directory.clock()).env("RANKSCOPE_RUN_ID", directory.run_id());
+    command.env("RANKSCOPE_CLOCK_SNAPSHOTS", "true");
+    let child = command.spawn().map_err(Error::NoProcess)?;
+    Ok(Some((child, log)))
+}
+
 /// Tells agents of several nodes their key, or where they find it.
-fn hand_on_key(command: &mut Command, plan: &Agents, directory: &Directory) -> Result<()> {
-    // What is wrong with the settings is the agents' to say.
-    let settings = ClockSettings::of(&config::settings(config::From::default())?);
+fn hand_on_key(command: &mut Command, plan: &Agents, directory: &Directory, settings: &ClockSettings) -> Result<(), Error> {
     match plan {
         Agents::Everywhere { .. } => {
-            let key = key::given(&settings, Duration::ZERO)?.map_or_else(SharedKey::random, Ok)?;
+            let key = match key::given(settings, Duration::ZERO, &mut |_| {})? {
+                Some(key) => key,
+                None => SharedKey::random().map_err(Error::Random)?,
+            };
             command.env("RANKSCOPE_KEY", OsStr::from_bytes(key.reveal())).env_remove("RANKSCOPE_KEY_FILE");
         }
         // In a shared folder files keep strangers out.
@@ -134,7 +144,7 @@ fn hand_on_key(command: &mut Command, plan: &Agents, directory: &Directory) -> R
         Agents::Here { .. } => {
             let path = directory.clock().join(KEY);
             if directory.manifest.is_some() {
-                SharedKey::random()?.keep(&path).with_context(|| path.display().to_string())?;
+                SharedKey::random().map_err(Error::Random)?.keep(&path).map_err(Error::of(&path))?;
             }
             command.env("RANKSCOPE_KEY_FILE", path);
         }
@@ -153,7 +163,7 @@ fn log_file(path: &Path) -> io::Result<File> {
 }
 
 /// Removes from `clock` what agents share or agreed on in secret: that of `node`, or all of it. Nobody joins a job that is over.
-pub(super) fn forget_secrets(clock: &Path, node: Option<u32>) {
+pub(crate) fn forget_secrets(clock: &Path, node: Option<u32>) {
     let is_secret = |name: &str| match node {
         Some(node) => name == minutes_name(node),
         None => name == KEY || name.starts_with(MINUTES),
@@ -168,10 +178,6 @@ pub(super) fn forget_secrets(clock: &Path, node: Option<u32>) {
 /// An agent takes half a second to end; one behind a launcher somewhat longer.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
-fn say(why: &str) {
-    output::remark(&format!("rankscope: clocks are not measured: {why}"));
-}
-
 fn last_line(log: &Path) -> String {
     let text = read_side_text(log, SideFile::Record).unwrap_or_default();
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the agent ended");
@@ -179,7 +185,7 @@ fn last_line(log: &Path) -> String {
 }
 
 /// What `program --version` prints; none if it takes its time.
-pub(super) fn version(program: &str) -> Option<String> {
+pub(crate) fn version(program: &str) -> Option<String> {
     let mut asked = Command::new(program);
     asked.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = asked.spawn().ok()?;

@@ -10,10 +10,10 @@ use rankscope_run::open;
 use rankscope_time::Rank;
 use rankscope_trace::rank_of_name;
 
-use crate::output;
+use crate::notice::{Notice, Observer};
 
 /// Patterns, and what matched them before the job ran.
-pub(super) struct Collection {
+pub(crate) struct Collection {
     patterns: Vec<String>,
     before: BTreeMap<PathBuf, State>,
 }
@@ -23,13 +23,13 @@ type State = (Option<SystemTime>, u64);
 
 impl Collection {
     /// Takes note of what is there.
-    pub(super) fn before(patterns: &[String]) -> Self {
+    pub(crate) fn before(patterns: &[String], observer: &dyn Observer) -> Self {
         let patterns: Vec<String> = patterns
             .iter()
             .filter(|pattern| match glob::Pattern::new(pattern) {
                 Ok(_) => true,
                 Err(error) => {
-                    output::remark(&format!("rankscope: --collect {pattern}: {error}; it collects nothing"));
+                    observer.notice(&Notice::BadPattern { pattern: (*pattern).clone(), reason: error.to_string() });
                     false
                 }
             })
@@ -40,26 +40,25 @@ impl Collection {
     }
 
     /// Copies what is new or changed into `raw`, if that is still a folder of the run: a job may have put a link in its place.
-    pub(super) fn into_raw(self, raw: &Path) {
+    pub(crate) fn into_raw(self, raw: &Path, observer: &dyn Observer) {
         let own = raw.parent().unwrap_or(raw);
         if !is_own_folder(raw) {
             if !self.patterns.is_empty() {
-                let raw = raw.display();
-                output::remark(&format!("rankscope: {raw} is no longer a folder of the run, so --collect copies nothing"));
+                observer.notice(&Notice::RawReplaced { path: raw.to_owned() });
             }
             return;
         }
         let new = matching(&self.patterns).into_iter().filter(|(path, state)| self.before.get(path) != Some(state));
         for (path, _) in new.filter(|(path, _)| !path.starts_with(own)) {
             if let Err(error) = keep(&path, raw) {
-                output::remark(&format!("rankscope: {} is not collected: {error}", path.display()));
+                observer.notice(&Notice::NotCollected { path, reason: error.to_string() });
             }
         }
     }
 }
 
 /// Whether the folder `path` lies where it says, and is no link to somewhere else.
-pub(super) fn is_own_folder(path: &Path) -> bool {
+pub(crate) fn is_own_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|about| about.is_dir())
 }
 
@@ -167,6 +166,7 @@ fn opened(path: &Path) -> io::Result<io::BufReader<fs::File>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::notice::tests::Deaf;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> =
@@ -183,7 +183,7 @@ mod tests {
         for (name, text) in [("rank0.json", "old"), ("rank3.json", "stays on its rank")] {
             fs::write(out.join(name), text).unwrap();
         }
-        let collection = Collection::before(&[out.join("*").display().to_string(), "[".to_owned()]);
+        let collection = Collection::before(&[out.join("*").display().to_string(), "[".to_owned()], &Deaf);
         let written =
             [("rank0.json", "new and longer"), ("rank1.pt.trace.json.gz", "one"), ("rank2.json", "two"), ("other.json", "x")];
         for (name, text) in written {
@@ -192,7 +192,7 @@ mod tests {
         // A hook was there before: of rank 1 it kept the same, of rank 2 something else.
         fs::write(raw.join("rank-1.json.gz"), "one").unwrap();
         fs::write(raw.join("rank-2.json"), "TWO").unwrap();
-        collection.into_raw(&raw);
+        collection.into_raw(&raw, &Deaf);
         assert_eq!(names(&raw), ["more", "other.json", "rank-0.json", "rank-1.json.gz", "rank-2.json"]);
         assert_eq!(names(&raw.join("more")), ["0-rank2.json"]);
         assert_eq!(fs::read_to_string(raw.join("rank-2.json")).unwrap(), "TWO");
@@ -203,21 +203,21 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let [out, raw, elsewhere] = ["out", "run/raw", "elsewhere"].map(|name| root.path().join(name));
         [&out, &raw, &elsewhere].iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
-        let collection = || Collection::before(&[out.join("*").display().to_string()]);
+        let collection = || Collection::before(&[out.join("*").display().to_string()], &Deaf);
         let (first, second, third) = (collection(), collection(), collection());
         fs::write(out.join("rank0.json"), "collected").unwrap();
         let aim = elsewhere.join("precious");
         fs::write(&aim, "as it was").unwrap();
         std::os::unix::fs::symlink(&aim, raw.join(".rank-0.json.partial")).unwrap();
-        first.into_raw(&raw);
+        first.into_raw(&raw, &Deaf);
         assert_eq!(fs::read_to_string(raw.join("rank-0.json")).unwrap(), "collected");
 
         fs::write(raw.join("rank-0.json"), "of the hook").unwrap();
         std::os::unix::fs::symlink(&elsewhere, raw.join("more")).unwrap();
-        second.into_raw(&raw);
+        second.into_raw(&raw, &Deaf);
         fs::remove_dir_all(&raw).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &raw).unwrap();
-        third.into_raw(&raw);
+        third.into_raw(&raw, &Deaf);
         assert_eq!(
             (names(&elsewhere), fs::read_to_string(&aim).unwrap()),
             (vec!["precious".to_owned()], "as it was".to_owned())
@@ -231,13 +231,13 @@ mod tests {
         [&out, &raw.join("more")].iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
         fs::write(raw.join("rank-0.json"), "newest of 0").unwrap();
         fs::write(raw.join("more/rank-0.0.json"), "first of 0").unwrap();
-        let collection = Collection::before(&[out.join("*").display().to_string()]);
+        let collection = Collection::before(&[out.join("*").display().to_string()], &Deaf);
         let written =
             [("pp_0.json", "newest of 0"), ("w.json", "first of 0"), ("x.json", "other of 0!"), ("rank1.json", "newest of 0")];
         for (name, text) in written {
             fs::write(out.join(name), text).unwrap();
         }
-        collection.into_raw(&raw);
+        collection.into_raw(&raw, &Deaf);
         assert_eq!(names(&raw), ["more", "rank-0.json", "rank-1.json", "x.json"]);
         assert_eq!(names(&raw.join("more")), ["rank-0.0.json"]);
     }

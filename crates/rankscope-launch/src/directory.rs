@@ -4,40 +4,44 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
 use rankscope_probe::launch::command::{Agents, JobCommand};
 use rankscope_run::{NewRun, RunDirectory};
 
-use super::{hooks, name};
-use crate::output;
+use crate::error::Error;
+use crate::name::RunName;
+use crate::notice::{Notice, Observer};
+use crate::{hooks, name};
 
 /// Variables for the processes of a job.
-pub(super) type Variables = Vec<(&'static str, OsString)>;
+pub(crate) type Variables = Vec<(&'static str, OsString)>;
 
 /// Where a run is to lie.
-pub(super) enum Wanted {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// There.
     Path(PathBuf),
-    /// Below `runs/`.
-    Name(String),
+    /// Below `runs/`, by this name.
+    Name(RunName),
+    /// Below `runs/`, by the program and the time.
     Any,
 }
 
 /// The run directory as one of the run's processes sees it.
-pub(super) struct Directory {
+pub(crate) struct Directory {
     path: PathBuf,
     run_id: String,
-    pub(super) seat: Seat,
+    pub(crate) seat: Seat,
     /// The manifest, in the hands of the one process that leads.
-    pub(super) manifest: Option<RunDirectory>,
+    pub(crate) manifest: Option<RunDirectory>,
 }
 
 /// Which of the processes of `rankscope run` this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seat {
-    pub(super) node: u32,
-    pub(super) num_nodes: u32,
+pub(crate) struct Seat {
+    pub(crate) node: u32,
+    pub(crate) num_nodes: u32,
     /// Among those of the node.
-    pub(super) local: u32,
+    pub(crate) local: u32,
 }
 
 impl Seat {
@@ -58,20 +62,26 @@ impl Seat {
 
 impl Directory {
     /// Makes the directory, or joins it where another node leads.
-    pub(super) fn begin(wanted: Wanted, words: &[String], described: &JobCommand, ranks: Option<u32>) -> Result<Self> {
+    pub(crate) fn begin(
+        place: Place,
+        words: &[String],
+        described: &JobCommand,
+        ranks: Option<u32>,
+        observer: &dyn Observer,
+    ) -> Result<Self, Error> {
         let seat = Seat::of(&described.agents);
         let shared = seat.num_nodes > 1 || seat.local > 0;
-        if shared && matches!(wanted, Wanted::Any) && described.job.is_none() {
-            output::remark("rankscope: no job name is known that all nodes share; give each the same --name or --out");
+        if shared && place == Place::Any && described.job.is_none() {
+            observer.notice(&Notice::NoSharedName);
         }
-        let path = match wanted {
-            Wanted::Path(path) => path,
-            Wanted::Name(name) => Path::new("runs").join(name),
-            Wanted::Any => free(Path::new("runs"), &name::usual(words, described, shared), shared),
+        let path = match place {
+            Place::Path(path) => path,
+            Place::Name(name) => Path::new("runs").join(name.to_string()),
+            Place::Any => free(Path::new("runs"), &name::usual(words, described, shared), shared),
         };
-        let path = std::path::absolute(&path).with_context(|| path.display().to_string())?;
+        let path = std::path::absolute(&path).map_err(Error::of(path))?;
         if is_folder_of_runs(&path) {
-            bail!("{}: this is the folder of all runs, not a run directory; give a directory in it", path.display());
+            return Err(Error::FolderOfRuns { path });
         }
         let called = path.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
         let run_id = std::env::var("RANKSCOPE_RUN_ID").ok().filter(|id| !id.is_empty());
@@ -83,7 +93,7 @@ impl Directory {
             Some(RunDirectory::create(&path, new)?)
         } else {
             for folder in [path.join("raw"), path.join("clock")] {
-                fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+                fs::create_dir_all(&folder).map_err(Error::of(folder))?;
             }
             None
         };
@@ -92,12 +102,12 @@ impl Directory {
 
     /// What there is to complete of a run whose command did not start: nothing, where this process alone began it, and then
     /// nothing of it is left.
-    pub(super) fn without_a_job(self) -> Option<Self> {
+    pub(crate) fn without_a_job(self, observer: &dyn Observer) -> Option<Self> {
         let alone = self.seat.num_nodes == 1 && self.seat.local == 0;
         match self.manifest {
             Some(manifest) if alone && manifest.manifest().attempts.len() == 1 => {
                 if let Err(error) = manifest.discard() {
-                    output::remark(&format!("rankscope: an empty run directory could not be removed: {error}"));
+                    observer.notice(&Notice::NotDiscarded(error.to_string()));
                 }
                 None
             }
@@ -105,24 +115,24 @@ impl Directory {
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn run_id(&self) -> &str {
+    pub(crate) fn run_id(&self) -> &str {
         &self.run_id
     }
 
-    pub(super) fn raw(&self) -> PathBuf {
+    pub(crate) fn raw(&self) -> PathBuf {
         self.path.join("raw")
     }
 
-    pub(super) fn clock(&self) -> PathBuf {
+    pub(crate) fn clock(&self) -> PathBuf {
         self.path.join("clock")
     }
 
     /// What the processes of the job are told.
-    pub(super) fn environment(&self, with_hooks: bool) -> Variables {
+    pub(crate) fn environment(&self, with_hooks: bool, observer: &dyn Observer) -> Variables {
         let mut variables = vec![
             ("RANKSCOPE_RUN_DIR", self.path.clone().into_os_string()),
             ("RANKSCOPE_RAW_DIR", self.raw().into_os_string()),
@@ -131,16 +141,14 @@ impl Directory {
         if with_hooks {
             match hooks::write(&self.path) {
                 Ok(folder) => variables.push(("PYTHONPATH", hooks::python_path(&folder))),
-                Err(error) => {
-                    output::remark(&format!("rankscope: profiles are not collected: {}: {error}", self.path.display()))
-                }
+                Err(error) => observer.notice(&Notice::NoHooks { path: self.path.clone(), reason: error.to_string() }),
             }
         }
         variables
     }
 
     /// `command` with the placeholders in its arguments replaced.
-    pub(super) fn filled_in(&self, command: &[OsString]) -> Vec<OsString> {
+    pub(crate) fn filled_in(&self, command: &[OsString]) -> Vec<OsString> {
         let (run, raw) = (self.path.to_string_lossy().into_owned(), self.raw().to_string_lossy().into_owned());
         let fill = |word: &OsString| match word.to_str() {
             Some(text) => OsString::from(filled(&filled(text, "{run}", &run), "{raw}", &raw)),
@@ -193,7 +201,7 @@ fn restart() -> u32 {
 }
 
 /// The name of this host.
-pub(super) fn host() -> String {
+pub(crate) fn host() -> String {
     nix::unistd::gethostname().map_or_else(|_| "localhost".to_owned(), |name| OsStr::to_string_lossy(&name).into_owned())
 }
 

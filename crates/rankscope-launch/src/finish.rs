@@ -7,80 +7,83 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
 use rankscope_probe::launch::command::{Agents, JobCommand, Launcher};
 use rankscope_run::{NodePart, RankEntry, SideFile, node_part, read_side_text};
 
-use super::agents;
-use super::collect::Collection;
-use super::directory::{self, Directory};
-use super::hooks;
-use super::left::Left;
-use super::outcome::Outcome;
-use super::signals::{Heard, Signals};
-use super::summary::{Reported, Summary};
-use super::words::{RankWord, Words};
-use crate::output::{self, Format};
+use crate::agents;
+use crate::collect::Collection;
+use crate::directory::{self, Directory};
+use crate::error::Error;
+use crate::executable::Executable;
+use crate::hooks;
+use crate::left::Left;
+use crate::notice::{CutShort, Notice, Observer};
+use crate::outcome::Outcome;
+use crate::signals::{Heard, Signals};
+use crate::summary::{Reported, Summary};
+use crate::words::{RankWord, Words};
 
-/// What is to be done, and how it is told.
-pub(super) struct Finish {
-    pub(super) collection: Collection,
+/// What is to be done.
+pub(crate) struct Finish {
+    pub(crate) collection: Collection,
     /// Whether ranks were asked for by their number, with -n.
-    pub(super) numbered: bool,
-    pub(super) report: bool,
-    pub(super) format: Format,
+    pub(crate) numbered: bool,
+    pub(crate) report: bool,
 }
 
-/// Completes the run directory and says where it is, within `limit`. What fails is said, and the rest is done.
-pub(super) fn finish(
+/// Completes the run directory within `limit`, and tells `observer`. What fails is told, and the rest is done.
+pub(crate) fn finish(
     directory: Directory,
     described: JobCommand,
     outcome: Outcome,
     what: Finish,
     signals: &Signals,
     limit: Duration,
+    observer: &Arc<dyn Observer>,
 ) {
-    let path = directory.path().display().to_string();
+    let run = directory.path().to_owned();
     // Signals until now were for the job.
     signals.forget();
     let done = signals.sender();
+    let told = Arc::clone(observer);
     let thread = std::thread::Builder::new().name("rankscope-finish".to_owned()).spawn(move || {
-        complete(directory, &described, outcome, what);
+        complete(directory, &described, outcome, what, &*told);
         let _nobody_waits = done.send(Heard::Done);
     });
     if let Err(error) = thread {
-        output::remark(&format!("rankscope: {path} could not be completed: {error}"));
+        observer.notice(&Notice::NotCompleted { run, reason: error.to_string() });
         return;
     }
     let deadline = Instant::now() + limit;
     let why = loop {
         match signals.next(Some(deadline)) {
             Heard::Done => return,
-            heard if heard.ends() => break "was interrupted",
-            Heard::Nothing if Instant::now() >= deadline => break "took too long (--finish-within)",
+            heard if heard.ends() => break CutShort::Signal,
+            Heard::Nothing if Instant::now() >= deadline => break CutShort::Limit,
             _ => {}
         }
     };
-    output::remark(&format!("rankscope: completing the run {why}; run `rankscope report {path}` to continue"));
+    observer.notice(&Notice::CutShort { run, why });
 }
 
-fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, what: Finish) {
+fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, what: Finish, observer: &dyn Observer) {
     if !directory.path().is_dir() {
-        return Summary::of_removed(directory.path(), directory.run_id(), &outcome).say(what.format);
+        return observer.over(&Summary::of_removed(directory.path(), directory.run_id(), &outcome));
     }
-    what.collection.into_raw(&directory.raw());
+    what.collection.into_raw(&directory.raw(), observer);
     if directory.seat.local > 0 {
         return;
     }
     let words = Words::of(directory.path());
     for part in parts(&directory, described, &words.ranks) {
-        tell(node_part(directory.path(), &part).context("the command could not be recorded"));
+        tell(node_part(directory.path(), &part), "the command could not be recorded", observer);
     }
     let path = directory.path().to_owned();
-    wait_for_nodes(&directory);
+    wait_for_nodes(&directory, observer);
     forget_secrets(&directory, &outcome);
     let Some(manifest) = &mut directory.manifest else { return };
     hooks::remove(&path);
@@ -94,18 +97,18 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
             (attempt.ends, attempt.asked_by_signal) = (words.ends(&outcome, alone), outcome.asked_by_signal);
         }
     });
-    tell(noted.context("run.json"));
-    tell(manifest.finish(outcome.exit).context("run.json"));
+    tell(noted, MANIFEST, observer);
+    tell(manifest.finish(outcome.exit), MANIFEST, observer);
     let left = Left::of(&path, manifest.manifest().world_size);
     let reported = match left.files {
         _ if !what.report => Reported::NotWanted,
         0 => Reported::NoTraces,
         _ => match report(&path) {
             Ok(()) => Reported::read(&path.join("report/report.json")),
-            Err(error) => Reported::Failed(output::told(&error)),
+            Err(error) => Reported::Failed(error),
         },
     };
-    tell(manifest.seal().context("run.json"));
+    tell(manifest.seal(), MANIFEST, observer);
     let summary = Summary {
         run: &path,
         run_id: &manifest.manifest().run_id,
@@ -115,8 +118,10 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
         notes: words.ranks.iter().filter_map(|word| word.note.as_deref()).collect(),
         reported,
     };
-    summary.say(what.format);
+    observer.over(&summary);
 }
+
+const MANIFEST: &str = "run.json";
 
 /// What the agents share in secret goes when nobody can join again: of all nodes where this process leads, of a node whose
 /// part of the job ended well otherwise. One that failed may be started again, and then finds the others by it.
@@ -128,9 +133,9 @@ fn forget_secrets(directory: &Directory, outcome: &Outcome) {
     }
 }
 
-fn tell(done: Result<()>) {
-    if let Err(error) = done {
-        output::remark(&format!("rankscope: {}", output::told(&error)));
+fn tell(done: Result<(), rankscope_run::Error>, what: &'static str, observer: &dyn Observer) {
+    if let Err(reason) = done {
+        observer.notice(&Notice::NotRecorded { what, reason });
     }
 }
 
@@ -160,7 +165,7 @@ fn parts(directory: &Directory, described: &JobCommand, words: &[RankWord]) -> V
 }
 
 /// Other nodes' jobs end at about the same time; each says so by its part.
-fn wait_for_nodes(directory: &Directory) {
+fn wait_for_nodes(directory: &Directory, observer: &dyn Observer) {
     let seat = directory.seat;
     if directory.manifest.is_none() || seat.num_nodes == 1 {
         return;
@@ -169,11 +174,7 @@ fn wait_for_nodes(directory: &Directory) {
     let part = |node: u32| directory.path().join("nodes").join(format!("node-{node}.json"));
     while let Some(missing) = (0..seat.num_nodes).find(|node| !part(*node).exists()) {
         if Instant::now() > deadline {
-            let to = directory.path().display();
-            output::remark(&format!(
-                "rankscope: node {missing} has not written into {to}; if its disk is another, copy its raw/ and clock/ there"
-            ));
-            return;
+            return observer.notice(&Notice::NodeMissing { node: missing, run: directory.path().to_owned() });
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -183,19 +184,19 @@ const NODES_WITHIN: Duration = Duration::from_secs(30);
 
 /// Aligns and reports in a process of its own, which ends with this thread. Whatever happens to its memory and its threads does
 /// not happen to this process.
-fn report(run: &Path) -> Result<()> {
-    let own = std::env::current_exe().context("rankscope cannot find its own executable")?;
+fn report(run: &Path) -> Result<(), Error> {
+    let own = Executable::own()?;
     let log = run.join(".rankscope-report.log");
-    let mut command = Command::new(&own);
-    command.args(["run", "--tied", &std::process::id().to_string(), "--"]).arg(&own);
-    command.arg("report").arg(run).arg("--partial");
-    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log)?);
-    let status = command.status().context("its process does not start")?;
+    let mut command = own.tied();
+    command.args(own.report(run));
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(File::create(&log).map_err(Error::Stream)?);
+    let status = command.status().map_err(Error::NoProcess)?;
     let said = read_side_text(&log, SideFile::Record).unwrap_or_default();
     let _stays = fs::remove_file(&log);
     if !status.success() {
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("its process failed");
-        bail!("{}", last.strip_prefix("rankscope: ").unwrap_or(last));
+        return Err(Error::Report(last.strip_prefix("rankscope: ").unwrap_or(last).to_owned()));
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ const FOLDER: &str = ".rankscope-hooks";
 ///
 /// # Errors
 /// What the file system refuses.
-pub(super) fn write(run: &Path) -> io::Result<PathBuf> {
+pub(crate) fn write(run: &Path) -> io::Result<PathBuf> {
     let folder = run.join(FOLDER);
     fs::create_dir_all(&folder)?;
     for (name, text) in FILES {
@@ -33,13 +33,13 @@ pub(super) fn write(run: &Path) -> io::Result<PathBuf> {
 }
 
 /// Takes them away again, with what Python made of them.
-pub(super) fn remove(run: &Path) {
+pub(crate) fn remove(run: &Path) {
     // A process that the job left behind may be writing there; then they stay.
     let _stays = fs::remove_dir_all(run.join(FOLDER));
 }
 
 /// `PYTHONPATH` with `folder` in front.
-pub(super) fn python_path(folder: &Path) -> OsString {
+pub(crate) fn python_path(folder: &Path) -> OsString {
     let mut path = folder.as_os_str().to_owned();
     if let Some(rest) = std::env::var_os("PYTHONPATH").filter(|rest| !rest.is_empty()) {
         path.push(":");

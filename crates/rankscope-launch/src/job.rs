@@ -8,22 +8,22 @@ use std::io;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg, raise};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
-use rankscope_run::{Ending, Exit, RankEnd};
+use rankscope_run::{Ending, Exit, RankEnd, now_unix_ns};
 
-use super::agents::AgentProcess;
-use super::directory::Variables;
-use super::lines::Lines;
-use super::outcome::Outcome;
-use super::signals::{Heard, Signals};
+use crate::agents::AgentProcess;
+use crate::directory::Variables;
+use crate::lines::Lines;
+use crate::outcome::Outcome;
+use crate::signals::{Heard, Signals};
 
 /// A job that runs.
-pub(super) struct Job {
+pub(crate) struct Job {
     ranks: Vec<Process>,
     /// Whether each process is a rank that was asked for here, rather than a command that may have ranks of its own.
     numbered: bool,
@@ -41,7 +41,8 @@ struct Process {
 #[derive(Clone, Copy)]
 struct Ended {
     exit: Exit,
-    unix_ns: i64,
+    /// None where this host's clock is not to be believed.
+    unix_ns: Option<i64>,
     how: Ending,
 }
 
@@ -56,7 +57,7 @@ impl Job {
     ///
     /// # Errors
     /// What the system says if it cannot be started; nothing is left running.
-    pub(super) fn start(command: &[OsString], ranks: Option<u32>, variables: Variables, aside: bool) -> io::Result<Self> {
+    pub(crate) fn start(command: &[OsString], ranks: Option<u32>, variables: Variables, aside: bool) -> io::Result<Self> {
         let apart = ranks.is_some_and(|ranks| ranks > 1);
         let numbered = ranks.is_some();
         let mut job = Self { ranks: Vec::new(), numbered, apart, lines: apart.then(Lines::new).transpose()? };
@@ -90,17 +91,17 @@ impl Job {
 
     /// Waits for the job to end, and passes signals on meanwhile. When a rank fails the others are asked to end. Ranks that were
     /// asked, by us or by a signal that we pass on, are killed after `grace`; a command that runs as it is takes its own time.
-    pub(super) fn run(mut self, signals: &Signals, agent: Option<&AgentProcess>, grace: Duration) -> Outcome {
+    pub(crate) fn run(mut self, signals: &Signals, agent: Option<&AgentProcess>, grace: Duration) -> Outcome {
         let mut first_failure: Option<Exit> = None;
         let mut deadline = None;
-        let (mut asked_by_signal, mut asked_unix_ns) = (None, None);
+        let (mut asked, mut asked_by_signal, mut asked_unix_ns) = (false, None, None);
         loop {
-            if let Some(failed) = self.look(asked_unix_ns.is_some())
+            if let Some(failed) = self.look(asked)
                 && first_failure.is_none()
             {
                 first_failure = Some(failed);
                 if asked_by_signal.is_none() {
-                    asked_unix_ns = Some(now_unix_ns());
+                    (asked, asked_unix_ns) = (true, now_unix_ns().ok());
                     self.signal(Signal::SIGTERM);
                 }
                 deadline = deadline.or(Some(Instant::now() + grace));
@@ -112,8 +113,8 @@ impl Job {
                 Heard::Child => agent.into_iter().for_each(AgentProcess::notice),
                 Heard::Signal { number, to_all } => {
                     let to_end = number == Signal::SIGTERM as i32 || number == Signal::SIGINT as i32;
-                    if asked_unix_ns.is_none() && to_end {
-                        (asked_by_signal, asked_unix_ns) = (Some(number), Some(now_unix_ns()));
+                    if !asked && to_end {
+                        (asked, asked_by_signal, asked_unix_ns) = (true, Some(number), now_unix_ns().ok());
                     }
                     self.pass_on(number, to_all);
                     if to_end {
@@ -142,10 +143,10 @@ impl Job {
     }
 
     fn ends(&self) -> Vec<RankEnd> {
-        let host = super::directory::host();
+        let host = crate::directory::host();
         let end = |(rank, ended): (u32, Ended)| {
             let mut end = RankEnd::new(rank, ended.how);
-            (end.exit, end.ended_unix_ns, end.host) = (Some(ended.exit), Some(ended.unix_ns), Some(host.clone()));
+            (end.exit, end.ended_unix_ns, end.host) = (Some(ended.exit), ended.unix_ns, Some(host.clone()));
             end
         };
         (0..).zip(&self.ranks).filter_map(|(rank, process)| Some((rank, process.ended?))).map(end).collect()
@@ -155,7 +156,7 @@ impl Job {
     /// for yet, so that every process keeps its number, and with it its group, until the job is over.
     fn look(&mut self, asked: bool) -> Option<Exit> {
         let mut failed = None;
-        let unix_ns = now_unix_ns();
+        let unix_ns = now_unix_ns().ok();
         for process in self.ranks.iter_mut().filter(|process| process.ended.is_none()) {
             let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
             let exit = match waitid(Id::Pid(process.pid()), flags) {
@@ -212,11 +213,6 @@ fn of_rank(rank: u32, ranks: u32, port: u16) -> [(&'static str, String); 6] {
         ("MASTER_ADDR", "127.0.0.1".to_owned()),
         ("MASTER_PORT", port.to_string()),
     ]
-}
-
-fn now_unix_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// A port that nobody has now; whoever is told of it takes it soon.

@@ -1,1 +1,39 @@
-//! Starts a job as a run.
+//! Runs a distributed job as it would run without us, and leaves a run directory: what `rankscope run` and `rankscope agent` do.
+//!
+//! The one idea: the job comes first. Its command, its terminal, its signals and its exit code are its own; whatever of ours fails
+//! becomes a [`Notice`] and is left out. Nothing is printed here and no trace is read: an [`Observer`] hears what is worth a line,
+//! and the report is made by a process of its own, of the [`Executable`] that has the verbs.
+//!
+//! [`run`] starts a job; [`agent`] measures the clock of one node.
+
+pub mod agent;
+mod agents;
+mod collect;
+mod directory;
+mod error;
+mod executable;
+mod finish;
+mod hooks;
+mod job;
+mod left;
+mod lines;
+mod name;
+mod notice;
+mod outcome;
+mod run;
+mod signals;
+mod summary;
+mod tied;
+mod words;
+
+pub use directory::Place;
+pub use error::{Error, ExitClass};
+pub use executable::Executable;
+pub use left::Left;
+pub use name::{NameError, RunName};
+pub use notice::{CutShort, Notice, Observer};
+pub use outcome::Outcome;
+pub use run::{Ended, Request, run};
+pub use signals::{outlive_file_limit, stop_switch};
+pub use summary::{Caution, Found, Reported, Summary};
+pub use tied::become_command;

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::signals::Signals;
+use crate::signals::Signals;
 
 /// Threads that pass on what ranks say.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     sender: Sender<()>,
     over: Receiver<()>,
     streams: usize,
@@ -34,14 +34,14 @@ const PIPE_BYTES: usize = 1 << 20;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl Lines {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let (sender, over) = channel();
         let (closing, open) = io::pipe()?;
         Ok(Self { sender, over, streams: 0, open, closing: Arc::new(closing) })
     }
 
     /// Passes on what `child` says on both of its pipes; `aside` sends all of it to stderr.
-    pub(super) fn pass_on_all(&mut self, rank: u32, child: &mut Child, aside: bool) {
+    pub(crate) fn pass_on_all(&mut self, rank: u32, child: &mut Child, aside: bool) {
         match child.stdout.take() {
             Some(out) if aside => self.pass_on(rank, out, io::stderr()),
             Some(out) => self.pass_on(rank, out, io::stdout()),
@@ -65,7 +65,7 @@ impl Lines {
     }
 
     /// Returns when everything that the ranks said is passed on, however slowly it is read, or somebody has had enough.
-    pub(super) fn end(self, signals: &Signals) {
+    pub(crate) fn end(self, signals: &Signals) {
         let mut open = Some(self.open);
         let deadline = Instant::now() + LINGER;
         let mut left = self.streams;

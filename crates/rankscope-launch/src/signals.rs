@@ -9,7 +9,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
 use signal_hook::consts::signal::{
     SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH, SIGXFSZ,
 };
@@ -17,9 +16,11 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
 
+use crate::error::Error;
+
 /// What was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// A process may have ended.
     Child,
     /// A signal, and whether the terminal sent it to the whole foreground.
@@ -30,7 +31,7 @@ pub(super) enum Heard {
     Nothing,
 }
 
-pub(super) struct Signals {
+pub(crate) struct Signals {
     queue: Receiver<Heard>,
     sender: Sender<Heard>,
 }
@@ -39,13 +40,13 @@ const PASSED_ON: [i32; 7] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
 
 impl Signals {
     /// Listens from now on. `apart` says that the job is in groups of its own, which a terminal neither stops nor continues.
-    pub(super) fn listen(apart: bool) -> Result<Self> {
+    pub(crate) fn listen(apart: bool) -> Result<Self, Error> {
         let ignored = ignored();
         // What was ignored when we came, as under nohup, has to be ignored by the job, too; whoever listens changes that.
         let heeded = PASSED_ON.into_iter().filter(|signal| !ignored.contains(signal));
         let stops = [SIGTSTP, SIGCONT].into_iter().filter(|_| apart);
         let mut info: SignalsInfo<WithOrigin> =
-            SignalsInfo::new(heeded.chain(stops).chain([SIGCHLD])).context("failed to listen for signals")?;
+            SignalsInfo::new(heeded.chain(stops).chain([SIGCHLD])).map_err(Error::Signals)?;
         let (sender, queue) = channel();
         let heard_by = sender.clone();
         std::thread::Builder::new()
@@ -61,39 +62,51 @@ impl Signals {
                     }
                 }
             })
-            .context("failed to listen for signals")?;
+            .map_err(Error::Signals)?;
         Ok(Self { queue, sender })
     }
 
     /// What is heard next, or nothing until `deadline`.
-    pub(super) fn next(&self, deadline: Option<Instant>) -> Heard {
+    pub(crate) fn next(&self, deadline: Option<Instant>) -> Heard {
         let patience = deadline.map_or(FOREVER, |deadline| deadline.saturating_duration_since(Instant::now()));
         self.queue.recv_timeout(patience).unwrap_or(Heard::Nothing)
     }
 
     /// Where a thread of ours says that it is done.
-    pub(super) fn sender(&self) -> Sender<Heard> {
+    pub(crate) fn sender(&self) -> Sender<Heard> {
         self.sender.clone()
     }
 
     /// Forgets what was heard until now.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.queue.try_iter().for_each(drop);
     }
 }
 
 /// From now on a file that grows over its limit (`ulimit -f`) is an error of the call that writes, and not the end of this
 /// process. Processes that it starts are ended by it as ever: a handler does not outlive `exec`.
-pub(crate) fn outlive_file_limit() {
+pub fn outlive_file_limit() {
     if !ignored().contains(&SIGXFSZ) {
         // Without it all goes as it would have without us.
         let _unheard = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     }
 }
 
+/// A switch that SIGINT and SIGTERM turn on from now on.
+///
+/// # Errors
+/// [`Error::Signals`] where they cannot be received.
+pub fn stop_switch() -> Result<Arc<AtomicBool>, Error> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, stop.clone()).map_err(Error::Signals)?;
+    }
+    Ok(stop)
+}
+
 impl Heard {
     /// Whether somebody asks this process to end.
-    pub(super) fn ends(self) -> bool {
+    pub(crate) fn ends(self) -> bool {
         matches!(self, Self::Signal { number: SIGINT | SIGTERM | SIGHUP | SIGQUIT, .. })
     }
 }

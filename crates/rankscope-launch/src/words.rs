@@ -11,17 +11,17 @@ use rankscope_run::{Ending, Exit, RankEnd, SideFile, read_side, settle_ends};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::outcome::Outcome;
+use crate::outcome::Outcome;
 
 /// What a rank's process said of itself.
 #[derive(Debug, Deserialize)]
-pub(super) struct RankWord {
-    pub(super) rank: u32,
-    pub(super) host: String,
-    pub(super) pid: u32,
-    pub(super) world_size: Option<u32>,
+pub(crate) struct RankWord {
+    pub(crate) rank: u32,
+    pub(crate) host: String,
+    pub(crate) pid: u32,
+    pub(crate) world_size: Option<u32>,
     /// As its launcher numbers it.
-    pub(super) node: Option<u32>,
+    pub(crate) node: Option<u32>,
     /// How often its launcher had started it before.
     #[serde(default)]
     restart: u32,
@@ -29,7 +29,7 @@ pub(super) struct RankWord {
     after_step: Option<i64>,
     failure: Option<Failure>,
     /// What is to be known of its trace.
-    pub(super) note: Option<String>,
+    pub(crate) note: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,21 +57,21 @@ struct Launched {
 
 /// The words of all processes of a run.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(crate) struct Words {
     /// In order of the ranks.
-    pub(super) ranks: Vec<RankWord>,
+    pub(crate) ranks: Vec<RankWord>,
     launchers: Vec<LauncherWord>,
 }
 
 impl Words {
-    pub(super) fn of(run: &Path) -> Self {
+    pub(crate) fn of(run: &Path) -> Self {
         let mut ranks: Vec<RankWord> = read(run, "rank-");
         ranks.sort_by_key(|word| word.rank);
         Self { ranks, launchers: read(run, "launcher-") }
     }
 
     /// How the ranks ended. `alone` says that the command is the one rank.
-    pub(super) fn ends(&self, outcome: &Outcome, alone: bool) -> Vec<RankEnd> {
+    pub(crate) fn ends(&self, outcome: &Outcome, alone: bool) -> Vec<RankEnd> {
         let mut ends: BTreeMap<u32, RankEnd> = outcome.ends.iter().map(|end| (end.rank, end.clone())).collect();
         if !outcome.exit.is_success() {
             // Whatever nobody saw the end of came to it in the same way.

@@ -1,4 +1,4 @@
-//! The only library crate that opens paths: which files a user means, the directory of a run, and outputs
+//! Paths that somebody named are opened here: which files a user means, the directory of a run, and outputs
 //! that appear whole or not at all.
 //!
 //! Inputs are read and never written to, nor is anything put beside them. Nothing here looks into an event.

@@ -52,7 +52,7 @@ pub(crate) struct From {
     preset: Option<String>,
     /// A setting that overrides all other sources (may be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    set: Vec<String>,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
@@ -103,6 +103,22 @@ pub(crate) fn settings(from: From) -> Result<Settings> {
     Ok(resolve(&Sources { file, environment: &environment, flags: &flags }))
 }
 
+/// The settings of an agent; `flags` are those that have an option of their own. What is wrong with them is told, and the agent
+/// runs with what is left: it must not fail the job it serves.
+#[cfg(feature = "clock")]
+pub(crate) fn clock_settings<const N: usize>(
+    mut from: From,
+    flags: [(&str, Option<String>); N],
+) -> Result<rankscope_config::ClockSettings> {
+    let given = flags.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
+    from.set.extend(given);
+    let resolved = settings(from)?;
+    for complaint in &resolved.complaints {
+        output::remark(&format!("rankscope: {complaint}"));
+    }
+    Ok(rankscope_config::ClockSettings::of(&resolved))
+}
+
 /// The text of the file, or why there is none, without its name, which the complaint has.
 fn text_of(path: &str) -> Result<String, String> {
     read_side_text(Path::new(path), SideFile::Config).map_err(|error| {
@@ -129,8 +145,7 @@ fn drawn(settings: &Settings) -> String {
         let value = resolved.value.as_ref().map_or_else(|| "not set".to_owned(), |value| setting.shown(value));
         vec![setting.name.to_owned(), value, resolved.origin.to_string()]
     });
-    let style = output::style();
-    columns(&["setting", "value", "origin"], rows.collect(), style)
+    columns(&["setting", "value", "origin"], rows.collect(), output::style())
 }
 
 fn rows(settings: &Settings) -> Vec<Json> {

@@ -1,47 +1,20 @@
-//! `rankscope demo`: a distributed job on this machine, on clocks that are wrong in a known way, and what becomes of it.
-//!
-//! Ranks and clock agents are processes of their own, on the real recorder, the real network stack and real time; only the
-//! hosts' clocks are bent, by this process, which therefore knows the truth and tells how far everything is from it.
+//! `rankscope demo`: its arguments, and what it prints. `rankscope-demo` plays the job and knows the truth; here it is given the
+//! product: a run is read and reported on as every other is.
 
-#[path = "../../rankscope-demo/src/clocks.rs"]
-mod clocks;
-#[path = "../../rankscope-demo/src/comm.rs"]
-mod comm;
-#[path = "../../rankscope-demo/src/document.rs"]
-mod document;
-#[path = "../../rankscope-demo/src/fleet.rs"]
-mod fleet;
-#[path = "../../rankscope-demo/src/folder.rs"]
-mod folder;
-#[path = "../../rankscope-demo/src/hosts.rs"]
-mod hosts;
-#[path = "../../rankscope-demo/src/rank.rs"]
-pub(crate) mod rank;
-#[path = "../../rankscope-demo/src/ring.rs"]
-mod ring;
-#[path = "../../rankscope-demo/src/job.rs"]
-mod stage;
 mod terminal;
-#[path = "../../rankscope-demo/src/truth.rs"]
-mod truth;
-#[path = "../../rankscope-demo/src/verdict.rs"]
-mod verdict;
-#[path = "../../rankscope-demo/src/work.rs"]
-mod work;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
+use rankscope_demo::{AlignedJob, AlignedRank, BoxedError, CollectiveSpan, Host, Product, RankTask, Request, Trained};
+use rankscope_job::Job;
+use rankscope_launch::stop_switch;
+use rankscope_pipeline::judged;
 
-use crate::clock::watch;
+use crate::job::{Bar, ClockArgs, request};
 use crate::output::{self, Format};
-use clocks::Clocks;
-use folder::Folder;
-use hosts::{Host, hosts};
-use stage::{Cast, Stage};
-use truth::Watch;
+use crate::report;
 
 /// Try it out: four ranks with skewed clocks on this machine, checked against the truth.
 ///
@@ -71,40 +44,80 @@ pub(crate) struct Args {
     hosts: Vec<Host>,
 }
 
-/// Shorter, and no clock is measured twice; longer, and nobody waits for it.
-const SECONDS: std::ops::RangeInclusive<f64> = 2.0..=600.0;
+/// Train as one rank of `rankscope demo`, which starts it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RankArgs {
+    /// What to do, as the demo writes it
+    #[arg(long)]
+    task: RankTask,
+}
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    ensure!(SECONDS.contains(&args.seconds), "--seconds {}: between {} and {}", args.seconds, SECONDS.start(), SECONDS.end());
-    let begun = Instant::now();
-    let interrupted = watch::stop_signals()?;
-    let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("rankscope-demo-{}", args.seed)));
-    let hosts = hosts(&args.hosts, args.ranks)?;
-    let cast = Cast::draw(hosts, args.seed, Duration::from_secs_f64(args.seconds));
-    let mut folder = Folder::create(&path, &cast)?;
-    if args.format == Format::Table {
-        let ranks = args.ranks;
-        output::remark(&format!(
-            "{ranks} ranks train for {} s, each on its own clock; {ranks} agents measure the clocks ...",
-            args.seconds
-        ));
-    }
-    let clocks = Clocks::draw(args.ranks, args.seed)?;
-    let watch = Watch::start()?;
-    let recorded = Stage::set(&folder, &cast, &clocks, &interrupted)?.play(&mut folder)?;
-    let truth = watch.end(clocks)?;
-    let findings = folder.conclude()?;
-    let verdict = verdict::judge(folder.path(), recorded, truth).context("the demo cannot check its own run")?;
-    let story = document::Story::new(&cast, verdict, findings, &folder, begun.elapsed());
-    folder.keep(&story)?;
+    let (ranks, seconds) = (args.ranks, args.seconds);
+    let request = Request {
+        ranks,
+        seconds,
+        seed: args.seed,
+        path: args.out.unwrap_or_else(|| PathBuf::from(format!("rankscope-demo-{}", args.seed))),
+        hosts: args.hosts,
+        command: std::env::args().collect(),
+    };
+    let begins = || {
+        if args.format == Format::Table {
+            output::remark(&format!(
+                "{ranks} ranks train for {seconds} s, each on its own clock; {ranks} agents measure the clocks ..."
+            ));
+        }
+    };
+    let document = rankscope_demo::run(&request, &ThisProduct, &*stop_switch()?, begins)?;
     output::answer(&match args.format {
-        Format::Json => serde_json::to_string(&story)?,
-        Format::Table => terminal::draw(&story, output::style()),
+        Format::Json => serde_json::to_string(&document)?,
+        Format::Table => terminal::draw(&document, output::style()),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the host of a rank is called.
-fn host_name(rank: u32) -> String {
-    format!("demo-host-{rank}")
+pub(crate) fn train(args: RankArgs) -> Result<ExitCode> {
+    Ok(match rankscope_demo::train(&args.task)? {
+        Trained::Recorded => ExitCode::SUCCESS,
+        Trained::NotRecorded => ExitCode::FAILURE,
+    })
+}
+
+/// What users get: `rankscope report` and what it reads.
+struct ThisProduct;
+
+impl Product for ThisProduct {
+    fn report(&self, run: &Path) -> Result<Option<u32>, BoxedError> {
+        let (report, _) = report::into_run(run)?;
+        Ok(report.collectives.ranks.iter().max_by_key(|rank| rank.delay_ns).map(|rank| rank.rank))
+    }
+
+    fn read(&self, run: &Path) -> Result<AlignedJob, BoxedError> {
+        Ok(aligned(&judged(&request(&[run.to_owned()], false, &ClockArgs::default()), &Bar::default())?.job))
+    }
+}
+
+fn aligned(job: &Job) -> AlignedJob {
+    let ranks = job.clocks.ranks.iter().map(|rank| AlignedRank {
+        map: rank.map.clone(),
+        begin_ns: rank.at_ns,
+        offset_ns: rank.offset_ns,
+        drift_ppb: rank.drift_ppb,
+        bound_ns: (rank.bound.lo_ns, rank.bound.hi_ns),
+    });
+    let complete = job.matched.instances.iter().filter(|instance| instance.complete && instance.members.len() > 1);
+    let everybodys = complete.filter_map(|instance| {
+        let spans = instance.members.iter().map(|member| {
+            let span = &job.collectives[member.rank].collectives[member.collective];
+            let side = CollectiveSpan { rank: member.rank, start_ns: span.start_ns, end_ns: span.end_ns };
+            span.kind.needs_all().then_some(side)
+        });
+        spans.collect::<Option<Vec<_>>>()
+    });
+    AlignedJob {
+        ranks: ranks.collect(),
+        collectives: everybodys.collect(),
+        steps: job.ranks.first().map_or(0, |rank| rank.about.marked_steps.len()),
+    }
 }

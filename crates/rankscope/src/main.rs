@@ -43,7 +43,7 @@ enum Verb {
     Demo(demo::Args),
     #[cfg(feature = "clock")]
     #[command(hide = true)]
-    DemoRank(demo::rank::Args),
+    DemoRank(demo::RankArgs),
     #[cfg(feature = "clock")]
     Run(run::Args),
     #[cfg(feature = "clock")]
@@ -63,7 +63,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     #[cfg(feature = "clock")]
-    run::outlive_file_limit();
+    rankscope_launch::outlive_file_limit();
     let verb = match parsed(std::env::args_os()) {
         Ok(cli) => cli.verb,
         Err(error) => return output::usage(error, parsed),
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "clock")]
         Verb::Demo(args) => demo::run(args),
         #[cfg(feature = "clock")]
-        Verb::DemoRank(args) => demo::rank::run(args),
+        Verb::DemoRank(args) => demo::train(args),
         #[cfg(feature = "clock")]
         Verb::Run(args) => run::run(args),
         #[cfg(feature = "clock")]

@@ -14,6 +14,8 @@ use rankscope_report::Style;
 
 pub(crate) use plain::one_line;
 pub(crate) use told::told;
+#[cfg(feature = "clock")]
+pub(crate) use told::told_of;
 
 /// What an answer looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -94,7 +96,7 @@ pub(crate) fn answer(text: &str) -> io::Result<()> {
 }
 
 /// Whether to colour stdout: it is a terminal and `NO_COLOR` is not set.
-pub(crate) fn colored() -> bool {
+fn colored() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 

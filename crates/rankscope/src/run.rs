@@ -1,53 +1,20 @@
-//! `rankscope run`: a job runs as it would without us, and leaves a run directory.
-//!
-//! The one idea: everything we do stands beside the job. Its command, its terminal, its signals and its exit code are its own;
-//! whatever of ours fails is said in one line and left out.
+//! `rankscope run`: its arguments, and what it prints. `rankscope-launch` runs the job.
 
-#[path = "../../rankscope-launch/src/agents.rs"]
-mod agents;
-#[path = "../../rankscope-launch/src/collect.rs"]
-mod collect;
-#[path = "../../rankscope-launch/src/directory.rs"]
-mod directory;
-#[path = "../../rankscope-launch/src/finish.rs"]
-mod finish;
-#[path = "../../rankscope-launch/src/hooks.rs"]
-mod hooks;
-#[path = "../../rankscope-launch/src/job.rs"]
-mod job;
-#[path = "../../rankscope-launch/src/left.rs"]
-mod left;
-#[path = "../../rankscope-launch/src/lines.rs"]
-mod lines;
-#[path = "../../rankscope-launch/src/name.rs"]
-mod name;
-#[path = "../../rankscope-launch/src/outcome.rs"]
-mod outcome;
-#[path = "../../rankscope-launch/src/signals.rs"]
-mod signals;
-#[path = "../../rankscope-launch/src/summary.rs"]
 mod summary;
-#[path = "../../rankscope-launch/src/tied.rs"]
-mod tied;
-#[path = "../../rankscope-launch/src/words.rs"]
-mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use rankscope_probe::launch::command::{JobCommand, Launcher, World, recognise};
+use rankscope_config::ClockSettings;
+use rankscope_launch::{ExitClass, NameError, Notice, Observer, Place, Request, RunName, Summary, become_command};
+use rankscope_report::steers;
 
+use crate::config;
 use crate::output::{self, Format};
-use agents::AgentProcess;
-use collect::Collection;
-use directory::Directory;
-use job::Job;
-use rankscope_run::{SideFile, read_side_text};
-use signals::Signals;
-pub(crate) use signals::outlive_file_limit;
 
 /// Run a job and collect its traces, the clocks of its nodes and a report.
 ///
@@ -62,8 +29,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", conflicts_with = "name")]
     out: Option<PathBuf>,
     /// Name of the run, below runs/ [default: the program and the time]
-    #[arg(long, value_name = "NAME", value_parser = name::given)]
-    name: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    name: Option<RunName>,
     /// Do not measure clocks
     #[arg(long)]
     no_clock: bool,
@@ -98,71 +65,78 @@ const RANKS_MAX: i64 = 4_096;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if let Some(parent) = args.tied {
-        return tied::become_command(parent, &args.command);
+        become_command(parent, &args.command)?;
+        return Ok(ExitCode::SUCCESS);
     }
-    let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let described = described(&words);
-    if args.ranks.is_some() && described.launcher != Launcher::None {
-        output::remark(&format!("rankscope: {} starts its own processes; leave out -n, or leave out {}", words[0], words[0]));
-        return Ok(ExitCode::from(2));
-    }
-    // Before anything is started, so that the end of no process is missed.
-    let signals = Signals::listen(args.ranks.is_some_and(|ranks| ranks > 1))?;
-    let directory = directory(&args, &words, &described);
-    let collection = Collection::before(&args.collect);
-    let agent = match &directory {
-        Some(directory) if !args.no_clock => AgentProcess::start(&described.agents, directory),
-        _ => None,
+    let format = args.format;
+    let observer: Arc<dyn Observer> = Arc::new(Printer { format });
+    let ended = match rankscope_launch::run(request(args)?, &observer) {
+        Err(error) if error.exit_class() == ExitClass::UsedWrongly => {
+            output::remark(&format!("rankscope: {error}"));
+            return Ok(ExitCode::from(2));
+        }
+        ended => ended?,
     };
-    let command = directory.as_ref().map_or_else(|| args.command.clone(), |directory| directory.filled_in(&args.command));
-    let environment = directory.as_ref().map(|directory| directory.environment(!args.no_hooks)).unwrap_or_default();
-    let ended = Job::start(&command, args.ranks, environment, args.format == Format::Json)
-        .map(|job| job.run(&signals, agent.as_ref(), Duration::from_secs(args.grace)));
-    if let Some(agent) = agent {
-        agent.stop();
+    if !ended.kept && format == Format::Json {
+        output::answer(&serde_json::json!({ "run": null, "exit_code": ended.outcome.code() }).to_string())?;
     }
-    let (outcome, directory) = match ended {
-        Ok(outcome) => (outcome, directory),
-        Err(error) => (outcome::not_started(&words[0], &error), directory.and_then(Directory::without_a_job)),
-    };
-    let exit_code = outcome.exit_code();
-    if let Some(directory) = directory {
-        let numbered = args.ranks.is_some();
-        let what = finish::Finish { collection, numbered, report: !args.no_report, format: args.format };
-        finish::finish(directory, described, outcome, what, &signals, Duration::from_secs(args.finish_within));
-    } else if args.format == Format::Json {
-        output::answer(&serde_json::json!({ "run": null, "exit_code": outcome.code() }).to_string())?;
-    }
-    Ok(exit_code)
+    Ok(ExitCode::from(u8::try_from(ended.outcome.code()).unwrap_or(1)))
 }
 
-/// What is known of the job before it runs. What its variables get wrong costs the clocks and nothing else.
-fn described(words: &[String]) -> JobCommand {
-    let world = World {
-        variable: &|name| std::env::var(name).ok(),
-        file: &|path| read_side_text(path.as_ref(), SideFile::Config).ok(),
-        version: &agents::version,
-    };
-    recognise(words, &world).unwrap_or_else(|wrong| JobCommand {
-        launcher: Launcher::None,
-        ranks: None,
-        job: None,
-        program: 0,
-        agents: rankscope_probe::launch::command::Agents::Impossible(wrong.to_string()),
+fn request(args: Args) -> Result<Request> {
+    // What is wrong with the settings is the agents' to say.
+    let settings = config::settings(config::From::default())?;
+    Ok(Request {
+        command: args.command,
+        ranks: args.ranks,
+        place: match (args.out, args.name) {
+            (Some(path), _) => Place::Path(path),
+            (None, Some(name)) => Place::Name(name),
+            (None, None) => Place::Any,
+        },
+        clock: (!args.no_clock).then(|| ClockSettings::of(&settings)),
+        hooks: !args.no_hooks,
+        report: !args.no_report,
+        collect: args.collect,
+        grace: Duration::from_secs(args.grace),
+        finish_within: Duration::from_secs(args.finish_within),
+        aside: args.format == Format::Json,
     })
 }
 
-fn directory(args: &Args, words: &[String], described: &JobCommand) -> Option<Directory> {
-    let wanted = match (&args.out, &args.name) {
-        (Some(path), _) => directory::Wanted::Path(path.clone()),
-        (None, Some(name)) => directory::Wanted::Name(name.clone()),
-        (None, None) => directory::Wanted::Any,
-    };
-    match Directory::begin(wanted, words, described, args.ranks) {
-        Ok(directory) => Some(directory),
-        Err(error) => {
-            output::remark(&format!("rankscope: the job runs, but nothing can be kept of this run: {}", output::told(&error)));
-            None
+/// Says on stderr what is worth a line, and at the end what became of the run.
+struct Printer {
+    format: Format,
+}
+
+impl Observer for Printer {
+    fn notice(&self, notice: &Notice) {
+        output::remark(&format!("rankscope: {}", output::told_of(notice)));
+    }
+
+    fn over(&self, summary: &Summary<'_>) {
+        summary::say(summary, self.format);
+    }
+}
+
+/// A name that can also be printed: no character of it steers a terminal.
+fn name(text: &str) -> Result<RunName, NameError> {
+    match text.parse() {
+        Ok(_) | Err(NameError::Dot | NameError::TooLong) if text.chars().any(steers) => Err(NameError::Control),
+        name => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_steers_no_terminal() {
+        for text in ["\u{1b}[2J", "\u{202e}x", ".\u{202e}x"] {
+            assert_eq!(name(text), Err(NameError::Control), "{text:?}");
         }
+        assert_eq!(name("a/\u{202e}"), Err(NameError::Slash));
+        assert_eq!(name("tr\u{e4}in-2").map(|name| name.to_string()), Ok("tr\u{e4}in-2".to_owned()));
     }
 }

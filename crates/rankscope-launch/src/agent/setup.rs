@@ -17,27 +17,10 @@ use rankscope_probe::clocks::phc::Phc;
 use rankscope_probe::stamps::{Capability, SocketOptions, Stamping, switch_on};
 use rankscope_time::{Rate, Span};
 
-use anyhow::{Context, Result};
-
-use crate::output;
+use crate::error::Error;
 
 /// The origin's, so that graphs stay the same from run to run, and nodes that meet nobody lay out the same one.
 pub(crate) const GRAPH_SEED: u64 = 12_345;
-
-/// The settings of an agent; `flags` are those that have an option of their own. What is wrong with them is told, and the agent
-/// runs with what is left: it must not fail the job it serves.
-pub(crate) fn settings<const N: usize>(
-    mut from: crate::config::From,
-    flags: [(&str, Option<String>); N],
-) -> Result<ClockSettings> {
-    let given = flags.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
-    from.set.extend(given);
-    let resolved = crate::config::settings(from)?;
-    for complaint in &resolved.complaints {
-        output::remark(&format!("rankscope: {complaint}"));
-    }
-    Ok(ClockSettings::of(&resolved))
-}
 
 /// What the session of `node` is told.
 pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes) -> SessionSettings {
@@ -78,8 +61,8 @@ pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes)
 ///
 /// # Errors
 /// Where `test-clock` describes no clock.
-pub(crate) fn agent(settings: &ClockSettings, stop: &Arc<AtomicBool>) -> Result<AgentOptions> {
-    let bend = settings.test_clock.as_deref().map(str::parse::<SimClock>).transpose().context("setting test-clock")?;
+pub(crate) fn agent(settings: &ClockSettings, stop: &Arc<AtomicBool>) -> Result<AgentOptions, Error> {
+    let bend = settings.test_clock.as_deref().map(str::parse::<SimClock>).transpose().map_err(Error::TestClock)?;
     Ok(AgentOptions {
         folder: settings.probe_export.then(|| settings.output_dir.clone().into()),
         snapshots: settings.clock_snapshots,

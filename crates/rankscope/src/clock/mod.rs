@@ -4,20 +4,14 @@
 mod doctor;
 mod document;
 mod fit;
-#[cfg(feature = "clock")]
-#[path = "../../../rankscope-launch/src/agent/key.rs"]
-pub(crate) mod key;
 pub(crate) mod read;
-#[cfg(feature = "clock")]
-#[path = "../../../rankscope-launch/src/agent/setup.rs"]
-pub(crate) mod setup;
 mod show;
 mod simulate;
 pub(crate) mod solve;
 #[cfg(feature = "clock")]
 mod standalone;
 #[cfg(feature = "clock")]
-pub(crate) mod watch;
+pub(crate) mod words;
 
 use std::process::ExitCode;
 

@@ -1,17 +1,16 @@
-//! The story on one screen, in words that need no manual.
+//! What came of a demo on one screen, in words that need no manual.
 
+use rankscope_demo::{DemoDocument, RankClock};
 use rankscope_report::{Style, columns};
 
-use super::document::{Rank, Story};
-
 /// Draws it.
-pub(super) fn draw(story: &Story, style: Style) -> String {
-    let sections = [clocks(story, style), events(story, style), causality(story), straggler(story), places(story)];
+pub(super) fn draw(demo: &DemoDocument, style: Style) -> String {
+    let sections = [clocks(demo, style), events(demo, style), causality(demo), straggler(demo), places(demo)];
     sections.join("\n")
 }
 
-fn clocks(story: &Story, style: Style) -> String {
-    let row = |rank: &Rank| {
+fn clocks(demo: &DemoDocument, style: Style) -> String {
+    let row = |rank: &RankClock| {
         let within = match (rank.bound_lo_ns, rank.bound_hi_ns) {
             (Some(lo), Some(hi)) => {
                 format!("{} .. {}", signed(lo - rank.estimated_offset_ns), signed(hi - rank.estimated_offset_ns))
@@ -31,12 +30,12 @@ fn clocks(story: &Story, style: Style) -> String {
     let header = ["rank", "truly ahead", "measured", "error", "guaranteed", "truly gains", "measured"];
     format!(
         "Every host's clock is skewed on purpose; relative to rank 0, in ns and in ppm:\n{}",
-        columns(&header, story.ranks.iter().map(row).collect(), style)
+        columns(&header, demo.ranks.iter().map(row).collect(), style)
     )
 }
 
-fn events(story: &Story, style: Style) -> String {
-    let errors = &story.event_error_ns;
+fn events(demo: &DemoDocument, style: Style) -> String {
+    let errors = &demo.event_error_ns;
     let row = |name: &str, values: [u64; 3]| std::iter::once(name.to_owned()).chain(values.map(scaled)).collect();
     let rows = vec![
         row("as recorded", [errors.before_p50, errors.before_p99, errors.before_max]),
@@ -45,14 +44,14 @@ fn events(story: &Story, style: Style) -> String {
     ];
     format!(
         "How far the {} starts and ends of events are from the truth:\n{}{} of them are within their guaranteed bounds.\n",
-        grouped(story.stamps as u64),
+        grouped(demo.stamps as u64),
         columns(&["", "half", "99 %", "all within"], rows, style),
-        percent(story.bound_coverage)
+        percent(demo.bound_coverage)
     )
 }
 
-fn causality(story: &Story) -> String {
-    let violations = &story.violations;
+fn causality(demo: &DemoDocument) -> String {
+    let violations = &demo.violations;
     let after = match violations.after {
         0 => "none".to_owned(),
         some => some.to_string(),
@@ -63,8 +62,8 @@ fn causality(story: &Story) -> String {
     )
 }
 
-fn straggler(story: &Story) -> String {
-    let straggler = &story.straggler;
+fn straggler(demo: &DemoDocument) -> String {
+    let straggler = &demo.straggler;
     let found = match straggler.reported {
         Some(rank) if rank == straggler.rank => format!("The report finds it: rank {rank} made the others wait most."),
         Some(rank) => format!("In the report, rank {rank} made the others wait even more."),
@@ -73,16 +72,16 @@ fn straggler(story: &Story) -> String {
     format!("Rank {} had {:.2} times the work of the others.\n{found}\n", straggler.rank, straggler.work)
 }
 
-fn places(story: &Story) -> String {
+fn places(demo: &DemoDocument) -> String {
     format!(
         "{} steps in {:.1} s; {:.1} s in all. Other clocks and work: --seed {}.\n\
          report    {}\ntimeline  {}  (for https://ui.perfetto.dev)\n",
-        story.steps,
-        story.trained_seconds,
-        story.seconds,
-        story.seed.wrapping_add(1),
-        story.report.display(),
-        story.timeline.display()
+        demo.steps,
+        demo.trained_seconds,
+        demo.seconds,
+        demo.seed.wrapping_add(1),
+        demo.report.display(),
+        demo.timeline.display()
     )
 }
 
@@ -126,12 +125,13 @@ fn percent(share: f64) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::document::{EventErrors, Straggler, Violations};
+    use rankscope_demo::{EventErrors, Straggler, Violations};
+
     use super::*;
 
     #[test]
     fn it_fits_a_terminal_of_the_usual_width() {
-        let rank = |rank| Rank {
+        let rank = |rank| RankClock {
             rank,
             true_offset_ns: -18_808_381,
             true_drift_ppb: -38_999,
@@ -151,7 +151,7 @@ mod tests {
             guaranteed_p99: 99_999,
             guaranteed_max: 999_999,
         };
-        let story = Story {
+        let demo = DemoDocument {
             seed: 1,
             ranks: (0..16).map(rank).collect(),
             event_error_ns: errors,
@@ -165,7 +165,7 @@ mod tests {
             report: PathBuf::from("rankscope-demo-1/report/report.html"),
             timeline: PathBuf::from("rankscope-demo-1/timeline.pftrace"),
         };
-        let drawn = draw(&story, Style { color: false, width: 80 });
+        let drawn = draw(&demo, Style { color: false, width: 80 });
         let wide: Vec<&str> = drawn.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty(), "{wide:#?}");
     }

@@ -1,17 +1,26 @@
 //! An error as one paragraph: what failed, where, why, and what to do where the system's reason says it.
 
+use std::error::Error;
 use std::io::{self, ErrorKind};
+
+use anyhow::Chain;
 
 /// What `error` and its causes say, each once: a cause that the sentence before it ends with is not said again.
 pub(crate) fn told(error: &anyhow::Error) -> String {
+    told_of(error.as_ref())
+}
+
+/// The same of an error that says what kind it is.
+pub(crate) fn told_of(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+    for cause in Chain::new(error).map(ToString::to_string).filter(|cause| !cause.is_empty()) {
         if text.ends_with(&cause) {
             continue;
         }
         text = if text.is_empty() { cause } else { format!("{text}: {cause}") };
     }
-    let reason = error.root_cause().downcast_ref::<io::Error>().filter(|error| error.raw_os_error().is_some());
+    let root = Chain::new(error).last();
+    let reason = root.and_then(|root| root.downcast_ref::<io::Error>()).filter(|error| error.raw_os_error().is_some());
     match reason.and_then(|error| advice(error.kind())) {
         Some(advice) => format!("{text}. {advice}"),
         None => text,

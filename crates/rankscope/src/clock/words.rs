@@ -1,84 +1,38 @@
-//! Watching an agent until it is told to stop.
+//! What is said while a clock is measured: a line for everything worth knowing.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
 use rankscope_clock::ClockEvent;
 use rankscope_clock::nodes::NodeEstimate;
 use rankscope_clock::session::wire::Reject;
-use rankscope_probe::agent::{Agent, Event, Summary};
+use rankscope_launch::agent::Progress;
+use rankscope_probe::agent::{Event, Summary};
 
-use crate::output;
-
-/// What is told while an agent runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tell {
-    /// A line on stderr for everything worth knowing.
-    Lines,
-    /// Nothing: somebody else reads the events' outcome.
-    Nothing,
+/// The line of `progress`, if it is worth one.
+pub(crate) fn line(progress: &Progress<'_>) -> Option<String> {
+    Some(match progress {
+        Progress::OnePerNode => "one agent per node is enough: the one of local rank 0 runs, this one exits".to_owned(),
+        Progress::WaitingForKey(file) => format!("waiting for the key in {}", file.display()),
+        Progress::Rejoined => "this node already joined this run; it continues with the ports and edges agreed then".to_owned(),
+        Progress::NotResumable { path, reason } => {
+            format!("{}: {reason}; if this agent is killed, it cannot rejoin", path.display())
+        }
+        Progress::ListensElsewhere { place, address } => {
+            format!("{place} is not an address of this host, so node 0 listens at {address} instead")
+        }
+        Progress::Measuring { node, num_nodes, outgoing, incoming, window } => format!(
+            "node {node} of {num_nodes}: {outgoing} outgoing and {incoming} incoming edges; windows of {:.1} s",
+            window.as_secs_f64()
+        ),
+        Progress::Event(told) => return event(told),
+        Progress::Stopped { summary, ran } => farewell(summary, *ran),
+        Progress::TurnedAway(whom) => whom.to_string(),
+        _ => return None,
+    })
 }
 
-/// A switch that SIGINT and SIGTERM turn on.
-pub(crate) fn stop_signals() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, stop.clone()).context("failed to listen for signals")?;
-    }
-    Ok(stop)
-}
-
-/// Runs `agent` until `stop`, until `duration` is over, or until it ends by itself; returns what it did and everything it told.
-pub(crate) fn until_stopped(
-    agent: Agent,
-    stop: &AtomicBool,
-    duration: Option<Duration>,
-    tell: Tell,
-) -> Result<(Summary, Vec<Event>)> {
-    let begun = Instant::now();
-    let mut told = Vec::new();
-    let mut keep = |event: Event| {
-        if tell == Tell::Lines
-            && let Some(line) = line(&event)
-        {
-            output::remark(&line);
-        }
-        // Long runs are read from files; a short one is summed up from what was told.
-        if told.len() < TOLD_MAX {
-            told.push(event);
-        }
-    };
-    while !stop.load(Ordering::Relaxed) && duration.is_none_or(|duration| begun.elapsed() < duration) {
-        match agent.events().recv_timeout(Duration::from_millis(50)) {
-            Ok(event) => keep(event),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    agent.ask_to_stop();
-    // The agent says the last things while it stops.
-    while let Ok(event) = agent.events().recv_timeout(Duration::from_secs(2)) {
-        keep(event);
-    }
-    match agent.stop() {
-        Some(summary) => {
-            if tell == Tell::Lines {
-                output::remark(&farewell(&summary, begun.elapsed()));
-            }
-            Ok((summary, told))
-        }
-        None => bail!("the agent panicked, which is a bug; everything it wrote until then is intact"),
-    }
-}
-
-/// Events of some hours.
-const TOLD_MAX: usize = 65_536;
-
-fn line(event: &Event) -> Option<String> {
+fn event(event: &Event) -> Option<String> {
     match event {
         // What stands where it stands by definition is no news.
         Event::Clock { estimate, .. } if estimate.bound.lo == estimate.bound.hi => None,

@@ -1,0 +1,67 @@
+//! A demo from its first to its last step: the job runs, the product reads and reports on it, and is held against the truth.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crate::clocks::Clocks;
+use crate::document::DemoDocument;
+use crate::error::Error;
+use crate::folder::Folder;
+use crate::hosts::{Host, hosts};
+use crate::job::DemoJob;
+use crate::plan::Plan;
+use crate::product::Product;
+use crate::truth::Watch;
+use crate::verdict;
+
+/// What is to be demonstrated.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Number of ranks, each on a host of its own; 2 to 16.
+    pub ranks: u32,
+    /// How long they train.
+    pub seconds: f64,
+    /// Of clocks, work, and the choice of the slow rank.
+    pub seed: u64,
+    /// The run directory. An older demo there is replaced.
+    pub path: PathBuf,
+    /// Where each rank runs, in their order; none means on the loopback.
+    pub hosts: Vec<Host>,
+    /// The command that the run directory names.
+    pub command: Vec<String>,
+}
+
+/// Shorter, and no clock is measured twice; longer, and nobody waits for it.
+const SECONDS: std::ops::RangeInclusive<f64> = 2.0..=600.0;
+
+/// Plays the demo, until `interrupted` is turned on; `begins` is called when nothing is in the way any more.
+///
+/// # Errors
+/// [`Error`] says what failed. Nothing of a demo that failed is left, neither files nor processes.
+pub fn run(
+    request: &Request,
+    product: &dyn Product,
+    interrupted: &AtomicBool,
+    begins: impl FnOnce(),
+) -> Result<DemoDocument, Error> {
+    let (seconds, least, most) = (request.seconds, *SECONDS.start(), *SECONDS.end());
+    if !SECONDS.contains(&seconds) {
+        return Err(Error::Seconds { seconds, least, most });
+    }
+    let begun = Instant::now();
+    let hosts = hosts(&request.hosts, request.ranks)?;
+    let plan = Plan::draw(hosts, request.seed, Duration::from_secs_f64(seconds));
+    let mut folder = Folder::create(&request.path, &plan, request.command.clone())?;
+    begins();
+    let clocks = Clocks::draw(request.ranks, request.seed)?;
+    let watch = Watch::start()?;
+    let recorded = DemoJob::launch(&folder, &plan, &clocks, interrupted)?.train(&mut folder)?;
+    let truth = watch.end(clocks)?;
+    let reported = folder.conclude(product)?;
+    let checked = product.read(folder.path()).map_err(Error::Product).and_then(|job| verdict::judge(&job, recorded, truth));
+    let verdict = checked.map_err(|error| Error::Unchecked(Box::new(error)))?;
+    let document = DemoDocument::new(&plan, verdict, reported, &folder, begun.elapsed());
+    folder.keep(&document)?;
+    Ok(document)
+}

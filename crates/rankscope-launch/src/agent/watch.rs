@@ -1,0 +1,47 @@
+//! Watching an agent until it is told to stop.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use rankscope_probe::agent::{Agent, Event, Summary};
+
+use super::Progress;
+use crate::error::Error;
+
+/// Runs `agent` until `stop`, until `duration` is over, or until it ends by itself; returns what it did and everything it told, of
+/// long runs the first hours.
+pub(super) fn until_stopped(
+    agent: Agent,
+    stop: &AtomicBool,
+    duration: Option<Duration>,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Result<(Summary, Vec<Event>), Error> {
+    let begun = Instant::now();
+    let mut told = Vec::new();
+    let mut keep = |event: Event| {
+        tell(Progress::Event(&event));
+        // Long runs are read from files; a short one is summed up from what was told.
+        if told.len() < TOLD_MAX {
+            told.push(event);
+        }
+    };
+    while !stop.load(Ordering::Relaxed) && duration.is_none_or(|duration| begun.elapsed() < duration) {
+        match agent.events().recv_timeout(Duration::from_millis(50)) {
+            Ok(event) => keep(event),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    agent.ask_to_stop();
+    // The agent says the last things while it stops.
+    while let Ok(event) = agent.events().recv_timeout(Duration::from_secs(2)) {
+        keep(event);
+    }
+    let summary = agent.stop().ok_or(Error::AgentPanicked)?;
+    tell(Progress::Stopped { summary: &summary, ran: begun.elapsed() });
+    Ok((summary, told))
+}
+
+/// Events of some hours.
+const TOLD_MAX: usize = 65_536;

@@ -1,0 +1,135 @@
+//! What is worth a line while a job runs, and who hears it. None of it keeps the job from running or changes how it ends.
+
+use std::path::PathBuf;
+
+use crate::error::Error;
+use crate::summary::Summary;
+
+/// Something of ours that failed and is left out, or that the user should do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Notice {
+    /// There is no run directory.
+    #[error("the job runs, but nothing can be kept of this run: {0}")]
+    NothingKept(#[source] Error),
+    /// The command does not start.
+    #[error("{program}: {reason}")]
+    NotStarted {
+        /// Its first word.
+        program: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// There is no agent, or it ended early.
+    #[error("clocks are not measured: {0}")]
+    NoClocks(String),
+    /// The agent could not be started.
+    #[error("clocks are not measured: {0}")]
+    NoAgent(#[source] Error),
+    /// Each node would make a directory of its own.
+    #[error("no job name is known that all nodes share; give each the same --name or --out")]
+    NoSharedName,
+    /// The directory of a run whose command did not start stays.
+    #[error("an empty run directory could not be removed: {0}")]
+    NotDiscarded(String),
+    /// The Python hooks could not be written.
+    #[error("profiles are not collected: {path}: {reason}", path = .path.display())]
+    NoHooks {
+        /// The run directory.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// What was given with `--collect` is no pattern.
+    #[error("--collect {pattern}: {reason}; it collects nothing")]
+    BadPattern {
+        /// As given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The job put something else where the run's traces were.
+    #[error("{path} is no longer a folder of the run, so --collect copies nothing", path = .path.display())]
+    RawReplaced {
+        /// The folder of traces.
+        path: PathBuf,
+    },
+    /// A file that matches stays where it is.
+    #[error("{path} is not collected: {reason}", path = .path.display())]
+    NotCollected {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// Something could not be recorded in the run directory.
+    #[error("{what}: {reason}")]
+    NotRecorded {
+        /// What.
+        what: &'static str,
+        /// Why.
+        #[source]
+        reason: rankscope_run::Error,
+    },
+    /// Another node did not come to its end in time, or writes elsewhere.
+    #[error(
+        "node {node} has not written into {run}; if its disk is another, copy its raw/ and clock/ there",
+        run = .run.display()
+    )]
+    NodeMissing {
+        /// Its number.
+        node: u32,
+        /// The run directory.
+        run: PathBuf,
+    },
+    /// There is no thread to complete the run with.
+    #[error("{run} could not be completed: {reason}", run = .run.display())]
+    NotCompleted {
+        /// The run directory.
+        run: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// Completing the run was cut short.
+    #[error("completing the run {why}; run `rankscope report {run}` to continue", run = .run.display())]
+    CutShort {
+        /// The run directory.
+        run: PathBuf,
+        /// By whom or what.
+        why: CutShort,
+    },
+}
+
+/// What cuts the completion of a run short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CutShort {
+    /// A signal.
+    #[error("was interrupted")]
+    Signal,
+    /// The limit.
+    #[error("took too long (--finish-within)")]
+    Limit,
+}
+
+/// Whoever started the run, and prints.
+pub trait Observer: Send + Sync {
+    /// Hears a line's worth.
+    fn notice(&self, notice: &Notice);
+
+    /// Hears how a run that has a directory ended. Where completing it is cut short, never called.
+    fn over(&self, summary: &Summary<'_>);
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Whoever does not listen.
+    pub(crate) struct Deaf;
+
+    impl Observer for Deaf {
+        fn notice(&self, _notice: &Notice) {}
+
+        fn over(&self, _summary: &Summary<'_>) {}
+    }
+}
