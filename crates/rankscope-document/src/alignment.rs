@@ -2,19 +2,19 @@
 //!
 //! Times are integer nanoseconds. An offset is what a rank's clock is ahead, and is subtracted.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::Note;
+use crate::{AlignmentStage, ClockMethod, Note};
 
 /// The clocks of a job and what was done with them.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AlignmentDocument {
     /// Version of this layout: 1.
     pub schema: u32,
     /// What was aligned, for headings.
     pub title: String,
-    /// As in the report: `measured`, `partly_measured`, `one_host`, `collectives` or `as_recorded`.
-    pub method: String,
+    /// How the clocks are known, by and large, as in the report.
+    pub method: ClockMethod,
     /// Whether the bounds rest on measured packets or on the causality of collectives, which is weaker.
     pub weaker: bool,
     /// What offsets are against: `rank 0`, `node 0`.
@@ -30,16 +30,16 @@ pub struct AlignmentDocument {
 }
 
 /// One rank's way to the reference.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RankAlignment {
     /// The rank.
     pub rank: u32,
     /// Its node, where known.
     pub node: Option<u32>,
     /// How its clock is known.
-    pub method: String,
-    /// The stages of its map, in order: `readings` or `snapshots`, `offsets`, `collectives`.
-    pub stages: Vec<String>,
+    pub method: ClockMethod,
+    /// The stages of its map, in order.
+    pub stages: Vec<AlignmentStage>,
     /// Whether its stamps were moved.
     pub applied: bool,
     /// The moment on the rank's clock that offset and bound are of.
@@ -69,7 +69,7 @@ pub struct RankAlignment {
 }
 
 /// A tracer's clock that was put on its host's.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TracerAlignment {
     /// Its name.
     pub clock: String,

@@ -6,18 +6,30 @@
 
 mod alignment;
 mod clock;
+mod combine;
 mod dispatch;
+mod from_traces;
 mod report;
 mod spans;
+
 pub mod spelling;
+mod validation;
 mod verdict;
+mod vocabulary;
 
 pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment};
 pub use clock::{ClockDocument, ClockPoint, NodeClock};
+pub use combine::{CombineDocument, CombinedNode, Extrapolations, LeftOutKind, NumberedBy, RestoredStamps};
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
+pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
 pub use report::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel, Note,
     NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Window,
 };
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
+pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};
+pub use vocabulary::{
+    AccountingSide, AlignmentStage, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource,
+    SpansBy, SpansSort, StepSource,
+};

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::vocabulary::{
+    AccountingSide, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource, StepSource,
+};
 use crate::{Caution, CautionKind, Verdict};
 
 /// One run, as reported.
@@ -23,8 +26,8 @@ pub struct Document {
     pub missing_ranks: Vec<u32>,
     /// Whether any rank shows device work. If not, all times are the host's.
     pub device_activity: bool,
-    /// How events were classed: `default` or `tracelens`.
-    pub classes: String,
+    /// How events were classed.
+    pub classes: Classes,
     /// What the reader should know, most important first.
     pub notes: Vec<Note>,
     /// The limits of what can be said, each with the ranks it is about; `notes` has their texts, too.
@@ -80,10 +83,11 @@ pub struct Note {
 pub enum NoteLevel {
     /// An answer: where the time goes, who is late, what is exposed.
     Finding,
-    /// A limit of what can be said.
-    Caution,
     /// Something was wrong with the input.
     Problem,
+    /// A limit of what can be said. A level that this version does not know counts as this one.
+    #[serde(other)]
+    Caution,
 }
 
 /// One rank.
@@ -91,14 +95,14 @@ pub enum NoteLevel {
 pub struct Rank {
     /// Global rank.
     pub rank: u32,
-    /// What told us: `header`, `events`, `file_name` or `order`.
-    pub rank_source: String,
+    /// What told us.
+    pub rank_source: RankSource,
     /// Ranks in the job, as this file says.
     pub world_size: Option<u32>,
     /// The file.
     pub file: String,
     /// Its format.
-    pub format: String,
+    pub format: Format,
     /// Host it was recorded on.
     pub host: Option<String>,
     /// Names of the devices that did work, or of those the header lists.
@@ -109,16 +113,16 @@ pub struct Rank {
     pub events: u64,
     /// What was wrong in the file.
     pub problems: Vec<Problem>,
-    /// `device`, or `host` where the trace shows no device work.
-    pub accounting: String,
+    /// Whose time it is.
+    pub accounting: AccountingSide,
     /// First start and last end that `time_ns` covers, on the job's clock, in nanoseconds since the Unix epoch where the file's are.
     pub window_ns: [i64; 2],
     /// Where the time of the whole trace went.
     pub time_ns: Time,
     /// Copies by direction.
     pub copies: Copies,
-    /// What told us the steps: `device_annotations`, `launches`, `host_annotations` or `none`.
-    pub step_source: String,
+    /// What told us the steps.
+    pub step_source: StepSource,
     /// The same for every step, in order.
     pub steps: Vec<Step>,
     /// What ran longest, by name.
@@ -131,7 +135,7 @@ pub struct Problem {
     /// First occurrence, as byte offset in the decompressed file.
     pub offset: u64,
     /// What it was.
-    pub kind: String,
+    pub kind: ProblemKind,
     /// How often.
     pub count: u64,
     /// About the first occurrence; may be empty.
@@ -203,8 +207,8 @@ pub struct Step {
 pub struct Kernel {
     /// Name of the kernel, copy or operator.
     pub name: String,
-    /// `compute`, `communication`, `memcpy` or `memset`.
-    pub class: String,
+    /// What it does.
+    pub class: KernelClass,
     /// How often it ran.
     pub count: u64,
     /// Sum of its durations.
@@ -235,8 +239,8 @@ pub struct Collectives {
 pub struct CollectiveGroup {
     /// Name as recorded.
     pub name: String,
-    /// The operation: `all_reduce`, `all_gather`, ...
-    pub kind: String,
+    /// The operation.
+    pub kind: CollectiveKind,
     /// Element type as recorded.
     pub dtype: String,
     /// Elements each rank put in.
@@ -323,9 +327,8 @@ pub struct CollectiveInstance {
 /// The ranks' clocks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Clock {
-    /// `measured` by packets between hosts, `partly_measured`, `one_host`, `collectives` where offsets were estimated from them
-    /// and applied, or `as_recorded`.
-    pub method: String,
+    /// How they are known, by and large.
+    pub method: ClockMethod,
     /// Whether anything was corrected.
     pub corrected: bool,
     /// What was applied to each rank.
@@ -344,7 +347,7 @@ pub struct ClockOffset {
     pub node: Option<u32>,
     /// How its clock is known, as in [`Clock::method`].
     #[serde(default)]
-    pub method: String,
+    pub method: ClockMethod,
     /// Subtracted from its first stamp.
     pub offset_ns: i64,
     /// What the offset grows by, in parts per billion of the time since then.

@@ -3,12 +3,12 @@
 //! Every time is integer nanoseconds; docs/how-to/spans.md says what each figure means. Keys are only ever added within a schema
 //! number.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{Note, Problem};
+use crate::{Format, Note, Problem, SpansBy, SpansSort};
 
 /// Spans by name.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SpansDocument {
     /// Version of this layout: 1.
     pub schema: u32,
@@ -16,10 +16,10 @@ pub struct SpansDocument {
     pub rankscope_version: String,
     /// What was read, for headings: the input paths.
     pub title: String,
-    /// What has rows of its own: `name`, `thread`, `process`.
-    pub by: String,
-    /// What rows are sorted by: `self`, `total`, `count`, `max`, `p99`, `name`.
-    pub sort: String,
+    /// What has rows of its own.
+    pub by: SpansBy,
+    /// What rows are sorted by.
+    pub sort: SpansSort,
     /// What the reader should know.
     pub notes: Vec<Note>,
     /// The processes, a file each.
@@ -35,14 +35,14 @@ pub struct SpansDocument {
 }
 
 /// One process.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SpansProcess {
     /// What it is called in rows.
     pub name: String,
     /// Its file.
     pub file: String,
-    /// The file's format: `kineto`, `xspace`, `perfetto`, `recording`.
-    pub format: String,
+    /// The file's format.
+    pub format: Format,
     /// Its rank, where anything says so.
     pub rank: Option<u32>,
     /// Its host, where the file says so.
@@ -64,7 +64,7 @@ pub struct SpansProcess {
 }
 
 /// The figures of one name.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SpansRow {
     /// The name.
     pub name: String,

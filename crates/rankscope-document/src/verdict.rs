@@ -46,6 +46,9 @@ pub enum CautionKind {
     Clock,
     /// A file that was passed over.
     PassedOver,
+    /// A sort of limit that this version does not know.
+    #[serde(other)]
+    Other,
 }
 
 /// Who is late.
@@ -86,12 +89,13 @@ pub struct LateRank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// It holds only if the clocks are where they are estimated to be.
-    Low,
     /// Chance makes such a picture less than once in a hundred jobs.
     Medium,
     /// Less than once in a thousand.
     High,
+    /// It holds only if the clocks are where they are estimated to be. A word that this version does not know counts as this one.
+    #[serde(other)]
+    Low,
 }
 
 /// What a verdict rests on.
@@ -103,6 +107,9 @@ pub enum Because {
     CameLast,
     /// It is the busiest stage of a pipeline.
     BusiestStage,
+    /// Something that this version does not know.
+    #[serde(other)]
+    Other,
 }
 
 /// Why nobody is named.
@@ -122,4 +129,7 @@ pub enum Unnamed {
     WithinClocks,
     /// The traces contradict each other, so ranks were not compared.
     NotComparable,
+    /// A reason that this version does not know.
+    #[serde(other)]
+    Other,
 }

@@ -18,7 +18,7 @@ pub fn alignment(title: String, job: &Job, moved: &[Moved]) -> AlignmentDocument
     AlignmentDocument {
         schema: SCHEMA,
         title,
-        method: clocks.method.name().to_owned(),
+        method: clocks.method.name().into(),
         weaker: clocks.method == Method::FromTraces,
         reference: reference(job, &ranks),
         matched: complete,
@@ -47,8 +47,8 @@ fn rank(job: &Job, index: usize, clock: &RankAlignment, moved: &Moved) -> RankRo
     RankRow {
         rank: job.ranks[index].rank.0,
         node: job.nodes[index],
-        method: clock.method.name().to_owned(),
-        stages: clock.stages.iter().map(|stage| (*stage).to_owned()).collect(),
+        method: clock.method.name().into(),
+        stages: clock.stages.iter().map(|stage| (*stage).into()).collect(),
         applied: !clock.map.is_identity(),
         at_ns: clock.at_ns,
         offset_ns: clock.offset_ns,

@@ -5,8 +5,8 @@ use rankscope_analyze::{
     Unnamed,
 };
 use rankscope_document::{
-    Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel,
-    LateRank, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Verdict, Window,
+    AccountingSide, Classes, Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime,
+    Document, Kernel, LateRank, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Verdict, Window,
 };
 use rankscope_trace::RankSource;
 
@@ -55,8 +55,8 @@ pub(crate) fn document(source: &Source<'_>) -> Document {
         missing_ranks: source.job.completeness.missing.iter().map(|rank| rank.0).collect(),
         device_activity: source.job.ranks.iter().any(|rank| rank.report.side == Side::Device),
         classes: match source.job.rules.classes {
-            ClassMode::Default => "default".to_owned(),
-            ClassMode::Tracelens => "tracelens".to_owned(),
+            ClassMode::Default => Classes::Default,
+            ClassMode::Tracelens => Classes::Tracelens,
         },
         notes: notes(source),
         cautions: cautions(source),
@@ -91,48 +91,43 @@ fn rank(rank: &JobRank, placed: &PlacedRank) -> Rank {
     };
     Rank {
         rank: rank.0,
-        rank_source: about.rank.map_or("order", |(_, source)| rank_source(source)).to_owned(),
+        rank_source: about.rank.map_or(rankscope_document::RankSource::Order, |(_, source)| rank_source(source)),
         world_size: about.world_size,
         file: about.file.clone(),
-        format: about.format.name().to_owned(),
+        format: about.format.name().into(),
         host: about.host.clone(),
         device: about.device.clone(),
         bytes: about.bytes,
         events: about.events,
         problems: about.problems.iter().map(problem).collect(),
         accounting: match report.side {
-            Side::Device => "device".to_owned(),
-            Side::Host => "host".to_owned(),
+            Side::Device => AccountingSide::Device,
+            Side::Host => AccountingSide::Host,
         },
         window_ns: [placed.window_ns.0, placed.window_ns.1],
         time_ns: time(&placed.whole),
         copies: copies(&report.copies),
-        step_source: report.step_source.name().to_owned(),
+        step_source: report.step_source.name().into(),
         steps: placed.steps.iter().map(step).collect(),
         kernels: report.names.iter().take(KERNELS_MAX).map(kernel).collect(),
     }
 }
 
 fn kernel(name: &HotName) -> Kernel {
-    Kernel { name: name.name.clone(), class: name.class.name().to_owned(), count: name.count, total_ns: name.total_ns }
+    Kernel { name: name.name.clone(), class: name.class.name().into(), count: name.count, total_ns: name.total_ns }
 }
 
 /// What was wrong with a file.
 pub fn problem(problem: &rankscope_trace::Problem) -> Problem {
-    Problem {
-        offset: problem.offset,
-        kind: problem.kind.name().to_owned(),
-        count: problem.count,
-        detail: problem.detail.clone(),
-    }
+    Problem { offset: problem.offset, kind: problem.kind.name().into(), count: problem.count, detail: problem.detail.clone() }
 }
 
-fn rank_source(source: RankSource) -> &'static str {
+fn rank_source(source: RankSource) -> rankscope_document::RankSource {
     match source {
-        RankSource::Header => "header",
-        RankSource::Events => "events",
-        RankSource::FileName => "file_name",
-        RankSource::Order => "order",
+        RankSource::Header => rankscope_document::RankSource::Header,
+        RankSource::Events => rankscope_document::RankSource::Events,
+        RankSource::FileName => rankscope_document::RankSource::FileName,
+        RankSource::Order => rankscope_document::RankSource::Order,
     }
 }
 
@@ -260,7 +255,7 @@ fn collectives(source: &Source<'_>) -> Collectives {
 fn group(row: &CollectiveRow) -> CollectiveGroup {
     CollectiveGroup {
         name: row.name.clone(),
-        kind: row.kind.to_owned(),
+        kind: row.kind.into(),
         dtype: row.dtype.clone(),
         in_elements: row.in_elements,
         bytes: row.bytes,
@@ -284,18 +279,13 @@ fn clock(source: &Source<'_>) -> Clock {
     let offsets = clocks.ranks.iter().enumerate().map(|(index, clock)| ClockOffset {
         rank: source.rank(index),
         node: source.job.nodes[index],
-        method: clock.method.name().to_owned(),
+        method: clock.method.name().into(),
         offset_ns: clock.offset_ns,
         drift_ppb: clock.drift_ppb,
         lo_ns: clock.bound.lo_ns,
         hi_ns: clock.bound.hi_ns,
     });
-    Clock {
-        method: clocks.method.name().to_owned(),
-        corrected: clocks.moves(),
-        offsets: offsets.collect(),
-        pairs: pairs(source),
-    }
+    Clock { method: clocks.method.name().into(), corrected: clocks.moves(), offsets: offsets.collect(), pairs: pairs(source) }
 }
 
 fn pairs(source: &Source<'_>) -> Vec<ClockPair> {

@@ -37,7 +37,7 @@ pub use document::problem;
 pub use error::Error;
 pub use facts::{Facts, Failure, KnownClocks};
 pub use fingerprint::Fingerprint;
-pub use from_traces::{FromTraces, from_traces};
+pub use from_traces::from_traces;
 pub use judge::{ClockChoice, Job, JobRank, Judging, judge, passed_over};
 pub use part::{About, Export, Part, SettledTracer};
 pub use parts::{Conflict, Parts, Place, Unread, WhyUnread};

@@ -1,6 +1,6 @@
 //! The table of how every rank came on to one clock.
 
-use rankscope_document::{AlignmentDocument, RankAlignment};
+use rankscope_document::{AlignmentDocument, ClockMethod, RankAlignment};
 
 use crate::Style;
 use crate::terminal::{Sheet, Table, drawn, sentences};
@@ -25,11 +25,11 @@ pub fn alignment_terminal(document: &AlignmentDocument, style: Style) -> String 
 }
 
 fn facts(document: &AlignmentDocument) -> String {
-    let method = match document.method.as_str() {
-        "measured" => "clocks measured by packets",
-        "partly_measured" => "clocks measured for some ranks",
-        "one_host" => "one host, one clock",
-        "collectives" => "clocks estimated from the collectives (weaker than measured ones)",
+    let method = match document.method {
+        ClockMethod::Measured => "clocks measured by packets",
+        ClockMethod::PartlyMeasured => "clocks measured for some ranks",
+        ClockMethod::OneHost => "one host, one clock",
+        ClockMethod::Collectives => "clocks estimated from the collectives (weaker than measured ones)",
         _ => "timestamps as recorded",
     };
     let events: u64 = document.ranks.iter().map(|rank| rank.events).sum();

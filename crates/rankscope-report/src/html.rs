@@ -72,8 +72,8 @@ fn facts(document: &Document) -> Vec<String> {
     facts.extend(windows(&document.windows));
     facts.push(if document.device_activity { "device times" } else { "host times" }.to_owned());
     facts.push(clocks(&document.clock).to_owned());
-    if !document.classes.is_empty() {
-        facts.push(format!("classes: {}", clean(&document.classes)));
+    if !document.classes.as_str().is_empty() {
+        facts.push(format!("classes: {}", clean(document.classes.as_str())));
     }
     facts
 }

@@ -1,6 +1,6 @@
 //! The spans of any program by name, as a table for a terminal.
 
-use rankscope_document::{SpansDocument, SpansProcess, SpansRow};
+use rankscope_document::{SpansDocument, SpansProcess, SpansRow, SpansSort};
 
 use crate::Style;
 use crate::terminal::{Sheet, Table, joined, sentences};
@@ -16,19 +16,19 @@ pub fn spans_terminal(document: &SpansDocument, style: Style) -> String {
     }
     parts.push(table("SPANS", order(&document.sort), &document.spans, document.spans_left_out, sheet));
     // They have no self time.
-    let async_sort = if document.sort == "self" { "total" } else { &document.sort };
+    let async_sort = if document.sort == SpansSort::SelfTime { &SpansSort::Total } else { &document.sort };
     let aside = format!("{}; from begin to end, waiting included", order(async_sort));
     parts.push(table("ASYNC SPANS", &aside, &document.async_spans, document.async_spans_left_out, sheet));
     joined(parts)
 }
 
-fn order(sort: &str) -> &'static str {
+fn order(sort: &SpansSort) -> &'static str {
     match sort {
-        "self" => "most self time first",
-        "total" => "most time first",
-        "count" => "most spans first",
-        "max" => "longest span first",
-        "p99" => "highest p99 first",
+        SpansSort::SelfTime => "most self time first",
+        SpansSort::Total => "most time first",
+        SpansSort::Count => "most spans first",
+        SpansSort::Max => "longest span first",
+        SpansSort::P99 => "highest p99 first",
         _ => "by name",
     }
 }
@@ -141,7 +141,7 @@ mod tests {
 
     fn drawn(spans: Vec<SpansRow>, async_spans: Vec<SpansRow>) -> String {
         let document =
-            SpansDocument { title: "a.rkr".to_owned(), sort: "self".to_owned(), spans, async_spans, ..Default::default() };
+            SpansDocument { title: "a.rkr".to_owned(), sort: SpansSort::SelfTime, spans, async_spans, ..Default::default() };
         spans_terminal(&document, Style { color: false, width: 100 })
     }
 

@@ -70,7 +70,7 @@ fn nothing_is_fetched() {
 fn hostile_names_stay_text() {
     let mut document = common::eight_gpus();
     document.title = common::HOSTILE.to_owned();
-    document.classes = common::HOSTILE.to_owned();
+    document.classes = common::HOSTILE.into();
     document.rankscope_version = "\"><script>alert(2)</script>".to_owned();
     document.notes[0].text = common::HOSTILE.to_owned();
     document.ranks[0].file = common::HOSTILE.to_owned();

@@ -1,10 +1,12 @@
 //! `rankscope align`: every trace on to the reference clock.
 
+mod from_traces;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use rankscope_job::{ClockChoice, alignment, from_traces};
+use rankscope_job::{ClockChoice, alignment};
 use rankscope_pipeline::{judged, run_directory};
 use rankscope_report::alignment_terminal;
 use rankscope_run::Outputs;
@@ -63,12 +65,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let judged = judged(&request, &bar)?;
     let job = &judged.job;
     // Who asks for nothing else wants to know what hangs on it, too.
-    let weaker = (args.clocks.choice() == ClockChoice::FromTraces).then(|| from_traces(job));
+    let weaker = (args.clocks.choice() == ClockChoice::FromTraces).then(|| rankscope_job::from_traces(job));
     let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
     let document = alignment(title, job, &judged.moved()?);
     match (args.format, weaker) {
         (Format::Json, Some(weaker)) => output::answer(&serde_json::to_string_pretty(&weaker)?)?,
-        (Format::Table, Some(weaker)) => output::answer(&weaker.table())?,
+        (Format::Table, Some(weaker)) => output::answer(&from_traces::table(&weaker))?,
         (Format::Json, None) => output::answer(&serde_json::to_string_pretty(&document)?)?,
         (Format::Table, None) => {
             output::answer(&alignment_terminal(&document, output::style()))?;

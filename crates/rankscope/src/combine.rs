@@ -12,14 +12,16 @@ mod print;
 mod sink;
 mod verdict;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_align::combine::keep_original;
+use rankscope_document::CombineDocument;
 use rankscope_formats::xspace::PlaneNames;
-use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, Member, Scope, left_out};
+use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, LeftOut, Member, Scope, left_out};
 use rankscope_pipeline::{Reading, read_members, unread};
 use rankscope_run::{InputFile, Outputs};
 use rankscope_time::Rank;
@@ -30,7 +32,6 @@ use crate::output::{self, Format};
 use crate::validate::BROKEN;
 use clocks::Clocks;
 use inputs::{Numbering, inputs};
-use metadata::{Metadata, NodeMetadata};
 use sink::{Part, Sink};
 use verdict::Verdict;
 
@@ -126,25 +127,28 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
     let parent = args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut outputs = Outputs::into_directory(parent)?;
-    let mut metadata = Metadata::new(&args.output, &clocks);
+    let mut document = metadata::metadata(&args.output, &clocks);
+    let mut lost = LeftOut::default();
     outputs.write(&name, |file| {
         let mut encoder = Encoding::of_name(&name).encoder(file)?;
         let highest = Rank(found.files.len().saturating_sub(1) as u32);
         let sink = Sink::new(target, &mut encoder, parent, highest)?;
-        combine(&args, &found, &clocks, (target, sink), &mut metadata)?;
+        lost = combine(&args, &found, &clocks, (target, sink), &mut document)?;
         encoder.finish().map_err(anyhow::Error::from)
     })?;
-    outputs.write(&metadata.name(&name), |file| metadata.write(file))?;
+    document.left_out = lost.iter().map(|(kind, count)| (kind.name().into(), count)).collect();
+    let json = serde_json::to_string_pretty(&document)?;
+    outputs.write(&metadata::name(&name), |file| Ok::<_, anyhow::Error>(writeln!(file, "{json}")?))?;
     outputs.commit()?;
-    metadata.skipped.iter().for_each(|skipped| output::remark(&format!("skipped {skipped}")));
-    if let Some(words) = metadata.left_out.in_words() {
+    document.skipped.iter().for_each(|skipped| output::remark(&format!("skipped {skipped}")));
+    if let Some(words) = lost.in_words() {
         output::remark(&format!("{name}: not in the output, because the format cannot hold it: {words}"));
     }
     output::answer(&match args.format {
-        Format::Table => metadata.summary(),
-        Format::Json => metadata.json()?,
+        Format::Table => metadata::summary(&document),
+        Format::Json => json,
     })?;
-    let broken = metadata.validation.is_some_and(|document| document.violations > 0);
+    let broken = document.validation.is_some_and(|document| document.violations > 0);
     Ok(if broken { ExitCode::from(BROKEN) } else { ExitCode::SUCCESS })
 }
 
@@ -178,8 +182,9 @@ fn combine(
     found: &inputs::Inputs,
     clocks: &Clocks,
     (target, mut sink): (Target, Sink<'_>),
-    metadata: &mut Metadata,
-) -> Result<()> {
+    document: &mut CombineDocument,
+) -> Result<LeftOut> {
+    let mut lost = LeftOut::default();
     let mut numbering = Numbering::new(found.by_position);
     let mut verdict = args.validate.then(|| Verdict::new(clocks));
     std::thread::scope(|scope| {
@@ -192,7 +197,7 @@ fn combine(
             let mut trace = match trace {
                 Ok(trace) => trace,
                 Err(NoTrace::PassedOver(what)) => {
-                    metadata.skipped.push(what);
+                    document.skipped.push(what);
                     continue;
                 }
                 Err(NoTrace::Failed(error)) => return Err(error),
@@ -207,18 +212,19 @@ fn combine(
             if let Some(verdict) = &mut verdict {
                 verdict.hear(&trace, &aligned);
             }
-            metadata.left_out.merge(&left_out(&trace, target.format()));
+            lost.merge(&left_out(&trace, target.format()));
             let facts = aligned.facts();
-            let node = NodeMetadata::new(number, numbered_by, &trace, aligned);
-            sink.add(Part { number, trace: &mut trace, ahead_ns: node.ahead_ns, facts: &facts })?;
-            metadata.nodes.push(node);
+            let node = metadata::node(number, numbered_by, &trace, aligned);
+            sink.add(Part { number, trace: &mut trace, ahead_ns: node.offset_ns, facts: &facts })?;
+            document.nodes.push(node);
         }
-        if metadata.nodes.is_empty() {
-            let why = metadata.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));
+        if document.nodes.is_empty() {
+            let why = document.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));
             bail!("none of the {} files found is a trace.{why}", found.files.len());
         }
-        metadata.validation = verdict.map(|verdict| verdict.speak(&found.paths));
-        sink.finish()
+        document.validation = verdict.map(|verdict| verdict.speak(&found.paths));
+        sink.finish()?;
+        Ok(lost)
     })
 }
 

@@ -44,7 +44,7 @@ fn names(groups: &[&CollectiveGroup]) -> Table {
     let mut table = Table::new(&["name", "type", "size", "ranks"], 2);
     for group in groups {
         table.push(vec![
-            shorten(&clean(spelling::collective(&group.name, &group.kind)), LONGEST_NAME),
+            shorten(&clean(spelling::collective(&group.name, group.kind.as_str())), LONGEST_NAME),
             shorten(&clean(&spelling::dtype(&group.dtype)), LONGEST_TYPE),
             or_absent(group.bytes, bytes),
             group.ranks.to_string(),

@@ -1,6 +1,6 @@
 //! What was reported on, and what is missing from it.
 
-use rankscope_document::{Clock, Document, Window};
+use rankscope_document::{Classes, Clock, ClockMethod, Document, Window};
 
 use super::Sheet;
 use crate::text::{clean, rank_list, shorten, wrap};
@@ -33,8 +33,8 @@ fn facts(document: &Document) -> Vec<String> {
     facts.extend(windows(&document.windows));
     facts.push(if document.device_activity { "device times" } else { "host times" }.to_owned());
     facts.push(clocks(&document.clock).to_owned());
-    if document.classes != "default" {
-        facts.push(format!("classes {}", clean(&document.classes)));
+    if document.classes != Classes::Default {
+        facts.push(format!("classes {}", clean(document.classes.as_str())));
     }
     facts
 }
@@ -57,10 +57,10 @@ pub(crate) fn windows(windows: &[Window]) -> Option<String> {
 
 /// What the times between ranks rest on, in two words.
 pub(crate) fn clocks(clock: &Clock) -> &'static str {
-    match clock.method.as_str() {
-        "measured" => "clocks measured",
-        "partly_measured" => "clocks partly measured",
-        "one_host" => "one clock",
+    match clock.method {
+        ClockMethod::Measured => "clocks measured",
+        ClockMethod::PartlyMeasured => "clocks partly measured",
+        ClockMethod::OneHost => "one clock",
         _ if clock.corrected => "clocks corrected",
         _ => "clocks as recorded",
     }

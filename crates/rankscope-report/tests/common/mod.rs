@@ -36,12 +36,8 @@ pub(crate) fn eight_gpus() -> Document {
         absent: vec![7],
         start_ns: EPOCH + 3 * MS,
     }];
-    document.ranks[3].problems = vec![Problem {
-        offset: 1 << 20,
-        kind: "control_character".to_owned(),
-        count: 2,
-        detail: "0x07 in a string".to_owned(),
-    }];
+    document.ranks[3].problems =
+        vec![Problem { offset: 1 << 20, kind: "control_character".into(), count: 2, detail: "0x07 in a string".to_owned() }];
     document.ranks[2].kernels[3].name = HOSTILE.to_owned();
     document
 }
@@ -52,7 +48,7 @@ pub(crate) fn two_nodes() -> Document {
     document.title = "/lustre/projects/pretrain/2026-11/runs/moe-64e-two-nodes-with-a-long-path/traces".to_owned();
     document.notes =
         notes(&[(NoteLevel::Finding, "The clocks of node01 run 490 us behind those of node00; they were corrected.")]);
-    document.clock.method = "collectives".to_owned();
+    document.clock.method = "collectives".into();
     document.clock.corrected = true;
     for offset in &mut document.clock.offsets[8..] {
         offset.offset_ns = -490_000 + i64::from(offset.rank) * 300;
@@ -62,7 +58,7 @@ pub(crate) fn two_nodes() -> Document {
     for pair in &mut document.clock.pairs[7..] {
         (pair.lo_ns, pair.hi_ns, pair.zero_inside) = (-494_500, -485_500, false);
     }
-    document.ranks[4].accounting = "host".to_owned();
+    document.ranks[4].accounting = "host".into();
     document.ranks[4].steps.clear();
     document.ranks[9].time_ns = Time::default();
     document.ranks[9].kernels.clear();
@@ -80,8 +76,8 @@ pub(crate) fn four_on_cpu() -> Document {
         (NoteLevel::Caution, "No device activity was recorded: all times are the host's."),
     ]);
     for rank in &mut document.ranks {
-        rank.accounting = "host".to_owned();
-        rank.step_source = "host_annotations".to_owned();
+        rank.accounting = "host".into();
+        rank.step_source = "host_annotations".into();
         rank.device = None;
         rank.copies = Copies::default();
         rank.kernels =
@@ -124,7 +120,7 @@ pub(crate) fn one_of_eight() -> Document {
         groups: vec![alone("_allgather_base", 205 << 20), alone("allreduce", 4)],
         ..Collectives::default()
     };
-    document.clock = Clock { method: "as_recorded".to_owned(), ..Clock::default() };
+    document.clock = Clock { method: "as_recorded".into(), ..Clock::default() };
     document
 }
 
@@ -138,7 +134,7 @@ pub(crate) fn job(ranks: u32, steps: i64, instances: usize) -> Document {
         title: format!("runs/{ranks}-ranks"),
         world_size: Some(ranks),
         device_activity: true,
-        classes: "default".to_owned(),
+        classes: "default".into(),
         ranks: (0..ranks).map(|rank| one_rank(rank, ranks, steps, rank == late, &mut chance)).collect(),
         collectives: collectives(ranks, late, instances, &mut chance),
         clock: clock(ranks, &mut chance),
@@ -160,15 +156,15 @@ fn one_rank(rank: u32, world: u32, steps: i64, late: bool, chance: &mut Chance) 
     let time_ns = steps.iter().fold(Time::default(), |sum, step| add(sum, step.time_ns));
     Rank {
         rank,
-        rank_source: "header".to_owned(),
+        rank_source: "header".into(),
         world_size: Some(world),
         file: format!("rank{rank}_trace.json.gz"),
-        format: "kineto".to_owned(),
+        format: "kineto".into(),
         host: Some(format!("node{:02}", rank / 8)),
         device: Some("NVIDIA H100 80GB HBM3".to_owned()),
         bytes: 132_600_000 + u64::from(rank) * 7_919,
         events: 412_345 + u64::from(rank) * 11,
-        accounting: "device".to_owned(),
+        accounting: "device".into(),
         window_ns: [EPOCH, begin],
         time_ns,
         copies: Copies {
@@ -176,7 +172,7 @@ fn one_rank(rank: u32, world: u32, steps: i64, late: bool, chance: &mut Chance) 
             memset: CopyTime { count: 960, total_ns: MS, bytes: 0 },
             ..Copies::default()
         },
-        step_source: "device_annotations".to_owned(),
+        step_source: "device_annotations".into(),
         steps,
         kernels: vec![
             kernel(
@@ -311,7 +307,7 @@ fn clock(ranks: u32, chance: &mut Chance) -> Clock {
         .map(|rank| ClockOffset {
             rank,
             node: Some(rank / 8),
-            method: "as_recorded".to_owned(),
+            method: "as_recorded".into(),
             offset_ns: 0,
             drift_ppb: 0,
             lo_ns: (rank > 0).then(|| -30_000 - chance.below(60_000)),
@@ -327,13 +323,13 @@ fn clock(ranks: u32, chance: &mut Chance) -> Clock {
             zero_inside: true,
         })
         .collect();
-    Clock { method: "as_recorded".to_owned(), corrected: false, offsets, pairs }
+    Clock { method: "as_recorded".into(), corrected: false, offsets, pairs }
 }
 
 fn group(name: &str, ranks: u32, count: u64, matched: u64, bytes: u64) -> CollectiveGroup {
     CollectiveGroup {
         name: name.to_owned(),
-        kind: name.trim_start_matches("gloo:").trim_start_matches('_').trim_end_matches("_base").to_owned(),
+        kind: name.trim_start_matches("gloo:").trim_start_matches('_').trim_end_matches("_base").into(),
         dtype: "BFloat16".to_owned(),
         in_elements: Some(bytes / 2),
         bytes: Some(bytes),
@@ -353,7 +349,7 @@ fn group(name: &str, ranks: u32, count: u64, matched: u64, bytes: u64) -> Collec
 }
 
 fn kernel(name: &str, class: &str, count: u64, total_ns: i64) -> Kernel {
-    Kernel { name: name.to_owned(), class: class.to_owned(), count, total_ns }
+    Kernel { name: name.to_owned(), class: class.into(), count, total_ns }
 }
 
 fn notes(notes: &[(NoteLevel, &str)]) -> Vec<Note> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use rankscope_document::NumberedBy;
 use rankscope_run::{InputFile, discover};
 use rankscope_trace::{Trace, rank_of_name};
 
@@ -45,16 +46,6 @@ pub(super) fn inputs(args: &Args) -> Result<Inputs> {
         files.extend(found);
     }
     Ok(Inputs { paths, files, by_position: !args.traces.is_empty() || args.offsets.is_some() })
-}
-
-/// What told a trace's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum NumberedBy {
-    /// Its place among the inputs.
-    Position,
-    /// The trace itself, its name, or the run it is of.
-    Rank,
 }
 
 /// Gives every trace a number of its own.

@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use rankscope_align::RankMap;
 use rankscope_align::validate::check_trace;
 use rankscope_collectives::{CommPatterns, collectives_alone, extract};
+use rankscope_document::ValidationDocument;
 use rankscope_time::Span;
 use rankscope_trace::Trace;
 
 use super::clocks::{Aligned, Clocks};
-use crate::validate::{Document, Evidence, Judged, rank_of};
+use crate::validate::{self, Evidence, Judged, rank_of};
 
 /// The verdict, before it is spoken.
 pub(super) struct Verdict {
@@ -45,7 +46,7 @@ impl Verdict {
         self.evidence.traces.push(alone);
     }
 
-    pub(super) fn speak(self, paths: &[PathBuf]) -> Document {
-        Document::of(&Judged::of(self.evidence), paths)
+    pub(super) fn speak(self, paths: &[PathBuf]) -> ValidationDocument {
+        validate::document(&Judged::of(self.evidence), paths)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rankscope_analyze::spans::{SpanStats, SpanTable, counts};
-use rankscope_document::{Note, NoteLevel, SpansDocument, SpansProcess, SpansRow};
+use rankscope_document::{Note, NoteLevel, SpansBy, SpansDocument, SpansProcess, SpansRow, SpansSort};
 use rankscope_trace::{ProblemKind, Trace, TrackKey, TrackKind};
 
 use super::Read;
@@ -13,7 +13,13 @@ use rankscope_pipeline::own_rank;
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
 
-pub(super) fn document(read: &Read, table: SpanTable, (by, sort): (String, String), top: usize, title: &str) -> SpansDocument {
+pub(super) fn document(
+    read: &Read,
+    table: SpanTable,
+    (by, sort): (SpansBy, SpansSort),
+    top: usize,
+    title: &str,
+) -> SpansDocument {
     let left_out = |rows: &[SpanStats]| rows.len().saturating_sub(top) as u64;
     let (spans_left_out, async_spans_left_out) = (left_out(&table.spans), left_out(&table.asynchronous));
     let rows = |rows: Vec<SpanStats>| rows.into_iter().take(top).map(row).collect();
@@ -57,7 +63,7 @@ fn processes(read: &Read) -> Vec<SpansProcess> {
         SpansProcess {
             name: name.clone(),
             file: about.file.clone(),
-            format: about.format.name().to_owned(),
+            format: about.format.name().into(),
             rank: own_rank(trace).map(|rank| rank.0),
             host: about.host.clone(),
             start_ns,

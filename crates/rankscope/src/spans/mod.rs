@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rankscope_analyze::spans::{By, Nesting, Order, Selection, SpanTable, SpansOf};
+use rankscope_document::{SpansBy, SpansSort};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_report::spans_terminal;
 use rankscope_run::discover_all;
@@ -142,6 +143,29 @@ impl From<SortArg> for Order {
     }
 }
 
+impl ByArg {
+    fn word(self) -> SpansBy {
+        match self {
+            Self::Name => SpansBy::Name,
+            Self::Thread => SpansBy::Thread,
+            Self::Process => SpansBy::Process,
+        }
+    }
+}
+
+impl SortArg {
+    fn word(self) -> SpansSort {
+        match self {
+            Self::Own => SpansSort::SelfTime,
+            Self::Total => SpansSort::Total,
+            Self::Count => SpansSort::Count,
+            Self::Max => SpansSort::Max,
+            Self::P99 => SpansSort::P99,
+            Self::Name => SpansSort::Name,
+        }
+    }
+}
+
 /// Traces with what is known of their spans; lists have one entry a trace.
 struct Read {
     loaded: Loaded,
@@ -197,10 +221,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 fn print(read: &Read, args: &Args, selection: Selection<'_>) -> Result<()> {
     let table = SpanTable::of(&read.spans(), args.by.into(), args.sort.into(), selection);
     let top = args.top.unwrap_or(if args.format == FormatArg::Table { TOP } else { usize::MAX });
-    let said =
-        |value: Option<clap::builder::PossibleValue>| value.map_or_else(String::new, |value| value.get_name().to_owned());
-    let (by, sort) = (said(args.by.to_possible_value()), said(args.sort.to_possible_value()));
-    let document = document::document(read, table, (by, sort), top, &title(&args.paths));
+    let document = document::document(read, table, (args.by.word(), args.sort.word()), top, &title(&args.paths));
     let text = match args.format {
         FormatArg::Json => serde_json::to_string_pretty(&document)?,
         FormatArg::Csv => csv::text(&document),

@@ -22,7 +22,7 @@ use rankscope_run::write_file;
 use rankscope_time::Rank;
 use rankscope_trace::{RankSource, Trace};
 
-pub(crate) use self::document::Document;
+pub(crate) use self::document::document;
 pub(crate) use self::table::text;
 use crate::job::{Bar, MeasuredArgs, request_by};
 use crate::output::{self, Format};
@@ -104,7 +104,7 @@ pub(crate) const BROKEN: u8 = 3;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let judged = judge(&args)?;
-    let document = Document::of(&judged, &args.paths);
+    let document = document(&judged, &args.paths);
     if let Some(path) = &args.csv {
         write_file(path, |file| Ok::<_, anyhow::Error>(write_csv(file, &judged.meetings, judged.participants.list.len())?))?;
     }

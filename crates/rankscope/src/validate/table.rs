@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use rankscope_document::{ClockMethod, Rule, RuleFinding, ValidationDocument};
 use rankscope_report::{columns, paragraph};
 
-use super::document::{Detail, Document};
 use crate::output;
 use rankscope_job::time;
 
@@ -15,17 +15,17 @@ const SHOWN_MAX: usize = 5;
 const NAME_MAX: usize = 48;
 const SENTENCE_MAX: usize = 96;
 
-pub(crate) fn text(document: &Document) -> String {
+pub(crate) fn text(document: &ValidationDocument) -> String {
     let style = output::style();
     let mut text: String = heading(document).iter().map(|sentence| paragraph(sentence, style)).collect();
     let (judged, idle): (Vec<_>, Vec<_>) = document.rules.iter().partition(|rule| rule.judged > 0);
     let counts = judged
         .iter()
-        .map(|rule| vec![rule.rule.to_owned(), rule.weight.to_owned(), rule.judged.to_string(), rule.found.to_string()]);
+        .map(|rule| vec![rule.rule.to_string(), rule.weight.to_string(), rule.judged.to_string(), rule.found.to_string()]);
     text.push('\n');
     text.push_str(&columns(&["rule", "weight", "judged", "found"], counts.collect(), style));
     if !idle.is_empty() {
-        let names = idle.iter().map(|rule| rule.rule).collect::<Vec<_>>().join(", ");
+        let names = idle.iter().map(|rule| rule.rule.as_str()).collect::<Vec<_>>().join(", ");
         text.push_str(&paragraph(&format!("nothing to check for {names}"), style));
     }
     for (title, details, all) in [
@@ -46,14 +46,20 @@ pub(crate) fn text(document: &Document) -> String {
 
 const HEADER: [&str; 5] = ["rule", "rank", "event", "by", "what"];
 
-fn shown(details: &[Detail]) -> Vec<Vec<String>> {
-    let row = |detail: &Detail| {
+fn shown(details: &[RuleFinding]) -> Vec<Vec<String>> {
+    let row = |detail: &RuleFinding| {
         let gap = detail.gap_ns.map_or_else(String::new, time);
-        vec![detail.rule.to_owned(), detail.rank.to_string(), cut(&detail.op, NAME_MAX), gap, cut(&detail.detail, SENTENCE_MAX)]
+        vec![
+            detail.rule.to_string(),
+            detail.rank.to_string(),
+            cut(&detail.op, NAME_MAX),
+            gap,
+            cut(&detail.detail, SENTENCE_MAX),
+        ]
     };
-    let mut count = BTreeMap::<&str, usize>::new();
+    let mut count = BTreeMap::<&Rule, usize>::new();
     let first = details.iter().filter(|detail| {
-        let count = count.entry(detail.rule).or_default();
+        let count = count.entry(&detail.rule).or_default();
         *count += 1;
         *count <= SHOWN_MAX
     });
@@ -68,12 +74,12 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// The answer in sentences; of what there is none of, none is said.
-fn heading(document: &Document) -> Vec<String> {
+fn heading(document: &ValidationDocument) -> Vec<String> {
     let clocks = match document.clocks {
-        "as_recorded" => "on the clocks as recorded",
-        "one_host" => "on the clock of the ranks' host",
-        "collectives" => "on clocks estimated from the collectives themselves",
-        "partly_measured" => "on partly measured clocks",
+        ClockMethod::AsRecorded => "on the clocks as recorded",
+        ClockMethod::OneHost => "on the clock of the ranks' host",
+        ClockMethod::Collectives => "on clocks estimated from the collectives themselves",
+        ClockMethod::PartlyMeasured => "on partly measured clocks",
         _ => "on measured clocks",
     };
     let answer = match document.violations {

@@ -1,0 +1,141 @@
+//! `report.json` and docs/reference/formats/report-json.md agree, both ways: what the types have is described, and what is
+//! described exists.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rankscope_document::{
+    AccountingSide, Because, CautionKind, Classes, Confidence, Document, KernelClass, NoteLevel, RankSource, StepSource,
+    Unnamed,
+};
+use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
+
+const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
+
+/// A table of the page, by its heading, and the types whose keys it has.
+const TABLES: [(&str, &[&str]); 17] = [
+    ("The document", &["Document"]),
+    ("`notes`", &["Note"]),
+    ("`cautions`", &["Caution"]),
+    ("`windows`", &["Window"]),
+    ("`verdict`", &["Verdict", "LateRank"]),
+    ("`ranks`", &["Rank"]),
+    ("`time_ns`", &["Time"]),
+    ("`copies`", &["CopyTime"]),
+    ("`steps`", &["Step"]),
+    ("`kernels`", &["Kernel"]),
+    ("`problems`", &["Problem"]),
+    ("`collectives`", &["Collectives"]),
+    ("`groups`", &["CollectiveGroup"]),
+    ("`ranks` of `collectives`", &["RankArrivals"]),
+    ("`unmatched_list`", &["UnmatchedCollective"]),
+    ("`instances`", &["CollectiveInstance"]),
+    ("`clock`", &["Clock"]),
+];
+
+/// A type whose keys are described in running text: where that begins.
+const PROSE: [(&str, &str); 3] = [
+    ("Copies", "One object for each of"),
+    ("ClockOffset", "| `offsets` | objects | what was applied"),
+    ("ClockPair", "| `pairs` |"),
+];
+
+#[test]
+fn every_key_is_described_and_every_described_key_exists() {
+    let registry = registry();
+    let mut of_types: BTreeSet<&str> = BTreeSet::new();
+    for (heading, types) in TABLES {
+        let known: BTreeSet<String> = types.iter().flat_map(|name| fields(&registry, name)).collect();
+        assert_eq!(described(heading), known, "the table under {heading} and {types:?}");
+        of_types.extend(types);
+    }
+    for (name, beginning) in PROSE {
+        let text =
+            PAGE.split("\n\n").flat_map(|block| if block.starts_with('|') { block.lines().collect() } else { vec![block] });
+        let text = text.into_iter().find(|text| text.starts_with(beginning)).expect("the text is there");
+        let keys: BTreeSet<String> =
+            ticked(text).filter(|word| *word != "offsets" && *word != "pairs").map(str::to_owned).collect();
+        assert_eq!(keys, fields(&registry, name), "the text that begins with {beginning:?} and {name}");
+        of_types.insert(name);
+    }
+    let structs = registry.iter().filter(|(_, format)| matches!(format, ContainerFormat::Struct(_)));
+    let all: BTreeSet<&str> = structs.map(|(name, _)| name.as_str()).collect();
+    assert_eq!(all, of_types, "every type of the document has a place in the page");
+}
+
+#[test]
+fn every_word_of_a_closed_vocabulary_is_described() {
+    for (key, words) in [
+        ("classes", Classes::WORDS),
+        ("rank_source", RankSource::WORDS),
+        ("accounting", AccountingSide::WORDS),
+        ("step_source", StepSource::WORDS),
+        ("class", KernelClass::WORDS),
+    ] {
+        assert_eq!(words_of_row(key), words.iter().copied().collect(), "{key}");
+    }
+    let registry = registry();
+    for (key, name) in [
+        ("level", "NoteLevel"),
+        ("confidence", "Confidence"),
+        ("because", "Because"),
+        ("reason", "Unnamed"),
+        ("kind", "CautionKind"),
+    ] {
+        let row = words_of_row(key);
+        let missing: Vec<String> =
+            variants(&registry, name).into_iter().filter(|word| word != "other" && !row.contains(word.as_str())).collect();
+        assert!(missing.is_empty(), "{key}: {missing:?} of {row:?}");
+    }
+}
+
+fn registry() -> Registry {
+    let mut tracer = Tracer::new(TracerConfig::default());
+    tracer.trace_simple_type::<Document>().expect("the types can be described");
+    tracer.trace_simple_type::<NoteLevel>().expect("as can those of which a document has several values");
+    tracer.trace_simple_type::<CautionKind>().expect("likewise");
+    tracer.trace_simple_type::<Confidence>().expect("likewise");
+    tracer.trace_simple_type::<Because>().expect("likewise");
+    tracer.trace_simple_type::<Unnamed>().expect("likewise");
+    tracer.registry().expect("all of them")
+}
+
+fn fields(registry: &Registry, name: &str) -> BTreeSet<String> {
+    match &registry[name] {
+        ContainerFormat::Struct(fields) => fields.iter().map(|field| field.name.clone()).collect(),
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+fn variants(registry: &Registry, name: &str) -> Vec<String> {
+    match &registry[name] {
+        ContainerFormat::Enum(variants) => variants.values().map(|variant| variant.name.clone()).collect(),
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+/// The keys in the first columns of the tables under `heading`.
+fn described(heading: &str) -> BTreeSet<String> {
+    let mut sections: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut current = "";
+    for line in PAGE.lines() {
+        if line.starts_with('#') {
+            current = line.trim_start_matches('#').trim();
+        } else if line.starts_with("| `") {
+            let keys = line.split(" | ").next().into_iter().flat_map(ticked).map(str::to_owned);
+            sections.entry(current).or_default().extend(keys);
+        }
+    }
+    sections.remove(heading).unwrap_or_default()
+}
+
+/// The words in the first row about `key` that are no key.
+fn words_of_row(key: &str) -> BTreeSet<&'static str> {
+    let start = format!("| `{key}` |");
+    let row = PAGE.lines().find(|line| line.starts_with(&start)).expect("a row");
+    ticked(row).skip(1).collect()
+}
+
+/// What stands between back ticks.
+fn ticked(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
