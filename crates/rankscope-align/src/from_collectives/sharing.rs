@@ -88,24 +88,76 @@ pub(crate) fn by_host(hosts: &[Option<&str>]) -> Vec<SharedClock> {
 
 /// Puts together what is of unknown hosts and cannot be told apart, each with the first that it may share a clock with.
 pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &[Meeting]) -> Vec<SharedClock> {
-    let mut together: Vec<(SharedClock, Vec<usize>)> = Vec::new();
+    let mut passages = passages(meetings, clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1));
+    let mut together: Vec<(SharedClock, Vec<usize>, Passages)> = Vec::new();
     for clock in clocks {
-        let fits = |ranks: &[usize]| equal_clocks_fit(meetings, |rank| ranks.contains(&rank) || clock.ranks.contains(&rank));
-        let home =
-            together.iter().position(|(first, ranks)| !first.is_host && !clock.is_host && first.may_be(&clock) && fits(ranks));
+        let mut own = Passages::default();
+        clock.ranks.iter().for_each(|rank| own.join(&std::mem::take(&mut passages[*rank])));
+        let home = together
+            .iter()
+            .position(|(first, _, theirs)| !first.is_host && !clock.is_host && first.may_be(&clock) && theirs.fit(&own));
         match home {
-            Some(home) => together[home].1.extend(&clock.ranks),
-            None => together.push((clock.clone(), clock.ranks)),
+            Some(home) => {
+                together[home].1.extend(&clock.ranks);
+                together[home].2.join(&own);
+            }
+            None => together.push((clock.clone(), clock.ranks, own)),
         }
     }
-    together.into_iter().map(|(first, ranks)| SharedClock::of(ranks, first.is_host)).collect()
+    together.into_iter().map(|(first, ranks, _)| SharedClock::of(ranks, first.is_host)).collect()
+}
+
+/// What some ranks did in each meeting they took part in, as far as it constrains: by meeting, ascending, when the last that is
+/// needed had entered, and when the first that needs others left; the ends of time where there is none.
+#[derive(Clone, Debug, Default)]
+struct Passages(Vec<(usize, i64, i64)>);
+
+/// The passages of each rank by itself.
+fn passages(meetings: &[Meeting], ranks: usize) -> Vec<Passages> {
+    let mut passages = vec![Passages::default(); ranks];
+    for (at, meeting) in meetings.iter().enumerate() {
+        for stay in meeting.stays.iter().filter(|stay| stay.is_needed || stay.needs) {
+            let entered_ns = if stay.is_needed { stay.start_ns } else { i64::MIN };
+            let left_ns = if stay.needs { stay.end_ns } else { i64::MAX };
+            passages[stay.rank].0.push((at, entered_ns, left_ns));
+        }
+    }
+    passages
+}
+
+impl Passages {
+    /// Whether the stamps of `self` and of `other`, as they are, keep every cause before its effect between the two.
+    fn fit(&self, other: &Self) -> bool {
+        let mut theirs = other.0.iter().peekable();
+        self.0.iter().all(|(at, entered_ns, left_ns)| {
+            while theirs.next_if(|(other, ..)| other < at).is_some() {}
+            let same = theirs.peek().filter(|(other, ..)| other == at);
+            same.is_none_or(|(_, entered_too_ns, left_too_ns)| entered_ns <= left_too_ns && entered_too_ns <= left_ns)
+        })
+    }
+
+    /// Takes up what others did.
+    fn join(&mut self, other: &Self) {
+        let mut joined = Vec::with_capacity(self.0.len().max(other.0.len()));
+        let mut theirs = other.0.iter().copied().peekable();
+        for (at, entered_ns, left_ns) in self.0.drain(..) {
+            while let Some(one) = theirs.next_if(|(other, ..)| *other < at) {
+                joined.push(one);
+            }
+            let (_, entered_too_ns, left_too_ns) =
+                theirs.next_if(|(other, ..)| *other == at).unwrap_or((at, i64::MIN, i64::MAX));
+            joined.push((at, entered_ns.max(entered_too_ns), left_ns.min(left_too_ns)));
+        }
+        joined.extend(theirs);
+        self.0 = joined;
+    }
 }
 
 /// Gives every clock its line: from the first clock along the collectives that they share, nearest first. Clocks that share none
 /// with it, not even through others, are tied to the first of their own. Where `bounds` are given, ends that are noisier than
 /// those are wide are not believed.
 pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &[Meeting], bounds: Option<&Bounds>) {
-    let ends = Ends::of(clocks, meetings);
+    let mut ends = Ends::of(clocks, meetings);
     let mut reached = vec![false; clocks.len()];
     for root in 0..clocks.len() {
         let mut frontier = VecDeque::from_iter((!reached[root]).then_some(root));
@@ -137,40 +189,48 @@ fn believed(tie: &Tie, bound: Bound) -> Line {
 
 /// When each clock saw the end of each meeting: the median of its ranks.
 struct Ends {
-    /// By meeting: how short it was, then clocks and ends.
+    /// By meeting: how short it was, then clocks and ends, ascending in clock.
     meetings: Vec<(i64, Vec<(usize, i64)>)>,
-    /// By clock, the meetings it took part in.
+    /// By clock, the meetings it took part in that nobody has gone through yet.
     of_clock: Vec<Vec<usize>>,
+    /// The meetings that somebody has gone through: they lead to no further clock.
+    gone_through: Vec<bool>,
 }
 
 impl Ends {
     fn of(clocks: &[SharedClock], meetings: &[Meeting]) -> Self {
-        let clock_of: BTreeMap<usize, usize> =
-            clocks.iter().enumerate().flat_map(|(at, clock)| clock.ranks.iter().map(move |rank| (*rank, at))).collect();
-        let ends = meetings.iter().map(|meeting| {
-            let mut by_clock: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
-            for stay in &meeting.stays {
-                by_clock.entry(clock_of[&stay.rank]).or_default().push(stay.end_ns);
-            }
-            let ends = by_clock.into_iter().filter_map(|(clock, ends)| Some((clock, median(ends)?)));
-            (meeting.shortest_ns(), ends.collect())
-        });
-        let meetings: Vec<(i64, Vec<(usize, i64)>)> = ends.collect();
-        let mut of_clock = vec![Vec::new(); clocks.len()];
-        for (at, (_, ends)) in meetings.iter().enumerate() {
-            ends.iter().for_each(|(clock, _)| of_clock[*clock].push(at));
+        let ranks = clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1);
+        let mut clock_of = vec![0; ranks];
+        for (at, clock) in clocks.iter().enumerate() {
+            clock.ranks.iter().for_each(|rank| clock_of[*rank] = at);
         }
-        Self { meetings, of_clock }
+        let mut by_clock: Vec<(usize, i64)> = Vec::new();
+        let mut of_clock = vec![Vec::new(); clocks.len()];
+        let mut ends_of = |at: usize, meeting: &Meeting| {
+            by_clock.clear();
+            by_clock.extend(meeting.stays.iter().map(|stay| (clock_of[stay.rank], stay.end_ns)));
+            by_clock.sort_by_key(|(clock, _)| *clock);
+            let own = by_clock.chunk_by(|(a, _), (b, _)| a == b);
+            let ends = own.filter_map(|own| Some((own[0].0, median(own.iter().map(|(_, end)| *end).collect())?)));
+            let ends: Vec<(usize, i64)> = ends.collect();
+            ends.iter().for_each(|(clock, _)| of_clock[*clock].push(at));
+            (meeting.shortest_ns(), ends)
+        };
+        let meetings: Vec<_> = meetings.iter().enumerate().map(|(at, meeting)| ends_of(at, meeting)).collect();
+        Self { gone_through: vec![false; meetings.len()], meetings, of_clock }
     }
 
-    /// The ends that `from`, which is `line` ahead, shares with each clock that is not `reached` yet.
-    fn shared(&self, from: usize, line: Line, reached: &[bool]) -> BTreeMap<usize, Vec<EndPair>> {
+    /// The ends that `from`, which is `line` ahead, shares with each clock that is not `reached` yet. Those are reached from here,
+    /// so no meeting is gone through twice.
+    fn shared(&mut self, from: usize, line: Line, reached: &[bool]) -> BTreeMap<usize, Vec<EndPair>> {
         let mut shared: BTreeMap<usize, Vec<EndPair>> = BTreeMap::new();
-        if reached.iter().all(|reached| *reached) {
-            return shared;
-        }
-        for (shortest_ns, ends) in self.of_clock[from].iter().map(|at| &self.meetings[*at]) {
-            let Some(own_ns) = ends.iter().find(|(clock, _)| *clock == from).map(|(_, end)| *end) else { continue };
+        for at in std::mem::take(&mut self.of_clock[from]) {
+            if std::mem::replace(&mut self.gone_through[at], true) {
+                continue;
+            }
+            let (shortest_ns, ends) = &self.meetings[at];
+            let Ok(own) = ends.binary_search_by_key(&from, |(clock, _)| *clock) else { continue };
+            let own_ns = ends[own].1;
             for (clock, end_ns) in ends.iter().filter(|(clock, _)| !reached[*clock]) {
                 let at_ns = own_ns.saturating_sub(line.at(own_ns));
                 let difference_ns = end_ns.saturating_sub(own_ns);
@@ -178,5 +238,67 @@ impl Ends {
             }
         }
         shared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::meetings::Stay;
+    use super::*;
+
+    /// As `merged`, by looking through all meetings for every pair of clocks.
+    fn merged_slowly(clocks: &[SharedClock], meetings: &[Meeting]) -> Vec<Vec<usize>> {
+        let mut together: Vec<(&SharedClock, Vec<usize>)> = Vec::new();
+        for clock in clocks {
+            let fits =
+                |ranks: &[usize]| equal_clocks_fit(meetings, |rank| ranks.contains(&rank) || clock.ranks.contains(&rank));
+            match together.iter().position(|(first, ranks)| first.may_be(clock) && fits(ranks)) {
+                Some(home) => together[home].1.extend(&clock.ranks),
+                None => together.push((clock, clock.ranks.clone())),
+            }
+        }
+        together.into_iter().map(|(_, ranks)| ranks).collect()
+    }
+
+    fn meetings() -> impl Strategy<Value = Vec<Meeting>> {
+        let stay = (any::<bool>(), 0i64..400, 200i64..600, any::<bool>(), any::<bool>());
+        prop::collection::vec(prop::collection::vec(stay, 9), 1..12).prop_map(|all| {
+            let of_rank = |(rank, (is_there, start_ns, end_ns, is_needed, needs)): (usize, (bool, i64, i64, bool, bool))| {
+                let end_ns = start_ns.max(end_ns);
+                is_there.then_some(Stay { rank, start_ns, end_ns, is_needed, needs })
+            };
+            let meeting = |stays: Vec<(bool, i64, i64, bool, bool)>| Meeting {
+                stays: stays.into_iter().enumerate().filter_map(of_rank).collect(),
+            };
+            all.into_iter().map(meeting).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn clocks_are_put_together_as_by_looking_at_every_pair(meetings in meetings()) {
+            let clocks = by_host(&[None; 9]);
+            let slowly = merged_slowly(&clocks, &meetings);
+            let found: Vec<Vec<usize>> = merged(clocks, &meetings).into_iter().map(|clock| clock.ranks).collect();
+            prop_assert_eq!(found, slowly);
+        }
+    }
+
+    /// Two halves that share no meeting, each of clocks in a row: every clock gets what it is ahead of the first of its half.
+    #[test]
+    fn clocks_of_jobs_that_never_meet_are_tied_to_the_first_of_their_own() {
+        let stay = |rank: usize, at_ns: i64| {
+            let end_ns = at_ns + rank as i64 * 1_000;
+            Stay { rank, start_ns: end_ns - 500, end_ns, is_needed: true, needs: true }
+        };
+        let pair = |first: usize, at_ns: i64| Meeting { stays: vec![stay(first, at_ns), stay(first + 1, at_ns)] };
+        let meetings: Vec<Meeting> =
+            (0..40).flat_map(|at| [0, 1, 2, 4, 5, 6].map(|first| pair(first, at * 1_000_000))).collect();
+        let mut clocks = by_host(&[None; 8]);
+        tie_all(&mut clocks, &meetings, None);
+        let ahead: Vec<i64> = clocks.iter().map(|clock| clock.line.offset_ns).collect();
+        assert_eq!(ahead, [0, 1_000, 2_000, 3_000, 0, 1_000, 2_000, 3_000]);
     }
 }
