@@ -19,7 +19,7 @@ use crate::{Error, Format};
 
 /// Reads every member of the ZIP archive `input` with `read`, which is given its name and its bytes, or why there are none.
 pub(crate) fn zip(input: impl Read + Seek + Send, read: impl FnMut(&str, Result<Bytes<'_>, Error>)) -> Result<(), Error> {
-    walked(|outlet| walk_zip(input, outlet), read)
+    walked(|outlet| walk_zip(input, ZIP_LIST_BYTES_MAX, outlet), read)
 }
 
 /// The same for a TAR archive.
@@ -35,9 +35,9 @@ const BLOCK_BYTES: u64 = 128 << 10;
 /// Members named like traces that are read of one archive: ten times the ranks of the largest jobs.
 const MEMBERS_MAX: usize = 100_000;
 
-/// How much of a ZIP archive is looked through for the list of its members: half a million of them. Every one costs ten times
-/// its bytes in memory.
-const ZIP_LIST_BYTES_MAX: u64 = 32 << 20;
+/// How much of a ZIP archive is looked through for the list of its members: a good million of them. Every one costs some ten times
+/// its bytes in memory while the archive is read.
+const ZIP_LIST_BYTES_MAX: u64 = 128 << 20;
 
 fn walked(
     walk: impl FnOnce(Outlet<'_>) -> Result<(), Error> + Send,
@@ -171,12 +171,12 @@ fn walk_tar(input: impl Read, mut outlet: Outlet<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn walk_zip(input: impl Read + Seek, mut outlet: Outlet<'_>) -> Result<(), Error> {
-    let left = Rc::new(Cell::new(ZIP_LIST_BYTES_MAX));
+fn walk_zip(input: impl Read + Seek, list_bytes_max: u64, mut outlet: Outlet<'_>) -> Result<(), Error> {
+    let left = Rc::new(Cell::new(list_bytes_max));
     let metered = Metered { input: BufReader::new(input), left: Rc::clone(&left) };
     let mut archive = zip::ZipArchive::new(metered).map_err(|error| match left.get() {
         0 => {
-            let mib = ZIP_LIST_BYTES_MAX >> 20;
+            let mib = list_bytes_max >> 20;
             Error::OverLimit { what: format!("the archive's list of members is longer than {mib} MiB. Unpack it first") }
         }
         _ => damaged(&error),
@@ -268,11 +268,46 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_members_longer_than_any_is_refused() {
+    fn a_list_of_members_longer_than_allowed_is_refused() {
         // Long names, so that the list is long and the test is short.
-        let bytes = zipped((0..600).map(|at| format!("{at}-{}.txt", "n".repeat(60_000))), b"");
-        let said = names(bytes, |_| {}).unwrap_err().to_string();
-        assert!(said.contains("too large") && said.contains("32 MiB"), "{said}");
+        let bytes = zipped((0..40).map(|at| format!("{at}-{}.txt", "n".repeat(60_000))), b"");
+        let walk = |most| walked(|outlet| walk_zip(Cursor::new(&bytes), most, outlet), |name, _| panic!("{name} is no trace"));
+        let said = walk(2 << 20).unwrap_err().to_string();
+        assert!(said.contains("too large") && said.contains("2 MiB"), "{said}");
+        walk(4 << 20).unwrap();
+    }
+
+    /// Counts what is asked of a file.
+    struct Watched<'a>(Cursor<&'a [u8]>, &'a AtomicUsize);
+
+    impl Read for Watched<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let read = self.0.read(buffer)?;
+            self.1.fetch_add(read, Ordering::Relaxed);
+            Ok(read)
+        }
+    }
+
+    impl Seek for Watched<'_> {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn finding_the_traces_among_many_members_reads_the_list_once() {
+        let work = |members: usize| {
+            let names = (0..members).map(|at| format!("notes/{at:06}.txt")).chain(["rank0.json".to_owned()]);
+            let bytes = zipped(names, b"");
+            let (asked, mut found) = (AtomicUsize::new(0), Vec::new());
+            zip(Watched(Cursor::new(&bytes), &asked), |name, _| found.push(name.to_owned())).unwrap();
+            assert_eq!(found, ["rank0.json"]);
+            asked.into_inner()
+        };
+        let (few, many) = (work(1_000), work(20_000));
+        // An entry of the list is about 64 bytes long; a buffer's worth of what lies before it may be read as well.
+        assert!(many < 20 * few + 65_536 && many < 20_000 * 100, "{few} {many}");
     }
 
     #[test]
