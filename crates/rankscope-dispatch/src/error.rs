@@ -3,6 +3,9 @@
 use rankscope_time::Rank;
 use thiserror::Error;
 
+use crate::network::Level;
+use crate::{Direction, TensorName};
+
 /// Why something could not be planned, derived or checked.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -287,6 +290,39 @@ pub enum Error {
         have: usize,
         /// What it takes.
         need: usize,
+    },
+    /// The rows of one level cannot be fitted.
+    #[error("level {}: {source}", level.as_str())]
+    LevelFit {
+        /// Which level.
+        level: Level,
+        /// Why not.
+        source: Box<Error>,
+    },
+    /// Nothing was measured.
+    #[error("no measurements")]
+    NoMeasurements,
+    /// Other rows arrived than must: a defect of this crate.
+    #[error("{}: rank {rank} received other {tensor} rows than it should have; this is a bug", direction.as_str())]
+    Arrived {
+        /// In which exchange.
+        direction: Direction,
+        /// Who received.
+        rank: Rank,
+        /// Of which tensor.
+        tensor: TensorName,
+    },
+    /// A gradient that is not the sum of what was sent: a defect of this crate.
+    #[error("backward: rank {rank}, token {token}: {tensor} of ones is not {uses}; this is a bug")]
+    GradientSum {
+        /// Whose token.
+        rank: Rank,
+        /// Its place on the rank.
+        token: usize,
+        /// Of which tensor.
+        tensor: TensorName,
+        /// How many ones were sent for it.
+        uses: u64,
     },
     /// A row that this path cannot pad.
     #[error("{tensor} rows of {bytes} bytes: they must be a multiple of {multiple}")]

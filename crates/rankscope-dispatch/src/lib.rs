@@ -50,6 +50,7 @@ pub mod planner;
 pub mod properties;
 mod random;
 mod rows;
+pub mod splitmix;
 mod tensors;
 mod traffic;
 

@@ -4,6 +4,8 @@
 //! Bytes are bytes; only the sums of gradients need to know what an element is.
 
 mod element;
+pub mod noise;
+pub mod proof;
 pub mod reference;
 
 use std::borrow::Cow;

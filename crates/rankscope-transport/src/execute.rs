@@ -5,7 +5,6 @@
 //! sends, and nothing but the exchange itself crosses the network.
 
 mod difference;
-mod inputs;
 mod trial;
 
 use std::time::Duration;

@@ -13,6 +13,7 @@ mod cost;
 mod flows;
 mod microbatch;
 mod play;
+mod scene;
 mod work;
 
 pub use account::{Outcome, RankUse};
@@ -20,4 +21,5 @@ pub use build::{Label, What};
 pub use cost::Machine;
 pub use microbatch::undispatched;
 pub use play::{Played, Wire, play};
+pub use scene::{Scene, StepShape};
 pub use work::{LayerWork, Microbatch, Step, Transfer};

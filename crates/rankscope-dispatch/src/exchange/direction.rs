@@ -32,6 +32,9 @@ impl Direction {
     /// All of them, in the order in which a layer runs them.
     pub const ALL: [Self; 5] = [Self::Forward, Self::Output, Self::OutputGradient, Self::Resend, Self::Backward];
 
+    /// Those of a layer whose backward pass keeps what the forward one had, in the order of a step.
+    pub const LAYER: [Self; 4] = [Self::Forward, Self::Output, Self::OutputGradient, Self::Backward];
+
     /// Whether rows go from the linear to the attention layout.
     #[must_use]
     pub fn to_attention(self) -> bool {

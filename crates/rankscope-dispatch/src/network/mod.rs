@@ -8,6 +8,7 @@
 //! Adaptive routing, packet loss and other jobs on the fabric are not in it; [`measured`] shows them as what is left over.
 
 pub mod calibrate;
+mod layer;
 mod link;
 pub mod measured;
 mod predict;
@@ -15,6 +16,7 @@ mod preset;
 mod size_table;
 mod topology;
 
+pub use layer::PredictedExchange;
 pub use link::Link;
 pub(crate) use predict::transfer;
 pub use predict::{LevelCost, LinkTime, Network, Prediction, RankTime};

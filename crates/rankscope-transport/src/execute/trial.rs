@@ -3,10 +3,10 @@
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use rankscope_dispatch::movement::{self, ElementType};
+use rankscope_dispatch::movement::{self, ElementType, noise};
 use rankscope_dispatch::{Batch, Direction, Error, Exchange, RankExchange, Rows};
 
-use super::{ExecuteError, Timing, execute, inputs};
+use super::{ExecuteError, Timing, execute};
 use crate::{Transport, TransportError};
 
 /// What is executed.
@@ -44,7 +44,7 @@ impl Trial {
             exchange.validate()?;
             Ok((direction, exchange))
         };
-        let exchanges = LAYER.map(exchange).into_iter().collect::<Result<_, Error>>()?;
+        let exchanges = Direction::LAYER.map(exchange).into_iter().collect::<Result<_, Error>>()?;
         Ok(Self { exchanges, element, repeat, seed })
     }
 
@@ -141,7 +141,7 @@ struct Round<'a> {
 
 impl Round<'_> {
     fn inputs_of(&self, rank: usize) -> Vec<Vec<u8>> {
-        inputs::draw(&self.exchange.ranks[rank], &self.exchange.tensors, self.element, self.seed)
+        noise::draw(&self.exchange.ranks[rank], &self.exchange.tensors, self.element, self.seed)
     }
 
     fn all_inputs(&self) -> Vec<Vec<Vec<u8>>> {
@@ -213,5 +213,3 @@ fn idle(direction: Direction, exchange: &Exchange) -> Outcome {
     let messages = remote.len() as u64;
     Outcome { direction, messages, remote_bytes: bytes(&remote), kept_bytes: bytes(&kept), timings: Vec::new() }
 }
-
-const LAYER: [Direction; 4] = [Direction::Forward, Direction::Output, Direction::OutputGradient, Direction::Backward];

@@ -7,13 +7,15 @@
 mod bench;
 mod fit;
 mod least_squares;
+mod levels;
 mod nccl;
 mod osu;
 mod sample;
 
-pub use bench::{Operation, read};
+pub use bench::read;
 pub use fit::{Calibration, Errors, Outlier, calibrate};
-pub use sample::{Sample, Samples};
+pub use levels::Calibrated;
+pub use sample::{Operation, Sample, Samples};
 
 /// From here on alpha and beta describe NCCL; below, its protocols change with the size (dispatch spec 7.E).
 pub const BULK_BYTES: u64 = 8 << 20;

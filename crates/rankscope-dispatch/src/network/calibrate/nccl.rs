@@ -11,8 +11,8 @@
 
 use std::collections::BTreeSet;
 
-use super::bench::{Operation, micros, size};
-use super::{Sample, Samples};
+use super::sample::{micros, size};
+use super::{Operation, Sample, Samples};
 use crate::Error;
 
 /// Columns of one group: time, algorithm bandwidth, bus bandwidth, wrong elements.

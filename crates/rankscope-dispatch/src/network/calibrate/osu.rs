@@ -11,8 +11,8 @@
 
 use rankscope_time::Span;
 
-use super::bench::{Operation, micros, size};
-use super::{Sample, Samples};
+use super::sample::{micros, size};
+use super::{Operation, Sample, Samples};
 use crate::Error;
 
 /// Smaller messages are bound by their number, not by their bytes.

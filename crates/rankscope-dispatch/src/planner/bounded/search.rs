@@ -6,6 +6,7 @@ use super::gather::gather;
 use super::ranges::Ideal;
 use super::rooms::Rooms;
 use super::shed::{Stuck, Taste, shed};
+use crate::splitmix::{GOLDEN, SplitMix};
 
 /// Tries at most `steps` times, and ends when it has not found anything for long.
 pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal, steps: Option<u32>) {
@@ -18,7 +19,7 @@ pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal
     let patience = PATIENCE.max(STEPS_PER_GIVER as usize * givers.len());
     let mut in_vain = 0;
     let mut rooms = Rooms::new(limits, assignment.loads());
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut dice = SplitMix::new(GOLDEN);
     for _ in 0..steps {
         if in_vain == patience {
             return;
@@ -30,7 +31,7 @@ pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal
         };
         let again = [second, Some(first)];
         let again = || again.into_iter().flatten().take(if second == Some(first) { 1 } else { 2 });
-        let taste = Taste { seed: dice.next(), spread: SPREADS[dice.below(SPREADS.len())] };
+        let taste = Taste { seed: dice.bits(), spread: SPREADS[dice.below(SPREADS.len())] };
         let mut change: i64 = again().map(|giver| take_back(assignment, giver, limits, &mut rooms)).sum();
         let given: Result<i64, Stuck> = again().map(|giver| shed(assignment, giver, limits, ideal, &mut rooms, taste)).sum();
         change += given.unwrap_or(i64::MAX / 2);
@@ -50,7 +51,7 @@ pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal
 }
 
 /// Somebody else who gives to a rank that `giver` gives to.
-fn neighbour(assignment: &mut Assignment, giver: u32, dice: &mut Dice) -> Option<u32> {
+fn neighbour(assignment: &mut Assignment, giver: u32, dice: &mut SplitMix) -> Option<u32> {
     let receivers: Vec<u32> = assignment.given(giver).map(|(document, piece)| assignment.pieces(document)[piece].at).collect();
     let receiver = receivers[dice.below(receivers.len().max(1)).min(receivers.len().checked_sub(1)?)];
     let others = assignment.givers_to(receiver, giver);
@@ -81,24 +82,3 @@ const STEPS_PER_GIVER: u32 = 4;
 const PATIENCE: usize = 64;
 /// How far scores are spread: little to follow the best, more to get elsewhere.
 const SPREADS: [f64; 3] = [0.0, 0.1, 0.4];
-
-/// Numbers that look thrown, and are the same every time (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed(self.0)
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        ((u128::from(self.next()) * count as u128) >> 64) as usize
-    }
-}
-
-/// A number whose every bit depends on every bit of `bits`.
-pub(super) fn mixed(bits: u64) -> u64 {
-    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
-}

@@ -4,7 +4,7 @@ use super::assignment::{Assignment, Transfer};
 use super::involved::involved;
 use super::ranges::{Cuts, Ideal, ranges};
 use super::rooms::Rooms;
-use super::search::mixed;
+use crate::splitmix::mixed;
 
 /// Serves the ranks above their limit, the one with the most excess first; fails with the first rank that nobody relieves.
 pub(super) fn shed_all(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result<(), Stuck> {

@@ -1,21 +1,22 @@
 //! What the tensors hold before an exchange: noise that depends on the seed and on nothing else.
 
-use rankscope_dispatch::movement::ElementType;
-use rankscope_dispatch::{RankExchange, TensorRows};
+use super::ElementType;
+use crate::splitmix::{SplitMix, mixed};
+use crate::{RankExchange, TensorRows};
 
 /// The input tensors of a rank. Floating-point elements are finite and smaller than two: the sum of two NaNs is some NaN, and
 /// which one differs between processors.
-pub(super) fn draw(part: &RankExchange, tensors: &[TensorRows], element: ElementType, seed: u64) -> Vec<Vec<u8>> {
-    let mut state = mix(mix(seed) ^ u64::from(part.rank.0));
+#[must_use]
+pub fn draw(part: &RankExchange, tensors: &[TensorRows], element: ElementType, seed: u64) -> Vec<Vec<u8>> {
+    let mut words = SplitMix::new(mixed(mixed(seed) ^ u64::from(part.rank.0)));
     let sizes = tensors.iter().zip(&part.input_rows).map(|(tensor, rows)| tensor.row_bytes * rows);
-    sizes.map(|bytes| noise(&mut state, bytes as usize, mask(element))).collect()
+    sizes.map(|bytes| noise(&mut words, bytes as usize, mask(element))).collect()
 }
 
-fn noise(state: &mut u64, bytes: usize, mask: u64) -> Vec<u8> {
+fn noise(words: &mut SplitMix, bytes: usize, mask: u64) -> Vec<u8> {
     let mut tensor = vec![0; bytes];
     for chunk in tensor.chunks_mut(size_of::<u64>()) {
-        *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        chunk.copy_from_slice(&(mix(*state) & mask).to_le_bytes()[..chunk.len()]);
+        chunk.copy_from_slice(&(words.bits() & mask).to_le_bytes()[..chunk.len()]);
     }
     tensor
 }
@@ -28,11 +29,4 @@ fn mask(element: ElementType) -> u64 {
         ElementType::F16 | ElementType::Bf16 => 0xBFFF_BFFF_BFFF_BFFF,
         ElementType::I64 | ElementType::I32 | ElementType::I16 | ElementType::I8 | ElementType::U8 => u64::MAX,
     }
-}
-
-/// The finisher of splitmix64.
-fn mix(word: u64) -> u64 {
-    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    word ^ (word >> 31)
 }

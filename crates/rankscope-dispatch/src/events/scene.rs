@@ -1,0 +1,90 @@
+//! A step played, beside what the same work takes without overlap and without a plan.
+
+use super::{Machine, Microbatch, Outcome, Step, Wire, play, undispatched};
+use crate::network::Network;
+use crate::{Batch, Error, Rows};
+
+/// How the work of plans makes a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StepShape {
+    /// Layers of a stage.
+    pub layers: u32,
+    /// Stages of the pipeline.
+    pub stages: u32,
+    /// Microbatches, the plans in turn; none is one of each plan.
+    pub microbatches: Option<u32>,
+    /// Whether there is a backward pass.
+    pub backward: bool,
+    /// Whether two nano-batches take turns, one computing while the other exchanges.
+    pub overlap: bool,
+}
+
+impl Default for StepShape {
+    /// One layer forward and backward, one stage, a microbatch of each plan, nothing overlapped.
+    fn default() -> Self {
+        Self { layers: 1, stages: 1, microbatches: None, backward: true, overlap: false }
+    }
+}
+
+impl Step {
+    /// The step of this shape that `plans` make; the first says what a pipeline hands on. There is at least one, and all have as
+    /// many ranks.
+    ///
+    /// # Errors
+    /// [`Error::BadStep`] without a plan; [`Error::Overflow`] for work beyond 64 bits.
+    pub fn of_plans(plans: &[(&Batch, &Rows)], shape: &StepShape, machine: &Machine) -> Result<Self, Error> {
+        let (batch, rows) = plans.first().ok_or(Error::BadStep { what: "a step has at least one plan" })?;
+        let microbatch = |(batch, rows): &(&Batch, &Rows)| Microbatch::of(batch, rows, machine, shape.backward);
+        let distinct = plans.iter().map(microbatch).collect::<Result<Vec<_>, _>>()?;
+        let many = shape.microbatches.map_or(plans.len(), |many| many as usize);
+        let row_bytes = rows.bytes(u64::from(rows.hidden_q));
+        let activation = |tokens: u64| if shape.stages > 1 { tokens.saturating_mul(row_bytes) } else { 0 };
+        Ok(Self {
+            microbatches: distinct.iter().cycle().take(many).cloned().collect(),
+            layers: shape.layers,
+            stages: shape.stages,
+            activation_bytes: batch.linear_tokens().into_iter().map(activation).collect(),
+            nano_batches: if shape.overlap { 2 } else { 1 },
+            overlap: shape.overlap,
+        })
+    }
+}
+
+/// A step, and what the same would be otherwise.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Scene {
+    /// The step that was played.
+    pub step: Step,
+    /// What came of it.
+    pub played: Outcome,
+    /// Nano-batches one after the other; none where there is one only.
+    pub without_overlap: Option<Outcome>,
+    /// Every token's attention where the token lives, in as many nano-batches.
+    pub undispatched: Outcome,
+}
+
+impl Scene {
+    /// Plays the step that `plans` make, and the other two.
+    ///
+    /// # Errors
+    /// Those of [`Step::of_plans`] and [`play`].
+    pub fn play(
+        plans: &[(&Batch, &Rows)],
+        shape: &StepShape,
+        machine: &Machine,
+        network: &Network,
+        wire: Wire,
+    ) -> Result<Self, Error> {
+        let step = Step::of_plans(plans, shape, machine)?;
+        let at_home = plans.iter().map(|(batch, _)| undispatched(batch)).collect::<Result<Vec<_>, _>>()?;
+        let at_home: Vec<_> = at_home.iter().zip(plans).map(|(batch, (_, rows))| (batch, *rows)).collect();
+        let home = Step { overlap: false, ..Step::of_plans(&at_home, shape, machine)? };
+        let play = |step: &Step| play(step, machine, network, wire);
+        let played = play(&step)?;
+        let in_turn = || play(&Step { overlap: false, ..step.clone() });
+        let without_overlap = shape.overlap.then(in_turn).transpose()?;
+        Ok(Self { played, without_overlap, undispatched: play(&home)?, step })
+    }
+}

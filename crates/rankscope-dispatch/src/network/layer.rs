@@ -1,0 +1,31 @@
+//! What the exchanges of a layer take: the four of a forward and a backward pass, in the order of a step.
+
+use super::{Network, Prediction};
+use crate::{Batch, Direction, Error, Exchange, Rows, Traffic};
+
+/// One exchange of a plan and what it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PredictedExchange {
+    /// Which exchange.
+    pub direction: Direction,
+    /// Who sends what to whom.
+    pub traffic: Traffic,
+    /// How long that takes.
+    pub prediction: Prediction,
+}
+
+impl Network {
+    /// What the exchanges of a layer of `batch` take, one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] for rows or buffers beyond 64 bits; those of [`Network::predict`].
+    pub fn predict_layer(&self, batch: &Batch, rows: &Rows) -> Result<Vec<PredictedExchange>, Error> {
+        let predicted = |direction| {
+            let traffic = Exchange::new(batch, rows, direction)?.traffic();
+            let prediction = self.predict(&traffic)?;
+            Ok(PredictedExchange { direction, traffic, prediction })
+        };
+        Direction::LAYER.into_iter().map(predicted).collect()
+    }
+}
