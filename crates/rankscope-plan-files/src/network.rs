@@ -12,6 +12,17 @@ use crate::MOST_BYTES;
 const SCHEMA: u32 = 1;
 const KIND: &str = "rankscope_network";
 
+/// A network, and what is known of where its figures come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// The name it goes by: a preset's, or a file's.
+    pub name: String,
+    /// Where its figures come from, for people.
+    pub source: String,
+    /// The network.
+    pub network: Network,
+}
+
 #[derive(Debug, Deserialize, Serialize)]
 struct Document {
     schema: u32,

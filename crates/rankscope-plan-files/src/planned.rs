@@ -1,4 +1,6 @@
-//! What there is to say about a plan.
+//! What there is to say about a plan: the document of `dispatch plan`.
+
+mod split_kv;
 
 use std::time::Duration;
 
@@ -8,65 +10,136 @@ use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads, 
 use rankscope_dispatch::planner::{Remote, gap, lower_bound};
 use serde::Serialize;
 
-use super::Planner;
-use super::split_kv::SplitKv;
+pub use self::split_kv::SplitKv;
 
 /// A plan and its figures.
-#[derive(Debug, Serialize)]
-pub(super) struct Answer {
-    pub(super) planner: &'static str,
-    pub(super) eps: f64,
-    pub(super) world_size: u32,
-    pub(super) documents: usize,
-    pub(super) tokens: u64,
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Who planned.
+    pub planner: Planner,
+    /// How far above its share of the work a rank may be.
+    pub eps: f64,
+    /// Ranks.
+    pub world_size: u32,
+    /// How many documents.
+    pub documents: usize,
+    /// Their tokens.
+    pub tokens: u64,
     /// Load of the heaviest rank, by its weight, over the mean.
-    pub(super) max_over_mean: f64,
-    pub(super) max_over_mean_before: f64,
+    pub max_over_mean: f64,
+    /// The same of the layout.
+    pub max_over_mean_before: f64,
     /// Forward, per layer.
-    pub(super) bytes: u64,
+    pub bytes: u64,
     /// Of it, what the layout alone makes necessary.
-    pub(super) layout_bytes: u64,
-    pub(super) lower_bound_bytes: u64,
+    pub layout_bytes: u64,
+    /// What every plan with these limits moves at least.
+    pub lower_bound_bytes: u64,
     /// Bytes over the lower bound, less one; nothing where the bound is zero and bytes are not.
-    pub(super) gap: Option<f64>,
-    pub(super) bytes_per_token: f64,
-    pub(super) elems_per_token: f64,
+    pub gap: Option<f64>,
+    /// Bytes over tokens.
+    pub bytes_per_token: f64,
+    /// The same in elements.
+    pub elems_per_token: f64,
     /// Query tokens computed away from home.
-    pub(super) moved_tokens: u64,
-    pub(super) remote_kv_tokens: u64,
+    pub moved_tokens: u64,
+    /// Key and value tokens that leave their rank.
+    pub remote_kv_tokens: u64,
     /// Number of shards.
-    pub(super) n: usize,
-    pub(super) work_unit: &'static str,
-    pub(super) loads: Vec<u64>,
-    pub(super) loads_before: Vec<u64>,
-    pub(super) limits: Vec<u64>,
+    pub n: usize,
+    /// What loads are in.
+    pub work_unit: WorkUnit,
+    /// Work by rank, planned.
+    pub loads: Vec<u64>,
+    /// Work by rank, of the layout.
+    pub loads_before: Vec<u64>,
+    /// The most work by rank.
+    pub limits: Vec<u64>,
     /// The planning alone.
-    pub(super) elapsed_us: f64,
+    pub elapsed_us: f64,
     /// Why runs moved, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) moves: Option<Vec<Move>>,
+    pub moves: Option<Vec<Move>>,
     /// The same with keys and values split, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) split_kv: Option<SplitKv>,
+    pub split_kv: Option<SplitKv>,
     /// Per document, its shards: linear rank, attention rank, place in the document (0 for the first), tokens.
-    pub(super) shards: Vec<Vec<[u32; 4]>>,
+    pub shards: Vec<Vec<[u32; 4]>>,
 }
 
 /// Why a run of queries is computed away from home; see [`Explanation`].
-#[derive(Debug, Serialize)]
-pub(super) struct Move {
-    pub(super) document: usize,
-    pub(super) start: u32,
-    pub(super) end: u32,
-    pub(super) from: u32,
-    pub(super) to: u32,
-    pub(super) load_before: u64,
-    pub(super) limit: u64,
-    pub(super) load_without: u64,
-    pub(super) freed: u64,
-    pub(super) cost_bytes: i64,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Move {
+    /// Which document.
+    pub document: usize,
+    /// First token.
+    pub start: u32,
+    /// Token after the last.
+    pub end: u32,
+    /// Whose queries they are.
+    pub from: u32,
+    /// Who computes them.
+    pub to: u32,
+    /// Work of the rank it leaves, before.
+    pub load_before: u64,
+    /// The most work of that rank.
+    pub limit: u64,
+    /// Its work without this move.
+    pub load_without: u64,
+    /// Work that leaves it.
+    pub freed: u64,
+    /// Bytes that the move costs.
+    pub cost_bytes: i64,
     /// Rank and bytes.
-    pub(super) alternatives: Vec<(u32, i64)>,
+    pub alternatives: Vec<(u32, i64)>,
+}
+
+/// Who plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Planner {
+    /// Fewest bytes, with every rank within its limit.
+    Bounded,
+    /// The original's planner.
+    Greedy,
+    /// The original's older planner.
+    EqualFlops,
+    /// The fewest bytes there are in whole blocks.
+    Exact,
+}
+
+impl Planner {
+    /// Whether limits are kept to: those asked for, or the lowest that can be.
+    #[must_use]
+    pub fn keeps_limits(self) -> bool {
+        matches!(self, Self::Bounded | Self::Exact)
+    }
+
+    /// Its name in documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bounded => "bounded",
+            Self::Greedy => "greedy",
+            Self::EqualFlops => "equal-flops",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+/// What work is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub enum WorkUnit {
+    /// Pairs of a query and a key.
+    #[serde(rename = "cells")]
+    Cells,
+    /// Nanoseconds of a table of times.
+    #[serde(rename = "ns")]
+    Nanoseconds,
 }
 
 impl From<Explanation> for Move {
@@ -79,15 +152,23 @@ impl From<Explanation> for Move {
 }
 
 impl Answer {
-    pub(super) fn explained(self, moves: Option<Vec<Explanation>>) -> Self {
+    /// With the reasons of its moves.
+    #[must_use]
+    pub fn explained(self, moves: Option<Vec<Explanation>>) -> Self {
         Self { moves: moves.map(|moves| moves.into_iter().map(Move::from).collect()), ..self }
     }
 
-    pub(super) fn splitting(self, split_kv: Option<SplitKv>) -> Self {
+    /// With what splitting keys and values would move.
+    #[must_use]
+    pub fn splitting(self, split_kv: Option<SplitKv>) -> Self {
         Self { split_kv, ..self }
     }
 
-    pub(super) fn new(
+    /// The figures of `plan`, made of `layout` by `planner` within `elapsed`.
+    ///
+    /// # Errors
+    /// Weights that are none, or work beyond 64 bits.
+    pub fn new(
         layout: &Batch,
         plan: &Batch,
         options: &Options,
@@ -108,7 +189,7 @@ impl Answer {
         let tokens: u64 = layout.linear_tokens().iter().sum();
         let per_token = |bytes: u64| bytes as f64 / tokens.max(1) as f64;
         Ok(Self {
-            planner: planner.name(),
+            planner,
             eps: options.eps,
             world_size: layout.world_size(),
             documents: layout.len(),
@@ -125,8 +206,8 @@ impl Answer {
             remote_kv_tokens: remote.keys,
             n: plan.shards().len(),
             work_unit: match options.work {
-                Work::Cells => "cells",
-                Work::Time(_) => "ns",
+                Work::Cells => WorkUnit::Cells,
+                Work::Time(_) => WorkUnit::Nanoseconds,
             },
             loads: after,
             loads_before: before,
@@ -145,7 +226,7 @@ fn rows(document: &[rankscope_dispatch::Shard]) -> Vec<[u32; 4]> {
 
 /// The largest load for its weight, over the mean load for its weight. Ranks of weight zero count when they have work: then
 /// nothing is balanced.
-pub(super) fn heaviest(loads: &[u64], weights: &[f64]) -> f64 {
+fn heaviest(loads: &[u64], weights: &[f64]) -> f64 {
     let total: u64 = loads.iter().sum();
     if total == 0 {
         return 1.0;

@@ -2,28 +2,34 @@
 
 use rankscope_dispatch::planner::Remote;
 use rankscope_dispatch::planner::bounded::Options;
-use rankscope_dispatch::planner::split::split;
+use rankscope_dispatch::planner::split::{SplitTask, split};
 use rankscope_dispatch::{Batch, Error, Rows};
 use serde::Serialize;
 
-use super::answer::heaviest;
+use super::heaviest;
 
 /// The same plan with keys and values split.
-#[derive(Debug, Serialize)]
-pub(super) struct SplitKv {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SplitKv {
     /// Forward, per layer, with the log-sum-exps that merging needs.
-    pub(super) bytes: u64,
+    pub bytes: u64,
     /// Bytes fewer than without splitting.
-    pub(super) saved: u64,
-    pub(super) max_over_mean: f64,
+    pub saved: u64,
+    /// Load of the heaviest rank, by its weight, over the mean.
+    pub max_over_mean: f64,
     /// Document, start and end of its queries, start and end of its keys, home of the queries, rank that computes.
-    pub(super) tasks: Vec<[u64; 7]>,
+    pub tasks: Vec<[u64; 7]>,
 }
 
 impl SplitKv {
-    pub(super) fn new(layout: &Batch, plan: &Batch, options: &Options, rows: &Rows) -> Result<Self, Error> {
+    /// What `plan`, made of `layout`, would move.
+    ///
+    /// # Errors
+    /// Work or bytes beyond 64 bits.
+    pub fn new(layout: &Batch, plan: &Batch, options: &Options, rows: &Rows) -> Result<Self, Error> {
         let split = split(layout, plan, options, lse_bytes(rows))?;
-        let task = |task: &rankscope_dispatch::planner::split::SplitTask| {
+        let task = |task: &SplitTask| {
             let [q_start, q_end, k_start, k_end, home, rank] =
                 [task.queries.start, task.queries.end, task.keys.start, task.keys.end, task.home.0, task.rank.0].map(u64::from);
             [task.document as u64, q_start, q_end, k_start, k_end, home, rank]

@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 
 use super::calibrate::Reading;
 use super::paths;
-use super::predict::{NetworkArgs, predictions};
+use super::predict::NetworkArgs;
 use crate::job::{Bar, ClockArgs, MemoryArgs, request};
 use crate::output::{self, Format};
 use rankscope_pipeline::judged;
@@ -46,7 +46,7 @@ const CONTRADICTED: u8 = 3;
 pub(crate) fn run(plan: &Path, run: &Path, args: &TraceArgs, format: Format) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
     let loaded = paths::load(plan)?;
-    let predicted = predictions(&loaded, &known.network).with_context(|| plan.display().to_string())?;
+    let predicted = known.network.predict_layer(&loaded.batch, &loaded.rows).with_context(|| plan.display().to_string())?;
     let mut request = request(&[run.to_owned()], args.partial, &args.clocks);
     request.mapping.keep = MemoryArgs::default().keep();
     let judged = judged(&request, &Bar::default())?;

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
-use rankscope_dispatch::export::{Alltoallv, GroupCall, PutList, TaskLengths, UNIT_BYTES, group_calls};
-use rankscope_dispatch::{Contexts, Direction, Exchange, RankExchange, binary};
+use rankscope_dispatch::export::UNIT_BYTES;
+use rankscope_dispatch::{Direction, binary};
+use rankscope_plan_files::exported::{self, ExportError};
 use rankscope_plan_files::plan::{self, Plan};
 use rankscope_time::Rank;
-use serde_json::{Value, json};
 
 use super::paths;
 use crate::output;
@@ -90,7 +90,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         (Form::Json | Form::Binary, Some(_)) => bail!("--rank: every rank takes the whole plan and derives its own part"),
         (Form::Json, None) => plan::json(&loaded.batch, &loaded.rows).into_bytes(),
         (Form::Binary, None) => binary::encode(&loaded.batch, &loaded.rows),
-        _ => serde_json::to_vec(&arguments(&loaded, &args).with_context(|| args.input.display().to_string())?)?,
+        (Form::Alltoallv, _) => arguments(&loaded, &args, exported::Form::Alltoallv { unit_bytes: args.unit })?,
+        (Form::Nccl, _) => arguments(&loaded, &args, exported::Form::Nccl)?,
+        (Form::Puts, _) => arguments(&loaded, &args, exported::Form::Puts)?,
+        (Form::CuSeqlens, _) => arguments(&loaded, &args, exported::Form::CuSeqlens)?,
     };
     match &args.output {
         Some(path) => paths::write(path, &bytes)?,
@@ -99,99 +102,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Of more, the square of dense counts fills the memory.
-const RANKS_TOGETHER: u32 = 2048;
-
-/// The arguments of one rank, or of all.
-fn arguments(plan: &Plan, args: &Args) -> Result<Value> {
-    let (direction, world_size) = (Direction::from(args.direction), plan.batch.world_size());
+/// The arguments of one rank, or of all, as JSON.
+fn arguments(plan: &Plan, args: &Args, form: exported::Form) -> Result<Vec<u8>> {
+    let (place, world_size) = (|| args.input.display().to_string(), plan.batch.world_size());
     if let Some(rank) = args.rank.filter(|rank| *rank >= world_size) {
-        bail!("--rank {rank}: the plan has ranks 0 to {}", world_size - 1);
+        return Err(anyhow!("--rank {rank}: the plan has ranks 0 to {}", world_size - 1)).with_context(place);
     }
-    let mut answer = json!({
-        "schema": 1,
-        "kind": "rankscope_dispatch_export",
-        "as": args.form.to_possible_value().map(|value| value.get_name().to_owned()),
-        "plan_hash": plan::hash(&plan.batch, &plan.rows),
-        "world_size": world_size,
+    let arguments = exported::arguments(plan, form, args.direction.into(), args.rank.map(Rank)).map_err(|error| match error {
+        ExportError::TooMany { .. } => anyhow!("{error} with --rank"),
+        error => error.into(),
     });
-    if args.form == Form::CuSeqlens {
-        answer["alignment"] = "causal, queries aligned to the end of their keys".into();
-        let mut ranks = TaskLengths::of_ranks(&plan.batch).into_iter().zip(0_u32..).collect::<Vec<_>>();
-        ranks.retain(|(_, rank)| args.rank.is_none_or(|only| only == *rank));
-        answer["ranks"] = ranks.iter().map(|(tasks, rank)| cu_seqlens(tasks, *rank)).collect::<Result<_>>()?;
-        return Ok(answer);
-    }
-    answer["direction"] = direction.as_str().into();
-    if args.form == Form::Alltoallv && args.rank.is_none() && world_size > RANKS_TOGETHER {
-        bail!("counts of {world_size} ranks for each other are too many to print together; take one rank with --rank");
-    }
-    let parts = match args.rank {
-        Some(rank) => vec![RankExchange::new(&plan.batch, &plan.rows, direction, Contexts::PerTask, Rank(rank))?],
-        None => Exchange::new(&plan.batch, &plan.rows, direction)?.ranks,
-    };
-    let of_rank = |part: &RankExchange| match args.form {
-        Form::Nccl => Ok(nccl(part, world_size)),
-        Form::Puts => Ok(puts(part)),
-        _ => alltoallv(part, world_size, args.unit).with_context(|| format!("rank {}", part.rank.0)),
-    };
-    if args.form == Form::Alltoallv {
-        answer["unit_bytes"] = args.unit.unwrap_or(1).into();
-    }
-    answer["ranks"] = parts.iter().map(of_rank).collect::<Result<_>>()?;
-    Ok(answer)
-}
-
-fn alltoallv(part: &RankExchange, world_size: u32, unit: Option<u64>) -> Result<Value> {
-    let row = Alltoallv::new(part, world_size).narrowed(unit.unwrap_or(1));
-    let row = row.with_context(|| format!("with --unit {UNIT_BYTES} counts are in units of {UNIT_BYTES} bytes"))?;
-    Ok(json!({
-        "rank": part.rank.0,
-        "sendcounts": row.send_counts,
-        "sdispls": row.send_displacements,
-        "recvcounts": row.receive_counts,
-        "rdispls": row.receive_displacements,
-    }))
-}
-
-fn nccl(part: &RankExchange, world_size: u32) -> Value {
-    let call = |call: GroupCall| match call {
-        GroupCall::Send { peer, at, bytes } => json!({"call": "send", "peer": peer.0, "offset": at, "bytes": bytes}),
-        GroupCall::Receive { peer, at, bytes } => json!({"call": "recv", "peer": peer.0, "offset": at, "bytes": bytes}),
-    };
-    let calls: Vec<_> = group_calls(part, world_size).into_iter().map(call).collect();
-    json!({"rank": part.rank.0, "send_buffer": part.send_bytes, "receive_buffer": part.receive_bytes, "group": calls})
-}
-
-fn puts(part: &RankExchange) -> Value {
-    let list = PutList::new(part);
-    let put = |put: &rankscope_dispatch::export::Put| {
-        json!({
-            "peer": put.peer.0,
-            "local_offset": put.local_offset,
-            "remote_offset": put.remote_offset,
-            "bytes": put.bytes,
-            "signal_value": put.signal_value,
-        })
-    };
-    let waits = list.waits.iter().map(|wait| json!({"peer": wait.peer.0, "signal_value": wait.signal_value}));
-    json!({
-        "rank": part.rank.0,
-        "send_buffer": part.send_bytes,
-        "receive_buffer": part.receive_bytes,
-        "puts": list.puts.iter().map(put).collect::<Vec<_>>(),
-        "own": list.own.as_ref().map(put),
-        "waits": waits.collect::<Vec<_>>(),
-    })
-}
-
-fn cu_seqlens(tasks: &TaskLengths, rank: u32) -> Result<Value> {
-    let tasks = tasks.narrowed().with_context(|| format!("rank {rank}"))?;
-    Ok(json!({
-        "rank": rank,
-        "cu_seqlens_q": tasks.cu_seqlens_q,
-        "cu_seqlens_k": tasks.cu_seqlens_kv,
-        "max_seqlen_q": tasks.max_seqlen_q,
-        "max_seqlen_k": tasks.max_seqlen_kv,
-    }))
+    Ok(serde_json::to_vec(&arguments.with_context(place)?)?)
 }

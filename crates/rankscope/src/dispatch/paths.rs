@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use rankscope_dispatch::network::{Network, PRESETS, Preset};
+use rankscope_dispatch::network::{PRESETS, Preset};
 use rankscope_dispatch::{Batch, Rows, binary};
 use rankscope_plan_files::documents::{self, Documents, DocumentsError};
-use rankscope_plan_files::network;
+use rankscope_plan_files::network::{self, Known};
 use rankscope_plan_files::plan::{self, Plan};
 use rankscope_run::{SideFile, read_side, side_bytes, write_file};
 
@@ -51,14 +51,6 @@ pub(crate) fn documents(path: &Path, case: Option<&str>) -> Result<Documents> {
         error => error.into(),
     });
     documents.with_context(|| path.display().to_string())
-}
-
-/// A network, and what is known of where its figures come from.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub(crate) name: String,
-    pub(crate) source: String,
-    pub(crate) network: Network,
 }
 
 /// The network called `name`: a preset, or a file.

@@ -1,9 +1,7 @@
 //! `rankscope dispatch plan`: documents in, who computes what out.
 
-mod answer;
 mod html;
 mod settings;
-mod split_kv;
 mod table;
 
 use std::path::PathBuf;
@@ -19,13 +17,12 @@ use rankscope_dispatch::planner::{
 use rankscope_dispatch::{Batch, Rows};
 use rankscope_plan_files::documents::{Documents, Lengths};
 use rankscope_plan_files::plan::{MOST_ELEMENT_BYTES, MOST_RANKS};
+use rankscope_plan_files::planned::{self, Answer, SplitKv};
 
 use super::paths;
 use super::row_args::elements;
 use crate::output::{self, Format};
-use answer::Answer;
 use settings::Settings;
-use split_kv::SplitKv;
 
 /// Decide which rank computes which piece of attention
 ///
@@ -110,10 +107,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
     let split = if args.split_kv { Some(SplitKv::new(&layout, &plan, &options, &rows)?) } else { None };
-    let answer =
-        Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner, elapsed)?.explained(moves).splitting(split);
+    let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner.into(), elapsed)?
+        .explained(moves)
+        .splitting(split);
     if let Some(path) = &args.html {
-        let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer, args.planner.keeps_limits())?;
+        let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer)?;
         paths::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;
     }
     match args.format {
@@ -173,18 +171,13 @@ fn plan(args: &Args, documents: &Documents, layout: &Batch, options: &Options) -
     })
 }
 
-impl Planner {
-    /// Whether limits are kept to: those asked for, or the lowest that can be.
-    fn keeps_limits(self) -> bool {
-        matches!(self, Self::Bounded | Self::Exact)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Bounded => "bounded",
-            Self::Greedy => "greedy",
-            Self::EqualFlops => "equal-flops",
-            Self::Exact => "exact",
+impl From<Planner> for planned::Planner {
+    fn from(planner: Planner) -> Self {
+        match planner {
+            Planner::Bounded => Self::Bounded,
+            Planner::Greedy => Self::Greedy,
+            Planner::EqualFlops => Self::EqualFlops,
+            Planner::Exact => Self::Exact,
         }
     }
 }

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use rankscope_dispatch::network::{Network, Prediction};
-use rankscope_dispatch::{Direction, Exchange, Traffic};
-use rankscope_plan_files::plan::Plan;
+use rankscope_dispatch::network::{PredictedExchange, RankTime};
+use rankscope_plan_files::network::Known;
+use rankscope_plan_files::predicted;
 use rankscope_report::{Style, bytes, columns, duration, paragraph};
-use serde_json::{Value, json};
 
-use super::calibrate::{Calibrated, Reading};
-use super::paths::{self, Known};
+use super::calibrate::{Reading, calibrated};
+use super::paths;
 use crate::output::{self, Format};
 
 /// Predict how long a plan's exchanges take on a network
@@ -48,7 +47,7 @@ impl NetworkArgs {
     pub(crate) fn load(&self, reading: &Reading) -> Result<Known> {
         let mut known = paths::network(&self.network)?;
         if !self.calibrate.is_empty() {
-            known.network = Calibrated::from_files(&self.calibrate, &[], reading, Some(known.network))?.network;
+            known.network = calibrated(&self.calibrate, &[], reading, Some(known.network))?.1.network;
             known.source = format!("calibrated with {} files on top of: {}", self.calibrate.len(), known.source);
         }
         Ok(known)
@@ -58,83 +57,24 @@ impl NetworkArgs {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
     let plan = paths::load(&args.input)?;
-    let exchanges = predictions(&plan, &known.network).with_context(|| args.input.display().to_string())?;
+    let exchanges = known.network.predict_layer(&plan.batch, &plan.rows).with_context(|| args.input.display().to_string())?;
     output::answer(&match args.format {
-        Format::Json => document(&known, &exchanges).to_string(),
+        Format::Json => predicted::document(&known, &exchanges).to_string(),
         Format::Table => drawn(&known, &exchanges),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// One exchange of a plan and what it takes.
-#[derive(Debug)]
-pub(crate) struct Predicted {
-    pub(crate) name: &'static str,
-    pub(crate) traffic: Traffic,
-    pub(crate) prediction: Prediction,
-}
-
-/// The four exchanges of a layer, in the order of a step.
-pub(crate) const EXCHANGES: [Direction; 4] =
-    [Direction::Forward, Direction::Output, Direction::OutputGradient, Direction::Backward];
-
-/// What the exchanges of `plan` take on `network`.
-pub(crate) fn predictions(plan: &Plan, network: &Network) -> Result<Vec<Predicted>> {
-    let predicted = |direction: Direction| {
-        let traffic = Exchange::new(&plan.batch, &plan.rows, direction)?.traffic();
-        let prediction = network.predict(&traffic)?;
-        Ok(Predicted { name: direction.as_str(), traffic, prediction })
-    };
-    EXCHANGES.into_iter().map(predicted).collect()
-}
-
-fn document(known: &Known, exchanges: &[Predicted]) -> Value {
-    let total: i64 = exchanges.iter().map(|one| one.prediction.total.as_nanos()).sum();
-    json!({
-        "schema": 1,
-        "network": {"name": known.name, "source": known.source},
-        "total_ns": total,
-        "exchanges": exchanges.iter().map(exchange).collect::<Vec<_>>(),
-    })
-}
-
-fn exchange(one: &Predicted) -> Value {
-    let prediction = &one.prediction;
-    let ranks = prediction.ranks.iter().enumerate().map(|(rank, times)| {
-        json!({
-            "rank": rank,
-            "send_bytes": times.send_bytes,
-            "receive_bytes": times.receive_bytes,
-            "send_ns": times.send.as_nanos(),
-            "receive_ns": times.receive.as_nanos(),
-            "stay_ns": times.stay.as_nanos(),
-        })
-    });
-    let links = prediction.links.iter().map(|link| {
-        json!({"link": link.link.to_string(), "messages": link.messages, "bytes": link.bytes, "busy_ns": link.time.as_nanos()})
-    });
-    let pairs = one.traffic.pairs().iter().map(|(from, to, bytes)| json!([from.0, to.0, bytes]));
-    json!({
-        "exchange": one.name,
-        "pairs": pairs.collect::<Vec<_>>(),
-        "total_ns": prediction.total.as_nanos(),
-        "bottleneck": prediction.bottleneck.map(|link| link.to_string()),
-        "remote_bytes": one.traffic.remote_bytes(),
-        "ranks": ranks.collect::<Vec<_>>(),
-        "links": links.collect::<Vec<_>>(),
-    })
-}
-
 /// Ranks listed for people; the others are in the JSON.
 const RANKS_SHOWN: usize = 16;
 
-fn drawn(known: &Known, exchanges: &[Predicted]) -> String {
+fn drawn(known: &Known, exchanges: &[PredictedExchange]) -> String {
     let style = output::style();
     let mut text = paragraph(&format!("on {}: {}", known.name, known.source), style) + "\n";
     let total: i64 = exchanges.iter().map(|one| one.prediction.total.as_nanos()).sum();
     let rows = exchanges.iter().map(|one| {
         vec![
-            one.name.to_owned(),
+            one.direction.as_str().to_owned(),
             duration(one.prediction.total.as_nanos() as f64),
             bytes(one.traffic.remote_bytes()),
             one.prediction.bottleneck.map_or_else(|| "nothing leaves its rank".to_owned(), |link| link.to_string()),
@@ -147,7 +87,7 @@ fn drawn(known: &Known, exchanges: &[Predicted]) -> String {
 }
 
 /// How long every rank stays in each exchange, the slowest first where there are many.
-fn by_rank(exchanges: &[Predicted], style: Style) -> String {
+fn by_rank(exchanges: &[PredictedExchange], style: Style) -> String {
     let ranks = exchanges.first().map_or(0, |one| one.prediction.ranks.len());
     let stays = |rank: usize| exchanges.iter().map(move |one| one.prediction.ranks[rank].stay.as_nanos());
     let mut order: Vec<usize> = (0..ranks).collect();
@@ -156,13 +96,11 @@ fn by_rank(exchanges: &[Predicted], style: Style) -> String {
     }
     let row = |rank: &usize| {
         let times = stays(*rank).map(|nanos| duration(nanos as f64));
-        let sum = |of: fn(&rankscope_dispatch::network::RankTime) -> u64| {
-            bytes(exchanges.iter().map(|one| of(&one.prediction.ranks[*rank])).sum())
-        };
+        let sum = |of: fn(&RankTime) -> u64| bytes(exchanges.iter().map(|one| of(&one.prediction.ranks[*rank])).sum());
         let sizes = [sum(|times| times.send_bytes), sum(|times| times.receive_bytes)];
         std::iter::once(rank.to_string()).chain(times).chain(sizes).collect()
     };
-    let names = exchanges.iter().map(|one| one.name);
+    let names = exchanges.iter().map(|one| one.direction.as_str());
     let head: Vec<&str> = std::iter::once("rank").chain(names).chain(["sends", "receives"]).collect();
     let mut text = columns(&head, order.iter().take(RANKS_SHOWN).map(row).collect(), style);
     if ranks > RANKS_SHOWN {

@@ -10,12 +10,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 use rankscope_dispatch::movement::ElementType;
-use rankscope_dispatch::{Exchange, Rows};
+use rankscope_dispatch::{Direction, Exchange, Rows};
 use rankscope_transport::execute::{ExecuteError, Trial};
 
 use self::report::Report;
 use super::paths;
-use super::predict::EXCHANGES;
 use super::row_args::elements;
 use super::simulate_bytes::{element_type, fits};
 use crate::output::{self, Format};
@@ -91,7 +90,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         element_bytes: element.bytes() as u32,
         ..plan.rows
     };
-    for direction in EXCHANGES {
+    for direction in Direction::LAYER {
         let exchange = Exchange::new(&plan.batch, &rows, direction)?;
         fits(&exchange, direction, args.memory).with_context(|| args.input.display().to_string())?;
     }

@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use rankscope_dispatch::Batch;
-use rankscope_dispatch::events::{Machine, Microbatch, Outcome, Step, Wire, play, undispatched};
+use rankscope_dispatch::events::{Machine, Outcome, RankUse, Scene, StepShape, Wire};
+use rankscope_dispatch::{Batch, Rows};
 use rankscope_formats::{Encoding, Format as TraceFormat, json, perfetto};
-use rankscope_plan_files::plan::Plan;
+use rankscope_plan_files::network::Known;
+use rankscope_plan_files::played;
 use rankscope_report::{Style, bytes, columns, duration};
 use rankscope_run::write_file;
-use serde_json::json;
+use rankscope_time::Span;
 
 use super::calibrate::Reading;
-use super::paths::{self, Known};
 use super::predict::NetworkArgs;
-use super::timeline;
+use super::{paths, timeline};
 use crate::output::{self, Format};
 
 /// Layers, stages and microbatches of a step, each.
@@ -67,6 +67,13 @@ pub(crate) struct EventArgs {
 }
 
 impl EventArgs {
+    fn shape(&self) -> StepShape {
+        let mut shape = StepShape::default();
+        (shape.layers, shape.stages, shape.microbatches) = (self.layers, self.stages, self.microbatches);
+        (shape.backward, shape.overlap) = (!self.forward_only, self.overlap);
+        shape
+    }
+
     fn machine(&self) -> Result<Machine> {
         let rate = |value: f64, unit: f64, name: &str| {
             let rate = value * unit;
@@ -83,15 +90,6 @@ impl EventArgs {
     }
 }
 
-/// A step, and what the same would be otherwise.
-struct Scene {
-    played: Outcome,
-    /// Nano-batches one after the other; none where there is one only.
-    without_overlap: Option<Outcome>,
-    /// Every token's attention where the token lives.
-    undispatched: Outcome,
-}
-
 pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
     let machine = args.machine()?;
@@ -104,42 +102,18 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
             other.batch.world_size()
         );
     }
-    let place = || input.display().to_string();
-    let step = step(&plans, args, &machine, |batch| Ok(batch.clone())).with_context(place)?;
-    let home = Step { overlap: false, ..self::step(&plans, args, &machine, |batch| Ok(undispatched(batch)?))? };
+    let of_plans: Vec<(&Batch, &Rows)> = plans.iter().map(|plan| (&plan.batch, &plan.rows)).collect();
     let wire = if args.flows { Wire::Flows } else { Wire::Model };
-    let play = |step: &Step| play(step, &machine, &known.network, wire);
-    let scene = Scene {
-        played: play(&step).with_context(place)?,
-        without_overlap: args.overlap.then(|| play(&Step { overlap: false, ..step.clone() })).transpose()?,
-        undispatched: play(&home)?,
-    };
+    let scene = Scene::play(&of_plans, &args.shape(), &machine, &known.network, wire);
+    let scene = scene.with_context(|| input.display().to_string())?;
     if let Some(path) = &args.timeline {
         write_timeline(path, &scene.played, plans[0].batch.world_size())?;
     }
     output::answer(&match format {
-        Format::Json => document(&scene, &known, &step),
-        Format::Table => drawn(&scene, &known, &step),
+        Format::Json => played::document(&scene, &known).to_string(),
+        Format::Table => drawn(&scene, &known),
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn step(plans: &[Plan], args: &EventArgs, machine: &Machine, of: impl Fn(&Batch) -> Result<Batch>) -> Result<Step> {
-    let microbatch = |plan: &Plan| Ok(Microbatch::of(&of(&plan.batch)?, &plan.rows, machine, !args.forward_only)?);
-    let distinct = plans.iter().map(microbatch).collect::<Result<Vec<_>>>()?;
-    let many = args.microbatches.map_or(plans.len(), |many| many as usize);
-    let first = &plans[0];
-    // Tokens of the first plan: pipelines hand on what they were given.
-    let row_bytes = first.rows.bytes(u64::from(first.rows.hidden_q));
-    let activation = |tokens: u64| if args.stages > 1 { tokens.saturating_mul(row_bytes) } else { 0 };
-    Ok(Step {
-        microbatches: distinct.iter().cycle().take(many).cloned().collect(),
-        layers: args.layers,
-        stages: args.stages,
-        activation_bytes: first.batch.linear_tokens().into_iter().map(activation).collect(),
-        nano_batches: if args.overlap { 2 } else { 1 },
-        overlap: args.overlap,
-    })
 }
 
 fn write_timeline(path: &Path, outcome: &Outcome, ranks: u32) -> Result<()> {
@@ -158,49 +132,15 @@ fn write_timeline(path: &Path, outcome: &Outcome, ranks: u32) -> Result<()> {
     .with_context(|| path.display().to_string())
 }
 
-fn document(scene: &Scene, known: &Known, step: &Step) -> String {
-    let outcome = |outcome: &Outcome| {
-        let ranks = outcome.ranks.iter().enumerate().map(|(rank, time)| {
-            json!({
-                "rank": rank,
-                "computation_ns": time.computation.as_nanos(),
-                "copies_ns": time.copies.as_nanos(),
-                "exposed_ns": time.exposed.as_nanos(),
-                "idle_ns": time.idle.as_nanos(),
-                "exchanges_ns": time.exchanges.as_nanos(),
-                "waiting_ns": time.waiting.as_nanos(),
-                "buffer_bytes": time.buffer_bytes,
-            })
-        });
-        json!({
-            "makespan_ns": outcome.makespan.as_nanos(),
-            "idle_share": outcome.idle_share(),
-            "buffer_bytes": outcome.buffer_bytes(),
-            "ranks": ranks.collect::<Vec<_>>(),
-        })
-    };
-    json!({
-        "schema": 1,
-        "network": {"name": known.name, "source": known.source},
-        "layers": step.layers,
-        "stages": step.stages,
-        "microbatches": step.microbatches.len(),
-        "nano_batches": step.nano_batches,
-        "played": outcome(&scene.played),
-        "without_overlap": scene.without_overlap.as_ref().map(outcome),
-        "undispatched": outcome(&scene.undispatched),
-    })
-    .to_string()
-}
-
 /// Ranks listed for people; the others are in the JSON.
 const RANKS_SHOWN: usize = 16;
 
-fn drawn(scene: &Scene, known: &Known, step: &Step) -> String {
+fn drawn(scene: &Scene, known: &Known) -> String {
+    let step = &scene.step;
     let style = output::style();
     let times = |nanos: i64| duration(nanos as f64);
     let row = |name: &str, outcome: &Outcome| {
-        let sum = |of: fn(&rankscope_dispatch::events::RankUse) -> rankscope_time::Span| {
+        let sum = |of: fn(&RankUse) -> Span| {
             let all: i64 = outcome.ranks.iter().map(|rank| of(rank).as_nanos()).sum();
             times(all / i64::try_from(outcome.ranks.len().max(1)).unwrap_or(1))
         };
@@ -233,7 +173,7 @@ fn counted(many: u32, what: &str) -> String {
 }
 
 fn by_rank(outcome: &Outcome, style: Style) -> String {
-    let row = |(rank, time): (usize, &rankscope_dispatch::events::RankUse)| {
+    let row = |(rank, time): (usize, &RankUse)| {
         let times =
             [time.computation, time.copies, time.exposed, time.idle, time.waiting].map(|span| duration(span.as_nanos() as f64));
         std::iter::once(rank.to_string()).chain(times).chain([bytes(time.buffer_bytes)]).collect()

@@ -1,14 +1,14 @@
 //! What `dispatch check --trace --format json` prints.
 
+use rankscope_dispatch::network::PredictedExchange;
 use rankscope_dispatch::network::measured::Comparison;
+use rankscope_plan_files::network::Known;
 use serde_json::{Value, json};
 
 use super::exchanges::{Met, MetExchange};
-use crate::dispatch::paths::Known;
-use crate::dispatch::predict::Predicted;
 use rankscope_job::Job;
 
-pub(super) fn json(met: &Met, plan: &[Predicted], known: &Known, job: &Job) -> String {
+pub(super) fn json(met: &Met, plan: &[PredictedExchange], known: &Known, job: &Job) -> String {
     json!({
         "schema": 1,
         "network": {"name": known.name, "source": known.source},
@@ -22,7 +22,7 @@ pub(super) fn json(met: &Met, plan: &[Predicted], known: &Known, job: &Job) -> S
     .to_string()
 }
 
-fn exchange(one: &MetExchange, plan: &[Predicted]) -> Value {
+fn exchange(one: &MetExchange, plan: &[PredictedExchange]) -> Value {
     let Comparison { transfer, predicted, arrival_skew, last, ranks, links, slowest_pair } = &one.comparison;
     let ranks = ranks.iter().map(|rank| {
         json!({
@@ -43,7 +43,7 @@ fn exchange(one: &MetExchange, plan: &[Predicted]) -> Value {
         })
     });
     json!({
-        "exchange": plan[one.which].name,
+        "exchange": plan[one.which].direction.as_str(),
         "transfer_ns": transfer.as_nanos(),
         "predicted_ns": predicted.as_nanos(),
         "ratio": one.comparison.ratio(),

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use rankscope_collectives::{Instance, Kind, LocalCollective, element_bytes};
-use rankscope_dispatch::network::Topology;
 use rankscope_dispatch::network::measured::{Comparison, Contradiction, Recorded, Splits, Stay, compare, contradictions};
+use rankscope_dispatch::network::{PredictedExchange, Topology};
 use rankscope_job::Job;
 use rankscope_pipeline::Judged;
 use rankscope_time::{Instant, Rank, Span};
 use rankscope_trace::{CollectiveArgs, StrId, Trace};
-
-use crate::dispatch::predict::Predicted;
 
 /// All that was found.
 #[derive(Debug)]
@@ -49,7 +47,7 @@ struct Seen {
 }
 
 /// Matches the all-to-alls of `job` with the plan's exchanges.
-pub(super) fn meet(judged: &Judged, plan: &[Predicted], topology: &Topology, others_allowed: bool) -> Result<Met> {
+pub(super) fn meet(judged: &Judged, plan: &[PredictedExchange], topology: &Topology, others_allowed: bool) -> Result<Met> {
     let job = &judged.job;
     let traces: Vec<Arc<Trace>> = (0..job.ranks.len()).map(|index| judged.trace(index)).collect::<Result<_, _>>()?;
     let Some(ranks) = plan.first().map(|one| one.traffic.world_size() as usize) else { bail!("the plan has no exchange") };
@@ -94,7 +92,7 @@ pub(super) fn meet(judged: &Judged, plan: &[Predicted], topology: &Topology, oth
 
 /// The exchange that `seen` contradicts least, and among equals the one that comes soonest after `last`: layers repeat the first
 /// two going forward and the other two going backward.
-fn best(plan: &[Predicted], seen: &Seen, last: Option<usize>) -> (usize, Vec<Contradiction>) {
+fn best(plan: &[PredictedExchange], seen: &Seen, last: Option<usize>) -> (usize, Vec<Contradiction>) {
     let found = |which: usize| -> Vec<Contradiction> {
         seen.recorded.iter().flat_map(|(rank, recorded)| contradictions(&plan[which].traffic, *rank, recorded)).collect()
     };

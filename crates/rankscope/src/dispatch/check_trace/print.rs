@@ -2,28 +2,28 @@
 
 use std::fmt::Write as _;
 
+use rankscope_dispatch::network::PredictedExchange;
 use rankscope_dispatch::network::measured::Comparison;
+use rankscope_plan_files::network::Known;
 use rankscope_report::{bytes, columns, duration};
 
 use super::exchanges::{Met, MetExchange};
-use crate::dispatch::paths::Known;
-use crate::dispatch::predict::Predicted;
 use crate::output;
 use rankscope_job::Job;
 
 /// Rows of a table for people; the JSON has all.
 const ROWS_SHOWN: usize = 12;
 
-pub(super) fn drawn(met: &Met, plan: &[Predicted], known: &Known, job: &Job) -> String {
+pub(super) fn drawn(met: &Met, plan: &[PredictedExchange], known: &Known, job: &Job) -> String {
     let style = output::style();
     let mut text = format!("on {}, ranks put on one clock by: {}\n\n", output::one_line(&known.name), job.clocks.method.name());
-    let kinds: Vec<(&Predicted, Vec<&MetExchange>)> = (0..plan.len())
+    let kinds: Vec<(&PredictedExchange, Vec<&MetExchange>)> = (0..plan.len())
         .map(|which| (&plan[which], met.exchanges.iter().filter(|one| one.which == which).collect()))
         .filter(|(_, seen): &(_, Vec<_>)| !seen.is_empty())
         .collect();
     text.push_str(&columns(&EXCHANGE_HEAD, kinds.iter().map(|(plan, seen)| exchange(plan, seen)).collect(), style));
     if let Some((slowest, seen)) = kinds.iter().max_by_key(|(_, seen)| median(seen, |one| one.transfer.as_nanos())) {
-        let _ = writeln!(text, "\nranks in {}, medians of {}", slowest.name, seen.len());
+        let _ = writeln!(text, "\nranks in {}, medians of {}", slowest.direction.as_str(), seen.len());
         text.push_str(&columns(&["rank", "waited", "transfer", "predicted", "ratio"], ranks(seen), style));
         let _ = writeln!(text, "\nits links, the furthest from the prediction first");
         text.push_str(&columns(&["link", "bytes", "transfer", "predicted", "ratio"], links(seen), style));
@@ -35,12 +35,12 @@ pub(super) fn drawn(met: &Met, plan: &[Predicted], known: &Known, job: &Job) -> 
 const EXCHANGE_HEAD: [&str; 8] =
     ["exchange", "seen", "transfer", "predicted", "ratio", "arrival skew", "last to come", "slowest pair"];
 
-fn exchange(plan: &Predicted, seen: &[&MetExchange]) -> Vec<String> {
+fn exchange(plan: &PredictedExchange, seen: &[&MetExchange]) -> Vec<String> {
     let transfer = median(seen, |one| one.transfer.as_nanos());
     let predicted = plan.prediction.total.as_nanos();
     let pair = most_common(seen.iter().filter_map(|one| one.comparison.slowest_pair));
     vec![
-        plan.name.to_owned(),
+        plan.direction.as_str().to_owned(),
         seen.len().to_string(),
         duration(transfer as f64),
         duration(predicted as f64),
@@ -83,7 +83,7 @@ fn links(seen: &[&MetExchange]) -> Vec<Vec<String>> {
     rows.iter().take(ROWS_SHOWN).map(row).collect()
 }
 
-fn contradictions(text: &mut String, met: &Met, plan: &[Predicted]) {
+fn contradictions(text: &mut String, met: &Met, plan: &[PredictedExchange]) {
     let contradicted: Vec<&MetExchange> = met.exchanges.iter().filter(|one| !one.contradictions.is_empty()).collect();
     let counted = met.exchanges.iter().filter(|one| one.counted_ranks > 0).count();
     let _ = writeln!(text);
@@ -100,7 +100,7 @@ fn contradictions(text: &mut String, met: &Met, plan: &[Predicted]) {
                 "the trace contradicts the plan in {} of {} exchanges; the first is most like {}:",
                 contradicted.len(),
                 met.exchanges.len(),
-                plan[first.which].name
+                plan[first.which].direction.as_str()
             );
             for one in first.contradictions.iter().take(ROWS_SHOWN) {
                 let _ = writeln!(text, "  {one}");

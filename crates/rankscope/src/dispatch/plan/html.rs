@@ -2,25 +2,18 @@
 
 use rankscope_dispatch::{Batch, Direction, Error, Exchange, Rows, Shard, Traffic};
 use rankscope_document::{DispatchDocument, DispatchRank, DispatchedDocument, Note, NoteLevel};
+use rankscope_plan_files::planned::Answer;
 use rankscope_report::bytes;
 
-use super::answer::Answer;
-
-/// What is drawn of `plan`, of which `answer` has the figures; limits only where the planner `promises` them.
-pub(super) fn document(
-    title: &str,
-    plan: &Batch,
-    rows: &Rows,
-    answer: &Answer,
-    promises: bool,
-) -> Result<DispatchDocument, Error> {
-    let traffic = traffic(plan, rows)?;
+/// What is drawn of `plan`, of which `answer` has the figures; limits only where the planner keeps them.
+pub(super) fn document(title: &str, plan: &Batch, rows: &Rows, answer: &Answer) -> Result<DispatchDocument, Error> {
+    let (traffic, promises) = (traffic(plan, rows)?, answer.planner.keeps_limits());
     let mean_work = answer.loads.iter().sum::<u64>() as f64 / f64::from(answer.world_size);
     Ok(DispatchDocument {
         schema: 1,
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
         title: title.to_owned(),
-        planner: answer.planner.to_owned(),
+        planner: answer.planner.as_str().to_owned(),
         eps: (promises && answer.max_over_mean <= 1.0 + answer.eps).then_some(answer.eps),
         mean_work,
         most_work: answer.limits.iter().max().filter(|_| promises).map(|&limit| limit as f64),

@@ -7,8 +7,8 @@ use rankscope_dispatch::Rows;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::Prices;
 use rankscope_dispatch::planner::bounded::{Caps, Options};
+use rankscope_plan_files::time_table;
 use rankscope_run::{SideFile, read_side_text};
-use serde::Deserialize;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Settings {
@@ -57,17 +57,7 @@ fn weights(given: &str) -> anyhow::Result<Vec<f64>> {
     }
 }
 
-/// A table of times as a file.
-#[derive(Deserialize)]
-struct Times {
-    queries: Vec<u32>,
-    contexts: Vec<u32>,
-    milliseconds: Vec<Vec<f64>>,
-}
-
 fn time_table(path: &Path) -> anyhow::Result<TimeTable> {
     let place = || path.display().to_string();
-    let text = read_side_text(path, SideFile::Dispatch)?;
-    let times: Times = serde_json::from_str(&text).with_context(place)?;
-    TimeTable::new(times.queries, times.contexts, &times.milliseconds).with_context(place)
+    time_table::read(read_side_text(path, SideFile::Dispatch)?.as_bytes()).with_context(place)
 }

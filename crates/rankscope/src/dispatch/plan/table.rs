@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use rankscope_plan_files::planned::{Answer, Move};
 use rankscope_report::{bytes, paragraph};
 
-use super::answer::{Answer, Move};
 use crate::output;
 
 /// Ranks drawn; of more, only the heaviest and the lightest of the layout.
@@ -20,7 +20,7 @@ pub(super) fn table(answer: &Answer) -> String {
         answer.tokens,
         answer.world_size,
         answer.elapsed_us / 1e3,
-        answer.planner
+        answer.planner.as_str()
     );
     let mut line = |name: &str, value: String| {
         // Writing into a string does not fail.
