@@ -3,7 +3,7 @@
 //! Both ends of the recordings were stamped by one kernel clock, so what is injected is the truth. Loads that were not recorded
 //! are put together from the forward way of one recording and the way back of another.
 
-#![allow(clippy::print_stdout, reason = "the table of figures")]
+#![expect(clippy::print_stdout, reason = "the table of figures")]
 
 use std::fs::File;
 use std::io::Read;

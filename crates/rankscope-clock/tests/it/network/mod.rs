@@ -4,8 +4,6 @@
 //! Time is a number. Events are handled in its order, and those of one instant in the order they were made, so a seed gives the
 //! same run everywhere.
 
-#![allow(dead_code, reason = "every test file uses its own part of it")]
-
 pub(crate) mod estimate;
 
 use std::cmp::Reverse;

@@ -1,7 +1,6 @@
 //! Windows of a job whose clocks are straight lines, so that the truth of every edge is arithmetic.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(dead_code, reason = "every test uses another part")]
 
 use rankscope_clock::graph::Topology;
 use rankscope_clock::{
