@@ -161,6 +161,7 @@ const EDGES: &[Edge] = &[
     ("xtask", "rankscope-config", "its table is the page of the settings"),
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
     ("xtask", "rankscope-dispatch", "and those of plans and of what benchmarks print"),
+    ("xtask", "rankscope-part-files", "and that of parts"),
     ("xtask", "rankscope-time", "spans and rates of the clocks that the clock bench injects"),
     ("xtask", "rankscope-testkit", "seeds for fuzzing, inputs for benchmarks"),
 ];
@@ -179,6 +180,9 @@ const FACES: [&str; 2] = ["rankscope", "xtask"];
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster. All but
 /// [`NATIVE`] also compile for a browser, which the stage `wasm` checks.
 pub(crate) const PURE: &[&str] = &[
+/// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
+/// usable from Python, C and a browser.
+const PURE: [&str; 13] = [
     "rankscope-time",
     "rankscope-recording",
     "rankscope-config",
@@ -191,6 +195,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-document",
     "rankscope-job",
     "rankscope-report",
+    "rankscope-part-files",
     "rankscope-dispatch",
     "rankscope-plan-files",
     "rankscope-conformance",

@@ -6,6 +6,7 @@ use std::io::Cursor;
 use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto, read, recording, wire, xspace};
 
 use rankscope_dispatch::{binary, network::calibrate};
+use rankscope_part_files::{Columns, Kind};
 use rankscope_testkit::operations;
 
 use super::seeds;
@@ -28,6 +29,7 @@ pub(crate) const READERS: &[Reader] = &[
     Reader { name: "clock_wire", read: operations::deliver, seeds: operations::packets },
     Reader { name: "clock_session", read: operations::operate, seeds: operations::operation_lists },
     Reader { name: "dispatch_plan", read: |bytes| drop(black_box(binary::decode(bytes))), seeds: seeds::plans },
+    Reader { name: "part", read: part, seeds: seeds::parts },
     Reader { name: "network_benchmark", read: network_benchmark, seeds: seeds::network_benchmarks },
 ];
 
@@ -54,6 +56,29 @@ fn wire(bytes: &[u8]) {
             break;
         }
     }
+}
+
+/// A part as a file, and the same bytes as columns, which a checksum would keep them from.
+fn part(bytes: &[u8]) {
+    if let Ok(reader) = rankscope_part_files::Reader::open(bytes) {
+        for kind in reader.kinds() {
+            reader.blocks(kind).filter_map(Result::ok).for_each(|block| columns(block.columns()));
+        }
+    }
+    columns(Columns::new(Kind(1), bytes));
+}
+
+/// Every column as whatever it can be read as.
+fn columns(mut columns: Columns<'_>) {
+    while columns.unsigned().is_ok()
+        || columns.signed().is_ok()
+        || columns.sorted().is_ok()
+        || columns.intervals().is_ok()
+        || columns.enums(u8::MAX).is_ok()
+        || columns.bits().is_ok()
+        || columns.strings().is_ok()
+        || columns.wide().is_ok()
+    {}
 }
 
 /// What nccl-tests and OSU's benchmarks print.

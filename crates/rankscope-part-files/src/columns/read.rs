@@ -1,0 +1,221 @@
+//! Bytes to columns.
+
+use crate::error::{Codec, ColumnFault, Error};
+use crate::frame::Kind;
+use crate::varint::{take, unzigzag};
+
+/// The columns of a block, in the order in which they were written.
+///
+/// Every method takes the next column and fails if it holds something else than is asked for.
+#[derive(Clone, Debug)]
+pub struct Columns<'a> {
+    kind: Kind,
+    column: usize,
+    rest: &'a [u8],
+}
+
+/// One column's bytes.
+struct Column<'a> {
+    rows: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> Columns<'a> {
+    /// The columns in `bytes`, what a block of `kind` inflates to.
+    pub fn new(kind: Kind, bytes: &'a [u8]) -> Self {
+        Self { kind, column: 0, rest: bytes }
+    }
+
+    /// Unsigned numbers.
+    ///
+    /// # Errors
+    /// [`Error::Column`] if the next column is no such one, or damaged. The same holds for all methods.
+    pub fn unsigned(&mut self) -> Result<Vec<u64>, Error> {
+        self.next(Codec::Unsigned, |column| column.each(|from| number(from)))
+    }
+
+    /// Signed numbers.
+    ///
+    /// # Errors
+    /// As [`Self::unsigned`].
+    pub fn signed(&mut self) -> Result<Vec<i64>, Error> {
+        self.next(Codec::Signed, |column| column.each(|from| number(from).map(unzigzag)))
+    }
+
+    /// Numbers in ascending order.
+    ///
+    /// # Errors
+    /// As [`Self::unsigned`].
+    pub fn sorted(&mut self) -> Result<Vec<i64>, Error> {
+        self.next(Codec::Sorted, |column| {
+            let mut last = None;
+            column.each(|from| {
+                let value = step(last, from)?;
+                last = Some(value);
+                Ok(value)
+            })
+        })
+    }
+
+    /// Disjoint intervals in ascending order.
+    ///
+    /// # Errors
+    /// As [`Self::unsigned`].
+    pub fn intervals(&mut self) -> Result<Vec<(i64, i64)>, Error> {
+        self.next(Codec::Intervals, |column| {
+            let mut last = None;
+            column.each(|from| {
+                let start = step(last, from)?;
+                let end = step(Some(start), from)?;
+                last = Some(end);
+                Ok((start, end))
+            })
+        })
+    }
+
+    /// Values of an enum with `variants` of them.
+    ///
+    /// # Errors
+    /// As [`Self::unsigned`], and if a value is none of them.
+    pub fn enums(&mut self, variants: u8) -> Result<&'a [u8], Error> {
+        self.next(Codec::Enums, |column| {
+            let values = column.exactly(column.rows)?;
+            match values.iter().find(|value| **value >= variants) {
+                Some(found) => Err(ColumnFault::Variant { found: u64::from(*found), known: u64::from(variants) }),
+                None => Ok(values),
+            }
+        })
+    }
+
+    /// Whether, for each row.
+    ///
+    /// # Errors
+    /// As [`Self::unsigned`].
+    pub fn bits(&mut self) -> Result<Vec<bool>, Error> {
+        self.next(Codec::Bits, |column| {
+            let bytes = column.exactly(column.rows.div_ceil(8))?;
+            let bit = |row: usize| bytes[row / 8] >> (row % 8) & 1 == 1;
+            let behind = bytes.last().map_or(0, |last| u32::from(*last) >> (column.rows - 8 * (bytes.len() - 1)));
+            if behind != 0 { Err(ColumnFault::TrailingBytes) } else { Ok((0..column.rows).map(bit).collect()) }
+        })
+    }
+
+    /// Strings.
+    ///
+    /// # Errors
+    /// As [`Self::unsigned`].
+    pub fn strings(&mut self) -> Result<Vec<&'a str>, Error> {
+        self.next(Codec::Strings, |mut column| {
+            let count = usize::try_from(number(&mut column.bytes)?).map_err(|_| ColumnFault::Number)?;
+            let entry = |from: &mut &'a [u8]| {
+                let len = usize::try_from(number(from)?).map_err(|_| ColumnFault::Number)?;
+                let (text, rest) = from.split_at_checked(len).ok_or(ColumnFault::Cut)?;
+                *from = rest;
+                std::str::from_utf8(text).map_err(|_| ColumnFault::Dictionary)
+            };
+            let dictionary = collected(&mut column.bytes, count, entry)?;
+            // A writer numbers strings as they come, so the next new one has the next number.
+            let mut seen = 0;
+            let rows = column.each(|from| {
+                let at = number(from)?;
+                let known = dictionary.len() as u64;
+                let text = usize::try_from(at).ok().and_then(|at| dictionary.get(at));
+                let text = *text.ok_or(ColumnFault::Variant { found: at, known })?;
+                if at > seen {
+                    return Err(ColumnFault::Dictionary);
+                }
+                seen += u64::from(at == seen);
+                Ok(text)
+            })?;
+            if seen == count as u64 && all_differ(&dictionary) { Ok(rows) } else { Err(ColumnFault::Dictionary) }
+        })
+    }
+
+    /// Numbers of 128 bits.
+    ///
+    /// # Errors
+    /// As [`Self::unsigned`].
+    pub fn wide(&mut self) -> Result<Vec<u128>, Error> {
+        self.next(Codec::Wide, |column| {
+            let (values, []) = column.exactly(column.rows.checked_mul(16).ok_or(ColumnFault::Cut)?)?.as_chunks() else {
+                return Err(ColumnFault::TrailingBytes);
+            };
+            Ok(values.iter().map(|bytes| u128::from_le_bytes(*bytes)).collect())
+        })
+    }
+
+    /// Ends the block.
+    ///
+    /// # Errors
+    /// [`Error::Column`] if there are more columns.
+    pub fn end(self) -> Result<(), Error> {
+        if self.rest.is_empty() { Ok(()) } else { Err(self.fault(ColumnFault::TrailingBytes)) }
+    }
+
+    fn next<T>(&mut self, wanted: Codec, read: impl FnOnce(Column<'a>) -> Result<T, ColumnFault>) -> Result<T, Error> {
+        let read = self.take(wanted).and_then(read).map_err(|fault| self.fault(fault))?;
+        self.column += 1;
+        Ok(read)
+    }
+
+    fn take(&mut self, wanted: Codec) -> Result<Column<'a>, ColumnFault> {
+        let (codec, mut rest) = self.rest.split_first().ok_or(ColumnFault::Cut)?;
+        if *codec != wanted as u8 {
+            return Err(ColumnFault::OtherCodec { found: *codec, wanted });
+        }
+        let mut size = || number(&mut rest).and_then(|size| usize::try_from(size).map_err(|_| ColumnFault::Number));
+        let (rows, len) = (size()?, size()?);
+        let (bytes, rest) = rest.split_at_checked(len).ok_or(ColumnFault::Cut)?;
+        self.rest = rest;
+        Ok(Column { rows, bytes })
+    }
+
+    fn fault(&self, fault: ColumnFault) -> Error {
+        Error::Column { kind: self.kind, column: self.column, fault }
+    }
+}
+
+impl<'a> Column<'a> {
+    /// All rows, which take all bytes.
+    fn each<T>(mut self, one: impl FnMut(&mut &'a [u8]) -> Result<T, ColumnFault>) -> Result<Vec<T>, ColumnFault> {
+        let rows = collected(&mut self.bytes, self.rows, one)?;
+        if self.bytes.is_empty() { Ok(rows) } else { Err(ColumnFault::TrailingBytes) }
+    }
+
+    /// The bytes, of which there have to be `len`.
+    fn exactly(&self, len: usize) -> Result<&'a [u8], ColumnFault> {
+        match self.bytes.len() {
+            found if found < len => Err(ColumnFault::Cut),
+            found if found > len => Err(ColumnFault::TrailingBytes),
+            _ => Ok(self.bytes),
+        }
+    }
+}
+
+/// `count` values, each of which takes a byte at least.
+fn collected<'a, T>(
+    from: &mut &'a [u8],
+    count: usize,
+    mut one: impl FnMut(&mut &'a [u8]) -> Result<T, ColumnFault>,
+) -> Result<Vec<T>, ColumnFault> {
+    if count > from.len() {
+        return Err(ColumnFault::Cut);
+    }
+    (0..count).map(|_| one(from)).collect()
+}
+
+fn number(from: &mut &[u8]) -> Result<u64, ColumnFault> {
+    if from.is_empty() { Err(ColumnFault::Cut) } else { take(from).ok_or(ColumnFault::Number) }
+}
+
+/// The value behind `last`, which it may equal.
+fn step(last: Option<i64>, from: &mut &[u8]) -> Result<i64, ColumnFault> {
+    let by = number(from)?;
+    last.map_or(Ok(unzigzag(by)), |last| last.checked_add_unsigned(by).ok_or(ColumnFault::Number))
+}
+
+fn all_differ(strings: &[&str]) -> bool {
+    let mut sorted = strings.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).all(|pair| pair[0] != pair[1])
+}

@@ -1,0 +1,149 @@
+//! A file to blocks.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use crate::columns::Columns;
+use crate::error::Error;
+use crate::frame::{
+    BLOCK_BYTES_MAX, BLOCK_HEAD_BYTES, BlockHead, END, Encoding, FILE_HEAD_BYTES, Kind, SCHEMA, begins, file_head,
+};
+use crate::varint::take;
+
+/// Twice what the window of a writer is at most: a decoder takes this much memory if it is only claimed.
+const WINDOW_LOG_MAX: u32 = 22;
+
+/// A part whose checksums are right. Blocks are inflated one at a time, when they are asked for.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    blocks: Vec<Found<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Found<'a> {
+    head: BlockHead,
+    offset: usize,
+    stored: &'a [u8],
+}
+
+/// One block's columns, inflated.
+#[derive(Debug)]
+pub struct Block<'a> {
+    kind: Kind,
+    bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> Reader<'a> {
+    /// Looks through the whole file and checks that nothing of it is missing, changed or added.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut offset = check_head(bytes)?;
+        let mut blocks = Vec::new();
+        loop {
+            let found = found(bytes, offset)?;
+            offset += BLOCK_HEAD_BYTES + found.stored.len();
+            if found.head.kind == END {
+                let mut count = found.stored;
+                if take(&mut count) != Some(blocks.len() as u64)
+                    || !count.is_empty()
+                    || found.head.encoding != Encoding::Plain as u16
+                {
+                    return Err(Error::End { offset: found.offset });
+                }
+                break;
+            }
+            blocks.push(found);
+        }
+        match bytes.len() - offset {
+            0 => Ok(Self { blocks }),
+            bytes => Err(Error::TrailingBytes { offset, bytes }),
+        }
+    }
+
+    /// The kinds of the blocks, in order. A reader passes over those that it does not know.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
+        self.blocks.iter().map(|found| found.head.kind)
+    }
+
+    /// The one block of `kind`.
+    ///
+    /// # Errors
+    /// [`Error::Count`] if there is none or are several; else as [`Self::blocks`].
+    pub fn block(&self, kind: Kind) -> Result<Block<'a>, Error> {
+        let mut of_kind = self.blocks.iter().filter(|found| found.head.kind == kind);
+        match (of_kind.next(), of_kind.count()) {
+            (Some(found), 0) => found.block(),
+            (first, more) => Err(Error::Count { kind, found: usize::from(first.is_some()) + more }),
+        }
+    }
+
+    /// All blocks of `kind`, in order.
+    ///
+    /// # Errors
+    /// Each may be one of [`Error::Stored`] or [`Error::TooLarge`]: checksums are right, but no writer of ours made it.
+    pub fn blocks(&self, kind: Kind) -> impl Iterator<Item = Result<Block<'a>, Error>> + '_ {
+        self.blocks.iter().filter(move |found| found.head.kind == kind).map(Found::block)
+    }
+}
+
+impl Block<'_> {
+    /// The columns, from the first.
+    pub fn columns(&self) -> Columns<'_> {
+        Columns::new(self.kind, &self.bytes)
+    }
+}
+
+/// Where the first block begins.
+fn check_head(bytes: &[u8]) -> Result<usize, Error> {
+    if !begins(bytes) {
+        return Err(Error::NotAPart);
+    }
+    let head: &[u8; FILE_HEAD_BYTES] = bytes.first_chunk().ok_or(Error::Cut { offset: bytes.len() })?;
+    let schema = u16::from_le_bytes([head[8], head[9]]);
+    if *head != file_head(schema) || schema == 0 {
+        return Err(Error::Head);
+    }
+    if schema > SCHEMA {
+        return Err(Error::NewerSchema { found: schema });
+    }
+    Ok(FILE_HEAD_BYTES)
+}
+
+/// The block at `offset`, which is no further than the end.
+fn found(bytes: &[u8], offset: usize) -> Result<Found<'_>, Error> {
+    let cut = Error::Cut { offset: bytes.len() };
+    let (head, rest) = bytes[offset..].split_first_chunk().ok_or(cut)?;
+    let head = BlockHead::of(head);
+    let stored = rest.get(..head.stored as usize).ok_or(cut)?;
+    if head.checksum != head.sum(stored) {
+        return Err(Error::Checksum { kind: head.kind, offset });
+    }
+    Ok(Found { head, offset, stored })
+}
+
+impl<'a> Found<'a> {
+    fn block(&self) -> Result<Block<'a>, Error> {
+        let (kind, wanted) = (self.head.kind, self.head.inflated as usize);
+        if wanted > BLOCK_BYTES_MAX {
+            return Err(Error::TooLarge { kind, bytes: wanted });
+        }
+        let bytes = match self.head.encoding {
+            encoding if encoding == Encoding::Plain as u16 => Some(Cow::Borrowed(self.stored)),
+            encoding if encoding == Encoding::Zstd as u16 => self.inflated().map(Cow::Owned),
+            _ => None,
+        };
+        let bytes = bytes.filter(|bytes| bytes.len() == wanted);
+        bytes.map(|bytes| Block { kind, bytes }).ok_or(Error::Stored { kind, offset: self.offset })
+    }
+
+    /// What is stored, as far as one byte more than there is to be. Memory grows with what comes, not with what is claimed.
+    fn inflated(&self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut decoder = zstd::Decoder::with_buffer(self.stored).ok()?;
+        decoder.window_log_max(WINDOW_LOG_MAX).ok()?;
+        decoder.take(u64::from(self.head.inflated) + 1).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+}

@@ -1,0 +1,76 @@
+//! Blocks to a file.
+
+use crate::columns::ColumnsWriter;
+use crate::error::Error;
+use crate::frame::{BLOCK_BYTES_MAX, BlockHead, END, Encoding, Kind, SCHEMA, file_head};
+use crate::varint::put;
+
+/// The level at which columns are compressed: what is left after the codecs gains nothing by higher ones.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Writes a part into memory, block by block.
+#[derive(Debug)]
+pub struct Writer {
+    bytes: Vec<u8>,
+    blocks: u64,
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Writer {
+    /// A part without blocks.
+    pub fn new() -> Self {
+        Self { bytes: file_head(SCHEMA).to_vec(), blocks: 0 }
+    }
+
+    /// Adds a block of `kind` with the columns that `fill` gives. There may be several of a kind.
+    ///
+    /// # Errors
+    /// [`Error::Column`] if a column was given values out of order, [`Error::TooLarge`] if the columns are larger than a block may
+    /// be, [`Error::ReservedKind`] for kind 0. Nothing is added then.
+    pub fn block(&mut self, kind: Kind, fill: impl FnOnce(&mut ColumnsWriter)) -> Result<(), Error> {
+        if kind == END {
+            return Err(Error::ReservedKind);
+        }
+        let mut columns = ColumnsWriter::default();
+        fill(&mut columns);
+        let plain = columns.into_bytes().map_err(|(column, fault)| Error::Column { kind, column, fault })?;
+        if plain.len() > BLOCK_BYTES_MAX {
+            return Err(Error::TooLarge { kind, bytes: plain.len() });
+        }
+        self.push(kind, &plain);
+        self.blocks += 1;
+        Ok(())
+    }
+
+    /// The file.
+    pub fn finish(mut self) -> Vec<u8> {
+        let mut count = Vec::new();
+        put(&mut count, self.blocks);
+        self.push(END, &count);
+        self.bytes
+    }
+
+    /// Appends a block, compressed where that makes it smaller.
+    fn push(&mut self, kind: Kind, plain: &[u8]) {
+        let packed = zstd::bulk::compress(plain, ZSTD_LEVEL).ok().filter(|packed| packed.len() < plain.len());
+        let (encoding, stored) = match &packed {
+            Some(packed) => (Encoding::Zstd, packed.as_slice()),
+            None => (Encoding::Plain, plain),
+        };
+        let mut head = BlockHead {
+            kind,
+            encoding: encoding as u16,
+            stored: stored.len() as u32,
+            inflated: plain.len() as u32,
+            checksum: 0,
+        };
+        head.checksum = head.sum(stored);
+        self.bytes.extend_from_slice(&head.bytes());
+        self.bytes.extend_from_slice(stored);
+    }
+}
