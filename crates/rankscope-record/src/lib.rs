@@ -116,23 +116,23 @@ pub use tracing_layer::RecordingLayer;
 pub use value::{ToValue, Value};
 
 pub mod guide {
-    #![doc = include_str!("../../../docs/tutorial/rust.md")]
+    #![doc = include_str!("../guide/rust.md")]
 
     pub mod embedding {
-        #![doc = include_str!("../../../docs/how-to/embed-c.md")]
+        #![doc = include_str!("../guide/embed-c.md")]
     }
     pub mod crashes {
-        #![doc = include_str!("../../../docs/how-to/crashes.md")]
+        #![doc = include_str!("../guide/crashes.md")]
     }
     pub mod sessions {
-        #![doc = include_str!("../../../docs/how-to/sessions.md")]
+        #![doc = include_str!("../guide/sessions.md")]
     }
     pub mod join_run {
-        #![doc = include_str!("../../../docs/how-to/join-run.md")]
+        #![doc = include_str!("../guide/join-run.md")]
     }
     /// Its examples need the features `tracing` and `macros`.
     #[cfg(all(feature = "tracing", feature = "macros"))]
     pub mod async_code {
-        #![doc = include_str!("../../../docs/how-to/tracing-async.md")]
+        #![doc = include_str!("../guide/tracing-async.md")]
     }
 }

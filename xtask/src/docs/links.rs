@@ -63,14 +63,15 @@ pub(super) fn check(root: &Path) -> Result<Checked> {
     Ok(checked)
 }
 
-/// Every file below `folder`, relative to `root` and in no order, but hidden ones and what was built.
+/// Every file below `folder`, relative to `root` and in no order, but hidden ones, what was built, and symbolic links: the
+/// page that one leads to is checked where it lies.
 fn files_below(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))?;
     for entry in entries {
         let entry = entry.with_context(|| format!("failed to read {}", folder.display()))?;
         let name = entry.file_name();
         let kind = entry.file_type().with_context(|| format!("failed to look at {}", entry.path().display()))?;
-        if name.to_string_lossy().starts_with('.') || PASSED_OVER.iter().any(|passed| name == *passed) {
+        if kind.is_symlink() || name.to_string_lossy().starts_with('.') || PASSED_OVER.iter().any(|passed| name == *passed) {
             continue;
         }
         if kind.is_dir() {
