@@ -38,19 +38,27 @@ fn request(at: &Path, ranks: Option<u32>, command: &[&str]) -> Request {
     }
 }
 
-fn ran(request: Request) -> (Result<(i32, bool), Error>, Vec<String>, Vec<bool>) {
+/// A run that is over.
+struct Ran {
+    /// The exit code, and whether there is a run directory.
+    ended: Result<(i32, bool), Error>,
+    notices: Vec<String>,
+    summaries: Vec<bool>,
+}
+
+fn ran(request: Request) -> Ran {
     let heard = Arc::new(Heard::default());
     let observer: Arc<dyn Observer> = heard.clone();
     let ended = run(request, &observer).map(|ended| (ended.outcome.code(), ended.kept));
     let (notices, summaries) = heard.0.lock().unwrap().clone();
-    (ended, notices, summaries)
+    Ran { ended, notices, summaries }
 }
 
 #[test]
 fn a_job_ends_as_it_would_and_leaves_a_run() {
     let root = tempfile::tempdir().unwrap();
     let at = root.path().join("run");
-    let (ended, notices, summaries) = ran(request(&at, Some(2), &["sh", "-c", "test $RANK = 0 || exit 3"]));
+    let Ran { ended, notices, summaries } = ran(request(&at, Some(2), &["sh", "-c", "test $RANK = 0 || exit 3"]));
     assert_eq!((ended.unwrap(), notices, summaries), ((3, true), Vec::new(), vec![true]));
     assert!(at.join("run.json").is_file());
 }
@@ -59,7 +67,7 @@ fn a_job_ends_as_it_would_and_leaves_a_run() {
 fn a_command_that_is_not_there_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
     let at = root.path().join("run");
-    let (ended, notices, summaries) = ran(request(&at, None, &["/no/such/program"]));
+    let Ran { ended, notices, summaries } = ran(request(&at, None, &["/no/such/program"]));
     assert_eq!(ended.unwrap(), (127, false));
     assert!(notices.len() == 1 && notices[0].starts_with("/no/such/program: "), "{notices:?}");
     assert_eq!((summaries, at.exists()), (Vec::new(), false));
@@ -68,7 +76,7 @@ fn a_command_that_is_not_there_leaves_nothing() {
 #[test]
 fn ranks_of_a_launcher_are_asked_for_wrongly() {
     let root = tempfile::tempdir().unwrap();
-    let (ended, notices, _) = ran(request(&root.path().join("run"), Some(2), &["torchrun", "train.py"]));
+    let Ran { ended, notices, .. } = ran(request(&root.path().join("run"), Some(2), &["torchrun", "train.py"]));
     let error = ended.unwrap_err();
     assert_eq!((error.exit_class(), notices), (ExitClass::UsedWrongly, Vec::new()));
     assert_eq!(error.to_string(), "torchrun starts its own processes; leave out -n, or leave out torchrun");
