@@ -180,9 +180,6 @@ const FACES: [&str; 2] = ["rankscope", "xtask"];
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster. All but
 /// [`NATIVE`] also compile for a browser, which the stage `wasm` checks.
 pub(crate) const PURE: &[&str] = &[
-/// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster and
-/// usable from Python, C and a browser.
-const PURE: [&str; 13] = [
     "rankscope-time",
     "rankscope-recording",
     "rankscope-config",

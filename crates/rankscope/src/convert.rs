@@ -1,15 +1,14 @@
 //! `rankscope convert`: between formats; the suffix decides.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::perfetto::{RankView, Timeline};
-use rankscope_formats::{ArgsPolicy, Encoder, Encoding, Format, LeftOut, Scope, json, left_out, xspace};
+use rankscope_formats::{ArgsPolicy, Format, LeftOut, Scope, json, left_out, xspace};
 use rankscope_pipeline::{Reading, load_file};
-use rankscope_run::write_file;
+use rankscope_run::{file_name, refuse_same_file, write_encoded};
 use rankscope_time::ClockMap;
 use rankscope_trace::Trace;
 
@@ -47,43 +46,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     for problem in traces.iter().flat_map(|trace| trace.provenance.problems.iter()) {
         output::remark(&format!("{}: {problem}", args.input.display()));
     }
-    write_encoded(&args.output, |encoder| write(&traces, format, encoder))?;
+    write_encoded(&args.output, |encoder| write(&traces, format, encoder).with_context(|| args.output.display().to_string()))?;
     let mut lost = LeftOut::default();
     traces.iter().for_each(|trace| lost.merge(&left_out(trace, format)));
     if let Some(words) = lost.in_words() {
         output::remark(&format!("{}: not in the output, because the format cannot hold it: {words}", args.output.display()));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether two paths lead to one file.
-pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// Refuses to write what is being read.
-pub(crate) fn refuse_same_file(inputs: &[PathBuf], output: &Path) -> Result<()> {
-    if let Some(input) = inputs.iter().find(|input| same_file(input, output)) {
-        bail!("{}: input and output are the same file, and rankscope never changes its inputs", input.display());
-    }
-    Ok(())
-}
-
-/// The last part of `path`, of which the suffix says what is written.
-pub(crate) fn file_name(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// Writes the file `path` by `fill`, compressed if its name says so.
-pub(crate) fn write_encoded(
-    path: &Path,
-    fill: impl FnOnce(&mut Encoder<&mut BufWriter<&mut File>>) -> Result<()>,
-) -> Result<()> {
-    write_file(path, |file| {
-        let mut encoder = Encoding::of_name(&file_name(path)).encoder(file)?;
-        fill(&mut encoder).with_context(|| path.display().to_string())?;
-        encoder.finish().map_err(anyhow::Error::from)
-    })
 }
 
 fn write(traces: &[Trace], format: Format, output: &mut impl Write) -> Result<()> {

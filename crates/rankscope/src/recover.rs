@@ -1,7 +1,5 @@
 //! `rankscope recover`: what a process that died had recorded, as a trace.
 
-use std::fs::File;
-use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,10 +7,10 @@ use anyhow::{Context, Result, bail};
 use rankscope_formats::Format as TraceFormat;
 use rankscope_formats::recording::export::{About, ThreadWritten, Written, kineto_json, perfetto};
 use rankscope_formats::recording::keys::NAMES_FULL;
-use rankscope_formats::recording::{Chunks, Cut, DropReason, LiveFile, Recording, Remark, packed};
+use rankscope_formats::recording::{Chunks, Cut, DropReason, Recording, Remark, packed};
+use rankscope_run::{file_name, open_live, recovered_path, refuse_same_file, write_encoded};
 use serde::Serialize;
 
-use crate::convert::{file_name, refuse_same_file, write_encoded};
 use crate::output::{self, Format, Lines};
 
 /// Recover what a process had recorded when it died.
@@ -34,9 +32,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let path = args.output.unwrap_or_else(|| beside(&args.input));
+    let path = args.output.unwrap_or_else(|| recovered_path(&args.input));
     refuse_same_file(std::slice::from_ref(&args.input), &path)?;
-    let recording = open(&args.input)?;
+    let recording = open_live(&args.input)?;
     let written = write(&recording, &path)?;
     let recovered = Recovered::of(&recording, &written, &path);
     match args.format {
@@ -44,31 +42,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Format::Table => output::answer(&recovered.to_text())?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// `rank0.recovered.rkr` for `rank0.rkr`, and `rank0.1.recovered.rkr` for the earlier `rank0.rkr.1`, which must not be mixed up.
-fn beside(path: &Path) -> PathBuf {
-    let number =
-        path.extension().filter(|it| it.as_encoded_bytes().iter().all(u8::is_ascii_digit)).map(|it| it.to_string_lossy());
-    match (number, path.file_stem()) {
-        (Some(number), Some(stem)) => path.with_file_name(Path::new(stem).with_extension(format!("{number}.recovered.rkr"))),
-        _ => path.with_extension("recovered.rkr"),
-    }
-}
-
-fn open(path: &Path) -> Result<Recording<LiveFile<File>>> {
-    let mut file = rankscope_run::open(path)?;
-    let named = || path.display().to_string();
-    let mut magic = [0; packed::MAGIC.len()];
-    if file.read(&mut magic).with_context(named)? == magic.len() && magic == packed::MAGIC {
-        bail!(
-            "{}: a packed recording needs no recovery: `rankscope report` and `convert` read it directly, even if it was cut short",
-            path.display()
-        );
-    }
-    file.rewind().with_context(named)?;
-    let live = LiveFile::open(file).with_context(named)?;
-    Recording::open(live).with_context(named)
 }
 
 fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {
@@ -88,8 +61,9 @@ fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {
             TraceFormat::Json => kineto_json(recording, &everything, &about, encoder),
             TraceFormat::Perfetto => perfetto(recording, &everything, &about, encoder),
             _ => packed::write(recording, &everything, encoder),
-        }?;
-        Ok(())
+        }
+        .with_context(|| path.display().to_string())?;
+        anyhow::Ok(())
     })?;
     Ok(written)
 }
@@ -212,21 +186,4 @@ impl<'a> Recovered<'a> {
 
 fn names_full<C: Chunks>(recording: &Recording<C>) -> u64 {
     recording.meta().iter().find(|(key, _)| key == NAMES_FULL).and_then(|(_, json)| json.parse().ok()).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_earlier_file_has_an_output_of_its_own() {
-        for (input, expected) in [
-            ("a/rank0.rkr", "a/rank0.recovered.rkr"),
-            ("a/rank0.rkr.1", "a/rank0.1.recovered.rkr"),
-            ("rank0.rkr.12", "rank0.12.recovered.rkr"),
-            ("rank0", "rank0.recovered.rkr"),
-        ] {
-            assert_eq!(beside(Path::new(input)), Path::new(expected));
-        }
-    }
 }

@@ -4,9 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use rankscope_probe::doctor::{Advice, Examination, Expectation, Grade, InterfaceFacts, advise, examine, expect};
-use rankscope_probe::stamps::{Capability, LoopbackReport, Stamping};
-use serde_json::{Value, json};
+use rankscope_probe::doctor::{Advice, Examination, Expectation, Grade, InterfaceFacts, advise, document, examine, expect};
 
 use crate::output::{self, Format};
 
@@ -37,7 +35,7 @@ fn table(seen: &Examination, advice: &[Advice], expected: &Expectation, columns:
     let topics = advice.iter().map(|advice| advice.topic.len()).max().unwrap_or(0);
     let indent = GRADE_WIDTH + topics + 2;
     for Advice { grade, topic, finding, remedy } in advice {
-        let head = format!("{:<GRADE_WIDTH$}{topic:<topics$}  ", grade_name(*grade));
+        let head = format!("{:<GRADE_WIDTH$}{topic:<topics$}  ", grade.name());
         wrap(&mut text, &head, finding, indent, columns);
         if let Some(remedy) = remedy {
             wrap(&mut text, &format!("{:indent$}-> ", ""), remedy, indent + 3, columns);
@@ -48,7 +46,7 @@ fn table(seen: &Examination, advice: &[Advice], expected: &Expectation, columns:
     let Expectation { stamping, idle_ns, loaded_ns, reasons } = expected;
     let likely = format!(
         "Between two hosts like this one, with timestamps from the {}, expect an error of about {} on an idle network and {} under load:",
-        stamping_name(*stamping),
+        stamping.name(),
         time(*idle_ns),
         time(*loaded_ns)
     );
@@ -118,100 +116,11 @@ fn wrap(text: &mut String, head: &str, words: &str, indent: usize, columns: usiz
     text.push('\n');
 }
 
-fn grade_name(grade: Grade) -> &'static str {
-    match grade {
-        Grade::Good => "ok",
-        Grade::Weak => "weak",
-        Grade::Bad => "bad",
-    }
-}
-
-fn stamping_name(stamping: Stamping) -> &'static str {
-    match stamping {
-        Stamping::Hardware => "network card",
-        Stamping::Kernel => "kernel",
-        Stamping::User => "program",
-    }
-}
-
 fn time(ns: i64) -> String {
     let mut text = String::new();
     // Writing to a text cannot fail.
     let _written = if ns < 1_000 { write!(text, "{ns} ns") } else { write!(text, "{:.1} us", ns as f64 / 1e3) };
     text
-}
-
-fn document(seen: &Examination, advice: &[Advice], expected: &Expectation) -> Value {
-    let steering = match &seen.steering {
-        Ok(state) => json!({
-            "synchronised": state.synchronised,
-            "frequency_ppm": state.frequency_ppm,
-            "pending_ns": state.pending_ns,
-            "estimated_error_us": state.estimated_error_us,
-            "maximum_error_us": state.maximum_error_us,
-        }),
-        Err(error) => json!({ "error": error }),
-    };
-    let widths = seen.sandwich_ns;
-    json!({
-        "schema": 1,
-        "kernel": seen.kernel,
-        "advice": advice.iter().map(|advice| json!({
-            "grade": grade_name(advice.grade),
-            "topic": advice.topic,
-            "finding": advice.finding,
-            "remedy": advice.remedy,
-        })).collect::<Vec<_>>(),
-        "expectation": {
-            "stamps": stamping_name(expected.stamping),
-            "idle_ns": expected.idle_ns,
-            "loaded_ns": expected.loaded_ns,
-            "reasons": expected.reasons,
-        },
-        "interfaces": seen.interfaces.iter().map(interface).collect::<Vec<_>>(),
-        "self_tests": seen.loopback.iter().map(|(ip, result)| self_test(&ip.to_string(), result)).collect::<Vec<_>>(),
-        "clocks": {
-            "clocksource": seen.clocksource,
-            "available": seen.clocksources,
-            "tsc_invariant": seen.tsc_invariant,
-            "resolution_ns": seen.resolution_ns,
-            "sandwich_ns": { "min": widths.min, "p50": widths.p50, "p99": widths.p99, "max": widths.max },
-        },
-        "steering": steering,
-        "daemons": seen.daemons.iter().map(|daemon| json!({ "name": daemon.name, "pid": daemon.pid })).collect::<Vec<_>>(),
-        "permissions": { "net_admin": seen.permissions.net_admin, "realtime": seen.permissions.realtime },
-        "virtualisation": seen.virtualisation,
-    })
-}
-
-fn interface(facts: &InterfaceFacts) -> Value {
-    let Capability { transmit_software, receive_software, transmit_hardware, receive_hardware, phc } =
-        facts.capability.as_ref().copied().unwrap_or_default();
-    json!({
-        "name": facts.interface.name,
-        "addresses": facts.interface.addresses,
-        "transmit_software": transmit_software,
-        "receive_software": receive_software,
-        "transmit_hardware": transmit_hardware,
-        "receive_hardware": receive_hardware,
-        "phc": phc,
-        "error": facts.capability.as_ref().err().or(facts.bound.as_ref().err()),
-    })
-}
-
-fn self_test(ip: &str, result: &Result<LoopbackReport, String>) -> Value {
-    let report = match result {
-        Ok(report) => report,
-        Err(error) => return json!({ "address": ip, "error": error }),
-    };
-    let at = |percent| report.percentile_ns(percent);
-    json!({
-        "address": ip,
-        "sent": report.sent,
-        "stamped": report.stamped,
-        "received": report.received,
-        "passage_ns": { "min": at(0), "p50": at(50), "p99": at(99), "max": at(100) },
-    })
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
-use rankscope_clock::fit::{Estimator, FitOptions, WindowFit, fit_window};
+use rankscope_clock::fit::{Estimator, FitOptions};
+use rankscope_clock::fit_log::{FittedWindow, StepEvent, fit_log};
 use rankscope_clock::probe_log::{self, ProbeLog};
-use rankscope_clock::{ClockEvent, EdgeFit, Exchange, HostInstant, NoFit};
 use rankscope_run::{SideFile, read_side, side_bytes};
 use rankscope_time::Span;
 use serde::Serialize;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         EstimatorArg::Svm => Estimator::Svm,
     };
     let options = FitOptions { skew_change_ppb_per_s: args.skew_change_ppb, ..FitOptions::usual(estimator) };
-    let entries = fit(log.exchanges, args.window, &options);
+    let entries = fit_log(log.exchanges, args.window, &options);
     if entries.is_empty() {
         bail!("{}: no line has a timestamp of a, so nothing can be placed on its clock", args.log.display());
     }
@@ -117,115 +117,12 @@ fn window(text: &str) -> Result<Span, String> {
     Ok(Span::from_nanos(ns.round() as i64))
 }
 
-fn fit(exchanges: Vec<Exchange>, window: Span, options: &FitOptions) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    let mut before: Option<EdgeFit> = None;
-    for window in probe_log::cut(exchanges, window) {
-        let found = fit_window(&window, before.as_ref(), options);
-        entries.extend(self::entries(&window, &found));
-        before = found.fits.into_iter().flatten().last().or(before);
-    }
-    entries
-}
-
 #[derive(Debug, Serialize)]
 struct Document {
-    windows: Vec<Entry>,
+    windows: Vec<FittedWindow>,
 }
 
-/// One line, or why there is none. What is not known is null, never 0.
-#[derive(Debug, Default, Serialize)]
-struct Entry {
-    start_ns: Option<i64>,
-    end_ns: Option<i64>,
-    mid_ns: Option<i64>,
-    offset_ns: Option<i64>,
-    skew_ppb: Option<f64>,
-    bound_lo_ns: Option<i64>,
-    bound_hi_ns: Option<i64>,
-    rtt_min_ns: Option<i64>,
-    points_forward: Option<u32>,
-    points_reverse: Option<u32>,
-    degraded: bool,
-    steps: usize,
-    step_events: Vec<Event>,
-    sigma_ns: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Event {
-    Step { at_ns: i64, size_ns: i64 },
-    RateChange { at_ns: i64, rate_change_ppb: f64 },
-}
-
-fn entries(window: &[Exchange], found: &WindowFit) -> impl Iterator<Item = Entry> {
-    let whole = (found.fits.len() == 1).then(|| span(window)).flatten();
-    found.parts().map(move |(fit, event)| {
-        let step_events: Vec<Event> = event.map(Event::from).into_iter().collect();
-        match fit {
-            Ok(fit) => Entry { steps: step_events.len(), step_events, ..Entry::from(fit) },
-            Err(reason) => Entry {
-                start_ns: whole.map(|(start, _)| start),
-                end_ns: whole.map(|(_, end)| end),
-                mid_ns: whole.map(|(start, end)| start + (end - start) / 2),
-                reason: Some(explain(*reason)),
-                ..Entry::default()
-            },
-        }
-    })
-}
-
-/// First and last stamp of `a`.
-fn span(window: &[Exchange]) -> Option<(i64, i64)> {
-    let sent = window.iter().flat_map(|exchange| &exchange.forward).filter_map(|passage| passage.sent);
-    let received = window.iter().flat_map(|exchange| &exchange.reverse).filter_map(|passage| passage.received);
-    let stamps = || sent.clone().chain(received.clone()).map(HostInstant::nanos_since_epoch);
-    Some((stamps().min()?, stamps().max()?))
-}
-
-fn explain(reason: NoFit) -> String {
-    match reason {
-        NoFit::TooFewExchanges(count) => format!("{count} complete exchanges are too few for a line"),
-        NoFit::OneDirection => "packets in one direction only: the offset is bounded on one side only".to_owned(),
-        NoFit::Contradiction => "no line fits, even after dropping outliers and splitting the window".to_owned(),
-    }
-}
-
-impl From<&EdgeFit> for Entry {
-    fn from(fit: &EdgeFit) -> Self {
-        Self {
-            start_ns: Some(fit.start.nanos_since_epoch()),
-            end_ns: Some(fit.end.nanos_since_epoch()),
-            mid_ns: Some(fit.mid.nanos_since_epoch()),
-            offset_ns: Some(fit.offset.as_nanos()),
-            skew_ppb: Some(fit.skew_ppb),
-            bound_lo_ns: Some(fit.bound.lo.as_nanos()),
-            bound_hi_ns: Some(fit.bound.hi.as_nanos()),
-            rtt_min_ns: Some(fit.rtt_min.as_nanos()),
-            points_forward: Some(fit.points_forward),
-            points_reverse: Some(fit.points_reverse),
-            degraded: fit.degraded,
-            sigma_ns: Some(fit.sigma_ns),
-            ..Self::default()
-        }
-    }
-}
-
-impl From<&ClockEvent> for Event {
-    fn from(event: &ClockEvent) -> Self {
-        match *event {
-            ClockEvent::Step { at, size } => Self::Step { at_ns: at.nanos_since_epoch(), size_ns: size.as_nanos() },
-            ClockEvent::RateChange { at, by_ppb } => {
-                Self::RateChange { at_ns: at.nanos_since_epoch(), rate_change_ppb: by_ppb }
-            }
-        }
-    }
-}
-
-fn table(entries: &[Entry]) -> String {
+fn table(entries: &[FittedWindow]) -> String {
     let first_ns = entries.iter().find_map(|entry| entry.start_ns).unwrap_or(0);
     let mut text = format!(
         "{:>9} {:>8}  {:>22} {:>12} {:>12} {:>10} {:>12}  {}\n",
@@ -244,7 +141,7 @@ fn table(entries: &[Entry]) -> String {
             format!("{:>12}", or_dash(entry.skew_ppb.map(|ppb| format!("{ppb:+.1}")))),
             format!("{:>10}", or_dash(entry.rtt_min_ns.map(grouped))),
             format!("{:>12} ", or_dash(points)),
-            entry.remarks(),
+            remarks(entry),
         ];
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", row.join(" ").trim_end());
@@ -269,26 +166,18 @@ fn grouped(ns: i64) -> String {
     text
 }
 
-impl Entry {
-    /// The further of the bound's ends from the offset.
-    fn half_width_ns(&self) -> Option<i64> {
-        let offset_ns = self.offset_ns?;
-        Some((self.bound_hi_ns? - offset_ns).max(offset_ns - self.bound_lo_ns?))
+fn remarks(entry: &FittedWindow) -> String {
+    let mut remarks: Vec<String> = entry.reason.clone().into_iter().collect();
+    if entry.degraded {
+        remarks.push("degraded: timestamps contradict each other".to_owned());
     }
-
-    fn remarks(&self) -> String {
-        let mut remarks: Vec<String> = self.reason.clone().into_iter().collect();
-        if self.degraded {
-            remarks.push("degraded: timestamps contradict each other".to_owned());
+    remarks.extend(entry.step_events.iter().map(|event| match event {
+        StepEvent::Step { size_ns, .. } => {
+            format!("began with a step of {}{} ns", if *size_ns < 0 { "-" } else { "+" }, grouped(*size_ns))
         }
-        remarks.extend(self.step_events.iter().map(|event| match event {
-            Event::Step { size_ns, .. } => {
-                format!("began with a step of {}{} ns", if *size_ns < 0 { "-" } else { "+" }, grouped(*size_ns))
-            }
-            Event::RateChange { rate_change_ppb, .. } => format!("began with a rate change of {rate_change_ppb:+.0} ppb"),
-        }));
-        remarks.join("; ")
-    }
+        StepEvent::RateChange { rate_change_ppb, .. } => format!("began with a rate change of {rate_change_ppb:+.0} ppb"),
+    }));
+    remarks.join("; ")
 }
 
 #[cfg(test)]

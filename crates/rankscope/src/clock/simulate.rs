@@ -5,11 +5,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail, ensure};
 use rankscope_clock::NodeId;
 use rankscope_clock::fit::{Estimator, FitOptions};
-use rankscope_clock::graph::{ProbeGraph, Topology};
+use rankscope_clock::graph::Topology;
 use rankscope_clock::nodes::SolveOptions;
-use rankscope_clock::simulate::{Accuracy, Job, JobOptions, Quantiles, Scores};
+use rankscope_clock::simulate::{Job, JobOptions, Scores, Simulated, Spread};
 use rankscope_time::{Rate, Span};
-use serde::Serialize;
 
 use crate::output::{self, Format};
 
@@ -76,9 +75,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let result = Outcome::new(&args, &graph, &scores.finish());
+    let result = Simulated::new(&graph, (args.windows, args.window), &scores.finish());
     match args.format {
-        Format::Table => output::answer(&result.table())?,
+        Format::Table => output::answer(&table(&result))?,
         Format::Json => output::answer(&serde_json::to_string(&result)?)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -126,103 +125,26 @@ fn duration(text: &str) -> Result<Span> {
     }
 }
 
-/// The document. Keys of the first five fields are the contract; the others may grow.
-#[derive(Debug, Serialize)]
-struct Outcome {
-    error_ns: Spread,
-    skew_error_ppb: Max,
-    bound_coverage: f64,
-    bound_width_ns: P50,
-    tree_error_ns: Spread,
-    error_rms_ns: f64,
-    edge_error_ns: Spread,
-    edge_error_rms_ns: f64,
-    smoothed_error_ns: Spread,
-    map_coverage: f64,
-    /// Root mean square of the errors over what theory says of a complete graph; none for other graphs.
-    theory_ratio: Option<f64>,
-    nodes: u32,
-    edges: usize,
-    windows: u64,
-    seconds: f64,
-    degraded: u64,
-    unplaced: u64,
-    rejected: u64,
-    steps: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct Spread {
-    p50: u64,
-    p99: u64,
-    max: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct Max {
-    max: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct P50 {
-    p50: u64,
-}
-
-impl From<Quantiles> for Spread {
-    fn from(Quantiles { p50, p99, max }: Quantiles) -> Self {
-        Self { p50, p99, max }
-    }
-}
-
-impl Outcome {
-    fn new(args: &Args, graph: &ProbeGraph, accuracy: &Accuracy) -> Self {
-        let (nodes, edges) = (f64::from(args.nodes), graph.edges().len());
-        let complete = edges as f64 == nodes * (nodes - 1.0) / 2.0;
-        let theory_ns = accuracy.edge_error_rms_ns * (2.0 / nodes).sqrt();
-        Self {
-            error_ns: accuracy.error_ns.into(),
-            skew_error_ppb: Max { max: accuracy.skew_error_ppb_max },
-            bound_coverage: accuracy.bound_coverage,
-            bound_width_ns: P50 { p50: accuracy.bound_width_ns_p50 },
-            tree_error_ns: accuracy.tree_error_ns.into(),
-            error_rms_ns: accuracy.error_rms_ns,
-            edge_error_ns: accuracy.edge_error_ns.into(),
-            edge_error_rms_ns: accuracy.edge_error_rms_ns,
-            smoothed_error_ns: accuracy.smoothed_error_ns.into(),
-            map_coverage: accuracy.map_coverage,
-            theory_ratio: (complete && theory_ns > 0.0).then(|| accuracy.error_rms_ns / theory_ns),
-            nodes: args.nodes,
-            edges,
-            windows: args.windows,
-            seconds: args.window.as_nanos() as f64 * 1e-9 * args.windows as f64,
-            degraded: accuracy.degraded,
-            unplaced: accuracy.unplaced,
-            rejected: accuracy.rejected,
-            steps: accuracy.steps,
-        }
-    }
-
-    fn table(&self) -> String {
-        let spread = |name: &str, Spread { p50, p99, max }: &Spread| format!("{name:<18}{p50:>10}{p99:>10}{max:>10}\n");
-        let mut text = format!(
-            "{} nodes, {} edges, {} windows, {} s simulated\n\n{:<18}{:>10}{:>10}{:>10}\n",
-            self.nodes, self.edges, self.windows, self.seconds, "error, ns", "p50", "p99", "max"
-        );
-        text += &spread("nodes", &self.error_ns);
-        text += &spread("nodes, smoothed", &self.smoothed_error_ns);
-        text += &spread("spanning tree", &self.tree_error_ns);
-        text += &spread("edges", &self.edge_error_ns);
-        text += &format!(
-            "\nskew error          {:.1} ppb at most\nbounds              {:.4} % contain the truth, half are narrower than {} ns\n",
-            self.skew_error_ppb.max,
-            100.0 * self.bound_coverage,
-            self.bound_width_ns.p50
-        );
-        text += &format!("maps                {:.4} % are within their stated error\n", 100.0 * self.map_coverage);
-        text += &format!(
-            "nodes               {} times degraded, {} times not placed; {} edges rejected, {} jumps\n",
-            self.degraded, self.unplaced, self.rejected, self.steps
-        );
-        text
-    }
+fn table(result: &Simulated) -> String {
+    let spread = |name: &str, Spread { p50, p99, max, .. }: &Spread| format!("{name:<18}{p50:>10}{p99:>10}{max:>10}\n");
+    let mut text = format!(
+        "{} nodes, {} edges, {} windows, {} s simulated\n\n{:<18}{:>10}{:>10}{:>10}\n",
+        result.nodes, result.edges, result.windows, result.seconds, "error, ns", "p50", "p99", "max"
+    );
+    text += &spread("nodes", &result.error_ns);
+    text += &spread("nodes, smoothed", &result.smoothed_error_ns);
+    text += &spread("spanning tree", &result.tree_error_ns);
+    text += &spread("edges", &result.edge_error_ns);
+    text += &format!(
+        "\nskew error          {:.1} ppb at most\nbounds              {:.4} % contain the truth, half are narrower than {} ns\n",
+        result.skew_error_ppb.max,
+        100.0 * result.bound_coverage,
+        result.bound_width_ns.p50
+    );
+    text += &format!("maps                {:.4} % are within their stated error\n", 100.0 * result.map_coverage);
+    text += &format!(
+        "nodes               {} times degraded, {} times not placed; {} edges rejected, {} jumps\n",
+        result.degraded, result.unplaced, result.rejected, result.steps
+    );
+    text
 }

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use rankscope_document::NumberedBy;
-use rankscope_run::{InputFile, discover};
+use rankscope_pipeline::own_rank;
+use rankscope_run::{InputFile, discover, same_file};
 use rankscope_trace::{Trace, rank_of_name};
 
 use super::Args;
-use crate::convert::same_file;
-use rankscope_pipeline::own_rank;
 
 /// The files to combine, in order.
 #[derive(Debug)]

@@ -5,13 +5,12 @@ mod show;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Result;
 use clap::Subcommand;
-use rankscope_report::Style;
 
-use crate::output::{self, Format};
+use crate::output::Format;
 
 /// List, show, check and prune run directories.
 #[derive(Debug, clap::Args)]
@@ -59,15 +58,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Verb::Check { directory, format } => show::check(&directory, format),
         Verb::Prune(args) => prune::run(&args),
     }
-}
-
-fn style() -> Style {
-    output::style()
-}
-
-fn now_unix_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// A moment to the second, in UTC.

@@ -1,16 +1,16 @@
 //! `rankscope runs prune`: says which runs would go and why; with `--execute` they do.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::ArgGroup;
 use rankscope_report::{bytes, columns};
-use rankscope_run::{Error, Left, RetentionPlan, RetentionRules, Runs, plan, remove_leftover, remove_run, runs_in, what_stays};
+use rankscope_run::{Pruned, RetentionPlan, RetentionRules, Runs, now_unix_ns, plan, runs_in};
 use serde_json::json;
 
-use super::{moment, now_unix_ns, style};
+use super::moment;
 use crate::output::{self, Format};
 
 /// List which runs in a folder can be pruned, and why; delete them with --execute.
@@ -63,8 +63,11 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         keep_named: args.keep.clone(),
     };
     let stored = found.runs.iter().map(|run| run.stored()).collect::<Result<Vec<_>, _>>()?;
-    let plan = plan(stored, &rules, now_unix_ns());
-    let done = if args.execute { executed(args, &plan, &found) } else { looked(args, &plan) };
+    let plan = plan(stored, &rules, now_unix_ns()?);
+    let done = match args.execute {
+        true => Pruned::execute(&args.parent, &plan, &found),
+        false => Pruned::look(&args.parent, &plan),
+    };
     output::answer(&match args.format {
         Format::Json => document(args, &plan, &found, &done),
         Format::Table => drawn(args, &plan, &found)?,
@@ -77,38 +80,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     Ok(if done.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// What does not go although its run does.
-#[derive(Default)]
-struct Done {
-    stays: Vec<(PathBuf, Left)>,
-    /// What could not be removed, and why.
-    failed: Vec<String>,
-}
-
-impl Done {
-    fn note(&mut self, run: &Path, result: Result<Vec<Left>, Error>) {
-        match result {
-            Ok(stays) => self.stays.extend(stays.into_iter().map(|left| (run.join(&left.path), left))),
-            Err(error) => self.failed.push(error.to_string()),
-        }
-    }
-}
-
-/// Removes what the plan says.
-fn executed(args: &Args, plan: &RetentionPlan, found: &Runs) -> Done {
-    let mut done = Done::default();
-    found.leftovers.iter().for_each(|path| done.note(path, remove_leftover(path)));
-    plan.removals().for_each(|run| done.note(&args.parent.join(&run.name), remove_run(&args.parent, run)));
-    done
-}
-
-fn looked(args: &Args, plan: &RetentionPlan) -> Done {
-    let mut done = Done::default();
-    plan.removals().for_each(|run| done.note(&args.parent.join(&run.name), what_stays(&args.parent, &run.name)));
-    done
-}
-
-fn document(args: &Args, plan: &RetentionPlan, found: &Runs, done: &Done) -> String {
+fn document(args: &Args, plan: &RetentionPlan, found: &Runs, done: &Pruned) -> String {
     let row = |(run, verdict): &(rankscope_run::StoredRun, rankscope_run::Verdict)| {
         json!({
             "name": run.name,
@@ -128,7 +100,7 @@ fn document(args: &Args, plan: &RetentionPlan, found: &Runs, done: &Done) -> Str
         "over_bytes": plan.over_bytes,
         "leftovers": found.leftovers,
         "unreadable": unreadable,
-        "failed": done.failed,
+        "failed": done.failed.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "stays": stays.collect::<Vec<_>>(),
     })
     .to_string()
@@ -139,7 +111,7 @@ fn drawn(args: &Args, plan: &RetentionPlan, found: &Runs) -> Result<String> {
         let what = if verdict.removes() { "remove" } else { "keep" };
         vec![what.to_owned(), run.name.clone(), moment(run.started_unix_ns), bytes(run.bytes), verdict.reason().to_owned()]
     });
-    let mut text = columns(&["", "run", "start", "size", "because"], rows.collect(), style());
+    let mut text = columns(&["", "run", "start", "size", "because"], rows.collect(), output::style());
     let (count, size) = (plan.removals().count(), bytes(removed_bytes(plan)));
     match args.execute {
         true => writeln!(text, "pruned {count} of {} runs, {size}", plan.runs.len())?,

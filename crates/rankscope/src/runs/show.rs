@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_report::{bytes, columns, duration};
-use rankscope_run::{Attempt, FileCheck, RunDirectory, State, runs_in};
+use rankscope_run::{Attempt, FileCheck, RunDirectory, runs_in};
 use serde_json::{Value, json};
 
-use super::{moment, now_unix_ns, style};
+use super::moment;
 use crate::output::{self, Format, Lines};
 
 pub(super) fn list(parent: &Path, format: Format) -> Result<ExitCode> {
@@ -22,7 +22,11 @@ pub(super) fn list(parent: &Path, format: Format) -> Result<ExitCode> {
         Format::Table if found.runs.is_empty() => output::answer(&format!("{}: no runs here", parent.display()))?,
         Format::Table => {
             let rows = found.runs.iter().map(cells).collect::<Result<Vec<_>>>()?;
-            output::answer(&columns(&["run", "state", "start", "duration", "ranks", "size", "command"], rows, style()))?;
+            output::answer(&columns(
+                &["run", "state", "start", "duration", "ranks", "size", "command"],
+                rows,
+                output::style(),
+            ))?;
         }
     }
     if format == Format::Table {
@@ -45,8 +49,8 @@ fn row(run: &RunDirectory) -> Result<Value> {
         "run_id": manifest.run_id,
         "state": manifest.state,
         "started_unix_ns": run.started_unix_ns(),
-        "duration_ns": duration_ns(run),
-        "ranks": ranks(run),
+        "duration_ns": run.duration_ns(),
+        "ranks": run.rank_count(),
         "attempts": manifest.attempts.len(),
         "bytes": run.total_bytes()?,
         "command": manifest.command,
@@ -59,26 +63,11 @@ fn cells(run: &RunDirectory) -> Result<Vec<String>> {
         run.name(),
         run.manifest().state.name().to_owned(),
         moment(run.started_unix_ns()),
-        duration_ns(run).map_or_else(unknown, |ns| duration(ns as f64)),
-        ranks(run).map_or_else(unknown, |ranks| ranks.to_string()),
+        run.duration_ns().map_or_else(unknown, |ns| duration(ns as f64)),
+        run.rank_count().map_or_else(unknown, |ranks| ranks.to_string()),
         bytes(run.total_bytes()?),
         run.manifest().command.join(" "),
     ])
-}
-
-/// From the first beginning to the last end; to now while it runs.
-fn duration_ns(run: &RunDirectory) -> Option<i64> {
-    let last = run.manifest().attempts.last()?;
-    let end = match run.manifest().state {
-        State::Running => now_unix_ns(),
-        _ => last.ended_unix_ns?,
-    };
-    Some(end.saturating_sub(run.started_unix_ns()))
-}
-
-fn ranks(run: &RunDirectory) -> Option<usize> {
-    let manifest = run.manifest();
-    manifest.world_size.map(|size| size as usize).or((!manifest.ranks.is_empty()).then_some(manifest.ranks.len()))
 }
 
 pub(super) fn show(directory: &Path, format: Format) -> Result<ExitCode> {

@@ -1,10 +1,8 @@
 //! From what analysis found to the document that is printed. Translates; decides nothing.
 
-use std::collections::BTreeMap;
-
 use rankscope_analyze::spans::{SpanStats, SpanTable, counts};
 use rankscope_document::{Note, NoteLevel, SpansBy, SpansDocument, SpansProcess, SpansRow, SpansSort};
-use rankscope_trace::{ProblemKind, Trace, TrackKey, TrackKind};
+use rankscope_trace::{ProblemKind, Trace};
 
 use super::Read;
 use rankscope_job::problem;
@@ -110,33 +108,4 @@ fn notes(read: &Read) -> Vec<Note> {
     });
     let cautions = cautions.chain(skipped).map(note(NoteLevel::Caution));
     cautions.chain(problems.map(note(NoteLevel::Problem))).collect()
-}
-
-/// What to call each process: by its rank, else by its name and number, else by its file; with the file where two would share a
-/// name.
-pub(super) fn process_names(traces: &[Trace]) -> Vec<String> {
-    let names: Vec<String> = traces.iter().map(process_name).collect();
-    let mut shared: BTreeMap<&str, usize> = BTreeMap::new();
-    names.iter().for_each(|name| *shared.entry(name).or_default() += 1);
-    let told_apart = |(name, trace): (&String, &Trace)| match shared[name.as_str()] {
-        1 => name.clone(),
-        _ => format!("{name}, {}", trace.provenance.file),
-    };
-    names.iter().zip(traces).map(told_apart).collect()
-}
-
-fn process_name(trace: &Trace) -> String {
-    if let Some(rank) = own_rank(trace) {
-        return format!("rank {}", rank.0);
-    }
-    let processes: Vec<_> = trace.tracks.iter().filter(|(_, track)| track.kind == TrackKind::Process).collect();
-    match &processes[..] {
-        [(_, only)] => match (trace.strings.text(only.name), only.key) {
-            ("", TrackKey::Number(pid)) => format!("process {pid}"),
-            ("", TrackKey::Text(key)) => trace.strings.text(key).to_owned(),
-            (name, TrackKey::Number(pid)) => format!("{name} ({pid})"),
-            (name, TrackKey::Text(_)) => name.to_owned(),
-        },
-        _ => trace.provenance.file.clone(),
-    }
 }

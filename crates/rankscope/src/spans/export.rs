@@ -3,13 +3,13 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rankscope_analyze::spans::{By, Selection, SpansOf, Stacks, counts};
 use rankscope_profile::{folded, otlp, pprof, speedscope};
+use rankscope_run::{refuse_same_file, write_encoded};
 
 use super::{Read, title};
-use crate::convert::{refuse_same_file, write_encoded};
 use crate::output;
 
 /// What to write.
@@ -49,7 +49,7 @@ pub(super) fn write(
     match path {
         Some(path) => {
             refuse_same_file(inputs, path)?;
-            write_encoded(path, |encoder| fill(encoder))?;
+            write_encoded(path, |encoder| fill(encoder).with_context(|| path.display().to_string()))?;
         }
         None if export == Export::Pprof => bail!("--pprof writes a binary file: name it with -o, for instance -o spans.pb.gz"),
         None => {

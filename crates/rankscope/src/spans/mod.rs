@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use rankscope_analyze::spans::{By, Nesting, Order, Selection, SpanTable, SpansOf};
+use rankscope_analyze::spans::{By, Nesting, Order, Selection, SpanTable, SpansOf, process_names};
 use rankscope_document::{SpansBy, SpansSort};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_report::spans_terminal;
@@ -21,7 +21,7 @@ use regex_lite::Regex;
 use crate::job::Bar;
 use crate::output;
 use export::{Export, Flame};
-use rankscope_pipeline::{Loaded, Reading, read_all};
+use rankscope_pipeline::{Loaded, Reading, own_rank, read_all};
 
 /// Where the time of any program goes: spans by name, with count, total, self and p99.
 ///
@@ -179,7 +179,7 @@ impl Read {
         let files = discover_all(paths)?.files;
         let loaded = read_all(&files, Reading { args, scope: Scope::All }, partial, &Bar::default())?;
         let nestings = loaded.traces.par_iter().map(Nesting::of).collect();
-        let names = document::process_names(&loaded.traces);
+        let names = process_names(&loaded.traces, own_rank);
         Ok(Self { loaded, nestings, names })
     }
 
