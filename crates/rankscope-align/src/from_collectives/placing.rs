@@ -5,7 +5,7 @@
 //! leaves a place for the rest. The ranks of one clock move together as long as they can.
 
 use super::intervals::{Intervals, constrained_pairs};
-use super::meetings::Meeting;
+use super::meetings::{Meeting, Stay};
 use super::sharing::SharedClock;
 use super::ties::{Line, gained_in_own_ns, gained_ns};
 use crate::bounds::Placing;
@@ -96,10 +96,15 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &[Meeting], at
         let (drift_ppb, shown_ns) = clock_of[rank];
         stamp_ns.saturating_sub(gained_in_own_ns(drift_ppb, stamp_ns.saturating_sub(shown_ns)))
     };
+    let levelled =
+        |stay: &Stay| Stay { start_ns: level(stay.rank, stay.start_ns), end_ns: level(stay.rank, stay.end_ns), ..*stay };
     let mut bounds = Bounds::free(ranks);
-    for (entered, left) in meetings.iter().flat_map(|meeting| constrained_pairs(meeting, ranks)) {
-        let most_ns = level(left.rank, left.end_ns).saturating_sub(level(entered.rank, entered.start_ns));
-        bounds.at_most(entered.rank, left.rank, Some(most_ns));
+    for meeting in meetings {
+        // Once for each stay: there are as many pairs as the square of them.
+        let meeting = Meeting { stays: meeting.stays.iter().map(levelled).collect() };
+        for (entered, left) in constrained_pairs(&meeting, ranks) {
+            bounds.at_most(entered.rank, left.rank, Some(left.end_ns.saturating_sub(entered.start_ns)));
+        }
     }
     bounds
 }
@@ -127,7 +132,6 @@ mod tests {
     use rankscope_time::Instant;
 
     use super::super::RankClocks;
-    use super::super::meetings::Stay;
     use super::super::sharing::by_host;
     use super::*;
 
