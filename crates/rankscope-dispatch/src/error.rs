@@ -4,7 +4,28 @@ use rankscope_time::Rank;
 use thiserror::Error;
 
 use crate::network::Level;
-use crate::{Direction, TensorName};
+use crate::{Direction, ExchangeFault, TensorName};
+
+/// What a cap limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capped {
+    /// Bytes sent.
+    Sends,
+    /// Bytes received.
+    Receives,
+    /// Bytes of queries and context in buffers.
+    Holds,
+}
+
+impl std::fmt::Display for Capped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Sends => "sends",
+            Self::Receives => "receives",
+            Self::Holds => "holds in buffers",
+        })
+    }
+}
 
 /// Why something could not be planned, derived or checked.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -203,9 +224,9 @@ pub enum Error {
     #[error("rank {rank} {what} {bytes} bytes, {} more than its cap allows; no move helps", bytes - cap)]
     Cap {
         /// Which rank.
-        rank: u32,
+        rank: Rank,
         /// What it does too much of.
-        what: &'static str,
+        what: Capped,
         /// How much.
         bytes: u64,
         /// How much it may.
@@ -215,7 +236,7 @@ pub enum Error {
     #[error("rank {rank} stays above its limit: the caps on bytes leave no rank that may take work from it")]
     NobodyMayTake {
         /// Which rank.
-        rank: u32,
+        rank: Rank,
     },
     /// The exact planner cannot say.
     #[error("the exact planner: {what}")]
@@ -227,7 +248,7 @@ pub enum Error {
     #[error("rank {rank} stays above its limit: by the time table no cut makes it faster")]
     CannotBalance {
         /// The rank that has too much.
-        rank: u32,
+        rank: Rank,
     },
     /// A table of measured times cannot be interpolated.
     #[error("a table of times: {what}")]
@@ -246,18 +267,18 @@ pub enum Error {
         rank: Rank,
     },
     /// An exchange that no transport could execute.
-    #[error("rank {rank} of an exchange: {what}")]
+    #[error("rank {rank} of an exchange: {fault}")]
     Exchange {
         /// Whose part is wrong.
-        rank: u32,
+        rank: Rank,
         /// What is wrong with it.
-        what: String,
+        fault: ExchangeFault,
     },
     /// A rank was asked for that the job does not have.
     #[error("rank {rank} is not one of 0 to {}", world_size - 1)]
     NoSuchRank {
         /// The rank.
-        rank: u32,
+        rank: Rank,
         /// Ranks of the job.
         world_size: u32,
     },

@@ -8,6 +8,7 @@
 mod blocks;
 mod build;
 mod direction;
+mod fault;
 mod outline;
 mod planes;
 mod validate;
@@ -20,6 +21,7 @@ use rankscope_time::Rank;
 use crate::Traffic;
 
 pub use direction::{Contexts, Direction};
+pub use fault::{ExchangeFault, Step, Way, Written};
 pub use volume::ContextTokens;
 
 /// One all-to-all of a whole job: fused messages and the copies that pack and unpack them.

@@ -55,9 +55,10 @@ mod tensors;
 mod traffic;
 
 pub use batch::{Batch, Shard, causal_cells};
-pub use error::Error;
+pub use error::{Capped, Error};
 pub use exchange::{
-    ContextTokens, Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorName, TensorRows,
+    ContextTokens, Contexts, Direction, Exchange, ExchangeFault, Message, RankExchange, RowCopy, RowSum, Step, TensorName,
+    TensorRows, Way, Written,
 };
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;

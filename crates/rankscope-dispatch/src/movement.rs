@@ -11,9 +11,10 @@ pub mod reference;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use rankscope_time::Rank;
 use rayon::prelude::*;
 
-use crate::{Error, Exchange, RankExchange, RowCopy, RowSum, TensorRows};
+use crate::{Error, Exchange, ExchangeFault as Fault, RankExchange, RowCopy, RowSum, Step, TensorRows};
 
 pub use element::ElementType;
 
@@ -25,8 +26,8 @@ pub use element::ElementType;
 pub fn execute(exchange: &Exchange, element: ElementType, inputs: &[Vec<Vec<u8>>]) -> Result<Vec<Vec<Vec<u8>>>, Error> {
     exchange.validate()?;
     if inputs.len() != exchange.ranks.len() {
-        let (rank, what) = (inputs.len() as u32, format!("inputs for {} ranks, not {}", inputs.len(), exchange.ranks.len()));
-        return Err(Error::Exchange { rank, what });
+        let fault = Fault::Inputs { given: inputs.len(), ranks: exchange.ranks.len() };
+        return Err(Error::Exchange { rank: Rank(inputs.len() as u32), fault });
     }
     let packed = exchange.ranks.par_iter().zip(inputs).map(|(part, input)| pack(part, &exchange.tensors, element, input));
     let sent: Vec<Vec<u8>> = packed.collect::<Result<_, _>>()?;
@@ -48,7 +49,7 @@ pub fn execute(exchange: &Exchange, element: ElementType, inputs: &[Vec<Vec<u8>>
 pub fn pack(part: &RankExchange, tensors: &[TensorRows], element: ElementType, input: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
     let sizes = tensors.iter().zip(&part.input_rows).map(|(tensor, rows)| tensor.row_bytes.checked_mul(*rows));
     if !sizes.eq(input.iter().map(|tensor| Some(tensor.len() as u64))) {
-        return Err(refused(part, "the input tensors have other sizes than the exchange says".to_owned()));
+        return Err(refused(part, Fault::InputSizes));
     }
     let mut input: Vec<Cow<'_, [u8]>> = input.iter().map(|tensor| Cow::Borrowed(tensor.as_slice())).collect();
     for (index, (tensor, rows)) in tensors.iter().zip(&mut input).enumerate() {
@@ -60,9 +61,9 @@ pub fn pack(part: &RankExchange, tensors: &[TensorRows], element: ElementType, i
 
     let mut buffer = zeros(part, Some(part.send_bytes))?;
     for copy in &part.pack {
-        let (tensor, rows, wire) = ranges(part, tensors, copy)?;
+        let (tensor, rows, wire) = ranges(part, tensors, Step::Pack, copy)?;
         let (Some(from), Some(into)) = (input[copy.tensor as usize].get(rows), buffer.get_mut(wire)) else {
-            return Err(refused(part, format!("pack: {copy:?} does not fit")));
+            return Err(refused(part, Fault::CopyOutside { step: Step::Pack, copy: *copy }));
         };
         copy_rows(tensor.row_bytes, from, tensor.row_bytes, into, tensor.wire_row_bytes);
     }
@@ -77,9 +78,9 @@ pub fn unpack(part: &RankExchange, tensors: &[TensorRows], element: ElementType,
     let sizes = tensors.iter().zip(&part.output_rows).map(|(tensor, rows)| tensor.row_bytes.checked_mul(*rows));
     let mut output: Vec<Vec<u8>> = sizes.map(|bytes| zeros(part, bytes)).collect::<Result<_, _>>()?;
     for copy in &part.unpack {
-        let (tensor, rows, wire) = ranges(part, tensors, copy)?;
+        let (tensor, rows, wire) = ranges(part, tensors, Step::Unpack, copy)?;
         let (Some(into), Some(from)) = (output[copy.tensor as usize].get_mut(rows), buffer.get(wire)) else {
-            return Err(refused(part, format!("unpack: {copy:?} does not fit")));
+            return Err(refused(part, Fault::CopyOutside { step: Step::Unpack, copy: *copy }));
         };
         copy_rows(tensor.row_bytes, from, tensor.wire_row_bytes, into, tensor.row_bytes);
     }
@@ -108,7 +109,7 @@ fn of_tensor(sums: &[RowSum], tensor: usize) -> Vec<RowSum> {
 fn add(part: &RankExchange, tensor: &TensorRows, element: ElementType, sums: &[RowSum], rows: &mut [u8]) -> Result<(), Error> {
     let row_bytes = tensor.row_bytes;
     if !sums.is_empty() && !row_bytes.is_multiple_of(element.bytes()) {
-        return Err(refused(part, format!("rows of {row_bytes} bytes are no whole number of {element}")));
+        return Err(refused(part, Fault::PartialElement { row_bytes, element }));
     }
     let inside = |row: u64, count: u64| {
         let bytes = range(row.checked_mul(row_bytes)?, count.checked_mul(row_bytes)?)?;
@@ -119,7 +120,7 @@ fn add(part: &RankExchange, tensor: &TensorRows, element: ElementType, sums: &[R
         (into.end <= from.start || from.end <= into.start).then_some((into, from))
     };
     let pairs: Option<Vec<_>> = sums.iter().map(ranges).collect();
-    element.add(rows, &pairs.ok_or_else(|| refused(part, "a sum does not fit its tensor".to_owned()))?);
+    element.add(rows, &pairs.ok_or_else(|| refused(part, Fault::Sums))?);
     Ok(())
 }
 
@@ -127,6 +128,7 @@ fn add(part: &RankExchange, tensor: &TensorRows, element: ElementType, sums: &[R
 fn ranges<'a>(
     part: &RankExchange,
     tensors: &'a [TensorRows],
+    step: Step,
     copy: &RowCopy,
 ) -> Result<(&'a TensorRows, Range<usize>, Range<usize>), Error> {
     let ranges = || {
@@ -134,7 +136,7 @@ fn ranges<'a>(
         let rows = range(copy.row.checked_mul(tensor.row_bytes)?, copy.rows.checked_mul(tensor.row_bytes)?)?;
         Some((tensor, rows, range(copy.at, copy.rows.checked_mul(tensor.wire_row_bytes)?)?))
     };
-    ranges().ok_or_else(|| refused(part, format!("{copy:?} cannot be right")))
+    ranges().ok_or_else(|| refused(part, Fault::CopyOutside { step, copy: *copy }))
 }
 
 fn range(at: u64, bytes: u64) -> Option<Range<usize>> {
@@ -145,9 +147,9 @@ fn range(at: u64, bytes: u64) -> Option<Range<usize>> {
 /// Zeros of a size that this machine can at least address.
 fn zeros(part: &RankExchange, bytes: Option<u64>) -> Result<Vec<u8>, Error> {
     let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|bytes| *bytes <= isize::MAX as usize);
-    bytes.map(|bytes| vec![0; bytes]).ok_or_else(|| refused(part, "more bytes than can be addressed".to_owned()))
+    bytes.map(|bytes| vec![0; bytes]).ok_or_else(|| refused(part, Fault::Unaddressable))
 }
 
-fn refused(part: &RankExchange, what: String) -> Error {
-    Error::Exchange { rank: part.rank.0, what }
+fn refused(part: &RankExchange, fault: Fault) -> Error {
+    Error::Exchange { rank: part.rank, fault }
 }

@@ -48,19 +48,28 @@ pub struct Timing {
     pub unpack: Duration,
 }
 
+/// The tensors of a rank before an exchange.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a>(pub &'a [Vec<u8>]);
+
+/// The tensors of a rank after an exchange, as the simulator has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'a>(pub &'a [Vec<u8>]);
+
 /// One rank's part of one exchange: packs `input`, exchanges, unpacks, and compares the result with `expected`.
 ///
 /// # Errors
-/// [`ExecuteError`].
+/// [`ExecuteError::Transport`] when the messages did not get through, [`ExecuteError::Plan`] when `part` cannot be packed or unpacked
+/// with these tensors, [`ExecuteError::Different`] with the first byte that is not `expected`.
 pub fn execute(
     transport: &mut impl Transport,
     part: &RankExchange,
     tensors: &[TensorRows],
     element: ElementType,
-    input: &[Vec<u8>],
-    expected: &[Vec<u8>],
+    input: Input<'_>,
+    expected: Expected<'_>,
 ) -> Result<Timing, ExecuteError> {
-    let (output, timing) = transport.exchange(part, tensors, element, input)?;
+    let (output, timing) = transport.exchange(part, tensors, element, input.0)?;
     match Difference::first(part.rank, tensors, &output, expected) {
         Some(difference) => Err(ExecuteError::Different(difference)),
         None => Ok(timing),

@@ -37,7 +37,7 @@ impl RankExchange {
     /// [`Error::Overflow`]; [`Error::NoSuchRank`].
     pub fn new(batch: &Batch, rows: &Rows, direction: Direction, contexts: Contexts, rank: Rank) -> Result<Self, Error> {
         if rank.0 >= batch.world_size() {
-            return Err(Error::NoSuchRank { rank: rank.0, world_size: batch.world_size() });
+            return Err(Error::NoSuchRank { rank, world_size: batch.world_size() });
         }
         let mut ranks = write(batch, &direction.tensors(rows)?, direction, contexts, Some(rank))?;
         Ok(ranks.swap_remove(0))

@@ -1,5 +1,7 @@
 //! What one rank needs: its rows of the plan, borrowed from the whole or computed alone.
 
+use rankscope_time::Rank;
+
 use super::counts::Tally;
 use super::fill;
 use super::{Index, LogicalPlan, TaskOrder};
@@ -94,7 +96,7 @@ impl Index {
     /// [`Error::NoSuchRank`].
     pub fn rank(&self, rank: u32) -> Result<RankPlan, Error> {
         if rank >= self.world_size {
-            return Err(Error::NoSuchRank { rank, world_size: self.world_size });
+            return Err(Error::NoSuchRank { rank: Rank(rank), world_size: self.world_size });
         }
         let rows = fill::one(self, rank);
         let mut tally = Tally::new(self.world_size);

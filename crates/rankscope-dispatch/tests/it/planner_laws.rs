@@ -5,6 +5,7 @@ use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded, explain, loads};
 use rankscope_dispatch::planner::{Prices, Remote, lower_bound, place_in_order, place_on_ranks};
 use rankscope_dispatch::{Batch, Error, Rows};
+use rankscope_time::Rank;
 
 use crate::received::received;
 
@@ -136,7 +137,7 @@ fn caps_are_kept_to_or_the_rank_is_named() {
         }
     }
     assert!(fewer > 0, "some cap below what is free of caps can be kept to");
-    assert!(matches!(bounded(&layout, &capped(1000)), Err(Error::NobodyMayTake { rank: 0 })));
+    assert!(matches!(bounded(&layout, &capped(1000)), Err(Error::NobodyMayTake { rank: Rank(0) })));
     let full = Options { caps: Caps { buffer_bytes: Some(1_000_000), ..Caps::default() }, ..options(0.1) };
     let refused = bounded(&layout, &full).expect_err("a rank holds more than that already");
     assert!(matches!(refused, Error::Cap { .. } | Error::NobodyMayTake { .. }), "{refused}");

@@ -113,7 +113,7 @@ fn offsets_beyond_32_bits_are_refused() {
     let mut batch = Batch::new(2).unwrap();
     batch.push(&[shard(u32::MAX)]).unwrap();
     assert!(LogicalPlan::new(&batch, TaskOrder::Documents).is_ok());
-    assert_eq!(RankPlan::new(&batch, TaskOrder::Documents, 2), Err(Error::NoSuchRank { rank: 2, world_size: 2 }));
+    assert_eq!(RankPlan::new(&batch, TaskOrder::Documents, 2), Err(Error::NoSuchRank { rank: Rank(2), world_size: 2 }));
     batch.push(&[shard(1)]).unwrap();
     assert!(matches!(LogicalPlan::new(&batch, TaskOrder::Documents), Err(Error::Overflow32 { .. })));
     let mut batch = Batch::new(2).unwrap();

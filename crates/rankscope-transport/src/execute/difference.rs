@@ -5,6 +5,8 @@ use std::fmt;
 use rankscope_dispatch::{TensorName, TensorRows};
 use rankscope_time::Rank;
 
+use super::Expected;
+
 /// A byte that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
@@ -25,8 +27,8 @@ pub struct Difference {
 impl Difference {
     /// Compares the tensors of a rank, in order.
     #[must_use]
-    pub fn first(rank: Rank, tensors: &[TensorRows], actual: &[Vec<u8>], expected: &[Vec<u8>]) -> Option<Self> {
-        let mut sides = tensors.iter().zip(actual).zip(expected);
+    pub fn first(rank: Rank, tensors: &[TensorRows], actual: &[Vec<u8>], expected: Expected<'_>) -> Option<Self> {
+        let mut sides = tensors.iter().zip(actual).zip(expected.0);
         let ((tensor, actual), expected) = sides.find(|((_, actual), expected)| actual != expected)?;
         let at = actual.iter().zip(expected).take_while(|(actual, expected)| actual == expected).count();
         let (row, offset) = match tensor.row_bytes {
@@ -56,7 +58,7 @@ mod tests {
         let tensor = |name| TensorRows { name, row_bytes: 4, wire_row_bytes: 16 };
         let tensors = [tensor(TensorName::Key), tensor(TensorName::Value)];
         let expected = vec![vec![7; 8], vec![7; 12]];
-        let first = |actual: &[Vec<u8>]| Difference::first(Rank(3), &tensors, actual, &expected);
+        let first = |actual: &[Vec<u8>]| Difference::first(Rank(3), &tensors, actual, Expected(&expected));
         assert_eq!(first(&expected), None);
 
         let mut actual = expected.clone();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rankscope_dispatch::movement::{self, ElementType, noise};
 use rankscope_dispatch::{Batch, Direction, Error, Exchange, RankExchange, Rows};
 
-use super::{ExecuteError, Timing, execute};
+use super::{ExecuteError, Expected, Input, Timing, execute};
 use crate::{Transport, TransportError};
 
 /// What is executed.
@@ -90,7 +90,7 @@ impl Trial {
             let part = &round.exchange.ranks[end.rank().0 as usize];
             let input = round.inputs_of(part.rank.0 as usize);
             let expected = round.expected_of(part.rank.0 as usize)?;
-            let timing = execute(end, part, &round.exchange.tensors, self.element, &input, &expected)?;
+            let timing = execute(end, part, &round.exchange.tensors, self.element, Input(&input), Expected(&expected))?;
             Ok(slowest(end, timing))
         })
     }
@@ -170,7 +170,7 @@ impl Round<'_> {
         expected: &[Vec<Vec<u8>>],
     ) -> Result<Vec<Timing>, ExecuteError> {
         let Exchange { ranks, tensors } = self.exchange;
-        let run = |slot: &mut Option<T>, part: &RankExchange, input: &[_], expected: &[_]| {
+        let run = |slot: &mut Option<T>, part: &RankExchange, input: Input<'_>, expected: Expected<'_>| {
             let end = slot.as_mut().expect("a trial ends with its first error");
             let result = execute(end, part, tensors, self.element, input, expected);
             if result.is_err() {
@@ -182,7 +182,7 @@ impl Round<'_> {
             let parts = ends.iter_mut().zip(ranks).zip(inputs.iter().zip(expected));
             let threads = parts.map(|((slot, part), (input, expected))| {
                 let run = &run;
-                (part.rank, scope.spawn(move || run(slot, part, input, expected)))
+                (part.rank, scope.spawn(move || run(slot, part, Input(input), Expected(expected))))
             });
             let threads: Vec<_> = threads.collect();
             let join =

@@ -5,9 +5,11 @@
 
 use std::ops::Range;
 
+use rankscope_time::Rank;
+
 use super::assignment::Piece;
-use crate::Error;
 use crate::planner::Prices;
+use crate::{Capped, Error};
 
 /// Bytes that no rank may exceed, where a cap is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +30,7 @@ impl Caps {
     }
 }
 
-const NAMES: [&str; 3] = ["sends", "receives", "holds in buffers"];
+const NAMES: [Capped; 3] = [Capped::Sends, Capped::Receives, Capped::Holds];
 
 /// What every rank sends, receives and holds as a plan stands.
 pub(super) struct Ledger {
@@ -79,7 +81,7 @@ impl Ledger {
         for (used, rank) in self.used.iter().zip(0..) {
             for kind in 0..3 {
                 if used[kind] > self.caps[kind] {
-                    return Err(Error::Cap { rank, what: NAMES[kind], bytes: used[kind], cap: self.caps[kind] });
+                    return Err(Error::Cap { rank: Rank(rank), what: NAMES[kind], bytes: used[kind], cap: self.caps[kind] });
                 }
             }
         }

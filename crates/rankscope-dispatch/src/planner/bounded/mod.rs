@@ -24,6 +24,8 @@ pub use caps::Caps;
 pub use explain::{ALTERNATIVES, Alternative, Explanation, explain};
 pub use limits::{Limits, loads, slowest};
 
+use rankscope_time::Rank;
+
 use crate::cost::Work;
 use crate::planner::Prices;
 use crate::{Batch, Error};
@@ -72,8 +74,8 @@ pub fn bounded(layout: &Batch, options: &Options) -> Result<Batch, Error> {
 
     assignment.cap(options.caps);
     let kept = raise::balance(&mut assignment, &limits, &ideal).map_err(|Stuck(rank)| match assignment.capped() {
-        true => Error::NobodyMayTake { rank },
-        false => Error::CannotBalance { rank },
+        true => Error::NobodyMayTake { rank: Rank(rank) },
+        false => Error::CannotBalance { rank: Rank(rank) },
     })?;
     assignment.commit();
     assignment.check_caps()?;
