@@ -9,6 +9,7 @@
 
 mod clock;
 mod complaint;
+mod document;
 mod file;
 mod layers;
 mod nearest;
@@ -21,6 +22,7 @@ mod value;
 
 pub use clock::{ClockSettings, Estimator, PortMode, Scheduling, Topology};
 pub use complaint::Complaint;
+pub use document::document;
 pub use layers::{ConfigFile, ResolvedValue, Settings, Sources, config_file, resolve};
 pub use origin::Origin;
 pub use presets::presets;

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Subcommand;
-use rankscope_config::{ConfigFile, Kind, Setting, Settings, Sources, Value, config_file, resolve, template};
+use rankscope_config::{ConfigFile, Settings, Sources, config_file, document, resolve, template};
 use rankscope_report::columns;
 use rankscope_run::{SideFile, read_side_text};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::output::{self, Format, Lines};
 
@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
             let settings = settings(from)?;
             let complaints = complaints(&settings);
             output::answer(&match format {
-                Format::Json => json!({ "settings": rows(&settings), "complaints": complaints }).to_string(),
+                Format::Json => json!({ "settings": document(&settings), "complaints": complaints }).to_string(),
                 Format::Table => format!("{}{}", drawn(&settings), said(&complaints, "\n")),
             })?;
             Ok(ExitCode::SUCCESS)
@@ -146,43 +146,4 @@ fn drawn(settings: &Settings) -> String {
         vec![setting.name.to_owned(), value, resolved.origin.to_string()]
     });
     columns(&["setting", "value", "origin"], rows.collect(), output::style())
-}
-
-fn rows(settings: &Settings) -> Vec<Json> {
-    settings
-        .iter()
-        .map(|(setting, resolved)| {
-            json!({
-                "key": setting.name,
-                "section": setting.section,
-                "value": resolved.value.as_ref().map(|value| plain(setting, value)),
-                "unit": unit(setting),
-                "origin": resolved.origin.to_string(),
-                "default": setting.default,
-                "variable": setting.variable(),
-                "aliases": setting.variables.iter().chain(setting.borrowed).collect::<Vec<_>>(),
-                "doc": setting.doc,
-            })
-        })
-        .collect()
-}
-
-/// The value in the unit of its key.
-fn plain(setting: &Setting, value: &Value) -> Json {
-    match value {
-        Value::Switch(on) => json!(on),
-        Value::Integer(number) => json!(number),
-        Value::Duration(_) => serde_json::from_str(&setting.written(value)).unwrap_or(Json::Null),
-        Value::List(words) => json!(words),
-        Value::Edges(edges) => json!(edges),
-        Value::Text(_) | Value::Choice(_) | Value::Secret(_) => json!(value.to_string()),
-    }
-}
-
-fn unit(setting: &Setting) -> Option<&'static str> {
-    match setting.kind {
-        Kind::Duration { unit, .. } => Some(unit.symbol()),
-        Kind::Integer { unit, .. } if !unit.is_empty() => Some(unit),
-        _ => None,
-    }
 }
