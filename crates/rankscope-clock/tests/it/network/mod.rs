@@ -40,7 +40,6 @@ pub(crate) struct Weather {
 pub(crate) struct Sent {
     pub(crate) at_ns: i64,
     pub(crate) from: usize,
-    pub(crate) to: Destination,
     pub(crate) bytes: Packet,
 }
 
@@ -289,7 +288,7 @@ impl Network {
     }
 
     fn transmit(&mut self, from: usize, destination: Destination, token: Option<Token>, bytes: Packet) {
-        let sent = Sent { at_ns: self.now_ns, from, to: destination, bytes };
+        let sent = Sent { at_ns: self.now_ns, from, bytes };
         let passes = (self.tap)(&sent);
         let bytes = sent.bytes;
         let to = match destination {
