@@ -31,6 +31,7 @@ pub struct LineProblem {
 
 /// What may be wrong with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LineProblemKind {
     /// Not five columns. Holds how many there are.
     Columns(usize),

@@ -6,6 +6,7 @@ use crate::Origin;
 
 /// Something in a source that has no effect, or not the one its author had in mind.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Complaint {
     /// The file cannot be read or is neither TOML nor JSON; the file is ignored.
     BadFile {

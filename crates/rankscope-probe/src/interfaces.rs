@@ -101,6 +101,7 @@ pub struct Preference {
 
 /// No address can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// The user's filter leaves none.
     #[error("{variable}={filter} matches no interface of this host that has {family}. It has: {there}. Name one of these")]

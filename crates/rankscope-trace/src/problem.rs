@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A kind of damage a reader steps over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum ProblemKind {
     /// The compressed stream ends before its end mark.
     TruncatedCompression,

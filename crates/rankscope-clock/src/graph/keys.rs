@@ -19,6 +19,7 @@ pub const PARTICIPANTS: &str = "probe_participants";
 
 /// Why a value is not what its key promises.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyError {
     /// Nobody wrote it.
     #[error("key `{0}` is missing")]

@@ -41,6 +41,7 @@ pub struct EdgePorts {
 
 /// Why ports cannot be given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PortError {
     /// The block lies beyond port 65535.
     #[error(

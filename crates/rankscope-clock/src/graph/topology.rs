@@ -29,6 +29,7 @@ pub enum Topology {
 
 /// Why there is no such graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TopologyError {
     /// Neither a name nor an edge.
     #[error("`{0}` is neither a topology nor an edge; use random, ring, directed, loop, origin, or edges such as 0-1,1-2,2-0")]

@@ -67,6 +67,7 @@ pub struct Agreement {
 
 /// Why nodes do not meet.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MeetError {
     /// The store failed, or somebody did not come.
     #[error(transparent)]

@@ -104,6 +104,7 @@ impl Summary {
 
 /// Why an agent does not start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// Its files cannot be opened.
     #[error("cannot write the agent's files below {folder}: {source}")]

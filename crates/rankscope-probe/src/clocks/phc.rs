@@ -16,6 +16,7 @@ use super::{Reading, Sandwich, Snapshot};
 
 /// The clock of a network card cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PhcError {
     /// No permission, most often.
     #[error(
