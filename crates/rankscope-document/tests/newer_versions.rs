@@ -65,9 +65,9 @@ fn other_documents_can_be_read_back_as_they_were_written() {
 }
 
 fn to_value(document: impl Serialize) -> Value {
-    serde_json::to_value(document).unwrap()
+    serde_json::to_value(document).expect("documents can be written")
 }
 
 fn from_value<T: DeserializeOwned>(value: &Value) -> T {
-    serde_json::from_str(&value.to_string()).unwrap()
+    serde_json::from_str(&value.to_string()).expect("a document that can be read")
 }

@@ -70,7 +70,7 @@ fn table() -> impl Strategy<Value = Table> {
 fn file(tables: &[Table]) -> Vec<u8> {
     let mut writer = Writer::new();
     for (table, kind) in tables.iter().zip(1..) {
-        writer.block(Kind(kind), |columns| table.write(columns)).unwrap();
+        writer.block(Kind(kind), |columns| table.write(columns)).expect("the columns are in order");
     }
     writer.finish()
 }

@@ -31,7 +31,7 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// [`Error::Column`] if the next column is no such one, or damaged. The same holds for all methods.
     pub fn unsigned(&mut self) -> Result<Vec<u64>, Error> {
-        self.next(Codec::Unsigned, |column| column.each(|from| number(from)))
+        self.next(Codec::Unsigned, |column| column.each(number))
     }
 
     /// Signed numbers.
