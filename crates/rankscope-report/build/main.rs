@@ -2,6 +2,8 @@
 //!
 //! It needs nothing but Rust: who changes a module needs no Node, and who builds the product needs no npm.
 
+#![expect(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
+
 mod bundle;
 
 use std::collections::BTreeSet;

@@ -2,6 +2,7 @@
 //!
 //! No other program is between: the protocol is JSON with a zero byte at the end, on descriptors 3 and 4.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -10,6 +11,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The browser, with one page open.
@@ -32,6 +34,8 @@ static STARTED: AtomicU32 = AtomicU32::new(0);
 pub(crate) struct Look {
     pub(crate) width: u32,
     pub(crate) dark: bool,
+    /// Whether everything in the page is used, not only looked at.
+    pub(crate) used: bool,
 }
 
 /// What came of it.
@@ -40,8 +44,26 @@ pub(crate) struct Visit {
     pub(crate) complaints: Vec<String>,
     /// Addresses asked for, other than the page's own.
     pub(crate) fetched: Vec<String>,
-    /// What the probe returned.
-    pub(crate) seen: Value,
+    pub(crate) seen: Seen,
+}
+
+/// What the probe returns.
+#[derive(Deserialize)]
+pub(crate) struct Seen {
+    /// Characters in each section.
+    pub(crate) sections: BTreeMap<String, usize>,
+    pub(crate) banners: Vec<String>,
+    pub(crate) canvases: usize,
+    /// Canvases of one colour.
+    pub(crate) blank: Vec<String>,
+    /// Times that the tooltip answered.
+    pub(crate) tips: usize,
+    /// Pixels that the page is wider than the window.
+    pub(crate) overflow: i64,
+    /// Colour of the background.
+    pub(crate) paper: String,
+    /// Texts that may hold figures.
+    pub(crate) texts: Vec<String>,
 }
 
 impl Browser {
@@ -93,7 +115,7 @@ impl Browser {
             let event = self.message();
             self.events.push(event);
         }
-        let asked = json!({ "expression": probe, "awaitPromise": true, "returnByValue": true });
+        let asked = json!({ "expression": format!("const USED = {}; {probe}", look.used), "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", asked);
         assert!(answer["exceptionDetails"].is_null(), "the probe failed in {address}: {answer}");
         let of = |method: &str| {
@@ -111,7 +133,8 @@ impl Browser {
         let sent = of("Network.requestWillBeSent");
         let urls = sent.iter().filter_map(|sent| sent["request"]["url"].as_str());
         let fetched = urls.filter(|url| *url != address && *url != "data:,").map(str::to_owned).collect();
-        Visit { complaints, fetched, seen: answer["result"]["value"].clone() }
+        let seen = serde_json::from_value(answer["result"]["value"].clone()).expect("the probe returns what is seen");
+        Visit { complaints, fetched, seen }
     }
 
     fn call(&mut self, method: &str, params: Value) -> Value {

@@ -1,7 +1,8 @@
-// Runs in a page that has been loaded: what it shows, and what happens when everything in it is used.
+// Runs in a page that has been loaded: what it shows, and, unless `USED` is false, what happens when everything in it is used.
 (async () => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => done()));
   const all = (selector) => [...document.querySelectorAll(selector)];
+  const used = (selector) => (USED ? all(selector) : []);
   const tip = document.getElementById("tip");
   let tips = 0;
   const answered = (element, event) => {
@@ -14,16 +15,17 @@
     return pixels.every((pixel) => pixel === pixels[0]);
   };
   // What is shown as a figure. Labels of axes and of colours are not.
-  const figures = () => all("main td:not(.name):not(.mono), .tile, main .lead, main .note").map((one) => one.innerText);
+  const FIGURES = "td:not(.name):not(.mono), .tile, .lead, .note";
+  const figures = (part) => [...part.querySelectorAll(FIGURES)].map((one) => one.innerText);
   // A page holds nothing that reaches over its edge, except in boxes that scroll.
   const overflow = () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth;
 
   await frame();
   await frame();
-  const texts = figures();
+  const texts = figures(document);
   const wide = [overflow()];
   const blank = all("canvas").filter(isBlank).map((canvas) => canvas.getAttribute("aria-label"));
-  for (const element of all("canvas, .stack, circle, .pieces span")) {
+  for (const element of used("canvas, .stack, circle, .pieces span")) {
     const { left, top, width, height } = element.getBoundingClientRect();
     const at = { bubbles: true, clientX: left + width / 2, clientY: top + height / 2 };
     answered(element, new PointerEvent("pointermove", at));
@@ -33,17 +35,20 @@
     for (const key of ["ArrowRight", "ArrowDown", "ArrowLeft", "Tab"]) answered(element, new KeyboardEvent("keydown", { key }));
     element.dispatchEvent(new FocusEvent("blur"));
   }
-  for (const choice of all("select")) {
+  for (const choice of used("select")) {
     for (const option of [...choice.options].slice(0, 20)) {
       choice.value = option.value;
       choice.dispatchEvent(new Event("change"));
-      texts.push(...figures());
+      texts.push(...figures(choice.closest("section")));
     }
   }
-  for (const button of all("main button")) {
+  for (const button of used("main button")) {
+    const part = button.closest("section");
+    // A click may have replaced the table with its buttons.
+    if (part === null) continue;
     button.click();
     button.click();
-    texts.push(...figures());
+    texts.push(...figures(part));
     wide.push(overflow());
   }
   dispatchEvent(new Event("beforeprint"));

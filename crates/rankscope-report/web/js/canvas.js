@@ -1,6 +1,6 @@
-// Canvases: the page's colours, and a pen that draws sharp on any screen.
+// Canvases: the page's colours, a pen that draws sharp on any screen, and when to draw again.
 
-export const darkQuery = matchMedia("(prefers-color-scheme: dark)");
+const darkQuery = matchMedia("(prefers-color-scheme: dark)");
 
 export const theme = () => (darkQuery.matches ? "dark" : "light");
 
@@ -24,3 +24,13 @@ export function strokeLine(pen, x0, y0, x1, y1) {
 
 // A line on whole pixels is sharp.
 export const sharp = (at) => Math.round(at) + 0.5;
+
+// Runs `draw` when the colours change, and once the window has stopped changing its size.
+export function onRedraw(draw) {
+  let timer = 0;
+  addEventListener("resize", () => {
+    clearTimeout(timer);
+    timer = setTimeout(draw, 120);
+  });
+  darkQuery.addEventListener("change", () => draw());
+}

@@ -1,5 +1,4 @@
-// The two controls, and when to draw again.
-import { darkQuery } from "./canvas.js";
+// The two controls.
 import { h } from "./dom.js";
 
 // Buttons of which one is pressed.
@@ -15,14 +14,4 @@ export function segments(label, options, chosen, choose) {
 export function select(label, options, choose) {
   const element = h("select", { onchange: () => choose(element.value) }, ...options.map(([value, text]) => h("option", { value }, text)));
   return h("label", { class: "control" }, label, element);
-}
-
-// Runs `draw` when the colours change, and once the window has stopped changing its size.
-export function onRedraw(draw) {
-  let timer = 0;
-  addEventListener("resize", () => {
-    clearTimeout(timer);
-    timer = setTimeout(draw, 120);
-  });
-  darkQuery.addEventListener("change", () => draw());
 }

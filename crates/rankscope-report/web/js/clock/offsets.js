@@ -1,5 +1,6 @@
 // Offsets of nodes over time, against each clock's own straight line or as measured, with the choice of what is drawn.
-import { onRedraw, segments, select } from "../controls.js";
+import { onRedraw } from "../canvas.js";
+import { segments, select } from "../controls.js";
 import { h, lead, section, swatches } from "../dom.js";
 import { nodeColour } from "./colours.js";
 import { plot } from "./plot.js";

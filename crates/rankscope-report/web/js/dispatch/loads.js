@@ -1,6 +1,5 @@
 // Work per rank before and after planning: columns after, a line before, the mean and what no rank may exceed.
-import { cssVariable, penOn, sharp, strokeLine } from "../canvas.js";
-import { onRedraw } from "../controls.js";
+import { cssVariable, onRedraw, penOn, sharp, strokeLine } from "../canvas.js";
 import { h, lead, section, swatches } from "../dom.js";
 import { NBSP, formatBytes, formatTimes, plural } from "../pure/format.js";
 import { extent, labelEvery } from "../pure/scale.js";

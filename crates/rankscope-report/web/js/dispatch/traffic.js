@@ -1,6 +1,5 @@
 // The pair matrix as a heat map: senders down, receivers across.
-import { cssVariable, penOn, theme } from "../canvas.js";
-import { onRedraw } from "../controls.js";
+import { cssVariable, onRedraw, penOn, theme } from "../canvas.js";
 import { empty, h, lead, section } from "../dom.js";
 import { labelColumns, labelRamp, labelRows, plane } from "../plane.js";
 import { binName, trafficBins } from "../pure/bins.js";

@@ -1,6 +1,5 @@
 // A dot where a rank came last, as large as the first arrival's wait: a row of large dots is a straggler, scattered ones are noise.
-import { cssVariable, penOn } from "../canvas.js";
-import { onRedraw } from "../controls.js";
+import { cssVariable, onRedraw, penOn } from "../canvas.js";
 import { h, lead } from "../dom.js";
 import { cuts } from "../given.js";
 import { labelRows, plane } from "../plane.js";

@@ -1,6 +1,6 @@
 // Rank by step as a heat map on a canvas: a thousand ranks by a hundred steps is too many elements and few pixels.
-import { penOn, theme } from "../canvas.js";
-import { onRedraw, select } from "../controls.js";
+import { onRedraw, penOn, theme } from "../canvas.js";
+import { select } from "../controls.js";
 import { empty, h, lead, note, section } from "../dom.js";
 import { labelColumns, labelRamp, labelRows, plane } from "../plane.js";
 import { formatShare, formatTime, plural, rankList } from "../pure/format.js";
