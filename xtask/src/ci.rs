@@ -6,6 +6,7 @@
 
 mod heartbeat;
 mod needs;
+mod page;
 mod skips;
 mod tally;
 
@@ -76,6 +77,7 @@ const STAGES: &[Stage] = &[
     ("features", |_| passed(features())),
     ("wasm", |_| wasm::run()),
     ("tests", |_| passed(tests())),
+    ("page", |_| passed(page::run())),
     ("doctests", |_| passed(cargo(&[&["test", "--doc"], &EVERYTHING[..]].concat()))),
     ("rustdoc", |_| passed(rustdoc())),
     ("examples", |_| passed(examples())),
@@ -136,12 +138,14 @@ fn features() -> Result<()> {
 fn tests() -> Result<()> {
     let has_nextest = cargo::command(["nextest", "--version"]).output().is_ok_and(|output| output.status.success());
     if has_nextest {
-        // The kernels' compiler has a stage of its own, which fetches it.
-        return cargo(&[&["nextest", "run", "--no-tests", "pass", "-E", "not binary(cuda_ptx)"], &EVERYTHING[..]].concat());
+        return cargo(&[&["nextest", "run", "--no-tests", "pass", "-E", NOT_OF_OTHER_STAGES], &EVERYTHING[..]].concat());
     }
     println!("cargo-nextest is not installed; cargo test does the same, with less to read");
     cargo(&[&["test", "--lib", "--bins", "--tests"], &EVERYTHING[..]].concat())
 }
+
+/// The kernels' compiler has a stage of its own, which fetches it; and the stage `page` looks at pages of real jobs as well.
+const NOT_OF_OTHER_STAGES: &str = "not (binary(cuda_ptx) | (package(rankscope-report) & binary(page)))";
 
 fn rustdoc() -> Result<()> {
     let mut command = cargo::command(["doc", "--workspace", "--no-deps", "--locked"]);
