@@ -77,8 +77,11 @@ impl Allowed {
         match figure.unit {
             "%" => among(&self.parts, 0.01),
             "×" => among(&self.parts, 1.0),
-            // In a column whose heading has the unit, or a count.
-            "" => [1.0, 1e3, 1e6, 1e9].iter().any(|scale| among(&self.plain, *scale)) || among(&self.parts, 1.0),
+            // In a column whose heading has the unit, a count, or the lower end of a range.
+            "" => {
+                [1.0, 1e3, 1e6, 1e9].iter().any(|scale| among(&self.plain, *scale))
+                    || [1.0, 0.01].iter().any(|scale| among(&self.parts, *scale))
+            }
             unit => UNITS.iter().filter(|(name, _)| *name == unit).any(|(_, scale)| among(&self.plain, *scale)),
         }
     }
