@@ -295,8 +295,8 @@ mod tests {
         // Each rank is in seven groups of its own and in seven with its neighbour.
         let of_rank = |own: u32| {
             let group = |number: u32| {
-                let first = if number % 2 == 0 { own } else { own & !1 };
-                let members = if number % 2 == 0 { vec![Rank(own)] } else { vec![Rank(first), Rank(first + 1)] };
+                let first = if number.is_multiple_of(2) { own } else { own & !1 };
+                let members = if number.is_multiple_of(2) { vec![Rank(own)] } else { vec![Rank(first), Rank(first + 1)] };
                 Group { ranks: members, name: format!("{first}-{number}"), description: String::new() }
             };
             let stay = |at: u32| {

@@ -9,7 +9,7 @@ fn batch() -> Batch {
     let shard = |(linear, attention, tokens)| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
     let mut batch = Batch::new(3).unwrap();
     for document in [&[(0, 0, 5), (1, 2, 4), (1, 0, 300)][..], &[], &[(2, 2, 7)]] {
-        batch.push(&document.iter().copied().map(shard).collect::<Vec<_>>()).unwrap();
+        batch.push(&document.iter().copied().map(shard).collect::<Vec<_>>()).expect("shards of three ranks");
     }
     batch
 }
