@@ -5,7 +5,7 @@
 
 use rankscope_recording::{Anchor, ClockId};
 
-use crate::TestClock;
+use crate::test_clock::TestClock;
 use crate::ticks::{clock_ns, ticks};
 
 /// The clocks an anchor is taken against.

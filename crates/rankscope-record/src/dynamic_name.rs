@@ -8,7 +8,11 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxBuildHasher;
 
-use crate::{Category, NameId, Scope, SpanGuard, Value, begin_named, intern};
+use crate::names::intern;
+use crate::scope::Scope;
+use crate::span::{SpanGuard, begin_named};
+use crate::value::Value;
+use rankscope_recording::{Category, NameId};
 
 /// Names a site remembers.
 const REMEMBERED: usize = 16;

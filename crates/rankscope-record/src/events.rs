@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rankscope_recording::{FlowStage, Kind, NameId};
 
-use crate::lane::{self, Sort};
+use crate::lane;
+use crate::lane::tally::Sort;
 use crate::names::{self, Site};
-use crate::{Category, Value, state};
+use crate::state;
+use crate::value::Value;
+use rankscope_recording::Category;
 
 /// Records a moment.
 #[inline]

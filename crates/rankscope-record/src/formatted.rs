@@ -6,7 +6,7 @@
 use std::fmt::{self, Debug, Display, Write};
 use std::time::Duration;
 
-use crate::{ToValue, Value};
+use crate::value::{ToValue, Value};
 
 /// Longer texts take heap.
 const INLINE_BYTES: usize = 120;

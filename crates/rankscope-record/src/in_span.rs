@@ -11,7 +11,13 @@ use std::task::{Context, Poll};
 
 use crate::kept_args::KeptArgs;
 use crate::life::Life;
-use crate::{Category, NameId, Scope, Site, SpanGuard, Value, begin_named, intern, is_on, ticks};
+use crate::names::{Site, intern};
+use crate::scope::Scope;
+use crate::span::{SpanGuard, begin_named};
+use crate::state::is_on;
+use crate::ticks;
+use crate::value::Value;
+use rankscope_recording::{Category, NameId};
 
 /// Records futures.
 pub trait InSpan: Future + Sized {

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use crate::plugins::Registry;
 use crate::ranks::{self, Place};
+use crate::session::{Session, SessionOptions, Stopped};
 #[cfg(feature = "snapshots")]
 use crate::snapshots::{SnapshotOptions, SnapshotTaker, TracerReader};
+use crate::store::Storage;
 use crate::store::pattern;
-use crate::{Session, SessionOptions, Stopped, Storage};
 
 /// Where raw traces of the run go.
 const RAW_DIR: &str = "RANKSCOPE_RAW_DIR";

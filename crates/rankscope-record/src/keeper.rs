@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rankscope_recording::{DropReason, Remark};
 
 use crate::lane::registry;
-use crate::report::grown;
+use crate::lane::tally::grown;
 use crate::store::Store;
 use crate::{anchors, names, ticks::ticks};
 

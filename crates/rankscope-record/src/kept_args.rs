@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use rankscope_recording::Remark;
 
+use crate::lane;
 use crate::lane::arguments::ARGS_MAX;
-use crate::{NameId, Value, lane};
+use crate::value::Value;
+use rankscope_recording::NameId;
 
 /// Values in the order they came; texts lie one behind the other in one buffer.
 #[derive(Clone, Debug, Default)]

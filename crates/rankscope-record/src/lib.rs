@@ -53,6 +53,7 @@ mod dynamic_name;
 mod events;
 #[cfg(feature = "export")]
 mod export;
+mod forks;
 mod formatted;
 mod in_span;
 mod join;
@@ -67,6 +68,7 @@ mod macros;
 pub mod memory;
 mod names;
 pub mod plugins;
+mod quiet;
 mod ranks;
 mod recorded;
 mod remarks;

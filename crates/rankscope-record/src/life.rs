@@ -7,9 +7,13 @@
 
 use rankscope_recording::RESUMED;
 
+use crate::events::{AsyncSpan, flow};
 use crate::events::{begin_async_as, next_async_id};
 use crate::kept_args::KeptArgs;
-use crate::{AsyncSpan, FlowStage, NameId, Site, Value, flow, lane, names, state};
+use crate::names::Site;
+use crate::value::Value;
+use crate::{lane, names, state};
+use rankscope_recording::{FlowStage, NameId};
 
 /// What is known about a piece of work so far.
 #[derive(Debug)]

@@ -13,9 +13,10 @@ use rankscope_recording::NameId;
 use rankscope_recording::keys::NAMES_FULL;
 
 use crate::control;
-use crate::lane::quiet::{self, Quiet};
+use crate::quiet::{self, Quiet};
+use crate::scope::Scope;
 use crate::store::Store;
-use crate::{Category, Scope};
+use rankscope_recording::Category;
 
 /// Names there may be, but for the two that are needed to say that there are more.
 const NAMES_MAX: usize = NameId::MAX as usize - 2;

@@ -5,9 +5,7 @@ use std::time::Instant;
 
 use rankscope_recording::{Anchor, ClockId, DropReason, Thread, TickMap, What};
 
-use crate::lane::registry::Tally;
-use crate::lane::{REASONS, REMARKS, SORTS, Sort};
-use crate::plugins::PluginFailure;
+use crate::lane::tally::{REASONS, REMARKS, SORTS, Sort, Tally, grown};
 use crate::recorded::Recorded;
 use crate::remarks::Remarks;
 use crate::ticks::tick_source;
@@ -57,6 +55,18 @@ pub struct ClockReport {
     pub residual_median_ns: u64,
     /// The largest.
     pub residual_max_ns: u64,
+}
+
+/// A plugin that was switched off, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct PluginFailure {
+    /// Which one.
+    pub plugin: String,
+    /// The hook it failed in.
+    pub hook: &'static str,
+    /// What it said, or that it panicked.
+    pub reason: String,
 }
 
 /// Time spent by the recorder itself.
@@ -156,18 +166,6 @@ const OVERWRITTEN: &str = DropReason::Overwritten.name();
 /// Reasons with something lost.
 pub(crate) fn reasons(drops: &[u64; REASONS]) -> impl Iterator<Item = (DropReason, u64)> + '_ {
     DropReason::ALL.into_iter().map(|reason| (reason, drops[reason as usize])).filter(|(_, count)| *count > 0)
-}
-
-/// What each thread counted since `before`.
-pub(crate) fn grown(before: &[Tally], mut after: Vec<Tally>) -> Vec<Tally> {
-    let before: HashMap<u32, &Tally> = before.iter().map(|tally| (tally.stream, tally)).collect();
-    for tally in &mut after {
-        let Some(before) = before.get(&tally.stream) else { continue };
-        let counts = tally.counts.iter_mut().chain(&mut tally.drops).chain(&mut tally.remarks);
-        let old = before.counts.iter().chain(&before.drops).chain(&before.remarks);
-        counts.zip(old).for_each(|(count, old)| *count = count.saturating_sub(*old));
-    }
-    after
 }
 
 /// Counts what `recorded` holds, by stream; none if it cannot be read.

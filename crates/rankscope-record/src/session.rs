@@ -5,20 +5,18 @@
 //! a look at every thread, whatever was recorded. Only a session that shared its recording with others, and one over a ring,
 //! reads what is recorded when it stops, because counts of threads do not tell what of it is its own.
 
-mod active;
 mod end;
 mod error;
-mod handle;
 mod options;
 
 use std::sync::Arc;
 
-pub(crate) use active::Active;
 pub use error::{StartError, StopError};
-use handle::Handle;
 pub use options::{SessionOptions, ThreadFilter};
+use rankscope_recording::Categories;
 use rankscope_recording::keys::KINETO_API;
 
+use crate::control::{Active, Companion, Handle};
 use crate::lane::registry;
 use crate::lease::Lease;
 use crate::plugins::Registry;
@@ -26,7 +24,7 @@ use crate::recorded::Recorded;
 use crate::report::Report;
 use crate::store::{Refused, Storage, Store, pattern};
 use crate::ticks::ticks;
-use crate::{Categories, about, anchors, control, keeper, names};
+use crate::{about, anchors, control, forks, keeper, names};
 
 /// What a session leaves.
 #[derive(Clone, Debug)]
@@ -83,11 +81,11 @@ impl Session {
         plugins.start(&options);
         let mut control = control::lock();
         match control.sessions.iter_mut().find(|active| active.id == session.id()) {
-            Some(active) => active.plugins = Some(plugins),
+            Some(active) => active.plugins = Some(Box::new(plugins)),
             // Somebody counted sessions and has stopped this one; what its plugins started ends with them.
             None => {
                 drop(control);
-                plugins.finish();
+                Box::new(plugins).finish();
             }
         }
         Ok(session)
@@ -98,7 +96,7 @@ impl Session {
             return Err(StartError::NoCategories);
         }
         let options = SessionOptions { storage: filled(options.storage)?, ..options };
-        control::prepare_for_forks();
+        forks::prepare();
         let own_stream = registry::own_stream();
         let names = names::lock();
         let mut control = control::lock();

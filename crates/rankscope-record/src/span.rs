@@ -6,7 +6,10 @@ use std::mem;
 use rankscope_recording::NameId;
 
 use crate::names::{self, Site};
-use crate::{Category, Scope, Value, lane, state};
+use crate::scope::Scope;
+use crate::value::Value;
+use crate::{lane, state};
+use rankscope_recording::Category;
 
 /// A span that is open. Its end is recorded when this is dropped, also while a panic unwinds.
 ///

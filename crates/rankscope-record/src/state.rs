@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Categories, Category};
+use rankscope_recording::{Categories, Category};
 
 /// On a cache line of its own: it is read by every thread and written when sessions come and go.
 #[repr(align(128))]

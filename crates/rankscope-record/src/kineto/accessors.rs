@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use super::event::{EventType, FlowType, KinetoEvent, Metadata, Shape};
-use crate::{Category, Scope};
+use crate::scope::Scope;
+use rankscope_recording::Category;
 
 /// Identity and time.
 impl KinetoEvent {

@@ -7,7 +7,7 @@
 use std::ops::BitOr;
 
 use super::state::numbered;
-use crate::{Categories, Category};
+use rankscope_recording::{Categories, Category};
 
 numbered! {
     /// A group of activities.

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::KinetoError;
 use super::event::KinetoEvent;
-use crate::{ExportFormat, Recorded};
+use crate::export::ExportFormat;
+use crate::recorded::Recorded;
 
 /// What is to be added.
 pub(super) struct Additions<'a> {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Input;
-use crate::Scope;
+use crate::scope::Scope;
 
 /// What a callback is told about an op.
 #[derive(Clone, Copy, Debug)]

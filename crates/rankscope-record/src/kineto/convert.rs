@@ -13,7 +13,7 @@ use super::fields::{self, Wishes};
 use super::keys::{self, Key};
 use super::links;
 use super::tree::{EventTree, NodeId, TreeBuilder};
-use crate::{Category, NameId};
+use rankscope_recording::{Category, NameId};
 
 /// Events and their tree.
 #[derive(Debug, Default)]

@@ -8,7 +8,9 @@ use super::convert::Reported;
 use super::enable::categories;
 use super::event::{Details, EventType, KinetoEvent};
 use super::{Activities, ActivityType, KinetoError, Warning, current_thread_id, slot};
-use crate::{Category, Scope, set_metadata};
+use crate::about::set_metadata;
+use crate::scope::Scope;
+use rankscope_recording::Category;
 
 /// Turns activities off and on again. Ops that are open when their activity goes off are ended as they would have been, and
 /// flagged: [`KinetoEvent::crosses_toggle`].

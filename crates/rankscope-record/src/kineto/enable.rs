@@ -14,7 +14,10 @@ use super::{
     Activities, ActivityType, CallbackHandle, KinetoError, ProfilerConfig, ProfilerState, Ranges, Warning, current_thread_id,
     op_args,
 };
-use crate::{Categories, Category, Scope, Session, SessionOptions, Stopped, set_metadata};
+use crate::about::set_metadata;
+use crate::scope::Scope;
+use crate::session::{Session, SessionOptions, Stopped};
+use rankscope_recording::{Categories, Category};
 
 /// What [`prepare_profiler`] may hand to device libraries besides the activities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

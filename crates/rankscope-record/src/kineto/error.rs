@@ -1,7 +1,8 @@
 //! [`KinetoError`] and [`Warning`]: where Kineto asserts, prints or keeps quiet, this face returns a value.
 
 use super::{ActivityType, ProfilerState};
-use crate::{ExportError, StartError, StopError};
+use crate::export::ExportError;
+use crate::session::{StartError, StopError};
 
 /// Why a call of the face did nothing.
 #[derive(Debug, thiserror::Error)]

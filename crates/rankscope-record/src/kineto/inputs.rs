@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::Value;
+use crate::value::Value;
 
 /// Entries of a list of scalars that are kept (recorder specification, section 2.2).
 pub const SCALARS_KEPT: usize = 30;

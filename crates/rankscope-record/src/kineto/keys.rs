@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use rankscope_recording::Name;
 
-use crate::{NameId, Site};
+use crate::names::Site;
+use rankscope_recording::NameId;
 
 macro_rules! keys {
     ($($(#[$doc:meta])* $variant:ident = $text:literal,)*) => {

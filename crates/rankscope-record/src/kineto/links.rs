@@ -5,7 +5,7 @@ use rankscope_recording::Cut;
 use super::event::{EventType, Flow, FlowType, KinetoEvent};
 use super::flows::{Sequenced, forward_backward};
 use super::tree::{EventTree, NodeId};
-use crate::Category;
+use rankscope_recording::Category;
 
 /// What an arrow of this name means.
 pub(super) fn flow_type(name: &str) -> FlowType {

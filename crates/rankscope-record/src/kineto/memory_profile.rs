@@ -15,7 +15,9 @@ use serde::ser::Serializer;
 
 use super::KinetoError;
 use crate::export::write_whole;
-use crate::{Category, Recorded, Session, SessionOptions};
+use crate::recorded::Recorded;
+use crate::session::{Session, SessionOptions};
+use rankscope_recording::Category;
 
 enum Profile {
     None,

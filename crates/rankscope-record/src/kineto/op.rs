@@ -9,7 +9,11 @@ use std::marker::PhantomData;
 use super::callbacks::{self, OpView, Running};
 use super::{Input, op_args};
 use crate::lane::registry::tid;
-use crate::{Category, OpenSpan, Scope, Value, end_raw, is_on};
+use crate::scope::Scope;
+use crate::span::{OpenSpan, end_raw};
+use crate::state::is_on;
+use crate::value::Value;
+use rankscope_recording::Category;
 
 /// What a framework knows about an op that begins.
 #[derive(Clone, Copy, Debug)]

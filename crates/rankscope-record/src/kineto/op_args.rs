@@ -11,7 +11,12 @@ use rustc_hash::FxHashMap;
 use super::inputs::EncodedInputs;
 use super::keys::Key;
 use super::{Op, ProfilerConfig};
-use crate::{Category, NameId, OpenSpan, Scope, Value, begin_raw, intern, intern_key, is_on};
+use crate::names::{intern, intern_key};
+use crate::scope::Scope;
+use crate::span::{OpenSpan, begin_raw};
+use crate::state::is_on;
+use crate::value::Value;
+use rankscope_recording::{Category, NameId};
 
 /// What is worth an argument now; bits of [`INPUTS`] and its neighbours.
 static WISHES: AtomicU8 = AtomicU8::new(0);

@@ -11,8 +11,11 @@ use super::amend::{self, Additions};
 use super::convert::{Converted, Reported};
 use super::event::{EventType, KinetoEvent};
 use super::tree::EventTree;
+use crate::export::ExportFormat;
 use crate::export::write_whole;
-use crate::{ExportFormat, Recorded, Report, Stopped};
+use crate::recorded::Recorded;
+use crate::report::Report;
+use crate::session::Stopped;
 
 /// What was recorded.
 #[derive(Debug)]

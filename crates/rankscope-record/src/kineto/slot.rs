@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::callbacks::{CallbackHandle, Scopes};
 use super::convert::Reported;
 use super::{Activities, KinetoError, ProfilerConfig};
-use crate::Session;
+use crate::session::Session;
 
 /// Resolves a debug handle into a call stack and a module hierarchy.
 pub(super) type PostProcess = Box<dyn FnMut(i64, &mut Vec<String>, &mut Vec<String>) + Send>;

@@ -5,7 +5,7 @@
 use rankscope_recording::{Kind, NameId, Remark, Word, zigzag};
 
 use super::Lane;
-use crate::Value;
+use crate::value::Value;
 
 /// More arguments than this are left out, and counted.
 pub(crate) const ARGS_MAX: usize = 32;

@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 
 use rankscope_recording::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkKind, DropReason, Kind, NameId, Remark, Word};
 
-use super::quiet::Busy;
-use super::{END_WORDS, Lane, REBASE_WORDS, bump, hold, let_go, registry};
+use super::busy::Busy;
+use super::{END_WORDS, Lane, REBASE_WORDS, bump, registry};
 use crate::store::{Chunk, Piece, Store, new_header};
 use crate::ticks::ticks;
-use crate::{Value, control, state};
+use crate::value::Value;
+use crate::{control, state};
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
@@ -112,7 +113,7 @@ impl Lane {
     #[expect(unsafe_code, reason = "the lane holds its store by raw pointer")]
     fn held(&self) -> Option<&Store> {
         // SAFETY: the pointer is null or came from `hold`, and is let go of only in `detach`.
-        unsafe { self.store.get().as_ref() }
+        unsafe { self.store.get().cast::<Store>().as_ref() }
     }
 
     /// What is left of the piece being written.
@@ -228,6 +229,19 @@ impl Lane {
 
     /// The store this lane writes to, and its chunk, if they are `store`'s.
     pub(super) fn owns(&self, store: &Arc<Store>) -> Option<u32> {
-        std::ptr::eq(self.store.get(), Arc::as_ptr(store)).then(|| self.chunk.load(Ordering::Relaxed))
+        std::ptr::eq(self.store.get(), Arc::as_ptr(store).cast()).then(|| self.chunk.load(Ordering::Relaxed))
+    }
+}
+
+/// Holds a store by raw pointer, as the lane does.
+fn hold(store: Arc<Store>) -> *const () {
+    Arc::into_raw(store).cast()
+}
+
+/// Lets go of a store held by [`hold`].
+fn let_go(store: *const ()) {
+    if !store.is_null() {
+        // SAFETY: the pointer came from `hold`, and the lane forgets it in the same step.
+        drop(unsafe { Arc::from_raw(store.cast::<Store>()) });
     }
 }

@@ -12,24 +12,23 @@
 
 pub(crate) mod arguments;
 mod attach;
+pub(crate) mod busy;
+mod memory;
 mod open;
-pub(crate) mod quiet;
 pub(crate) mod registry;
+pub(crate) mod tally;
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
-use std::ptr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use rankscope_recording::{DELTA_BITS, Kind, NameId, Remark, Word};
 
-use open::OpenSpans;
+pub(crate) use memory::{Lane, with};
+use tally::Sort;
 
-use crate::Value;
-use crate::store::Store;
 use crate::ticks::ticks;
+use crate::value::Value;
 
 /// Kept for each open span: its end, which may have to say whose it is, the new base of ticks that a long silence before it may
 /// need, and a word that says how many arguments found no room.
@@ -38,92 +37,7 @@ const END_WORDS: usize = 5;
 /// A record may need a new base of ticks in front of it.
 const REBASE_WORDS: usize = 2;
 
-/// Sorts of events that are counted.
-pub(crate) const SORTS: usize = 6;
-
-/// A sort of event, as reports count them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
-    Span,
-    Instant,
-    Counter,
-    Flow,
-    Async,
-    Memory,
-}
-
-/// Reasons a thread itself drops events for.
-pub(crate) const REASONS: usize = 7;
-
-/// What a thread itself remarks on.
-pub(crate) const REMARKS: usize = Remark::ALL.len();
-
-/// A thread's place to record. Lives in the thread's own memory; others read only what is atomic.
-#[repr(align(128))]
-pub(crate) struct Lane {
-    /// Epoch of the recording this lane is ready for; zero when it is not, or is busy.
-    epoch: AtomicU32,
-    /// How deep this thread is in the recorder's cold parts.
-    busy: AtomicU32,
-    /// The epoch that was there when it came into them.
-    resting: Cell<u32>,
-    open: OpenSpans,
-    /// Where the next head goes.
-    next: Cell<*mut AtomicU64>,
-    /// What may be written, but for the ends of spans that are open.
-    limit: Cell<*mut AtomicU64>,
-    base_tick: Cell<u64>,
-    last_tick: Cell<u64>,
-    next_id: Cell<u64>,
-    counts: [AtomicU64; SORTS],
-    drops: [AtomicU64; REASONS],
-    remarks: [AtomicU64; REMARKS],
-    // Cold from here.
-    /// Epoch of the store that is held; zero for none.
-    attached: Cell<u32>,
-    store: Cell<*const Store>,
-    chunk: AtomicU32,
-    stream: AtomicU32,
-    sequence: Cell<u32>,
-}
-
-thread_local! {
-    /// Plain memory without a destructor: reachable until the thread's very end, from destructors and signal handlers too.
-    static LANE: Lane = const { Lane::new() };
-}
-
-/// Runs `with` on this thread's lane.
-#[inline(always)]
-pub(crate) fn with<T>(with: impl FnOnce(&Lane) -> T) -> T {
-    // Only the address is asked for in there: what is done with it is then compiled where it is done.
-    let lane = LANE.with(ptr::from_ref);
-    // SAFETY: the lane is this thread's own plain memory, which lasts until the thread's very end.
-    with(unsafe { &*lane })
-}
-
 impl Lane {
-    const fn new() -> Self {
-        Self {
-            epoch: AtomicU32::new(0),
-            busy: AtomicU32::new(0),
-            resting: Cell::new(0),
-            open: OpenSpans::new(),
-            next: Cell::new(ptr::null_mut()),
-            limit: Cell::new(ptr::null_mut()),
-            base_tick: Cell::new(0),
-            last_tick: Cell::new(0),
-            next_id: Cell::new(0),
-            counts: [const { AtomicU64::new(0) }; SORTS],
-            drops: [const { AtomicU64::new(0) }; REASONS],
-            remarks: [const { AtomicU64::new(0) }; REMARKS],
-            attached: Cell::new(0),
-            store: Cell::new(ptr::null()),
-            chunk: AtomicU32::new(u32::MAX),
-            stream: AtomicU32::new(0),
-            sequence: Cell::new(0),
-        }
-    }
-
     /// Begins a span. Its end is then sure to find room. Returns its correlation id; none where it was dropped, which is counted.
     #[inline(always)]
     pub(crate) fn begin(&self, epoch: u32, name: NameId) -> Option<u64> {
@@ -339,17 +253,4 @@ impl Lane {
 #[inline(always)]
 fn bump(count: &AtomicU64) {
     count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-}
-
-/// Holds a store by raw pointer, as the lane does.
-fn hold(store: Arc<Store>) -> *const Store {
-    Arc::into_raw(store)
-}
-
-/// Lets go of a store held by [`hold`].
-fn let_go(store: *const Store) {
-    if !store.is_null() {
-        // SAFETY: the pointer came from `hold`, and the lane forgets it in the same step.
-        drop(unsafe { Arc::from_raw(store) });
-    }
 }

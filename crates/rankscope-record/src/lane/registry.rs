@@ -7,20 +7,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::quiet::{self, Busy, Quiet};
-use super::{Lane, REASONS, REMARKS, SORTS};
+use super::Lane;
+use super::busy::Busy;
+use super::tally::Tally;
+use crate::quiet::{self, Quiet};
 use crate::store::Store;
-
-/// What a thread has recorded since it began.
-#[derive(Clone, Debug)]
-pub(crate) struct Tally {
-    pub(crate) stream: u32,
-    pub(crate) tid: u64,
-    pub(crate) name: String,
-    pub(crate) counts: [u64; SORTS],
-    pub(crate) drops: [u64; REASONS],
-    pub(crate) remarks: [u64; REMARKS],
-}
 
 /// A thread as recordings know it.
 #[derive(Clone, Debug)]

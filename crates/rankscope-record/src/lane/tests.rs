@@ -5,10 +5,16 @@ use std::sync::Mutex;
 use rankscope_recording::{ArgView, What};
 
 use super::with;
-use crate::{
-    Category, NameId, Overflow, Recorded, Scope, Session, SessionOptions, Value, begin_async, begin_named, begin_raw, end_raw,
-    instant, intern, intern_key, ticks,
-};
+use crate::events::{begin_async, instant};
+use crate::names::{intern, intern_key};
+use crate::recorded::Recorded;
+use crate::scope::Scope;
+use crate::session::{Session, SessionOptions};
+use crate::span::{begin_named, begin_raw, end_raw};
+use crate::store::Overflow;
+use crate::ticks::ticks;
+use crate::value::Value;
+use rankscope_recording::{Category, NameId};
 
 fn recorded(record: impl FnOnce()) -> (Recorded, crate::Report) {
     recorded_as(SessionOptions::default(), record)
@@ -85,7 +91,7 @@ fn what_comes_while_the_lane_is_busy_is_counted() {
     let name = intern("reentrant", Category::USER_ANNOTATION, Scope::UserScope);
     let (recorded, report) = recorded(|| {
         drop(begin_named(name, &[]));
-        let _busy = super::quiet::Busy::mark();
+        let _busy = super::busy::Busy::mark();
         drop(begin_named(name, &[]));
     });
     assert_eq!(report.drops, [("reentrant", 1)]);

@@ -13,7 +13,11 @@ use rankscope_recording::Error;
 use super::live_heap::{Held, LiveHeap};
 use super::live_table::{Block, LiveTable};
 use super::sampler::{ByteSampler, DEFAULT_MEAN_BYTES, weight};
-use crate::{Category, MemoryEvent, Recorded, Site, lane};
+use crate::events::MemoryEvent;
+use crate::lane;
+use crate::names::Site;
+use crate::recorded::Recorded;
+use rankscope_recording::Category;
 
 /// An allocator in front of another.
 ///

@@ -9,12 +9,13 @@ mod sink;
 
 use std::error::Error;
 
+pub use registry::Registry;
 #[cfg(feature = "snapshots")]
 pub(crate) use registry::said;
-pub use registry::{PluginFailure, Registry};
 pub use sink::TraceSink;
 
-use crate::SessionOptions;
+pub use crate::report::PluginFailure;
+use crate::session::SessionOptions;
 
 /// What a hook fails with.
 pub type PluginError = Box<dyn Error + Send + Sync>;

@@ -6,19 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::{PluginError, ProfilerPlugin, TraceSink};
-use crate::{SessionOptions, set_metadata};
-
-/// A plugin that was switched off, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct PluginFailure {
-    /// Which one.
-    pub plugin: String,
-    /// The hook it failed in.
-    pub hook: &'static str,
-    /// What it said, or that it panicked.
-    pub reason: String,
-}
+use crate::about::set_metadata;
+use crate::control::Companion;
+use crate::report::PluginFailure;
+use crate::session::SessionOptions;
 
 /// The plugins of one session.
 #[derive(Default)]
@@ -81,17 +72,6 @@ impl Registry {
         self.each("on_profiling_start", Order::Registered, |plugin| plugin.on_profiling_start());
     }
 
-    /// Ends before the session does, and returns what went wrong in all.
-    pub(crate) fn finish(mut self) -> Vec<PluginFailure> {
-        self.each("on_profiling_stop", Order::Reversed, |plugin| plugin.on_profiling_stop());
-        for entry in self.entries.iter_mut().filter(|entry| entry.is_on) {
-            let mut sink = TraceSink::new(&entry.name, self.files.as_deref());
-            let exported = guarded(|| entry.plugin.export_data(&mut sink));
-            entry.settle("export_data", exported, &mut self.failures);
-        }
-        mem::take(&mut self.failures)
-    }
-
     fn each(
         &mut self,
         hook: &'static str,
@@ -105,6 +85,18 @@ impl Registry {
         for entry in entries {
             entry.call(hook, &mut self.failures, &mut call);
         }
+    }
+}
+
+impl Companion for Registry {
+    fn finish(mut self: Box<Self>) -> Vec<PluginFailure> {
+        self.each("on_profiling_stop", Order::Reversed, |plugin| plugin.on_profiling_stop());
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_on) {
+            let mut sink = TraceSink::new(&entry.name, self.files.as_deref());
+            let exported = guarded(|| entry.plugin.export_data(&mut sink));
+            entry.settle("export_data", exported, &mut self.failures);
+        }
+        mem::take(&mut self.failures)
     }
 }
 

@@ -4,7 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::{Category, Scope, Value, counter_f64, counter_i64, instant, intern, intern_key, set_metadata};
+use crate::about::set_metadata;
+use crate::events::{counter_f64, counter_i64, instant};
+use crate::names::{intern, intern_key};
+use crate::scope::Scope;
+use crate::value::Value;
+use rankscope_recording::Category;
 
 /// The recording, as a plugin sees it when it exports.
 #[derive(Debug)]

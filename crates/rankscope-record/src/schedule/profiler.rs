@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Move, ProfilerAction, Schedule, ScheduleWarning, StepError, Stepper};
-use crate::{Session, SessionOptions, SpanGuard, StartError, StopError, Stopped, begin_step};
+use crate::session::{Session, SessionOptions, StartError, StopError, Stopped};
+use crate::span::{SpanGuard, begin_step};
 
 /// Records the steps that a schedule names.
 ///

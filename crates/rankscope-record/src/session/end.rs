@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::handle::Handle;
-use super::{Active, StopError, Stopped};
-use crate::lane::quiet::Quiet;
-use crate::lane::registry::{self, Tally};
+use super::{StopError, Stopped};
+use crate::control::{Active, Companion, Handle};
+use crate::lane::registry;
+use crate::lane::tally::Tally;
 use crate::lease::Lease;
-use crate::plugins::{PluginFailure, Registry};
+use crate::quiet::Quiet;
 use crate::recorded::Recorded;
-use crate::report::{Facts, Report, counted};
+use crate::report::{Facts, PluginFailure, Report, counted};
 use crate::store::Overflow;
 use crate::ticks::ticks;
 use crate::{anchors, control, keeper, names};
@@ -31,7 +31,7 @@ impl Handle {
         let began = Instant::now();
         // Plugins record, so nothing may be locked while they stop.
         let plugins = self.find().map(|(mut control, at)| control.sessions[at].plugins.take())?;
-        let failures = plugins.map_or_else(Vec::new, Registry::finish);
+        let failures = plugins.map_or_else(Vec::new, Companion::finish);
         let to_tick = ticks();
         let (mut control, at) = self.find()?;
         let session = control.sessions.remove(at);
@@ -52,6 +52,16 @@ impl Handle {
         }
         drop(control);
         Ok(Ended { session, lease, began, to_tick, after, failures })
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // In the child of a fork the session is the parent's, which `end` would say as well, had it not to ask first.
+        if !self.is_detached() && self.process == std::process::id() {
+            // Most often it was stopped already, and what it recorded nobody wants now.
+            let _ = self.end();
+        }
     }
 }
 

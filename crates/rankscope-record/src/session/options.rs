@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::store::{Overflow, Storage};
-use crate::{Categories, TestClock};
+use crate::test_clock::TestClock;
+use rankscope_recording::Categories;
 
 /// Which threads a session is about.
 ///

@@ -17,10 +17,11 @@ use super::TracerReader;
 use super::device::ClockAbsent;
 use super::sandwich::HostClocks;
 use super::series::{Pace, Series, write_header};
+use crate::about::set_metadata;
 use crate::keeper::block_signals;
 use crate::plugins::{PluginError, ProfilerPlugin, TraceSink};
+use crate::session::SessionOptions;
 use crate::ticks::clock_ns;
-use crate::{SessionOptions, set_metadata};
 
 /// What is read, how often, and where it goes.
 #[derive(Debug)]

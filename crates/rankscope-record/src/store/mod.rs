@@ -31,9 +31,9 @@ pub(crate) use place::Refused;
 pub(crate) use place::suffixed;
 use system::SystemWriter;
 
-use crate::TestClock;
-use crate::lane::quiet;
-use crate::lane::registry::Tally;
+use crate::lane::tally::Tally;
+use crate::quiet;
+use crate::test_clock::TestClock;
 use crate::ticks::ticks;
 
 /// Chunks for names, anchors and marks, beyond those for events.

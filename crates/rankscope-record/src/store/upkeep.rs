@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Chunk, Inner, Overflow, READY_CHUNKS, Store};
-use crate::lane::quiet;
+use crate::quiet;
 use crate::ticks::ticks;
 
 /// Full chunks that may wait to be checked.

@@ -8,7 +8,8 @@ use tracing_core::{Field, Metadata};
 
 use super::{EVENTS, SPANS};
 use crate::names::intern_site;
-use crate::{Category, NameId, Scope};
+use crate::scope::Scope;
+use rankscope_recording::{Category, NameId};
 
 /// What a call site says, as numbers.
 pub(super) struct Names {

@@ -5,8 +5,8 @@ use std::fmt;
 use tracing_core::field::{Field, Visit};
 
 use super::callsite::Names;
-use crate::Value;
 use crate::kept_args::KeptArgs;
+use crate::value::Value;
 
 /// Puts the fields of one call site into a list.
 pub(super) struct Visitor<'a> {

@@ -19,12 +19,16 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
+use crate::events::instant;
 use crate::kept_args::KeptArgs;
 use crate::lane;
 use crate::life::Life;
-use crate::{Category, begin_raw, end_raw, instant, is_on, ticks};
+use crate::span::{begin_raw, end_raw};
+use crate::state::is_on;
+use crate::ticks::ticks;
 use callsite::{Names, names_of};
 use fields::Visitor;
+use rankscope_recording::Category;
 use stays::Stay;
 
 const SPANS: Category = Category::USER_ANNOTATION;

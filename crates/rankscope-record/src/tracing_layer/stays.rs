@@ -5,7 +5,8 @@
 
 use std::cell::RefCell;
 
-use crate::{NameId, OpenSpan, begin_raw, end_raw};
+use crate::span::{OpenSpan, begin_raw, end_raw};
+use rankscope_recording::NameId;
 
 /// One stay in a span.
 #[derive(Clone, Copy)]

@@ -4,46 +4,16 @@
 //! and wait for a lock that its own thread holds. As it is, such an event is dropped and counted.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
+
+use crate::lane::busy::Busy;
 
 /// A lock that is held, and a lane that is busy.
 pub(crate) struct Quiet<'a, T> {
     // Fields are dropped in this order: the lock first.
     guard: MutexGuard<'a, T>,
     busy: Busy,
-}
-
-/// The lane is busy until the last of these is dropped; they may be dropped in any order.
-pub(crate) struct Busy(());
-
-impl Busy {
-    /// Marks this thread's lane.
-    pub(crate) fn mark() -> Self {
-        super::with(|lane| {
-            let depth = lane.busy.load(Ordering::Relaxed);
-            lane.busy.store(depth + 1, Ordering::Relaxed);
-            if depth == 0 {
-                lane.resting.set(lane.epoch.swap(0, Ordering::Relaxed));
-            }
-        });
-        Self(())
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        super::with(|lane| {
-            let depth = lane.busy.load(Ordering::Relaxed).saturating_sub(1);
-            lane.busy.store(depth, Ordering::Relaxed);
-            // Handed back as it was found: not at all if that was in the middle of a record, nor if the lane has left since.
-            let epoch = lane.resting.get();
-            if depth == 0 && epoch != 0 && lane.attached.get() == epoch {
-                lane.epoch.store(epoch, Ordering::Relaxed);
-            }
-        });
-    }
 }
 
 /// Takes a lock. A panic under it cannot have left anything half done that matters to a recording, so poison is ignored.

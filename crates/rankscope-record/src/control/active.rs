@@ -2,33 +2,38 @@
 
 use std::sync::{Arc, Weak};
 
-use rankscope_recording::Cut;
+use rankscope_recording::{Categories, Cut};
 
-use super::ThreadFilter;
 use super::handle::Handle;
-use crate::Categories;
-use crate::lane::registry::Tally;
-use crate::plugins::Registry;
+use crate::lane::tally::Tally;
+use crate::report::PluginFailure;
+use crate::session::ThreadFilter;
+
+/// What began with a session and ends before it does.
+pub(crate) trait Companion: Send {
+    /// Ends it. Returns what went wrong in all.
+    fn finish(self: Box<Self>) -> Vec<PluginFailure>;
+}
 
 /// A session that runs.
 pub(crate) struct Active {
-    pub(super) id: u64,
-    pub(super) handle: Weak<Handle>,
+    pub(crate) id: u64,
+    pub(crate) handle: Weak<Handle>,
     pub(crate) categories: Categories,
-    pub(super) threads: ThreadFilter,
-    pub(super) start_tick: u64,
-    pub(super) changes: Vec<(u64, u32)>,
-    pub(super) own_stream: u32,
-    pub(super) before: Vec<Tally>,
-    pub(super) overwritten_before: u64,
+    pub(crate) threads: ThreadFilter,
+    pub(crate) start_tick: u64,
+    pub(crate) changes: Vec<(u64, u32)>,
+    pub(crate) own_stream: u32,
+    pub(crate) before: Vec<Tally>,
+    pub(crate) overwritten_before: u64,
     /// Another session ran at some time that this one did.
-    pub(super) has_shared: bool,
-    pub(super) plugins: Option<Registry>,
+    pub(crate) has_shared: bool,
+    pub(crate) plugins: Option<Box<dyn Companion>>,
 }
 
 impl Active {
     /// A handle to it. Where all have gone, it runs on by itself, so a new one does not stop it.
-    pub(super) fn handle(&mut self) -> Arc<Handle> {
+    pub(crate) fn handle(&mut self) -> Arc<Handle> {
         self.handle.upgrade().unwrap_or_else(|| {
             let handle = Arc::new(Handle::detached(self.id));
             self.handle = Arc::downgrade(&handle);
@@ -37,7 +42,7 @@ impl Active {
     }
 
     /// Which part of the recording is its own, up to `to_tick`.
-    pub(super) fn cut(&self, to_tick: u64, tallies: &[Tally]) -> Cut {
+    pub(crate) fn cut(&self, to_tick: u64, tallies: &[Tally]) -> Cut {
         let streams = match &self.threads {
             ThreadFilter::All => None,
             ThreadFilter::Current => Some(vec![self.own_stream]),
