@@ -60,7 +60,8 @@ pub fn judged_files(request: &Request, files: &[InputFile], progress: &dyn Progr
 
 fn judged_by(request: &Request, map: impl FnOnce(&Mapping, &SideReadings) -> Result<Mapped, Error>) -> Result<Judged, Error> {
     let clues = Clues::of(&request.paths, request.clocks.as_deref());
-    // What was asked for wrongly is told before anything is read.
+    // What was asked for wrongly is told before anything is looked for.
+    request.mapping.rules.compiled()?;
     let facts = facts(&clues, request.judging.clocks == ClockChoice::Best)?;
     let readings = SideReadings::of(&clues)?;
     let Mapped { parts, held } = map(&request.mapping, &readings)?;

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use rankscope_pipeline::ExitClass;
 use rankscope_report::Style;
 
 pub(crate) use plain::one_line;
@@ -33,7 +34,12 @@ const COLUMNS_DEFAULT: usize = 100;
 /// One paragraph about what went wrong and what to do.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     remark(&format!("rankscope: {}", told(error)));
-    ExitCode::from(1)
+    let class = error.downcast_ref::<rankscope_pipeline::Error>().map(rankscope_pipeline::Error::class);
+    match class {
+        Some(ExitClass::InputChanged) => ExitCode::from(INPUT_CHANGED),
+        Some(ExitClass::Usage) => ExitCode::from(USED_WRONGLY),
+        _ => ExitCode::FAILURE,
+    }
 }
 
 /// A line for the human, beside the answer. Where stderr cannot be written to, nobody is there to be told.
@@ -65,6 +71,7 @@ pub(crate) fn usage<T>(error: clap::Error, parse: impl FnOnce(Vec<String>) -> Re
 }
 
 const USED_WRONGLY: u8 = 2;
+const INPUT_CHANGED: u8 = 4;
 
 /// An answer that is written line by line: whatever is in a line, it stays one.
 #[derive(Default)]
