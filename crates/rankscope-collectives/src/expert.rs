@@ -91,6 +91,17 @@ impl ExpertKernel {
 }
 
 impl ExpertOp {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Dispatch,
+        Self::Combine,
+        Self::NotifyDispatch,
+        Self::CachedNotify,
+        Self::CachedNotifyDispatch,
+        Self::CachedNotifyCombine,
+        Self::CleanBuffer,
+    ];
+
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -103,6 +114,11 @@ impl ExpertOp {
             Self::CleanBuffer => "clean_low_latency_buffer",
         }
     }
+}
+
+impl Reach {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Intranode, Self::Internode, Self::LowLatency, Self::Unsaid];
 }
 
 impl fmt::Display for ExpertKernel {
@@ -120,6 +136,34 @@ impl fmt::Display for ExpertKernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_list_of_operations_is_whole() {
+        use ExpertOp as K;
+        // A new one does not compile until it is named here; name it in the list, too.
+        let is_named = |kind| match kind {
+            K::Dispatch
+            | K::Combine
+            | K::NotifyDispatch
+            | K::CachedNotify
+            | K::CachedNotifyDispatch
+            | K::CachedNotifyCombine
+            | K::CleanBuffer => true,
+        };
+        assert!(K::ALL.into_iter().all(is_named));
+        assert!(K::ALL.is_sorted_by(|a, b| a < b), "each once");
+    }
+
+    #[test]
+    fn the_list_of_reaches_is_whole() {
+        use Reach as K;
+        // A new one does not compile until it is named here; name it in the list, too.
+        let is_named = |kind| match kind {
+            K::Intranode | K::Internode | K::LowLatency | K::Unsaid => true,
+        };
+        assert!(K::ALL.into_iter().all(is_named));
+        assert!(K::ALL.is_sorted_by(|a, b| a < b), "each once");
+    }
 
     #[test]
     fn every_kernel_is_an_operation_of_its_own() {

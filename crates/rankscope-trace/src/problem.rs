@@ -51,6 +51,31 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    /// All of them, in the order above.
+    pub const ALL: [Self; 21] = [
+        Self::TruncatedCompression,
+        Self::CorruptCompression,
+        Self::Truncated,
+        Self::MalformedEvent,
+        Self::UnescapedQuote,
+        Self::ControlCharacter,
+        Self::InvalidUtf8,
+        Self::NegativeDuration,
+        Self::OverflowedDuration,
+        Self::MissingTimestamp,
+        Self::BadNumber,
+        Self::UnbalancedSpan,
+        Self::TrailingData,
+        Self::Unsupported,
+        Self::TooLong,
+        Self::MissingInterned,
+        Self::LostPackets,
+        Self::DamagedBlock,
+        Self::ProfilerMessage,
+        Self::RankDisagreement,
+        Self::TruncatedRankList,
+    ];
+
     /// The name in reports and JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -200,6 +225,37 @@ impl Problems {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_list_of_kinds_is_whole() {
+        use ProblemKind as K;
+        // A new one does not compile until it is named here; name it in the list, too.
+        let is_named = |kind| match kind {
+            K::TruncatedCompression
+            | K::CorruptCompression
+            | K::Truncated
+            | K::MalformedEvent
+            | K::UnescapedQuote
+            | K::ControlCharacter
+            | K::InvalidUtf8
+            | K::NegativeDuration
+            | K::OverflowedDuration
+            | K::MissingTimestamp
+            | K::BadNumber
+            | K::UnbalancedSpan
+            | K::TrailingData
+            | K::Unsupported
+            | K::TooLong
+            | K::MissingInterned
+            | K::LostPackets
+            | K::DamagedBlock
+            | K::ProfilerMessage
+            | K::RankDisagreement
+            | K::TruncatedRankList => true,
+        };
+        assert!(K::ALL.into_iter().all(is_named));
+        assert!(K::ALL.is_sorted_by(|a, b| a < b), "each once");
+    }
 
     #[test]
     fn a_kind_keeps_its_first_place_and_its_count() {

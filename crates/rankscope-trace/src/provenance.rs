@@ -24,6 +24,9 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Memory, Self::Kineto, Self::Perfetto, Self::Recording, Self::XSpace];
+
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -171,4 +174,20 @@ pub struct Provenance {
     pub bytes: u64,
     /// What was wrong.
     pub problems: Problems,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_formats_is_whole() {
+        use SourceFormat as K;
+        // A new one does not compile until it is named here; name it in the list, too.
+        let is_named = |kind| match kind {
+            K::Memory | K::Kineto | K::Perfetto | K::Recording | K::XSpace => true,
+        };
+        assert!(K::ALL.into_iter().all(is_named));
+        assert!(K::ALL.is_sorted_by(|a, b| a < b), "each once");
+    }
 }
