@@ -74,11 +74,31 @@ impl Accounting {
         let compute = union(|class| class == Class::Compute);
         let comm = union(|class| class == Class::Comm);
         let memory = union(|class| matches!(class, Class::Memcpy(_) | Class::Memset));
-        let exposed_comm = comm.minus(&compute);
-        let exposed_memory = memory.minus(&compute).minus(&comm);
         let start = work.iter().map(|piece| piece.start_ns).min().unwrap_or(0);
         let end = work.iter().map(|piece| piece.end_ns).max().unwrap_or(0);
-        Self { compute, comm, memory, exposed_comm, exposed_memory, extent_ns: (start, end) }
+        Self::of_sets(compute, comm, memory, (start, end))
+    }
+
+    /// The sets of work of which these are the unions by class, and whose first start and last end are `extent_ns`.
+    pub fn of_sets(compute: Intervals, comm: Intervals, memory: Intervals, extent_ns: (i64, i64)) -> Self {
+        let exposed_comm = comm.minus(&compute);
+        let exposed_memory = memory.minus(&compute).minus(&comm);
+        Self { compute, comm, memory, exposed_comm, exposed_memory, extent_ns }
+    }
+
+    /// Union of compute.
+    pub fn compute(&self) -> &Intervals {
+        &self.compute
+    }
+
+    /// Union of communication.
+    pub fn comm(&self) -> &Intervals {
+        &self.comm
+    }
+
+    /// Union of memory work.
+    pub fn memory(&self) -> &Intervals {
+        &self.memory
     }
 
     /// First start and last end of all work.

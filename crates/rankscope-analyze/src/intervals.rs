@@ -21,6 +21,12 @@ impl Intervals {
         Self { list: merged }
     }
 
+    /// The set of these intervals, which have to be as [`iter`](Self::iter) gives them: in order, none empty, no two that touch.
+    pub fn of_sorted(list: Vec<(i64, i64)>) -> Option<Self> {
+        let apart = list.windows(2).all(|pair| pair[0].1 < pair[1].0);
+        (apart && list.iter().all(|(start, end)| start < end)).then_some(Self { list })
+    }
+
     /// The union of both.
     pub fn union(&self, other: &Self) -> Self {
         Self::union_of(self.list.iter().chain(&other.list).copied())
@@ -98,6 +104,7 @@ mod tests {
             let (start, end) = (window.0, window.0 + window.1);
             let inside: Vec<bool> = cells(&a).into_iter().enumerate().map(|(t, on)| on && (start..end).contains(&(t as i64))).collect();
             prop_assert_eq!(cells_of(&set_a.within(start, end)), inside);
+            prop_assert_eq!(Intervals::of_sorted(set_a.iter().collect()), Some(set_a.clone()));
             prop_assert_eq!(set_a.length_ns(), cells(&a).into_iter().filter(|on| *on).count() as i64);
         }
     }
@@ -105,5 +112,8 @@ mod tests {
     #[test]
     fn touching_intervals_are_one() {
         assert_eq!(Intervals::union_of([(5, 9), (1, 5), (9, 9)]).iter().collect::<Vec<_>>(), [(1, 9)]);
+        for not_one in [vec![(1, 5), (5, 9)], vec![(9, 9)], vec![(5, 9), (1, 4)], vec![(9, 5)]] {
+            assert_eq!(Intervals::of_sorted(not_one), None);
+        }
     }
 }

@@ -30,7 +30,7 @@ pub struct Part {
 }
 
 /// What a file says of itself, and what it is known by.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct About {
     /// The file, as a label.
@@ -115,6 +115,17 @@ impl Part {
             report: RankReport::of(trace, &collectives, classes),
             collectives,
         }
+    }
+
+    /// The part that consists of these, as [`of`](Self::of) made them once.
+    pub fn from_pieces(
+        about: About,
+        exports: Vec<Export>,
+        tracers: Vec<SettledTracer>,
+        collectives: RankCollectives,
+        report: RankReport,
+    ) -> Self {
+        Self { about, exports, tracers, collectives, report }
     }
 
     /// The rank, where it is settled; 0 before.
