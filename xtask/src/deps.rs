@@ -114,6 +114,11 @@ const EDGES: &[Edge] = &[
     ("rankscope-job", "rankscope-document", "says what it found"),
     ("rankscope-job", "rankscope-time", "ranks and instants"),
     ("rankscope-job", "rankscope-trace", "reduces traces to parts"),
+    ("rankscope-part-files", "rankscope-analyze", "accounts in files"),
+    ("rankscope-part-files", "rankscope-collectives", "collectives in files"),
+    ("rankscope-part-files", "rankscope-job", "parts and rules in files; a job knows nothing of files"),
+    ("rankscope-part-files", "rankscope-time", "ranks in files"),
+    ("rankscope-part-files", "rankscope-trace", "problems and clock readings in files"),
     ("rankscope-pipeline", "rankscope-align", "the clocks of nodes, and tracers' clocks on those of hosts"),
     ("rankscope-pipeline", "rankscope-analyze", "classes of work"),
     ("rankscope-pipeline", "rankscope-clock", "what agents measured"),
@@ -173,6 +178,7 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-align", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-analyze", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-job", "rankscope-formats", "tests read the testkit's files"),
+    ("rankscope-part-files", "rankscope-formats", "tests read the testkit's files"),
 ];
 
 const FACES: [&str; 2] = ["rankscope", "xtask"];

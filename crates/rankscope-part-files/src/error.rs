@@ -1,9 +1,11 @@
-//! Why bytes are no part, and why columns cannot be written.
+//! Why bytes are no part, and why a part or columns cannot be written.
 
-use crate::frame::{BLOCK_BYTES_MAX, Kind, SCHEMA};
+use std::io;
+
+use crate::frame::{BLOCK_BYTES_MAX, Kind, PART_BYTES_MAX, SCHEMA, STRING_BYTES_MAX};
 
 /// Why a file was refused. Offsets are bytes from its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// It does not begin like a part.
@@ -75,6 +77,31 @@ pub enum Error {
     /// The end's kind was used for a block.
     #[error("kind 0 is the end of the file and cannot be written as a block")]
     ReservedKind,
+    /// Blocks or columns do not fit each other.
+    #[error("block {}: {what}", kind.0)]
+    Misfit {
+        /// The kind of the block.
+        kind: Kind,
+        /// What does not fit, as a clause.
+        what: &'static str,
+    },
+    /// The part in memory cannot be written, which is the fault of whoever made it.
+    #[error("the part cannot be written: {what}")]
+    Unwritable {
+        /// What is wrong with it, as a clause.
+        what: &'static str,
+    },
+    /// It is larger than any part that is written.
+    #[error("larger than the {PART_BYTES_MAX} bytes that a part may have")]
+    PartTooLarge,
+    /// The bytes could not be read or written.
+    #[error("{message}")]
+    Io {
+        /// What sort of failure.
+        kind: io::ErrorKind,
+        /// What the system says of it.
+        message: String,
+    },
     /// A column cannot be read or written.
     #[error("block {}, column {column}: {fault}", kind.0)]
     Column {
@@ -116,6 +143,15 @@ pub enum ColumnFault {
         /// How many there are.
         known: u64,
     },
+    /// A value stands for nothing that this version knows.
+    #[error("value {found} stands for nothing that this version knows")]
+    Unknown {
+        /// The value.
+        found: u64,
+    },
+    /// A string is longer than any that is written, or all strings together are.
+    #[error("it has a string of more than {STRING_BYTES_MAX} bytes, or more than {BLOCK_BYTES_MAX} bytes of strings")]
+    TooLong,
     /// A string is not UTF-8, or stands in the dictionary twice or without a use.
     #[error("the dictionary of strings is damaged")]
     Dictionary,
@@ -145,4 +181,10 @@ pub enum Codec {
     Strings = 7,
     /// 128 bits each.
     Wide = 8,
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io { kind: error.kind(), message: error.to_string() }
+    }
 }

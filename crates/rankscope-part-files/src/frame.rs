@@ -6,6 +6,18 @@ pub const SCHEMA: u16 = 1;
 /// What a block may inflate to.
 pub const BLOCK_BYTES_MAX: usize = 64 << 20;
 
+/// What a part may have.
+pub const PART_BYTES_MAX: u64 = 1 << 30;
+
+/// What a string may have. Only XSpace and Perfetto could hold longer ones, and no profiler writes such names.
+pub const STRING_BYTES_MAX: usize = 8 << 20;
+
+/// How many times its size a block may inflate to, so that a small file cannot take much memory.
+const INFLATION_MAX: usize = 64;
+
+/// What may be compressed as far as it goes.
+const SMALL_BYTES: usize = 4 << 10;
+
 /// What a block is about. 0 is the end of the file; the others are the caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(pub u16);
@@ -14,7 +26,7 @@ pub struct Kind(pub u16);
 pub(crate) const END: Kind = Kind(0);
 
 /// Not text, not UTF-8, and changed by whatever changes line ends.
-const MAGIC: [u8; 8] = *b"\x93RKPART\n";
+pub(crate) const MAGIC: [u8; 8] = *b"\x93RKPART\n";
 
 pub(crate) const FILE_HEAD_BYTES: usize = 16;
 pub(crate) const BLOCK_HEAD_BYTES: usize = 16;
@@ -75,6 +87,11 @@ pub(crate) fn file_head(schema: u16) -> [u8; FILE_HEAD_BYTES] {
     let sum = crc32c::crc32c(&head[..12]);
     head[12..].copy_from_slice(&sum.to_le_bytes());
     head
+}
+
+/// Whether a block of `plain` bytes may be stored as `packed`.
+pub(crate) fn may_inflate(packed: usize, plain: usize) -> bool {
+    plain <= SMALL_BYTES.max(packed.saturating_mul(INFLATION_MAX))
 }
 
 /// Whether `bytes` begin like a part, as far as they go.

@@ -8,7 +8,10 @@
 //! ```
 //!
 //! Numbers of the frame are little-endian. A checksum is the CRC-32C of the head without it and of what is stored. A block inflates to
-//! columns, one after the other: codec (u8), rows and bytes as varints, the bytes. What the columns of a kind mean is the caller's.
+//! columns, one after the other: codec (u8), rows and bytes as varints, the bytes.
+//!
+//! [`write_part`] and [`read_part`] are the two ends; `docs/reference/formats/rkpart.md` lists the blocks of a part and their columns.
+//! [`Writer`] and [`Reader`] are the frame below, which knows nothing of parts.
 //!
 //! Writing is deterministic: the same columns give the same bytes. Reading refuses what a writer cannot have written, and says what
 //! and where: a file that was cut, changed, continued, or written by a newer version. It takes memory for what the bytes hold, never
@@ -37,12 +40,14 @@
 mod columns;
 mod error;
 mod frame;
+mod part;
 mod reader;
 mod varint;
 mod writer;
 
 pub use columns::{Columns, ColumnsWriter};
 pub use error::{Codec, ColumnFault, Error};
-pub use frame::{BLOCK_BYTES_MAX, Kind, SCHEMA};
-pub use reader::{Block, Reader};
+pub use frame::{BLOCK_BYTES_MAX, Kind, PART_BYTES_MAX, SCHEMA, STRING_BYTES_MAX};
+pub use part::{StoredPart, is_part, read_part, write_part};
+pub use reader::{Block, Reader, laid_bare};
 pub use writer::Writer;

@@ -2,7 +2,7 @@
 
 use crate::columns::ColumnsWriter;
 use crate::error::Error;
-use crate::frame::{BLOCK_BYTES_MAX, BlockHead, END, Encoding, Kind, SCHEMA, file_head};
+use crate::frame::{BLOCK_BYTES_MAX, BlockHead, END, Encoding, Kind, SCHEMA, file_head, may_inflate};
 use crate::varint::put;
 
 /// The level at which columns are compressed: what is left after the codecs gains nothing by higher ones.
@@ -47,6 +47,12 @@ impl Writer {
         Ok(())
     }
 
+    /// Adds a block of `kind` as it is.
+    pub(crate) fn plain_block(&mut self, kind: Kind, plain: &[u8]) {
+        self.store(kind, Encoding::Plain, plain, plain.len());
+        self.blocks += 1;
+    }
+
     /// The file.
     pub fn finish(mut self) -> Vec<u8> {
         let mut count = Vec::new();
@@ -57,18 +63,16 @@ impl Writer {
 
     /// Appends a block, compressed where that makes it smaller.
     fn push(&mut self, kind: Kind, plain: &[u8]) {
-        let packed = zstd::bulk::compress(plain, ZSTD_LEVEL).ok().filter(|packed| packed.len() < plain.len());
-        let (encoding, stored) = match &packed {
-            Some(packed) => (Encoding::Zstd, packed.as_slice()),
-            None => (Encoding::Plain, plain),
-        };
-        let mut head = BlockHead {
-            kind,
-            encoding: encoding as u16,
-            stored: stored.len() as u32,
-            inflated: plain.len() as u32,
-            checksum: 0,
-        };
+        let is_useful = |packed: &Vec<u8>| packed.len() < plain.len() && may_inflate(packed.len(), plain.len());
+        match zstd::bulk::compress(plain, ZSTD_LEVEL).ok().filter(is_useful) {
+            Some(packed) => self.store(kind, Encoding::Zstd, &packed, plain.len()),
+            None => self.store(kind, Encoding::Plain, plain, plain.len()),
+        }
+    }
+
+    fn store(&mut self, kind: Kind, encoding: Encoding, stored: &[u8], inflated: usize) {
+        let mut head =
+            BlockHead { kind, encoding: encoding as u16, stored: stored.len() as u32, inflated: inflated as u32, checksum: 0 };
         head.checksum = head.sum(stored);
         self.bytes.extend_from_slice(&head.bytes());
         self.bytes.extend_from_slice(stored);

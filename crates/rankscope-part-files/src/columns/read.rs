@@ -1,7 +1,7 @@
 //! Bytes to columns.
 
 use crate::error::{Codec, ColumnFault, Error};
-use crate::frame::Kind;
+use crate::frame::{BLOCK_BYTES_MAX, Kind, STRING_BYTES_MAX};
 use crate::varint::{take, unzigzag};
 
 /// The columns of a block, in the order in which they were written.
@@ -87,6 +87,19 @@ impl<'a> Columns<'a> {
         })
     }
 
+    /// Values that `of` knows by their numbers.
+    pub(crate) fn known<T>(&mut self, of: impl Fn(u8) -> Option<T>) -> Result<Vec<T>, Error> {
+        self.next(Codec::Enums, |column| {
+            let one = |number: &u8| of(*number).ok_or(ColumnFault::Unknown { found: u64::from(*number) });
+            column.exactly(column.rows)?.iter().map(one).collect()
+        })
+    }
+
+    /// What is wrong with the block as a whole.
+    pub(crate) fn misfit(&self, what: &'static str) -> Error {
+        Error::Misfit { kind: self.kind, what }
+    }
+
     /// Whether, for each row.
     ///
     /// # Errors
@@ -109,13 +122,16 @@ impl<'a> Columns<'a> {
             let count = usize::try_from(number(&mut column.bytes)?).map_err(|_| ColumnFault::Number)?;
             let entry = |from: &mut &'a [u8]| {
                 let len = usize::try_from(number(from)?).map_err(|_| ColumnFault::Number)?;
+                if len > STRING_BYTES_MAX {
+                    return Err(ColumnFault::TooLong);
+                }
                 let (text, rest) = from.split_at_checked(len).ok_or(ColumnFault::Cut)?;
                 *from = rest;
                 std::str::from_utf8(text).map_err(|_| ColumnFault::Dictionary)
             };
             let dictionary = collected(&mut column.bytes, count, entry)?;
             // A writer numbers strings as they come, so the next new one has the next number.
-            let mut seen = 0;
+            let (mut seen, mut bytes) = (0, 0usize);
             let rows = column.each(|from| {
                 let at = number(from)?;
                 let known = dictionary.len() as u64;
@@ -125,6 +141,10 @@ impl<'a> Columns<'a> {
                     return Err(ColumnFault::Dictionary);
                 }
                 seen += u64::from(at == seen);
+                bytes = bytes.saturating_add(text.len());
+                if bytes > BLOCK_BYTES_MAX {
+                    return Err(ColumnFault::TooLong);
+                }
                 Ok(text)
             })?;
             if seen == count as u64 && all_differ(&dictionary) { Ok(rows) } else { Err(ColumnFault::Dictionary) }

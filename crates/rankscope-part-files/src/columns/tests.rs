@@ -68,3 +68,20 @@ fn a_claim_of_many_rows_takes_no_memory() {
         assert_eq!(fault(&bytes), ColumnFault::Cut, "codec {codec}");
     }
 }
+
+#[test]
+fn a_string_that_comes_often_takes_no_more_memory_than_a_block() {
+    let column = |len: usize, rows: usize| {
+        let mut body = vec![1];
+        crate::varint::put(&mut body, len as u64);
+        body.resize(body.len() + len, b'x');
+        body.resize(body.len() + rows, 0);
+        let mut bytes = vec![Codec::Strings as u8];
+        crate::varint::put(&mut bytes, rows as u64);
+        crate::varint::put(&mut bytes, body.len() as u64);
+        [bytes, body].concat()
+    };
+    assert_eq!(fault(&column(1 << 20, 65)), ColumnFault::TooLong);
+    assert_eq!(fault(&column((8 << 20) + 1, 1)), ColumnFault::TooLong);
+    assert!(again(&column(1 << 20, 64)).is_ok());
+}

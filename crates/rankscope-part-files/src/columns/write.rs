@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::error::{Codec, ColumnFault};
+use crate::frame::{BLOCK_BYTES_MAX, STRING_BYTES_MAX};
 use crate::varint::{put, zigzag};
 
 /// Takes the columns of a block, in order.
@@ -70,8 +71,13 @@ impl ColumnsWriter {
     /// Strings, each stored once however often it comes.
     pub fn strings<'a>(&mut self, values: impl IntoIterator<Item = &'a str>) {
         let mut numbers: FxHashMap<&str, u64> = FxHashMap::default();
-        let (mut dictionary, mut rows, mut count) = (Vec::new(), Vec::new(), 0);
+        let (mut dictionary, mut rows, mut count, mut bytes) = (Vec::new(), Vec::new(), 0, 0usize);
         for value in values {
+            bytes = bytes.saturating_add(value.len());
+            if value.len() > STRING_BYTES_MAX || bytes > BLOCK_BYTES_MAX {
+                self.refuse(ColumnFault::TooLong);
+                break;
+            }
             let next = numbers.len() as u64;
             let number = *numbers.entry(value).or_insert_with(|| {
                 put(&mut dictionary, value.len() as u64);

@@ -1,0 +1,213 @@
+//! A rank's collectives: its process groups, the operations, the order, and the collectives themselves.
+//!
+//! Collectives stand in runs, one after the other for each process group, as neighbours within a group differ little from each other;
+//! the order says which group came next. What a collective does is stored once for all that do the same.
+
+use std::sync::Arc;
+
+use rankscope_collectives::{Group, Kind, LocalCollective, Operation, RankCollectives, Step};
+use rankscope_time::Rank;
+use rankscope_trace::SpanId;
+use rustc_hash::FxHashMap;
+
+use super::vocabulary::numbers;
+use super::{block, kinds};
+use crate::error::Error;
+use crate::{Columns, Reader, Writer};
+
+/// Collectives of a block, at most.
+const BLOCK_ROWS: usize = 1 << 16;
+
+/// A collective and its exposed time.
+type Row = (LocalCollective, i64);
+
+pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i64]) -> Result<(), Error> {
+    let all = &rank.collectives;
+    if exposed_ns.len() != all.len() {
+        return Err(Error::Unwritable { what: "there are not as many exposed times as collectives" });
+    }
+    if all.iter().any(|collective| collective.group >= rank.groups.len()) {
+        return Err(Error::Unwritable { what: "a collective is of a process group that is not there" });
+    }
+    write_groups(writer, rank)?;
+    let operations = Operations::of(all);
+    operations.write(writer)?;
+    writer.block(kinds::ORDER, |columns| columns.counts(all.iter().map(|collective| collective.group as u64)))?;
+    let mut places: Vec<usize> = (0..all.len()).collect();
+    places.sort_by_key(|place| all[*place].group);
+    for places in places.chunks(BLOCK_ROWS) {
+        let rows: Vec<&LocalCollective> = places.iter().map(|place| &all[*place]).collect();
+        let exposed: Vec<i64> = places.iter().map(|place| exposed_ns[*place]).collect();
+        let whole: Vec<bool> = rows.iter().zip(&exposed).map(|(row, exposed)| *exposed == length(row)).collect();
+        writer.block(kinds::COLLECTIVES, |columns| {
+            columns.spans(rows.iter().map(|row| (row.start_ns, row.end_ns)));
+            columns.deltas(rows.iter().map(|row| i64::from(row.span.0)));
+            columns.counts(places.iter().map(|place| operations.numbers[*place] as u64));
+            columns.options(&rows.iter().map(|row| row.sequence).collect::<Vec<_>>());
+            columns.options(&rows.iter().map(|row| row.peer.map(u64::from)).collect::<Vec<_>>());
+            columns.bits(&whole);
+            columns.signed(&exposed.iter().zip(&whole).filter(|(_, whole)| !**whole).map(|(ns, _)| *ns).collect::<Vec<_>>());
+        })?;
+    }
+    writer.block(kinds::MARKS, |columns| {
+        columns.deltas(rank.steps.iter().map(|step| step.number));
+        columns.spans(rank.steps.iter().map(|step| (step.start_ns, step.end_ns)));
+    })
+}
+
+/// The collectives, and the exposed time of each.
+pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, Vec<i64>), Error> {
+    let (rank, groups) = block(reader, kinds::GROUPS, read_groups)?;
+    let operations = block(reader, kinds::OPERATIONS, read_operations)?;
+    let order: Vec<usize> = block(reader, kinds::ORDER, |columns| {
+        let order: Vec<usize> = columns.narrow()?;
+        match order.iter().all(|group| *group < groups.len()) {
+            true => Ok(order),
+            false => Err(columns.misfit("a collective is of a process group that is not there")),
+        }
+    })?;
+    let mut rows = Vec::new();
+    for block in reader.blocks(kinds::COLLECTIVES) {
+        let block = block?;
+        let mut columns = block.columns();
+        read_rows(&mut columns, &operations, &mut rows)?;
+        columns.end()?;
+    }
+    if rows.len() != order.len() {
+        let what = "there are not as many collectives as their order says";
+        return Err(Error::Misfit { kind: kinds::COLLECTIVES, what });
+    }
+    let (collectives, exposed_ns) = in_order(rows, &order, groups.len());
+    let steps = block(reader, kinds::MARKS, |columns| {
+        let (numbers, spans) = (columns.deltas()?, columns.spans()?);
+        columns.fit(numbers.len(), &[spans.len()])?;
+        let rows = numbers.into_iter().zip(spans);
+        Ok(rows.map(|(number, (start_ns, end_ns))| Step { number, start_ns, end_ns }).collect())
+    })?;
+    Ok((RankCollectives { rank, groups, collectives, steps }, exposed_ns))
+}
+
+/// `rows` stand in runs, as many of each of `groups` as `order` says, which all are below their number.
+fn in_order(rows: Vec<Row>, order: &[usize], groups: usize) -> (Vec<LocalCollective>, Vec<i64>) {
+    let mut runs = vec![0; groups];
+    order.iter().for_each(|group| runs[*group] += 1);
+    let mut rows = rows.into_iter();
+    let mut runs: Vec<_> = runs.into_iter().map(|len| rows.by_ref().take(len).collect::<Vec<_>>().into_iter()).collect();
+    let next = |group: &usize| {
+        let (mut collective, exposed_ns) = runs[*group].next()?;
+        collective.group = *group;
+        Some((collective, exposed_ns))
+    };
+    order.iter().filter_map(next).unzip()
+}
+
+fn read_rows(columns: &mut Columns<'_>, operations: &[Arc<Operation>], rows: &mut Vec<Row>) -> Result<(), Error> {
+    let (stamps, spans, numbers) = (columns.spans()?, columns.deltas()?, columns.narrow::<usize>()?);
+    let (sequences, peers) = (columns.options()?, columns.options()?);
+    let (whole, exposed) = (columns.bits()?, columns.signed()?);
+    columns.fit(stamps.len(), &[spans.len(), numbers.len(), sequences.len(), peers.len(), whole.len()])?;
+    let mut exposed = exposed.into_iter();
+    for (at, (start_ns, end_ns)) in stamps.into_iter().enumerate() {
+        let operation = operations.get(numbers[at]);
+        let operation = operation.ok_or_else(|| columns.misfit("a collective is of an operation that is not there"))?;
+        let mut row = LocalCollective::new(SpanId(columns.one(spans[at])?), start_ns, end_ns, Arc::clone(operation));
+        row.sequence = sequences[at];
+        row.peer = peers[at].map(|peer| columns.one(peer)).transpose()?;
+        let exposed_ns = if whole[at] { Some(length(&row)) } else { exposed.next() };
+        let missing = || columns.misfit("there are not as many exposed times as collectives");
+        let exposed_ns = exposed_ns.ok_or_else(missing)?;
+        rows.push((row, exposed_ns));
+    }
+    match exposed.len() {
+        0 => Ok(()),
+        _ => Err(columns.misfit("there are not as many exposed times as collectives")),
+    }
+}
+
+/// How long the rank was in it, for any stamps there may be.
+fn length(collective: &LocalCollective) -> i64 {
+    collective.end_ns.wrapping_sub(collective.start_ns)
+}
+
+fn write_groups(writer: &mut Writer, rank: &RankCollectives) -> Result<(), Error> {
+    let groups = &rank.groups;
+    writer.block(kinds::GROUPS, |columns| {
+        columns.counts([u64::from(rank.rank.0)]);
+        columns.strings(groups.iter().map(|group| group.name.as_str()));
+        columns.strings(groups.iter().map(|group| group.description.as_str()));
+        columns.counts(groups.iter().map(|group| group.ranks.len() as u64));
+        columns.deltas(groups.iter().flat_map(|group| &group.ranks).map(|rank| i64::from(rank.0)));
+    })
+}
+
+fn read_groups(columns: &mut Columns<'_>) -> Result<(Rank, Vec<Group>), Error> {
+    let own = columns.narrow()?;
+    let [own] = columns.exactly(own)?;
+    let (names, descriptions) = (columns.texts()?, columns.texts()?);
+    let (lengths, listed) = (columns.narrow::<usize>()?, columns.deltas()?);
+    columns.fit(names.len(), &[descriptions.len(), lengths.len()])?;
+    let mut rest = listed.as_slice();
+    let mut groups = Vec::new();
+    for ((name, description), length) in names.into_iter().zip(descriptions).zip(lengths) {
+        let (ranks, others) =
+            rest.split_at_checked(length).ok_or_else(|| columns.misfit("it lists fewer ranks than its process groups have"))?;
+        rest = others;
+        let ranks = ranks.iter().map(|rank| columns.one(*rank).map(Rank)).collect::<Result<_, _>>()?;
+        groups.push(Group { ranks, name, description });
+    }
+    match rest.is_empty() {
+        true => Ok((Rank(own), groups)),
+        false => Err(columns.misfit("it lists more ranks than its process groups have")),
+    }
+}
+
+/// The different operations in order of their first collective, and the number of each collective's.
+struct Operations<'a> {
+    different: Vec<&'a Operation>,
+    numbers: Vec<usize>,
+}
+
+impl<'a> Operations<'a> {
+    fn of(collectives: &'a [LocalCollective]) -> Self {
+        let mut different = Vec::new();
+        let mut known: FxHashMap<&Operation, usize> = FxHashMap::default();
+        // Most collectives share their operation with one before; that is seen without a look at its text.
+        let mut shared: FxHashMap<*const Operation, usize> = FxHashMap::default();
+        let mut number = |collective: &'a LocalCollective| {
+            let operation = &collective.operation;
+            *shared.entry(Arc::as_ptr(operation)).or_insert_with(|| {
+                *known.entry(operation).or_insert_with(|| {
+                    different.push(&**operation);
+                    different.len() - 1
+                })
+            })
+        };
+        let numbers = collectives.iter().map(&mut number).collect();
+        Self { different, numbers }
+    }
+
+    fn write(&self, writer: &mut Writer) -> Result<(), Error> {
+        let kinds_of = numbers(self.different.iter().map(|operation| operation.kind))?;
+        writer.block(kinds::OPERATIONS, |columns| {
+            columns.enums(&kinds_of);
+            columns.strings(self.different.iter().map(|operation| operation.name.as_str()));
+            columns.strings(self.different.iter().map(|operation| operation.dtype.as_str()));
+            columns.options(&self.different.iter().map(|operation| operation.in_elements).collect::<Vec<_>>());
+            columns.options(&self.different.iter().map(|operation| operation.out_elements).collect::<Vec<_>>());
+        })
+    }
+}
+
+fn read_operations(columns: &mut Columns<'_>) -> Result<Vec<Arc<Operation>>, Error> {
+    let (found, names, dtypes) = (columns.variants::<Kind>()?, columns.texts()?, columns.texts()?);
+    let (inputs, outputs) = (columns.options()?, columns.options()?);
+    columns.fit(found.len(), &[names.len(), dtypes.len(), inputs.len(), outputs.len()])?;
+    let rows = found.into_iter().zip(names.into_iter().zip(dtypes)).zip(inputs.into_iter().zip(outputs));
+    let operation = |((kind, (name, dtype)), (in_elements, out_elements))| {
+        let mut operation = Operation::of(kind);
+        (operation.name, operation.dtype) = (name, dtype);
+        (operation.in_elements, operation.out_elements) = (in_elements, out_elements);
+        Arc::new(operation)
+    };
+    Ok(rows.map(operation).collect())
+}

@@ -1,0 +1,104 @@
+//! A [`Part`] as blocks of columns, and back.
+//!
+//! Every field has a column, and reading gives exactly what was written: nothing is rounded, sorted or left out, and stamps are those
+//! of the rank's own clock. What follows from the rest is not stored: communication and memory work that nothing hides are differences
+//! of the stored sets. What cannot come back as it was is refused when it is written.
+
+mod about;
+mod collectives;
+mod report;
+mod shapes;
+mod vocabulary;
+
+use std::io::{Read, Write};
+
+use rankscope_job::{Part, Place, Rules};
+
+use crate::error::Error;
+use crate::frame::{Kind, MAGIC, PART_BYTES_MAX, begins};
+use crate::{Columns, Reader, Writer};
+
+/// What the blocks of a part are about. The numbers are those of the file.
+mod kinds {
+    use crate::Kind;
+
+    pub(super) const ABOUT: Kind = Kind(1);
+    pub(super) const PROBLEMS: Kind = Kind(2);
+    pub(super) const READINGS: Kind = Kind(3);
+    pub(super) const EXPORTS: Kind = Kind(4);
+    pub(super) const TRACERS: Kind = Kind(5);
+    pub(super) const GROUPS: Kind = Kind(6);
+    pub(super) const OPERATIONS: Kind = Kind(7);
+    pub(super) const ORDER: Kind = Kind(8);
+    pub(super) const COLLECTIVES: Kind = Kind(9);
+    pub(super) const MARKS: Kind = Kind(10);
+    pub(super) const TOTALS: Kind = Kind(11);
+    pub(super) const STEPS: Kind = Kind(12);
+    pub(super) const TIMES: Kind = Kind(13);
+    pub(super) const NAMES: Kind = Kind(14);
+}
+
+/// One part read back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredPart {
+    /// What it was made by.
+    pub rules: Rules,
+    /// Where its trace stands among the inputs.
+    pub place: Place,
+    /// The part.
+    pub part: Part,
+}
+
+/// Writes `part`, made by `rules` of the trace at `place`. The same part gives the same bytes.
+///
+/// # Errors
+/// [`Error::Io`] if `out` fails; [`Error::Unwritable`], [`Error::Column`], [`Error::TooLarge`] and [`Error::PartTooLarge`] if the part
+/// would not come back as it is. Nothing is written before all of it is encoded.
+pub fn write_part(part: &Part, place: Place, rules: &Rules, mut out: impl Write) -> Result<(), Error> {
+    let mut writer = Writer::new();
+    about::write(&mut writer, part, place, rules)?;
+    collectives::write(&mut writer, &part.collectives, &part.report.exposed_ns)?;
+    report::write(&mut writer, &part.report)?;
+    let bytes = writer.finish();
+    if bytes.len() as u64 > PART_BYTES_MAX {
+        return Err(Error::PartTooLarge);
+    }
+    out.write_all(&bytes)?;
+    Ok(out.flush()?)
+}
+
+/// Reads a part to the end of `input`. Whether its rules are those of other parts is for the caller to compare.
+///
+/// # Errors
+/// What is wrong with it, and where. What does not begin like a part is read no further than that.
+pub fn read_part(input: impl Read) -> Result<StoredPart, Error> {
+    let bytes = bytes_of(input)?;
+    let reader = Reader::open(&bytes)?;
+    let (collectives, exposed_ns) = collectives::read(&reader)?;
+    let report = report::read(&reader, exposed_ns)?;
+    about::read(&reader, collectives, report)
+}
+
+/// Whether a file that begins with `head` is a part, by its first eight bytes.
+pub fn is_part(head: &[u8]) -> bool {
+    head.starts_with(&MAGIC)
+}
+
+fn bytes_of(mut input: impl Read) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    input.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
+    if !begins(&bytes) {
+        return Err(Error::NotAPart);
+    }
+    input.take(PART_BYTES_MAX).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > PART_BYTES_MAX { Err(Error::PartTooLarge) } else { Ok(bytes) }
+}
+
+/// What `read` makes of the one block of `kind`, all columns of it.
+fn block<T>(reader: &Reader<'_>, kind: Kind, read: impl FnOnce(&mut Columns<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    let block = reader.block(kind)?;
+    let mut columns = block.columns();
+    let read = read(&mut columns)?;
+    columns.end()?;
+    Ok(read)
+}
