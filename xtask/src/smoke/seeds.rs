@@ -92,23 +92,19 @@ pub(crate) fn recordings() -> Vec<Vec<u8>> {
     vec![packed, system, first]
 }
 
-/// A part with a column of every codec, and the columns alone.
+/// The part of a rank of the testkit, its blocks as they are so that they can be changed, and columns of every codec.
 pub(crate) fn parts() -> Vec<Vec<u8>> {
-    let mut part = rankscope_part_files::Writer::new();
+    let part = include_bytes!("../../../crates/rankscope-part-files/tests/golden/schema-1.rkpart");
     let mut alone = rankscope_part_files::ColumnsWriter::default();
-    let fill = |columns: &mut rankscope_part_files::ColumnsWriter| {
-        columns.unsigned(&[1, 1 << 40]);
-        columns.signed(&[-1, 1 << 40]);
-        columns.sorted(&[-5, 7, 7]);
-        columns.intervals(&[(1_790_857_026_000_000_000, 1_790_857_026_000_000_900), (1_790_857_026_000_001_000, i64::MAX)]);
-        columns.enums(&[0, 3]);
-        columns.bits(&[true, false, true]);
-        columns.strings(["gemm", "all_reduce", "gemm"]);
-        columns.wide(&[1 << 100]);
-    };
-    part.block(rankscope_part_files::Kind(1), fill).expect("the columns are in order");
-    fill(&mut alone);
-    vec![part.finish(), alone.into_bytes().expect("the columns are in order")]
+    alone.unsigned(&[1, 1 << 40]);
+    alone.signed(&[-1, 1 << 40]);
+    alone.sorted(&[-5, 7, 7]);
+    alone.intervals(&[(1_790_857_026_000_000_000, 1_790_857_026_000_000_900), (1_790_857_026_000_001_000, i64::MAX)]);
+    alone.enums(&[0, 3]);
+    alone.bits(&[true, false, true]);
+    alone.strings(["gemm", "all_reduce", "gemm"]);
+    alone.wide(&[1 << 100]);
+    vec![part.to_vec(), alone.into_bytes().expect("the columns are in order")]
 }
 
 /// What a ZIP archive without a comment ends with.
