@@ -207,7 +207,7 @@ fn combine(
             if args.keep_original {
                 keep_original(&mut trace);
             }
-            let aligned = clocks.align(number, &mut trace)?;
+            let aligned = clocks.place(number, &mut trace)?;
             print::events(args, number, &trace)?;
             if let Some(verdict) = &mut verdict {
                 verdict.hear(&trace, &aligned);

@@ -5,10 +5,14 @@
 //! stamps are made whole again ([`restore_stamps`]), such rows become a map ([`through`]), and what a stamp was before stays
 //! with its event where that is wanted ([`keep_original`]).
 
+mod offsets;
 mod original;
+mod placed;
 mod points;
 mod stamps;
 
+pub use offsets::{NodeOffsets, offsets_by_node};
 pub use original::keep_original;
+pub use placed::{PlacedBy, PlacedTrace};
 pub use points::{OffsetPoint, PointMap, through};
 pub use stamps::{CollectorStart, Restored, restore_stamps};

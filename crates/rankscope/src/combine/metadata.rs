@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use rankscope_align::combine::PlacedTrace;
 use rankscope_document::{CombineDocument, CombinedNode, Extrapolations, NumberedBy, RestoredStamps};
 use rankscope_trace::{Trace, TrackKind};
 
-use super::clocks::{Aligned, Clocks};
+use super::clocks::Clocks;
 use crate::output::Lines;
 use crate::validate;
 
@@ -56,7 +57,7 @@ pub(super) fn summary(document: &CombineDocument) -> String {
 }
 
 /// What was done to `trace`, which has the number `id`.
-pub(super) fn node(id: u32, numbered_by: NumberedBy, trace: &Trace, aligned: Aligned) -> CombinedNode {
+pub(super) fn node(id: u32, numbered_by: NumberedBy, trace: &Trace, aligned: PlacedTrace) -> CombinedNode {
     let moves = || aligned.settled.iter().map(|settled| &settled.moved).chain([&aligned.moved]);
     let greatest =
         |moved: &rankscope_align::Moved| moved.correction_min_ns.unsigned_abs().max(moved.correction_max_ns.unsigned_abs());
@@ -75,7 +76,7 @@ pub(super) fn node(id: u32, numbered_by: NumberedBy, trace: &Trace, aligned: Ali
         node: aligned.node,
         host: trace.provenance.host.clone(),
         file: trace.provenance.file.clone(),
-        method: aligned.method.into(),
+        method: aligned.by.name().into(),
         events: aligned.moved.events,
         snapshots: clocks().map(|clock| clock.pairs.len()).sum(),
         missing_snapshots: has_devices && (clocks().next().is_none() || aligned.restored.by_starts),

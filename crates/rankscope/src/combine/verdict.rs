@@ -6,13 +6,14 @@
 use std::path::PathBuf;
 
 use rankscope_align::RankMap;
+use rankscope_align::combine::PlacedTrace;
 use rankscope_align::validate::check_trace;
 use rankscope_collectives::{CommPatterns, collectives_alone, extract};
 use rankscope_document::ValidationDocument;
 use rankscope_time::Span;
 use rankscope_trace::Trace;
 
-use super::clocks::{Aligned, Clocks};
+use super::clocks::Clocks;
 use crate::validate::{self, Evidence, Judged, rank_of};
 
 /// The verdict, before it is spoken.
@@ -38,7 +39,7 @@ impl Verdict {
     }
 
     /// Takes note of a trace that was moved to the common clock.
-    pub(super) fn hear(&mut self, trace: &Trace, aligned: &Aligned) {
+    pub(super) fn hear(&mut self, trace: &Trace, aligned: &PlacedTrace) {
         let alone = collectives_alone(trace, &self.patterns);
         self.evidence.checks.push(check_trace(trace));
         self.evidence.collectives.push(extract(rank_of(&alone), &alone, &self.patterns));

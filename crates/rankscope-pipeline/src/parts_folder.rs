@@ -1,0 +1,289 @@
+//! A folder of parts: what mappers write, in any number and any order, and a judge reads.
+//!
+//! Every input has a file that says what came of it, written last and in one piece: an input that has one is done, whoever did
+//! it and however often it is tried again. So any engine may run mappers twice, kill them, or lose the machine they ran on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rankscope_job::{Part, Parts, Place, Unread, WhyUnread};
+use rankscope_part_files::{StoredPart, read_part, write_part};
+use rankscope_run::write_file;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::error::PartsFault;
+use crate::facts::{Clues, SideReadings};
+use crate::held::Keep;
+use crate::map::{Mapped, Mapping, map_files};
+use crate::plan::{Plan, PlannedInput};
+use crate::read::Reading;
+use crate::{Error, Progress, Quiet, Stage};
+
+const PLAN: &str = "plan.json";
+
+/// Which inputs of a plan one mapper does: those at every `of`-th place from `number` on, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Its number, from 1.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self { number: 1, of: 1 }
+    }
+}
+
+/// What is to be mapped, and where to.
+#[derive(Clone, Debug)]
+pub struct MapRequest {
+    /// Files, directories, archives or patterns.
+    pub paths: Vec<PathBuf>,
+    /// Folder of measured clocks, where the user named one.
+    pub clocks: Option<PathBuf>,
+    /// How traces become parts; none are kept.
+    pub mapping: Mapping,
+    /// The folder of parts.
+    pub parts: PathBuf,
+    /// Which inputs to do.
+    pub shard: Shard,
+}
+
+/// What a mapper did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MapSummary {
+    /// Inputs of its shard.
+    pub inputs: usize,
+    /// Those that were done before.
+    pub done_before: usize,
+    /// Parts it wrote.
+    pub parts: usize,
+    /// Files and members that gave none.
+    pub unread: usize,
+    /// Bytes of its parts.
+    pub bytes: u64,
+}
+
+/// What came of one input.
+#[derive(Debug, Serialize, Deserialize)]
+struct Outcome {
+    parts: Vec<String>,
+    unread: Vec<StoredUnread>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredUnread {
+    member: u32,
+    file: String,
+    why: StoredWhy,
+    found_in_folder: bool,
+    earlier: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredWhy {
+    NotATrace(String),
+    Broken(String),
+}
+
+/// Whether `path` is a folder of parts.
+pub fn is_parts_folder(path: &Path) -> bool {
+    path.join(PLAN).is_file()
+}
+
+/// Maps the inputs of a shard into the folder of parts.
+///
+/// # Errors
+/// [`Error::Parts`] where the folder holds parts of other inputs or rules, [`Error::Changed`] where an input is not what the plan
+/// says, and what [`map_files`] fails with.
+pub fn map_into(request: &MapRequest, progress: &dyn Progress) -> Result<MapSummary, Error> {
+    let plan = planned(request)?;
+    let clues = Clues { run: None, clocks: plan.clocks.clone() };
+    let readings = SideReadings::of(&clues)?;
+    let Shard { number, of } = request.shard;
+    let own = |at: &usize| at % of.max(1) as usize == number.saturating_sub(1) as usize;
+    let inputs: Vec<usize> = (0..plan.inputs.len()).filter(own).collect();
+    progress.begin(Stage::Reading, inputs.len());
+    let one = |at: &usize| {
+        let summary = map_one(request, &plan, *at, &readings);
+        progress.advance();
+        summary
+    };
+    let summaries: Result<Vec<MapSummary>, Error> = inputs.par_iter().map(one).collect();
+    progress.end();
+    Ok(summaries?.into_iter().fold(MapSummary::default(), MapSummary::and))
+}
+
+/// The plan that is there, which must be the one that `request` makes; else that one, written for all others.
+fn planned(request: &MapRequest) -> Result<Plan, Error> {
+    let plan = Plan::of(&request.paths, request.clocks.as_deref(), &request.mapping.rules)?;
+    fs::create_dir_all(&request.parts).map_err(|source| Error::Io { path: request.parts.clone(), source })?;
+    let path = request.parts.join(PLAN);
+    if !path.is_file() {
+        write_json(&path, &plan)?;
+    }
+    // Of two that wrote at the same time the last one counts; both are held against it.
+    let there = read_plan(&path)?;
+    if there == plan { Ok(plan) } else { Err(Error::Parts { path, fault: PartsFault::OtherPlan }) }
+}
+
+fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings) -> Result<MapSummary, Error> {
+    let input = &plan.inputs[at];
+    let done = outcome_path(&request.parts, plan, at);
+    if done.is_file() {
+        return Ok(MapSummary { inputs: 1, done_before: 1, ..MapSummary::default() });
+    }
+    let mapping = Mapping { keep: Keep::Nothing, ..request.mapping.clone() };
+    let Mapped { parts, .. } = map_files(&[input.file()], &mapping, readings, &|_, _| (), &Quiet)?;
+    if !input.is_unchanged() {
+        return Err(Error::Changed { file: input.path.display().to_string() });
+    }
+    let mut summary = MapSummary { inputs: 1, ..MapSummary::default() };
+    let mut outcome = Outcome { parts: Vec::new(), unread: Vec::new() };
+    for (place, part) in parts.iter() {
+        let place = Place { file: at as u32, ..place };
+        let name = part_name(part, place, &identity(plan, at));
+        let path = request.parts.join(&name);
+        write_file(&path, |file| {
+            write_part(part, place, &mapping.rules, file).map_err(|source| Error::Part { path: path.clone(), source })
+        })?;
+        summary.bytes += fs::metadata(&path).map_or(0, |about| about.len());
+        summary.parts += 1;
+        outcome.parts.push(name);
+    }
+    for (place, unread) in parts.unread() {
+        summary.unread += 1;
+        outcome.unread.push(StoredUnread::of(place.member, unread));
+    }
+    write_json(&done, &outcome)?;
+    Ok(summary)
+}
+
+/// All parts in `folder`, with the plan they were made by. With `partial`, inputs that nobody has mapped yet are gone without.
+pub(crate) fn read_folder(folder: &Path, partial: bool, progress: &dyn Progress) -> Result<(Plan, Parts), Error> {
+    let plan = read_plan(&folder.join(PLAN))?;
+    progress.begin(Stage::Reading, plan.inputs.len());
+    let one = |at: usize| {
+        let parts = read_one(folder, &plan, at);
+        progress.advance();
+        parts
+    };
+    let read: Vec<Result<Option<Parts>, Error>> = (0..plan.inputs.len()).into_par_iter().map(one).collect();
+    progress.end();
+    let mut all = Parts::new(plan.rules());
+    plan.attempts.iter().for_each(|attempt| all.add_attempt(attempt.clone()));
+    let mut missing = Vec::new();
+    for (input, parts) in plan.inputs.iter().zip(read) {
+        match parts? {
+            Some(parts) => all = all.join(parts)?,
+            None => missing.push(input.path.display().to_string()),
+        }
+    }
+    if let (Some(first), false) = (missing.first(), partial) {
+        let fault = PartsFault::NotMapped { first: first.clone(), inputs: missing.len(), of: plan.inputs.len() };
+        return Err(Error::Parts { path: folder.to_owned(), fault });
+    }
+    Ok((plan, all))
+}
+
+/// The parts of one input; none where it is not done.
+fn read_one(folder: &Path, plan: &Plan, at: usize) -> Result<Option<Parts>, Error> {
+    let path = outcome_path(folder, plan, at);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let outcome: Outcome = read_json(&path)?;
+    let mut parts = Parts::new(plan.rules());
+    for name in outcome.parts {
+        let path = folder.join(&name);
+        let file = fs::File::open(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+        let StoredPart { rules, place, part } =
+            read_part(std::io::BufReader::new(file)).map_err(|source| Error::Part { path: path.clone(), source })?;
+        if rules != plan.rules() || place.file as usize != at {
+            return Err(Error::Parts { path, fault: PartsFault::OtherPlan });
+        }
+        parts.add(place, part)?;
+    }
+    for unread in outcome.unread {
+        let (place, unread) = unread.told(at as u32);
+        parts.add_unread(place, unread);
+    }
+    Ok(Some(parts))
+}
+
+/// What tells an input and its rules from all others, in 16 digits.
+fn identity(plan: &Plan, at: usize) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let json = serde_json::to_vec(&(&plan.inputs[at], at)).unwrap_or_default();
+    hasher.update(&json);
+    hasher.update(format!("{:?}", plan.rules()).as_bytes());
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+fn outcome_path(folder: &Path, plan: &Plan, at: usize) -> PathBuf {
+    folder.join(format!("input-{at:06}-{}.json", identity(plan, at)))
+}
+
+/// By its rank where the file or its name tells it, and by its place among the inputs.
+fn part_name(part: &Part, place: Place, identity: &str) -> String {
+    let rank = part.about.rank.map(|(rank, _)| rank).or_else(|| rankscope_trace::rank_of_name(&part.about.file));
+    let rank = rank.map_or_else(|| "unknown".to_owned(), |rank| format!("r{:06}", rank.0));
+    format!("part-{rank}-{identity}-{:04}.rkpart", place.member)
+}
+
+fn read_plan(path: &Path) -> Result<Plan, Error> {
+    let text = fs::read_to_string(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    Plan::read(path, &text)
+}
+
+fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
+    let text = fs::read_to_string(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    let fault = |error: serde_json::Error| PartsFault::Malformed { reason: error.to_string() };
+    serde_json::from_str(&text).map_err(|error| Error::Parts { path: path.to_owned(), fault: fault(error) })
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Error::Parts { path: path.to_owned(), fault: PartsFault::Malformed { reason: error.to_string() } })?;
+    write_file(path, |file| file.write_all(text.as_bytes()).map_err(|source| Error::Io { path: path.to_owned(), source }))
+}
+
+impl MapSummary {
+    fn and(self, other: Self) -> Self {
+        Self {
+            inputs: self.inputs + other.inputs,
+            done_before: self.done_before + other.done_before,
+            parts: self.parts + other.parts,
+            unread: self.unread + other.unread,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+impl StoredUnread {
+    fn of(member: u32, unread: &Unread) -> Self {
+        let why = match &unread.why {
+            WhyUnread::NotATrace(text) => StoredWhy::NotATrace(text.clone()),
+            WhyUnread::Broken(text) => StoredWhy::Broken(text.clone()),
+        };
+        let Unread { file, found_in_folder, earlier, .. } = unread.clone();
+        Self { member, file, why, found_in_folder, earlier }
+    }
+
+    fn told(self, file: u32) -> (Place, Unread) {
+        let why = match self.why {
+            StoredWhy::NotATrace(text) => WhyUnread::NotATrace(text),
+            StoredWhy::Broken(text) => WhyUnread::Broken(text),
+        };
+        let mut unread = Unread::new(self.file, why);
+        (unread.found_in_folder, unread.earlier) = (self.found_in_folder, self.earlier);
+        (Place { file, member: self.member }, unread)
+    }
+}

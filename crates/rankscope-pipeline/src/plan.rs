@@ -1,0 +1,150 @@
+//! `plan.json`: what is to be mapped, frozen by whoever comes first, so that every worker sees the same inputs in the same places.
+//!
+//! No worker lists a folder again once the plan is there, and none works by other rules. What is known of the job beside its
+//! traces is frozen, too: parts may be judged where the run directory is not.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use rankscope_analyze::ClassMode;
+use rankscope_job::{Facts, Failure, Rules};
+use rankscope_run::{Found, InputFile, discover_all};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::error::PartsFault;
+use crate::facts::{Clues, facts};
+
+/// Layout version of the plan.
+const SCHEMA: u32 = 1;
+
+/// What is to be mapped, and by what rules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    schema: u32,
+    /// What was asked for, for headings.
+    pub(crate) title: String,
+    rules: PlannedRules,
+    pub(crate) inputs: Vec<PlannedInput>,
+    pub(crate) attempts: Vec<String>,
+    world_size: Option<u32>,
+    failure: Option<PlannedFailure>,
+    nodes: BTreeMap<u32, u32>,
+    /// Where measured clocks are.
+    pub(crate) clocks: Option<PathBuf>,
+}
+
+/// One file, as it was when the plan was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PlannedInput {
+    pub(crate) path: PathBuf,
+    named: bool,
+    earlier: bool,
+    bytes: u64,
+    modified_ns: u128,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct PlannedRules {
+    accounting: u32,
+    classes: PlannedClasses,
+    patterns: Vec<String>,
+    devices_only: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PlannedClasses {
+    Default,
+    Tracelens,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct PlannedFailure {
+    rank: Option<u32>,
+    text: String,
+}
+
+impl Plan {
+    /// The plan for the files that `paths` mean, by `rules`; clocks from the folder `clocks` where the user named one.
+    pub(crate) fn of(paths: &[PathBuf], clocks: Option<&Path>, rules: &Rules) -> Result<Self, Error> {
+        let Found { files, attempts } = discover_all(paths)?;
+        let clues = Clues::of(paths, clocks);
+        let Facts { world_size, failure, nodes, .. } = facts(&clues, false)?;
+        Ok(Self {
+            schema: SCHEMA,
+            title: paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
+            rules: PlannedRules::of(rules),
+            inputs: files.into_iter().map(PlannedInput::of).collect::<Result<_, _>>()?,
+            attempts: attempts.iter().map(|folder| folder.display().to_string()).collect(),
+            world_size,
+            failure: failure.map(|Failure { rank, text }| PlannedFailure { rank, text }),
+            nodes,
+            clocks: clues.clock_folder().map(Path::to_owned),
+        })
+    }
+
+    /// The plan in `text`, which lies at `path`.
+    pub(crate) fn read(path: &Path, text: &str) -> Result<Self, Error> {
+        let fault = |fault| Error::Parts { path: path.to_owned(), fault };
+        let plan: Self =
+            serde_json::from_str(text).map_err(|error| fault(PartsFault::Malformed { reason: error.to_string() }))?;
+        if plan.schema > SCHEMA { Err(fault(PartsFault::Newer { schema: plan.schema })) } else { Ok(plan) }
+    }
+
+    /// What parts of it were made by.
+    pub(crate) fn rules(&self) -> Rules {
+        let PlannedRules { accounting, classes, patterns, devices_only } = self.rules.clone();
+        let classes = match classes {
+            PlannedClasses::Default => ClassMode::Default,
+            PlannedClasses::Tracelens => ClassMode::Tracelens,
+        };
+        let mut rules = Rules::new(classes, patterns, devices_only);
+        rules.accounting = accounting;
+        rules
+    }
+
+    /// What is known of the job beside its traces; its clocks are not in a plan.
+    pub(crate) fn facts(&self) -> Facts {
+        let mut facts = Facts::default();
+        facts.world_size = self.world_size;
+        facts.failure = self.failure.clone().map(|PlannedFailure { rank, text }| Failure { rank, text });
+        facts.nodes = self.nodes.clone();
+        facts
+    }
+}
+
+impl PlannedRules {
+    fn of(rules: &Rules) -> Self {
+        Self {
+            accounting: rules.accounting,
+            classes: match rules.classes {
+                ClassMode::Tracelens => PlannedClasses::Tracelens,
+                _ => PlannedClasses::Default,
+            },
+            patterns: rules.patterns.clone(),
+            devices_only: rules.devices_only,
+        }
+    }
+}
+
+impl PlannedInput {
+    fn of(file: InputFile) -> Result<Self, Error> {
+        let InputFile { path, named, earlier } = file;
+        let failed = |source| Error::Io { path: path.clone(), source };
+        let about = std::fs::metadata(&path).map_err(failed)?;
+        let modified = about.modified().map_err(failed)?;
+        let modified_ns = modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        Ok(Self { bytes: about.len(), modified_ns, path, named, earlier })
+    }
+
+    pub(crate) fn file(&self) -> InputFile {
+        InputFile { path: self.path.clone(), named: self.named, earlier: self.earlier }
+    }
+
+    /// Whether the file is still what it was.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        Self::of(self.file()).is_ok_and(|now| now == *self)
+    }
+}

@@ -1,0 +1,89 @@
+//! `rankscope map`: every trace by itself to a small part, here or on as many machines as there are.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use anyhow::Result;
+use rankscope_formats::{ArgsPolicy, Scope};
+use rankscope_pipeline::{Keep, MapRequest, MapSummary, Mapping, Reading, Shard, map_into};
+use serde_json::json;
+
+use crate::job::Bar;
+use crate::output::{self, Format};
+use crate::report::RulesArgs;
+
+/// Reduce every trace to a small part, so that a job can be judged where its traces are not.
+///
+/// A part holds what a report needs of one rank: a few bytes a collective instead of the trace. Parts are written into a folder, one
+/// file each; `rankscope merge` on that folder gives the same report as `rankscope report` on the traces. Work can be divided among
+/// any number of machines that see the folder (--shard), and a mapper that was killed is simply run again: what is done is skipped.
+/// Exits with 4 if an input changed meanwhile.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Files, directories, archives or patterns of the traces of one run
+    #[arg(required = true, value_name = "TRACES")]
+    paths: Vec<PathBuf>,
+    /// The folder of parts; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    parts: PathBuf,
+    /// Map only every K-th input from number I on, counted from 1
+    #[arg(long, value_name = "I/K", default_value = "1/1", hide_default_value = true)]
+    shard: ShardArg,
+    /// Folder or run directory with clocks that agents measured [default: those of the run directory]
+    #[arg(long, value_name = "DIR")]
+    clocks: Option<PathBuf>,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ShardArg(Shard);
+
+impl FromStr for ShardArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (number, of) = text.split_once('/').ok_or(SHARD)?;
+        match (number.parse(), of.parse()) {
+            (Ok(number), Ok(of)) if 0 < number && number <= of => Ok(Self(Shard { number, of })),
+            _ => Err(SHARD),
+        }
+    }
+}
+
+const SHARD: &str = "give a shard as I/K, such as 3/8: the third of eight";
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
+    let reading = Reading { args: ArgsPolicy::Analysis, scope };
+    let request = MapRequest {
+        mapping: Mapping { reading, rules: args.rules.rules(), keep: Keep::Nothing },
+        paths: args.paths,
+        clocks: args.clocks,
+        parts: args.parts,
+        shard: args.shard.0,
+    };
+    let summary = map_into(&request, &Bar::default())?;
+    let MapSummary { inputs, done_before, parts, unread, bytes, .. } = summary;
+    output::answer(&match args.format {
+        Format::Json => {
+            json!({ "inputs": inputs, "done_before": done_before, "parts": parts, "unread": unread, "bytes": bytes })
+                .to_string()
+        }
+        Format::Table => {
+            let folder = request.parts.display();
+            let before = if done_before > 0 { format!(", {done_before} of them done before") } else { String::new() };
+            let unread = if unread > 0 { format!("; {unread} could not be read as traces") } else { String::new() };
+            let size = rankscope_report::bytes(bytes as f64);
+            format!("{inputs} inputs{before}: {parts} parts, {size}, in {folder}{unread}\n")
+        }
+    })?;
+    if args.format == Format::Table {
+        output::remark_apart(&format!("next: rankscope merge {}", request.parts.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

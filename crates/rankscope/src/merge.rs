@@ -1,0 +1,54 @@
+//! `rankscope merge`: parts judged, as `report` judges the traces that they were made of.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use rankscope_pipeline::{Places, judged_parts, write_report};
+
+use crate::job::{Bar, ClockArgs, WindowArgs, judging};
+use crate::output::Format;
+use crate::report::{ShownArgs, analysed, say};
+
+/// Report on the parts that `rankscope map` wrote.
+///
+/// Says what `rankscope report` says of the traces, to the byte. Opens no trace, so there is no timeline. Inputs of the plan that
+/// nobody has mapped yet are named; --partial goes on without them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The folder of parts
+    #[arg(value_name = "PARTS")]
+    parts: PathBuf,
+    /// Directory for the report's files [default: rankscope-report; with --format json nothing is written unless given]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    shown: ShownArgs,
+    #[command(flatten)]
+    window: WindowArgs,
+    /// Report even if inputs are not mapped or files could not be read
+    #[arg(long)]
+    partial: bool,
+    #[command(flatten)]
+    clocks: ClockArgs,
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let places = match (&args.out, args.format) {
+        (Some(out), _) => Some(Places::beside(out)),
+        (None, Format::Json) => None,
+        (None, Format::Table) => Some(Places::beside(&PathBuf::from("rankscope-report"))),
+    };
+    let mut judging = judging(args.partial, &args.clocks.measured, args.clocks.choice());
+    judging.window = args.window.window;
+    let bar = Bar::default();
+    let (judged, title) = judged_parts(&args.parts, args.clocks.measured.folder(), judging, &bar)?;
+    let (judged, document) = analysed(judged, args.shown, &title)?;
+    let written = places.map(|places| write_report(&places, &document, None, &bar)).transpose()?;
+    say(&document, args.format, written.unwrap_or_default())?;
+    std::mem::forget(judged);
+    Ok(ExitCode::SUCCESS)
+}
