@@ -7,7 +7,7 @@ use rankscope_time::{Rank, Span};
 
 fn batch() -> Batch {
     let shard = |(linear, attention, tokens)| Shard { linear: Rank(linear), attention: Rank(attention), tokens };
-    let mut batch = Batch::new(3).unwrap();
+    let mut batch = Batch::new(3).expect("three ranks are some");
     for document in [&[(0, 0, 5), (1, 2, 4), (1, 0, 300)][..], &[], &[(2, 2, 7)]] {
         batch.push(&document.iter().copied().map(shard).collect::<Vec<_>>()).expect("shards of three ranks");
     }
