@@ -54,6 +54,22 @@ pub enum Error {
         /// The file, as a label.
         file: String,
     },
+    /// A folder of parts is not what it must be.
+    #[error("{}: {fault}", path.display())]
+    Parts {
+        /// The folder, or the file in it.
+        path: PathBuf,
+        /// What is wrong.
+        fault: PartsFault,
+    },
+    /// A part cannot be read or written.
+    #[error("{}", path.display())]
+    Part {
+        /// The part.
+        path: PathBuf,
+        /// Why.
+        source: rankscope_part_files::Error,
+    },
     /// The report's page cannot be drawn.
     #[error(transparent)]
     Page(#[from] rankscope_report::Error),
@@ -67,6 +83,40 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+}
+
+/// What can be wrong with a folder of parts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartsFault {
+    /// A file is not what this program writes.
+    #[error("not a file that `rankscope map` wrote: {reason}")]
+    Malformed {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It is of a newer layout.
+    #[error("schema {schema} is newer than this rankscope; use the version that wrote it")]
+    Newer {
+        /// The number of the layout.
+        schema: u32,
+    },
+    /// It belongs to other inputs or options.
+    #[error("the folder holds parts of other inputs or options, or an input changed since. Map into a new folder")]
+    OtherPlan,
+    /// Nobody has mapped some inputs yet.
+    #[error(
+        "{inputs} of {of} inputs are not mapped yet, the first of them {first}. Run `rankscope map` again with the same arguments, or \
+         pass --partial to go on without them"
+    )]
+    NotMapped {
+        /// The first of them.
+        first: String,
+        /// How many.
+        inputs: usize,
+        /// Of how many.
+        of: usize,
     },
 }
 
@@ -87,7 +137,9 @@ impl Error {
     pub fn class(&self) -> ExitClass {
         match self {
             Self::Pattern(_) | Self::NoClockFolder { .. } | Self::NoClocks { .. } => ExitClass::Usage,
-            Self::Changed { .. } | Self::Conflict(Conflict::Twice { .. }) => ExitClass::InputChanged,
+            Self::Changed { .. }
+            | Self::Conflict(Conflict::Twice { .. })
+            | Self::Parts { fault: PartsFault::OtherPlan, .. } => ExitClass::InputChanged,
             _ => ExitClass::Failed,
         }
     }

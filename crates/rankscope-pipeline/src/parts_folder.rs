@@ -3,7 +3,6 @@
 //! Every input has a file that says what came of it, written last and in one piece: an input that has one is done, whoever did
 //! it and however often it is tried again. So any engine may run mappers twice, kill them, or lose the machine they ran on.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,8 +17,7 @@ use crate::error::PartsFault;
 use crate::facts::{Clues, SideReadings};
 use crate::held::Keep;
 use crate::map::{Mapped, Mapping, map_files};
-use crate::plan::{Plan, PlannedInput};
-use crate::read::Reading;
+use crate::plan::Plan;
 use crate::{Error, Progress, Quiet, Stage};
 
 const PLAN: &str = "plan.json";

@@ -1,13 +1,17 @@
 //! From a user's request to a judged job.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{ClockChoice, Job, Judging, judge};
 use rankscope_run::InputFile;
 
+use crate::clocks::read_clocks;
 use crate::facts::{Clues, SideReadings, facts};
-use crate::held::Held;
+use crate::held::{Held, Keep};
 use crate::map::{Mapped, Mapping, Visit, map, map_files};
+use crate::parts_folder::read_folder;
+use crate::read::Reading;
 use crate::{Error, Progress};
 
 /// What a user asks about.
@@ -56,6 +60,31 @@ pub fn judged_visiting(request: &Request, visit: Visit<'_>, progress: &dyn Progr
 /// [`Error`].
 pub fn judged_files(request: &Request, files: &[InputFile], progress: &dyn Progress) -> Result<Judged, Error> {
     judged_by(request, |mapping, readings| map_files(files, mapping, readings, &|_, _| (), progress))
+}
+
+/// Judges the parts in `folder`, by the clocks in the folder `clocks` where the user named one. With the job comes what it is called.
+/// No trace is there for whoever wants its events.
+///
+/// # Errors
+/// [`Error`].
+pub fn judged_parts(
+    folder: &Path,
+    clocks: Option<&Path>,
+    judging: Judging,
+    progress: &dyn Progress,
+) -> Result<(Judged, String), Error> {
+    let (plan, parts) = read_folder(folder, judging.partial, progress)?;
+    let mut known = plan.facts();
+    let named = clocks.or(plan.clocks.as_deref());
+    if let Some(named) = named.filter(|_| judging.clocks == ClockChoice::Best) {
+        if !named.is_dir() {
+            return Err(Error::NoClockFolder { folder: named.to_owned() });
+        }
+        known.clocks = read_clocks(named)?;
+    }
+    let job = judge(parts, &known, judging)?;
+    let reading = Reading { args: ArgsPolicy::Analysis, scope: Scope::All };
+    Ok((Judged { job, held: Held::new(Vec::new(), reading, Keep::Nothing), readings: SideReadings::default() }, plan.title))
 }
 
 fn judged_by(request: &Request, map: impl FnOnce(&Mapping, &SideReadings) -> Result<Mapped, Error>) -> Result<Judged, Error> {

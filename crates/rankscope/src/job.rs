@@ -100,10 +100,14 @@ pub(crate) fn request(paths: &[PathBuf], partial: bool, clocks: &ClockArgs) -> R
 
 /// The same, by the clocks of `choice`.
 pub(crate) fn request_by(paths: &[PathBuf], partial: bool, measured: &MeasuredArgs, choice: ClockChoice) -> Request {
-    let judging = Judging { clocks: choice, partial, ranks_per_node: measured.ranks_per_node, ..Judging::default() };
     let reading = Reading { args: ArgsPolicy::Analysis, scope: Scope::All };
     let mapping = Mapping { reading, rules: Rules::default(), keep: Keep::Nothing };
-    Request { paths: paths.to_vec(), clocks: measured.folder.clone(), mapping, judging }
+    Request { paths: paths.to_vec(), clocks: measured.folder.clone(), mapping, judging: judging(partial, measured, choice) }
+}
+
+/// How a job is judged, by the clocks of `choice`.
+pub(crate) fn judging(partial: bool, measured: &MeasuredArgs, choice: ClockChoice) -> Judging {
+    Judging { clocks: choice, partial, ranks_per_node: measured.ranks_per_node, ..Judging::default() }
 }
 
 /// A progress bar on stderr.

@@ -1,6 +1,6 @@
 //! The command line of rankscope: one file per verb, no logic of its own.
 //!
-//! Exit codes: 0 fine, 1 failed, 2 used wrongly, 3 a check said no. Errors go to stderr as one paragraph; with `--format json`
+//! Exit codes: 0 fine, 1 failed, 2 used wrongly, 3 a check said no, 4 an input changed meanwhile. Errors go to stderr as one paragraph; with `--format json`
 //! stdout holds one JSON document and nothing else.
 
 #[cfg(feature = "clock")]
@@ -14,6 +14,8 @@ mod convert;
 mod demo;
 mod dispatch;
 mod job;
+mod map;
+mod merge;
 mod output;
 mod recover;
 mod report;
@@ -49,6 +51,8 @@ enum Verb {
     #[cfg(feature = "clock")]
     Agent(agent::Args),
     Report(report::Args),
+    Map(map::Args),
+    Merge(merge::Args),
     Spans(spans::Args),
     Align(align::Args),
     Combine(combine::Args),
@@ -78,6 +82,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Map(args) => map::run(args),
+        Verb::Merge(args) => merge::run(args),
         Verb::Spans(args) => spans::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),

@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
             let folder = request.parts.display();
             let before = if done_before > 0 { format!(", {done_before} of them done before") } else { String::new() };
             let unread = if unread > 0 { format!("; {unread} could not be read as traces") } else { String::new() };
-            let size = rankscope_report::bytes(bytes as f64);
+            let size = rankscope_report::bytes(bytes);
             format!("{inputs} inputs{before}: {parts} parts, {size}, in {folder}{unread}\n")
         }
     })?;

@@ -9,7 +9,7 @@ use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{Analysed, Rules, select_rank};
-use rankscope_pipeline::{Judged, Places, judged, run_directory, write_report};
+use rankscope_pipeline::{Judged, Places, is_parts_folder, judged, judged_parts, run_directory, write_report};
 use rankscope_report::Layout;
 use rankscope_time::Rank;
 
@@ -31,23 +31,12 @@ pub(crate) struct Args {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Keep device work, launches and annotations only: less memory, no host operators in the timeline
-    #[arg(long)]
-    gpu_only: bool,
-    /// Report on this step only
-    #[arg(long, value_name = "N")]
-    step: Option<i64>,
+    #[command(flatten)]
+    shown: ShownArgs,
     #[command(flatten)]
     window: WindowArgs,
-    /// Report on this rank only (collectives are still matched across all)
-    #[arg(long, value_name = "N")]
-    rank: Option<u32>,
-    /// How device work is classified
-    #[arg(long, value_enum, default_value_t = ClassesArg::Default)]
-    classes: ClassesArg,
-    /// Also count kernels whose names match this regular expression as communication (may be repeated)
-    #[arg(long, value_name = "REGEX")]
-    comm_pattern: Vec<String>,
+    #[command(flatten)]
+    rules: RulesArgs,
     /// Report even if ranks are missing or files cannot be read
     #[arg(long)]
     partial: bool,
@@ -60,6 +49,41 @@ pub(crate) struct Args {
     memory: MemoryArgs,
     #[command(flatten)]
     clocks: ClockArgs,
+}
+
+/// How traces are reduced to what a report is made of.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct RulesArgs {
+    /// Keep device work, launches and annotations only: less memory, no host operators in the timeline
+    #[arg(long)]
+    pub(crate) gpu_only: bool,
+    /// How device work is classified
+    #[arg(long, value_enum, default_value_t = ClassesArg::Default)]
+    classes: ClassesArg,
+    /// Also count kernels whose names match this regular expression as communication (may be repeated)
+    #[arg(long, value_name = "REGEX")]
+    comm_pattern: Vec<String>,
+}
+
+impl RulesArgs {
+    pub(crate) fn rules(&self) -> Rules {
+        let classes = match self.classes {
+            ClassesArg::Default => ClassMode::Default,
+            ClassesArg::Tracelens => ClassMode::Tracelens,
+        };
+        Rules::new(classes, self.comm_pattern.clone(), self.gpu_only)
+    }
+}
+
+/// What of a job is shown.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct ShownArgs {
+    /// Report on this step only
+    #[arg(long, value_name = "N")]
+    step: Option<i64>,
+    /// Report on this rank only (collectives are still matched across all)
+    #[arg(long, value_name = "N")]
+    rank: Option<u32>,
 }
 
 /// What the timeline holds beside events.
@@ -94,19 +118,22 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     };
     let mut request = request(&args.paths, args.partial, &args.clocks);
     request.judging.window = args.window.window;
-    request.mapping.rules = rules(&args);
-    request.mapping.reading.scope = if args.gpu_only { Scope::Device } else { Scope::All };
-    let draws = places.is_some() && !args.no_timeline;
+    request.mapping.rules = args.rules.rules();
+    request.mapping.reading.scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
+    let has_events = !args.paths.iter().any(|path| is_parts_folder(path));
+    let draws = places.is_some() && !args.no_timeline && has_events;
     if draws {
         (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
     }
     let bar = Bar::default();
-    let judged = judged(&request, &bar)?;
-    let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-    let (judged, mut document) = analysed(judged, args.step, &title)?;
-    if let Some(rank) = args.rank {
-        select_rank(&mut document, Rank(rank))?;
-    }
+    let (judged, title) = match args.paths.as_slice() {
+        [folder] if is_parts_folder(folder) => judged_parts(folder, args.clocks.measured.folder(), request.judging, &bar)?,
+        paths => {
+            let title = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+            (judged(&request, &bar)?, title)
+        }
+    };
+    let (judged, document) = analysed(judged, args.shown, &title)?;
     let drawn = draws.then_some(&judged);
     let written = places.map(|places| write_report(&places, &document, drawn, &bar)).transpose()?;
     say(&document, args.format, written.unwrap_or_default())?;
@@ -122,28 +149,23 @@ pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
     (request.mapping.reading.args, request.mapping.keep) = (TimelineArgs::default().policy(), MemoryArgs::default().keep());
     let bar = Bar::default();
     let judged = judged(&request, &bar)?;
-    let (judged, document) = analysed(judged, None, &run.display().to_string())?;
+    let (judged, document) = analysed(judged, ShownArgs::default(), &run.display().to_string())?;
     let written = write_report(&Places::in_run(run), &document, Some(&judged), &bar)?;
     Ok((document, written))
 }
 
-fn rules(args: &Args) -> Rules {
-    let classes = match args.classes {
-        ClassesArg::Default => ClassMode::Default,
-        ClassesArg::Tracelens => ClassMode::Tracelens,
-    };
-    Rules::new(classes, args.comm_pattern.clone(), args.gpu_only)
-}
-
-/// The document of what was `judged`, called `title`.
-fn analysed(judged: Judged, step: Option<i64>, title: &str) -> Result<(Judged, Document)> {
+/// The document of what was `judged`, called `title`, narrowed to what is to be `shown`.
+pub(crate) fn analysed(judged: Judged, shown: ShownArgs, title: &str) -> Result<(Judged, Document)> {
     let Judged { job, held, readings } = judged;
-    let analysed = Analysed::of(job, step)?;
-    let document = analysed.document(title);
+    let analysed = Analysed::of(job, shown.step)?;
+    let mut document = analysed.document(title);
+    if let Some(rank) = shown.rank {
+        select_rank(&mut document, Rank(rank))?;
+    }
     Ok((Judged { job: analysed.job, held, readings }, document))
 }
 
-fn say(document: &Document, format: Format, written: Vec<PathBuf>) -> Result<()> {
+pub(crate) fn say(document: &Document, format: Format, written: Vec<PathBuf>) -> Result<()> {
     match format {
         Format::Json => output::answer(&rankscope_report::json(document, Layout::Pretty))?,
         Format::Table => {

@@ -30,6 +30,7 @@ mod fixtures;
 mod input_rules;
 mod job_truth;
 mod launch_files;
+mod map_merge;
 mod measured_clocks;
 mod plain_text;
 mod process;
