@@ -84,7 +84,7 @@ pub enum Conflict {
         "the parts were made with different options or by different versions of rankscope; map all traces again with the same"
     )]
     Rules,
-    /// Both hold a part of this file, and they differ.
+    /// Both read this file, and what they found differs.
     #[error("two parts of {file} differ: the file changed between the two; map it again")]
     Twice {
         /// The file.
@@ -115,22 +115,26 @@ impl Parts {
     /// Adds the part of the trace at `place`.
     ///
     /// # Errors
-    /// [`Conflict::Twice`] where another part of it is there.
+    /// [`Conflict::Twice`] where another part of it is there, or where it could not be read before.
     pub fn add(&mut self, place: Place, mut part: Part) -> Result<(), Conflict> {
         part.exports.iter_mut().for_each(|export| export.place = place);
-        match self.parts.get(&place) {
-            Some(known) if *known != part => Err(Conflict::Twice { file: part.about.file }),
-            Some(_) => Ok(()),
-            None => {
-                self.parts.insert(place, part);
-                Ok(())
-            }
+        if self.unread.contains_key(&place) || self.parts.get(&place).is_some_and(|known| *known != part) {
+            return Err(Conflict::Twice { file: part.about.file });
         }
+        self.parts.entry(place).or_insert(part);
+        Ok(())
     }
 
     /// Notes that what is at `place` gave none.
-    pub fn add_unread(&mut self, place: Place, unread: Unread) {
-        self.unread.insert(place, unread);
+    ///
+    /// # Errors
+    /// [`Conflict::Twice`] where it gave one before, or could not be read for another reason.
+    pub fn add_unread(&mut self, place: Place, unread: Unread) -> Result<(), Conflict> {
+        if self.parts.contains_key(&place) || self.unread.get(&place).is_some_and(|known| *known != unread) {
+            return Err(Conflict::Twice { file: unread.file });
+        }
+        self.unread.entry(place).or_insert(unread);
+        Ok(())
     }
 
     /// Notes the folder of an attempt that was read because the ones after it left nothing.
@@ -152,7 +156,7 @@ impl Parts {
         }
         self.rules = self.rules.or(other.rules);
         other.parts.into_iter().try_for_each(|(place, part)| self.add(place, part))?;
-        self.unread.extend(other.unread);
+        other.unread.into_iter().try_for_each(|(place, unread)| self.add_unread(place, unread))?;
         other.attempts.into_iter().for_each(|folder| self.add_attempt(folder));
         Ok(self)
     }

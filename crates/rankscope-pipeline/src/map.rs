@@ -81,10 +81,7 @@ pub fn map_files(
             if let Ok(known) = &mut *parts {
                 let added = match outcome {
                     Ok(part) => known.add(place, part),
-                    Err(unread) => {
-                        known.add_unread(place, unread);
-                        Ok(())
-                    }
+                    Err(unread) => known.add_unread(place, unread),
                 };
                 if let Err(conflict) = added {
                     *parts = Err(conflict);
