@@ -136,8 +136,9 @@ fn tile(extents: Extents) -> Vec<StepWindow> {
 
 /// Adds the steps of a later export. A number that both have is one step.
 pub(crate) fn join(steps: &mut Vec<StepWindow>, later: Vec<StepWindow>) {
+    let places: FxHashMap<i64, usize> = steps.iter().enumerate().map(|(at, known)| (known.number, at)).collect();
     for step in later {
-        match steps.iter_mut().find(|known| known.number == step.number) {
+        match places.get(&step.number).map(|at| &mut steps[*at]) {
             Some(known) => {
                 known.start_ns = known.start_ns.min(step.start_ns);
                 known.end_ns = known.end_ns.max(step.end_ns);

@@ -68,18 +68,30 @@ pub(crate) fn join(parts: Vec<Part>, choice: WindowChoice) -> Result<(Vec<Part>,
     let windows = chosen.iter().map(|window| window.steps).collect();
     let mut wanted = vec![false; parts.len()];
     chosen.iter().flat_map(|window| &window.exports).for_each(|at| wanted[*at] = true);
-    let mut joined: Vec<Part> = Vec::new();
+    let mut of_rank: Vec<Vec<Part>> = Vec::new();
     for (part, _) in parts.into_iter().zip(wanted).filter(|(_, wanted)| *wanted) {
-        match joined.last_mut().filter(|last| last.rank() == part.rank()) {
-            Some(last) => last.join(part),
-            None => joined.push(part),
+        match of_rank.last_mut().filter(|own| own[0].rank() == part.rank()) {
+            Some(own) => own.push(part),
+            None => of_rank.push(vec![part]),
         }
     }
+    let joined = of_rank.into_iter().filter_map(in_halves).collect();
     let out = |LeftOut { export, why }| {
         let Export { rank, steps, file, .. } = exports[export].clone();
         LeftOutExport { rank, steps, file, why }
     };
     Ok((joined, Compared { windows, ranks, left_out: left_out.into_iter().map(out).collect() }))
+}
+
+/// The parts of one rank as one. What is joined is as long as what it is joined to, so that many exports cost no square.
+fn in_halves(mut parts: Vec<Part>) -> Option<Part> {
+    if parts.len() < 2 {
+        return parts.pop();
+    }
+    let later = parts.split_off(parts.len() / 2);
+    let mut own = in_halves(parts)?;
+    own.join(in_halves(later)?);
+    Some(own)
 }
 
 fn export(part: &Part) -> Export {

@@ -3,6 +3,8 @@
 //! No trace is in its signature, so what it says of a job is the same whether the parts were made here, elsewhere or last week,
 //! in whatever order and by however many workers.
 
+use std::collections::BTreeSet;
+
 use rankscope_align::{JobClocks, Method};
 use rankscope_collectives::{Matched, RankCollectives, match_nothing, match_ranks};
 use rankscope_time::Rank;
@@ -155,6 +157,7 @@ pub fn judge(parts: Parts, facts: &Facts, judging: Judging) -> Result<Job, Error
 pub fn passed_over(unread: Vec<Unread>, ranks: &[Rank], others: bool, partial: bool) -> Result<Vec<String>, Error> {
     let (earlier, failed): (Vec<_>, Vec<_>) = unread.into_iter().partition(|unread| unread.earlier);
     let mut skipped: Vec<String> = earlier.iter().map(ToString::to_string).collect();
+    let ranks: BTreeSet<Rank> = ranks.iter().copied().collect();
     // A file that names a rank is meant to be that rank's trace, unless another is.
     let stands_alone = |file: &str| rankscope_trace::rank_of_name(own_name(file)).is_some_and(|rank| !ranks.contains(&rank));
     for unread in failed {
