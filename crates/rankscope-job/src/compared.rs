@@ -46,6 +46,8 @@ pub(crate) struct Compared {
     pub(crate) windows: Vec<Option<(i64, i64)>>,
     /// Ranks that left any export.
     pub(crate) ranks: usize,
+    /// Ranks that left exports of which none is compared, ascending.
+    pub(crate) absent: Vec<Rank>,
     /// The exports that are not, for reasons of their own; not those of windows that nobody asked for.
     pub(crate) left_out: Vec<LeftOutExport>,
 }
@@ -63,11 +65,16 @@ pub(crate) struct LeftOutExport {
 pub(crate) fn join(parts: Vec<Part>, choice: WindowChoice) -> Result<(Vec<Part>, Compared), Error> {
     let exports: Vec<Export> = parts.iter().map(export).collect();
     let Windows { list, left_out } = Windows::of(&exports);
-    let ranks = exports.iter().map(|export| export.rank).collect::<BTreeSet<_>>().len();
+    let mut absent: BTreeSet<Rank> = exports.iter().map(|export| export.rank).collect();
+    let ranks = absent.len();
     let chosen = chosen(list, choice)?;
     let windows = chosen.iter().map(|window| window.steps).collect();
     let mut wanted = vec![false; parts.len()];
-    chosen.iter().flat_map(|window| &window.exports).for_each(|at| wanted[*at] = true);
+    for at in chosen.iter().flat_map(|window| &window.exports) {
+        wanted[*at] = true;
+        absent.remove(&exports[*at].rank);
+    }
+    let absent = absent.into_iter().collect();
     let mut of_rank: Vec<Vec<Part>> = Vec::new();
     for (part, _) in parts.into_iter().zip(wanted).filter(|(_, wanted)| *wanted) {
         match of_rank.last_mut().filter(|own| own[0].rank() == part.rank()) {
@@ -80,7 +87,7 @@ pub(crate) fn join(parts: Vec<Part>, choice: WindowChoice) -> Result<(Vec<Part>,
         let Export { rank, steps, file, .. } = exports[export].clone();
         LeftOutExport { rank, steps, file, why }
     };
-    Ok((joined, Compared { windows, ranks, left_out: left_out.into_iter().map(out).collect() }))
+    Ok((joined, Compared { windows, ranks, absent, left_out: left_out.into_iter().map(out).collect() }))
 }
 
 /// The parts of one rank as one. What is joined is as long as what it is joined to, so that many exports cost no square.

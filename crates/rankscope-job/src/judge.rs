@@ -114,8 +114,9 @@ pub fn judge(parts: Parts, facts: &Facts, judging: Judging) -> Result<Job, Error
     if judging.one_file_a_rank {
         each_rank_once(&parts)?;
     }
-    let (parts, compared) = compared::join(parts, judging.window)?;
+    // Who left a trace that is not compared did leave one.
     let completeness = Completeness::of(&parts, facts.world_size);
+    let (parts, compared) = compared::join(parts, judging.window)?;
     let known = facts.clocks.as_ref().filter(|_| judging.clocks == ClockChoice::Best);
     // Whoever asks for the collectives' word on the clocks wants it however far apart they are.
     let doubts = doubts(&parts, known.is_some() || judging.clocks == ClockChoice::FromTraces);

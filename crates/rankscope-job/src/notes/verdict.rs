@@ -1,7 +1,6 @@
 //! Who is late, in sentences; or why nobody is named.
 
 use rankscope_analyze::{Because, Confidence, Late, Unnamed};
-use rankscope_time::Rank;
 
 use crate::document::Source;
 use crate::words::{list, percent, time};
@@ -47,18 +46,21 @@ fn range(late: &Late) -> String {
 
 fn unnamed(source: &Source<'_>, why: Unnamed) -> Option<String> {
     let verdict = &source.analysis.verdict;
-    let missing = &source.job.completeness.missing;
     if source.analysis.ranks.len() < 2 {
         return None;
     }
-    let so_far = |text: String| if missing.is_empty() { text } else { format!("{text} {}", absent(missing)) };
+    let absent = absent(source);
+    let so_far = |text: String| match &absent {
+        Some(absent) => format!("{text} {absent}"),
+        None => text,
+    };
     Some(match why {
         // What a job that failed shows of the time before is no all-clear.
         Unnamed::NobodyStandsOut if source.job.failure.is_some() => return None,
-        Unnamed::NobodyStandsOut if missing.is_empty() => {
-            format!("No rank stands out as late over {} collectives.", verdict.judged)
-        }
-        Unnamed::NobodyStandsOut => format!("No rank can be ruled out as late. {}", absent(missing)),
+        Unnamed::NobodyStandsOut => match &absent {
+            None => format!("No rank stands out as late over {} collectives.", verdict.judged),
+            Some(absent) => format!("No rank can be ruled out as late. {absent}"),
+        },
         Unnamed::NothingToJudge => {
             let why = if verdict.not_judged > 0 {
                 "no collective of a group was found on all of its ranks"
@@ -95,7 +97,14 @@ fn unnamed(source: &Source<'_>, why: Unnamed) -> Option<String> {
     })
 }
 
-fn absent(missing: &[Rank]) -> String {
-    let (ranks, it) = if missing.len() == 1 { ("Rank", "it") } else { ("Ranks", "them") };
-    format!("{ranks} {} left no trace, and the others may be waiting for {it}.", list(missing))
+/// Which ranks are not among those judged, so that nobody takes the answer for one about all.
+fn absent(source: &Source<'_>) -> Option<String> {
+    let (missing, left_out) = (&source.job.completeness.missing, &source.job.compared.absent);
+    let (ranks, why) = match (missing.as_slice(), left_out.as_slice()) {
+        ([], []) => return None,
+        ([], left_out) => (left_out, "recorded none of the windows compared"),
+        (missing, _) => (missing, "left no trace"),
+    };
+    let (noun, it) = if ranks.len() == 1 { ("Rank", "it") } else { ("Ranks", "them") };
+    Some(format!("{noun} {} {why}, and the others may be waiting for {it}.", list(ranks)))
 }
