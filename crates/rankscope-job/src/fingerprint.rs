@@ -11,7 +11,7 @@ pub struct Fingerprint(pub u128);
 
 impl Fingerprint {
     /// That of the spans of `trace`, in their order.
-    pub(crate) fn of(trace: &Trace) -> Self {
+    pub fn of(trace: &Trace) -> Self {
         let spans = &trace.spans;
         let mut hashers = [FxHasher::default(), FxHasher::default()];
         hashers[1].write_u64(SEED);
@@ -27,11 +27,49 @@ impl Fingerprint {
         Self(high << 64 | low)
     }
 
-    /// That of two traces, one after the other.
+    /// That of two traces, one after the other. Other traces, another order or another number of them give another.
     pub(crate) fn and(self, later: Self) -> Self {
-        Self(self.0.rotate_left(1) ^ later.0)
+        let [(high, low), (later_high, later_low)] = [self, later].map(|one| ((one.0 >> 64) as u64, one.0 as u64));
+        let of = |seed: u64, words: [u64; 4]| {
+            let mut hasher = FxHasher::default();
+            hasher.write_u64(seed);
+            words.into_iter().for_each(|word| hasher.write_u64(word));
+            u128::from(hasher.finish())
+        };
+        Self(of(1, [high, low, later_high, later_low]) << 64 | of(SEED, [later_low, later_high, low, high]))
     }
 }
 
 /// Sets the second hash apart from the first.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn joined(list: &[u128]) -> Option<Fingerprint> {
+        list.iter().copied().map(Fingerprint).reduce(Fingerprint::and)
+    }
+
+    proptest! {
+        #[test]
+        fn other_traces_joined_are_not_taken_for_copies(
+            a in prop::collection::vec(prop_oneof![0u128..3, any::<u128>()], 1..5),
+            b in prop::collection::vec(prop_oneof![0u128..3, any::<u128>()], 1..5),
+        ) {
+            prop_assert_eq!(a == b, joined(&a) == joined(&b));
+        }
+    }
+
+    #[test]
+    fn exports_far_apart_that_change_places_are_told() {
+        let list: Vec<u128> = (1..=300).collect();
+        for apart in [1, 64, 128, 256] {
+            let mut other = list.clone();
+            other.swap(0, apart);
+            assert_ne!(joined(&list), joined(&other), "{apart}");
+        }
+    }
+}

@@ -76,6 +76,8 @@ pub struct Export {
     pub place: Place,
     /// How many spans it holds.
     pub spans: u32,
+    /// What its spans are known by, when it is read again.
+    pub fingerprint: Fingerprint,
 }
 
 /// A tracer's clock that was put on its host's, and what that moved.
@@ -104,13 +106,15 @@ impl Part {
         let tracers = settle_tracers(trace).iter().map(SettledTracer::of).collect();
         let rank = trace.provenance.rank.map_or(Rank(0), |(rank, _)| rank);
         let collectives = extract(rank, trace, &classes.patterns);
+        let about = About::of(trace, &collectives);
         Self {
-            about: About::of(trace, &collectives),
             exports: vec![Export {
                 file: trace.provenance.file.clone(),
                 place: Place::default(),
                 spans: trace.spans.len() as u32,
+                fingerprint: about.fingerprint,
             }],
+            about,
             tracers,
             report: RankReport::of(trace, &collectives, classes),
             collectives,

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rankscope_align::settle_tracers;
-use rankscope_job::Place;
+use rankscope_job::{Export, Fingerprint, Place};
 use rankscope_run::InputFile;
 use rankscope_trace::Trace;
+use rayon::prelude::*;
 
+use crate::Error;
 use crate::facts::SideReadings;
 use crate::read::{Reading, read_members};
 
@@ -36,6 +38,9 @@ pub fn memory_default() -> u64 {
 /// Taken for the memory of a machine that does not tell.
 const MEMORY_UNKNOWN_BYTES: u64 = 8 << 30;
 
+/// Traces by their places.
+type Traces = BTreeMap<Place, Arc<Trace>>;
+
 /// The traces of a job: those in memory, and the files of the others.
 #[derive(Debug)]
 pub struct Held {
@@ -43,13 +48,21 @@ pub struct Held {
     reading: Reading,
     budget_bytes: u64,
     used_bytes: AtomicU64,
-    traces: Mutex<BTreeMap<Place, Arc<Trace>>>,
+    kept: Mutex<Kept>,
+}
+
+/// What is in memory.
+#[derive(Debug, Default)]
+struct Kept {
+    traces: Traces,
+    /// Those of ranks with several exports, once anybody asked for them, at the places of their first ones.
+    joined: Traces,
 }
 
 impl Held {
     pub(crate) fn new(files: Vec<InputFile>, reading: Reading, keep: Keep) -> Self {
         let budget_bytes = if let Keep::UpTo(bytes) = keep { bytes } else { 0 };
-        Self { files, reading, budget_bytes, used_bytes: AtomicU64::new(0), traces: Mutex::default() }
+        Self { files, reading, budget_bytes, used_bytes: AtomicU64::new(0), kept: Mutex::default() }
     }
 
     /// Keeps the trace at `place`, if there is room.
@@ -57,65 +70,90 @@ impl Held {
         let bytes = trace.heap_bytes();
         let fits = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.budget_bytes);
         if self.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok() {
-            self.lock().insert(place, Arc::new(trace));
+            self.lock().traces.insert(place, Arc::new(trace));
         }
     }
 
     /// How many are in memory.
     pub fn count(&self) -> usize {
-        self.lock().len()
+        let kept = self.lock();
+        kept.traces.len() + kept.joined.len()
     }
 
-    /// The traces at `places`, read again where they were not kept. Tracers' clocks are put on the host's, as they were for the
-    /// parts. What cannot be read any more is left out.
-    pub(crate) fn get(&self, places: &[Place], readings: &SideReadings) -> BTreeMap<Place, Arc<Trace>> {
-        let mut found: BTreeMap<Place, Arc<Trace>> = BTreeMap::new();
-        let mut wanted: BTreeMap<u32, Vec<Place>> = BTreeMap::new();
-        let known = self.lock();
-        for place in places {
-            match known.get(place) {
+    /// The traces that `exports` name, those that were not kept read again, each file once however many of them it holds. Tracers'
+    /// clocks are put on the host's, as they were for the parts.
+    ///
+    /// # Errors
+    /// [`Error::Changed`] for an export that is gone, or that holds other spans than its part was made of.
+    pub(crate) fn get(&self, exports: &[&Export], readings: &SideReadings) -> Result<Traces, Error> {
+        let mut found = Traces::new();
+        let mut wanted: BTreeMap<u32, Vec<&Export>> = BTreeMap::new();
+        let kept = self.lock();
+        for export in exports {
+            match kept.traces.get(&export.place) {
                 Some(trace) => {
-                    found.insert(*place, Arc::clone(trace));
+                    found.insert(export.place, Arc::clone(trace));
                 }
-                None => wanted.entry(place.file).or_default().push(*place),
+                None => wanted.entry(export.place.file).or_default().push(export),
             }
         }
-        drop(known);
-        for (number, places) in wanted {
-            let Some(file) = self.files.get(number as usize) else { continue };
-            let mut member = 0;
+        drop(kept);
+        let again = |(number, exports): (u32, Vec<&Export>)| self.read_again(number, &exports, readings);
+        found.extend(wanted.into_par_iter().map(again).collect::<Result<Vec<_>, _>>()?.into_iter().flatten());
+        Ok(found)
+    }
+
+    /// The traces of `exports`, all of the file of this number.
+    fn read_again(&self, number: u32, exports: &[&Export], readings: &SideReadings) -> Result<Traces, Error> {
+        let mut found = Traces::new();
+        let mut member = 0;
+        if let Some(file) = self.files.get(number as usize) {
             read_members(file, self.reading, |read| {
                 let place = Place { file: number, member };
                 member += 1;
-                if let (true, Ok(mut trace)) = (places.contains(&place), read.trace) {
-                    readings.attach(&mut trace);
-                    settle_tracers(&mut trace);
+                let wanted = exports.iter().find(|export| export.place == place);
+                let (Some(export), Ok(mut trace)) = (wanted, read.trace) else { return };
+                readings.attach(&mut trace);
+                settle_tracers(&mut trace);
+                if Fingerprint::of(&trace) == export.fingerprint {
                     found.insert(place, Arc::new(trace));
                 }
             });
         }
-        found
-    }
-
-    /// Keeps `joined` in the place of the traces at `places` that it was made of, if all of those were kept.
-    pub(crate) fn replace(&self, places: &[Place], joined: &Arc<Trace>) {
-        let mut known = self.lock();
-        if places.iter().all(|place| known.contains_key(place)) {
-            places.iter().for_each(|place| {
-                known.insert(*place, Arc::clone(joined));
-            });
+        match exports.iter().find(|export| !found.contains_key(&export.place)) {
+            Some(changed) => Err(Error::Changed { file: changed.file.clone() }),
+            None => Ok(found),
         }
     }
 
-    /// Lets go of the traces at `places`, which nobody will ask for again.
-    pub(crate) fn release(&self, places: &[Place]) {
-        let mut known = self.lock();
-        places.iter().for_each(|place| {
-            known.remove(place);
-        });
+    /// The trace that `exports` were joined to, if it was kept.
+    pub(crate) fn joined(&self, exports: &[Export]) -> Option<Arc<Trace>> {
+        self.lock().joined.get(&exports.first()?.place).map(Arc::clone)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Place, Arc<Trace>>> {
-        self.traces.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// Keeps `joined` for the traces of `exports` that it was made of, if all of those were kept.
+    pub(crate) fn replace(&self, exports: &[Export], joined: &Arc<Trace>) {
+        let kept = &mut *self.lock();
+        if let Some(first) = exports.first()
+            && exports.iter().all(|export| kept.traces.contains_key(&export.place))
+        {
+            exports.iter().for_each(|export| {
+                kept.traces.remove(&export.place);
+            });
+            kept.joined.insert(first.place, Arc::clone(joined));
+        }
+    }
+
+    /// Lets go of the traces of `exports`, which nobody will ask for again.
+    pub(crate) fn release(&self, exports: &[Export]) {
+        let mut kept = self.lock();
+        for export in exports {
+            kept.traces.remove(&export.place);
+            kept.joined.remove(&export.place);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

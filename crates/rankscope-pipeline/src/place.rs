@@ -1,11 +1,12 @@
 //! Place: the second map, after the judgement. Each rank's events, on its own clock, with the way to the job's.
 
 use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rankscope_align::{Moved, measure};
 use rankscope_formats::perfetto::{RankView, SpanOfRank, Timeline};
-use rankscope_job::{Job, JobRank, Place};
+use rankscope_job::{Export, Job, JobRank};
 use rankscope_trace::Trace;
 use rayon::prelude::*;
 
@@ -21,29 +22,38 @@ impl Judged {
     /// # Errors
     /// [`Error::Changed`] where it is not what the part was made of.
     pub fn trace(&self, index: usize) -> Result<Arc<Trace>, Error> {
-        let JobRank { exports, .. } = &self.job.ranks[index];
-        let spans = exports.iter().map(|export| export.spans as usize).sum::<usize>();
-        let places = self.places(index);
-        let mut found = self.held.get(&places, &self.readings);
-        let file = || exports.first().map_or_else(String::new, |export| export.file.clone());
-        let changed = || Error::Changed { file: file() };
-        let first = found.remove(&places[0]).ok_or_else(changed)?;
-        let trace = if places.len() == 1 || first.spans.len() == spans {
-            first
-        } else {
-            let mut joined = Arc::unwrap_or_clone(first);
-            for place in &places[1..] {
-                joined.join_export(Arc::unwrap_or_clone(found.remove(place).ok_or_else(changed)?));
-            }
-            let joined = Arc::new(joined);
-            self.held.replace(&places, &joined);
-            joined
-        };
-        if trace.spans.len() == spans { Ok(trace) } else { Err(changed()) }
+        let traces = self.traces(index..index + 1)?;
+        Ok(traces.into_iter().next().unwrap_or_default())
     }
 
-    fn places(&self, index: usize) -> Vec<Place> {
-        self.job.ranks[index].exports.iter().map(|export| export.place).collect()
+    /// Those of the ranks at `indices`. A file that holds several of them is read once.
+    fn traces(&self, indices: Range<usize>) -> Result<Vec<Arc<Trace>>, Error> {
+        let ranks = &self.job.ranks[indices];
+        let joined: Vec<Option<Arc<Trace>>> = ranks.iter().map(|rank| self.held.joined(&rank.exports)).collect();
+        let lacking = ranks.iter().zip(&joined).filter(|(_, joined)| joined.is_none());
+        let exports: Vec<&Export> = lacking.flat_map(|(rank, _)| &rank.exports).collect();
+        let mut found = self.held.get(&exports, &self.readings)?;
+        let own = |rank: &JobRank| rank.exports.iter().filter_map(|export| found.remove(&export.place)).collect::<Vec<_>>();
+        let own: Vec<Vec<Arc<Trace>>> = ranks.iter().map(own).collect();
+        let whole = |((rank, own), joined): ((&JobRank, Vec<Arc<Trace>>), Option<Arc<Trace>>)| {
+            joined.unwrap_or_else(|| self.whole(&rank.exports, own))
+        };
+        Ok(ranks.par_iter().zip(own).zip(joined).map(whole).collect())
+    }
+
+    /// The traces of `exports`, in order, as one.
+    fn whole(&self, exports: &[Export], own: Vec<Arc<Trace>>) -> Arc<Trace> {
+        let several = own.len() > 1;
+        let join = |whole: Arc<Trace>, later: Arc<Trace>| {
+            let mut whole = Arc::unwrap_or_clone(whole);
+            whole.join_export(Arc::unwrap_or_clone(later));
+            Arc::new(whole)
+        };
+        let whole = own.into_iter().reduce(join).unwrap_or_default();
+        if several {
+            self.held.replace(exports, &whole);
+        }
+        whole
     }
 
     /// What moving the events of each rank to the job's clock does to them.
@@ -51,8 +61,14 @@ impl Judged {
     /// # Errors
     /// [`Error::Changed`].
     pub fn moved(&self) -> Result<Vec<Moved>, Error> {
-        let of = |index: usize| Ok(measure(self.trace(index)?.as_ref(), &self.job.clocks.ranks[index].map));
-        (0..self.job.ranks.len()).into_par_iter().map(of).collect()
+        let mut all = Vec::with_capacity(self.job.ranks.len());
+        for indices in self.chunks(AT_ONCE.max(rayon::current_num_threads())) {
+            let traces = self.traces(indices.clone())?;
+            let clocks = &self.job.clocks.ranks[indices];
+            let moved = traces.par_iter().zip(clocks).map(|(trace, clock)| measure(trace, &clock.map));
+            all.extend(moved.collect::<Vec<_>>());
+        }
+        Ok(all)
     }
 
     /// All ranks on one clock, with an arrow through every matched collective. Traces that were kept are let go as they are written.
@@ -60,28 +76,38 @@ impl Judged {
     /// # Errors
     /// [`Error::Timeline`] and [`Error::Changed`].
     pub fn write_timeline(&self, file: &mut impl Write, progress: &dyn Progress) -> Result<(), Error> {
+        progress.begin(Stage::Writing, self.job.ranks.len());
+        let written = self.write_ranks(file, progress);
+        progress.end();
+        written
+    }
+
+    fn write_ranks(&self, file: &mut impl Write, progress: &dyn Progress) -> Result<(), Error> {
         let job = &self.job;
         let highest = job.ranks.last().map_or(rankscope_time::Rank(0), |rank| rank.rank);
         let mut timeline = Timeline::new(file).ranks_up_to(highest);
         timeline.connect(arrows(job));
-        progress.begin(Stage::Writing, job.ranks.len());
-        let indices: Vec<usize> = (0..job.ranks.len()).collect();
-        for indices in indices.chunks(AT_ONCE) {
-            let traces: Vec<Arc<Trace>> = indices.par_iter().map(|index| self.trace(*index)).collect::<Result<_, _>>()?;
-            let mut views = Vec::with_capacity(indices.len());
-            for (index, trace) in indices.iter().zip(&traces) {
-                views.push(RankView { trace, rank: Some(job.ranks[*index].rank), map: &job.clocks.ranks[*index].map });
+        for indices in self.chunks(AT_ONCE) {
+            let traces = self.traces(indices.clone())?;
+            let mut views = Vec::with_capacity(traces.len());
+            for (index, trace) in indices.clone().zip(&traces) {
+                views.push(RankView { trace, rank: Some(job.ranks[index].rank), map: &job.clocks.ranks[index].map });
             }
             timeline.add(&views).map_err(Error::Timeline)?;
             drop(traces);
-            for index in indices {
-                self.held.release(&self.places(*index));
+            for rank in &job.ranks[indices] {
+                self.held.release(&rank.exports);
                 progress.advance();
             }
         }
-        progress.end();
         timeline.finish().map_err(Error::Timeline)?;
         Ok(())
+    }
+
+    /// The ranks, so many at a time.
+    fn chunks(&self, many: usize) -> impl Iterator<Item = Range<usize>> {
+        let all = self.job.ranks.len();
+        (0..all).step_by(many).map(move |from| from..all.min(from + many))
     }
 }
 
