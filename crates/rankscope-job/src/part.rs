@@ -210,6 +210,10 @@ impl About {
     }
 
     fn join(&mut self, later: Self) {
+        // A file that was cut before its header says less than the others.
+        self.world_size = self.world_size.or(later.world_size);
+        self.host = self.host.take().or(later.host);
+        self.device = self.device.take().or(later.device);
         self.bytes = self.bytes.saturating_add(later.bytes);
         self.events = self.events.saturating_add(later.events);
         self.problems.merge(later.problems);
