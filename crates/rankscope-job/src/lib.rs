@@ -7,6 +7,42 @@
 //! Durations are those of each rank's own clock; only positions are mapped, in `judge`. Pure: no path, no thread that anybody
 //! could notice, no clock. Words about a job ([`Analysed::document`], the notes) are made here, too, so that every face says the
 //! same; nothing is drawn.
+//!
+//! # Example
+//!
+//! ```
+//! # use std::io::Cursor;
+//! # use rankscope_formats::{ReadOptions, read};
+//! use rankscope_job::{Analysed, Facts, Judging, Part, Parts, Place, Rules, judge};
+//!
+//! # let job = rankscope_testkit::Job {
+//! #     ranks: 2,
+//! #     steps: 4,
+//! #     straggler: Some(rankscope_testkit::Straggler { rank: 1, factor: 1.5 }),
+//! #     ..rankscope_testkit::Job::default()
+//! # };
+//! # let files = (0..).zip(job.all_ranks()).map(|(rank, bytes)| (format!("rank{rank}.json"), bytes));
+//! # let mut traces = files.map(|(label, bytes)| {
+//! #     let options = ReadOptions { label, ..ReadOptions::default() };
+//! #     read(Cursor::new(bytes), &options).unwrap().remove(0).trace.unwrap()
+//! # });
+//! let rules = Rules::default();
+//! let classes = rules.compiled()?;
+//! // One worker reduces the trace of one rank, another one that of the other. Neither knows of the other's.
+//! let mut here = Parts::new(rules.clone());
+//! # let mut trace = traces.next().unwrap();
+//! here.add(Place { file: 0, member: 0 }, Part::of(&mut trace, &classes))?;
+//! let mut there = Parts::new(rules);
+//! # let mut trace = traces.next().unwrap();
+//! there.add(Place { file: 1, member: 0 }, Part::of(&mut trace, &classes))?;
+//!
+//! // Whoever has both judges the job.
+//! let job = judge(there.join(here)?, &Facts::default(), Judging::default())?;
+//! let document = Analysed::of(job, None)?.document("a job");
+//! assert_eq!(document.ranks.len(), 2);
+//! assert_eq!(document.verdict.late[0].rank, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod alignment;
 mod analysed;

@@ -6,6 +6,40 @@
 //!
 //! Threads, paths and progress are handled here; command lines, colours and exit codes are not, and what is between ranks is
 //! decided in [`rankscope_job`].
+//!
+//! # Example
+//!
+//! ```
+//! use rankscope_formats::{ArgsPolicy, Scope};
+//! use rankscope_job::{Analysed, Judging, Rules};
+//! use rankscope_pipeline::{Keep, Mapping, Places, Quiet, Reading, Request, judged, memory_default, write_report};
+//!
+//! # let job = rankscope_testkit::Job { ranks: 2, steps: 2, ..rankscope_testkit::Job::default() };
+//! # let folder = tempfile::tempdir()?;
+//! # for (rank, bytes) in (0..).zip(job.all_ranks()) {
+//! #     std::fs::write(folder.path().join(format!("rank{rank}.json")), bytes)?;
+//! # }
+//! # let folder = folder.path().to_owned();
+//! // A folder with a trace of each rank.
+//! let request = Request {
+//!     paths: vec![folder.clone()],
+//!     clocks: None,
+//!     mapping: Mapping {
+//!         reading: Reading { args: ArgsPolicy::Analysis, scope: Scope::All },
+//!         rules: Rules::default(),
+//!         keep: Keep::UpTo(memory_default()),
+//!     },
+//!     judging: Judging::default(),
+//! };
+//! let judged = judged(&request, &Quiet)?;
+//! let document = Analysed::of(judged.job.clone(), None)?.document("a job");
+//! assert_eq!(document.ranks.len(), 2);
+//!
+//! // report.html, report.json and timeline.pftrace.
+//! let written = write_report(&Places::beside(&folder), &document, Some(&judged), &Quiet)?;
+//! assert_eq!(written.len(), 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod artefacts;
 mod clocks;

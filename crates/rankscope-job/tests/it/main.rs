@@ -1,0 +1,8 @@
+//! The laws of parts and of what is judged of them, and jobs whose truth is known. No file, no process: traces are bytes of the
+//! testkit.
+
+mod bench;
+mod clocks;
+mod exports;
+mod order;
+mod truth;

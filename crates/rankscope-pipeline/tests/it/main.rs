@@ -1,0 +1,6 @@
+//! From files to answers: the same on any number of threads, from memory or from a second reading.
+
+mod changed;
+mod folder;
+mod readings;
+mod threads;
