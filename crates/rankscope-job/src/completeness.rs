@@ -16,11 +16,15 @@ pub struct Completeness {
     pub missing: Vec<Rank>,
 }
 
+/// Ranks that a job may have. What a file says beyond is damage, and to list so many as missing would take all memory there is.
+const WORLD_MAX: u32 = 1 << 20;
+
 impl Completeness {
     /// Compares the ranks of `parts`, which are settled and sorted, with what they say about the size of the job and with `told`,
-    /// what its run directory says of it.
+    /// what its run directory says of it. Sizes that no job has are not believed.
     pub(crate) fn of(parts: &[Part], told: Option<u32>) -> Self {
-        let world_size = parts.iter().filter_map(|part| part.about.world_size).chain(told).max();
+        let world_size =
+            parts.iter().filter_map(|part| part.about.world_size).chain(told).filter(|size| *size <= WORLD_MAX).max();
         let mut present: Vec<Rank> = parts.iter().map(Part::rank).collect();
         present.dedup();
         let missing = (0..world_size.unwrap_or(0)).map(Rank).filter(|rank| present.binary_search(rank).is_err()).collect();
@@ -54,5 +58,12 @@ mod tests {
         assert_eq!(of(&[0, 1], Some(2), None), (Some(2), vec![]));
         assert_eq!(of(&[0, 1], None, Some(3)), (Some(3), vec![2]), "traces of some formats do not say it, and the run does");
         assert_eq!(of(&[0, 1], None, None), (None, vec![]));
+    }
+
+    #[test]
+    fn a_size_that_no_job_has_makes_nobody_missing() {
+        assert_eq!(Completeness::of(&[part(0, Some(u32::MAX))], Some(u32::MAX)), Completeness::default());
+        let found = Completeness::of(&[part(0, Some(u32::MAX)), part(1, Some(3))], None);
+        assert_eq!((found.world_size, found.missing), (Some(3), vec![Rank(2)]));
     }
 }
