@@ -40,12 +40,15 @@ pub fn write_report(
     progress: &dyn Progress,
 ) -> Result<Vec<PathBuf>, Error> {
     let mut outputs = Outputs::into_directory(&places.report)?;
+    let refused = |name: &str| {
+        let path = places.report.join(name);
+        move |source| Error::Io { path, source }
+    };
     let html = rankscope_report::html(document)?;
-    let json = rankscope_report::json(document, Layout::Pretty);
-    for (name, text) in [("report.html", &html), ("report.json", &json)] {
-        let path = || places.report.join(name);
-        outputs.write(name, |file| file.write_all(text.as_bytes()).map_err(|source| Error::Io { path: path(), source }))?;
-    }
+    outputs.write("report.html", |file| file.write_all(html.as_bytes()).map_err(refused("report.html")))?;
+    drop(html);
+    let json = |file: &mut dyn Write| rankscope_report::write_json(document, Layout::Pretty, file);
+    outputs.write("report.json", |file| json(file).map_err(refused("report.json")))?;
     let mut timeline = Outputs::into_directory(&places.timeline)?;
     if let Some(judged) = drawn {
         timeline.write("timeline.pftrace", |file| judged.write_timeline(file, progress))?;

@@ -1,5 +1,7 @@
 //! `report.json`: the document as text.
 
+use std::io;
+
 use rankscope_document::Document;
 
 /// White space of the text.
@@ -18,4 +20,16 @@ pub fn json(document: &Document, layout: Layout) -> String {
         Layout::Compact => serde_json::to_string(document),
     };
     text.expect("every map of a document is keyed by a string or a number, and a String takes any write")
+}
+
+/// The same, written to `to` piece by piece: the text of a large job is several times as long as its document.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_json(document: &Document, layout: Layout, to: impl io::Write) -> io::Result<()> {
+    let written = match layout {
+        Layout::Pretty => serde_json::to_writer_pretty(to, document),
+        Layout::Compact => serde_json::to_writer(to, document),
+    };
+    Ok(written?)
 }

@@ -21,7 +21,7 @@ pub use clock::{ClockTables, clock_html, clock_terminal};
 pub use dispatch::dispatch_html;
 pub use error::Error;
 pub use html::html;
-pub use json::{Layout, json};
+pub use json::{Layout, json, write_json};
 pub use spans::spans_terminal;
 pub use terminal::{Style, columns, paragraph, terminal};
 pub use text::steers;

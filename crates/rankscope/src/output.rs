@@ -5,7 +5,7 @@ mod plain;
 mod told;
 
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -96,6 +96,18 @@ pub(crate) fn answer(text: &str) -> io::Result<()> {
         true => stdout.flush(),
         false => stdout.write_all(b"\n").and_then(|()| stdout.flush()),
     });
+    enough(written)
+}
+
+/// An answer that is written piece by piece, as it may be longer than what it is made of.
+pub(crate) fn answer_by(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut stdout = plain::Plain::new(BufWriter::with_capacity(PIECE_BYTES, io::stdout().lock()));
+    enough(write(&mut stdout).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush()))
+}
+
+const PIECE_BYTES: usize = 1 << 16;
+
+fn enough(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,

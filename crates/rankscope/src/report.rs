@@ -167,7 +167,7 @@ pub(crate) fn analysed(judged: Judged, shown: ShownArgs, title: &str) -> Result<
 
 pub(crate) fn say(document: &Document, format: Format, written: Vec<PathBuf>) -> Result<()> {
     match format {
-        Format::Json => output::answer(&rankscope_report::json(document, Layout::Pretty))?,
+        Format::Json => output::answer_by(|to| rankscope_report::write_json(document, Layout::Pretty, to))?,
         Format::Table => {
             let style = output::style();
             output::answer(&rankscope_report::terminal(document, style))?;

@@ -4,6 +4,7 @@
 //! or forges a line is written as its number, `\u001b`: it harms nobody, is still told exactly, and in JSON means the same.
 
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use rankscope_report::steers;
 
@@ -45,6 +46,43 @@ fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> String {
     plain
 }
 
+/// Makes safe what is written through it, as [`lines`] does without colours, and keeps none of it.
+pub(super) struct Plain<W> {
+    to: W,
+    /// What came of a character whose rest is still to come.
+    cut: Vec<u8>,
+}
+
+impl<W: Write> Plain<W> {
+    pub(super) fn new(to: W) -> Self {
+        Self { to, cut: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+        if self.cut.is_empty() && bytes.iter().all(is_plain) {
+            self.to.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
+        self.cut.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.cut) {
+            Ok(text) => text,
+            Err(error) if error.error_len().is_some() => return Err(io::ErrorKind::InvalidData.into()),
+            Err(error) => std::str::from_utf8(&self.cut[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        let length = whole.len();
+        self.to.write_all(escaped(whole, |c| matches!(c, '\n' | '\t')).as_bytes())?;
+        self.cut.drain(..length);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
 /// How long the change of colour is that `text` begins with.
 fn sgr(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
@@ -80,5 +118,15 @@ mod tests {
         let plain = lines(&serde_json::to_string_pretty(&value).unwrap(), false);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&plain).unwrap(), value);
         assert!(!plain.contains(['\u{7f}', '\u{9b}', '\u{202e}']));
+    }
+    #[test]
+    fn what_is_written_in_pieces_is_made_as_safe_as_the_whole() {
+        let text: String = (0..0x3000).chain(0x1f600..0x1f640).filter_map(char::from_u32).collect();
+        for length in [1, 2, 3, 7, text.len()] {
+            let mut written = Plain::new(Vec::new());
+            text.as_bytes().chunks(length).for_each(|piece| written.write_all(piece).unwrap());
+            assert!(written.cut.is_empty() && written.to == lines(&text, false).into_bytes(), "in pieces of {length}");
+        }
+        assert!(Plain::new(Vec::new()).write_all(b"\xff").is_err());
     }
 }
