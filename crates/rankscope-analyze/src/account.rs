@@ -3,6 +3,7 @@
 //! With C, M and Y the unions of compute, communication and memory work: exposed communication is M without C, exposed memory
 //! work is Y without C and M, idle is what none covers. Streams do not matter: work on any two of them overlaps.
 
+use crate::packed::Packed;
 use crate::{Class, Direction, Intervals, Work};
 
 /// Time by class. `computation + exposed_comm + exposed_memcpy + idle = total`.
@@ -57,11 +58,11 @@ pub struct Copies {
 /// The sets of time of one rank, from which any window is accounted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounting {
-    compute: Intervals,
-    comm: Intervals,
-    memory: Intervals,
-    exposed_comm: Intervals,
-    exposed_memory: Intervals,
+    compute: Packed,
+    comm: Packed,
+    memory: Packed,
+    exposed_comm: Packed,
+    exposed_memory: Packed,
     extent_ns: (i64, i64),
 }
 
@@ -83,22 +84,24 @@ impl Accounting {
     pub fn of_sets(compute: Intervals, comm: Intervals, memory: Intervals, extent_ns: (i64, i64)) -> Self {
         let exposed_comm = comm.minus(&compute);
         let exposed_memory = memory.minus(&compute).minus(&comm);
+        let [compute, comm, memory] = [&compute, &comm, &memory].map(Packed::of);
+        let [exposed_comm, exposed_memory] = [&exposed_comm, &exposed_memory].map(Packed::of);
         Self { compute, comm, memory, exposed_comm, exposed_memory, extent_ns }
     }
 
     /// Union of compute.
-    pub fn compute(&self) -> &Intervals {
-        &self.compute
+    pub fn compute(&self) -> Intervals {
+        self.compute.unpacked()
     }
 
     /// Union of communication.
-    pub fn comm(&self) -> &Intervals {
-        &self.comm
+    pub fn comm(&self) -> Intervals {
+        self.comm.unpacked()
     }
 
     /// Union of memory work.
-    pub fn memory(&self) -> &Intervals {
-        &self.memory
+    pub fn memory(&self) -> Intervals {
+        self.memory.unpacked()
     }
 
     /// First start and last end of all work.
@@ -108,7 +111,7 @@ impl Accounting {
 
     /// Adds sets of another stretch of time.
     pub(crate) fn join(&mut self, other: Self) {
-        let add = |own: &mut Intervals, other: Intervals| *own = own.union(&other);
+        let add = |own: &mut Packed, other: Packed| *own = Packed::of(&own.unpacked().union(&other.unpacked()));
         add(&mut self.compute, other.compute);
         add(&mut self.comm, other.comm);
         add(&mut self.memory, other.memory);
@@ -120,8 +123,8 @@ impl Accounting {
     }
 
     /// Communication no compute hides.
-    pub fn exposed_comm(&self) -> &Intervals {
-        &self.exposed_comm
+    pub fn exposed_comm(&self) -> Intervals {
+        self.exposed_comm.unpacked()
     }
 
     /// The account of everything.
@@ -131,7 +134,7 @@ impl Accounting {
 
     /// The account of the window from `start` to `end`.
     pub fn window(&self, start: i64, end: i64) -> Account {
-        let length = |set: &Intervals| set.within(start, end).length_ns();
+        let length = |set: &Packed| set.length_within(start, end);
         let (computation_ns, exposed_comm_ns) = (length(&self.compute), length(&self.exposed_comm));
         let exposed_memcpy_ns = length(&self.exposed_memory);
         let total_ns = end.saturating_sub(start);

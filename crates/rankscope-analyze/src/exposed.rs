@@ -57,7 +57,7 @@ mod tests {
         #[test]
         fn the_shares_add_up(work in any_work()) {
             let accounting = Accounting::of(&work);
-            let shares = shares(&work, accounting.exposed_comm());
+            let shares = shares(&work, &accounting.exposed_comm());
             prop_assert_eq!(shares.values().sum::<i64>(), accounting.whole().exposed_comm_ns);
             for piece in work.iter().filter(|piece| piece.class == Class::Comm) {
                 prop_assert!(shares.get(&piece.span).copied().unwrap_or(0) <= piece.end_ns - piece.start_ns);

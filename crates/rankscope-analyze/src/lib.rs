@@ -52,6 +52,7 @@ mod hot;
 mod intervals;
 mod job;
 mod lateness;
+mod packed;
 mod placed;
 mod rank;
 pub mod spans;

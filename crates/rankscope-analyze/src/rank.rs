@@ -36,7 +36,7 @@ impl RankReport {
         let (side, work) = classes.work(trace);
         let accounting = Accounting::of(&work);
         let (step_source, steps) = steps::windows(trace, side, &work);
-        let exposed = exposed::shares(&work, accounting.exposed_comm());
+        let exposed = exposed::shares(&work, &accounting.exposed_comm());
         let share = |span| exposed.get(&span).copied().unwrap_or(0);
         Self {
             side,

@@ -1,0 +1,118 @@
+//! Sets of time that are kept: half as large as [`Intervals`], exact, and only asked how long they are within a window.
+//!
+//! A rank's intervals follow each other closely and are short, so a gap and a length of 32 bits each say where the next one is.
+//! Every so many, and wherever one of the two does not fit, an interval is kept whole.
+
+use crate::Intervals;
+
+/// A set of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Packed {
+    blocks: Vec<Block>,
+    /// Gap before and length of each interval that is not the first of its block.
+    steps: Vec<(u32, u32)>,
+}
+
+/// Intervals that are counted on from one that is kept whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Block {
+    start_ns: i64,
+    end_ns: i64,
+    /// Where its steps begin.
+    steps: usize,
+}
+
+/// Intervals of a block at most.
+const BLOCK_MAX: usize = 64;
+
+impl Packed {
+    /// The same set.
+    pub(crate) fn of(set: &Intervals) -> Self {
+        let mut packed = Self::default();
+        packed.steps.reserve_exact(set.iter().count());
+        let mut at_ns = 0;
+        for (start_ns, end_ns) in set.iter() {
+            let open = packed.blocks.last().filter(|block| packed.steps.len() - block.steps < BLOCK_MAX - 1);
+            match open.and_then(|_| Some((apart(at_ns, start_ns)?, apart(start_ns, end_ns)?))) {
+                Some(step) => packed.steps.push(step),
+                None => packed.blocks.push(Block { start_ns, end_ns, steps: packed.steps.len() }),
+            }
+            at_ns = end_ns;
+        }
+        packed.blocks.shrink_to_fit();
+        packed.steps.shrink_to_fit();
+        packed
+    }
+
+    /// The same set.
+    pub(crate) fn unpacked(&self) -> Intervals {
+        Intervals::union_of(self.from_block(0))
+    }
+
+    /// How much time it holds inside the window from `start` to `end`.
+    pub(crate) fn length_within(&self, start: i64, end: i64) -> i64 {
+        let first = self.blocks.partition_point(|block| block.start_ns <= start).saturating_sub(1);
+        let inside =
+            self.from_block(first).take_while(|(from, _)| *from < end).map(|(from, to)| (from.max(start), to.min(end)));
+        inside.filter(|(from, to)| from < to).fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(from)))
+    }
+
+    /// Its intervals from the block numbered `first` on, in order.
+    fn from_block(&self, first: usize) -> impl Iterator<Item = (i64, i64)> {
+        let blocks = self.blocks[first..].iter().enumerate();
+        blocks.flat_map(move |(at, block)| {
+            let until = self.blocks.get(first + at + 1).map_or(self.steps.len(), |next| next.steps);
+            let steps = self.steps[block.steps..until].iter();
+            let rest = steps.scan(block.end_ns, |at_ns, (gap, length)| {
+                let start_ns = *at_ns + i64::from(*gap);
+                *at_ns = start_ns + i64::from(*length);
+                Some((start_ns, *at_ns))
+            });
+            std::iter::once((block.start_ns, block.end_ns)).chain(rest)
+        })
+    }
+}
+
+/// How long after `from_ns` it is `to_ns`, if that fits.
+fn apart(from_ns: i64, to_ns: i64) -> Option<u32> {
+    u32::try_from(to_ns.checked_sub(from_ns)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Gaps and lengths of all sizes, from the edge of time on.
+    fn spans() -> impl Strategy<Value = Vec<(i64, i64)>> {
+        let step = || prop_oneof![8 => 1i64..100, 1 => Just(i64::from(u32::MAX)), 1 => 1i64 << 32..1i64 << 53];
+        let steps = prop::collection::vec((step(), step()), 0..300);
+        (prop::sample::select(vec![i64::MIN, -50, 1_790_000_000_000_000_000]), steps).prop_map(|(mut at_ns, steps)| {
+            let mut next = |ns: i64| {
+                at_ns = at_ns.saturating_add(ns);
+                at_ns
+            };
+            steps.into_iter().map(|(gap, length)| (next(gap), next(length))).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_packed_set_is_the_set(spans in spans(), from in 0usize..300, until in 0usize..300, off in -60i64..60) {
+            let set = Intervals::union_of(spans.iter().copied());
+            let packed = Packed::of(&set);
+            prop_assert_eq!(packed.unpacked(), set.clone());
+            let at = |index: usize| spans.get(index).map_or(i64::MAX, |span| span.0.saturating_add(off));
+            let (start, end) = (at(from), at(until));
+            prop_assert_eq!(packed.length_within(start, end), set.within(start, end).length_ns());
+            prop_assert_eq!(packed.length_within(i64::MIN, i64::MAX), set.length_ns());
+        }
+    }
+
+    #[test]
+    fn close_intervals_take_little() {
+        let packed = Packed::of(&Intervals::union_of((0..64_000).map(|at| (at * 10, at * 10 + 5))));
+        assert_eq!((packed.blocks.len(), packed.steps.len()), (1_000, 63_000));
+    }
+}
