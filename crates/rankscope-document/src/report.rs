@@ -41,6 +41,9 @@ pub struct Document {
     pub windows: Vec<Window>,
     /// Every rank, ascending.
     pub ranks: Vec<Rank>,
+    /// What ran longest on all ranks together, by name, where there are too many ranks to list it for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernels: Vec<Kernel>,
     /// Collectives across ranks.
     pub collectives: Collectives,
     /// What is known about the ranks' clocks.
@@ -125,7 +128,7 @@ pub struct Rank {
     pub step_source: StepSource,
     /// The same for every step, in order.
     pub steps: Vec<Step>,
-    /// What ran longest, by name.
+    /// What ran longest, by name; empty in a job of more than 256 ranks, where [`Document::kernels`] has it for all.
     pub kernels: Vec<Kernel>,
 }
 
@@ -228,9 +231,9 @@ pub struct Collectives {
     pub last_arrivals: BTreeMap<u32, u64>,
     /// Arrival and waiting, rank by rank.
     pub ranks: Vec<RankArrivals>,
-    /// The unmatched ones, never guessed. At most a thousand; `unmatched` is the full count.
+    /// The unmatched ones, never guessed. At most a thousand with 640,000 ranks in all; `unmatched` is the full count.
     pub unmatched_list: Vec<UnmatchedCollective>,
-    /// The matched ones in order of time. At most ten thousand.
+    /// The matched ones in order of time. As many as have 640,000 members listed in all, where each counts as 16 at least.
     pub instances: Vec<CollectiveInstance>,
 }
 
@@ -314,6 +317,9 @@ pub struct CollectiveInstance {
     pub group: usize,
     /// First arrival on the job's clock.
     pub start_ns: i64,
+    /// How many ranks took part, where not all of them are listed: of more than 64, the first 8 and the last 8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<u64>,
     /// Ranks in order of arrival.
     pub arrival_order: Vec<u32>,
     /// Wait of each, in that order.

@@ -1,17 +1,16 @@
 //! From what analysis found to the report's document. Translates; decides nothing.
 
 use rankscope_analyze::{
-    Account, Because, ClassMode, CollectiveRow, Confidence, Copied, HotName, Job as Analysis, PlacedRank, Side, StepWindow,
-    Unnamed,
+    Account, Because, ClassMode, CollectiveRow, Confidence, Copied, Job as Analysis, PlacedRank, Side, StepWindow, Unnamed,
 };
 use rankscope_document::{
-    AccountingSide, Classes, Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime,
-    Document, Kernel, LateRank, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Verdict, Window,
+    AccountingSide, Classes, Clock, ClockOffset, ClockPair, CollectiveGroup, Collectives, Copies, CopyTime, Document, LateRank,
+    Problem, Rank, RankArrivals, Step, Time, Verdict, Window,
 };
 use rankscope_trace::RankSource;
 
 use crate::notes::{cautions, notes};
-use crate::{Job, JobRank};
+use crate::{Job, JobRank, listed};
 
 /// What a document is made of.
 pub(crate) struct Source<'a> {
@@ -32,13 +31,6 @@ impl Source<'_> {
     }
 }
 
-/// Instances and unmatched collectives listed at most.
-const INSTANCES_MAX: usize = 10_000;
-const UNMATCHED_MAX: usize = 1_000;
-
-/// Names listed for each rank.
-const KERNELS_MAX: usize = 20;
-
 /// Ranks up to which the intervals of all pairs of clocks are listed.
 const PAIRED_RANKS_MAX: usize = 64;
 
@@ -46,7 +38,8 @@ const PAIRED_RANKS_MAX: usize = 64;
 const SCHEMA: u32 = 1;
 
 pub(crate) fn document(source: &Source<'_>) -> Document {
-    let ranks: Vec<Rank> = source.job.ranks.iter().zip(&source.analysis.ranks).map(|(own, placed)| rank(own, placed)).collect();
+    let ranks = &source.job.ranks;
+    let placed = ranks.iter().zip(&source.analysis.ranks);
     Document {
         schema: SCHEMA,
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -62,7 +55,8 @@ pub(crate) fn document(source: &Source<'_>) -> Document {
         cautions: cautions(source),
         verdict: verdict(source),
         windows: windows(source),
-        ranks,
+        ranks: placed.map(|(own, placed)| rank(own, placed, ranks.len())).collect(),
+        kernels: listed::kernels_of_job(ranks),
         collectives: collectives(source),
         clock: clock(source),
     }
@@ -82,7 +76,8 @@ fn windows(source: &Source<'_>) -> Vec<Window> {
     source.job.compared.windows.iter().enumerate().map(window).collect()
 }
 
-fn rank(rank: &JobRank, placed: &PlacedRank) -> Rank {
+/// One rank of `ranks`.
+fn rank(rank: &JobRank, placed: &PlacedRank, ranks: usize) -> Rank {
     let JobRank { rank, about, report, .. } = rank;
     let step = |(window, account): &(StepWindow, Account)| Step {
         step: window.number,
@@ -109,12 +104,8 @@ fn rank(rank: &JobRank, placed: &PlacedRank) -> Rank {
         copies: copies(&report.copies),
         step_source: report.step_source.name().into(),
         steps: placed.steps.iter().map(step).collect(),
-        kernels: report.names.iter().take(KERNELS_MAX).map(kernel).collect(),
+        kernels: listed::kernels_of_rank(&report.names, ranks),
     }
-}
-
-fn kernel(name: &HotName) -> Kernel {
-    Kernel { name: name.name.clone(), class: name.class.name().into(), count: name.count, total_ns: name.total_ns }
 }
 
 /// What was wrong with a file.
@@ -200,7 +191,7 @@ fn reason(unnamed: Unnamed) -> rankscope_document::Unnamed {
 
 fn collectives(source: &Source<'_>) -> Collectives {
     let table = &source.analysis.collectives;
-    let numbers = |indices: &[usize]| indices.iter().map(|index| source.rank(*index)).collect::<Vec<_>>();
+    let number = |index: usize| source.rank(index);
     let by_rank = table.by_rank.iter().zip(&table.counts).enumerate();
     Collectives {
         matched: table.arrivals.len() as u64,
@@ -224,31 +215,8 @@ fn collectives(source: &Source<'_>) -> Collectives {
                 delay_ns: rank.delay_ns,
             })
             .collect(),
-        unmatched_list: table
-            .lacking
-            .iter()
-            .take(UNMATCHED_MAX)
-            .map(|lacking| UnmatchedCollective {
-                name: lacking.name.clone(),
-                process_group: lacking.group.clone(),
-                present: numbers(&lacking.present),
-                absent: numbers(&lacking.absent),
-                start_ns: lacking.start_ns,
-            })
-            .collect(),
-        instances: table
-            .arrivals
-            .iter()
-            .take(INSTANCES_MAX)
-            .map(|arrival| CollectiveInstance {
-                group: arrival.row,
-                start_ns: arrival.start_ns,
-                arrival_order: numbers(&arrival.order),
-                wait_ns: arrival.wait_ns.clone(),
-                transfer_ns: arrival.transfer_ns,
-                end_skew_ns: arrival.end_skew_ns,
-            })
-            .collect(),
+        unmatched_list: listed::unmatched(&table.lacking, number),
+        instances: listed::instances(&table.arrivals, number),
     }
 }
 

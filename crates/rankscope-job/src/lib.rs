@@ -57,6 +57,7 @@ mod facts;
 mod fingerprint;
 mod from_traces;
 mod judge;
+mod listed;
 mod notes;
 mod part;
 mod parts;

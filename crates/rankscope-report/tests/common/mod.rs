@@ -295,6 +295,7 @@ fn instance(i: usize, last: u32, ranks: u32, chance: &mut Chance) -> CollectiveI
     CollectiveInstance {
         group: i % 3,
         start_ns: EPOCH + i as i64 * 31 * MS,
+        members: None,
         arrival_order,
         wait_ns,
         transfer_ns: MS + chance.below(MS),

@@ -12,31 +12,33 @@ const COPIES = [["host_to_device", "Host to device"], ["device_to_host", "Device
 export function drawRank(doc) {
   const { body, bar } = section("rank");
   const box = h("div");
-  const draw = (index) => box.replaceChildren(...rankDetail(doc.ranks[index]));
+  const draw = (index) => box.replaceChildren(...rankDetail(doc.ranks[index], doc.kernels ?? []));
   bar.append(select("Rank", doc.ranks.map((rank, i) => [i, rank.host ? `${rank.rank} on ${rank.host}` : `${rank.rank}`]), draw));
   body.append(box);
   draw(0);
 }
 
-function rankDetail(rank) {
+// Of jobs too large to list kernels for each rank, `ofJob` has those of all together.
+function rankDetail(rank, ofJob) {
   const work = rank.accounting === "host" ? "operators" : "kernels and copies";
-  const parts = rank.kernels.length > 0 ? [kernelLead(rank, work), kernelTable(rank)] : [empty(`No ${work} were found in the trace of rank ${rank.rank}.`)];
+  const [kernels, whose] = rank.kernels.length > 0 ? [rank.kernels, `rank ${rank.rank}`] : [ofJob, "all ranks together"];
+  const parts = kernels.length > 0 ? [kernelLead(kernels, whose, work), kernelTable(kernels, whose)] : [empty(`No ${work} were found in the trace of rank ${rank.rank}.`)];
   const copied = COPIES.filter(([key]) => rank.copies[key].count > 0);
   if (copied.length > 0) parts.push(h("h3", {}, "Copies and fills"), copyTable(rank, copied));
   return parts;
 }
 
-function kernelLead(rank, work) {
-  const cut = cuts.kernels_per_rank > rank.kernels.length ? ` The ${rank.kernels.length} longest are in this page, more in report.json.` : "";
-  return lead(`The ${work} of rank ${rank.rank} by name. Durations are summed, so work that runs at the same time counts twice.${cut}`);
+function kernelLead(kernels, whose, work) {
+  const cut = cuts.kernels_per_rank > kernels.length ? ` The ${kernels.length} longest are in this page, more in report.json.` : "";
+  return lead(`The ${work} of ${whose} by name. Durations are summed, so work that runs at the same time counts twice.${cut}`);
 }
 
-function kernelTable(rank) {
-  const [, most] = extent(rank.kernels.map((k) => k.total_ns));
+function kernelTable(kernels, whose) {
+  const [, most] = extent(kernels.map((k) => k.total_ns));
   const css = (k) => KERNEL_CLASSES[k.class] ?? "idle";
   return table({
-    label: `What ran longest on rank ${rank.rank}`,
-    rows: rank.kernels,
+    label: `What ran longest on ${whose}`,
+    rows: kernels,
     limit: 15,
     columns: [
       { head: "Name", text: true, class: "mono", key: (k) => k.name, cell: (k) => h("span", { class: "clamp", title: k.name }, k.name) },
