@@ -52,7 +52,7 @@ impl Work {
         let mut rng = Rng::new(self.seed);
         let late: Vec<i64> = self.clocks.iter().map(|_| rng.below(self.late_ns + 1) as i64).collect();
         let world: Vec<Rank> = (0..self.clocks.len() as u32).map(Rank).collect();
-        let group = Group { ranks: world.clone(), name: "0".into(), description: String::new() };
+        let group = Group { ranks: world.clone().into(), name: "0".into(), description: String::new() };
         let mut ranks: Vec<RankCollectives> = world
             .into_iter()
             .map(|rank| RankCollectives { rank, groups: vec![group.clone()], collectives: Vec::new(), steps: Vec::new() })
@@ -229,7 +229,7 @@ fn what_goes_one_way_bounds_one_side() {
     let rank = |rank: u32, kind: Kind, start_ns: i64, end_ns: i64, peer: u32| {
         let mut only = LocalCollective::new(SpanId(0), start_ns, end_ns, Operation::of(kind));
         only.peer = Some(peer);
-        let groups = vec![Group { ranks: vec![Rank(0), Rank(1)], name: "0".into(), description: String::new() }];
+        let groups = vec![Group { ranks: [Rank(0), Rank(1)].into(), name: "0".into(), description: String::new() }];
         RankCollectives { rank: Rank(rank), groups, collectives: vec![only], steps: Vec::new() }
     };
     let both = [

@@ -3,7 +3,7 @@
 use rankscope_collectives::{Instance, Kind, RankCollectives};
 use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
 
-use crate::Intervals;
+use crate::intervals::Length;
 
 /// Who waits for whom in a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Arrival {
     /// Index of its row in the table.
     pub row: usize,
     /// Indices of the ranks, first to come first.
-    pub order: Vec<usize>,
+    pub order: Vec<u32>,
     /// How long each of them waited for the last, in that order.
     pub wait_ns: Vec<i64>,
     /// First arrival, on the job's clock.
@@ -54,7 +54,7 @@ impl Arrival {
     /// The ranks with the moments they came, on the job's clock, first to come first.
     pub(crate) fn comings(&self) -> impl DoubleEndedIterator<Item = (usize, i64)> {
         let last_ns = self.start_ns.saturating_add(self.wait_ns.first().copied().unwrap_or(0));
-        self.order.iter().zip(&self.wait_ns).map(move |(rank, wait)| (*rank, last_ns.saturating_sub(*wait)))
+        self.order.iter().zip(&self.wait_ns).map(move |(rank, wait)| (*rank as usize, last_ns.saturating_sub(*wait)))
     }
 }
 
@@ -82,28 +82,29 @@ pub(crate) fn arrival(instance: &Instance, ranks: &[RankCollectives], maps: &[&M
         .members
         .iter()
         .map(|member| {
-            let collective = &ranks[member.rank].collectives[member.collective];
-            (mapped(member.rank, collective.start_ns), mapped(member.rank, collective.end_ns), member.rank)
+            let collective = &ranks[member.rank()].collectives[member.collective()];
+            (mapped(member.rank(), collective.start_ns), mapped(member.rank(), collective.end_ns), member.rank())
         })
         .collect();
     // Equal arrivals stand in order of rank, so that the same input gives the same answer.
     stays.sort_unstable_by_key(|(start, _, rank)| (*start, *rank));
     let ends = || stays.iter().map(|(_, end, _)| *end);
     let last_start = stays.last().map_or(0, |(start, ..)| *start);
-    let members = || instance.members.iter().map(|member| (member.rank, &ranks[member.rank].collectives[member.collective]));
+    let members =
+        || instance.members.iter().map(|member| (member.rank(), &ranks[member.rank()].collectives[member.collective()]));
     let kind = members().map(|(_, member)| member.kind).find(|kind| *kind != Kind::Unknown).unwrap_or(Kind::Unknown);
     let waiting = Waiting::of(kind);
-    let order: Vec<usize> = stays.iter().map(|(_, _, rank)| *rank).collect();
+    let order: Vec<u32> = stays.iter().map(|(_, _, rank)| *rank as u32).collect();
     let wait_ns: Vec<i64> = stays.iter().map(|(start, ..)| last_start - start).collect();
     let transfer_ns = match waiting {
         Waiting::Pairwise => {
             let receiver = members().find(|(_, member)| member.kind == Kind::Recv);
-            let waited = |rank: usize| order.iter().position(|other| *other == rank).map_or(0, |at| wait_ns[at]);
+            let waited = |rank: usize| order.iter().position(|other| *other as usize == rank).map_or(0, |at| wait_ns[at]);
             receiver.map_or(0, |(rank, member)| (member.dur_ns() - waited(rank)).max(0))
         }
         _ => members().map(|(_, member)| member.dur_ns()).min().unwrap_or(0),
     };
-    let first = order.first().and_then(|first| members().find(|(rank, _)| rank == first));
+    let first = order.first().and_then(|first| members().find(|(rank, _)| *rank == *first as usize));
     Arrival {
         row,
         start_ns: stays.first().map_or(0, |(start, ..)| *start),
@@ -117,27 +118,27 @@ pub(crate) fn arrival(instance: &Instance, ranks: &[RankCollectives], maps: &[&M
 }
 
 /// Sums up every rank's part in what is between more than two ends: who is last to a message may be its receiver, whom nobody
-/// waits for. Times that overlap count once, as two collectives in flight at once are one wait.
+/// waits for. Times that overlap count once, as two collectives in flight at once are one wait. `arrivals` are in order of time.
 pub(crate) fn by_rank(arrivals: &[Arrival], ranks: usize) -> Vec<RankArrivals> {
     let mut sums = vec![RankArrivals::default(); ranks];
-    let mut waits: Vec<Vec<(i64, i64)>> = vec![Vec::new(); ranks];
-    let mut delays: Vec<Vec<(i64, i64)>> = vec![Vec::new(); ranks];
+    let mut waits = vec![Length::default(); ranks];
+    let mut delays = vec![Length::default(); ranks];
     let of_groups = |arrival: &&Arrival| arrival.waiting != Waiting::Pairwise && arrival.order.len() > 1;
     for arrival in arrivals.iter().filter(of_groups) {
         let mut latest = arrival.comings().rev();
         let (Some((last, end_ns)), Some((_, before_ns))) = (latest.next(), latest.next()) else { continue };
         for (rank, came_ns) in arrival.comings() {
             sums[rank].matched += 1;
-            waits[rank].push((came_ns, end_ns));
+            waits[rank].add(arrival.start_ns, (came_ns, end_ns));
         }
-        sums[arrival.order[0]].first += 1;
+        sums[arrival.order[0] as usize].first += 1;
         sums[last].last += 1;
         // The one before the last waited just for the last.
-        delays[last].push((before_ns, end_ns));
+        delays[last].add(arrival.start_ns, (before_ns, end_ns));
     }
     for ((sums, waits), delays) in sums.iter_mut().zip(waits).zip(delays) {
-        sums.wait_ns = Intervals::union_of(waits).length_ns();
-        sums.delay_ns = Intervals::union_of(delays).length_ns();
+        sums.wait_ns = waits.ns();
+        sums.delay_ns = delays.ns();
     }
     sums
 }

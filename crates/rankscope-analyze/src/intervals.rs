@@ -75,6 +75,36 @@ impl Intervals {
     }
 }
 
+/// The length of a union whose intervals come nearly in order, without keeping them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Length {
+    /// Of what nothing to come can overlap.
+    settled_ns: i64,
+    /// The rest.
+    open: Vec<(i64, i64)>,
+}
+
+/// Open intervals from which on it is looked which are settled.
+const OPEN_MAX: usize = 32;
+
+impl Length {
+    /// Adds one. It and all to come start at `from_ns` or later.
+    pub(crate) fn add(&mut self, from_ns: i64, span: (i64, i64)) {
+        if self.open.len() >= OPEN_MAX && self.open.len() == self.open.capacity() {
+            let union = Intervals::union_of(self.open.drain(..));
+            let (settled, open): (Vec<_>, Vec<_>) = union.iter().partition(|(_, end)| *end < from_ns);
+            self.settled_ns = self.settled_ns.saturating_add(Intervals { list: settled }.length_ns());
+            self.open.extend(open);
+        }
+        self.open.push(span);
+    }
+
+    /// The length of all.
+    pub(crate) fn ns(self) -> i64 {
+        self.settled_ns.saturating_add(Intervals::union_of(self.open).length_ns())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -106,6 +136,22 @@ mod tests {
             prop_assert_eq!(cells_of(&set_a.within(start, end)), inside);
             prop_assert_eq!(Intervals::of_sorted(set_a.iter().collect()), Some(set_a.clone()));
             prop_assert_eq!(set_a.length_ns(), cells(&a).into_iter().filter(|on| *on).count() as i64);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_length_without_its_intervals_is_that_of_the_union(spans in prop::collection::vec((0i64..9, 0i64..40, 0i64..200), 0..400)) {
+            let mut from_ns = 0;
+            let mut length = Length::default();
+            let mut all = Vec::new();
+            for (step, late, long) in spans {
+                from_ns += step;
+                let span = (from_ns + late, from_ns + late + long);
+                length.add(from_ns, span);
+                all.push(span);
+            }
+            prop_assert_eq!(length.ns(), Intervals::union_of(all).length_ns());
         }
     }
 

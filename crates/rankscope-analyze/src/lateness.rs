@@ -168,8 +168,9 @@ impl Court<'_> {
         let sampling_ns = evidence::half_width(&by_round);
         let clocks_ns = open_ns.saturating_mul(own(0).iter().count() as i64);
         let sooner_ns = own(open_ns).length_ns();
-        let last = self.judged.iter().filter(|arrival| arrival.order.last() == Some(&rank)).count() as u64;
-        let of = self.judged.iter().filter(|arrival| arrival.order.contains(&rank)).count() as u64;
+        let last =
+            self.judged.iter().filter(|arrival| arrival.order.last().is_some_and(|last| *last as usize == rank)).count() as u64;
+        let of = self.judged.iter().filter(|arrival| arrival.order.contains(&(rank as u32))).count() as u64;
         Late {
             rank,
             delay_wall_ns,

@@ -162,7 +162,7 @@ impl CollectiveTable {
 
 /// The member that says most about the collective: one that names its kind, else the first.
 fn described<'a>(instance: &Instance, ranks: &'a [RankCollectives]) -> &'a LocalCollective {
-    let mut members = instance.members.iter().map(|member| &ranks[member.rank].collectives[member.collective]);
+    let mut members = instance.members.iter().map(|member| &ranks[member.rank()].collectives[member.collective()]);
     let first = members.clone().next().expect("an instance has a member");
     members.find(|collective| collective.kind != Kind::Unknown).unwrap_or(first)
 }
@@ -180,7 +180,7 @@ fn lacking(instance: &Instance, ranks: &[RankCollectives], maps: &[&Map], first:
     Lacking {
         name: first.name.clone(),
         group: group_name(group),
-        present: instance.members.iter().map(|member| member.rank).collect(),
+        present: instance.members.iter().map(|member| member.rank()).collect(),
         absent: instance.absent.to_vec(),
         start_ns: starts.start_ns,
     }
@@ -221,10 +221,10 @@ impl Sums {
     fn add(&mut self, instance: &Instance, ranks: &[RankCollectives], exposed_ns: &[&[i64]]) {
         self.row.count += 1;
         for member in &instance.members {
-            let collective = &ranks[member.rank].collectives[member.collective];
+            let collective = &ranks[member.rank()].collectives[member.collective()];
             self.stay_ns = self.stay_ns.saturating_add(collective.dur_ns());
             self.stays += 1;
-            self.row.exposed_ns += exposed_ns[member.rank].get(member.collective).copied().unwrap_or(0);
+            self.row.exposed_ns += exposed_ns[member.rank()].get(member.collective()).copied().unwrap_or(0);
         }
     }
 

@@ -67,7 +67,7 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
 /// The global rank of the one numbered `peer` within `group`. Of a group that is only stood in for nobody knows, unless the job
 /// has no other than that of all ranks.
 fn rank_within(trace: &Trace, group: &Group, peer: u32) -> Option<u32> {
-    match group.ranks.as_slice() {
+    match &*group.ranks {
         [] => Some(peer).filter(|_| trace.provenance.process_groups.len() <= 1),
         ranks => ranks.get(peer as usize).map(|rank| rank.0),
     }

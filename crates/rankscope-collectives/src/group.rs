@@ -3,14 +3,16 @@
 //! A process group is its list of global ranks and its name: a job may have several groups over the same ranks, each with its
 //! own order of collectives. Lists that a profiler cut short are completed from the header, which names the same group in full.
 
+use std::sync::Arc;
+
 use rankscope_time::Rank;
 use rankscope_trace::{CollectiveArgs, ProcessGroup, Trace};
 
 /// A process group as far as a trace tells; equal on every rank that tells the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group {
-    /// Its ranks, ascending; empty if not known.
-    pub ranks: Vec<Rank>,
+    /// Its ranks, ascending; empty if not known. All ranks of a job may share one list.
+    pub ranks: Arc<[Rank]>,
     /// Its name or communicator, or what stands in for one.
     pub name: String,
     /// What it is for; empty if not recorded.
@@ -40,7 +42,14 @@ impl Group {
         }
         ranks.sort_unstable();
         ranks.dedup();
-        Some(Self { ranks, name, description: text(args.group_description) })
+        Some(Self { ranks: ranks.into(), name, description: text(args.group_description) })
+    }
+
+    /// Shares the list of `other` if that is the same.
+    pub fn share(&mut self, other: &Self) {
+        if self.ranks == other.ranks {
+            self.ranks = Arc::clone(&other.ranks);
+        }
     }
 
     /// The global rank of `peer`, which frontends record as a global rank or as one within the group.
@@ -57,7 +66,7 @@ impl Group {
             [group] => {
                 let mut ranks = group.ranks.clone();
                 ranks.sort_unstable();
-                Some(Self { ranks, name: group.name.clone(), description: group.description.clone() })
+                Some(Self { ranks: ranks.into(), name: group.name.clone(), description: group.description.clone() })
             }
             _ => None,
         }
@@ -65,7 +74,7 @@ impl Group {
 
     /// A group known only by what stands in for it: a stream, a backend.
     pub(crate) fn standing_in(name: String) -> Self {
-        Self { ranks: Vec::new(), name, description: String::new() }
+        Self { ranks: Arc::default(), name, description: String::new() }
     }
 }
 
@@ -89,6 +98,6 @@ mod tests {
         args.group_name = trace.strings.intern("7");
         args.group_ranks = trace.strings.intern("[0, 1, ..., 63]");
         args.group_size = Some(64);
-        assert_eq!(Group::of(&trace, &args, |_| trace.provenance.process_groups.first()).unwrap().ranks, ranks);
+        assert_eq!(Group::of(&trace, &args, |_| trace.provenance.process_groups.first()).unwrap().ranks[..], ranks[..]);
     }
 }

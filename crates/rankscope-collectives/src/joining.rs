@@ -71,7 +71,7 @@ pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, offsets: &mut Offsets)
         Between::Group | Between::Pair(..) => join_by_order(ranks, lane.sequences, offsets),
     };
     // By what the first member's clock says: good enough to read a list by.
-    instances.sort_by_key(|members| ranks[members[0].rank].collectives[members[0].collective].start_ns);
+    instances.sort_by_key(|members| ranks[members[0].rank()].collectives[members[0].collective()].start_ns);
     instances
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, offsets: &mut Offsets)
 fn alone(sequences: &Sequences) -> Vec<Vec<Member>> {
     let of_rank = |(rank, list): (&usize, &Vec<usize>)| {
         let rank = *rank;
-        list.iter().map(move |at| vec![Member { rank, collective: *at }]).collect::<Vec<_>>()
+        list.iter().map(move |at| vec![Member::of(rank, *at)]).collect::<Vec<_>>()
     };
     sequences.iter().flat_map(of_rank).collect()
 }
@@ -90,7 +90,7 @@ fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<M
     for (rank, list) in sequences {
         let first = numbered.len();
         let of_rank = list.iter().filter_map(|at| Some((ranks[*rank].collectives[*at].sequence?, *at)));
-        numbered.extend(of_rank.map(|(number, collective)| (number, 0, Member { rank: *rank, collective })));
+        numbered.extend(of_rank.map(|(number, collective)| (number, 0, Member::of(*rank, collective))));
         let own = &mut numbered[first..];
         own.sort_by_key(|(number, ..)| *number);
         for at in 1..own.len() {
@@ -111,12 +111,12 @@ fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, offsets: &mut O
     let mut instances = Vec::new();
     while let Some((&fullest, _)) = left.iter().max_by_key(|(rank, list)| (list.len(), std::cmp::Reverse(**rank))) {
         let Some(list) = left.remove(&fullest) else { break };
-        let mut joined: Vec<Vec<Member>> = list.iter().map(|at| vec![Member { rank: fullest, collective: *at }]).collect();
+        let mut joined: Vec<Vec<Member>> = list.iter().map(|at| vec![Member::of(fullest, *at)]).collect();
         let ours = of(fullest, &list);
         for (rank, list) in &mut left {
             let pairs = paired((fullest, &ours), (*rank, &of(*rank, list)), offsets);
             for (i, j) in &pairs {
-                joined[*i].push(Member { rank: *rank, collective: list[*j] });
+                joined[*i].push(Member::of(*rank, list[*j]));
             }
             let mut paired = pairs.into_iter().map(|(_, j)| j).peekable();
             let mut at = 0;

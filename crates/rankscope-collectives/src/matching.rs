@@ -51,10 +51,25 @@ impl RankCollectives {
 /// One rank's part in a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Member {
+    rank: u32,
+    collective: u32,
+}
+
+impl Member {
+    /// The collective numbered `collective` of the rank at index `rank`. A rank has fewer than 2³² of them, as it has spans.
+    pub fn of(rank: usize, collective: usize) -> Self {
+        Self { rank: rank as u32, collective: collective as u32 }
+    }
+
     /// Index of the rank among those given.
-    pub rank: usize,
+    pub fn rank(&self) -> usize {
+        self.rank as usize
+    }
+
     /// Index of the collective in the rank's list.
-    pub collective: usize,
+    pub fn collective(&self) -> usize {
+        self.collective as usize
+    }
 }
 
 /// One collective of the job.
@@ -125,7 +140,7 @@ fn have_same_ranks(a: &[Member], b: &[Member]) -> bool {
 
 /// Those of `given` that are not among `members`; both ascend.
 fn lacking(given: &[usize], members: &[Member]) -> Vec<usize> {
-    let mut there = members.iter().map(|member| member.rank).peekable();
+    let mut there = members.iter().map(Member::rank).peekable();
     let mut is_there = |rank: usize| {
         while there.next_if(|member| *member < rank).is_some() {}
         there.peek() == Some(&rank)
@@ -143,7 +158,7 @@ pub fn match_nothing(ranks: &[RankCollectives]) -> Matched {
         matched.groups.extend(own.groups);
         matched.instances.extend(own.instances.into_iter().map(|instance| Instance {
             group: first + instance.group,
-            members: instance.members.into_iter().map(|member| Member { rank: index, ..member }).collect(),
+            members: instance.members.into_iter().map(|member| Member::of(index, member.collective())).collect(),
             absent: Arc::clone(&nobody),
             complete: false,
         }));
@@ -209,7 +224,7 @@ mod tests {
     }
 
     fn shape(matched: &Matched) -> Vec<(Vec<usize>, Vec<usize>, bool)> {
-        let ranks = |instance: &Instance| instance.members.iter().map(|member| member.rank).collect();
+        let ranks = |instance: &Instance| instance.members.iter().map(|member| member.rank()).collect();
         matched.instances.iter().map(|instance| (ranks(instance), instance.absent.to_vec(), instance.complete)).collect()
     }
 
@@ -297,7 +312,7 @@ mod tests {
             let group = |number: u32| {
                 let first = if number.is_multiple_of(2) { own } else { own & !1 };
                 let members = if number.is_multiple_of(2) { vec![Rank(own)] } else { vec![Rank(first), Rank(first + 1)] };
-                Group { ranks: members, name: format!("{first}-{number}"), description: String::new() }
+                Group { ranks: members.into(), name: format!("{first}-{number}"), description: String::new() }
             };
             let stay = |at: u32| {
                 let (start_ns, sequence) = (i64::from(at) * 1_000, Some(u64::from(at)));

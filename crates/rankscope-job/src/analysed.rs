@@ -73,8 +73,8 @@ fn keep_step(job: &mut Job, step: i64) -> Result<(), Error> {
     let collectives = &job.collectives;
     job.matched.instances.retain(|instance| {
         instance.members.iter().any(|member| {
-            let start_ns = collectives[member.rank].collectives[member.collective].start_ns;
-            windows.get(&member.rank).is_some_and(|(from, to)| (*from..*to).contains(&start_ns))
+            let start_ns = collectives[member.rank()].collectives[member.collective()].start_ns;
+            windows.get(&member.rank()).is_some_and(|(from, to)| (*from..*to).contains(&start_ns))
         })
     });
     Ok(())

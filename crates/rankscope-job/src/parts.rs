@@ -121,8 +121,19 @@ impl Parts {
         if self.unread.contains_key(&place) || self.parts.get(&place).is_some_and(|known| *known != part) {
             return Err(Conflict::Twice { file: part.about.file });
         }
-        self.parts.entry(place).or_insert(part);
+        if !self.parts.contains_key(&place) {
+            self.share_groups(place, &mut part);
+            self.parts.insert(place, part);
+        }
         Ok(())
+    }
+
+    /// Lets `part` share the lists of ranks of its groups with its neighbours: in large jobs they are longer than all else.
+    fn share_groups(&self, place: Place, part: &mut Part) {
+        let neighbours = self.parts.range(..place).next_back().into_iter().chain(self.parts.range(place..).next());
+        for other in neighbours.flat_map(|(_, neighbour)| &neighbour.collectives.groups) {
+            part.collectives.groups.iter_mut().for_each(|group| group.share(other));
+        }
     }
 
     /// Notes that what is at `place` gave none.

@@ -211,7 +211,7 @@ fn read_one(folder: &Path, plan: &Plan, at: usize) -> Result<Option<Parts>, Erro
     }
     for unread in outcome.unread {
         let (place, unread) = unread.told(at as u32);
-        parts.add_unread(place, unread);
+        parts.add_unread(place, unread)?;
     }
     Ok(Some(parts))
 }

@@ -116,8 +116,8 @@ fn arrows(job: &Job) -> impl Iterator<Item = impl Iterator<Item = SpanOfRank> + 
     let complete = job.matched.instances.iter().filter(|instance| instance.complete && instance.members.len() > 1);
     complete.map(|instance| {
         instance.members.iter().map(|member| SpanOfRank {
-            rank: member.rank,
-            span: job.collectives[member.rank].collectives[member.collective].span,
+            rank: member.rank(),
+            span: job.collectives[member.rank()].collectives[member.collective()].span,
         })
     })
 }

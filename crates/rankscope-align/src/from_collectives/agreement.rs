@@ -18,12 +18,14 @@ pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &[Meeting], at_ns: i
 }
 
 fn worst(clocks: &[RankClocks], meetings: &[&Meeting], at_ns: i64) -> Option<i64> {
-    let mut off: Vec<Vec<i64>> = vec![Vec::new(); clocks.len()];
+    let mut counts = vec![0; clocks.len()];
+    meetings.iter().flat_map(|meeting| &meeting.stays).for_each(|stay| counts[stay.rank()] += 1);
+    let mut off: Vec<Vec<i64>> = counts.into_iter().map(Vec::with_capacity).collect();
     for meeting in meetings {
-        let ends: Vec<i64> = meeting.stays.iter().map(|stay| corrected_ns(&clocks[stay.rank], stay.end_ns, at_ns)).collect();
+        let ends: Vec<i64> = meeting.stays.iter().map(|stay| corrected_ns(&clocks[stay.rank()], stay.end_ns, at_ns)).collect();
         let Some(ended) = median(ends.clone()) else { continue };
         for (stay, end) in meeting.stays.iter().zip(ends) {
-            off[stay.rank].push(end.saturating_sub(ended));
+            off[stay.rank()].push(end.saturating_sub(ended));
         }
     }
     off.into_iter().filter(|off| !off.is_empty()).map(strays_ns).max()

@@ -33,19 +33,6 @@ pub(crate) struct Intervals {
     pub(crate) drift_ppb: Vec<Option<(f64, f64)>>,
 }
 
-/// A constraint as a packet would be: nobody leaves before this was sent.
-#[derive(Clone, Copy, Debug)]
-struct Passage {
-    entered_ns: i64,
-    left_ns: i64,
-}
-
-impl Passage {
-    fn slack_ns(self) -> i64 {
-        self.left_ns.saturating_sub(self.entered_ns)
-    }
-}
-
 /// The stays that constrain each other, as pairs of who enters and who leaves.
 pub(crate) fn constrained_pairs(meeting: &Meeting, ranks: usize) -> impl Iterator<Item = (&Stay, &Stay)> {
     let stays = meeting.stays.as_slice();
@@ -53,24 +40,28 @@ pub(crate) fn constrained_pairs(meeting: &Meeting, ranks: usize) -> impl Iterato
     let with_hub = hub.into_iter().flat_map(|hub| stays.iter().flat_map(move |other| [(hub, other), (other, hub)]));
     let all = if hub.is_none() { stays } else { &[] };
     let with_all = all.iter().flat_map(|entered| all.iter().map(move |left| (entered, left)));
-    with_hub.chain(with_all).filter(|(entered, left)| entered.rank != left.rank && entered.is_needed && left.needs)
+    with_hub.chain(with_all).filter(|(entered, left)| entered.rank() != left.rank() && entered.is_needed && left.needs)
 }
 
-/// The tightest constraints of each ordered pair of ranks, one for each stretch of `meetings`, which are in order of time.
-fn tightest(ranks: usize, meetings: &[Meeting]) -> Pairs<Vec<Passage>> {
-    let mut kept: Pairs<Vec<Passage>> = Pairs::of(ranks);
-    for stretch in meetings.chunks(meetings.len().div_ceil(STRETCHES).max(1)) {
-        let mut tightest: Pairs<Option<Passage>> = Pairs::of(ranks);
-        for (entered, left) in stretch.iter().flat_map(|meeting| constrained_pairs(meeting, ranks)) {
-            let passage = Passage { entered_ns: entered.start_ns, left_ns: left.end_ns };
-            let known = tightest.at(entered.rank, left.rank);
-            if known.is_none_or(|known| passage.slack_ns() < known.slack_ns()) {
-                *known = Some(passage);
+/// Of each ordered pair of ranks the meetings with the tightest constraints, one for each stretch of `meetings`, which are in
+/// order of time. They are kept as numbers: of some hundred ranks there are millions.
+fn tightest(ranks: usize, meetings: &[Meeting]) -> Pairs<Vec<u32>> {
+    let mut kept: Pairs<Vec<u32>> = Pairs::of(ranks);
+    let stretch = meetings.len().div_ceil(STRETCHES).max(1);
+    for (first, meetings) in (0..).step_by(stretch).zip(meetings.chunks(stretch)) {
+        let mut tightest: Pairs<Option<(i64, u32)>> = Pairs::of(ranks);
+        for (at, meeting) in (first..).zip(meetings) {
+            for (entered, left) in constrained_pairs(meeting, ranks) {
+                let slack_ns = left.end_ns.saturating_sub(entered.start_ns);
+                let known = tightest.at(entered.rank(), left.rank());
+                if known.is_none_or(|(known_ns, _)| slack_ns < known_ns) {
+                    *known = Some((slack_ns, at));
+                }
             }
         }
-        for ((entered, left), passage) in tightest.iter() {
-            if let Some(passage) = passage {
-                kept.at(entered, left).push(*passage);
+        for ((entered, left), tightest) in tightest.iter() {
+            if let Some((_, at)) = tightest {
+                kept.at(entered, left).push(*at);
             }
         }
     }
@@ -80,20 +71,24 @@ fn tightest(ranks: usize, meetings: &[Meeting]) -> Pairs<Vec<Passage>> {
 /// The intervals at the instant when each rank's clock shows about `shown_ns`, from `meetings` in order of time.
 pub(crate) fn intervals(shown_ns: &[i64], meetings: &[Meeting]) -> Intervals {
     let ranks = shown_ns.len();
-    let passages = tightest(ranks, meetings);
+    let tightest = tightest(ranks, meetings);
     let options = FitOptions { skew_max: DRIFT_MAX, ..FitOptions::usual(Estimator::Band) };
     let mut direct = Bounds::free(ranks);
     let mut drift_ppb = vec![None; ranks];
     let mut refuted = None;
-    let met = passages.iter().filter(|(_, passages)| !passages.is_empty());
+    let met = tightest.iter().filter(|(_, meetings)| !meetings.is_empty());
     let met: BTreeSet<(usize, usize)> = met.map(|((a, b), _)| (a.min(b), a.max(b))).collect();
     for (a, b) in met {
         let span = |since: i64| Span::from_nanos(since.saturating_sub(shown_ns[a]));
         let differs = |theirs: i64, ours: i64| Span::from_nanos(theirs.saturating_sub(ours));
-        let of_pair = |a, b| passages.get(a, b).map_or(&[][..], Vec::as_slice);
-        let (there, back) = (of_pair(a, b), of_pair(b, a));
-        let above: Vec<_> = there.iter().map(|one| (span(one.entered_ns), differs(one.left_ns, one.entered_ns))).collect();
-        let below: Vec<_> = back.iter().map(|one| (span(one.left_ns), differs(one.entered_ns, one.left_ns))).collect();
+        // When the first of two ranks entered, and when the other left: nobody leaves before.
+        let of_pair = |entered: usize, left: usize| {
+            let numbers = tightest.get(entered, left).map_or(&[][..], Vec::as_slice);
+            let of_meeting = move |meeting: &Meeting| Some((meeting.of_rank(entered)?.start_ns, meeting.of_rank(left)?.end_ns));
+            numbers.iter().filter_map(move |at| of_meeting(&meetings[*at as usize]))
+        };
+        let above: Vec<_> = of_pair(a, b).map(|(entered, left)| (span(entered), differs(left, entered))).collect();
+        let below: Vec<_> = of_pair(b, a).map(|(entered, left)| (span(left), differs(entered, left))).collect();
         match possible(&above, &below, &options) {
             Some(found) => {
                 direct.at_most(a, b, found.hi.map(Span::as_nanos));

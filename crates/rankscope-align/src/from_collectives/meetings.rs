@@ -10,14 +10,25 @@ use rankscope_collectives::{Group, Kind, LocalCollective, Matched, RankCollectiv
 /// One rank's stay in a collective, on its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stay {
-    /// Index of the rank.
-    pub(crate) rank: usize,
+    pub(super) rank: u32,
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
     /// Nobody who needs others leaves before this rank has entered.
     pub(crate) is_needed: bool,
     /// It does not leave before those have entered that are needed.
     pub(crate) needs: bool,
+}
+
+impl Stay {
+    /// The stay of the rank at index `rank`, which everybody needs and which needs everybody.
+    pub(crate) fn of(rank: usize, start_ns: i64, end_ns: i64) -> Self {
+        Self { rank: rank as u32, start_ns, end_ns, is_needed: true, needs: true }
+    }
+
+    /// Index of the rank.
+    pub(crate) fn rank(&self) -> usize {
+        self.rank as usize
+    }
 }
 
 /// A collective found on more than one rank.
@@ -28,6 +39,13 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
+    /// The stay of the rank at index `rank`.
+    pub(crate) fn of_rank(&self, rank: usize) -> Option<&Stay> {
+        // Where all ranks of a job take part each stands at its own index.
+        let at_own = self.stays.get(rank).filter(|stay| stay.rank() == rank);
+        at_own.or_else(|| self.stays.get(self.stays.binary_search_by_key(&rank, Stay::rank).ok()?))
+    }
+
     /// The shortest stay: what remained once everybody had come.
     pub(crate) fn shortest_ns(&self) -> i64 {
         self.stays.iter().map(|stay| stay.end_ns.saturating_sub(stay.start_ns)).min().unwrap_or(0)
@@ -36,7 +54,7 @@ impl Meeting {
     /// The earliest end of those who need others, less the latest start of those who are needed: negative where the stamps of the
     /// `chosen` ranks, taken as they are, show an effect before its cause.
     pub(crate) fn slack_ns(&self, chosen: impl Fn(usize) -> bool) -> Option<i64> {
-        let stays = || self.stays.iter().filter(|stay| chosen(stay.rank));
+        let stays = || self.stays.iter().filter(|stay| chosen(stay.rank()));
         // A rank's own stay is no constraint; with one that is needed and one that needs, there are two ranks or none.
         let entered = stays().filter(|stay| stay.is_needed).map(|stay| stay.start_ns).max()?;
         let left = stays().filter(|stay| stay.needs).map(|stay| stay.end_ns).min()?;
@@ -50,10 +68,9 @@ pub(crate) fn meetings(ranks: &[RankCollectives], matched: &Matched) -> Vec<Meet
     let stays = together.map(|instance| {
         let group = &matched.groups[instance.group];
         instance.members.iter().map(|member| {
-            let collective = &ranks[member.rank].collectives[member.collective];
-            let (is_needed, needs) = role(collective, group, &ranks[member.rank]);
-            let (start_ns, end_ns) = (collective.start_ns, collective.end_ns);
-            Stay { rank: member.rank, start_ns, end_ns, is_needed, needs }
+            let collective = &ranks[member.rank()].collectives[member.collective()];
+            let (is_needed, needs) = role(collective, group, &ranks[member.rank()]);
+            Stay { is_needed, needs, ..Stay::of(member.rank(), collective.start_ns, collective.end_ns) }
         })
     });
     stays.map(|stays| Meeting { stays: stays.collect() }).collect()

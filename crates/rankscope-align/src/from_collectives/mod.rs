@@ -114,7 +114,7 @@ pub fn estimate_at_start(
     tie_all(&mut clocks, &meetings, None);
     let lines = by_rank(&clocks, ranks.len());
     let since = |rank: usize, own_ns: i64| own_ns.saturating_sub(lines[rank].at(own_ns));
-    meetings.sort_by_cached_key(|meeting| meeting.stays.first().map(|stay| since(stay.rank, stay.end_ns)));
+    meetings.sort_by_cached_key(|meeting| meeting.stays.first().map(|stay| since(stay.rank(), stay.end_ns)));
     let first_ns = |rank: usize| {
         let recorded = starts_ns.get(rank).copied().flatten();
         Some(since(rank, recorded.or(ranks[rank].collectives.first().map(|first| first.start_ns))?))

@@ -97,13 +97,13 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &[Meeting], at
         stamp_ns.saturating_sub(gained_in_own_ns(drift_ppb, stamp_ns.saturating_sub(shown_ns)))
     };
     let levelled =
-        |stay: &Stay| Stay { start_ns: level(stay.rank, stay.start_ns), end_ns: level(stay.rank, stay.end_ns), ..*stay };
+        |stay: &Stay| Stay { start_ns: level(stay.rank(), stay.start_ns), end_ns: level(stay.rank(), stay.end_ns), ..*stay };
     let mut bounds = Bounds::free(ranks);
     for meeting in meetings {
         // Once for each stay: there are as many pairs as the square of them.
         let meeting = Meeting { stays: meeting.stays.iter().map(levelled).collect() };
         for (entered, left) in constrained_pairs(&meeting, ranks) {
-            bounds.at_most(entered.rank, left.rank, Some(left.end_ns.saturating_sub(entered.start_ns)));
+            bounds.at_most(entered.rank(), left.rank(), Some(left.end_ns.saturating_sub(entered.start_ns)));
         }
     }
     bounds
@@ -147,9 +147,8 @@ mod tests {
             let theirs_ns = |ns: i64| START_NS + ns + offset_ns + gained_ns(drift_ppb, ns);
             let meeting = |(at, stays_ns, first_is_late): &(i64, i64, bool)| {
                 let (first, second) = if *first_is_late { (0, -700_000) } else { (-700_000, 0) };
-                let stay = |rank, start_ns, end_ns| Stay { rank, start_ns, end_ns, is_needed: true, needs: true };
                 let (own, other) = (START_NS + at, |ns: i64| theirs_ns(at + ns));
-                Meeting { stays: vec![stay(0, own + first, own + stays_ns), stay(1, other(second), other(*stays_ns))] }
+                Meeting { stays: vec![Stay::of(0, own + first, own + stays_ns), Stay::of(1, other(second), other(*stays_ns))] }
             };
             let meetings: Vec<Meeting> = together.iter().map(meeting).collect();
             let mut clocks = by_host(&[None, None]);

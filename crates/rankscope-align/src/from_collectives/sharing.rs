@@ -4,7 +4,8 @@
 //! ends cannot be told from each other and their stamps allow it: that pools their ends, so that the ranks of a node come out
 //! equal, and assumes nothing that the ends do not show. Nothing here widens or narrows what is guaranteed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 use super::meetings::Meeting;
 use super::ties::{ENDS_MIN, EndPair, Line, Tie, median, tie};
@@ -92,14 +93,14 @@ pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &[Meeting]) -> Vec<Shar
     let mut together: Vec<(SharedClock, Vec<usize>, Passages)> = Vec::new();
     for clock in clocks {
         let mut own = Passages::default();
-        clock.ranks.iter().for_each(|rank| own.join(&std::mem::take(&mut passages[*rank])));
+        clock.ranks.iter().for_each(|rank| own.join(std::mem::take(&mut passages[*rank])));
         let home = together
             .iter()
             .position(|(first, _, theirs)| !first.is_host && !clock.is_host && first.may_be(&clock) && theirs.fit(&own));
         match home {
             Some(home) => {
                 together[home].1.extend(&clock.ranks);
-                together[home].2.join(&own);
+                together[home].2.join(own);
             }
             None => together.push((clock.clone(), clock.ranks, own)),
         }
@@ -114,12 +115,14 @@ struct Passages(Vec<(usize, i64, i64)>);
 
 /// The passages of each rank by itself.
 fn passages(meetings: &[Meeting], ranks: usize) -> Vec<Passages> {
-    let mut passages = vec![Passages::default(); ranks];
+    let mut counts = vec![0; ranks];
+    meetings.iter().flat_map(|meeting| &meeting.stays).for_each(|stay| counts[stay.rank()] += 1);
+    let mut passages: Vec<Passages> = counts.into_iter().map(|count| Passages(Vec::with_capacity(count))).collect();
     for (at, meeting) in meetings.iter().enumerate() {
         for stay in meeting.stays.iter().filter(|stay| stay.is_needed || stay.needs) {
             let entered_ns = if stay.is_needed { stay.start_ns } else { i64::MIN };
             let left_ns = if stay.needs { stay.end_ns } else { i64::MAX };
-            passages[stay.rank].0.push((at, entered_ns, left_ns));
+            passages[stay.rank()].0.push((at, entered_ns, left_ns));
         }
     }
     passages
@@ -137,7 +140,11 @@ impl Passages {
     }
 
     /// Takes up what others did.
-    fn join(&mut self, other: &Self) {
+    fn join(&mut self, other: Self) {
+        if self.0.is_empty() {
+            *self = other;
+            return;
+        }
         let mut joined = Vec::with_capacity(self.0.len().max(other.0.len()));
         let mut theirs = other.0.iter().copied().peekable();
         for (at, entered_ns, left_ns) in self.0.drain(..) {
@@ -163,8 +170,9 @@ pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &[Meeting], bounds: 
         let mut frontier = VecDeque::from_iter((!reached[root]).then_some(root));
         reached[root] = true;
         while let Some(from) = frontier.pop_front() {
-            for (to, pairs) in ends.shared(from, clocks[from].line, &reached) {
-                let Some(tie) = tie(pairs) else { continue };
+            ends.go_through(from);
+            for to in ends.shared(from, &reached) {
+                let Some(tie) = tie(ends.pairs(from, clocks[from].line, to)) else { continue };
                 let bound = bounds.map(|bounds| bounds.between(clocks[from].ranks[0], clocks[to].ranks[0]));
                 let line = clocks[from].line.then(&bound.map_or(tie.line, |bound| believed(&tie, bound)));
                 (clocks[to].line, clocks[to].tie) = (line, Some(Tie { line, ..tie }));
@@ -188,13 +196,20 @@ fn believed(tie: &Tie, bound: Bound) -> Line {
 }
 
 /// When each clock saw the end of each meeting: the median of its ranks.
+#[derive(Default)]
 struct Ends {
-    /// By meeting: how short it was, then clocks and ends, ascending in clock.
-    meetings: Vec<(i64, Vec<(usize, i64)>)>,
-    /// By clock, the meetings it took part in that nobody has gone through yet.
-    of_clock: Vec<Vec<usize>>,
-    /// The meetings that somebody has gone through: they lead to no further clock.
-    gone_through: Vec<bool>,
+    /// By meeting, how short it was.
+    shortest_ns: Vec<i64>,
+    /// By meeting, where those behind its last end stand.
+    until: Vec<usize>,
+    /// The clocks of each meeting, ascending.
+    clocks: Vec<u32>,
+    /// When each of those saw its end.
+    ended_ns: Vec<i64>,
+    /// By clock, the meetings it took part in.
+    of_clock: Vec<Vec<u32>>,
+    /// By meeting, the clock that was gone through first, plus 1; no other leads to a further clock.
+    gone_through: Vec<u32>,
 }
 
 impl Ends {
@@ -204,40 +219,72 @@ impl Ends {
         for (at, clock) in clocks.iter().enumerate() {
             clock.ranks.iter().for_each(|rank| clock_of[*rank] = at);
         }
+        let mut ends = Self { gone_through: vec![0; meetings.len()], ..Self::default() };
         let mut by_clock: Vec<(usize, i64)> = Vec::new();
-        let mut of_clock = vec![Vec::new(); clocks.len()];
-        let mut ends_of = |at: usize, meeting: &Meeting| {
+        let mut counts = vec![0; clocks.len()];
+        for meeting in meetings {
             by_clock.clear();
-            by_clock.extend(meeting.stays.iter().map(|stay| (clock_of[stay.rank], stay.end_ns)));
+            by_clock.extend(meeting.stays.iter().map(|stay| (clock_of[stay.rank()], stay.end_ns)));
             by_clock.sort_by_key(|(clock, _)| *clock);
-            let own = by_clock.chunk_by(|(a, _), (b, _)| a == b);
-            let ends = own.filter_map(|own| Some((own[0].0, median(own.iter().map(|(_, end)| *end).collect())?)));
-            let ends: Vec<(usize, i64)> = ends.collect();
-            ends.iter().for_each(|(clock, _)| of_clock[*clock].push(at));
-            (meeting.shortest_ns(), ends)
-        };
-        let meetings: Vec<_> = meetings.iter().enumerate().map(|(at, meeting)| ends_of(at, meeting)).collect();
-        Self { gone_through: vec![false; meetings.len()], meetings, of_clock }
-    }
-
-    /// The ends that `from`, which is `line` ahead, shares with each clock that is not `reached` yet. Those are reached from here,
-    /// so no meeting is gone through twice.
-    fn shared(&mut self, from: usize, line: Line, reached: &[bool]) -> BTreeMap<usize, Vec<EndPair>> {
-        let mut shared: BTreeMap<usize, Vec<EndPair>> = BTreeMap::new();
-        for at in std::mem::take(&mut self.of_clock[from]) {
-            if std::mem::replace(&mut self.gone_through[at], true) {
-                continue;
+            for own in by_clock.chunk_by(|(a, _), (b, _)| a == b) {
+                let Some(ended_ns) = median(own.iter().map(|(_, end)| *end).collect()) else { continue };
+                counts[own[0].0] += 1;
+                ends.clocks.push(own[0].0 as u32);
+                ends.ended_ns.push(ended_ns);
             }
-            let (shortest_ns, ends) = &self.meetings[at];
-            let Ok(own) = ends.binary_search_by_key(&from, |(clock, _)| *clock) else { continue };
-            let own_ns = ends[own].1;
-            for (clock, end_ns) in ends.iter().filter(|(clock, _)| !reached[*clock]) {
-                let at_ns = own_ns.saturating_sub(line.at(own_ns));
-                let difference_ns = end_ns.saturating_sub(own_ns);
-                shared.entry(*clock).or_default().push(EndPair { shortest_ns: *shortest_ns, at_ns, difference_ns });
+            ends.shortest_ns.push(meeting.shortest_ns());
+            ends.until.push(ends.clocks.len());
+        }
+        ends.of_clock = counts.into_iter().map(Vec::with_capacity).collect();
+        for at in 0..meetings.len() {
+            for place in ends.places(at) {
+                ends.of_clock[ends.clocks[place] as usize].push(at as u32);
             }
         }
-        shared
+        ends
+    }
+
+    /// Where the ends of the meeting numbered `at` stand.
+    fn places(&self, at: usize) -> Range<usize> {
+        at.checked_sub(1).map_or(0, |before| self.until[before])..self.until[at]
+    }
+
+    /// Marks the meetings of `from` that nobody has gone through yet as its own.
+    fn go_through(&mut self, from: usize) {
+        for at in &self.of_clock[from] {
+            let first = &mut self.gone_through[*at as usize];
+            if *first == 0 {
+                *first = from as u32 + 1;
+            }
+        }
+    }
+
+    /// The meetings of `clock` that `from` was the first to go through, ascending.
+    fn led_from(&self, from: usize, clock: usize) -> impl Iterator<Item = usize> {
+        let meetings = self.of_clock[clock].iter().map(|at| *at as usize);
+        meetings.filter(move |at| self.gone_through[*at] == from as u32 + 1)
+    }
+
+    /// The clocks that are not `reached` yet and that such meetings lead to, ascending. Those are reached from here, so no meeting
+    /// is gone through twice.
+    fn shared(&self, from: usize, reached: &[bool]) -> BTreeSet<usize> {
+        let clocks = self.led_from(from, from).flat_map(|at| &self.clocks[self.places(at)]).map(|clock| *clock as usize);
+        clocks.filter(|clock| !reached[*clock]).collect()
+    }
+
+    /// The ends that `from`, which is `line` ahead, shares with `to` in such meetings.
+    fn pairs(&self, from: usize, line: Line, to: usize) -> Vec<EndPair> {
+        let ended_ns = |clock: usize, at: usize| {
+            let places = self.places(at);
+            let place = self.clocks[places.clone()].binary_search(&(clock as u32)).ok()?;
+            Some(self.ended_ns[places.start + place])
+        };
+        let pair = |at: usize| {
+            let (own_ns, end_ns) = (ended_ns(from, at)?, ended_ns(to, at)?);
+            let at_ns = own_ns.saturating_sub(line.at(own_ns));
+            Some(EndPair { shortest_ns: self.shortest_ns[at], at_ns, difference_ns: end_ns.saturating_sub(own_ns) })
+        };
+        self.led_from(from, to).filter_map(pair).collect()
     }
 }
 
@@ -267,7 +314,7 @@ mod tests {
         prop::collection::vec(prop::collection::vec(stay, 9), 1..12).prop_map(|all| {
             let of_rank = |(rank, (is_there, start_ns, end_ns, is_needed, needs)): (usize, (bool, i64, i64, bool, bool))| {
                 let end_ns = start_ns.max(end_ns);
-                is_there.then_some(Stay { rank, start_ns, end_ns, is_needed, needs })
+                is_there.then(|| Stay { is_needed, needs, ..Stay::of(rank, start_ns, end_ns) })
             };
             let meeting = |stays: Vec<(bool, i64, i64, bool, bool)>| Meeting {
                 stays: stays.into_iter().enumerate().filter_map(of_rank).collect(),
@@ -291,7 +338,7 @@ mod tests {
     fn clocks_of_jobs_that_never_meet_are_tied_to_the_first_of_their_own() {
         let stay = |rank: usize, at_ns: i64| {
             let end_ns = at_ns + rank as i64 * 1_000;
-            Stay { rank, start_ns: end_ns - 500, end_ns, is_needed: true, needs: true }
+            Stay::of(rank, end_ns - 500, end_ns)
         };
         let pair = |first: usize, at_ns: i64| Meeting { stays: vec![stay(first, at_ns), stay(first + 1, at_ns)] };
         let meetings: Vec<Meeting> =

@@ -120,16 +120,16 @@ impl Room<'_> {
     }
 
     fn collective(&self, member: &Member) -> &LocalCollective {
-        &self.participants.collectives[member.rank].collectives[member.collective]
+        &self.participants.collectives[member.rank()].collectives[member.collective()]
     }
 
     fn stay(&self, member: &Member) -> Stay {
         let collective = self.collective(member);
-        let trace = self.participants.list[member.rank].trace;
+        let trace = self.participants.list[member.rank()].trace;
         let [start, end] = [collective.start_ns, collective.end_ns].map(Instant::from_nanos_since_epoch);
         let map = self.maps[trace];
         Stay {
-            participant: member.rank,
+            participant: member.rank(),
             start_ns: map.map(start).nanos_since_epoch(),
             end_ns: map.map(end).nanos_since_epoch(),
             uncertainty_ns: map.uncertainty_ns(start).max(map.uncertainty_ns(end)),
@@ -149,14 +149,14 @@ impl Room<'_> {
         }
         let kind = *kinds.first()?;
         let root = members.iter().find_map(|member| self.root(group, member, kind))?;
-        let root = members.iter().position(|member| self.participants.collectives[member.rank].rank == root)?;
+        let root = members.iter().position(|member| self.participants.collectives[member.rank()].rank == root)?;
         let alike = kinds.iter().all(|other| *other == kind);
         alike.then_some((Rule::RootTakesPart, if flows_out(kind) { Flow::From(root) } else { Flow::To(root) }))
     }
 
     /// The rank that all data comes from or goes to, if `member` tells.
     fn root(&self, group: &Group, member: &Member, kind: Kind) -> Option<Rank> {
-        let trace = &self.traces[self.participants.list[member.rank].trace];
+        let trace = &self.traces[self.participants.list[member.rank()].trace];
         let span = self.collective(member).span;
         let at = trace.collectives.binary_search_by_key(&span, |args| args.span).ok()?;
         let args = &trace.collectives[at];

@@ -27,6 +27,7 @@ pub(super) fn write(writer: &mut Writer, part: &Part, place: Place, rules: &Rule
         columns.counts(exports.iter().map(|export| u64::from(export.place.file)));
         columns.counts(exports.iter().map(|export| u64::from(export.place.member)));
         columns.counts(exports.iter().map(|export| u64::from(export.spans)));
+        columns.wide(&exports.iter().map(|export| export.fingerprint.0).collect::<Vec<_>>());
     })?;
     let tracers = &part.tracers;
     writer.block(kinds::TRACERS, |columns| {
@@ -158,10 +159,12 @@ fn read_readings(columns: &mut Columns<'_>) -> Result<Vec<ClockReading>, Error> 
 fn read_exports(columns: &mut Columns<'_>) -> Result<Vec<Export>, Error> {
     let labels = columns.texts()?;
     let (files, members, spans) = (columns.narrow()?, columns.narrow()?, columns.narrow()?);
-    columns.fit(labels.len(), &[files.len(), members.len(), spans.len()])?;
+    let fingerprints = columns.wide()?;
+    columns.fit(labels.len(), &[files.len(), members.len(), spans.len(), fingerprints.len()])?;
     let places = files.into_iter().zip(members).map(|(file, member)| Place { file, member });
-    let rows = labels.into_iter().zip(places).zip(spans);
-    Ok(rows.map(|((file, place), spans)| Export { file, place, spans }).collect())
+    let rows = labels.into_iter().zip(places).zip(spans).zip(fingerprints);
+    let export = |(((file, place), spans), fingerprint)| Export { file, place, spans, fingerprint: Fingerprint(fingerprint) };
+    Ok(rows.map(export).collect())
 }
 
 fn read_tracers(columns: &mut Columns<'_>) -> Result<Vec<SettledTracer>, Error> {

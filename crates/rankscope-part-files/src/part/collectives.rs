@@ -136,7 +136,7 @@ fn write_groups(writer: &mut Writer, rank: &RankCollectives) -> Result<(), Error
         columns.strings(groups.iter().map(|group| group.name.as_str()));
         columns.strings(groups.iter().map(|group| group.description.as_str()));
         columns.counts(groups.iter().map(|group| group.ranks.len() as u64));
-        columns.deltas(groups.iter().flat_map(|group| &group.ranks).map(|rank| i64::from(rank.0)));
+        columns.deltas(groups.iter().flat_map(|group| group.ranks.iter()).map(|rank| i64::from(rank.0)));
     })
 }
 

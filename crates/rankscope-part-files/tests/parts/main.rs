@@ -143,7 +143,7 @@ prop_compose! {
     ) -> Part {
         let mut part = part_of(Trace::default());
         (part.collectives.collectives, part.report.exposed_ns) = collectives.into_iter().unzip();
-        part.collectives.groups = groups.into_iter().map(|(ranks, name, description)| Group { ranks, name, description }).collect();
+        part.collectives.groups = groups.into_iter().map(|(ranks, name, description)| Group { ranks: ranks.into(), name, description }).collect();
         part.collectives.steps =
             marks.into_iter().map(|(number, (start_ns, end_ns))| Step { number, start_ns, end_ns }).collect();
         part.report.steps =
@@ -178,7 +178,7 @@ prop_compose! {
         problems.into_iter().for_each(|(kind, offset, detail)| about.problems.add_detailed(kind, offset, 7, detail));
         let reading = |(clock, (trace_ns, ns), width_ns)| ClockReading { clock: HostClock::Other(clock), trace_ns, ns, width_ns };
         about.clock_readings = readings.into_iter().map(reading).collect();
-        part.exports.push(Export { file, place: Place { file: collectives_rank, member: 2 }, spans: collectives_rank });
+        part.exports.push(Export { file, place: Place { file: collectives_rank, member: 2 }, spans: collectives_rank, fingerprint: Fingerprint(fingerprint.rotate_left(9)) });
         let tracer = tracer.map(|(clock, events)| SettledTracer { clock, knots: 1, passed_over: 2, steps: 3, events, extrapolated: 4 });
         part.tracers.extend(tracer);
         part.collectives.rank = Rank(collectives_rank);

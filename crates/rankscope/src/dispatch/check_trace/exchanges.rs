@@ -107,20 +107,22 @@ fn distance(many: usize, last: Option<usize>, which: usize) -> usize {
 }
 
 fn kind(job: &Job, instance: &Instance) -> Option<Kind> {
-    instance.members.first().map(|member| job.collectives[member.rank].collectives[member.collective].kind)
+    instance.members.first().map(|member| job.collectives[member.rank()].collectives[member.collective()].kind)
 }
 
 fn see(job: &Job, traces: &[Arc<Trace>], instance: &Instance) -> Seen {
     let (mut stays, mut recorded) = (Vec::new(), Vec::new());
     // Ranks of a plan are counted within the group that runs it.
     for (place, member) in (0_u32..).zip(&instance.members) {
-        let collective = &job.collectives[member.rank].collectives[member.collective];
+        let collective = &job.collectives[member.rank()].collectives[member.collective()];
         let on_job = |nanos| {
-            Span::from_nanos(job.clocks.ranks[member.rank].map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch())
+            Span::from_nanos(
+                job.clocks.ranks[member.rank()].map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch(),
+            )
         };
         let rank = Rank(place);
         stays.push(Stay { rank, entered: on_job(collective.start_ns), left: on_job(collective.end_ns) });
-        recorded.push((rank, record(&traces[member.rank], collective)));
+        recorded.push((rank, record(&traces[member.rank()], collective)));
     }
     Seen { stays, recorded }
 }
