@@ -18,7 +18,10 @@ use crate::Error;
 /// # Errors
 /// [`Error::Clocks`] for a file without a line that can be read, and what the file system refuses.
 pub fn read_clocks(folder: &Path) -> Result<Option<KnownClocks>, Error> {
-    let Ok(files) = clock_files(&[folder.to_owned()]) else { return Ok(None) };
+    let files = match clock_files(&[folder.to_owned()]) {
+        Err(rankscope_run::Error::NoClocks { .. } | rankscope_run::Error::Missing { .. }) => return Ok(None),
+        found => found?,
+    };
     let realtime = realtime(folder)?;
     let windows = if files.windows.is_empty() { None } else { Some(windows(&files.windows)?) };
     let offsets = if files.offsets.is_empty() { None } else { Some(offsets(&files.offsets)?) };

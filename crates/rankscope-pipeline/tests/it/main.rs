@@ -1,6 +1,7 @@
 //! From files to answers: the same on any number of threads, from memory or from a second reading.
 
 mod changed;
+mod clocks;
 mod folder;
 mod readings;
 mod threads;
