@@ -35,10 +35,8 @@ impl Judged {
         let mut found = self.held.get(&exports, &self.readings)?;
         let own = |rank: &JobRank| rank.exports.iter().filter_map(|export| found.remove(&export.place)).collect::<Vec<_>>();
         let own: Vec<Vec<Arc<Trace>>> = ranks.iter().map(own).collect();
-        let whole = |((rank, own), joined): ((&JobRank, Vec<Arc<Trace>>), Option<Arc<Trace>>)| {
-            joined.unwrap_or_else(|| self.whole(&rank.exports, own))
-        };
-        Ok(ranks.par_iter().zip(own).zip(joined).map(whole).collect())
+        let all = ranks.par_iter().zip(own).zip(joined);
+        Ok(all.map(|((rank, own), joined)| joined.unwrap_or_else(|| self.whole(&rank.exports, own))).collect())
     }
 
     /// The traces of `exports`, in order, as one.

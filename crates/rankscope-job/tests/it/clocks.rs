@@ -38,8 +38,8 @@ fn clock(job: &Job, offset_ns: i64, drift_ppb: i64) -> RankMap {
 
 /// What does not hang on how long the others recorded.
 fn own(rank: &Rank) -> (Time, Vec<Time>) {
-    let time = Time { total: 0, idle: 0, ..rank.time_ns.clone() };
-    (time, rank.steps.iter().map(|step| step.time_ns.clone()).collect())
+    let time = Time { total: 0, idle: 0, ..rank.time_ns };
+    (time, rank.steps.iter().map(|step| step.time_ns).collect())
 }
 
 proptest! {
