@@ -46,19 +46,19 @@ impl Packed {
 
     /// The same set.
     pub(crate) fn unpacked(&self) -> Intervals {
-        Intervals::union_of(self.from_block(0))
+        Intervals::union_of(self.starting_at(0))
     }
 
     /// How much time it holds inside the window from `start` to `end`.
     pub(crate) fn length_within(&self, start: i64, end: i64) -> i64 {
         let first = self.blocks.partition_point(|block| block.start_ns <= start).saturating_sub(1);
         let inside =
-            self.from_block(first).take_while(|(from, _)| *from < end).map(|(from, to)| (from.max(start), to.min(end)));
+            self.starting_at(first).take_while(|(from, _)| *from < end).map(|(from, to)| (from.max(start), to.min(end)));
         inside.filter(|(from, to)| from < to).fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(from)))
     }
 
     /// Its intervals from the block numbered `first` on, in order.
-    fn from_block(&self, first: usize) -> impl Iterator<Item = (i64, i64)> {
+    fn starting_at(&self, first: usize) -> impl Iterator<Item = (i64, i64)> {
         let blocks = self.blocks[first..].iter().enumerate();
         blocks.flat_map(move |(at, block)| {
             let until = self.blocks.get(first + at + 1).map_or(self.steps.len(), |next| next.steps);
