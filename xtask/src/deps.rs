@@ -209,6 +209,7 @@ pub(crate) const PURE: &[&str] = &[
 /// rayon compiles there, and runs on one.
 pub(crate) const NATIVE: &[(&str, &str)] = &[
     ("rankscope-formats", "zstd is C, and wants a clang that knows the target"),
+    ("rankscope-part-files", "zstd, as above"),
     ("rankscope-profile", "its protobuf is that of rankscope-formats, which brings zstd"),
 ];
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rankscope_job::{Part, Parts, Place, Unread, WhyUnread};
 use rankscope_part_files::{StoredPart, read_part, write_part};
-use rankscope_run::write_file;
+use rankscope_run::{SideFile, open, read_side_text, write_file};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -201,7 +201,7 @@ fn read_one(folder: &Path, plan: &Plan, at: usize) -> Result<Option<Parts>, Erro
     let mut parts = Parts::new(plan.rules());
     for name in outcome.parts {
         let path = folder.join(&name);
-        let file = fs::File::open(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+        let file = open(&path)?;
         let StoredPart { rules, place, part } =
             read_part(std::io::BufReader::new(file)).map_err(|source| Error::Part { path: path.clone(), source })?;
         if rules != plan.rules() || place.file as usize != at {
@@ -237,12 +237,12 @@ fn part_name(part: &Part, place: Place, identity: &str) -> String {
 }
 
 fn read_plan(path: &Path) -> Result<Plan, Error> {
-    let text = fs::read_to_string(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    let text = read_side_text(path, SideFile::Parts)?;
     Plan::read(path, &text)
 }
 
 fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
-    let text = fs::read_to_string(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    let text = read_side_text(path, SideFile::Parts)?;
     let fault = |error: serde_json::Error| PartsFault::Malformed { reason: error.to_string() };
     serde_json::from_str(&text).map_err(|error| Error::Parts { path: path.to_owned(), fault: fault(error) })
 }

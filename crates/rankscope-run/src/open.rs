@@ -25,6 +25,8 @@ pub enum SideFile {
     Dispatch,
     /// What this program and its helpers note down beside a run.
     Record,
+    /// What mappers note down in a folder of parts.
+    Parts,
 }
 
 impl SideFile {
@@ -38,6 +40,8 @@ impl SideFile {
             Self::Dispatch => 64 << 20,
             // A run's manifest lists its files: a million of them make about 150 MB.
             Self::Record => 256 << 20,
+            // A plan lists its inputs: a million of them make about 200 MB.
+            Self::Parts => 256 << 20,
         }
     }
 
@@ -47,6 +51,7 @@ impl SideFile {
             Self::Clock => "a clock file",
             Self::Dispatch => "a dispatch plan file",
             Self::Record => "a run's manifest",
+            Self::Parts => "a plan of parts",
         }
     }
 }
