@@ -136,7 +136,7 @@ impl Error {
     /// What class of failure this is.
     pub fn class(&self) -> ExitClass {
         match self {
-            Self::Pattern(_) | Self::NoClockFolder { .. } | Self::NoClocks { .. } => ExitClass::Usage,
+            Self::Pattern(_) => ExitClass::Usage,
             Self::Changed { .. }
             | Self::Conflict(Conflict::Twice { .. })
             | Self::Parts { fault: PartsFault::OtherPlan, .. } => ExitClass::InputChanged,

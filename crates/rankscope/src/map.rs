@@ -13,7 +13,7 @@ use crate::job::Bar;
 use crate::output::{self, Format};
 use crate::report::RulesArgs;
 
-/// Reduce every trace to a small part, so that a job can be judged where its traces are not.
+/// Reduce each trace to a small part that is enough to report on the job.
 ///
 /// A part holds what a report needs of one rank: a few bytes a collective instead of the trace. Parts are written into a folder, one
 /// file each; `rankscope merge` on that folder gives the same report as `rankscope report` on the traces. Work can be divided among
