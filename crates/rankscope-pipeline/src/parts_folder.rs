@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rankscope_job::{Part, Parts, Place, Unread, WhyUnread};
 use rankscope_part_files::{StoredPart, read_part, write_part};
-use rankscope_run::{SideFile, open, read_side_text, write_file};
+use rankscope_run::{Outputs, SideFile, file_name, open, read_side_text, write_file};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -145,14 +145,15 @@ fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings
     }
     let mut summary = MapSummary { inputs: 1, ..MapSummary::default() };
     let mut outcome = Outcome { parts: Vec::new(), unread: Vec::new() };
+    let identity = identity(plan, at);
+    let mut outputs = Outputs::among_many(&request.parts)?;
     for (place, part) in parts.iter() {
         let place = Place { file: at as u32, ..place };
-        let name = part_name(part, place, &identity(plan, at));
+        let name = part_name(part, place, &identity);
         let path = request.parts.join(&name);
-        write_file(&path, |file| {
-            write_part(part, place, &mapping.rules, file).map_err(|source| Error::Part { path: path.clone(), source })
+        outputs.write(&name, |file| {
+            write_part(part, place, &mapping.rules, file).map_err(|source| Error::Part { path, source })
         })?;
-        summary.bytes += fs::metadata(&path).map_or(0, |about| about.len());
         summary.parts += 1;
         outcome.parts.push(name);
     }
@@ -160,7 +161,11 @@ fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings
         summary.unread += 1;
         outcome.unread.push(StoredUnread::of(place.member, unread));
     }
-    write_json(&done, &outcome)?;
+    let written = outputs.commit()?;
+    summary.bytes = written.iter().filter_map(|path| fs::metadata(path).ok()).map(|about| about.len()).sum();
+    let mut outputs = Outputs::among_many(&request.parts)?;
+    outputs.write(&file_name(&done), |file| json_into(&done, &outcome, file))?;
+    outputs.commit()?;
     Ok(summary)
 }
 
@@ -248,9 +253,11 @@ fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Error::Parts { path: path.to_owned(), fault: PartsFault::Malformed { reason: error.to_string() } })?;
-    write_file(path, |file| file.write_all(text.as_bytes()).map_err(|source| Error::Io { path: path.to_owned(), source }))
+    write_file(path, |file| json_into(path, value, file))
+}
+
+fn json_into(path: &Path, value: &impl Serialize, file: &mut impl Write) -> Result<(), Error> {
+    serde_json::to_writer_pretty(file, value).map_err(|error| Error::Io { path: path.to_owned(), source: error.into() })
 }
 
 impl MapSummary {

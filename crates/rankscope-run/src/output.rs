@@ -17,6 +17,8 @@ use crate::{Error, pending};
 pub struct Outputs {
     directory: PathBuf,
     pending: Vec<(PathBuf, NamedTempFile)>,
+    /// Whether what a killed writer left in the directory has been cleared away.
+    swept: bool,
 }
 
 /// Encoders write small; the disk should not notice.
@@ -29,7 +31,16 @@ impl Outputs {
     /// What the file system refuses.
     pub fn into_directory(directory: &Path) -> Result<Self, Error> {
         fs::create_dir_all(directory).map_err(|error| Error::io(directory, error))?;
-        Ok(Self { directory: directory.to_owned(), pending: Vec::new() })
+        Ok(Self { directory: directory.to_owned(), pending: Vec::new(), swept: false })
+    }
+
+    /// The same for one writer of thousands into one directory: what killed ones left there stays for others to clear away, as looking
+    /// for it takes as long as the directory is.
+    ///
+    /// # Errors
+    /// As [`Self::into_directory`].
+    pub fn among_many(directory: &Path) -> Result<Self, Error> {
+        Ok(Self { swept: true, ..Self::into_directory(directory)? })
     }
 
     /// Writes the file `name` by `fill`, under a temporary name for now.
@@ -43,7 +54,7 @@ impl Outputs {
         let path = self.directory.join(name);
         let refused = |error: io::Error| E::from(Error::io(path.clone(), error));
         let mut file = pending::begin(&self.directory).map_err(refused)?;
-        if self.pending.is_empty() {
+        if !std::mem::replace(&mut self.swept, true) {
             pending::clear_abandoned(&self.directory, &file);
         }
         {
