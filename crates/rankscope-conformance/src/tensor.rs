@@ -55,7 +55,8 @@ impl Rows {
             return Err(Error::input("input", InputFault::Ranks { ranks, metadata: metadata.world_size }));
         }
         let shape: Vec<usize> = [ranks, tokens].into_iter().chain(self.shape()[2..].iter().copied()).collect();
-        let size = shape.iter().try_fold(16_usize, |size, &axis| size.checked_mul(axis)).filter(|&size| size <= MOST_BYTES);
+        let size =
+            shape.iter().try_fold(16_u64, |size, &axis| size.checked_mul(axis as u64)).filter(|&size| size <= MOST_BYTES);
         if size.is_none() {
             return Err(TensorError::Output { shape }.into());
         }
@@ -99,7 +100,7 @@ impl Rows {
 }
 
 /// 16 GiB; a byte counts 16 here, which is what a value in a list takes at least.
-const MOST_BYTES: usize = 1 << 34;
+const MOST_BYTES: u64 = 1 << 34;
 
 /// A file without a header: `file`, `dtype` and `shape`.
 fn raw(case: &Case) -> Result<Tensor> {
