@@ -1,6 +1,6 @@
 //! Reading the documents to plan: lengths, and where they lie if the file says so.
 //!
-//! A file is a list of lengths, a list of such lists (one per rank), an object that has either under one of [`KEYS`], an object
+//! A file is a list of lengths, a list of such lists (one per rank), an object that has either under one of `KEYS`, an object
 //! with `cases` of such objects, or text with a length on each line. A document is its length or an object with `len`.
 //!
 //! Attention kernels take cumulative lengths, from 0 up to the end of each document. Under `cu_seqlens` they are read as such.
