@@ -91,6 +91,12 @@ pub(crate) fn command<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
     command
 }
 
+/// This program, to be started once more: by a path that stays good when cargo puts a newer build of it into its place.
+pub(crate) fn myself() -> Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    if running.exists() { Ok(running.to_owned()) } else { std::env::current_exe().context("failed to find this program") }
+}
+
 /// The root of the workspace this binary was built from.
 pub(crate) fn root() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -199,6 +199,5 @@ fn fuzz_targets() -> Result<()> {
 }
 
 fn fuzz_smoke(seconds: u64) -> Result<()> {
-    let myself = std::env::current_exe().context("failed to find this program")?;
-    check(Command::new(myself).args(["fuzz-smoke", "--seconds", &seconds.to_string()]).current_dir(cargo::root()))
+    check(Command::new(cargo::myself()?).args(["fuzz-smoke", "--seconds", &seconds.to_string()]).current_dir(cargo::root()))
 }

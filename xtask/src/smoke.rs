@@ -67,8 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// Runs a worker and keeps the input it died of.
 fn supervise(reader: &Reader, seed: u64, seconds: u64, folder: &Path) -> Result<()> {
     let current = folder.join(format!("{}.current", reader.name));
-    let myself = std::env::current_exe().context("failed to find this program")?;
-    let status = Command::new(myself)
+    let status = Command::new(cargo::myself()?)
         .args(["fuzz-smoke", "--reader", reader.name, "--seed", &seed.to_string(), "--seconds", &seconds.to_string()])
         .arg("--worker")
         .arg(&current)
