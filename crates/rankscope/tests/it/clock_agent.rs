@@ -12,10 +12,8 @@ use rankscope_clock::files::{read_offsets, read_windows};
 use rankscope_clock::simulate::SimClock;
 use serde_json::Value;
 
-/// What is not known better of the truth: how the host clock stood when each of the two was started.
+/// What a loaded host may add to an honest estimate.
 const TOLERATED_NS: i64 = 10_000;
-/// How far one of the clocks is put forward.
-const OFFSET_NS: i64 = 5_000_000;
 
 #[test]
 fn two_terminals_measure_a_bent_clock() {
@@ -23,7 +21,7 @@ fn two_terminals_measure_a_bent_clock() {
     let out = folder.path().display().to_string();
     let addresses = addresses(2);
     let now_ns = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
-    let bend = format!("offset-ns={OFFSET_NS},skew-ppb=20000,origin-ns={now_ns}");
+    let bend = format!("offset-ns=5000000,skew-ppb=20000,origin-ns={now_ns}");
     let standalone = |node: usize| {
         let arguments = ["clock", "standalone", "--rank", &node.to_string(), "--addresses", &addresses, "--out", &out];
         let mut command = command(&arguments);
@@ -50,9 +48,10 @@ fn two_terminals_measure_a_bent_clock() {
         // The same instant on both host clocks: they differ by where each of the two was set, and by the bend.
         let (shown_ns, offset_ns) = (field("at_ns"), field("offset_ns"));
         let truth_ns = shown_ns - (bend.true_ns(shown_ns) - shift_ns(1) + shift_ns(0));
+        assert!((offset_ns - truth_ns).abs() < TOLERATED_NS, "{offset_ns} for {truth_ns}");
         let (lo_ns, hi_ns) = (field("bound_lo_ns") - TOLERATED_NS, field("bound_hi_ns") + TOLERATED_NS);
-        assert!((lo_ns..=hi_ns).contains(&truth_ns) && (lo_ns..=hi_ns).contains(&offset_ns), "{truth_ns} in {node}");
-        assert!(hi_ns - lo_ns < OFFSET_NS, "a bound narrower than what it measures: {node}");
+        assert!((lo_ns..=hi_ns).contains(&truth_ns), "{truth_ns} in {node}");
+        assert!(hi_ns - lo_ns < 1_000_000, "a bound that says something: {node}");
     }
 }
 

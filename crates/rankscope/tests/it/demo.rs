@@ -41,10 +41,10 @@ fn what_it_guarantees_is_true() {
     let error = |name: &str| story["event_error_ns"][name].as_u64().unwrap_or_else(|| panic!("{name} in {story}"));
     assert!(error("before_p99") > 1_000_000, "clocks were bent by milliseconds: {story}");
     assert!(error("after_p99") <= error("after_max") && error("after_max") <= error("guaranteed_max"), "{story}");
-    assert!(error("after_max") < error("before_p99"), "{story}");
+    assert!(error("after_max") < error("before_p99") / 10, "{story}");
+    assert_eq!(story["violations"]["after"], 0, "{story}");
     let count = |name: &str| story["violations"][name].as_u64().unwrap_or_else(|| panic!("{name} in {story}"));
     assert!((1..=count("collectives")).contains(&count("before")), "{story}");
-    assert!(count("after") < count("before"), "{story}");
     assert!(story["seconds"].as_f64().unwrap() > 2.0);
     a_whole_run_is_left(&out, &story);
 
@@ -150,16 +150,11 @@ fn of_two_that_begin_at_once_one_plays() {
     for _ in 0..3 {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("run");
-        let mut both = [(); 2].map(|()| demo(&out, &["--seconds", "600", "--ranks", "2"]));
-        wait_for("one to give way", || both.iter_mut().any(Running::has_ended));
-        let [mut first, second] = both;
-        let (gone, plays) = if first.has_ended() { (first, second) } else { (second, first) };
-        let said = String::from_utf8_lossy(&gone.ended().stderr).into_owned();
-        assert!(said.contains("a demo is running there"), "{said}");
-        wait_for("the other to begin", || out.join("raw/rank-0.rkr").exists());
-        plays.terminate();
-        let said = String::from_utf8_lossy(&plays.ended().stderr).into_owned();
-        assert!(said.contains("interrupted"), "{said}");
+        let both = [(); 2].map(|()| demo(&out, &["--seconds", "2", "--ranks", "2"])).map(Running::ended);
+        let said = both.each_ref().map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+        assert_eq!(both.iter().filter(|output| output.status.success()).count(), 1, "{said:?}");
+        assert!(said.iter().any(|said| said.contains("a demo is running there")), "{said:?}");
+        assert!(out.join("demo.json").exists());
     }
 }
 

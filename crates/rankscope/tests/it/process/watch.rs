@@ -30,10 +30,6 @@ impl Running {
         ended(self.0.take().unwrap())
     }
 
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.0.as_mut().is_none_or(|child| child.try_wait().unwrap().is_some())
-    }
-
     /// Asks it to end.
     pub(crate) fn terminate(&self) {
         signal("TERM", self.0.as_ref().unwrap().id());
