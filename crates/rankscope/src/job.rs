@@ -7,6 +7,7 @@ use rankscope_job::{ClockChoice, Judging, Rules, WindowChoice};
 use rankscope_pipeline::{Keep, Mapping, Progress, Reading, Request, Stage};
 
 use crate::output;
+use crate::size::size_by_letter;
 
 /// Where measured clocks are, beside traces that are no run directory.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -62,7 +63,7 @@ pub(crate) struct WindowArgs {
 pub(crate) struct MemoryArgs {
     /// Memory for traces that are kept for the timeline, such as 8GB; beyond it they are read a second time [default: a quarter of
     /// the machine's]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = size_by_letter)]
     memory: Option<u64>,
 }
 
@@ -71,26 +72,6 @@ impl MemoryArgs {
     pub(crate) fn keep(self) -> Keep {
         Keep::UpTo(self.memory.unwrap_or_else(rankscope_pipeline::memory_default))
     }
-}
-
-/// A number of bytes: `8GB`, `512M`, `4GiB`, `1000000`.
-fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit = text[digits..].trim().to_ascii_lowercase();
-    let factor = match unit.as_str() {
-        "" | "b" => 1,
-        "k" | "kb" => 1_000,
-        "m" | "mb" => 1_000_000,
-        "g" | "gb" => 1_000_000_000,
-        "t" | "tb" => 1_000_000_000_000,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        "tib" => 1 << 40,
-        _ => 0,
-    };
-    let number = text[..digits].parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
-    number.filter(|_| factor > 0).ok_or_else(|| "give a number of bytes, such as 8GB or 512MiB".to_owned())
 }
 
 /// The request for all of `paths`, by the usual rules, as analysis wants it.
@@ -135,20 +116,5 @@ impl Progress for Bar {
 
     fn end(&self) {
         self.with(|bar| bar.take().iter().for_each(indicatif::ProgressBar::finish_and_clear));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_units() {
-        for (text, expected) in [("8GB", 8_000_000_000), ("512MiB", 512 << 20), ("17", 17), ("2 k", 2_000)] {
-            assert_eq!(bytes(text), Ok(expected), "{text}");
-        }
-        for text in ["", "GB", "8 parsecs", "99999999999999TB", "-1"] {
-            assert!(bytes(text).is_err(), "{text}");
-        }
     }
 }

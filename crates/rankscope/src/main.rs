@@ -22,6 +22,7 @@ mod report;
 #[cfg(feature = "clock")]
 mod run;
 mod runs;
+mod size;
 mod spans;
 mod validate;
 mod verbs;

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::moment;
 use crate::output::{self, Format};
+use crate::size::size;
 
 /// List which runs in a folder can be pruned, and why; delete them with --execute.
 ///
@@ -131,47 +132,4 @@ fn drawn(args: &Args, plan: &RetentionPlan, found: &Runs) -> Result<String> {
 
 fn removed_bytes(plan: &RetentionPlan) -> u64 {
     plan.removals().map(|run| run.bytes).sum()
-}
-
-/// A number of bytes: `1048576`, `100GiB`, `2.5 TB`.
-fn size(text: &str) -> Result<u64, String> {
-    let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())).map(|(_, factor)| *factor);
-    let (Some(factor), Ok(number)) = (factor, number.parse::<f64>()) else {
-        return Err("a size is a number with a unit (B, kB, MB, GB, TB, KiB, MiB, GiB or TiB), such as 100GiB".to_owned());
-    };
-    // A limit on storage; what a float leaves out above 2^53 does not show.
-    Ok((number * factor as f64) as u64)
-}
-
-const UNITS: [(&str, u64); 10] = [
-    ("", 1),
-    ("B", 1),
-    ("kB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("TB", 1_000_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("TiB", 1 << 40),
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_with_their_units() {
-        for (text, bytes) in
-            [("0", 0), ("1048576", 1 << 20), ("100GiB", 100 << 30), ("2.5 TB", 2_500_000_000_000), ("1kb", 1_000)]
-        {
-            assert_eq!(size(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "GiB", "-1", "1 parsec", "1.2.3", "1e9"] {
-            assert!(size(text).is_err(), "{text}");
-        }
-    }
 }
