@@ -173,8 +173,7 @@ const SIXTEEN: &str = "sixteen";
 
 /// Makes inputs in a process of its own.
 fn prepare(folder: &Path, which: &str) -> Result<()> {
-    let myself = std::env::current_exe().context("failed to find this program")?;
-    let status = Command::new(myself).args(["bench", "prepare"]).arg(folder).arg(which).status();
+    let status = Command::new(crate::cargo::myself()?).args(["bench", "prepare"]).arg(folder).arg(which).status();
     if !status.context("failed to start the input maker")?.success() {
         bail!("the benchmark's inputs could not be made in {}", folder.display());
     }

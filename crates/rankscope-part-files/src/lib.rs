@@ -49,5 +49,5 @@ pub use columns::{Columns, ColumnsWriter};
 pub use error::{Codec, ColumnFault, Error};
 pub use frame::{BLOCK_BYTES_MAX, Kind, PART_BYTES_MAX, SCHEMA, STRING_BYTES_MAX};
 pub use part::{StoredPart, is_part, read_part, write_part};
-pub use reader::{Block, Reader, laid_bare};
+pub use reader::{Block, Reader, laid_bare, read_as_any_columns};
 pub use writer::Writer;

@@ -103,6 +103,20 @@ pub fn laid_bare(bytes: &[u8]) -> Vec<u8> {
     writer.finish()
 }
 
+/// Reads `bytes` as columns, each as whatever it can be read as, until none can: for fuzzers.
+pub fn read_as_any_columns(bytes: &[u8]) {
+    let mut columns = Columns::new(Kind(1), bytes);
+    while columns.unsigned().is_ok()
+        || columns.signed().is_ok()
+        || columns.sorted().is_ok()
+        || columns.intervals().is_ok()
+        || columns.enums(u8::MAX).is_ok()
+        || columns.bits().is_ok()
+        || columns.strings().is_ok()
+        || columns.wide().is_ok()
+    {}
+}
+
 impl Block<'_> {
     /// The columns, from the first.
     pub fn columns(&self) -> Columns<'_> {

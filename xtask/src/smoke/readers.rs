@@ -6,7 +6,7 @@ use std::io::Cursor;
 use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto, read, recording, wire, xspace};
 
 use rankscope_dispatch::{binary, network::calibrate};
-use rankscope_part_files::{Columns, Kind, laid_bare, read_part};
+use rankscope_part_files::{laid_bare, read_as_any_columns, read_part};
 use rankscope_testkit::operations;
 
 use super::seeds;
@@ -62,20 +62,7 @@ fn wire(bytes: &[u8]) {
 fn part(bytes: &[u8]) {
     drop(black_box(read_part(bytes)));
     drop(black_box(read_part(&laid_bare(bytes)[..])));
-    columns(Columns::new(Kind(1), bytes));
-}
-
-/// Every column as whatever it can be read as.
-fn columns(mut columns: Columns<'_>) {
-    while columns.unsigned().is_ok()
-        || columns.signed().is_ok()
-        || columns.sorted().is_ok()
-        || columns.intervals().is_ok()
-        || columns.enums(u8::MAX).is_ok()
-        || columns.bits().is_ok()
-        || columns.strings().is_ok()
-        || columns.wide().is_ok()
-    {}
+    read_as_any_columns(bytes);
 }
 
 /// What nccl-tests and OSU's benchmarks print.

@@ -49,8 +49,7 @@ fn measured(row: Row, verdict: &Result<Value>, judge: impl Fn(Row, &Value) -> Ro
 
 fn verdict(binary: &Path, args: &[&str]) -> Result<Value> {
     eprintln!("running the rig: {}", args.join(" "));
-    let myself = std::env::current_exe().context("failed to find this program")?;
-    let mut command = Command::new(myself);
+    let mut command = Command::new(crate::cargo::myself()?);
     command.args(["rig", "--format", "json"]).args(args).arg("--binary").arg(binary).stderr(Stdio::inherit());
     let output = command.output().context("failed to start the rig")?;
     if !output.status.success() {
