@@ -3,7 +3,7 @@
 //! Files that contradict each other are still accounted one by one; but what is between ranks (who is late, what waits for whom,
 //! whose clock is ahead) is not asked of them. A wrong name is worse than none.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rankscope_document::CautionKind;
 use rankscope_time::Rank;
@@ -158,17 +158,13 @@ fn world_sizes(parts: &[Part]) -> Option<Doubt> {
 }
 
 fn steps(parts: &[Part]) -> Option<Doubt> {
-    let sets: Vec<BTreeSet<i64>> = parts.iter().map(|part| part.about.marked_steps.iter().copied().collect()).collect();
-    if sets.iter().any(BTreeSet::is_empty) {
-        return None;
-    }
-    let common = sets[0].iter().any(|number| sets.iter().all(|set| set.contains(number)));
     let mut ranks: BTreeMap<(i64, i64), Vec<Rank>> = BTreeMap::new();
-    for (part, set) in parts.iter().zip(&sets) {
-        if let (Some(first), Some(last)) = (set.first(), set.last()) {
-            ranks.entry((*first, *last)).or_default().push(part.rank());
-        }
+    for part in parts {
+        ranks.entry(part.about.step_range()?).or_default().push(part.rank());
     }
+    // They are in order.
+    let marked = |part: &Part, number: &i64| part.about.marked_steps.binary_search(number).is_ok();
+    let common = parts[0].about.marked_steps.iter().any(|number| parts.iter().all(|part| marked(part, number)));
     (!common).then_some(Doubt::Steps { ranks })
 }
 

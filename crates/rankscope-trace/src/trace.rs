@@ -92,12 +92,6 @@ impl Trace {
         Some((first, last))
     }
 
-    /// First and last step that it marks.
-    pub fn step_range(&self) -> Option<(i64, i64)> {
-        let numbers = || self.steps.iter().map(|mark| mark.number);
-        Some((numbers().min()?, numbers().max()?))
-    }
-
     /// Marks the steps that spans named `ProfilerStep#N` stand for. Readers call it once, when all spans are in.
     pub fn mark_profiler_steps(&mut self) {
         let numbers: Vec<Option<i64>> =
