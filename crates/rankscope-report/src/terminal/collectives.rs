@@ -2,13 +2,12 @@
 
 use std::cmp::Reverse;
 
-use rankscope_document::{CollectiveGroup, Document};
+use rankscope_document::{CollectiveGroup, Document, spelling};
 
 use super::Sheet;
 use super::table::Table;
 use crate::text::{clean, shorten, width_of};
 use crate::units::{bytes, duration, of, or_absent, rate};
-use rankscope_document::spelling;
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     let mut groups: Vec<&CollectiveGroup> = document.collectives.groups.iter().collect();

@@ -9,11 +9,11 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use rankscope_collectives::{Instance, Kind};
 use rankscope_dispatch::network::calibrate::{Operation, Samples};
+use rankscope_job::{ClockChoice, Job};
+use rankscope_pipeline::judged;
 use rankscope_time::Span;
 
 use crate::job::{Bar, MeasuredArgs, request_by};
-use rankscope_job::{ClockChoice, Job};
-use rankscope_pipeline::judged;
 
 /// What was measured in the run at `path`, by operation and number of ranks.
 pub(super) fn samples(path: &Path) -> Result<Vec<Samples>> {

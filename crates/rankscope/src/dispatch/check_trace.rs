@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use rankscope_pipeline::judged;
 
 use super::calibrate::Reading;
 use super::paths;
 use super::predict::NetworkArgs;
 use crate::job::{Bar, ClockArgs, MemoryArgs, request};
 use crate::output::{self, Format};
-use rankscope_pipeline::judged;
 
 /// What a run is held against.
 #[derive(Debug, clap::Args)]

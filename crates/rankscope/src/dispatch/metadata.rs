@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::case_files::CaseFiles;
-use super::paths;
-use crate::output::{self, Format};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use rankscope_conformance::{Case, Revision, answer, list};
+
+use super::case_files::CaseFiles;
+use super::paths;
+use crate::output::{self, Format};
 
 /// Run DistCA's functions by their names: numbers in, arrays out
 ///

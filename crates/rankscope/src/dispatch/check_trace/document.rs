@@ -2,11 +2,11 @@
 
 use rankscope_dispatch::network::PredictedExchange;
 use rankscope_dispatch::network::measured::Comparison;
+use rankscope_job::Job;
 use rankscope_plan_files::network::Known;
 use serde_json::{Value, json};
 
 use super::exchanges::{Met, MetExchange};
-use rankscope_job::Job;
 
 pub(super) fn json(met: &Met, plan: &[PredictedExchange], known: &Known, job: &Job) -> String {
     json!({

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use rankscope_dispatch::network::PredictedExchange;
 use rankscope_dispatch::network::measured::Comparison;
+use rankscope_job::Job;
 use rankscope_plan_files::network::Known;
 use rankscope_report::{bytes, columns, duration};
 
 use super::exchanges::{Met, MetExchange};
 use crate::output;
-use rankscope_job::Job;
 
 /// Rows of a table for people; the JSON has all.
 const ROWS_SHOWN: usize = 12;
