@@ -12,7 +12,7 @@ use rankscope_time::Rank;
 use crate::clocks::{clocks_of, nodes_of, unused};
 use crate::compared::{self, Compared, WindowChoice};
 use crate::doubts::{Doubt, doubts};
-use crate::ranks::{each_rank_once, own_rank, settle_ranks};
+use crate::ranks::{each_rank_once, settle_ranks};
 use crate::{About, Completeness, Error, Export, Facts, Failure, Part, Parts, Rules, SettledTracer, Unread};
 
 /// Which clocks ranks are put on.
@@ -105,7 +105,7 @@ pub fn judge(parts: Parts, facts: &Facts, judging: Judging) -> Result<Job, Error
     let files = parts.len();
     let rules = parts.rules().cloned().unwrap_or_default();
     let (mut parts, unread, attempts) = parts.into_inner();
-    let own_ranks: Vec<Rank> = parts.iter().filter_map(own_rank).collect();
+    let own_ranks: Vec<Rank> = parts.iter().filter_map(|part| part.about.own_rank()).collect();
     let mut skipped = passed_over(unread, &own_ranks, !parts.is_empty(), judging.partial)?;
     if parts.is_empty() {
         return Err(Error::NoTrace { files, first: skipped.into_iter().next() });

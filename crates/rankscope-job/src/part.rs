@@ -9,7 +9,7 @@ use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport};
 use rankscope_collectives::{RankCollectives, extract};
 use rankscope_time::Rank;
-use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace};
+use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace, rank_of_name};
 
 use crate::{Fingerprint, Place};
 
@@ -197,6 +197,11 @@ impl About {
             earlier: false,
             fingerprint: Fingerprint::of(trace),
         }
+    }
+
+    /// The rank that the file itself tells, else the one that its name does.
+    pub fn own_rank(&self) -> Option<Rank> {
+        self.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&self.file))
     }
 
     /// First and last step that it marks.

@@ -97,11 +97,6 @@ pub(crate) fn each_rank_once(parts: &[Part]) -> Result<(), Error> {
     }
 }
 
-/// The rank that a part's file or its name tells.
-pub(crate) fn own_rank(part: &Part) -> Option<Rank> {
-    part.about.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&part.about.file))
-}
-
 /// Settles what a file and its name say of its rank.
 fn believe(part: &mut Part) {
     let named = rank_of_name(&part.about.file);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rankscope_clock::files::read_snapshots;
+use rankscope_clock::files::{SnapshotSeries, SnapshotsFile, read_snapshots};
 use rankscope_job::{Facts, Failure};
 use rankscope_run::{RunDirectory, SideFile, read_side};
 use rankscope_time::Rank;
@@ -81,17 +81,21 @@ fn side_readings(folder: &Path) -> Result<SideReadings, Error> {
     for path in files_named(folder, "snapshots-rank")? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(rank) = rank_of_name(&name) else { continue };
-        let bytes = read_side(&path, SideFile::Clock)?;
+        let read = read_snapshots(&read_side(&path, SideFile::Clock)?);
         // Of clocks that stamp everything the trace's own readings tell more.
-        let devices = read_snapshots(&bytes).clocks.into_iter().filter(|(_, series)| series.devices_only);
-        let clock = |(name, series): (String, rankscope_clock::files::SnapshotSeries)| TracerClock {
-            name,
-            scope: ClockScope::Devices,
-            pairs: series.pairs.iter().map(pair).collect(),
-        };
-        found.0.entry(rank).or_default().extend(devices.map(clock));
+        found.0.entry(rank).or_default().extend(device_clocks(read, |series| series.devices_only));
     }
     Ok(found)
+}
+
+/// The clocks of `read` that `is` holds for, as those of devices.
+pub fn device_clocks(read: SnapshotsFile, is: impl Fn(&SnapshotSeries) -> bool) -> impl Iterator<Item = TracerClock> {
+    let clock = |(name, series): (String, SnapshotSeries)| TracerClock {
+        name,
+        scope: ClockScope::Devices,
+        pairs: series.pairs.iter().map(pair).collect(),
+    };
+    read.clocks.into_iter().filter(move |(_, series)| is(series)).map(clock)
 }
 
 impl SideReadings {
@@ -109,7 +113,7 @@ impl SideReadings {
             return;
         }
         let about = &mut trace.provenance;
-        let rank = about.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&about.file));
+        let rank = about.own_rank();
         if let Some(clocks) = rank.and_then(|rank| self.0.get(&rank)) {
             about.tracer_clocks.extend(clocks.iter().cloned());
         }

@@ -134,7 +134,8 @@ fn planned(request: &MapRequest) -> Result<Plan, Error> {
 
 fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings) -> Result<MapSummary, Error> {
     let input = &plan.inputs[at];
-    let done = outcome_path(&request.parts, plan, at);
+    let identity = identity(plan, at);
+    let done = outcome_path(&request.parts, at, &identity);
     if done.is_file() {
         return Ok(MapSummary { inputs: 1, done_before: 1, ..MapSummary::default() });
     }
@@ -145,7 +146,6 @@ fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings
     }
     let mut summary = MapSummary { inputs: 1, ..MapSummary::default() };
     let mut outcome = Outcome { parts: Vec::new(), unread: Vec::new() };
-    let identity = identity(plan, at);
     let mut outputs = Outputs::among_many(&request.parts)?;
     for (place, part) in parts.iter() {
         let place = Place { file: at as u32, ..place };
@@ -198,7 +198,7 @@ pub(crate) fn read_folder(folder: &Path, partial: bool, progress: &dyn Progress)
 
 /// The parts of one input; none where it is not done.
 fn read_one(folder: &Path, plan: &Plan, at: usize) -> Result<Option<Parts>, Error> {
-    let path = outcome_path(folder, plan, at);
+    let path = outcome_path(folder, at, &identity(plan, at));
     if !path.is_file() {
         return Ok(None);
     }
@@ -230,14 +230,13 @@ fn identity(plan: &Plan, at: usize) -> String {
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
-fn outcome_path(folder: &Path, plan: &Plan, at: usize) -> PathBuf {
-    folder.join(format!("input-{at:06}-{}.json", identity(plan, at)))
+fn outcome_path(folder: &Path, at: usize, identity: &str) -> PathBuf {
+    folder.join(format!("input-{at:06}-{identity}.json"))
 }
 
 /// By its rank where the file or its name tells it, and by its place among the inputs.
 fn part_name(part: &Part, place: Place, identity: &str) -> String {
-    let rank = part.about.rank.map(|(rank, _)| rank).or_else(|| rankscope_trace::rank_of_name(&part.about.file));
-    let rank = rank.map_or_else(|| "unknown".to_owned(), |rank| format!("r{:06}", rank.0));
+    let rank = part.about.own_rank().map_or_else(|| "unknown".to_owned(), |rank| format!("r{:06}", rank.0));
     format!("part-{rank}-{identity}-{:04}.rkpart", place.member)
 }
 

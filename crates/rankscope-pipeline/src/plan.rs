@@ -74,7 +74,7 @@ impl Plan {
         let Facts { world_size, failure, nodes, .. } = facts(&clues, false)?;
         Ok(Self {
             schema: SCHEMA,
-            title: paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
+            title: crate::title(paths),
             rules: PlannedRules::of(rules),
             inputs: files.into_iter().map(PlannedInput::of).collect::<Result<_, _>>()?,
             attempts: attempts.iter().map(|folder| folder.display().to_string()).collect(),

@@ -2,7 +2,7 @@
 
 use rankscope_job::{Unread, passed_over};
 use rankscope_run::InputFile;
-use rankscope_trace::{Trace, rank_of_name};
+use rankscope_trace::Trace;
 use rayon::prelude::*;
 
 use crate::map::unread;
@@ -36,15 +36,10 @@ pub fn read_all(files: &[InputFile], reading: Reading, partial: bool, progress: 
     let (traces, failed): (Vec<_>, Vec<_>) = files.par_iter().map(read).unzip();
     progress.end();
     let traces: Vec<Trace> = traces.into_iter().flatten().collect();
-    let ranks: Vec<_> = traces.iter().filter_map(own_rank).collect();
+    let ranks: Vec<_> = traces.iter().filter_map(|trace| trace.provenance.own_rank()).collect();
     let skipped = passed_over(failed.into_iter().flatten().collect(), &ranks, !traces.is_empty(), partial)?;
     if traces.is_empty() {
         return Err(rankscope_job::Error::NoTrace { files: files.len(), first: skipped.into_iter().next() }.into());
     }
     Ok(Loaded { traces, skipped })
-}
-
-/// The rank that `trace` itself or its name tells.
-pub fn own_rank(trace: &Trace) -> Option<rankscope_time::Rank> {
-    trace.provenance.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&trace.provenance.file))
 }

@@ -38,6 +38,11 @@ pub struct Judged {
     pub readings: SideReadings,
 }
 
+/// What was asked for, for headings.
+pub fn title(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+}
+
 /// Reads the job that `request` is about and judges it.
 ///
 /// # Errors
@@ -75,12 +80,12 @@ pub fn judged_parts(
 ) -> Result<(Judged, String), Error> {
     let (plan, parts) = read_folder(folder, judging.partial, progress)?;
     let mut known = plan.facts();
-    let named = clocks.or(plan.clocks.as_deref());
-    if let Some(named) = named.filter(|_| judging.clocks == ClockChoice::Best) {
-        if !named.is_dir() {
-            return Err(Error::NoClockFolder { folder: named.to_owned() });
+    let measured = clocks.or(plan.clocks.as_deref());
+    if let Some(measured) = measured.filter(|_| judging.clocks == ClockChoice::Best) {
+        if !measured.is_dir() {
+            return Err(Error::NoClockFolder { folder: measured.to_owned() });
         }
-        known.clocks = read_clocks(named)?;
+        known.clocks = read_clocks(measured)?;
     }
     let job = judge(parts, &known, judging)?;
     let reading = Reading { args: ArgsPolicy::Analysis, scope: Scope::All };

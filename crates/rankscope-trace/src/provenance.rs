@@ -4,7 +4,7 @@ use std::fmt;
 
 use rankscope_time::Rank;
 
-use crate::Problems;
+use crate::{Problems, rank_of_name};
 
 /// The format that a trace was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,6 +174,13 @@ pub struct Provenance {
     pub bytes: u64,
     /// What was wrong.
     pub problems: Problems,
+}
+
+impl Provenance {
+    /// The rank that the file itself tells, else the one that its name does.
+    pub fn own_rank(&self) -> Option<Rank> {
+        self.rank.map(|(rank, _)| rank).or_else(|| rank_of_name(&self.file))
+    }
 }
 
 #[cfg(test)]

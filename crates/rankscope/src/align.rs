@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_job::{ClockChoice, alignment};
-use rankscope_pipeline::{judged, run_directory};
+use rankscope_pipeline::{judged, run_directory, title};
 use rankscope_report::alignment_terminal;
 use rankscope_run::Outputs;
 
@@ -66,8 +66,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let job = &judged.job;
     // Who asks for nothing else wants to know what hangs on it, too.
     let weaker = (args.clocks.choice() == ClockChoice::FromTraces).then(|| rankscope_job::from_traces(job));
-    let title = args.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-    let document = alignment(title, job, &judged.moved()?);
+    let document = alignment(title(&args.paths), job, &judged.moved()?);
     match (args.format, weaker) {
         (Format::Json, Some(weaker)) => output::answer(&serde_json::to_string_pretty(&weaker)?)?,
         (Format::Table, Some(weaker)) => output::answer(&from_traces::table(&weaker))?,

@@ -9,7 +9,7 @@ use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{Analysed, Rules, select_rank};
-use rankscope_pipeline::{Judged, Places, is_parts_folder, judged, judged_parts, run_directory, write_report};
+use rankscope_pipeline::{Judged, Places, is_parts_folder, judged, judged_parts, run_directory, title, write_report};
 use rankscope_report::Layout;
 use rankscope_time::Rank;
 
@@ -120,18 +120,18 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     request.judging.window = args.window.window;
     request.mapping.rules = args.rules.rules();
     request.mapping.reading.scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
-    let has_events = !args.paths.iter().any(|path| is_parts_folder(path));
-    let draws = places.is_some() && !args.no_timeline && has_events;
+    let parts = match args.paths.as_slice() {
+        [folder] if is_parts_folder(folder) => Some(folder),
+        _ => None,
+    };
+    let draws = places.is_some() && !args.no_timeline && parts.is_none();
     if draws {
         (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
     }
     let bar = Bar::default();
-    let (judged, title) = match args.paths.as_slice() {
-        [folder] if is_parts_folder(folder) => judged_parts(folder, args.clocks.measured.folder(), request.judging, &bar)?,
-        paths => {
-            let title = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-            (judged(&request, &bar)?, title)
-        }
+    let (judged, title) = match parts {
+        Some(folder) => judged_parts(folder, args.clocks.measured.folder(), request.judging, &bar)?,
+        None => (judged(&request, &bar)?, title(&args.paths)),
     };
     let (judged, document) = analysed(judged, args.shown, &title)?;
     let drawn = draws.then_some(&judged);

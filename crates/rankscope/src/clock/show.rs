@@ -63,7 +63,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 fn from_files(args: &Args) -> Result<ClockDocument> {
     let files = clock_files(&args.paths)?;
-    let title = read::title(&args.paths);
+    let title = rankscope_pipeline::title(&args.paths);
     if files.offsets.is_empty() {
         let solved = solved_files(&files.windows, &args.how)?;
         return Ok(document(title, &solved.rows, solved.header.reference, read::notes(&solved.oddities)));

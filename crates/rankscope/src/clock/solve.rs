@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rankscope_clock::NodeId;
 use rankscope_clock::files::{encode_offset, encode_offsets_header};
 use rankscope_clock::solved::{HowSolved, SolveError, Solved, solved};
+use rankscope_pipeline::{title, windows};
 use rankscope_report::{ClockTables, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 use serde_json::{Value, json};
@@ -74,7 +75,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let paths = [args.paths, args.input_files].concat();
     let files = clock_files(&paths)?;
     if files.windows.is_empty() {
-        let title = read::title(&paths);
+        let title = title(&paths);
         bail!("{title}: no file of windows (windows-nodeK.jsonl or probe_windows_nodeK.jsonl) is there, only offsets");
     }
     let solved = solved_files(&files.windows, &args.how)?;
@@ -85,7 +86,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Format::Json => output::answer(&as_json(&solved)?.to_string())?,
         Format::Table => {
             let notes = read::notes(&solved.oddities);
-            let drawn = document(read::title(&paths), &solved.rows, solved.header.reference, notes);
+            let drawn = document(title(&paths), &solved.rows, solved.header.reference, notes);
             let style = output::style();
             output::answer(&clock_terminal(&drawn, ClockTables::Nodes, style))?;
             if let Some(out) = &args.out {
@@ -98,7 +99,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 /// Solves windows that lie in files, for whoever wants offsets.
 pub(super) fn solved_files(paths: &[PathBuf], how: &How) -> Result<Solved> {
-    solved(read::windows(paths)?, &how.plain()).map_err(|error| match &error {
+    solved(windows(paths)?, &how.plain()).map_err(|error| match &error {
         SolveError::SmoothingFactor(factor) => anyhow!("--smoothing-factor {factor}: {}", error.reason()),
         SolveError::NoReference { reference, .. } => anyhow!("--reference-node {reference}: {}", error.reason()),
         _ => error.into(),

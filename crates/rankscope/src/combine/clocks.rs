@@ -12,7 +12,7 @@ use rankscope_align::{Method, RankMap, settle_tracers};
 use rankscope_clock::files::read_snapshots;
 use rankscope_formats::{Scope, snapshot_pairs};
 use rankscope_job::ClockChoice;
-use rankscope_pipeline::{Judged, SideReadings, judged_files, pair};
+use rankscope_pipeline::{Judged, SideReadings, device_clocks, judged_files};
 use rankscope_run::{SideFile, read_side};
 use rankscope_trace::{ClockScope, Trace, TracerClock};
 
@@ -126,12 +126,7 @@ fn by_offsets(path: &Path, args: &Args, found: &Inputs) -> Result<Clocks> {
 fn snapshots(path: &Path) -> Result<Vec<TracerClock>> {
     let bytes = read_side(path, SideFile::Clock)?;
     if bytes.trim_ascii_start().starts_with(b"{") {
-        let clock = |(name, series): (String, rankscope_clock::files::SnapshotSeries)| TracerClock {
-            name,
-            scope: ClockScope::Devices,
-            pairs: series.pairs.iter().map(pair).collect(),
-        };
-        return Ok(read_snapshots(&bytes).clocks.into_iter().map(clock).collect());
+        return Ok(device_clocks(read_snapshots(&bytes), |_| true).collect());
     }
     let file = snapshot_pairs::read(&*bytes).with_context(|| path.display().to_string())?;
     Ok(vec![TracerClock { name: "rocprofiler".into(), scope: ClockScope::Devices, pairs: file.pairs }])

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use rankscope_document::NumberedBy;
-use rankscope_pipeline::own_rank;
 use rankscope_run::{InputFile, discover, same_file};
 use rankscope_trace::{Trace, rank_of_name};
 
@@ -62,7 +61,7 @@ impl Numbering {
 
     /// The number of `trace`, whose rank in the job may be known from elsewhere.
     pub(super) fn number(&mut self, trace: &Trace, known: Option<u32>) -> (u32, NumberedBy) {
-        let rank = if self.by_position { None } else { known.or_else(|| own_rank(trace).map(|rank| rank.0)) };
+        let rank = if self.by_position { None } else { known.or_else(|| trace.provenance.own_rank().map(|rank| rank.0)) };
         if let Some(rank) = rank.filter(|rank| self.taken.insert(*rank)) {
             return (rank, NumberedBy::Rank);
         }

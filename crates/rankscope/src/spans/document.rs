@@ -2,11 +2,10 @@
 
 use rankscope_analyze::spans::{SpanStats, SpanTable, counts};
 use rankscope_document::{Note, NoteLevel, SpansBy, SpansDocument, SpansProcess, SpansRow, SpansSort};
+use rankscope_job::problem;
 use rankscope_trace::{ProblemKind, Trace};
 
 use super::Read;
-use rankscope_job::problem;
-use rankscope_pipeline::own_rank;
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
@@ -62,7 +61,7 @@ fn processes(read: &Read) -> Vec<SpansProcess> {
             name: name.clone(),
             file: about.file.clone(),
             format: about.format.name().into(),
-            rank: own_rank(trace).map(|rank| rank.0),
+            rank: trace.provenance.own_rank().map(|rank| rank.0),
             host: about.host.clone(),
             start_ns,
             end_ns,

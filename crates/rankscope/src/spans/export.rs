@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rankscope_analyze::spans::{By, Selection, SpansOf, Stacks, counts};
+use rankscope_pipeline::title;
 use rankscope_profile::{folded, otlp, pprof, speedscope};
 use rankscope_run::{refuse_same_file, write_encoded};
 
-use super::{Read, title};
+use super::Read;
 use crate::output;
 
 /// What to write.

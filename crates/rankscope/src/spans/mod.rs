@@ -4,7 +4,7 @@ mod csv;
 mod document;
 mod export;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use rankscope_analyze::spans::{By, Nesting, Order, Selection, SpanTable, SpansOf, process_names};
 use rankscope_document::{SpansBy, SpansSort};
 use rankscope_formats::{ArgsPolicy, Scope};
+use rankscope_pipeline::{Loaded, Reading, read_all, title};
 use rankscope_report::spans_terminal;
 use rankscope_run::discover_all;
 use rankscope_trace::Trace;
@@ -21,7 +22,6 @@ use regex_lite::Regex;
 use crate::job::Bar;
 use crate::output;
 use export::{Export, Flame};
-use rankscope_pipeline::{Loaded, Reading, own_rank, read_all};
 
 /// Where the time of any program goes: spans by name, with count, total, self and p99.
 ///
@@ -179,7 +179,7 @@ impl Read {
         let files = discover_all(paths)?.files;
         let loaded = read_all(&files, Reading { args, scope: Scope::All }, partial, &Bar::default())?;
         let nestings = loaded.traces.par_iter().map(Nesting::of).collect();
-        let names = process_names(&loaded.traces, own_rank);
+        let names = process_names(&loaded.traces, |trace| trace.provenance.own_rank());
         Ok(Self { loaded, nestings, names })
     }
 
@@ -228,9 +228,4 @@ fn print(read: &Read, args: &Args, selection: Selection<'_>) -> Result<()> {
         FormatArg::Table => spans_terminal(&document, output::style()),
     };
     Ok(output::answer(&text)?)
-}
-
-/// The inputs, for headings.
-fn title(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path: &PathBuf| Path::display(path).to_string()).collect::<Vec<_>>().join(" ")
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use rankscope_align::validate::{Finding, Meeting, Participant, Rule, Verdict, Weight};
 use rankscope_document::{MissedPair, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
+use rankscope_pipeline::title;
 use rankscope_trace::Trace;
 
 use super::{Judged, rank_of};
@@ -21,7 +22,7 @@ pub(crate) fn document(judged: &Judged, paths: &[PathBuf]) -> ValidationDocument
     ValidationDocument {
         schema: SCHEMA,
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
-        title: paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
+        title: title(paths),
         clocks: judged.evidence.clocks.into(),
         notes: judged.evidence.notes.clone(),
         nodes: nodes(judged),
