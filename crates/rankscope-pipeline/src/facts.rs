@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rankscope_clock::files::{SnapshotSeries, SnapshotsFile, read_snapshots};
-use rankscope_job::{Facts, Failure};
+use rankscope_job::{Facts, Failure, KnownClocks};
 use rankscope_run::{RunDirectory, SideFile, read_side};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockScope, Trace, TracerClock, rank_of_name};
@@ -60,12 +60,17 @@ pub fn facts(clues: &Clues, measured: bool) -> Result<Facts, Error> {
         facts.nodes = run.manifest().ranks.iter().map(|entry| (entry.rank, entry.node)).collect();
     }
     if measured {
-        facts.clocks = read_clocks(folder)?;
-        if let (None, Some(folder)) = (&facts.clocks, &clues.clocks) {
-            return Err(Error::NoClocks { folder: folder.clone() });
-        }
+        facts.clocks = known_clocks(folder, clues.clocks.is_some())?;
     }
     Ok(facts)
+}
+
+/// The clocks in `folder`, which holds some where the user named it.
+pub(crate) fn known_clocks(folder: &Path, named: bool) -> Result<Option<KnownClocks>, Error> {
+    match read_clocks(folder)? {
+        None if named => Err(Error::NoClocks { folder: folder.to_owned() }),
+        known => Ok(known),
+    }
 }
 
 /// Readings of tracers' clocks that lie beside traces in files of their own, by rank.

@@ -6,8 +6,7 @@ use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{ClockChoice, Job, Judging, judge};
 use rankscope_run::InputFile;
 
-use crate::clocks::read_clocks;
-use crate::facts::{Clues, SideReadings, facts};
+use crate::facts::{Clues, SideReadings, facts, known_clocks};
 use crate::held::{Held, Keep};
 use crate::map::{Mapped, Mapping, Visit, map, map_files};
 use crate::parts_folder::read_folder;
@@ -85,7 +84,7 @@ pub fn judged_parts(
         if !measured.is_dir() {
             return Err(Error::NoClockFolder { folder: measured.to_owned() });
         }
-        known.clocks = read_clocks(measured)?;
+        known.clocks = known_clocks(measured, clocks.is_some())?;
     }
     let job = judge(parts, &known, judging)?;
     let reading = Reading { args: ArgsPolicy::Analysis, scope: Scope::All };

@@ -150,6 +150,20 @@ fn parts_of_other_options_or_inputs_are_exit_4() {
 }
 
 #[test]
+fn clocks_that_are_named_in_vain_are_refused_as_by_report() {
+    let directory = write_job(&job());
+    let parts = mapped(directory.path(), 1);
+    let empty = tempfile::tempdir().expect("a temporary directory");
+    for (folder, said) in [(empty.path(), "holds no clocks"), (Path::new("/nowhere"), "no such folder")] {
+        for input in [directory.path(), parts.path()] {
+            let refused = rankscope(&["report", text(input), "--clocks", text(folder), "--format", "json"]);
+            let stderr = String::from_utf8_lossy(&refused.stderr);
+            assert!(refused.status.code() == Some(1) && stderr.contains(said), "{}: {stderr}", input.display());
+        }
+    }
+}
+
+#[test]
 fn shards_have_numbers() {
     for shard in ["0/3", "4/3", "1", "x/y", "1/0"] {
         let said = rankscope(&["map", "x", "--parts", "y", "--shard", shard]);
