@@ -194,7 +194,7 @@ fn cuda() -> Result<Outcome> {
 /// Checks that the cargo-fuzz targets compile, which needs neither nightly nor, with a library that is never linked, C++.
 fn fuzz_targets() -> Result<()> {
     let target = cargo::metadata()?.target_directory.join("fuzz");
-    let mut command = cargo::command(["check", "--manifest-path", "fuzz/Cargo.toml", "--target-dir"]);
+    let mut command = cargo::command(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--target-dir"]);
     check(command.arg(target).env("CUSTOM_LIBFUZZER_PATH", "/dev/null"))
 }
 
