@@ -126,6 +126,11 @@ impl Bounds {
         }
     }
 
+    /// For each of `others`, by rank, `c[b] - c[a]` is at most that.
+    pub(crate) fn all_at_most(&mut self, a: usize, others: impl Iterator<Item = (usize, i64)>) {
+        self.most.each_of(a, others, |most, ns| *most = most.or(Most(ns.max(-FREE))));
+    }
+
     /// Widens every bound by `margin_ns`. To be closed anew.
     pub(crate) fn loosen(&mut self, margin_ns: i64) {
         self.hubs.clear();

@@ -4,38 +4,39 @@
 //! the clocks may be off where ends are honest. It is no bound.
 
 use super::RankClocks;
-use super::meetings::Meeting;
+use super::meetings::{Meeting, room_for_each};
 use super::ties::{gained_ns, median};
 
 /// The worst of any rank, over all collectives if the longer ones agree as well as the shorter half, else over that half. `None`
 /// where no collective was found on two ranks.
 pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &[Meeting], at_ns: i64) -> Option<i64> {
     let mut shortest: Vec<&Meeting> = meetings.iter().collect();
-    shortest.sort_by_key(|meeting| meeting.shortest_ns());
-    let half = worst(clocks, &shortest[..shortest.len().div_ceil(2)], at_ns)?;
-    let all = worst(clocks, &shortest, at_ns)?;
+    shortest.sort_by_cached_key(|meeting| meeting.shortest_ns());
+    let (short, long) = shortest.split_at(shortest.len().div_ceil(2));
+    let mut off: Vec<Vec<i64>> = room_for_each(meetings, clocks.len());
+    let mut worst = |meetings: &[&Meeting]| {
+        meetings.iter().for_each(|meeting| stray(&mut off, clocks, meeting, at_ns));
+        off.iter_mut().filter_map(|off| strays_ns(off)).max()
+    };
+    let half = worst(short)?;
+    let all = worst(long)?;
     Some(if all <= half.saturating_mul(3) / 2 { all } else { half })
 }
 
-fn worst(clocks: &[RankClocks], meetings: &[&Meeting], at_ns: i64) -> Option<i64> {
-    let mut counts = vec![0; clocks.len()];
-    meetings.iter().flat_map(|meeting| &meeting.stays).for_each(|stay| counts[stay.rank()] += 1);
-    let mut off: Vec<Vec<i64>> = counts.into_iter().map(Vec::with_capacity).collect();
-    for meeting in meetings {
-        let ends: Vec<i64> = meeting.stays.iter().map(|stay| corrected_ns(&clocks[stay.rank()], stay.end_ns, at_ns)).collect();
-        let Some(ended) = median(ends.clone()) else { continue };
-        for (stay, end) in meeting.stays.iter().zip(ends) {
-            off[stay.rank()].push(end.saturating_sub(ended));
-        }
+/// Notes how far the ends of one collective are `off` their middle, by rank.
+fn stray(off: &mut [Vec<i64>], clocks: &[RankClocks], meeting: &Meeting, at_ns: i64) {
+    let ends: Vec<i64> = meeting.stays.iter().map(|stay| corrected_ns(&clocks[stay.rank()], stay.end_ns, at_ns)).collect();
+    let Some(ended) = median(ends.clone()) else { return };
+    for (stay, end) in meeting.stays.iter().zip(ends) {
+        off[stay.rank()].push(end.saturating_sub(ended));
     }
-    off.into_iter().filter(|off| !off.is_empty()).map(strays_ns).max()
 }
 
 /// How far the middle is off, or half of the middle half, whichever is more.
-fn strays_ns(mut off: Vec<i64>) -> i64 {
-    off.sort_unstable();
-    let at = |quarter: usize| off[(off.len() - 1) * quarter / 4];
-    at(2).saturating_abs().max(at(3).saturating_sub(at(1)) / 2)
+fn strays_ns(off: &mut [i64]) -> Option<i64> {
+    let last = off.len().checked_sub(1)?;
+    let [first, middle, third] = [1, 2, 3].map(|quarter| *off.select_nth_unstable(last * quarter / 4).1);
+    Some(middle.saturating_abs().max(third.saturating_sub(first) / 2))
 }
 
 fn corrected_ns(clock: &RankClocks, own_ns: i64, at_ns: i64) -> i64 {

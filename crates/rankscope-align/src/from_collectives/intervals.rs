@@ -5,14 +5,12 @@
 //! paths like any difference constraints. Assumed is only how fast clocks drift at most and how fast that changes. No host name
 //! and no agreement of ends has a part in it, and dropping constraints, which is done where they are many, only widens it.
 
-use std::collections::BTreeSet;
-
 use rankscope_clock::fit::{Estimator, FitOptions, possible};
 use rankscope_time::{Rate, Span};
 
-use super::meetings::{Meeting, Stay};
+use super::meetings::{Meeting, Stay, room_for_each};
 use crate::Bounds;
-use crate::pairs::{DENSE_RANKS_MAX, Pairs};
+use crate::pairs::DENSE_RANKS_MAX;
 
 /// Two clocks drift apart by less than this: crystals are within 100 parts per million of their frequency, one may be fast and
 /// the other slow.
@@ -33,71 +31,140 @@ pub(crate) struct Intervals {
     pub(crate) drift_ppb: Vec<Option<(f64, f64)>>,
 }
 
-/// The stays that constrain each other, as pairs of who enters and who leaves.
-pub(crate) fn constrained_pairs(meeting: &Meeting, ranks: usize) -> impl Iterator<Item = (&Stay, &Stay)> {
-    let stays = meeting.stays.as_slice();
-    let hub = stays.first().filter(|_| ranks > PAIRED_RANKS_MAX);
-    let with_hub = hub.into_iter().flat_map(|hub| stays.iter().flat_map(move |other| [(hub, other), (other, hub)]));
-    let all = if hub.is_none() { stays } else { &[] };
-    let with_all = all.iter().flat_map(|entered| all.iter().map(move |left| (entered, left)));
-    with_hub.chain(with_all).filter(|(entered, left)| entered.rank() != left.rank() && entered.is_needed && left.needs)
+/// The stays of `meeting` that do not leave before `entered`, which is one of its own, has come.
+pub(crate) fn constrained_by<'a>(meeting: &'a Meeting, entered: &'a Stay, ranks: usize) -> impl Iterator<Item = &'a Stay> {
+    let is_member = ranks > PAIRED_RANKS_MAX && meeting.stays.first().is_some_and(|hub| hub.rank() != entered.rank());
+    let others = if is_member { &meeting.stays[..1] } else { &meeting.stays };
+    others.iter().filter(|left| entered.is_needed && left.needs && left.rank() != entered.rank())
 }
 
-/// Of each ordered pair of ranks the meetings with the tightest constraints, one for each stretch of `meetings`, which are in
-/// order of time. They are kept as numbers: of some hundred ranks there are millions.
-fn tightest(ranks: usize, meetings: &[Meeting]) -> Pairs<Vec<u32>> {
-    let mut kept: Pairs<Vec<u32>> = Pairs::of(ranks);
-    let stretch = meetings.len().div_ceil(STRETCHES).max(1);
-    for (first, meetings) in (0..).step_by(stretch).zip(meetings.chunks(stretch)) {
-        let mut tightest: Pairs<Option<(i64, u32)>> = Pairs::of(ranks);
-        for (at, meeting) in (first..).zip(meetings) {
-            for (entered, left) in constrained_pairs(meeting, ranks) {
-                let slack_ns = left.end_ns.saturating_sub(entered.start_ns);
-                let known = tightest.at(entered.rank(), left.rank());
-                if known.is_none_or(|(known_ns, _)| slack_ns < known_ns) {
-                    *known = Some((slack_ns, at));
-                }
+/// The tightest constraints between one rank and each behind it, one for each stretch of the meetings.
+struct Tightest {
+    /// By the other rank, when the one entered and the other left, on the clock of each.
+    above: Vec<Vec<(i64, i64)>>,
+    /// When the other entered and the one left.
+    below: Vec<Vec<(i64, i64)>>,
+    /// Those of the stretch at hand.
+    stretch: Stretch,
+    /// Whom the rank has met, ascending once all is looked at.
+    met: Vec<usize>,
+}
+
+/// The tightest constraints of a stretch, by the other rank.
+#[derive(Default)]
+struct Stretch {
+    above: Vec<Option<(i64, i64)>>,
+    below: Vec<Option<(i64, i64)>>,
+    met: Vec<usize>,
+}
+
+/// Keeps the tighter one of two constraints, given as when one entered and the other left.
+fn keep_tighter(known: &mut Option<(i64, i64)>, entered_ns: i64, left_ns: i64) {
+    let slack_ns = |(entered_ns, left_ns): (i64, i64)| left_ns.saturating_sub(entered_ns);
+    if known.is_none_or(|known| slack_ns((entered_ns, left_ns)) < slack_ns(known)) {
+        *known = Some((entered_ns, left_ns));
+    }
+}
+
+impl Stretch {
+    fn of(ranks: usize) -> Self {
+        Self { above: vec![None; ranks], below: vec![None; ranks], met: Vec::new() }
+    }
+
+    /// Takes up what the rank at `place` of `meeting` and those behind it say of each other.
+    fn take_up(&mut self, meeting: &Meeting, place: usize) {
+        let own = &meeting.stays[place];
+        for other in &meeting.stays[place + 1..] {
+            let (above, below) = (&mut self.above[other.rank()], &mut self.below[other.rank()]);
+            let is_new = above.is_none() && below.is_none();
+            if own.is_needed && other.needs {
+                keep_tighter(above, own.start_ns, other.end_ns);
             }
-        }
-        for ((entered, left), tightest) in tightest.iter() {
-            if let Some((_, at)) = tightest {
-                kept.at(entered, left).push(*at);
+            if other.is_needed && own.needs {
+                keep_tighter(below, other.start_ns, own.end_ns);
+            }
+            if is_new && (above.is_some() || below.is_some()) {
+                self.met.push(other.rank());
             }
         }
     }
-    kept
+}
+
+impl Tightest {
+    fn of(ranks: usize) -> Self {
+        let none = vec![Vec::new(); ranks];
+        Self { above: none.clone(), below: none, stretch: Stretch::of(ranks), met: Vec::new() }
+    }
+
+    /// Looks at the rank at index `rank`, which is in those of `meetings` that have the numbers `own`.
+    fn look_at(&mut self, rank: usize, own: &[u32], meetings: &[Meeting]) {
+        for other in self.met.drain(..) {
+            self.above[other].clear();
+            self.below[other].clear();
+        }
+        let ranks = self.above.len();
+        let length = meetings.len().div_ceil(STRETCHES).max(1);
+        for stretch in own.chunk_by(|a, b| *a as usize / length == *b as usize / length) {
+            for meeting in stretch.iter().map(|at| &meetings[*at as usize]) {
+                let Some(place) = meeting.place(rank) else { continue };
+                // Of many ranks only the first of a group says something of those behind it.
+                if place == 0 || ranks <= PAIRED_RANKS_MAX {
+                    self.stretch.take_up(meeting, place);
+                }
+            }
+            self.end_stretch();
+        }
+        self.met.sort_unstable();
+    }
+
+    fn end_stretch(&mut self) {
+        for other in self.stretch.met.drain(..) {
+            if self.above[other].is_empty() && self.below[other].is_empty() {
+                self.met.push(other);
+            }
+            self.above[other].extend(self.stretch.above[other].take());
+            self.below[other].extend(self.stretch.below[other].take());
+        }
+    }
+}
+
+/// By rank, the numbers of its meetings, ascending.
+fn by_rank(meetings: &[Meeting], ranks: usize) -> Vec<Vec<u32>> {
+    let mut by_rank: Vec<Vec<u32>> = room_for_each(meetings, ranks);
+    for (at, meeting) in (0..).zip(meetings) {
+        meeting.stays.iter().for_each(|stay| by_rank[stay.rank()].push(at));
+    }
+    by_rank
 }
 
 /// The intervals at the instant when each rank's clock shows about `shown_ns`, from `meetings` in order of time.
 pub(crate) fn intervals(shown_ns: &[i64], meetings: &[Meeting]) -> Intervals {
     let ranks = shown_ns.len();
-    let tightest = tightest(ranks, meetings);
     let options = FitOptions { skew_max: DRIFT_MAX, ..FitOptions::usual(Estimator::Band) };
     let mut direct = Bounds::free(ranks);
     let mut drift_ppb = vec![None; ranks];
     let mut refuted = None;
-    let met = tightest.iter().filter(|(_, meetings)| !meetings.is_empty());
-    let met: BTreeSet<(usize, usize)> = met.map(|((a, b), _)| (a.min(b), a.max(b))).collect();
-    for (a, b) in met {
-        let span = |since: i64| Span::from_nanos(since.saturating_sub(shown_ns[a]));
-        let differs = |theirs: i64, ours: i64| Span::from_nanos(theirs.saturating_sub(ours));
-        // When the first of two ranks entered, and when the other left: nobody leaves before.
-        let of_pair = |entered: usize, left: usize| {
-            let numbers = tightest.get(entered, left).map_or(&[][..], Vec::as_slice);
-            let of_meeting = move |meeting: &Meeting| Some((meeting.of_rank(entered)?.start_ns, meeting.of_rank(left)?.end_ns));
-            numbers.iter().filter_map(move |at| of_meeting(&meetings[*at as usize]))
-        };
-        let above: Vec<_> = of_pair(a, b).map(|(entered, left)| (span(entered), differs(left, entered))).collect();
-        let below: Vec<_> = of_pair(b, a).map(|(entered, left)| (span(left), differs(entered, left))).collect();
-        match possible(&above, &below, &options) {
-            Some(found) => {
-                direct.at_most(a, b, found.hi.map(Span::as_nanos));
-                direct.at_most(b, a, found.lo.map(|lo| lo.as_nanos().saturating_neg()));
-                if a == 0 {
-                    drift_ppb[b] = Some(found.skew_ppb);
+    let mut tightest = Tightest::of(ranks);
+    for (a, own) in by_rank(meetings, ranks).iter().enumerate() {
+        tightest.look_at(a, own, meetings);
+        for &b in &tightest.met {
+            let span = |since: i64| Span::from_nanos(since.saturating_sub(shown_ns[a]));
+            let differs = |theirs: i64, ours: i64| Span::from_nanos(theirs.saturating_sub(ours));
+            // When the first of two ranks entered, and when the other left: nobody leaves before.
+            let above: Vec<_> =
+                tightest.above[b].iter().map(|(entered, left)| (span(*entered), differs(*left, *entered))).collect();
+            let below: Vec<_> =
+                tightest.below[b].iter().map(|(entered, left)| (span(*left), differs(*entered, *left))).collect();
+            match possible(&above, &below, &options) {
+                Some(found) => {
+                    direct.at_most(a, b, found.hi.map(Span::as_nanos));
+                    direct.at_most(b, a, found.lo.map(|lo| lo.as_nanos().saturating_neg()));
+                    if a == 0 {
+                        drift_ppb[b] = Some(found.skew_ppb);
+                    }
                 }
+                None => refuted = refuted.or(Some(b)),
             }
-            None => refuted = refuted.or(Some(b)),
         }
     }
     let mut bounds = direct.clone();

@@ -39,11 +39,11 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// The stay of the rank at index `rank`.
-    pub(crate) fn of_rank(&self, rank: usize) -> Option<&Stay> {
+    /// Which of the stays is that of the rank at index `rank`.
+    pub(crate) fn place(&self, rank: usize) -> Option<usize> {
         // Where all ranks of a job take part each stands at its own index.
-        let at_own = self.stays.get(rank).filter(|stay| stay.rank() == rank);
-        at_own.or_else(|| self.stays.get(self.stays.binary_search_by_key(&rank, Stay::rank).ok()?))
+        let is_own = self.stays.get(rank).is_some_and(|stay| stay.rank() == rank);
+        if is_own { Some(rank) } else { self.stays.binary_search_by_key(&rank, Stay::rank).ok() }
     }
 
     /// The shortest stay: what remained once everybody had come.
@@ -74,6 +74,13 @@ pub(crate) fn meetings(ranks: &[RankCollectives], matched: &Matched) -> Vec<Meet
         })
     });
     stays.map(|stays| Meeting { stays: stays.collect() }).collect()
+}
+
+/// By rank, an empty list with room for as many as it has meetings.
+pub(crate) fn room_for_each<T>(meetings: &[Meeting], ranks: usize) -> Vec<Vec<T>> {
+    let mut counts = vec![0; ranks];
+    meetings.iter().flat_map(|meeting| &meeting.stays).for_each(|stay| counts[stay.rank()] += 1);
+    counts.into_iter().map(Vec::with_capacity).collect()
 }
 
 /// Whether a rank is needed by others in a collective, and whether it needs others.

@@ -18,6 +18,7 @@ mod meetings;
 mod placing;
 mod sharing;
 mod ties;
+mod tying;
 
 use rankscope_collectives::{Matched, RankCollectives};
 use rankscope_time::{ClockMap, Knot, RankClock, ReferenceClock, Span};
@@ -28,8 +29,9 @@ pub use self::intervals::DRIFT_MAX;
 use self::intervals::intervals;
 use self::meetings::meetings;
 use self::placing::{Choice, chosen};
-use self::sharing::{SharedClock, by_host, equal_clocks_fit, host_name, merged, seem_to_differ, tie_all};
+use self::sharing::{SharedClock, by_host, equal_clocks_fit, host_name, merged, seem_to_differ};
 use self::ties::{Line, gained_ns};
+use self::tying::{KnownTies, tie_all};
 use crate::{Bound, Bounds};
 
 /// What the traces say about all clocks.
@@ -111,7 +113,8 @@ pub fn estimate_at_start(
 ) -> ClockEstimate {
     let mut meetings = meetings(ranks, matched);
     let mut clocks = by_host(hosts);
-    tie_all(&mut clocks, &meetings, None);
+    let mut known = KnownTies::default();
+    tie_all(&mut clocks, &meetings, None, &mut known);
     let lines = by_rank(&clocks, ranks.len());
     let since = |rank: usize, own_ns: i64| own_ns.saturating_sub(lines[rank].at(own_ns));
     meetings.sort_by_cached_key(|meeting| meeting.stays.first().map(|stay| since(stay.rank(), stay.end_ns)));
@@ -131,9 +134,12 @@ pub fn estimate_at_start(
     let differ = !equal_clocks_fit(&meetings, |_| true) || may_differ();
     let mut choice = Choice::nothing(ranks.len());
     if differ && bounds.contradiction().is_none() {
-        tie_all(&mut clocks, &meetings, Some(bounds));
+        tie_all(&mut clocks, &meetings, Some(bounds), &mut known);
+        let apart = clocks.len();
         clocks = merged(clocks, &meetings);
-        tie_all(&mut clocks, &meetings, Some(bounds));
+        if clocks.len() < apart {
+            tie_all(&mut clocks, &meetings, Some(bounds), &mut KnownTies::default());
+        }
         choice = chosen(&clocks, &meetings, at_ns, &intervals);
     }
     let of_rank = |rank: usize| {

@@ -4,7 +4,7 @@
 //! paths close. In a closed system clocks can be placed one after the other: any place that agrees with those already there
 //! leaves a place for the rest. The ranks of one clock move together as long as they can.
 
-use super::intervals::{Intervals, constrained_pairs};
+use super::intervals::{Intervals, constrained_by};
 use super::meetings::{Meeting, Stay};
 use super::sharing::SharedClock;
 use super::ties::{Line, gained_in_own_ns, gained_ns};
@@ -102,8 +102,9 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &[Meeting], at
     for meeting in meetings {
         // Once for each stay: there are as many pairs as the square of them.
         let meeting = Meeting { stays: meeting.stays.iter().map(levelled).collect() };
-        for (entered, left) in constrained_pairs(&meeting, ranks) {
-            bounds.at_most(entered.rank(), left.rank(), Some(left.end_ns.saturating_sub(entered.start_ns)));
+        for entered in &meeting.stays {
+            let left = constrained_by(&meeting, entered, ranks);
+            bounds.all_at_most(entered.rank(), left.map(|left| (left.rank(), left.end_ns.saturating_sub(entered.start_ns))));
         }
     }
     bounds

@@ -1,15 +1,13 @@
-//! Which ranks share a clock, and how the clocks differ by the ends of collectives.
+//! Which ranks share a clock.
 //!
 //! Ranks of one host share its clock, where the host is known. Where hosts are not known, ranks are taken for one clock if their
 //! ends cannot be told from each other and their stamps allow it: that pools their ends, so that the ranks of a node come out
 //! equal, and assumes nothing that the ends do not show. Nothing here widens or narrows what is guaranteed.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Range;
+use std::collections::BTreeMap;
 
-use super::meetings::Meeting;
-use super::ties::{ENDS_MIN, EndPair, Line, Tie, median, tie};
-use crate::{Bound, Bounds};
+use super::meetings::{Meeting, room_for_each};
+use super::ties::{ENDS_MIN, Line, Tie};
 
 /// Ranks that are taken to have one clock.
 #[derive(Clone, Debug)]
@@ -21,7 +19,7 @@ pub(crate) struct SharedClock {
     /// How it differs from the first clock that collectives lead to.
     pub(crate) line: Line,
     /// What the line was found by; `None` for a clock that others are compared with.
-    tie: Option<Tie>,
+    pub(super) tie: Option<Tie>,
 }
 
 /// Lines that are this many of their errors apart are of different clocks.
@@ -87,7 +85,8 @@ pub(crate) fn by_host(hosts: &[Option<&str>]) -> Vec<SharedClock> {
     clocks
 }
 
-/// Puts together what is of unknown hosts and cannot be told apart, each with the first that it may share a clock with.
+/// Puts together what is of unknown hosts and cannot be told apart, each with the first that it may share a clock with. A clock
+/// that stays by itself keeps its line.
 pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &[Meeting]) -> Vec<SharedClock> {
     let mut passages = passages(meetings, clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1));
     let mut together: Vec<(SharedClock, Vec<usize>, Passages)> = Vec::new();
@@ -105,7 +104,10 @@ pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &[Meeting]) -> Vec<Shar
             None => together.push((clock.clone(), clock.ranks, own)),
         }
     }
-    together.into_iter().map(|(first, ranks, _)| SharedClock::of(ranks, first.is_host)).collect()
+    let whole = |(first, ranks, _): (SharedClock, Vec<usize>, Passages)| {
+        if ranks.len() == first.ranks.len() { first } else { SharedClock::of(ranks, first.is_host) }
+    };
+    together.into_iter().map(whole).collect()
 }
 
 /// What some ranks did in each meeting they took part in, as far as it constrains: by meeting, ascending, when the last that is
@@ -115,9 +117,7 @@ struct Passages(Vec<(usize, i64, i64)>);
 
 /// The passages of each rank by itself.
 fn passages(meetings: &[Meeting], ranks: usize) -> Vec<Passages> {
-    let mut counts = vec![0; ranks];
-    meetings.iter().flat_map(|meeting| &meeting.stays).for_each(|stay| counts[stay.rank()] += 1);
-    let mut passages: Vec<Passages> = counts.into_iter().map(|count| Passages(Vec::with_capacity(count))).collect();
+    let mut passages: Vec<Passages> = room_for_each(meetings, ranks).into_iter().map(Passages).collect();
     for (at, meeting) in meetings.iter().enumerate() {
         for stay in meeting.stays.iter().filter(|stay| stay.is_needed || stay.needs) {
             let entered_ns = if stay.is_needed { stay.start_ns } else { i64::MIN };
@@ -157,134 +157,6 @@ impl Passages {
         }
         joined.extend(theirs);
         self.0 = joined;
-    }
-}
-
-/// Gives every clock its line: from the first clock along the collectives that they share, nearest first. Clocks that share none
-/// with it, not even through others, are tied to the first of their own. Where `bounds` are given, ends that are noisier than
-/// those are wide are not believed.
-pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &[Meeting], bounds: Option<&Bounds>) {
-    let mut ends = Ends::of(clocks, meetings);
-    let mut reached = vec![false; clocks.len()];
-    for root in 0..clocks.len() {
-        let mut frontier = VecDeque::from_iter((!reached[root]).then_some(root));
-        reached[root] = true;
-        while let Some(from) = frontier.pop_front() {
-            ends.go_through(from);
-            for to in ends.shared(from, &reached) {
-                let Some(tie) = tie(ends.pairs(from, clocks[from].line, to)) else { continue };
-                let bound = bounds.map(|bounds| bounds.between(clocks[from].ranks[0], clocks[to].ranks[0]));
-                let line = clocks[from].line.then(&bound.map_or(tie.line, |bound| believed(&tie, bound)));
-                (clocks[to].line, clocks[to].tie) = (line, Some(Tie { line, ..tie }));
-                reached[to] = true;
-                frontier.push_back(to);
-            }
-        }
-    }
-}
-
-/// The line of the ends, or what the bound says where it says more than they do: nothing, if clocks may be equal.
-fn believed(tie: &Tie, bound: Bound) -> Line {
-    let level = |offset_ns: i64| Line { offset_ns, drift_ppb: 0, ..tie.line };
-    let precise = tie.count >= ENDS_MIN && bound.width_ns().is_none_or(|width| tie.noise_ns <= width as f64 / 2.0);
-    match bound.middle() {
-        _ if precise => tie.line,
-        _ if bound.allows_zero() => level(0),
-        Some(middle_ns) => level(middle_ns),
-        None => tie.line,
-    }
-}
-
-/// When each clock saw the end of each meeting: the median of its ranks.
-#[derive(Default)]
-struct Ends {
-    /// By meeting, how short it was.
-    shortest_ns: Vec<i64>,
-    /// By meeting, where those behind its last end stand.
-    until: Vec<usize>,
-    /// The clocks of each meeting, ascending.
-    clocks: Vec<u32>,
-    /// When each of those saw its end.
-    ended_ns: Vec<i64>,
-    /// By clock, the meetings it took part in.
-    of_clock: Vec<Vec<u32>>,
-    /// By meeting, the clock that was gone through first, plus 1; no other leads to a further clock.
-    gone_through: Vec<u32>,
-}
-
-impl Ends {
-    fn of(clocks: &[SharedClock], meetings: &[Meeting]) -> Self {
-        let ranks = clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1);
-        let mut clock_of = vec![0; ranks];
-        for (at, clock) in clocks.iter().enumerate() {
-            clock.ranks.iter().for_each(|rank| clock_of[*rank] = at);
-        }
-        let mut ends = Self { gone_through: vec![0; meetings.len()], ..Self::default() };
-        let mut by_clock: Vec<(usize, i64)> = Vec::new();
-        let mut counts = vec![0; clocks.len()];
-        for meeting in meetings {
-            by_clock.clear();
-            by_clock.extend(meeting.stays.iter().map(|stay| (clock_of[stay.rank()], stay.end_ns)));
-            by_clock.sort_by_key(|(clock, _)| *clock);
-            for own in by_clock.chunk_by(|(a, _), (b, _)| a == b) {
-                let Some(ended_ns) = median(own.iter().map(|(_, end)| *end).collect()) else { continue };
-                counts[own[0].0] += 1;
-                ends.clocks.push(own[0].0 as u32);
-                ends.ended_ns.push(ended_ns);
-            }
-            ends.shortest_ns.push(meeting.shortest_ns());
-            ends.until.push(ends.clocks.len());
-        }
-        ends.of_clock = counts.into_iter().map(Vec::with_capacity).collect();
-        for at in 0..meetings.len() {
-            for place in ends.places(at) {
-                ends.of_clock[ends.clocks[place] as usize].push(at as u32);
-            }
-        }
-        ends
-    }
-
-    /// Where the ends of the meeting numbered `at` stand.
-    fn places(&self, at: usize) -> Range<usize> {
-        at.checked_sub(1).map_or(0, |before| self.until[before])..self.until[at]
-    }
-
-    /// Marks the meetings of `from` that nobody has gone through yet as its own.
-    fn go_through(&mut self, from: usize) {
-        for at in &self.of_clock[from] {
-            let first = &mut self.gone_through[*at as usize];
-            if *first == 0 {
-                *first = from as u32 + 1;
-            }
-        }
-    }
-
-    /// The meetings of `clock` that `from` was the first to go through, ascending.
-    fn led_from(&self, from: usize, clock: usize) -> impl Iterator<Item = usize> {
-        let meetings = self.of_clock[clock].iter().map(|at| *at as usize);
-        meetings.filter(move |at| self.gone_through[*at] == from as u32 + 1)
-    }
-
-    /// The clocks that are not `reached` yet and that such meetings lead to, ascending. Those are reached from here, so no meeting
-    /// is gone through twice.
-    fn shared(&self, from: usize, reached: &[bool]) -> BTreeSet<usize> {
-        let clocks = self.led_from(from, from).flat_map(|at| &self.clocks[self.places(at)]).map(|clock| *clock as usize);
-        clocks.filter(|clock| !reached[*clock]).collect()
-    }
-
-    /// The ends that `from`, which is `line` ahead, shares with `to` in such meetings.
-    fn pairs(&self, from: usize, line: Line, to: usize) -> Vec<EndPair> {
-        let ended_ns = |clock: usize, at: usize| {
-            let places = self.places(at);
-            let place = self.clocks[places.clone()].binary_search(&(clock as u32)).ok()?;
-            Some(self.ended_ns[places.start + place])
-        };
-        let pair = |at: usize| {
-            let (own_ns, end_ns) = (ended_ns(from, at)?, ended_ns(to, at)?);
-            let at_ns = own_ns.saturating_sub(line.at(own_ns));
-            Some(EndPair { shortest_ns: self.shortest_ns[at], at_ns, difference_ns: end_ns.saturating_sub(own_ns) })
-        };
-        self.led_from(from, to).filter_map(pair).collect()
     }
 }
 
@@ -331,21 +203,5 @@ mod tests {
             let found: Vec<Vec<usize>> = merged(clocks, &meetings).into_iter().map(|clock| clock.ranks).collect();
             prop_assert_eq!(found, slowly);
         }
-    }
-
-    /// Two halves that share no meeting, each of clocks in a row: every clock gets what it is ahead of the first of its half.
-    #[test]
-    fn clocks_of_jobs_that_never_meet_are_tied_to_the_first_of_their_own() {
-        let stay = |rank: usize, at_ns: i64| {
-            let end_ns = at_ns + rank as i64 * 1_000;
-            Stay::of(rank, end_ns - 500, end_ns)
-        };
-        let pair = |first: usize, at_ns: i64| Meeting { stays: vec![stay(first, at_ns), stay(first + 1, at_ns)] };
-        let meetings: Vec<Meeting> =
-            (0..40).flat_map(|at| [0, 1, 2, 4, 5, 6].map(|first| pair(first, at * 1_000_000))).collect();
-        let mut clocks = by_host(&[None; 8]);
-        tie_all(&mut clocks, &meetings, None);
-        let ahead: Vec<i64> = clocks.iter().map(|clock| clock.line.offset_ns).collect();
-        assert_eq!(ahead, [0, 1_000, 2_000, 3_000, 0, 1_000, 2_000, 3_000]);
     }
 }

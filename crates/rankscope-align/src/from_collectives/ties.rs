@@ -7,7 +7,7 @@
 //! span is long enough to show one above the noise.
 
 /// The difference of two clocks as a line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Line {
     /// Where `offset_ns` holds.
     pub(crate) center_ns: i64,
@@ -106,33 +106,53 @@ pub(crate) fn gained_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
 
 /// The line through as many of the shortest collectives as tie as well as fewer do; `None` without any.
 pub(crate) fn tie(mut ends: Vec<EndPair>) -> Option<Tie> {
-    ends.sort_unstable_by_key(|end| (end.shortest_ns, end.at_ns));
+    ends.sort_by_key(|end| end.at_ns);
     let all = ends.len();
     // As few as have no slope agree by luck; they are taken only where half of all would be as few.
     let fewest = if all < 2 * SLOPED_ENDS_MIN { all.min(ENDS_MIN) } else { SLOPED_ENDS_MIN };
     let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(fewest));
-    let ties: Vec<Tie> = counts.into_iter().filter_map(|count| through(&ends[..count])).collect();
+    let mut shortest: Vec<Length> = ends.iter().zip(0..).map(|(end, at)| (end.shortest_ns, at)).collect();
+    let among = |count: usize| {
+        let longest = longest_of(&mut shortest, count)?;
+        let own: Vec<EndPair> =
+            ends.iter().zip(0..).filter(|(end, at)| (end.shortest_ns, *at) <= longest).map(|(end, _)| *end).collect();
+        through(&own)
+    };
+    // What many are chosen from holds what fewer are.
+    let mut ties: Vec<Tie> = counts.into_iter().rev().filter_map(among).collect();
+    ties.reverse();
     let shortest = *ties.first()?;
     let least_ns = ties.iter().map(|tie| tie.noise_ns).fold(f64::INFINITY, f64::min);
     let as_well = ties.into_iter().rev().find(|tie| tie.noise_ns <= AS_WELL * least_ns && tie.agrees(&shortest));
     Some(as_well.unwrap_or(shortest))
 }
 
-/// A line through all of `ends`, which are in order of their length: level, unless a slope is there for certain.
+/// How short a collective was, and where it stands in time, which tells those of one length apart.
+type Length = (i64, u32);
+
+/// The longest of the `count` shortest of `lengths`, and those are all that is left of them.
+fn longest_of(lengths: &mut Vec<Length>, count: usize) -> Option<Length> {
+    lengths.get(count.checked_sub(1)?)?;
+    let longest = *lengths.select_nth_unstable(count - 1).1;
+    lengths.truncate(count);
+    Some(longest)
+}
+
+/// A line through all of `ends`, which are in order of time: level, unless a slope is there for certain.
 fn through(ends: &[EndPair]) -> Option<Tie> {
     let base_ns = median(ends.iter().map(|end| end.difference_ns).collect())?;
     let center_ns = mean_ns(ends.iter().map(|end| end.at_ns));
     // Floats from here on hold differences to the middle of all.
-    let mut points: Vec<(f64, f64)> = ends
+    let points: Vec<(f64, f64)> = ends
         .iter()
         .map(|end| (end.at_ns.saturating_sub(center_ns) as f64, end.difference_ns.saturating_sub(base_ns) as f64))
         .collect();
-    points.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let slope = (points.len() >= SLOPED_ENDS_MIN).then(|| theil_sen(&points)).flatten();
     let sloped = slope.map(|slope| (slope, Residuals::along(&points, slope)));
     let (slope, residuals) = sloped
         .filter(|(slope, residuals)| residuals.show(*slope, &points))
         .unwrap_or_else(|| (0.0, Residuals::along(&points, 0.0)));
+    let mut shortest: Vec<Length> = ends.iter().map(|end| (end.shortest_ns, 0)).collect();
     Some(Tie {
         line: Line {
             center_ns,
@@ -142,8 +162,8 @@ fn through(ends: &[EndPair]) -> Option<Tie> {
         noise_ns: residuals.noise_ns,
         error_ns: residuals.noise_ns / (ends.len() as f64).sqrt(),
         count: ends.len(),
-        shortest_ns: ends[ENDS_MIN.min(ends.len()) - 1].shortest_ns,
-        reach_ns: ends.iter().fold((i64::MAX, i64::MIN), |(first, last), end| (first.min(end.at_ns), last.max(end.at_ns))),
+        shortest_ns: longest_of(&mut shortest, ENDS_MIN.min(ends.len()))?.0,
+        reach_ns: (ends.first()?.at_ns, ends.last()?.at_ns),
     })
 }
 
