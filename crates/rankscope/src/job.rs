@@ -6,8 +6,8 @@ use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{ClockChoice, Judging, Rules, WindowChoice};
 use rankscope_pipeline::{Keep, Mapping, Progress, Reading, Request, Stage};
 
-use crate::output;
 use crate::size::size_by_letter;
+use crate::{memory, output};
 
 /// Where measured clocks are, beside traces that are no run directory.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -116,5 +116,6 @@ impl Progress for Bar {
 
     fn end(&self) {
         self.with(|bar| bar.take().iter().for_each(indicatif::ProgressBar::finish_and_clear));
+        memory::give_back();
     }
 }

@@ -15,6 +15,7 @@ mod demo;
 mod dispatch;
 mod job;
 mod map;
+mod memory;
 mod merge;
 mod output;
 mod recover;

@@ -101,7 +101,7 @@ pub(crate) fn answer(text: &str) -> io::Result<()> {
 
 /// An answer that is written piece by piece, as it may be longer than what it is made of.
 pub(crate) fn answer_by(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut stdout = plain::Plain::new(BufWriter::with_capacity(PIECE_BYTES, io::stdout().lock()));
+    let mut stdout = BufWriter::with_capacity(PIECE_BYTES, plain::Plain::new(io::stdout().lock()));
     enough(write(&mut stdout).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush()))
 }
 
