@@ -38,62 +38,49 @@ pub(crate) fn constrained_by<'a>(meeting: &'a Meeting, entered: &'a Stay, ranks:
     others.iter().filter(|left| entered.is_needed && left.needs && left.rank() != entered.rank())
 }
 
-/// The tightest constraints between one rank and each behind it, one for each stretch of the meetings.
-struct Tightest {
-    /// By the other rank, when the one entered and the other left, on the clock of each.
-    above: Vec<Vec<(i64, i64)>>,
-    /// When the other entered and the one left.
-    below: Vec<Vec<(i64, i64)>>,
-    /// Those of the stretch at hand.
-    stretch: Stretch,
-    /// Whom the rank has met, ascending once all is looked at.
-    met: Vec<usize>,
+/// A constraint between two clocks: when one entered and the other left, on the clock of each.
+#[derive(Clone, Copy)]
+struct Passage {
+    slack_ns: i64,
+    entered_ns: i64,
+    left_ns: i64,
 }
 
-/// The tightest constraints of a stretch, by the other rank.
-#[derive(Default)]
-struct Stretch {
-    above: Vec<Option<(i64, i64)>>,
-    below: Vec<Option<(i64, i64)>>,
-    met: Vec<usize>,
-}
+impl Passage {
+    /// Looser than all others.
+    const NONE: Self = Self { slack_ns: i64::MAX, entered_ns: i64::MIN, left_ns: i64::MAX };
 
-/// Keeps the tighter one of two constraints, given as when one entered and the other left.
-fn keep_tighter(known: &mut Option<(i64, i64)>, entered_ns: i64, left_ns: i64) {
-    let slack_ns = |(entered_ns, left_ns): (i64, i64)| left_ns.saturating_sub(entered_ns);
-    if known.is_none_or(|known| slack_ns((entered_ns, left_ns)) < slack_ns(known)) {
-        *known = Some((entered_ns, left_ns));
-    }
-}
-
-impl Stretch {
-    fn of(ranks: usize) -> Self {
-        Self { above: vec![None; ranks], below: vec![None; ranks], met: Vec::new() }
-    }
-
-    /// Takes up what the rank at `place` of `meeting` and those behind it say of each other.
-    fn take_up(&mut self, meeting: &Meeting, place: usize) {
-        let own = &meeting.stays[place];
-        for other in &meeting.stays[place + 1..] {
-            let (above, below) = (&mut self.above[other.rank()], &mut self.below[other.rank()]);
-            let is_new = above.is_none() && below.is_none();
-            if own.is_needed && other.needs {
-                keep_tighter(above, own.start_ns, other.end_ns);
-            }
-            if other.is_needed && own.needs {
-                keep_tighter(below, other.start_ns, own.end_ns);
-            }
-            if is_new && (above.is_some() || below.is_some()) {
-                self.met.push(other.rank());
-            }
+    fn tighten(&mut self, entered_ns: i64, left_ns: i64) {
+        let slack_ns = left_ns.saturating_sub(entered_ns);
+        if slack_ns < self.slack_ns {
+            *self = Self { slack_ns, entered_ns, left_ns };
         }
     }
+
+    /// What there is, if anything, and forgets it.
+    fn take(&mut self) -> Option<Self> {
+        Some(std::mem::replace(self, Self::NONE)).filter(|known| known.slack_ns < i64::MAX)
+    }
+}
+
+/// The tightest constraints between one rank and each behind it, one for each stretch of the meetings.
+struct Tightest {
+    /// By the other rank, where the one entered and the other left.
+    above: Vec<Vec<Passage>>,
+    /// Where the other entered and the one left.
+    below: Vec<Vec<Passage>>,
+    /// Both of the stretch at hand.
+    stretch: Vec<[Passage; 2]>,
+    /// Whom the rank has met, in the stretch at hand and in all.
+    met_in_stretch: Vec<usize>,
+    met: Vec<usize>,
 }
 
 impl Tightest {
     fn of(ranks: usize) -> Self {
         let none = vec![Vec::new(); ranks];
-        Self { above: none.clone(), below: none, stretch: Stretch::of(ranks), met: Vec::new() }
+        let stretch = vec![[Passage::NONE; 2]; ranks];
+        Self { above: none.clone(), below: none, stretch, met_in_stretch: Vec::new(), met: Vec::new() }
     }
 
     /// Looks at the rank at index `rank`, which is in those of `meetings` that have the numbers `own`.
@@ -109,7 +96,7 @@ impl Tightest {
                 let Some(place) = meeting.place(rank) else { continue };
                 // Of many ranks only the first of a group says something of those behind it.
                 if place == 0 || ranks <= PAIRED_RANKS_MAX {
-                    self.stretch.take_up(meeting, place);
+                    self.take_up(&meeting.stays[place], &meeting.stays[place + 1..]);
                 }
             }
             self.end_stretch();
@@ -117,13 +104,30 @@ impl Tightest {
         self.met.sort_unstable();
     }
 
+    /// Takes up what the rank's `own` stay in a meeting and those of `others` say of each other.
+    fn take_up(&mut self, own: &Stay, others: &[Stay]) {
+        for other in others {
+            let [above, below] = &mut self.stretch[other.rank()];
+            if above.slack_ns == i64::MAX && below.slack_ns == i64::MAX {
+                self.met_in_stretch.push(other.rank());
+            }
+            if own.is_needed && other.needs {
+                above.tighten(own.start_ns, other.end_ns);
+            }
+            if other.is_needed && own.needs {
+                below.tighten(other.start_ns, own.end_ns);
+            }
+        }
+    }
+
     fn end_stretch(&mut self) {
-        for other in self.stretch.met.drain(..) {
-            if self.above[other].is_empty() && self.below[other].is_empty() {
+        for other in self.met_in_stretch.drain(..) {
+            let [above, below] = self.stretch[other].each_mut().map(Passage::take);
+            if (above.is_some() || below.is_some()) && self.above[other].is_empty() && self.below[other].is_empty() {
                 self.met.push(other);
             }
-            self.above[other].extend(self.stretch.above[other].take());
-            self.below[other].extend(self.stretch.below[other].take());
+            self.above[other].extend(above);
+            self.below[other].extend(below);
         }
     }
 }
@@ -152,9 +156,9 @@ pub(crate) fn intervals(shown_ns: &[i64], meetings: &[Meeting]) -> Intervals {
             let differs = |theirs: i64, ours: i64| Span::from_nanos(theirs.saturating_sub(ours));
             // When the first of two ranks entered, and when the other left: nobody leaves before.
             let above: Vec<_> =
-                tightest.above[b].iter().map(|(entered, left)| (span(*entered), differs(*left, *entered))).collect();
+                tightest.above[b].iter().map(|one| (span(one.entered_ns), differs(one.left_ns, one.entered_ns))).collect();
             let below: Vec<_> =
-                tightest.below[b].iter().map(|(entered, left)| (span(*left), differs(*entered, *left))).collect();
+                tightest.below[b].iter().map(|one| (span(one.left_ns), differs(one.entered_ns, one.left_ns))).collect();
             match possible(&above, &below, &options) {
                 Some(found) => {
                     direct.at_most(a, b, found.hi.map(Span::as_nanos));

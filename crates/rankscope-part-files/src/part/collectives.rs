@@ -18,8 +18,12 @@ use crate::{Columns, Reader, Writer};
 /// Collectives of a block, at most.
 const BLOCK_ROWS: usize = 1 << 16;
 
-/// A collective and its exposed time.
-type Row = (LocalCollective, i64);
+/// Collectives, and the exposed time of each.
+#[derive(Default)]
+struct Rows {
+    collectives: Vec<LocalCollective>,
+    exposed_ns: Vec<i64>,
+}
 
 pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i64]) -> Result<(), Error> {
     let all = &rank.collectives;
@@ -66,18 +70,18 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, Vec<i64>), E
             false => Err(columns.misfit("a collective is of a process group that is not there")),
         }
     })?;
-    let mut rows = Vec::new();
+    let mut rows = Rows::default();
     for block in reader.blocks(kinds::COLLECTIVES) {
         let block = block?;
         let mut columns = block.columns();
         read_rows(&mut columns, &operations, &mut rows)?;
         columns.end()?;
     }
-    if rows.len() != order.len() {
+    if rows.collectives.len() != order.len() {
         let what = "there are not as many collectives as their order says";
         return Err(Error::Misfit { kind: kinds::COLLECTIVES, what });
     }
-    let (collectives, exposed_ns) = in_order(rows, &order, groups.len());
+    let Rows { collectives, exposed_ns } = in_order(rows, &order, groups.len());
     let steps = block(reader, kinds::MARKS, |columns| {
         let (numbers, spans) = (columns.deltas()?, columns.spans()?);
         columns.fit(numbers.len(), &[spans.len()])?;
@@ -88,25 +92,39 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, Vec<i64>), E
 }
 
 /// `rows` stand in runs, as many of each of `groups` as `order` says, which all are below their number.
-fn in_order(rows: Vec<Row>, order: &[usize], groups: usize) -> (Vec<LocalCollective>, Vec<i64>) {
-    let mut runs = vec![0; groups];
-    order.iter().for_each(|group| runs[*group] += 1);
-    let mut rows = rows.into_iter();
-    let mut runs: Vec<_> = runs.into_iter().map(|len| rows.by_ref().take(len).collect::<Vec<_>>().into_iter()).collect();
-    let next = |group: &usize| {
-        let (mut collective, exposed_ns) = runs[*group].next()?;
-        collective.group = *group;
-        Some((collective, exposed_ns))
-    };
-    order.iter().filter_map(next).unzip()
+fn in_order(mut rows: Rows, order: &[usize], groups: usize) -> Rows {
+    if !order.is_sorted() {
+        let places = places(order, groups);
+        rows = Rows {
+            collectives: places.iter().map(|place| rows.collectives[*place].clone()).collect(),
+            exposed_ns: places.iter().map(|place| rows.exposed_ns[*place]).collect(),
+        };
+    }
+    rows.collectives.iter_mut().zip(order).for_each(|(collective, group)| collective.group = *group);
+    rows
 }
 
-fn read_rows(columns: &mut Columns<'_>, operations: &[Arc<Operation>], rows: &mut Vec<Row>) -> Result<(), Error> {
+/// Where each collective stands in the runs.
+fn places(order: &[usize], groups: usize) -> Vec<usize> {
+    let mut counts = vec![0; groups];
+    order.iter().for_each(|group| counts[*group] += 1);
+    let first = |before: &mut usize, count: usize| Some(std::mem::replace(before, *before + count));
+    let mut next: Vec<usize> = counts.into_iter().scan(0, first).collect();
+    let place = |group: &usize| {
+        next[*group] += 1;
+        next[*group] - 1
+    };
+    order.iter().map(place).collect()
+}
+
+fn read_rows(columns: &mut Columns<'_>, operations: &[Arc<Operation>], rows: &mut Rows) -> Result<(), Error> {
     let (stamps, spans, numbers) = (columns.spans()?, columns.deltas()?, columns.narrow::<usize>()?);
     let (sequences, peers) = (columns.options()?, columns.options()?);
     let (whole, exposed) = (columns.bits()?, columns.signed()?);
     columns.fit(stamps.len(), &[spans.len(), numbers.len(), sequences.len(), peers.len(), whole.len()])?;
     let mut exposed = exposed.into_iter();
+    rows.collectives.reserve(stamps.len());
+    rows.exposed_ns.reserve(stamps.len());
     for (at, (start_ns, end_ns)) in stamps.into_iter().enumerate() {
         let operation = operations.get(numbers[at]);
         let operation = operation.ok_or_else(|| columns.misfit("a collective is of an operation that is not there"))?;
@@ -115,8 +133,8 @@ fn read_rows(columns: &mut Columns<'_>, operations: &[Arc<Operation>], rows: &mu
         row.peer = peers[at].map(|peer| columns.one(peer)).transpose()?;
         let exposed_ns = if whole[at] { Some(length(&row)) } else { exposed.next() };
         let missing = || columns.misfit("there are not as many exposed times as collectives");
-        let exposed_ns = exposed_ns.ok_or_else(missing)?;
-        rows.push((row, exposed_ns));
+        rows.exposed_ns.push(exposed_ns.ok_or_else(missing)?);
+        rows.collectives.push(row);
     }
     match exposed.len() {
         0 => Ok(()),
