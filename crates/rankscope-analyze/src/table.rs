@@ -119,6 +119,8 @@ pub(crate) fn table(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map],
     let mut rows = Rows::default();
     let mut sums: Vec<Sums> = Vec::new();
     let mut table = CollectiveTable::default();
+    // Room for as many as there are: a list that grew would be there twice for a while.
+    table.arrivals.reserve_exact(matched.instances.iter().filter(|instance| instance.complete).count());
     for instance in &matched.instances {
         let first = described(instance, ranks);
         let group = &matched.groups[instance.group];

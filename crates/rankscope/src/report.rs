@@ -14,6 +14,7 @@ use rankscope_report::Layout;
 use rankscope_time::Rank;
 
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
+use crate::memory;
 use crate::output::{self, Format};
 
 /// Report on one run: where the time goes, who is late, and what limits it.
@@ -157,6 +158,7 @@ pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
 /// The document of what was `judged`, called `title`, narrowed to what is to be `shown`.
 pub(crate) fn analysed(judged: Judged, shown: ShownArgs, title: &str) -> Result<(Judged, Document)> {
     let Judged { job, held, readings } = judged;
+    memory::give_back();
     let analysed = Analysed::of(job, shown.step)?;
     let mut document = analysed.document(title);
     if let Some(rank) = shown.rank {
