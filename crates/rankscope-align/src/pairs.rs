@@ -21,8 +21,13 @@ impl<T: Clone + Default> Pairs<T> {
         if ranks <= DENSE_RANKS_MAX {
             Self::Few { ranks, cells: vec![T::default(); ranks * ranks] }
         } else {
-            Self::Many { rows: vec![BTreeMap::new(); ranks] }
+            Self::sparse(ranks)
         }
+    }
+
+    /// The same, with a place only for pairs that met however few ranks there are.
+    pub(crate) fn sparse(ranks: usize) -> Self {
+        Self::Many { rows: vec![BTreeMap::new(); ranks] }
     }
 
     /// What is known of `a` and `b`, in this order.

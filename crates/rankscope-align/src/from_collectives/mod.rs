@@ -20,6 +20,9 @@ mod sharing;
 mod ties;
 mod tying;
 
+#[cfg(test)]
+mod tests;
+
 use rankscope_collectives::{Matched, RankCollectives};
 use rankscope_time::{ClockMap, Knot, RankClock, ReferenceClock, Span};
 
