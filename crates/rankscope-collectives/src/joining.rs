@@ -2,15 +2,16 @@
 //!
 //! A lane is what is ordered among itself: what all ranks of the group do, or what one rank sends another. Where everything is
 //! numbered the numbers decide. Else sequences are paired in order, and what two ranks' clocks were found to differ by serves
-//! wherever the two meet again.
+//! wherever the two meet again, and as a hint for other ranks of their hosts.
 
 use std::collections::BTreeMap;
 
 use rankscope_time::Rank;
 
+use crate::hints::Clocks;
 use crate::matching::{Member, RankCollectives};
-use crate::offsets::Offsets;
-use crate::{Group, Kind, LocalCollective, sequence};
+use crate::sequence::{self, By, Paired};
+use crate::{Group, Kind, LocalCollective};
 
 /// The collectives of each rank, by its index, as indices into its list.
 pub(crate) type Sequences = BTreeMap<usize, Vec<usize>>;
@@ -59,8 +60,8 @@ fn is_message(kind: Kind) -> bool {
     matches!(kind, Kind::Send | Kind::Recv | Kind::SendRecv)
 }
 
-/// The members of each collective of one lane, ascending in rank; in order of time. `offsets` is what is known of the clocks.
-pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, offsets: &mut Offsets) -> Vec<Vec<Member>> {
+/// The members of each collective of one lane, ascending in rank; in order of time. `clocks` is what is known of them.
+pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, clocks: &mut Clocks<'_>) -> Vec<Vec<Member>> {
     let numbered = |rank: usize, list: &[usize]| list.iter().all(|at| ranks[rank].collectives[*at].sequence.is_some());
     let mut instances = match lane.between {
         Between::NotTold => return alone(&lane.sequences),
@@ -68,7 +69,7 @@ pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, offsets: &mut Offsets)
             return join_by_number(ranks, &lane.sequences);
         }
         // Both ends count their messages by themselves, so numbers of a pair need not be equal.
-        Between::Group | Between::Pair(..) => join_by_order(ranks, lane.sequences, offsets),
+        Between::Group | Between::Pair(..) => join_by_order(ranks, lane.sequences, clocks),
     };
     // By what the first member's clock says: good enough to read a list by.
     instances.sort_by_key(|members| ranks[members[0].rank()].collectives[members[0].collective()].start_ns);
@@ -106,7 +107,7 @@ fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<M
 }
 
 /// By pairing every rank with the fullest one, then the rest with each other.
-fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, offsets: &mut Offsets) -> Vec<Vec<Member>> {
+fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, clocks: &mut Clocks<'_>) -> Vec<Vec<Member>> {
     let of = |rank: usize, list: &[usize]| list.iter().map(|at| &ranks[rank].collectives[*at]).collect::<Vec<_>>();
     let mut instances = Vec::new();
     while let Some((&fullest, _)) = left.iter().max_by_key(|(rank, list)| (list.len(), std::cmp::Reverse(**rank))) {
@@ -114,7 +115,7 @@ fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, offsets: &mut O
         let mut joined: Vec<Vec<Member>> = list.iter().map(|at| vec![Member::of(fullest, *at)]).collect();
         let ours = of(fullest, &list);
         for (rank, list) in &mut left {
-            let pairs = paired((fullest, &ours), (*rank, &of(*rank, list)), offsets);
+            let pairs = paired((fullest, &ours), (*rank, &of(*rank, list)), clocks);
             for (i, j) in &pairs {
                 joined[*i].push(Member::of(*rank, list[*j]));
             }
@@ -139,14 +140,20 @@ fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, offsets: &mut O
 fn paired(
     (a, ours): (usize, &[&LocalCollective]),
     (b, theirs): (usize, &[&LocalCollective]),
-    offsets: &mut Offsets,
+    clocks: &mut Clocks<'_>,
 ) -> Vec<(usize, usize)> {
-    let known = offsets.between(a, b);
-    let pairs = sequence::pair(ours, theirs, known);
+    let known = clocks.known(a, b);
+    let Paired { pairs, by } = sequence::pair(ours, theirs, known, clocks.hints(a, b));
+    #[cfg(test)]
+    {
+        clocks.searches += usize::from(by == By::Search);
+    }
+    // What a hint led to is known no better than the hint.
     if known.is_none()
+        && by != By::Hint
         && let Some(offset_ns) = sequence::offset_of(ours, theirs, &pairs)
     {
-        offsets.learn(a, b, offset_ns);
+        clocks.learn(a, b, offset_ns);
     }
     pairs
 }

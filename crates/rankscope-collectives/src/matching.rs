@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use rankscope_time::Rank;
 
+use crate::hints::{Clocks, Hints};
 use crate::joining::{Between, Sequences, join, lanes};
-use crate::offsets::Offsets;
 use crate::{Group, LocalCollective};
 
 /// One step of a rank as its profiler marked it, on the rank's own clock.
@@ -99,8 +99,17 @@ pub struct Matched {
 
 /// Matches the collectives of all given ranks.
 pub fn match_ranks(ranks: &[RankCollectives]) -> Matched {
+    match_with(ranks, &Hints::default())
+}
+
+/// The same, where something may be known of the ranks' clocks. It is tried where sequences without numbers repeat so regularly
+/// that they do not tell by themselves how they pair, and changes nothing else.
+pub fn match_with(ranks: &[RankCollectives], hints: &Hints) -> Matched {
+    matched(ranks, &mut Clocks::new(ranks.len(), hints))
+}
+
+fn matched(ranks: &[RankCollectives], clocks: &mut Clocks<'_>) -> Matched {
     let mut matched = Matched::default();
-    let mut offsets = Offsets::unknown(ranks.len());
     let places = Places::of_ranks(ranks);
     let nobody: Arc<[usize]> = Arc::default();
     for (group, sequences) in by_group(ranks) {
@@ -118,7 +127,7 @@ pub fn match_ranks(ranks: &[RankCollectives]) -> Matched {
             };
             let alone = lane.between == Between::Group && group.ranks.len() == 1;
             let first = matched.instances.len();
-            for members in join(ranks, lane, &mut offsets) {
+            for members in join(ranks, lane, clocks) {
                 let absent = match matched.instances[first..].last() {
                     Some(before) if have_same_ranks(&before.members, &members) => Arc::clone(&before.absent),
                     _ => Some(lacking(given, &members))
@@ -208,6 +217,7 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use rankscope_trace::SpanId;
 
     use super::*;
@@ -348,6 +358,48 @@ mod tests {
             let matched = match_ranks(&ranks);
             let lacking: Vec<usize> = matched.instances.iter().map(|one| one.absent.len()).filter(|lack| *lack > 0).collect();
             assert_eq!((matched.instances.len(), lacking), (20, vec![100]), "numbered: {is_numbered}");
+        }
+    }
+
+    /// Collectives at `starts`, of which every rank but the first has lost some, on hosts of four ranks with clocks of their own.
+    fn damaged(starts: &[i64], ranks: u32) -> Vec<RankCollectives> {
+        let of_rank = |own: u32| {
+            let ahead_ns = i64::from(own / 4) * 7_000_000;
+            let kept = starts.iter().enumerate().filter(|(at, _)| own == 0 || !(at + own as usize).is_multiple_of(97));
+            rank(own, ranks, kept.map(|(_, start)| collective(Kind::AllReduce, start + ahead_ns, None, None)).collect())
+        };
+        (0..ranks).map(of_rank).collect()
+    }
+
+    #[test]
+    fn what_repeats_perfectly_is_searched_once_a_host() {
+        let starts: Vec<i64> = (0..200).map(|at| at * 1_000).collect();
+        let ranks = damaged(&starts, 16);
+        let searched = |hints: &Hints| {
+            let mut clocks = Clocks::new(ranks.len(), hints);
+            let found = matched(&ranks, &mut clocks);
+            (clocks.searches, found.instances.len())
+        };
+        let hosts: Vec<Option<u32>> = (0..16).map(|rank| Some(rank / 4)).collect();
+        let ahead_ns: Vec<Option<i64>> = (0..16).map(|rank| Some(rank / 4 * 7_000_000)).collect();
+        assert_eq!(searched(&Hints::default()).0, 15);
+        assert_eq!(searched(&Hints { hosts: hosts.clone(), ..Hints::default() }).0, 3);
+        assert_eq!(searched(&Hints { hosts, ahead_ns }), (0, 200));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Where the sequences tell by themselves how they pair.
+        #[test]
+        fn no_hint_changes_what_a_clear_vote_tells(
+            gaps in prop::collection::vec(200i64..5_000, 150), many in 1u32..12,
+            hosts in prop::collection::vec(prop::option::of(0u32..4), 0..12),
+            ahead_ns in prop::collection::vec(prop::option::of(-20_000_000i64..20_000_000), 0..12)
+        ) {
+            let starts = gaps.iter().scan(0, |now, gap| { *now += gap; Some(*now) }).collect::<Vec<_>>();
+            let ranks = damaged(&starts, many);
+            prop_assert_eq!(match_with(&ranks, &Hints { hosts, ahead_ns }), match_ranks(&ranks));
         }
     }
 

@@ -3,9 +3,13 @@
 //! Usually all are, one for one. When one rank recorded fewer (a later start, an earlier stop, a loss), the order alone does not
 //! say which; layers repeat, so signatures do not either. Causality does: under the true clock offset the two stays in one
 //! collective overlap, if the operation needs every rank. So an offset is wanted, and a walk under it pairs. It is known where the
-//! two ranks were paired before; else ends vote for one; and where neither pairs nearly all or the vote is not clear, each shift
-//! of one sequence against the other proposes the offset at which most ends coincide, each is tried, and the one that pairs most
-//! wins; among equals the one whose ends lie closest. The offset found here only serves to pair: align estimates clocks.
+//! two ranks were paired before; else ends vote for one; where the vote is not clear, as what repeats perfectly leaves it, whatever
+//! hints at one is tried; and where none of these pairs nearly all, each shift of one sequence against the other proposes the
+//! offset at which most ends coincide, each is tried, and the one that pairs most wins; among equals the one whose ends lie
+//! closest. The offset found here only serves to pair: align estimates clocks.
+//!
+//! A clear vote comes before hints: it is evidence from the two sequences themselves, and takes milliseconds. So a hint that is
+//! wrong changes nothing where the sequences tell by themselves.
 
 use crate::LocalCollective;
 use crate::vote::{Vote, vote};
@@ -19,21 +23,62 @@ const LOOSE_NS: i64 = 1_000_000;
 /// After a walk has paired some, their stays narrow the offset down and may let in more. It settles within a few rounds.
 const REFINEMENTS_MAX: usize = 4;
 
-/// Pairs of indices into `ours` and `theirs`, ascending in both; both sequences are in order of their start. `known` is what
-/// their clock is ahead of ours, where that is known from elsewhere.
-pub(crate) fn pair(ours: &[&LocalCollective], theirs: &[&LocalCollective], known: Option<i64>) -> Vec<(usize, usize)> {
+/// What led to an offset under which two sequences were paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// None was needed: everything pairs in order.
+    Order,
+    /// It was known.
+    Known,
+    /// Ends voted for it.
+    Vote,
+    /// Something hinted at it.
+    Hint,
+    /// Every shift was tried.
+    Search,
+}
+
+/// Two sequences, paired.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Paired {
+    /// Indices into both, ascending in both.
+    pub(crate) pairs: Vec<(usize, usize)>,
+    pub(crate) by: By,
+}
+
+/// Pairs `ours` and `theirs`, which are in order of their start. `known` is what their clock is ahead of ours, where that is known
+/// from elsewhere; `hints` are what it may be.
+pub(crate) fn pair(
+    ours: &[&LocalCollective],
+    theirs: &[&LocalCollective],
+    known: Option<i64>,
+    hints: impl IntoIterator<Item = i64>,
+) -> Paired {
+    let found = |by: By| move |pairs: Pairs| Paired { pairs, by };
+    let in_order = in_order(ours, theirs).map(found(By::Order));
+    let by_known = || by_known(ours, theirs, known).map(found(By::Known));
+    let by_others = || {
+        let vote = vote(ours, theirs);
+        if vote.is_clear {
+            return by_vote(ours, theirs, vote).map(found(By::Vote));
+        }
+        by_hints(ours, theirs, hints, &vote).map(found(By::Hint))
+    };
+    let found_at_once = in_order.or_else(by_known).or_else(by_others);
+    found_at_once.unwrap_or_else(|| Paired { pairs: by_search(ours, theirs), by: By::Search })
+}
+
+type Pairs = Vec<(usize, usize)>;
+
+/// Where both look alike from first to last, and their stays overlap one for one.
+fn in_order(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Option<Pairs> {
     let alike = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| a.looks_like(b));
-    if alike {
-        let in_order: Vec<_> = (0..ours.len()).map(|at| (at, at)).collect();
-        if common_offsets(ours, theirs, &in_order).is_some() {
-            return in_order;
-        }
-        let drifting = walk(ours, theirs, proposed_offset(ours, theirs, 0, PARTS[0]).unwrap_or(0));
-        if drifting.pairs.len() == ours.len() {
-            return in_order;
-        }
-    }
-    by_known(ours, theirs, known).or_else(|| by_vote(ours, theirs)).unwrap_or_else(|| by_search(ours, theirs))
+    let in_order: Pairs = (0..ours.len()).filter(|_| alike).map(|at| (at, at)).collect();
+    let overlaps = || {
+        let drifting = || walk(ours, theirs, proposed_offset(ours, theirs, 0, PARTS[0]).unwrap_or(0));
+        common_offsets(ours, theirs, &in_order).is_some() || drifting().pairs.len() == ours.len()
+    };
+    (alike && overlaps()).then_some(in_order)
 }
 
 /// What their clock is ahead of ours by the ends of `pairs`; `None` where these are too few of too many.
@@ -54,20 +99,41 @@ fn nearly_all(pairs: &[(usize, usize)], ours: &[&LocalCollective], theirs: &[&Lo
     10 * pairs.len() >= 9 * ours.len().min(theirs.len())
 }
 
-fn by_known(ours: &[&LocalCollective], theirs: &[&LocalCollective], known: Option<i64>) -> Option<Vec<(usize, usize)>> {
-    let pairs = refined(ours, theirs, walk(ours, theirs, known?)).pairs;
-    nearly_all(&pairs, ours, theirs).then_some(pairs)
+fn by_known(ours: &[&LocalCollective], theirs: &[&LocalCollective], known: Option<i64>) -> Option<Pairs> {
+    enough(ours, theirs, walk(ours, theirs, known?))
 }
 
-fn by_vote(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Option<Vec<(usize, usize)>> {
-    let Vote { offsets, is_clear: true } = vote(ours, theirs) else { return None };
-    let best = offsets.into_iter().map(|offset| walk(ours, theirs, offset)).reduce(Pairing::better)?;
-    let pairs = refined(ours, theirs, best).pairs;
+fn by_vote(ours: &[&LocalCollective], theirs: &[&LocalCollective], vote: Vote) -> Option<Pairs> {
+    enough(ours, theirs, vote.offsets.into_iter().map(|offset| walk(ours, theirs, offset)).reduce(Pairing::better)?)
+}
+
+/// What few pairs agree with proves nothing, and few are searched at once. Nor may ends lie further apart than under an offset that
+/// got votes: those are few or contradict each other, but what they tell apart they do.
+fn by_hints(
+    ours: &[&LocalCollective],
+    theirs: &[&LocalCollective],
+    hints: impl IntoIterator<Item = i64>,
+    vote: &Vote,
+) -> Option<Pairs> {
+    let hinted = hints.into_iter().map(|offset| walk(ours, theirs, offset)).reduce(Pairing::better)?;
+    let hinted = refined(ours, theirs, hinted);
+    if hinted.pairs.len() < PAIRS_MIN || !nearly_all(&hinted.pairs, ours, theirs) {
+        return None;
+    }
+    let voted = vote.offsets.iter().map(|offset| walk(ours, theirs, *offset));
+    let mut rivals = voted.filter(|voted| nearly_all(&voted.pairs, ours, theirs));
+    let as_close = |rival: Pairing| hinted.apart_ns() <= rival.apart_ns().saturating_mul(2).saturating_add(vote.grain_ns);
+    rivals.all(as_close).then_some(hinted.pairs)
+}
+
+/// What `pairing` leads to, if that is nearly all.
+fn enough(ours: &[&LocalCollective], theirs: &[&LocalCollective], pairing: Pairing) -> Option<Pairs> {
+    let pairs = refined(ours, theirs, pairing).pairs;
     nearly_all(&pairs, ours, theirs).then_some(pairs)
 }
 
 /// By trying every shift. Takes the square of what there is.
-fn by_search(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Vec<(usize, usize)> {
+fn by_search(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Pairs {
     let (len, other) = (ours.len() as isize, theirs.len() as isize);
     let most = SHIFTS_MAX as isize;
     let shifts = -(len - 1).min(most)..=(other - 1).min(most);
@@ -133,6 +199,11 @@ struct Pairing {
 }
 
 impl Pairing {
+    /// How far the ends of a pair lie apart, on average.
+    fn apart_ns(&self) -> i64 {
+        self.misfit_ns / (self.pairs.len() as i64).max(1)
+    }
+
     /// The one that pairs more; of equals the one whose ends lie closer.
     fn better(self, other: Self) -> Self {
         let key = |pairing: &Self| (pairing.pairs.len(), std::cmp::Reverse(pairing.misfit_ns));
@@ -212,8 +283,9 @@ mod tests {
             let ours: Vec<_> = ours.iter().collect();
             let theirs: Vec<_> = kept.iter().map(|at| &theirs[*at]).collect();
             let expected: Vec<_> = kept.iter().enumerate().map(|(j, i)| (*i, j)).collect();
-            prop_assert_eq!(&pair(&ours, &theirs, None), &expected);
-            prop_assert_eq!(&pair(&ours, &theirs, Some(offset + 350)), &expected);
+            prop_assert_eq!(&pair(&ours, &theirs, None, []).pairs, &expected);
+            prop_assert_eq!(&pair(&ours, &theirs, Some(offset + 350), []).pairs, &expected);
+            prop_assert_eq!(&pair(&ours, &theirs, None, [offset + 350]).pairs, &expected);
             prop_assert_eq!(by_search(&ours, &theirs), expected);
         }
     }
@@ -226,7 +298,8 @@ mod tests {
         fn a_vote_finds_what_the_search_finds(
             gaps in prop::collection::vec((30_000i64..330_000, -60_000i64..60_000, 20_000i64..120_000), 400..420),
             offset in -3_000_000i64..3_000_000, drift_ppm in -40i64..40,
-            lost in prop::collection::btree_set(0usize..400, 0..4), lost_too in prop::collection::btree_set(0usize..400, 1..4)
+            lost in prop::collection::btree_set(0usize..400, 0..4), lost_too in prop::collection::btree_set(0usize..400, 1..4),
+            hints in prop::collection::vec(prop_oneof![-4_000_000i64..4_000_000, -400_000i64..400_000], 0..3)
         ) {
             let (ours, mut theirs) = two_ranks(&gaps, offset);
             for stay in &mut theirs {
@@ -241,9 +314,12 @@ mod tests {
             let both = (0..ours.len()).filter_map(|one| Some((place(&of_ours, one)?, place(&of_theirs, one)?)));
             let ours: Vec<_> = of_ours.iter().map(|at| &ours[*at]).collect();
             let theirs: Vec<_> = of_theirs.iter().map(|at| &theirs[*at]).collect();
-            let voted = by_vote(&ours, &theirs);
-            prop_assert_eq!(voted.as_ref(), Some(&by_search(&ours, &theirs)));
-            prop_assert_eq!(voted, Some(both.collect()));
+            let voted = pair(&ours, &theirs, None, []);
+            prop_assert_eq!(&voted, &Paired { pairs: both.collect(), by: By::Vote });
+            for hints in [hints.clone(), hints.iter().map(|near| offset + near).collect()] {
+                prop_assert_eq!(&pair(&ours, &theirs, None, hints), &voted, "whatever is hinted at");
+            }
+            prop_assert_eq!(by_search(&ours, &theirs), voted.pairs);
         }
     }
 
@@ -252,8 +328,43 @@ mod tests {
         let regular = |count: i64| (0..count).map(|at| stay(at * 100_000, at * 100_000 + 20_000)).collect::<Vec<_>>();
         let (ours, theirs) = (regular(400), regular(396));
         let [ours, theirs]: [Vec<_>; 2] = [ours.iter().collect(), theirs.iter().collect()];
-        assert!(by_vote(&ours, &theirs).is_none());
-        assert_eq!(pair(&ours, &theirs, None), by_search(&ours, &theirs));
+        assert_eq!(pair(&ours, &theirs, None, []), Paired { pairs: by_search(&ours, &theirs), by: By::Search });
+    }
+
+    /// Neither the vote nor a search can tell which of many shifts it is; a clock that is known can.
+    #[test]
+    fn what_repeats_perfectly_is_paired_by_a_hint() {
+        let regular = |from: i64, count: i64, ahead: i64| {
+            (from..from + count).map(|at| stay(at * 100_000 + ahead, at * 100_000 + ahead + 20_000)).collect::<Vec<_>>()
+        };
+        let (ours, theirs) = (regular(0, 400, 0), regular(3, 390, 7_000_000));
+        let [ours, theirs]: [Vec<_>; 2] = [ours.iter().collect(), theirs.iter().collect()];
+        let expected: Pairs = (0..390).map(|at| (at + 3, at)).collect();
+        let hinted = Paired { pairs: expected, by: By::Hint };
+        assert_eq!(pair(&ours, &theirs, None, [7_001_500]), hinted);
+        assert_eq!(pair(&ours, &theirs, None, [-900_000_000, 6_998_000]), hinted, "the one that pairs more");
+        assert_eq!(pair(&ours, &theirs, None, [-900_000_000]).by, By::Search);
+    }
+
+    /// Steps that are nearly alike pair nearly as well one step off; their ends know better.
+    #[test]
+    fn a_hint_that_fits_by_chance_yields_to_what_ends_tell() {
+        // The second strays by one of two lengths only, so a vote tells no more than that it is some step.
+        let mixed = |at: u64| (at ^ (at >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40;
+        let strays: [&dyn Fn(i64) -> i64; 2] =
+            [&|at| mixed((at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)) as i64 % 16_001, &|at| {
+                at * 2_654_435_761 % 16_001
+            }];
+        for (stray, by) in strays.into_iter().zip([By::Vote, By::Search]) {
+            let start = |at: i64| at * 100_000 + stray(at);
+            let all: Vec<_> = (0..400).map(|at| stay(start(at), start(at) + 60_000)).collect();
+            let (ours, theirs): (Vec<_>, Vec<_>) = (all.iter().collect(), all.iter().skip(3).collect());
+            assert!(nearly_all(&walk(&ours, &theirs, 100_000).pairs, &ours, &theirs), "it tempts");
+            let pairs: Pairs = (0..397).map(|at| (at + 3, at)).collect();
+            assert_eq!(pair(&ours, &theirs, None, [100_000]), Paired { pairs: pairs.clone(), by });
+            let by = if by == By::Search { By::Hint } else { by };
+            assert_eq!(pair(&ours, &theirs, None, [1_000]), Paired { pairs, by }, "what is true is believed");
+        }
     }
 
     #[test]
@@ -262,22 +373,22 @@ mod tests {
         let (ours, theirs) = two_ranks(&gaps, 1_000_000);
         let [ours, theirs]: [Vec<_>; 2] = [ours.iter().collect(), theirs.iter().skip(3).collect()];
         let expected: Vec<_> = (3..60).map(|at| (at, at - 3)).collect();
-        assert_eq!(pair(&ours, &theirs, Some(-700_000_000)), expected);
+        assert_eq!(pair(&ours, &theirs, Some(-700_000_000), [-600_000_000, 900_000_000]).pairs, expected);
         assert_eq!(offset_of(&ours, &theirs, &expected), Some(1_000_700));
     }
 
     #[test]
     fn nothing_pairs_with_nothing() {
         let one = stay(0, 10);
-        assert!(pair(&[], &[&one], None).is_empty());
-        assert!(pair(&[&one], &[], None).is_empty());
-        assert_eq!(pair(&[&one], &[&one], None), [(0, 0)]);
+        assert!(pair(&[], &[&one], None, []).pairs.is_empty());
+        assert!(pair(&[&one], &[], None, [0]).pairs.is_empty());
+        assert_eq!(pair(&[&one], &[&one], None, []).pairs, [(0, 0)]);
     }
 
     #[test]
     fn different_operations_do_not_pair() {
         let one = stay(0, 10);
         let other = LocalCollective::new(SpanId(0), 0, 10, Operation::of(Kind::Barrier));
-        assert!(pair(&[&one], &[&other], None).is_empty());
+        assert!(pair(&[&one], &[&other], None, []).pairs.is_empty());
     }
 }

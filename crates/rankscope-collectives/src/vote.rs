@@ -16,6 +16,8 @@ pub(crate) struct Vote {
     pub(crate) offsets: Vec<i64>,
     /// Whether nothing else came near in half of the windows or more.
     pub(crate) is_clear: bool,
+    /// Ends that lie closer are not told apart.
+    pub(crate) grain_ns: i64,
 }
 
 /// Windows, and collectives of ours in each.
@@ -47,7 +49,8 @@ pub(crate) fn vote(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Vo
     });
     let elected: Vec<Elected> = elected.collect();
     let clear = elected.iter().filter(|one| one.is_clear).count();
-    Vote { offsets: elected.iter().map(|one| one.offset_ns).collect(), is_clear: clear > 0 && 2 * clear >= windows }
+    let offsets = elected.iter().map(|one| one.offset_ns).collect();
+    Vote { offsets, is_clear: clear > 0 && 2 * clear >= windows, grain_ns: 1 << bits }
 }
 
 /// One window's winner.
