@@ -136,7 +136,7 @@ pub fn align(ranks: &[RankSource<'_>], estimate: ClockEstimate) -> JobClocks {
 }
 
 /// By packets: the trace's clock to the host's, the host's to the reference.
-fn measured(rank: &RankSource<'_>) -> Option<RankAlignment> {
+pub(crate) fn measured(rank: &RankSource<'_>) -> Option<RankAlignment> {
     let node = rank.node?;
     let (to_host, stage, mut notes) = to_host(rank, node)?;
     if node.degraded {

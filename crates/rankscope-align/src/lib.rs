@@ -38,6 +38,7 @@ pub mod combine;
 mod csv;
 mod devices;
 mod from_collectives;
+mod hints;
 mod pairs;
 mod tracer;
 pub mod validate;
@@ -48,4 +49,5 @@ pub use clocks::{JobClocks, Method, NodeClock, RankAlignment, RankMap, RankSourc
 pub use csv::CsvText;
 pub use devices::{Settled, settle_tracers};
 pub use from_collectives::{ClockEstimate, DRIFT_MAX, IntervalEnd, RankClocks, Side, estimate, estimate_at_start};
+pub use hints::hints;
 pub use tracer::{TracerMap, tracer_map};

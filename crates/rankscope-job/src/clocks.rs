@@ -6,30 +6,33 @@ use rankscope_collectives::{Matched, RankCollectives};
 use crate::judge::{ClockChoice, JobRank};
 use crate::{Facts, KnownClocks};
 
+/// What is known of each rank's clock without its collectives.
+pub(crate) fn sources_of<'a>(
+    ranks: &'a [JobRank],
+    known: Option<&'a KnownClocks>,
+    nodes: &[Option<u32>],
+) -> Vec<RankSource<'a>> {
+    let clock_of = |node: u32| known.and_then(|known| known.nodes.iter().find(|clock| clock.node == node));
+    let source = |(rank, node): (&'a JobRank, &Option<u32>)| RankSource {
+        bounds_ns: rank.about.bounds_ns,
+        host: rank.about.host.as_deref(),
+        readings: &rank.about.clock_readings,
+        node: node.and_then(clock_of),
+    };
+    ranks.iter().zip(nodes).map(source).collect()
+}
+
 /// The clocks of `ranks`, by `choice`.
 pub(crate) fn clocks_of(
-    ranks: &[JobRank],
+    sources: &[RankSource<'_>],
     collectives: &[RankCollectives],
     matched: &Matched,
     choice: ClockChoice,
-    known: Option<&KnownClocks>,
-    nodes: &[Option<u32>],
 ) -> JobClocks {
-    let hosts: Vec<_> = ranks.iter().map(|rank| rank.about.host.as_deref()).collect();
-    let starts: Vec<_> = ranks.iter().map(|rank| rank.about.bounds_ns.map(|(first, _)| first)).collect();
+    let hosts: Vec<_> = sources.iter().map(|source| source.host).collect();
+    let starts: Vec<_> = sources.iter().map(|source| source.bounds_ns.map(|(first, _)| first)).collect();
     let estimate = estimate_at_start(collectives, matched, &hosts, &starts);
-    let clock_of = |node: u32| known.and_then(|known| known.nodes.iter().find(|clock| clock.node == node));
-    let sources: Vec<RankSource<'_>> = ranks
-        .iter()
-        .zip(nodes)
-        .map(|(rank, node)| RankSource {
-            bounds_ns: rank.about.bounds_ns,
-            host: rank.about.host.as_deref(),
-            readings: &rank.about.clock_readings,
-            node: node.and_then(clock_of),
-        })
-        .collect();
-    let mut clocks = align(&sources, estimate);
+    let mut clocks = align(sources, estimate);
     if choice == ClockChoice::AsRecorded {
         for rank in &mut clocks.ranks {
             (rank.map, rank.method, rank.offset_ns, rank.drift_ppb) = (RankMap::identity(), Method::AsRecorded, 0, 0);

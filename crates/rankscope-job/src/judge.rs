@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use rankscope_align::{JobClocks, Method};
-use rankscope_collectives::{Matched, RankCollectives, match_nothing, match_ranks};
+use rankscope_align::{JobClocks, Method, hints};
+use rankscope_collectives::{Matched, RankCollectives, match_nothing, match_with};
 use rankscope_time::Rank;
 
-use crate::clocks::{clocks_of, nodes_of, unused};
+use crate::clocks::{clocks_of, nodes_of, sources_of, unused};
 use crate::compared::{self, Compared, WindowChoice};
 use crate::doubts::{Doubt, doubts};
 use crate::ranks::{each_rank_once, settle_ranks};
@@ -121,9 +121,13 @@ pub fn judge(parts: Parts, facts: &Facts, judging: Judging) -> Result<Job, Error
     // Whoever asks for the collectives' word on the clocks wants it however far apart they are.
     let doubts = doubts(&parts, known.is_some() || judging.clocks == ClockChoice::FromTraces);
     let (ranks, collectives): (Vec<JobRank>, Vec<RankCollectives>) = parts.into_iter().map(JobRank::of).unzip();
-    let matched = if doubts.is_empty() { match_ranks(&collectives) } else { match_nothing(&collectives) };
     let nodes = nodes_of(&ranks, facts, known, judging.ranks_per_node);
-    let clocks = clocks_of(&ranks, &collectives, &matched, judging.clocks, known, &nodes);
+    let sources = sources_of(&ranks, known, &nodes);
+    let matched = match doubts.is_empty() {
+        true => match_with(&collectives, &hints(&sources, &nodes)),
+        false => match_nothing(&collectives),
+    };
+    let clocks = clocks_of(&sources, &collectives, &matched, judging.clocks);
     let mut notes = Vec::new();
     if let Some(known) = known {
         let used = |method: Method| matches!(method, Method::Measured | Method::OneHost);

@@ -4,5 +4,6 @@
 mod bench;
 mod clocks;
 mod exports;
+mod hints;
 mod order;
 mod truth;
