@@ -4,12 +4,15 @@
 //! their order. A rank may have several files if each is of another time, as a profiler that repeats leaves them. Two of one time are
 //! an error: whichever was taken, half the report would be about another run.
 
+mod taken;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
 use rankscope_time::Rank;
 use rankscope_trace::{ProblemKind, RankSource, rank_of_name};
 
+use self::taken::{Clash, Taken};
 use crate::{Error, Part};
 
 /// A file that adds nothing to the others.
@@ -65,12 +68,17 @@ pub(crate) fn settle_ranks(parts: &mut Vec<Part>) -> Result<Vec<PassedOver>, Err
     let bounds = |part: &Part| part.about.bounds_ns;
     parts.sort_by_key(|part| (part.rank(), part.about.earlier, bounds(part)));
     let mut kept: Vec<Part> = Vec::with_capacity(parts.len());
+    let (mut first_own, mut taken) = (0, Taken::default());
     for part in parts.drain(..) {
-        let mut own = kept.iter().rev().take_while(|other| other.rank() == part.rank());
-        let Some((other, same)) = own.find_map(|other| Some((other, clash(other, &part)?))) else {
+        if kept.last().is_some_and(|last| last.rank() != part.rank()) {
+            (first_own, taken) = (kept.len(), Taken::default());
+        }
+        let Some((own, same)) = taken.clash(&part.about) else {
+            taken.add(&part.about);
             kept.push(part);
             continue;
         };
+        let other = &kept[first_own + own];
         let (file, first) = (part.about.file.clone(), other.about.file.clone());
         passed_over.push(match same {
             Clash::Same => PassedOver::Same { file, kept: first },
@@ -123,23 +131,9 @@ fn number_the_rest(parts: &mut [Part]) {
     }
 }
 
-/// How two files of one rank stand in each other's way.
-enum Clash {
-    Same,
-    Overlap,
-}
-
-fn clash(a: &Part, b: &Part) -> Option<Clash> {
-    if a.about.outline() == b.about.outline() {
-        return Some(Clash::Same);
-    }
-    let apart = |(a, b): ((i64, i64), (i64, i64))| a.1 <= b.0 || b.1 <= a.0;
-    // Of a file without any span nothing says when it was recorded.
-    (!a.about.bounds_ns.zip(b.about.bounds_ns).is_some_and(apart)).then_some(Clash::Overlap)
-}
-
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use rankscope_analyze::Classes;
     use rankscope_trace::{CategoryKind, SpanRow, Trace, TrackKey, TrackKind};
 
@@ -216,5 +210,56 @@ mod tests {
         assert_eq!(files(&parts), ["more/before", "newest"]);
         let within = PassedOver::Overlaps { file: "more/within".into(), kept: "newest".into() };
         assert_eq!(passed_over, [PassedOver::OfNoRank { file: "more/unknown".into() }, within]);
+    }
+
+    /// The same by comparing each file with all that are kept of its rank, the last first.
+    fn settled_slowly(parts: &mut Vec<Part>) -> Result<Vec<PassedOver>, Error> {
+        let clash = |a: &Part, b: &Part| {
+            let apart = |(a, b): ((i64, i64), (i64, i64))| a.1 <= b.0 || b.1 <= a.0;
+            if a.about.outline() == b.about.outline() {
+                return Some(Clash::Same);
+            }
+            (!a.about.bounds_ns.zip(b.about.bounds_ns).is_some_and(apart)).then_some(Clash::Overlap)
+        };
+        parts.sort_by_key(|part| (part.rank(), part.about.earlier, part.about.bounds_ns));
+        let (mut kept, mut passed_over): (Vec<Part>, Vec<PassedOver>) = Default::default();
+        for part in parts.drain(..) {
+            let mut own = kept.iter().rev().filter(|other| other.rank() == part.rank());
+            let found = own.find_map(|other| Some((other.about.file.clone(), clash(other, &part)?)));
+            let file = part.about.file.clone();
+            match found {
+                None => kept.push(part),
+                Some((kept, Clash::Same)) => passed_over.push(PassedOver::Same { file, kept }),
+                Some((kept, Clash::Overlap)) if part.about.earlier => passed_over.push(PassedOver::Overlaps { file, kept }),
+                Some((first, Clash::Overlap)) => return Err(Error::RankConflict { rank: part.rank(), first, second: file }),
+            }
+        }
+        kept.sort_by_key(|part| (part.rank(), part.about.bounds_ns));
+        *parts = kept;
+        Ok(passed_over)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn files_are_settled_as_by_comparing_all_with_all(
+            files in prop::collection::vec((0u32..2, prop::option::weighted(0.97, (0i64..24, 0i64..5)), prop::bool::weighted(0.8), 0u64..2), 0..16)
+        ) {
+            let list = || -> Vec<Part> {
+                let mut list = Vec::new();
+                for (at, (rank, time, earlier, events)) in files.iter().enumerate() {
+                    let mut file = part(&format!("{at}.json"), Some(*rank), None);
+                    file.about.bounds_ns = time.map(|(from, for_ns)| (from, from + for_ns));
+                    (file.about.earlier, file.about.events) = (*earlier, *events);
+                    list.push(file);
+                }
+                list
+            };
+            let (mut quickly, mut slowly) = (list(), list());
+            let (found, expected) = (settle_ranks(&mut quickly), settled_slowly(&mut slowly));
+            prop_assert_eq!(found.map_err(|error| error.to_string()), expected.map_err(|error| error.to_string()));
+            prop_assert_eq!(self::files(&quickly), self::files(&slowly));
+        }
     }
 }
