@@ -2,46 +2,29 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod tree;
+
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use rankscope_formats::recording::{ArgView, What};
 use rankscope_record::{
     Category, Scope, Session, SessionOptions, ThreadFilter, Value, begin_with, record_function, record_op, span_at,
 };
+use tree::tree;
 
 /// Held while a session runs: one of the tests needs to know that none does.
 static RECORDING: Mutex<()> = Mutex::new(());
 
-/// Spans of this thread with what they began with, one a line.
-fn told(program: impl FnOnce()) -> Vec<String> {
+/// What `program` records on this thread.
+fn recorded(program: impl FnOnce()) -> Vec<String> {
     let _alone = RECORDING.lock().unwrap();
     let session = Session::start(SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() }).unwrap();
     program();
     let recorded = session.stop().unwrap().recorded;
-    let recording = recorded.open().unwrap();
-    let name = |id: rankscope_formats::recording::NameId| recording.names()[id.0 as usize].text.to_string();
-    let mut lines = Vec::new();
-    for thread in recording.threads().iter().filter(|thread| recorded.cut().has_stream(thread.stream)) {
-        let mut replay = recording.replay(thread, recorded.cut());
-        while let Some((event, args)) = replay.next() {
-            if let What::Begin { .. } = event.what {
-                let one = |value: ArgView<'_>| match value {
-                    ArgView::Text(text) => text.into_owned(),
-                    ArgView::I64(value) => value.to_string(),
-                    ArgView::U64(value) => value.to_string(),
-                    ArgView::I64s(list) => format!("{:?}", list.collect::<Vec<_>>()),
-                    other => format!("{other:?}"),
-                };
-                let args = args.iter().map(|(key, value)| format!(" {}={}", name(key), one(value))).collect::<String>();
-                lines.push(format!("{}{args}", name(event.name)));
-            }
-        }
-    }
-    lines
+    tree(&recorded.open().unwrap(), recorded.cut())
 }
 
 #[derive(Debug)]
@@ -56,21 +39,24 @@ impl fmt::Display for Pair {
 #[test]
 fn values_are_taken_as_they_are_by_display_and_by_debug() {
     let pair = Pair(3, "kind");
-    let lines = told(|| {
+    let lines = recorded(|| {
         let _span = record_function!("format", plain = 1, shown = %pair, raw = ?pair, last = "x",);
         let _list = record_op!("list", long = ?vec!["abcdefghij"; 20], shape = [2, 3], half = 1 + 1);
     });
     let long = format!("{:?}", vec!["abcdefghij"; 20]);
     assert_eq!(
         lines,
-        ["format plain=1 shown=3 of kind raw=Pair(3, \"kind\") last=x", &format!("list long={long} shape=[2, 3] half=2")]
+        [
+            "format [user_annotation] plain=1 shown='3 of kind' raw='Pair(3, \"kind\")' last='x'",
+            &format!("  list [cpu_op] long='{long}' shape=[2, 3] half=2"),
+        ]
     );
 }
 
 #[test]
 fn owned_texts_options_and_durations_are_values_and_nothing_is_moved() {
     let (owned, cow, none) = (String::from("owned"), Cow::from("cow"), None::<u32>);
-    let lines = told(|| {
+    let lines = recorded(|| {
         let _span = record_function!(
             "values",
             owned = owned,
@@ -83,7 +69,10 @@ fn owned_texts_options_and_durations_are_values_and_nothing_is_moved() {
             letter = 'µ'
         );
     });
-    assert_eq!(lines, ["values owned=owned lent=owned cow=cow some=some took=1.5ms small=7 letter=µ"]);
+    assert_eq!(
+        lines,
+        ["values [user_annotation] owned='owned' lent='owned' cow='cow' some='some' took='1.5ms' small=7 letter='µ'"]
+    );
     assert_eq!((owned.len(), cow.len()), (5, 3));
 }
 
@@ -95,14 +84,15 @@ fn values_convert_for_the_functions_too() {
     let cow = Cow::from("cow");
     let values: [Value<'_>; 5] =
         [(&text).into(), Some(4_i64).into(), None::<bool>.into(), Duration::from_secs(2).into(), (&cow).into()];
-    let lines = told(|| values.iter().for_each(|value| drop(begin_with(&SITE, &[(KEY.id(), *value)]))));
-    assert_eq!(lines, ["call key=text", "call key=4", "call", "call key=2s", "call key=cow"]);
+    let lines = recorded(|| values.iter().for_each(|value| drop(begin_with(&SITE, &[(KEY.id(), *value)]))));
+    let call = |args: &str| format!("call [cpu_op]{args}");
+    assert_eq!(lines, [" key='text'", " key=4", "", " key='2s'", " key='cow'"].map(call));
 }
 
 #[test]
 fn names_may_be_any_expression_of_a_text() {
     let layer = String::from("attention");
-    let lines = told(|| {
+    let lines = recorded(|| {
         for round in 0..2 {
             let _lent = record_function!(&layer, round = round);
             let _moved_in = record_op!(layer);
@@ -112,8 +102,13 @@ fn names_may_be_any_expression_of_a_text() {
         }
     });
     let round = |round: u32| {
-        let made = format!("attention.{round}");
-        [format!("attention round={round}"), "attention".into(), made, format!("atte round={round}"), "a".into()]
+        [
+            format!("attention [user_annotation] round={round}"),
+            "  attention [cpu_op]".into(),
+            format!("    attention.{round} [user_annotation]"),
+            format!("      atte [cpu_op] round={round}"),
+            "        a [user_annotation]".into(),
+        ]
     };
     assert_eq!(lines, [round(0), round(1)].concat());
 }
@@ -140,6 +135,6 @@ fn nothing_is_evaluated_while_nothing_is_recorded() {
         work();
         assert_eq!(seen.get(), 0);
     }
-    assert_eq!(told(work), ["name shown=seen"]);
+    assert_eq!(recorded(work), ["name [cpu_op] shown='seen'"]);
     assert_eq!(seen.get(), 11);
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod tree;
+
 use std::fmt::Debug;
 use std::future::Future;
 use std::num::ParseIntError;
@@ -9,27 +11,25 @@ use std::pin::pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
-use rankscope_record::{ExportFormat, Session, SessionOptions, recorded};
-use serde_json::{Value, json};
+use rankscope_record::{Session, SessionOptions, recorded};
+use tree::tree;
 
 static RECORDING: Mutex<()> = Mutex::new(());
 
-/// Names and arguments of the slices, in the order of their start.
-fn slices(program: impl FnOnce()) -> Vec<(String, Value)> {
+/// What `program` records.
+fn recorded_by(program: impl FnOnce()) -> Vec<String> {
     let _alone = RECORDING.lock().unwrap();
     let session = Session::start(SessionOptions::default()).unwrap();
     program();
-    let mut bytes = Vec::new();
-    session.stop().unwrap().recorded.export_to(ExportFormat::KinetoJson, &mut bytes).unwrap();
-    let document: Value = serde_json::from_slice(&bytes).unwrap();
-    let mut slices: Vec<&Value> =
-        document["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X").collect();
-    slices.sort_by(|a, b| a["ts"].as_f64().unwrap().total_cmp(&b["ts"].as_f64().unwrap()));
-    slices.iter().map(|slice| (slice["name"].as_str().unwrap().to_owned(), slice["args"].clone())).collect()
+    let recorded = session.stop().unwrap().recorded;
+    tree(&recorded.open().unwrap(), recorded.cut())
 }
 
-fn names(program: impl FnOnce()) -> Vec<String> {
-    slices(program).into_iter().map(|(name, _)| name).collect()
+/// A slice a poll, and what ties them: the async span tells where the future was made.
+fn polled_twice(name: &str, args: &str) -> Vec<String> {
+    let slice = format!("{name} [user_annotation]{args}");
+    let begin = format!("  async 0 begin: {name} [user_annotation] (resumed){args}");
+    vec![slice.clone(), begin, slice, format!("  flow 0 step: {name}"), format!("  async 0 end: {name}")]
 }
 
 /// Runs a future that needs nobody to wake it.
@@ -155,7 +155,7 @@ async fn nothing() {
 
 #[test]
 fn functions_do_what_they_did_and_are_spans() {
-    let called = slices(|| {
+    let called = recorded_by(|| {
         plain();
         assert_eq!(sum(&[1, 2, 3]), 6);
         assert!(parse("x").is_err());
@@ -165,43 +165,55 @@ fn functions_do_what_they_did_and_are_spans() {
         let next = unsafe { foreign(1) };
         assert_eq!(next, 2);
     });
-    let expected = [
-        ("plain", Value::Null),
-        ("sum of all", json!({ "count": 3, "first": "Some(1)" })),
-        ("parse", json!({ "text": "x" })),
-        ("shown", Value::Null),
-        ("foreign", Value::Null),
-    ];
-    assert_eq!(called, expected.map(|(name, args)| (name.to_owned(), args)));
-    assert_eq!(names(|| assert_eq!(early(2, (7, 8)), 7)), ["early"; 3]);
+    assert_eq!(
+        called,
+        [
+            "plain [user_annotation]",
+            "sum of all [user_annotation] count=3 first='Some(1)'",
+            "parse [user_annotation] text='x'",
+            "shown [user_annotation]",
+            "foreign [user_annotation]",
+        ]
+    );
+    let called = recorded_by(|| assert_eq!(early(2, (7, 8)), 7));
+    assert_eq!(called, ["early [user_annotation]", "  early [user_annotation]", "    early [user_annotation]"]);
 }
 
 #[test]
 fn methods_are_spans_with_fields_of_self() {
-    let called = slices(|| {
+    let called = recorded_by(|| {
         let mut model = Model { layers: Vec::new() };
         assert_eq!(model.forward("mlp".into()), "mlp");
         assert_eq!(model.into_layers(), ["mlp"]);
         assert!(5_u32.rewind());
     });
-    assert_eq!(called[0], ("forward".to_owned(), json!({ "layers": 0 })));
-    assert_eq!([&*called[1].0, &*called[2].0], ["consume", "provided"]);
+    assert_eq!(called, ["forward [user_annotation] layers=0", "consume [user_annotation]", "provided [user_annotation]"]);
 }
 
 #[test]
 fn an_async_function_is_a_slice_a_poll() {
     let model = Model { layers: vec!["mlp".into()] };
-    let called = slices(|| assert_eq!(run(model.send("41")), Ok(42)));
-    assert_eq!(called, vec![("send".to_owned(), json!({ "to": "41" })); 2]);
-    assert_eq!(names(|| assert!(run(model.send('x')).is_err())), ["send"; 2]);
-    assert_eq!(names(|| assert_eq!(format!("{:?}", run(boxed(true)).unwrap()), "5")), ["boxed"]);
-    assert_eq!(names(|| assert!(run(boxed(false)).is_err())), ["boxed"]);
-    assert_eq!(names(|| assert_eq!(run(opaque()).count(), 1)), ["opaque"; 2]);
-    assert_eq!(names(|| run(nothing())), ["nothing"; 2]);
+    assert_eq!(recorded_by(|| assert_eq!(run(model.send("41")), Ok(42))), polled_twice("send", " to='41'"));
+    assert_eq!(recorded_by(|| assert!(run(model.send('x')).is_err())), polled_twice("send", " to='x'"));
+    assert_eq!(recorded_by(|| assert_eq!(format!("{:?}", run(boxed(true)).unwrap()), "5")), ["boxed [user_annotation]"]);
+    assert_eq!(recorded_by(|| assert!(run(boxed(false)).is_err())), ["boxed [user_annotation]"]);
+    assert_eq!(recorded_by(|| assert_eq!(run(opaque()).count(), 1)), polled_twice("opaque", ""));
+    assert_eq!(recorded_by(|| run(nothing())), polled_twice("nothing", ""));
     let mut source = 1_u32;
-    assert_eq!(names(|| assert_eq!(run(source.next()), Some(0))), ["next item"; 2]);
-    assert_eq!(names(|| assert_eq!(run(source.next()), None)), ["next item"; 1]);
-    assert_eq!(names(|| assert_eq!(run(never_ready_twice(["a", "b"])), "b")), ["never_ready_twice"; 3]);
+    assert_eq!(recorded_by(|| assert_eq!(run(source.next()), Some(0))), polled_twice("next item", " left=1"));
+    assert_eq!(recorded_by(|| assert_eq!(run(source.next()), None)), ["next item [user_annotation] left=0"]);
+    assert_eq!(
+        recorded_by(|| assert_eq!(run(never_ready_twice(["a", "b"])), "b")),
+        [
+            "never_ready_twice [user_annotation]",
+            "  async 0 begin: never_ready_twice [user_annotation] (resumed)",
+            "never_ready_twice [user_annotation]",
+            "  flow 0 step: never_ready_twice",
+            "never_ready_twice [user_annotation]",
+            "  flow 0 step: never_ready_twice",
+            "  async 0 end: never_ready_twice",
+        ]
+    );
 }
 
 /// What a spawned task has to be.

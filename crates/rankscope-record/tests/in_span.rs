@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod tree;
+
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use rankscope_record::{
     ExportFormat, InSpan, KeptArgs, NameId, Recorded, Session, SessionOptions, in_span, intern_key, record_function,
 };
 use serde_json::Value;
+use tree::tree;
 
 static RECORDING: Mutex<()> = Mutex::new(());
 
@@ -29,11 +32,15 @@ fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-fn recorded(program: impl FnOnce()) -> Vec<Value> {
-    let _alone = RECORDING.lock().unwrap();
+fn recorded(program: impl FnOnce()) -> Recorded {
+    let _alone = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
     let session = Session::start(SessionOptions::default()).unwrap();
     program();
-    events(&session.stop().unwrap().recorded)
+    session.stop().unwrap().recorded
+}
+
+fn tree_of(recorded: &Recorded) -> Vec<String> {
+    tree(&recorded.open().unwrap(), recorded.cut())
 }
 
 /// Events as Chrome's JSON has them, in the order of their time.
@@ -53,7 +60,7 @@ fn of<'e>(events: &'e [Value], name: &str, phase: &str) -> Vec<&'e Value> {
 
 #[test]
 fn arguments_beyond_what_an_event_may_have_are_counted() {
-    let _alone = RECORDING.lock().unwrap();
+    let _alone = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
     let keys: Vec<NameId> = (0..40).map(|at| intern_key(&format!("key {at}"))).collect();
     let args: Vec<(NameId, rankscope_record::Value<'_>)> = keys.iter().map(|key| (*key, 1.into())).collect();
     let session = Session::start(SessionOptions::default()).unwrap();
@@ -64,7 +71,7 @@ fn arguments_beyond_what_an_event_may_have_are_counted() {
 
 #[test]
 fn polls_on_two_threads_are_linked_and_the_whole_has_its_waiting() {
-    let events = recorded(|| {
+    let recorded = recorded(|| {
         let mut future = Box::pin(in_span!(pending(2), "request", id = 7));
         assert!(poll(future.as_mut()).is_pending());
         std::thread::sleep(Duration::from_millis(3));
@@ -76,6 +83,23 @@ fn polls_on_two_threads_are_linked_and_the_whole_has_its_waiting() {
         });
         moved.join().unwrap();
     });
+    assert_eq!(
+        tree_of(&recorded),
+        [
+            "thread",
+            "  request [user_annotation] id=7",
+            "    async 0 begin: request [user_annotation] (resumed) id=7",
+            "thread",
+            "  worker [user_annotation]",
+            "    request [user_annotation] id=7",
+            "      flow 0 step: request",
+            "    request [user_annotation] id=7",
+            "      flow 0 step: request",
+            "      async 0 end: request",
+        ]
+    );
+
+    let events = events(&recorded);
     let slices = of(&events, "request", "X");
     assert_eq!(slices.len(), 3);
     assert!(slices.iter().all(|slice| slice["args"]["id"] == 7), "{slices:?}");
@@ -99,16 +123,13 @@ fn polls_on_two_threads_are_linked_and_the_whole_has_its_waiting() {
 
 #[test]
 fn a_future_that_never_waits_is_a_slice_and_nothing_else() {
-    let events = recorded(|| assert!(poll(pin!(pending(0).in_span("at once"))).is_ready()));
-    assert_eq!(
-        events.iter().map(|event| (&event["name"], &event["ph"])).collect::<Vec<_>>(),
-        [(&"at once".into(), &"X".into())]
-    );
+    let recorded = recorded(|| assert!(poll(pin!(pending(0).in_span("at once"))).is_ready()));
+    assert_eq!(tree_of(&recorded), ["at once [user_annotation]"]);
 }
 
 #[test]
 fn futures_that_wait_together_nest_in_what_polls_them() {
-    let events = recorded(|| {
+    let recorded = recorded(|| {
         let (mut a, mut b) = (pin!(pending(1).in_span("a")), pin!(pending(2).in_span(String::from("b"))));
         let mut both = pin!(
             poll_fn(|context| {
@@ -119,32 +140,59 @@ fn futures_that_wait_together_nest_in_what_polls_them() {
         );
         assert!(poll(both.as_mut()).is_pending());
     });
-    let outer = of(&events, "both", "X")[0];
-    for name in ["a", "b"] {
-        let inner = of(&events, name, "X")[0];
-        let span = |slice: &Value| [slice["ts"].as_f64().unwrap(), slice["dur"].as_f64().unwrap()];
-        let ([from, length], [start, dur]) = (span(outer), span(inner));
-        assert!(from <= start && start + dur <= from + length + 0.001);
-    }
+    assert_eq!(
+        tree_of(&recorded),
+        [
+            "both [user_annotation]",
+            "  a [user_annotation]",
+            "    async 0 begin: a [user_annotation] (resumed)",
+            "  b [user_annotation]",
+            "    async 1 begin: b [user_annotation] (resumed)",
+            "  async 2 begin: both [user_annotation] (resumed)",
+            "async 2 end: both cancelled=true",
+            "async 1 end: b cancelled=true",
+            "async 0 end: a cancelled=true",
+        ]
+    );
 }
 
 #[test]
 fn a_future_that_is_dropped_while_it_waits_says_that_it_was_cancelled() {
-    let events = recorded(|| {
+    let recorded = recorded(|| {
         let mut future = Box::pin(pending(5).in_span("given up"));
         assert!(poll(future.as_mut()).is_pending());
     });
-    assert_eq!(of(&events, "given up", "e")[0]["args"], serde_json::json!({ "cancelled": true }));
+    assert_eq!(
+        tree_of(&recorded),
+        [
+            "given up [user_annotation]",
+            "  async 0 begin: given up [user_annotation] (resumed)",
+            "async 0 end: given up cancelled=true",
+        ]
+    );
+    assert_eq!(of(&events(&recorded), "given up", "e")[0]["args"], serde_json::json!({ "cancelled": true }));
 }
 
 #[test]
 fn a_future_made_before_the_session_is_recorded_from_where_the_session_begins() {
-    let _alone = RECORDING.lock().unwrap();
+    let _alone = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut future = Box::pin(in_span!(pending(2), "early", id = 7));
     assert!(poll(future.as_mut()).is_pending());
     let session = Session::start(SessionOptions::default()).unwrap();
     assert!(poll(future.as_mut()).is_pending());
     assert!(poll(future.as_mut()).is_ready());
-    let events = events(&session.stop().unwrap().recorded);
-    assert_eq!((of(&events, "early", "X").len(), of(&events, "early", "s").len(), of(&events, "early", "b").len()), (2, 1, 1));
+    let recorded = session.stop().unwrap().recorded;
+    assert_eq!(
+        tree_of(&recorded),
+        // What it knows is looked at where it is made, and nobody recorded there.
+        [
+            "early [user_annotation]",
+            "  async 0 begin: early [user_annotation] (resumed)",
+            "early [user_annotation]",
+            "  flow 0 step: early",
+            "  async 0 end: early",
+        ]
+    );
+    // The flow starts at the first slice, which only exports know how to say.
+    assert_eq!(of(&events(&recorded), "early", "s").len(), 1);
 }

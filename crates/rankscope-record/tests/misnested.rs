@@ -3,6 +3,8 @@
 //! One process has one recorder, so these tests take turns.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+mod tree;
+
 use std::collections::BTreeMap;
 use std::mem;
 use std::pin::{Pin, pin};
@@ -16,6 +18,7 @@ use rankscope_record::{
     Category, OpenSpan, Recorded, Scope, Session, SessionOptions, SpanGuard, Stopped, Value, begin_named, begin_raw, end_raw,
     intern, intern_key, record_function, ticks,
 };
+use tree::tree;
 
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
@@ -29,7 +32,6 @@ struct Found {
     begin: u64,
     end: u64,
     finished: bool,
-    overlaps: bool,
     args: usize,
 }
 
@@ -47,8 +49,7 @@ fn spans(recorded: &Recorded) -> BTreeMap<u64, Found> {
                     let (id, begin, begun_with) = open.remove(open.len() - 1 - above as usize);
                     let name = recording.names()[begin.name.0 as usize].text.to_string();
                     let args = begun_with + args.iter().count();
-                    let found =
-                        Found { name, begin: begin.tick, end: event.tick, finished: !unfinished, overlaps: above > 0, args };
+                    let found = Found { name, begin: begin.tick, end: event.tick, finished: !unfinished, args };
                     assert_eq!(spans.insert(id, found), None, "a span comes once");
                 }
                 _ => {}
@@ -57,6 +58,10 @@ fn spans(recorded: &Recorded) -> BTreeMap<u64, Found> {
         assert!(open.is_empty(), "every begin has an end or a cut");
     }
     spans
+}
+
+fn tree_of(recorded: &Recorded) -> Vec<String> {
+    tree(&recorded.open().unwrap(), recorded.cut())
 }
 
 fn recorded(record: impl FnOnce()) -> (BTreeMap<u64, Found>, Stopped) {
@@ -93,8 +98,15 @@ fn a_guard_that_is_assigned_to_ends_the_span_it_held() {
         let phase = named(&spans, name);
         assert!((at[number]..=at[number + 1]).contains(&phase.begin), "{name} began when it did: {phase:?} {at:?}");
         assert!((at[number + 1]..=at[number + 2]).contains(&phase.end), "{name} ended when it did: {phase:?} {at:?}");
-        assert_eq!(phase.overlaps, number < 2);
     }
+    assert_eq!(
+        tree_of(&stopped.recorded),
+        [
+            "phase 1 [user_annotation] (overlaps phase 2)",
+            "  phase 2 [user_annotation] (overlaps phase 3)",
+            "    phase 3 [user_annotation]",
+        ]
+    );
     assert_eq!((stopped.report.remarks.misnested, stopped.report.remarks.misuse), (2, 0));
     assert_eq!(stopped.report.remarks.to_string(), "2 spans ended out of order (with their true ends)");
 }
@@ -106,14 +118,15 @@ fn a_struct_that_holds_guards_ends_each_in_its_turn() {
         _second: SpanGuard,
     }
     let _turn = turn();
-    let (spans, stopped) = recorded(|| {
+    let (_, stopped) = recorded(|| {
         let both = Both { _first: record_function!("first"), _second: record_function!("second") };
         drop(both);
         drop(record_function!("after"));
     });
-    let [first, second, after] = ["first", "second", "after"].map(|name| named(&spans, name));
-    assert!(first.begin <= second.begin && first.end <= second.end && first.overlaps && !second.overlaps);
-    assert!(second.end <= after.begin && !after.overlaps);
+    assert_eq!(
+        tree_of(&stopped.recorded),
+        ["first [user_annotation] (overlaps second)", "  second [user_annotation]", "after [user_annotation]"]
+    );
     assert_eq!(stopped.report.remarks.misnested, 1);
 }
 
@@ -141,7 +154,7 @@ fn futures_that_hold_guards_and_take_turns_keep_their_lengths() {
     }
     let _turn = turn();
     let mut truth = Vec::new();
-    let (spans, _) = recorded(|| {
+    let (spans, stopped) = recorded(|| {
         let mut both = [(pin!(held("short", 2)), None), (pin!(held("long", 9)), None)];
         let mut context = Context::from_waker(Waker::noop());
         while both.iter().any(|(_, done)| done.is_none()) {
@@ -155,9 +168,9 @@ fn futures_that_hold_guards_and_take_turns_keep_their_lengths() {
     });
     let [short, long] = ["short", "long"].map(|name| named(&spans, name));
     for (span, (begun, ended)) in [(short, truth[0]), (long, truth[1])] {
-        assert!(begun <= span.begin && span.end <= ended && span.finished);
+        assert!(begun <= span.begin && span.end <= ended);
     }
-    assert!(short.end < long.end && short.overlaps && !long.overlaps, "{short:?} {long:?}");
+    assert_eq!(tree_of(&stopped.recorded), ["short [user_annotation] (overlaps long)", "  long [user_annotation]"]);
 }
 
 #[test]
@@ -193,7 +206,11 @@ fn an_end_on_another_thread_or_a_second_one_ends_nothing() {
     assert_eq!((stopped.report.remarks.misuse, stopped.report.remarks.misnested), (3, 1));
     assert!(named(&spans, "mine").end >= truth.0);
     let raw = named(&spans, "raw");
-    assert!(raw.finished && raw.overlaps && raw.end <= truth.1);
+    assert!(raw.end <= truth.1);
+    assert_eq!(
+        tree_of(&stopped.recorded),
+        ["thread", "  raw [cpu_op] (overlaps outer)", "    outer [cpu_op]", "    outer [cpu_op]", "thread", "  mine [cpu_op]",]
+    );
     let last = spans.values().filter(|span| span.name == "outer").map(|span| span.end).max();
     assert!(last >= Some(truth.1));
     let said =
@@ -205,17 +222,22 @@ fn an_end_on_another_thread_or_a_second_one_ends_nothing() {
 #[test]
 fn a_guard_that_is_forgotten_takes_no_other_span_with_it() {
     let _turn = turn();
-    let (spans, _) = recorded(|| {
+    let (_, stopped) = recorded(|| {
         let around = record_function!("around");
         mem::forget(record_function!("forgotten"));
         drop(record_function!("inside"));
         drop(around);
         drop(record_function!("behind"));
     });
-    assert!(!named(&spans, "forgotten").finished);
-    let [around, inside, behind] = ["around", "inside", "behind"].map(|name| named(&spans, name));
-    assert!(around.finished && inside.finished && behind.finished);
-    assert!(inside.end <= around.end && around.end <= behind.begin, "{around:?} {inside:?} {behind:?}");
+    assert_eq!(
+        tree_of(&stopped.recorded),
+        [
+            "around [user_annotation] (overlaps forgotten)",
+            "  forgotten [user_annotation] (unfinished)",
+            "    inside [user_annotation]",
+            "    behind [user_annotation]",
+        ]
+    );
 }
 
 #[test]
@@ -224,7 +246,7 @@ fn guards_of_an_older_recording_end_nothing_in_the_next() {
     let mut old = Vec::new();
     let (_, first) = recorded(|| old.extend([record_function!("old"), record_function!("older")]));
     assert_eq!(first.report.remarks.misnested, 0);
-    let (spans, stopped) = recorded(|| {
+    let (_, stopped) = recorded(|| {
         let outer = record_function!("outer");
         // Two sessions over one recording: what began under the first ends under the second.
         let second = Session::start(SessionOptions::default()).unwrap();
@@ -236,9 +258,7 @@ fn guards_of_an_older_recording_end_nothing_in_the_next() {
         drop(mem::take(&mut old));
     });
     assert_eq!((stopped.report.remarks.misnested, stopped.report.remarks.misuse), (1, 0));
-    let [outer, inner] = ["outer", "inner"].map(|name| named(&spans, name));
-    assert!(outer.finished && inner.finished && outer.end <= inner.end && outer.overlaps);
-    assert_eq!(spans.len(), 2);
+    assert_eq!(tree_of(&stopped.recorded), ["outer [user_annotation] (overlaps inner)", "  inner [user_annotation]"]);
 }
 
 #[test]
@@ -265,16 +285,10 @@ fn a_live_file_has_the_ends_that_came_out_of_order() {
     // What a kill would leave at this moment.
     let live = LiveFile::open(std::fs::File::open(&file).unwrap()).unwrap();
     let recording = Recording::open(live).unwrap();
-    let mut ends = Vec::new();
-    for thread in recording.threads() {
-        let mut replay = recording.replay(thread, &Cut::everything());
-        while let Some((event, _)) = replay.next() {
-            if let What::End { unfinished, above } = event.what {
-                ends.push((unfinished, above));
-            }
-        }
-    }
-    assert_eq!(ends, [(false, 1), (true, 0)]);
+    assert_eq!(
+        tree(&recording, &Cut::everything()),
+        ["outer [user_annotation] (overlaps inner)", "  inner [user_annotation] (unfinished)"]
+    );
     drop(inner);
     session.stop().unwrap();
 }

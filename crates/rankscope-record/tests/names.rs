@@ -1,11 +1,13 @@
 //! Names: one number for one text, whoever asks, and a bound on how many there are.
-#![expect(clippy::unwrap_used, reason = "a test of names")]
+
+mod tree;
 
 use std::collections::BTreeSet;
 use std::thread;
 
-use rankscope_formats::recording::{NameId, What};
-use rankscope_record::{Category, Recorded, Scope, Session, SessionOptions, begin_named, intern, record_function};
+use rankscope_formats::recording::NameId;
+use rankscope_record::{Category, Scope, Session, SessionOptions, begin_named, intern, record_function};
+use tree::tree;
 
 /// More than there may be.
 const MANY: usize = 220_000;
@@ -33,7 +35,8 @@ fn one_number_for_one_text_and_a_bound_on_all() {
     let stopped = session.stop().unwrap();
     let lost = many.iter().filter(|id| **id == many[MANY - 1]).count() as u64;
     assert_eq!(stopped.report.names_full, lost);
-    assert_eq!(names(&stopped.recorded), ["name 5", "(more names than a recording keeps)"]);
+    let kept = tree(&stopped.recorded.open().unwrap(), stopped.recorded.cut());
+    assert_eq!(kept, ["name 5 [user_annotation]", "(more names than a recording keeps) [user_annotation]"]);
     let meta = stopped.recorded.open().unwrap().meta().to_vec();
     assert!(meta.contains(&("names_full".to_owned(), lost.to_string())), "{meta:?}");
 
@@ -41,22 +44,7 @@ fn one_number_for_one_text_and_a_bound_on_all() {
     let session = Session::start(SessionOptions::default()).unwrap();
     drop(record_function!("a call site that comes late", and_its_key = 1));
     let recorded = session.stop().unwrap().recorded;
-    assert_eq!(names(&recorded), ["a call site that comes late"]);
-    assert!(recorded.open().unwrap().names().iter().any(|name| &*name.text == "and_its_key"));
+    let kept = tree(&recorded.open().unwrap(), recorded.cut());
+    assert_eq!(kept, ["a call site that comes late [user_annotation] and_its_key=1"]);
     assert!(recorded.open().unwrap().meta().iter().any(|(key, _)| key == "pid"), "what the recorder says itself has its names");
-}
-
-/// Names of all spans.
-fn names(recorded: &Recorded) -> Vec<String> {
-    let recording = recorded.open().unwrap();
-    let mut names = Vec::new();
-    for thread in recording.threads() {
-        let mut replay = recording.replay(thread, recorded.cut());
-        while let Some((event, _)) = replay.next() {
-            if matches!(event.what, What::Begin { .. }) {
-                names.push(recording.names()[event.name.0 as usize].text.to_string());
-            }
-        }
-    }
-    names
 }

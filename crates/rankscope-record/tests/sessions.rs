@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+mod tree;
+
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, mpsc};
 use std::thread;
@@ -14,37 +16,15 @@ use rankscope_record::{
     Categories, Category, NameId, Overflow, Recorded, Scope, Session, SessionOptions, StartError, StopError, Storage,
     ThreadFilter, begin_named, begin_raw, end_raw, instant, intern, record_function, record_op,
 };
+use tree::tree;
 
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Names of all spans, with whether they were cut before they ended.
-fn spans(recorded: &Recorded) -> Vec<(String, bool)> {
-    let recording = recorded.open().unwrap();
-    let mut spans = Vec::new();
-    for thread in recording.threads() {
-        let mut replay = recording.replay(thread, recorded.cut());
-        let mut open = Vec::new();
-        while let Some((event, _)) = replay.next() {
-            match event.what {
-                What::Begin { .. } => open.push(recording.names()[event.name.0 as usize].text.to_string()),
-                What::End { unfinished, .. } => spans.push((open.pop().unwrap(), unfinished)),
-                _ => {}
-            }
-        }
-        assert!(open.is_empty(), "every begin has an end or a cut");
-    }
-    spans
-}
-
-fn names(recorded: &Recorded) -> BTreeSet<String> {
-    spans(recorded).into_iter().map(|(name, _)| name).collect()
-}
-
-fn set(names: &[&str]) -> BTreeSet<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
+fn tree_of(recorded: &Recorded) -> Vec<String> {
+    tree(&recorded.open().unwrap(), recorded.cut())
 }
 
 #[test]
@@ -56,7 +36,7 @@ fn one_thread_starts_and_another_stops() {
     });
     drop(record_function!("main"));
     let stopped = thread::spawn(move || session.stop().unwrap()).join().unwrap();
-    assert_eq!(names(&stopped.recorded), set(&["main", "worker"]));
+    assert_eq!(tree_of(&stopped.recorded), ["thread", "  worker [user_annotation]", "thread", "  main [user_annotation]"]);
     assert_eq!(stopped.report.events(), 2);
     assert_eq!(stopped.report.threads.len(), 2);
     assert_eq!(stopped.report.empty, None);
@@ -106,7 +86,7 @@ fn a_detached_session_runs_until_it_is_found_and_stopped() {
     drop(Session::all());
     let [found] = &Session::all()[..] else { panic!("one session runs") };
     assert_eq!(found.id(), id);
-    assert_eq!(names(&found.stop().unwrap().recorded), set(&["nobody holds it"]));
+    assert_eq!(tree_of(&found.stop().unwrap().recorded), ["nobody holds it [user_annotation]"]);
 }
 
 #[test]
@@ -142,10 +122,24 @@ fn overlapping_sessions_get_what_meets_their_window() {
     drop(record_function!("only_b"));
     let b = b.stop().unwrap();
     drop(record_function!("nobody"));
-    assert_eq!(names(&a.recorded), set(&["only_a", "across_the_start_of_b", "both", "open_at_the_stop_of_a"]));
-    assert_eq!(names(&b.recorded), set(&["across_the_start_of_b", "both", "open_at_the_stop_of_a", "only_b"]));
-    assert!(spans(&a.recorded).contains(&("open_at_the_stop_of_a".to_owned(), true)));
-    assert!(spans(&b.recorded).contains(&("open_at_the_stop_of_a".to_owned(), false)));
+    assert_eq!(
+        tree_of(&a.recorded),
+        [
+            "only_a [user_annotation]",
+            "across_the_start_of_b [user_annotation]",
+            "both [user_annotation]",
+            "open_at_the_stop_of_a [user_annotation] (unfinished)",
+        ]
+    );
+    assert_eq!(
+        tree_of(&b.recorded),
+        [
+            "across_the_start_of_b [user_annotation]",
+            "both [user_annotation]",
+            "open_at_the_stop_of_a [user_annotation]",
+            "only_b [user_annotation]",
+        ]
+    );
 }
 
 #[test]
@@ -156,9 +150,9 @@ fn each_session_has_its_own_categories() {
     let operators = Session::start(only(Category::CPU_OP)).unwrap();
     drop(record_function!("annotation"));
     drop(record_op!("operator"));
-    assert_eq!(names(&annotations.stop().unwrap().recorded), set(&["annotation"]));
+    assert_eq!(tree_of(&annotations.stop().unwrap().recorded), ["annotation [user_annotation]"]);
     drop(record_function!("later annotation"));
-    assert_eq!(names(&operators.stop().unwrap().recorded), set(&["operator"]));
+    assert_eq!(tree_of(&operators.stop().unwrap().recorded), ["operator [cpu_op]"]);
 }
 
 #[test]
@@ -173,8 +167,10 @@ fn nothing_begins_while_a_category_is_off_and_the_stack_survives() {
     drop(record_function!("inner"));
     drop(outer);
     let stopped = session.stop().unwrap();
-    let expected = [("operator in the gap", false), ("inner", false), ("outer", false)];
-    assert_eq!(spans(&stopped.recorded), expected.map(|(name, cut)| (name.to_owned(), cut)));
+    assert_eq!(
+        tree_of(&stopped.recorded),
+        ["outer [user_annotation]", "  operator in the gap [cpu_op]", "  inner [user_annotation]"]
+    );
 }
 
 #[test]
@@ -186,7 +182,7 @@ fn a_filter_keeps_its_threads() {
         scope.spawn(|| drop(record_function!("elsewhere")));
     });
     drop(record_function!("here"));
-    assert_eq!(names(&session.stop().unwrap().recorded), set(&["here"]));
+    assert_eq!(tree_of(&session.stop().unwrap().recorded), ["here [user_annotation]"]);
 
     let session = Session::start(options).unwrap();
     thread::scope(|scope| {
@@ -215,8 +211,8 @@ fn two_sessions_cannot_have_two_files() {
     assert!(!second.exists());
     let shared = Session::start(SessionOptions::default()).unwrap();
     drop(record_function!("shared"));
-    assert_eq!(names(&shared.stop().unwrap().recorded), set(&["shared"]));
-    assert_eq!(names(&session.stop().unwrap().recorded), set(&["shared"]));
+    assert_eq!(tree_of(&shared.stop().unwrap().recorded), ["shared [user_annotation]"]);
+    assert_eq!(tree_of(&session.stop().unwrap().recorded), ["shared [user_annotation]"]);
 }
 
 #[test]
@@ -240,9 +236,8 @@ fn what_is_recorded_outlives_the_session_and_the_next() {
         session.stop().unwrap().recorded
     };
     let (first, second) = (stop("first"), stop("second"));
-    assert_eq!(spans(&first).len(), 50_000);
-    assert_eq!(names(&first), set(&["first"]));
-    assert_eq!(names(&second), set(&["second"]));
+    assert!(tree_of(&first) == ["first [user_annotation]"; 50_000]);
+    assert!(tree_of(&second) == ["second [user_annotation]"; 50_000]);
 }
 
 #[test]
@@ -334,8 +329,8 @@ fn a_full_recording_drops_whole_spans_and_counts_them() {
         let _inner = record_function!("inner");
     }
     let stopped = session.stop().unwrap();
-    let kept = spans(&stopped.recorded);
-    assert!(kept.iter().all(|(_, cut)| !cut), "a begin that is kept has its end");
+    let kept = tree_of(&stopped.recorded);
+    assert!(kept.iter().all(|line| line.ends_with(']')), "a begin that is kept has its end");
     assert_eq!(kept.len() as u64 + stopped.report.dropped(), 2 * attempted);
     assert_eq!(stopped.report.drops[0].0, "full");
 }
@@ -407,9 +402,13 @@ proptest! {
             let meets = lives.iter().enumerate().filter(|(_, (begin, end))| begin < stop && end > start);
             // A span that was left open when an earlier recording ended is not in this one.
             let first = first_of_recording(&steps, *start);
-            let wanted: BTreeSet<String> =
-                meets.filter(|(_, (begin, _))| *begin > first).map(|(at, _)| format!("span {at}")).collect();
-            prop_assert_eq!(names(recorded), wanted);
+            let cut = |end: usize| if end > *stop { " (unfinished)" } else { "" };
+            let wanted: BTreeSet<String> = meets
+                .filter(|(_, (begin, _))| *begin > first)
+                .map(|(at, (_, end))| format!("span {at} [user_annotation]{}", cut(*end)))
+                .collect();
+            let lines: BTreeSet<String> = tree_of(recorded).iter().map(|line| line.trim_start().to_owned()).collect();
+            prop_assert_eq!(lines, wanted);
         }
     }
 }

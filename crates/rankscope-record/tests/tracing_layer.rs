@@ -2,62 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::collections::BTreeMap;
+mod tree;
+
 use std::sync::{Mutex, PoisonError};
 
-use rankscope_formats::recording::{ArgView, Args, FlowStage, RESUMED, What};
 use rankscope_record::{Recorded, RecordingLayer, Session, SessionOptions, ThreadFilter, record_function};
 use tracing::{debug_span, error, field, info, info_span};
 use tracing_subscriber::layer::SubscriberExt;
+use tree::tree;
 
-/// One line an event: two blanks per open span, the name, the arguments.
-fn told(recorded: &Recorded) -> Vec<String> {
-    let recording = recorded.open().unwrap();
-    let name = |id: rankscope_formats::recording::NameId| recording.names()[id.0 as usize].text.to_string();
-    let list = |args: Args<'_>| {
-        let one = |value: ArgView<'_>| match value {
-            ArgView::Text(text) => format!("{text:?}"),
-            ArgView::I64(value) => format!("{value}i64"),
-            ArgView::U64(value) => format!("{value}u64"),
-            ArgView::F64(value) => format!("{value}f64"),
-            ArgView::Bool(value) => value.to_string(),
-            other => panic!("{other:?} is no value of a field"),
-        };
-        let own = args.iter().filter(|(key, _)| name(*key) != RESUMED);
-        own.map(|(key, value)| format!(" {}={}", name(key), one(value))).collect::<String>()
-    };
-    let (mut lines, mut depth, mut lives) = (Vec::new(), 0, BTreeMap::new());
-    let mut number = |id: u64| {
-        let next = lives.len();
-        *lives.entry(id).or_insert(next)
-    };
-    for thread in recording.threads().iter().filter(|thread| recorded.cut().has_stream(thread.stream)) {
-        let mut replay = recording.replay(thread, recorded.cut());
-        while let Some((event, args)) = replay.next() {
-            let indent = "  ".repeat(depth);
-            match event.what {
-                What::Begin { .. } => {
-                    lines.push(format!("{indent}{}{}", name(event.name), list(args)));
-                    depth += 1;
-                }
-                What::End { .. } => {
-                    depth -= 1;
-                    if !args.is_empty() {
-                        lines.push(format!("{indent}end{}", list(args)));
-                    }
-                }
-                What::Instant => lines.push(format!("{indent}! {}{}", name(event.name), list(args))),
-                What::AsyncBegin { id } => {
-                    lines.push(format!("{indent}life {} of {}{}", number(id), name(event.name), list(args)));
-                }
-                What::Flow { id, stage: FlowStage::Step } => lines.push(format!("{indent}step of life {}", number(id))),
-                What::AsyncEnd { id } => lines.push(format!("{indent}end of life {}", number(id))),
-                _ => {}
-            }
-        }
-        assert_eq!(depth, 0);
-    }
-    lines
+fn tree_of(recorded: &Recorded) -> Vec<String> {
+    tree(&recorded.open().unwrap(), recorded.cut())
 }
 
 /// Held while a session runs: whether anybody records is the same for all threads.
@@ -67,7 +22,7 @@ fn recorded(threads: ThreadFilter, layer: RecordingLayer, program: impl FnOnce()
     let _alone = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
     let session = Session::start(SessionOptions { threads, ..SessionOptions::default() }).unwrap();
     tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), program);
-    told(&session.stop().unwrap().recorded)
+    tree_of(&session.stop().unwrap().recorded)
 }
 
 #[test]
@@ -86,11 +41,11 @@ fn spans_nest_with_those_of_the_recorder_and_keep_their_fields() {
     assert_eq!(
         lines,
         [
-            "step number=-3i64 size=18446744073709551615u64 rate=0.5f64 warm=true name=\"a\\\"b\" shape=\"[2, 3]\"",
-            "  forward batch=32i64",
-            "    matmul",
-            "      ! INFO tracing_layer message=\"step 7 done\" loss=1.25f64",
-            "  ! ERROR net message=\"lost\"",
+            "step [user_annotation] number=-3 size=18446744073709551615u rate=0.5 warm=true name='a\"b' shape='[2, 3]'",
+            "  forward [user_annotation] batch=32",
+            "    matmul [user_annotation]",
+            "      ! INFO tracing_layer [cpu_instant_event] message='step 7 done' loss=1.25",
+            "  ! ERROR net [cpu_instant_event] message='lost'",
         ]
     );
 }
@@ -106,9 +61,16 @@ fn a_field_that_is_known_late_comes_with_the_end() {
         }
         span.in_scope(|| {});
     });
-    let again = "read path=\"x\" bytes=10i64";
-    let life = "  life 0 of read path=\"x\" bytes=10i64";
-    assert_eq!(lines, ["read path=\"x\"", "  end bytes=10i64", again, "  step of life 0", life, "end of life 0"]);
+    assert_eq!(
+        lines,
+        [
+            "read [user_annotation] path='x' end bytes=10",
+            "read [user_annotation] path='x' bytes=10",
+            "  flow 0 step: read",
+            "  async 0 begin: read [user_annotation] (resumed) path='x' bytes=10",
+            "async 0 end: read",
+        ]
+    );
 }
 
 #[test]
@@ -121,9 +83,18 @@ fn a_span_left_before_the_one_inside_it_splits_that_one() {
         info!("alone");
         drop(entered_inner);
     });
-    let message = "  ! INFO tracing_layer message=\"alone\"";
-    // The outer one outlives its slice, by the message.
-    assert_eq!(lines, ["outer", "  inner id=1i64", "inner", message, "life 0 of outer", "end of life 0"]);
+    assert_eq!(
+        lines,
+        [
+            "outer [user_annotation]",
+            "  inner [user_annotation] id=1",
+            "inner [user_annotation]",
+            "  ! INFO tracing_layer [cpu_instant_event] message='alone'",
+            // It outlives its slice, by the message.
+            "async 0 begin: outer [user_annotation] (resumed)",
+            "async 0 end: outer",
+        ]
+    );
 }
 
 #[test]
@@ -135,8 +106,18 @@ fn work_taken_up_on_another_thread_is_one_async_span() {
         let handle = std::thread::spawn(move || tracing::dispatcher::with_default(&dispatch, || span.in_scope(|| {})));
         handle.join().unwrap();
     });
-    let slice = "request number=5i64";
-    assert_eq!(lines, [slice, slice, "  step of life 0", "  life 0 of request number=5i64", "end of life 0"]);
+    assert_eq!(
+        lines,
+        [
+            "thread",
+            "  request [user_annotation] number=5",
+            "thread",
+            "  request [user_annotation] number=5",
+            "    flow 0 step: request",
+            "    async 0 begin: request [user_annotation] (resumed) number=5",
+            "  async 0 end: request",
+        ]
+    );
 }
 
 #[test]
@@ -148,8 +129,10 @@ fn a_span_that_outlives_its_only_slice_is_an_async_span_and_a_scope_is_none() {
         drop(waiting);
     };
     let lines = recorded(ThreadFilter::Current, RecordingLayer::new(), program);
-    assert_eq!(lines, ["waiting", "scope", "life 0 of waiting", "end of life 0"]);
-    assert_eq!(recorded(ThreadFilter::Current, RecordingLayer::new().without_lifetimes(), program), ["waiting", "scope"]);
+    let slices = ["waiting [user_annotation]", "scope [user_annotation]"];
+    let whole = ["async 0 begin: waiting [user_annotation] (resumed)", "async 0 end: waiting"];
+    assert_eq!(lines, [slices, whole].concat());
+    assert_eq!(recorded(ThreadFilter::Current, RecordingLayer::new().without_lifetimes(), program), slices);
 }
 
 #[test]
@@ -161,7 +144,10 @@ fn alone_while_nothing_is_recorded_no_span_is_created() {
         let session = Session::start(SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() }).unwrap();
         let program = |name: &str| info_span!("on", name).in_scope(|| info!("said"));
         program("a");
-        assert_eq!(told(&session.stop().unwrap().recorded), ["on name=\"a\"", "  ! INFO tracing_layer message=\"said\""]);
+        assert_eq!(
+            tree_of(&session.stop().unwrap().recorded),
+            ["on [user_annotation] name='a'", "  ! INFO tracing_layer [cpu_instant_event] message='said'"]
+        );
     });
 }
 
@@ -176,6 +162,6 @@ fn nothing_is_recorded_of_a_span_entered_before_the_session() {
         info_span!("later").in_scope(|| {});
         drop(entered);
         early.in_scope(|| {});
-        assert_eq!(told(&session.stop().unwrap().recorded), ["later", "early"]);
+        assert_eq!(tree_of(&session.stop().unwrap().recorded), ["later [user_annotation]", "early [user_annotation]"]);
     });
 }
