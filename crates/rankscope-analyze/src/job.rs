@@ -57,7 +57,8 @@ pub fn analyze(input: JobInput<'_>) -> Job {
 
 /// Who is late, by what lies in the windows; of recordings that have none in common nobody can be.
 fn verdict(input: &JobInput<'_>, ranks: &[PlacedRank], table: &CollectiveTable, windows: &Windows) -> Verdict {
-    let inside = |arrival: &&Arrival| windows.kind != WindowKind::Apart && windows.hold(arrival.start_ns);
+    let cover = windows.cover();
+    let inside = |arrival: &&Arrival| windows.kind != WindowKind::Apart && cover.holds(arrival.start_ns);
     let arrivals: Vec<&Arrival> = table.arrivals.iter().filter(inside).collect();
     let outside = (table.arrivals.len() - arrivals.len()) as u64;
     let scene = Scene {

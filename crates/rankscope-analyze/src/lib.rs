@@ -73,4 +73,4 @@ pub use placed::PlacedRank;
 pub use rank::RankReport;
 pub use steps::{StepSource, StepWindow};
 pub use table::{CollectiveRow, CollectiveTable, Lacking};
-pub use windows::{WindowKind, Windows};
+pub use windows::{Cover, WindowKind, Windows};

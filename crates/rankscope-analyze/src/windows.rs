@@ -5,7 +5,7 @@
 //! steps that all have. Where the ranks recorded several windows, the time between those is of none. Recordings that have no moment
 //! in common share nothing and are accounted each by itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{PlacedRank, StepWindow};
 
@@ -55,8 +55,11 @@ impl Windows {
     /// The same without what lies between the windows that were recorded.
     fn cut_to(mut self, recorded_ns: &[(i64, i64)]) -> Self {
         if recorded_ns.len() > 1 {
+            // Those that were recorded are in order and apart.
             let cut = |(from, to): (i64, i64)| {
-                recorded_ns.iter().map(move |own| (from.max(own.0), to.min(own.1))).filter(|(from, to)| from < to)
+                let first = recorded_ns.partition_point(|own| own.1 <= from);
+                let own = recorded_ns[first..].iter().take_while(move |own| own.0 < to);
+                own.map(move |own| (from.max(own.0), to.min(own.1))).filter(|(from, to)| from < to)
             };
             self.list = self.list.into_iter().flat_map(cut).collect();
         }
@@ -68,9 +71,31 @@ impl Windows {
         self.list.iter().fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
     }
 
-    /// Whether the moment `ns` lies in one of them. Without any, everything does.
-    pub fn hold(&self, ns: i64) -> bool {
-        self.list.is_empty() || self.list.iter().any(|(from, to)| (*from..=*to).contains(&ns))
+    /// The instants in any of them, for many questions. Without any, everything is.
+    pub fn cover(&self) -> Cover {
+        let mut reach = self.list.clone();
+        reach.sort_unstable();
+        let mut furthest = i64::MIN;
+        for (_, to) in &mut reach {
+            furthest = furthest.max(*to);
+            *to = furthest;
+        }
+        Cover { reach }
+    }
+}
+
+/// What windows cover. They may overlap, where clocks are far off.
+#[derive(Clone, Debug)]
+pub struct Cover {
+    /// The start of each window, in order, and the last end of it and those before it.
+    reach: Vec<(i64, i64)>,
+}
+
+impl Cover {
+    /// Whether the instant `ns` lies in a window, its ends included.
+    pub fn holds(&self, ns: i64) -> bool {
+        let begun = self.reach.partition_point(|(from, _)| *from <= ns);
+        self.reach.is_empty() || self.reach[..begun].last().is_some_and(|(_, to)| ns <= *to)
     }
 }
 
@@ -123,7 +148,10 @@ fn of_common_steps(ranks: &[PlacedRank]) -> Option<Windows> {
         return Some(Windows::apart());
     };
     let kind = WindowKind::CommonSteps { first: *first, last: *last };
-    let list = runs(&common).into_iter().filter_map(|(from, to)| around(ranks, from, to)).collect();
+    let extents = extents(ranks.iter().flat_map(|rank| rank.steps.iter().map(|(step, _)| step)));
+    // From when the first rank began a run's first step to when the last one ended its last.
+    let around = |(from, to): (i64, i64)| Some((extents.get(&from)?.0, extents.get(&to)?.1));
+    let list = runs(&common).into_iter().filter_map(around).filter(|(start, end)| start < end).collect();
     Some(Windows { list, kind })
 }
 
@@ -139,15 +167,69 @@ fn runs(numbers: &BTreeSet<i64>) -> Vec<(i64, i64)> {
     runs
 }
 
-/// From when the first rank began step `from` to when the last one ended step `to`.
-fn around(ranks: &[PlacedRank], from: i64, to: i64) -> Option<(i64, i64)> {
-    let windows = |number: i64| {
-        ranks
-            .iter()
-            .flat_map(|rank| rank.steps.iter().map(|(step, _)| step))
-            .filter(move |step: &&StepWindow| step.number == number)
-    };
-    let start = windows(from).map(|step| step.start_ns).min()?;
-    let end = windows(to).map(|step| step.end_ns).max()?;
-    (start < end).then_some((start, end))
+/// From the first start to the last end of each step, on any rank, by its number.
+fn extents<'a>(steps: impl Iterator<Item = &'a StepWindow>) -> BTreeMap<i64, (i64, i64)> {
+    let mut extents = BTreeMap::new();
+    for StepWindow { number, start_ns, end_ns } in steps {
+        let (start, end) = extents.entry(*number).or_insert((*start_ns, *end_ns));
+        (*start, *end) = ((*start).min(*start_ns), (*end).max(*end_ns));
+    }
+    extents
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Windows as they fall: in any order, overlapping, empty, turned round.
+    fn any_windows() -> impl Strategy<Value = Vec<(i64, i64)>> {
+        let time = prop_oneof![8 => -30..30_i64, 1 => Just(i64::MIN), 1 => Just(i64::MAX)];
+        prop::collection::vec((time.clone(), time), 0..8)
+    }
+
+    /// Windows in order and apart.
+    fn recorded() -> impl Strategy<Value = Vec<(i64, i64)>> {
+        prop::collection::vec((1..9_i64, 1..9_i64), 0..6).prop_map(|list| {
+            let mut at = -30;
+            let next = |(gap, length)| {
+                let from = at + gap;
+                at = from + length;
+                (from, at)
+            };
+            list.into_iter().map(next).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_not_recorded_is_cut_out(list in any_windows(), recorded in recorded()) {
+            let inside = |(from, to): &(i64, i64)| recorded.iter().map(|own| ((*from).max(own.0), (*to).min(own.1))).collect::<Vec<_>>();
+            let all = list.iter().flat_map(inside).filter(|(from, to)| from < to);
+            let expected: Vec<_> = if recorded.len() > 1 { all.collect() } else { list.clone() };
+            prop_assert_eq!(Windows { list, kind: WindowKind::Everything }.cut_to(&recorded).list, expected);
+        }
+
+        #[test]
+        fn a_step_lasts_from_its_first_start_to_its_last_end(steps in prop::collection::vec((0..5_i64, -30..30_i64, -30..30_i64), 0..20)) {
+            let steps: Vec<_> = steps.into_iter().map(|(number, start_ns, end_ns)| StepWindow { number, start_ns, end_ns }).collect();
+            let extents = extents(steps.iter());
+            for number in 0..5 {
+                let own = || steps.iter().filter(|step| step.number == number);
+                let expected = own().map(|step| step.start_ns).min().zip(own().map(|step| step.end_ns).max());
+                prop_assert_eq!(extents.get(&number).copied(), expected);
+            }
+        }
+
+        #[test]
+        fn a_cover_holds_what_any_window_holds(list in any_windows()) {
+            let windows = Windows { list, kind: WindowKind::Everything };
+            let cover = windows.cover();
+            for ns in (-31..=31).chain([i64::MIN, i64::MAX]) {
+                let in_any = windows.list.is_empty() || windows.list.iter().any(|(from, to)| (*from..=*to).contains(&ns));
+                prop_assert_eq!(cover.holds(ns), in_any, "{}", ns);
+            }
+        }
+    }
 }
