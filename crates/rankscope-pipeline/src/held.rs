@@ -1,6 +1,6 @@
 //! Traces kept in memory for a second pass, as long as they fit a budget; beyond it they are read again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -57,6 +57,8 @@ struct Kept {
     traces: Traces,
     /// Those of ranks with several exports, once anybody asked for them, at the places of their first ones.
     joined: Traces,
+    /// First places of ranks whose traces were handed over to be joined.
+    handed_over: BTreeSet<Place>,
 }
 
 impl Held {
@@ -83,18 +85,26 @@ impl Held {
     /// The traces that `exports` name, those that were not kept read again, each file once however many of them it holds. Tracers'
     /// clocks are put on the host's, as they were for the parts.
     ///
+    /// Each item is a rank's exports. Where there are several of them, and all were kept, they are handed over, so that joining
+    /// them copies nothing; [`replace`](Self::replace) keeps what they are joined to.
+    ///
     /// # Errors
     /// [`Error::Changed`] for an export that is gone, or that holds other spans than its part was made of.
-    pub(crate) fn get(&self, exports: &[&Export], readings: &SideReadings) -> Result<Traces, Error> {
+    pub(crate) fn get<'e>(&self, ranks: impl Iterator<Item = &'e [Export]>, readings: &SideReadings) -> Result<Traces, Error> {
         let mut found = Traces::new();
         let mut wanted: BTreeMap<u32, Vec<&Export>> = BTreeMap::new();
-        let kept = self.lock();
-        for export in exports {
-            match kept.traces.get(&export.place) {
-                Some(trace) => {
-                    found.insert(export.place, Arc::clone(trace));
+        let mut kept = self.lock();
+        for exports in ranks {
+            if kept.hand_over(exports, &mut found) {
+                continue;
+            }
+            for export in exports {
+                match kept.traces.get(&export.place) {
+                    Some(trace) => {
+                        found.insert(export.place, Arc::clone(trace));
+                    }
+                    None => wanted.entry(export.place.file).or_default().push(export),
                 }
-                None => wanted.entry(export.place.file).or_default().push(export),
             }
         }
         drop(kept);
@@ -131,15 +141,12 @@ impl Held {
         self.lock().joined.get(&exports.first()?.place).map(Arc::clone)
     }
 
-    /// Keeps `joined` for the traces of `exports` that it was made of, if all of those were kept.
+    /// Keeps `joined` for the traces of `exports` that it was made of, if those were handed over.
     pub(crate) fn replace(&self, exports: &[Export], joined: &Arc<Trace>) {
         let kept = &mut *self.lock();
         if let Some(first) = exports.first()
-            && exports.iter().all(|export| kept.traces.contains_key(&export.place))
+            && kept.handed_over.remove(&first.place)
         {
-            exports.iter().for_each(|export| {
-                kept.traces.remove(&export.place);
-            });
             kept.joined.insert(first.place, Arc::clone(joined));
         }
     }
@@ -155,5 +162,68 @@ impl Held {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// Moves the traces of `exports` to `found`, if there are several and all of them are kept.
+    fn hand_over(&mut self, exports: &[Export], found: &mut Traces) -> bool {
+        let [first, _, ..] = exports else { return false };
+        let all = exports.iter().all(|export| self.traces.contains_key(&export.place));
+        if all {
+            let own = exports.iter().filter_map(|export| self.traces.remove_entry(&export.place));
+            found.extend(own);
+            self.handed_over.insert(first.place);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_formats::{ArgsPolicy, Scope};
+
+    use super::*;
+
+    /// Traces at so many places of one file, and their exports.
+    fn held(kept: u32, exports: u32) -> (Held, Vec<Export>) {
+        let held = Held::new(Vec::new(), Reading { args: ArgsPolicy::Analysis, scope: Scope::All }, Keep::UpTo(u64::MAX));
+        let place = |member| Place { file: 0, member };
+        (0..kept).for_each(|member| held.keep(place(member), Trace::default()));
+        let fingerprint = Fingerprint::of(&Trace::default());
+        let export = |member| Export { file: "rank0.json".into(), place: place(member), spans: 0, fingerprint };
+        (held, (0..exports).map(export).collect())
+    }
+
+    fn get(held: &Held, exports: &[Export]) -> Result<Traces, Error> {
+        held.get(std::iter::once(exports), &SideReadings::default())
+    }
+
+    #[test]
+    fn traces_to_be_joined_are_nobody_elses() {
+        let (held, exports) = held(3, 3);
+        let found = get(&held, &exports).expect("all are kept");
+        assert!(found.len() == 3 && found.values().all(|trace| Arc::strong_count(trace) == 1));
+        assert_eq!(held.count(), 0);
+        held.replace(&exports, &Arc::new(Trace::default()));
+        assert!(held.count() == 1 && held.joined(&exports).is_some());
+        held.release(&exports);
+        assert_eq!(held.count(), 0);
+    }
+
+    #[test]
+    fn the_only_export_of_a_rank_stays_for_others_to_ask_for() {
+        let (held, exports) = held(1, 1);
+        for _ in 0..2 {
+            assert_eq!(get(&held, &exports).expect("it is kept").len(), 1);
+        }
+        assert_eq!(held.count(), 1);
+    }
+
+    #[test]
+    fn where_an_export_is_missing_the_others_stay() {
+        let (held, exports) = held(2, 3);
+        assert!(matches!(get(&held, &exports), Err(Error::Changed { .. })));
+        assert_eq!(held.count(), 2);
     }
 }

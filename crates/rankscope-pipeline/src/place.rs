@@ -31,8 +31,7 @@ impl Judged {
         let ranks = &self.job.ranks[indices];
         let joined: Vec<Option<Arc<Trace>>> = ranks.iter().map(|rank| self.held.joined(&rank.exports)).collect();
         let lacking = ranks.iter().zip(&joined).filter(|(_, joined)| joined.is_none());
-        let exports: Vec<&Export> = lacking.flat_map(|(rank, _)| &rank.exports).collect();
-        let mut found = self.held.get(&exports, &self.readings)?;
+        let mut found = self.held.get(lacking.map(|(rank, _)| &rank.exports[..]), &self.readings)?;
         let own = |rank: &JobRank| rank.exports.iter().filter_map(|export| found.remove(&export.place)).collect::<Vec<_>>();
         let own: Vec<Vec<Arc<Trace>>> = ranks.iter().map(own).collect();
         let all = ranks.par_iter().zip(own).zip(joined);
