@@ -56,6 +56,11 @@ impl Track {
     /// The key of the track that holds a process's asynchronous spans: they belong to no thread, and need not nest.
     pub const ASYNC: &str = "async";
 
+    /// The key of the track that holds the asynchronous spans of a process that are called `name`, where a file keeps names apart.
+    pub fn async_of(name: &str) -> String {
+        format!("{} of {name}", Self::ASYNC)
+    }
+
     /// The key of the track beside thread `number` that holds its spans that overlap others: they need not nest either.
     pub fn async_beside(number: i64) -> String {
         format!("{} {number}", Self::ASYNC)

@@ -65,7 +65,7 @@ impl Nesting {
     }
 }
 
-/// Readers put asynchronous spans on a track of the process: one for all of them, or one for each name, which then is its key.
+/// Those that say so, and rows of other programs' Perfetto files that are of no thread, whose name is their key.
 fn holds_async_spans(trace: &Trace, track: TrackId) -> bool {
     let track = trace.tracks.get(track);
     let named_by_name = matches!(track.key, TrackKey::Text(key) if key == track.name && !key.is_empty());
@@ -173,7 +173,8 @@ pub(super) mod tests {
         let process = trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(1));
         for (start_ns, dur_ns, name) in spans.iter().copied() {
             let name = trace.strings.intern(name);
-            let track = trace.tracks.find_or_add(TrackKind::Thread, Some(process), TrackKey::Text(name));
+            let key = TrackKey::Text(trace.strings.intern(&Track::async_of(trace.strings.text(name))));
+            let track = trace.tracks.find_or_add(TrackKind::Thread, Some(process), key);
             trace.tracks.get_mut(track).name = name;
             trace.spans.push(SpanRow { start_ns, dur_ns, name, track, category: 0, offset: 0 });
         }
@@ -216,6 +217,15 @@ pub(super) mod tests {
         let nesting = Nesting::of(&trace);
         assert_eq!(nesting.tracks().filter(|(track, _)| nesting.is_async(*track)).count(), 1);
         assert_eq!(nesting.parent(SpanId(2)), None);
+    }
+
+    #[test]
+    fn a_row_of_no_thread_holds_asynchronous_spans() {
+        let mut trace = trace_of(&[(1, 0, 10, "a")]);
+        let name = trace.strings.intern("row");
+        let track = trace.tracks.add(Track { key: TrackKey::Text(name), name, ..blank() });
+        trace.spans.push(SpanRow { start_ns: 0, dur_ns: 3, name, track, category: 0, offset: 0 });
+        assert_eq!(selves(&trace), [10, 0]);
     }
 
     #[test]

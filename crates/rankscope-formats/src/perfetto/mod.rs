@@ -19,7 +19,8 @@
 //! tied to real time at the same value. Picoseconds are lost, and times before 1970 stand at its start.
 //!
 //! A description on each track, JSON under the key `rankscope`, keeps what Perfetto has no word for, so that a file of ours
-//! reads back as it was. Source: the `.proto` files of the Perfetto project, and its trace processor as the judge.
+//! reads back as it was. Rows of ours without one hold asynchronous spans, which the recorder streams out one row each. Source:
+//! the `.proto` files of the Perfetto project, and its trace processor as the judge.
 
 mod arrows;
 mod derived;

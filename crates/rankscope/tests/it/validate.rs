@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{corpus, rankscope, write_job};
+use rankscope_formats::recording::{Category, ClockId, LiveAuthor};
 use rankscope_testkit::{Job, Metadata, NodeClock};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The exit code and the document.
 fn validate(path: &Path, more: &[&str]) -> (Option<i32>, Value) {
@@ -96,6 +97,50 @@ fn what_a_viewer_drops_fails_only_when_asked() {
     assert_eq!((code, &document["violations"], &document["losses"]), (Some(0), &0.into(), &1.into()));
     assert_eq!(document["findings"][0]["rule"], "nesting");
     assert_eq!(validate(directory.path(), &["--strict"]).0, Some(3));
+}
+
+/// A recording of async spans that overlap: each begins before the last one ends, by turns on two threads.
+fn overlapping_requests() -> Vec<u8> {
+    let mut author = LiveAuthor::new();
+    author.anchor(ClockId::MONOTONIC_RAW, 0, 5, 1);
+    author.anchor(ClockId::REALTIME, 0, 1_790_860_000_000_000_000, 1);
+    author.meta("rank", "0");
+    author.thread(1, 100, "main");
+    author.thread(2, 101, "worker");
+    let request = author.name("request", Category::USER_ANNOTATION.number(), 0);
+    for id in 0..10 {
+        let (at, streams) = (id * 1_000, if id % 2 == 0 { [1, 2] } else { [2, 1] });
+        author.async_begin(streams[0], at, request, id);
+        if let Some(last) = id.checked_sub(1) {
+            author.async_end(streams[0], at + 500, request, last);
+        }
+    }
+    author.async_end(1, 10_500, request, 9);
+    author.finish()
+}
+
+#[test]
+fn async_spans_lose_no_nesting_in_any_format() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    fs::write(path("live.rkl"), overlapping_requests()).unwrap();
+    let done = |args: &[&str]| {
+        let output = rankscope(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    for to in ["a.rkr", "a.json", "a.pftrace"] {
+        done(&["recover", &path("live.rkl"), "-o", &path(to)]);
+    }
+    for (from, to) in [("a.rkr", "b.json"), ("a.rkr", "b.pftrace"), ("a.pftrace", "c.json"), ("b.json", "d.pftrace")] {
+        done(&["convert", &path(from), &path(to)]);
+    }
+    for name in ["a.rkr", "a.json", "a.pftrace", "b.json", "b.pftrace", "c.json", "d.pftrace"] {
+        let (code, document) = validate(&directory.path().join(name), &["--strict"]);
+        assert_eq!((code, &document["losses"], &document["findings"]), (Some(0), &0.into(), &json!([])), "{name}");
+        let counted = rankscope(&["spans", &path(name), "--format", "json"]);
+        let counted: Value = serde_json::from_slice(&counted.stdout).unwrap();
+        assert_eq!((&counted["async_spans"][0]["count"], &counted["spans"]), (&10.into(), &json!([])), "{name}");
+    }
 }
 
 /// A file of the corpus, the exit code, and how often each rule is found broken.

@@ -204,6 +204,9 @@ impl<'a> TrackMaker<'a> {
             What::Counter { .. } => self.owner(described.parent, uuid),
             What::Plain => {
                 let parent = described.parent.and_then(|parent| self.process_above(parent));
+                if descriptors.chain(uuid).any(|described| described.note.is_some()) {
+                    return self.async_of(uuid, parent, &described.name);
+                }
                 self.plain(uuid, parent, &described.name)
             }
         }
@@ -287,15 +290,22 @@ impl<'a> TrackMaker<'a> {
     }
 
     fn plain(&mut self, uuid: u64, parent: Option<TrackId>, name: &str) -> TrackId {
-        if let Some(id) = self.plain.get(&uuid) {
-            return *id;
-        }
-        let (name, label) = (self.strings.intern(name), StrId::EMPTY);
-        let key = if name.is_empty() { TrackKey::Number(uuid as i64) } else { TrackKey::Text(name) };
-        let track = Track { kind: TrackKind::Thread, parent, key, name, label, sort_index: None, origin_ns: 0 };
-        let id = self.tracks.add(track);
-        self.plain.insert(uuid, id);
-        id
+        let key = if name.is_empty() { TrackKey::Number(uuid as i64) } else { TrackKey::Text(self.strings.intern(name)) };
+        self.lone(uuid, parent, key, name)
+    }
+
+    /// The recorder gives each asynchronous span, and each that overlaps others, a row of its own, and only those lack a note.
+    fn async_of(&mut self, uuid: u64, parent: Option<TrackId>, name: &str) -> TrackId {
+        let key = TrackKey::Text(self.strings.intern(&Track::async_of(name)));
+        self.lone(uuid, parent, key, name)
+    }
+
+    fn lone(&mut self, uuid: u64, parent: Option<TrackId>, key: TrackKey, name: &str) -> TrackId {
+        let (tracks, name) = (&mut self.tracks, self.strings.intern(name));
+        *self.plain.entry(uuid).or_insert_with(|| {
+            let label = StrId::EMPTY;
+            tracks.add(Track { kind: TrackKind::Thread, parent, key, name, label, sort_index: None, origin_ns: 0 })
+        })
     }
 
     fn name(&mut self, id: TrackId, name: &str) {

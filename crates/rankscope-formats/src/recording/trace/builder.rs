@@ -31,6 +31,8 @@ pub(in crate::recording) struct Builder<'a> {
     /// Asynchronous spans by their name and id. They end on any thread, which may come before the one they began on.
     begun: FxHashMap<(NameId, u64), Half>,
     ended: FxHashMap<(NameId, u64), Half>,
+    /// Where they lie, by their name.
+    asynchronous: FxHashMap<StrId, TrackId>,
     args: Vec<(StrId, ArgValue)>,
     /// Points of flows on threads that may not be known yet, by stream.
     starts: Vec<(u32, FlowPoint)>,
@@ -103,6 +105,7 @@ impl<'a> Builder<'a> {
             lane: Lane::default(),
             begun: FxHashMap::default(),
             ended: FxHashMap::default(),
+            asynchronous: FxHashMap::default(),
             args: Vec::new(),
             starts: Vec::new(),
             is_numbered: false,

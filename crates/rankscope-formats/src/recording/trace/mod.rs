@@ -2,7 +2,8 @@
 //!
 //! Spans of one thread lie on its track, in the order they end, and nest there. A span that ended while one that began later was
 //! open would not: it lies on a track beside, for the thread's overlapping spans, and is marked. An asynchronous span lies on a
-//! track of its name, since it may overlap its neighbours on either thread it touched. Memory events are instants, as Kineto has
+//! track for those of its name, since it may overlap its neighbours on either thread it touched; writers see by the track's key
+//! that it is one. Memory events are instants, as Kineto has
 //! them. Spans that are open where the recording ends are marked where arguments are kept; those that end because part of the
 //! recording is missing are counted as well.
 

@@ -1,6 +1,6 @@
 //! Asynchronous spans, whose ends may be found in any order, and the flows of work that was left and taken up again.
 
-use rankscope_trace::{ArgValue, FlowPhase, FlowPoint, StrId, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{ArgValue, FlowPhase, FlowPoint, StrId, Trace, Track, TrackId, TrackKey, TrackKind};
 
 use super::super::super::{Args, Event, NameId, RESUMED, Resumed};
 use super::Builder;
@@ -48,9 +48,19 @@ impl Builder<'_> {
         if unfinished {
             self.mark_unfinished();
         }
-        let track = self.trace.tracks.find_or_add(TrackKind::Thread, Some(self.process), TrackKey::Text(name.text));
-        self.trace.tracks.get_mut(track).name = name.text;
+        let track = self.async_track(name.text);
         self.span(begin.time_ns, end.time_ns, name.text, track, name, id);
+    }
+
+    /// The track of the asynchronous spans called `name`.
+    fn async_track(&mut self, name: StrId) -> TrackId {
+        let (process, Trace { tracks, strings, .. }) = (self.process, &mut self.trace);
+        *self.asynchronous.entry(name).or_insert_with(|| {
+            let key = TrackKey::Text(strings.intern(&Track::async_of(strings.text(name))));
+            let track = tracks.find_or_add(TrackKind::Thread, Some(process), key);
+            tracks.get_mut(track).name = name;
+            track
+        })
     }
 
     /// The flow of work that was taken up again starts at its first slice.
