@@ -23,7 +23,7 @@ pub fn run(format: &str, storage: &str, spans: u64) -> Result<()> {
     };
     // Room for a thousand million.
     let overflow = Overflow::Stop { max_bytes: 64 << 30 };
-    let session = Session::start(SessionOptions { storage, overflow, ..SessionOptions::default() })?;
+    let session = Session::start(SessionOptions::default().with_storage(storage).with_overflow(overflow))?;
     memory::forget_peak()?;
     let begun = Instant::now();
     ours::nested_spans(spans);

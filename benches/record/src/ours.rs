@@ -51,7 +51,7 @@ pub fn spans_to_file() -> Result<impl FnMut(u64) -> Duration> {
 /// Plain spans into a ring of 16 MiB that went round before the first turn.
 pub fn spans_in_ring() -> Result<impl FnMut(u64) -> Duration> {
     let overflow = Overflow::Ring { keep: Duration::from_secs(3600), max_bytes: 16 << 20 };
-    let session = Session::start(SessionOptions { overflow, ..options() })?;
+    let session = Session::start(options().with_overflow(overflow))?;
     timed_spans(2_000_000);
     Ok(move |spans| {
         let _kept = &session;

@@ -21,7 +21,7 @@ struct Read {
 
 impl Read {
     fn of(job: &Job) -> Self {
-        let options = |rank| ReadOptions { label: format!("rank{rank}.json"), args: ArgsPolicy::All, ..Default::default() };
+        let options = |rank| ReadOptions::default().with_label(format!("rank{rank}.json")).with_args(ArgsPolicy::All);
         let trace = |(rank, bytes)| read(std::io::Cursor::new(bytes), &options(rank)).unwrap().remove(0).trace.unwrap();
         Self::of_traces(job.all_ranks().into_iter().enumerate().map(trace).collect())
     }
@@ -149,7 +149,7 @@ fn devices(stays: &[(u32, i64, i64)]) -> Vec<u8> {
 }
 
 fn one_process(stays: &[(u32, i64, i64)]) -> Vec<Meeting> {
-    let options = ReadOptions { label: "node.json".into(), args: ArgsPolicy::All, ..Default::default() };
+    let options = ReadOptions::default().with_label("node.json").with_args(ArgsPolicy::All);
     let trace = read(std::io::Cursor::new(devices(stays)), &options).unwrap().remove(0).trace.unwrap();
     let read = Read::of_traces(vec![trace]);
     assert_eq!(read.participants.list.len(), 2);
@@ -177,7 +177,7 @@ fn pair(name: &str, args: [&str; 2], stays: [(i64, i64); 2]) -> Meeting {
             end - start,
             args[rank]
         );
-        let options = ReadOptions { label: format!("rank{rank}.json"), args: ArgsPolicy::All, ..Default::default() };
+        let options = ReadOptions::default().with_label(format!("rank{rank}.json")).with_args(ArgsPolicy::All);
         read(std::io::Cursor::new(text.into_bytes()), &options).unwrap().remove(0).trace.unwrap()
     };
     let mut meetings = Read::of_traces(vec![trace(0), trace(1)]).put_back(&[0, 0]);

@@ -10,7 +10,7 @@ use rankscope_trace::{CategoryKind, FlowPhase, FlowPoint, SpanRow, StrId, Trace,
 fn trace(events: &[&str]) -> Trace {
     let events = events.iter().map(|event| format!("{{{event}}}")).collect::<Vec<_>>().join(",\n");
     let text = format!("{{\"schemaVersion\": 1, \"traceEvents\": [\n{events}\n]}}");
-    let options = ReadOptions { label: "rank0.json".into(), args: ArgsPolicy::All, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_label("rank0.json").with_args(ArgsPolicy::All);
     read(std::io::Cursor::new(text.into_bytes()), &options).unwrap().remove(0).trace.unwrap()
 }
 

@@ -11,7 +11,7 @@ use rankscope_time::Rank;
 use rankscope_trace::{SpanId, Trace};
 
 fn ranks(job: &Job, args: ArgsPolicy, scope: Scope) -> Vec<Trace> {
-    let options = ReadOptions { args, scope, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_args(args).with_scope(scope);
     job.all_ranks().into_iter().map(|bytes| read(Cursor::new(bytes), &options).unwrap().remove(0).trace.unwrap()).collect()
 }
 

@@ -56,7 +56,7 @@ pub fn train(task: &RankTask) -> Result<Trained, Error> {
         return Err(Error::RankOutOfRange { rank, ranks });
     }
     let test_clock = Some(clocks::for_recorder(&task.clock, task.clock_shift_ns)?);
-    let recording = join_run_with(SessionOptions { test_clock, ..SessionOptions::default() });
+    let recording = join_run_with(SessionOptions::default().with_test_clock(test_clock));
     let Some(_recording) = recording else { return Ok(Trained::NotRecorded) };
     set_process_name(&format!("rank {rank}"));
     set_host_name(&host_name(rank));

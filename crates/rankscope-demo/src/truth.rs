@@ -8,7 +8,7 @@ use std::fs::File;
 
 use rankscope_clock::simulate::SimClock;
 use rankscope_formats::recording::{ClockId, Cut, LiveFile, Recording, TickMap};
-use rankscope_record::{Categories, Category, Session, SessionOptions};
+use rankscope_record::{Category, Session, SessionOptions};
 use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
 
 use crate::clocks::Clocks;
@@ -44,7 +44,7 @@ impl Watch {
     /// Begins.
     pub(crate) fn start() -> Result<Self, Error> {
         // Nothing is to be recorded but the clocks, which every recording holds.
-        let options = SessionOptions { categories: Categories::from(Category::OVERHEAD), ..SessionOptions::default() };
+        let options = SessionOptions::default().with_categories(Category::OVERHEAD);
         Ok(Self(Session::start(options)?))
     }
 

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let input: Box<dyn Read + Send> =
             if path.ends_with(".gz") { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) };
         let started = std::time::Instant::now();
-        let trace = json::read(input, &ReadOptions { label: path.clone(), ..Default::default() })?;
+        let trace = json::read(input, &ReadOptions::default().with_label(path.clone()))?;
         let seconds = started.elapsed().as_secs_f64();
         println!("{path}: {} bytes, {} events in {seconds:.3} s", trace.provenance.bytes, trace.events());
         println!(

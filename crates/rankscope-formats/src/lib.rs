@@ -16,7 +16,7 @@
 //! let file = r#"{"traceEvents": [
 //!     {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1, "ts": 10.5, "dur": 2.0}
 //! ]}"#;
-//! let options = ReadOptions { label: "rank3.json".to_owned(), ..ReadOptions::default() };
+//! let options = ReadOptions::default().with_label("rank3.json");
 //! let members = read(Cursor::new(file), &options)?; // one trace, or one for each member of an archive
 //! let trace = members[0].trace.as_ref().expect("this file is whole");
 //! assert_eq!((trace.spans.len(), trace.spans.dur_ns[0]), (1, 2_000));

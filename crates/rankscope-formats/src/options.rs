@@ -68,7 +68,15 @@ pub enum Scope {
 }
 
 /// What a reader is asked to keep, and the name the bytes go by.
+///
+/// ```
+/// use rankscope_formats::{ArgsPolicy, ReadOptions};
+///
+/// let options = ReadOptions::default().with_label("rank3.json").with_args(ArgsPolicy::All);
+/// assert_eq!(options.label, "rank3.json");
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Path, and archive member, for provenance and for guessing the rank.
     pub label: String,
@@ -76,4 +84,27 @@ pub struct ReadOptions {
     pub args: ArgsPolicy,
     /// Events to keep.
     pub scope: Scope,
+}
+
+impl ReadOptions {
+    /// The same for bytes that go by this name.
+    #[must_use]
+    pub fn with_label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// The same, keeping these arguments.
+    #[must_use]
+    pub fn with_args(mut self, args: ArgsPolicy) -> Self {
+        self.args = args;
+        self
+    }
+
+    /// The same, keeping these events.
+    #[must_use]
+    pub fn with_scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
 }

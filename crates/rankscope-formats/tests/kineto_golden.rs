@@ -17,7 +17,7 @@ fn what_torch_wrote_is_written_again() {
     for file in files() {
         let mut text = Vec::new();
         flate2::read::GzDecoder::new(File::open(&file).unwrap()).read_to_end(&mut text).unwrap();
-        let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+        let options = ReadOptions::default().with_args(ArgsPolicy::All);
         let trace = json::read(&text[..], &options).unwrap();
         assert!(trace.provenance.problems.is_empty(), "{}: {:?}", file.display(), trace.provenance.problems);
         let mut again = Vec::new();

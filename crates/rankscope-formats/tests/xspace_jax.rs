@@ -30,7 +30,7 @@ fn jax_reads_the_same_from_both() {
 fn jax_counts_what_we_make_of_kineto() {
     let Some(python) = given(Need::Jax) else { return };
     let file = root().join("fixtures/torch-gloo-4ranks/rank0.json.gz");
-    let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_args(ArgsPolicy::All);
     let members = rankscope_formats::read(File::open(file).expect("a fixture"), &options).expect("a trace");
     let trace = members.into_iter().next().expect("one member").trace.expect("a trace");
     let made = write(&trace, "kineto.xplane.pb");
@@ -55,7 +55,7 @@ print(len(events), round(sum(event.duration_ns for event in events)))
 ";
 
 fn read(file: &Path) -> Trace {
-    let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_args(ArgsPolicy::All);
     xspace::read(BufReader::new(File::open(file).expect("a file")), &options).expect("an XSpace")
 }
 

@@ -29,6 +29,7 @@ pub enum ClockChoice {
 
 /// How a job is judged.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Judging {
     /// Which clocks ranks are put on.
     pub clocks: ClockChoice,
@@ -40,6 +41,43 @@ pub struct Judging {
     pub ranks_per_node: Option<u32>,
     /// Whether a rank must have one file and no more.
     pub one_file_a_rank: bool,
+}
+
+impl Judging {
+    /// The same on these clocks.
+    #[must_use]
+    pub fn with_clocks(mut self, clocks: ClockChoice) -> Self {
+        self.clocks = clocks;
+        self
+    }
+
+    /// The same for these windows.
+    #[must_use]
+    pub fn with_window(mut self, window: WindowChoice) -> Self {
+        self.window = window;
+        self
+    }
+
+    /// The same, going on without files that cannot be read, or not.
+    #[must_use]
+    pub fn with_partial(mut self, partial: bool) -> Self {
+        self.partial = partial;
+        self
+    }
+
+    /// The same for nodes of so many ranks.
+    #[must_use]
+    pub fn with_ranks_per_node(mut self, ranks_per_node: Option<u32>) -> Self {
+        self.ranks_per_node = ranks_per_node;
+        self
+    }
+
+    /// The same where a rank must have one file, or may have several.
+    #[must_use]
+    pub fn with_one_file_a_rank(mut self, one_file_a_rank: bool) -> Self {
+        self.one_file_a_rank = one_file_a_rank;
+        self
+    }
 }
 
 /// One rank of a job.

@@ -23,7 +23,7 @@
 //! # };
 //! # let files = (0..).zip(job.all_ranks()).map(|(rank, bytes)| (format!("rank{rank}.json"), bytes));
 //! # let mut traces = files.map(|(label, bytes)| {
-//! #     let options = ReadOptions { label, ..ReadOptions::default() };
+//! #     let options = ReadOptions::default().with_label(label);
 //! #     read(Cursor::new(bytes), &options).unwrap().remove(0).trace.unwrap()
 //! # });
 //! let rules = Rules::default();

@@ -20,7 +20,7 @@ pub struct Reading {
 /// Hands over the traces of `file` one after the other, each by itself: what cannot be read is a member, too.
 pub fn read_members(file: &InputFile, reading: Reading, mut each: impl FnMut(Member)) {
     let label = file.path.display().to_string();
-    let options = ReadOptions { label: label.clone(), args: reading.args, scope: reading.scope };
+    let options = ReadOptions::default().with_label(label.clone()).with_args(reading.args).with_scope(reading.scope);
     let opened = open(&file.path).map_err(|error| match error {
         rankscope_run::Error::Io { reason, .. } => ReadError::Io(reason),
         rankscope_run::Error::NotAFile { what, .. } => {
@@ -39,7 +39,7 @@ pub fn read_members(file: &InputFile, reading: Reading, mut each: impl FnMut(Mem
 /// [`Error::Run`] where it cannot be opened, [`Error::Trace`] for the first trace that cannot be read.
 pub fn load_file(path: &Path, reading: Reading) -> Result<Vec<Trace>, Error> {
     let label = path.display().to_string();
-    let options = ReadOptions { label: label.clone(), args: reading.args, scope: reading.scope };
+    let options = ReadOptions::default().with_label(label.clone()).with_args(reading.args).with_scope(reading.scope);
     let failed = |file: String| move |source| Error::Trace { file, source };
     let members = read(open(path)?, &options).map_err(failed(label))?;
     members.into_iter().map(|member| member.trace.map_err(failed(member.label))).collect()

@@ -13,7 +13,7 @@ use rankscope_record::{Overflow, Session, SessionOptions, record_function};
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).map_or_else(|| std::env::temp_dir().join("flight.json.gz"), PathBuf::from);
     let overflow = Overflow::Ring { max_bytes: 4 << 20, keep: Duration::from_secs(10) };
-    let session = Session::start(SessionOptions { overflow, ..SessionOptions::default() })?;
+    let session = Session::start(SessionOptions::default().with_overflow(overflow))?;
     let recorder = session.clone();
     panic::set_hook(Box::new(move |panic| {
         println!("{panic}");

@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn record(path: &Path) -> Result<(), Box<dyn Error>> {
     let overflow = Overflow::Ring { max_bytes: 2 << 20, keep: Duration::from_secs(60) };
     let storage = Storage::File(path.to_owned());
-    let _session = Session::start(SessionOptions { storage, overflow, ..SessionOptions::default() })?;
+    let _session = Session::start(SessionOptions::default().with_storage(storage).with_overflow(overflow))?;
     set_thread_name("server");
     let [serve, last] = ["serve", "the last request"].map(|name| intern(name, Category::USER_ANNOTATION, Scope::UserScope));
     for request in 0..REQUESTS {

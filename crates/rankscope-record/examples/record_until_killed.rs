@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rankscope_record::{Overflow, Session, SessionOptions, Storage, record_function, set_thread_name};
+use rankscope_record::{Overflow, Session, SessionOptions, record_function, set_thread_name};
 
 const THREADS: usize = 3;
 const DEPTH_MAX: u64 = 12;
@@ -29,11 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Returns only if recording cannot start, or nobody reads what is printed any more.
 pub(crate) fn record(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     // What does not fit any more is not recorded, and then not counted either.
-    let options = SessionOptions {
-        storage: Storage::File(path.to_owned()),
-        overflow: Overflow::Stop { max_bytes: 16 << 30 },
-        ..SessionOptions::default()
-    };
+    let options = SessionOptions::to_file(path).with_overflow(Overflow::Stop { max_bytes: 16 << 30 });
     let _session = Session::start(options)?;
     let committed: Vec<(String, Arc<AtomicU64>)> = (0..THREADS)
         .map(|index| {

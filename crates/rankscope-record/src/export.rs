@@ -115,7 +115,7 @@ impl Recorded {
             ExportFormat::KinetoJson => export::kineto_json(&recording, cut, &export::About::of(&recording), output).map(drop),
             ExportFormat::Perfetto => export::perfetto(&recording, cut, &export::About::of(&recording), output).map(drop),
             ExportFormat::XSpace => {
-                let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+                let options = ReadOptions::default().with_args(ArgsPolicy::All);
                 xspace::write(&to_trace(&recording, cut, &options), output)
             }
         }

@@ -69,7 +69,7 @@ macro_rules! record_op {
 /// use rankscope_record::{Category, Scope, Session, SessionOptions, span_at};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let session = Session::start(SessionOptions { categories: Category::CUDA_RUNTIME.alone(), ..SessionOptions::default() })?;
+/// let session = Session::start(SessionOptions::default().with_categories(Category::CUDA_RUNTIME.alone()))?;
 /// {
 ///     let _call = span_at!("cudaLaunchKernel", Category::CUDA_RUNTIME, Scope::Function, correlation = 7);
 ///     let _not_wanted = span_at!("aten::mm", Category::CPU_OP, Scope::Function);

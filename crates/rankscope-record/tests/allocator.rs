@@ -20,7 +20,7 @@ static ONE: Mutex<()> = Mutex::new(());
 const MEAN: NonZeroU64 = NonZeroU64::new(16 << 10).expect("a positive number");
 
 fn session() -> Session {
-    Session::start(SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() }).unwrap()
+    Session::start(SessionOptions::default().with_threads(ThreadFilter::Current)).unwrap()
 }
 
 /// Addresses and signed bytes, in order, with the name of the innermost span.

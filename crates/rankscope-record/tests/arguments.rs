@@ -21,7 +21,7 @@ static RECORDING: Mutex<()> = Mutex::new(());
 /// What `program` records on this thread.
 fn recorded(program: impl FnOnce()) -> Vec<String> {
     let _alone = RECORDING.lock().unwrap();
-    let session = Session::start(SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() }).unwrap();
+    let session = Session::start(SessionOptions::default().with_threads(ThreadFilter::Current)).unwrap();
     program();
     let recorded = session.stop().unwrap().recorded;
     tree(&recorded.open().unwrap(), recorded.cut())

@@ -180,7 +180,7 @@ fn so_many_earlier_files_stay_and_the_oldest_goes_first() {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.rkr");
-    let keeping = |keep_earlier| SessionOptions { keep_earlier, ..SessionOptions::to_file(&path) };
+    let keeping = |keep_earlier| SessionOptions::to_file(&path).with_keep_earlier(keep_earlier);
     for name in ["a", "b", "c", "d", "e"] {
         recorded(keeping(2), name);
     }
@@ -268,6 +268,6 @@ fn placeholders_give_each_process_a_file_of_its_own() {
     Session::start(SessionOptions::to_file(folder.path().join("a%%-%p.rkr"))).unwrap().stop().unwrap();
     session.stop().unwrap();
     assert!(path.exists());
-    let refused = Session::start(SessionOptions { storage: Storage::File("%h.rkr".into()), ..SessionOptions::default() });
+    let refused = Session::start(SessionOptions::default().with_storage(Storage::File("%h.rkr".into())));
     assert!(matches!(refused, Err(StartError::Placeholder { placeholder, .. }) if placeholder == "%h"));
 }

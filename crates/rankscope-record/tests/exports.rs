@@ -38,8 +38,7 @@ fn every_format_is_read_back_with_every_span() {
     for name in ["a.rkr", "a.json", "a.json.gz", "a.json.zst", "a.pftrace", "a.xplane.pb"] {
         let path = folder.path().join(name);
         recorded.save(&path).unwrap();
-        let members =
-            read(File::open(&path).unwrap(), &ReadOptions { label: name.to_owned(), ..ReadOptions::default() }).unwrap();
+        let members = read(File::open(&path).unwrap(), &ReadOptions::default().with_label(name)).unwrap();
         let trace = members[0].trace.as_ref().unwrap();
         let names: BTreeSet<&str> = trace.spans.ids().map(|span| trace.name(span)).collect();
         let spans = trace.spans.ids().filter(|span| ["outer", "inner"].contains(&trace.name(*span))).count();
@@ -95,7 +94,7 @@ fn ends(json: &[u8]) -> Vec<String> {
 fn async_spans_that_overlap_are_async_spans_in_every_format() {
     let _turn = turn();
     let recorded = requests();
-    let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_args(ArgsPolicy::All);
     let mut files = [const { Vec::new() }; 3];
     for (file, format) in files.iter_mut().zip([ExportFormat::Native, ExportFormat::KinetoJson, ExportFormat::Perfetto]) {
         recorded.export_to(format, file).unwrap();
@@ -139,7 +138,7 @@ fn marks_of_pytorchs_profiler_are_there_for_those_who_ask() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.json");
     for asked in [false, true] {
-        let session = Session::start(SessionOptions { pytorch_marks: asked, ..SessionOptions::default() }).unwrap();
+        let session = Session::start(SessionOptions::default().with_pytorch_marks(asked)).unwrap();
         drop(record_op!("aten::mm"));
         session.stop().unwrap().recorded.save(&path).unwrap();
         let text = fs::read_to_string(&path).unwrap();

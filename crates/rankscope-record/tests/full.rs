@@ -13,7 +13,7 @@ const SPANS: u64 = 100_000;
 fn recorded_and_dropped_are_all_that_was_attempted() {
     // A span takes sixteen bytes here: room for a third of them.
     let overflow = Overflow::Stop { max_bytes: 2 << 20 };
-    let session = Session::start(SessionOptions { overflow, ..SessionOptions::default() }).unwrap();
+    let session = Session::start(SessionOptions::default().with_overflow(overflow)).unwrap();
     let attempt = || {
         let _outer = record_function!("outer");
         (1..SPANS).for_each(|_| drop(record_function!("inner")));

@@ -23,10 +23,9 @@ const AHEAD_NS: i64 = 86_400_000_000_000;
 fn child() {
     let Some((part, _)) = child::part() else { return };
     let _run = match part.as_str() {
-        "bent" => join_run_with(SessionOptions {
-            test_clock: Some(TestClock::new(|true_ns| true_ns + AHEAD_NS + true_ns / 1_000)),
-            ..SessionOptions::default()
-        }),
+        "bent" => join_run_with(
+            SessionOptions::default().with_test_clock(Some(TestClock::new(|true_ns| true_ns + AHEAD_NS + true_ns / 1_000))),
+        ),
         _ => join_run(),
     };
     set_host_name("elsewhere");

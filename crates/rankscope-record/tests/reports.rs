@@ -33,7 +33,7 @@ fn exported(recorded: &Recorded) -> u64 {
 }
 
 fn only(category: Category) -> SessionOptions {
-    SessionOptions { categories: category.into(), ..SessionOptions::default() }
+    SessionOptions::default().with_categories(category)
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_session_that_got_nothing_of_what_others_did_says_so() {
     drop(record_function!("function"));
     let empty = ops.stop().unwrap().report.empty.unwrap();
     assert!(empty.contains("categories that other sessions asked for"), "{empty}");
-    let here = Session::start(SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() }).unwrap();
+    let here = Session::start(SessionOptions::default().with_threads(ThreadFilter::Current)).unwrap();
     thread::spawn(|| drop(record_function!("elsewhere"))).join().unwrap();
     let empty = here.stop().unwrap().report.empty.unwrap();
     assert!(empty.contains("on threads that the session's filter leaves out"), "{empty}");
@@ -65,7 +65,7 @@ fn a_session_that_got_nothing_of_what_others_did_says_so() {
 fn a_ring_counts_what_it_still_has() {
     let _turn = turn();
     let overflow = Overflow::Ring { max_bytes: 1 << 20, keep: std::time::Duration::from_secs(600) };
-    let session = Session::start(SessionOptions { overflow, ..SessionOptions::default() }).unwrap();
+    let session = Session::start(SessionOptions::default().with_overflow(overflow)).unwrap();
     const SPANS: u64 = 200_000;
     (0..SPANS).for_each(|_| drop(record_function!("lap")));
     let Stopped { report, recorded } = session.stop().unwrap();
@@ -200,7 +200,7 @@ fn check(steps: &[Step]) -> Result<(), TestCaseError> {
                     2 => ThreadFilter::Only(vec![worker.tid]),
                     _ => ThreadFilter::All,
                 };
-                let options = SessionOptions { categories: asked(categories), threads: filter, ..SessionOptions::default() };
+                let options = SessionOptions::default().with_categories(asked(categories)).with_threads(filter);
                 let session = Session::start(options).unwrap();
                 sessions.push(Model { session, start: now, changes: vec![(now, categories)], threads });
             }

@@ -27,7 +27,7 @@ fn turn() -> MutexGuard<'static, ()> {
 
 fn ring(storage: Storage) -> Session {
     let overflow = Overflow::Ring { max_bytes: 1 << 20, keep: Duration::from_secs(600) };
-    Session::start(SessionOptions { storage, overflow, ..SessionOptions::default() }).unwrap()
+    Session::start(SessionOptions::default().with_storage(storage).with_overflow(overflow)).unwrap()
 }
 
 /// Small spans within a step within an outer one, which lasts; tells when it began.

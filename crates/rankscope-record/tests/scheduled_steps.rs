@@ -51,7 +51,7 @@ fn run_ops(step: u64) {
 }
 
 fn here() -> SessionOptions {
-    SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() }
+    SessionOptions::default().with_threads(ThreadFilter::Current)
 }
 
 /// What each cycle holds, when the program runs so many steps and a device stops in those given.
@@ -148,7 +148,7 @@ fn what_a_plan_does_wrong_is_told() {
 #[test]
 fn a_recorder_that_cannot_start_lets_the_steps_go_by() {
     let storage = Storage::File("/nowhere/at/all.rkl".into());
-    let options = SessionOptions { storage, ..here() };
+    let options = here().with_storage(storage);
     let mut traces = Vec::new();
     let mut profiler = ScheduledProfiler::new(options, Schedule::cycle(1, 0, 1).unwrap())
         .on_trace_ready(|cycle| traces.push(cycle.stopped.is_some()));

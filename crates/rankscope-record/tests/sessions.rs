@@ -57,7 +57,7 @@ fn a_second_stop_and_a_change_after_it_are_refused() {
 #[test]
 fn a_session_of_nothing_is_refused() {
     let _turn = turn();
-    let nothing = SessionOptions { categories: Categories::NONE, ..SessionOptions::default() };
+    let nothing = SessionOptions::default().with_categories(Categories::NONE);
     assert!(matches!(Session::start(nothing), Err(StartError::NoCategories)));
 }
 
@@ -145,7 +145,7 @@ fn overlapping_sessions_get_what_meets_their_window() {
 #[test]
 fn each_session_has_its_own_categories() {
     let _turn = turn();
-    let only = |category: Category| SessionOptions { categories: category.into(), ..SessionOptions::default() };
+    let only = |category: Category| SessionOptions::default().with_categories(category);
     let annotations = Session::start(only(Category::USER_ANNOTATION)).unwrap();
     let operators = Session::start(only(Category::CPU_OP)).unwrap();
     drop(record_function!("annotation"));
@@ -176,7 +176,7 @@ fn nothing_begins_while_a_category_is_off_and_the_stack_survives() {
 #[test]
 fn a_filter_keeps_its_threads() {
     let _turn = turn();
-    let options = SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() };
+    let options = SessionOptions::default().with_threads(ThreadFilter::Current);
     let session = Session::start(options.clone()).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| drop(record_function!("elsewhere")));
@@ -322,7 +322,7 @@ fn counts(recorded: &Recorded, key: NameId) -> Vec<i64> {
 fn a_full_recording_drops_whole_spans_and_counts_them() {
     let _turn = turn();
     let overflow = Overflow::Stop { max_bytes: 1 << 20 };
-    let session = Session::start(SessionOptions { overflow, storage: Storage::Memory, ..SessionOptions::default() }).unwrap();
+    let session = Session::start(SessionOptions::default().with_overflow(overflow).with_storage(Storage::Memory)).unwrap();
     let attempted = 100_000;
     for _ in 0..attempted {
         let _outer = record_function!("outer");
@@ -339,7 +339,7 @@ fn a_full_recording_drops_whole_spans_and_counts_them() {
 fn a_ring_keeps_the_last() {
     let _turn = turn();
     let overflow = Overflow::Ring { max_bytes: 1 << 20, keep: std::time::Duration::from_secs(60) };
-    let session = Session::start(SessionOptions { overflow, ..SessionOptions::default() }).unwrap();
+    let session = Session::start(SessionOptions::default().with_overflow(overflow)).unwrap();
     let key = intern("count", Category::CPU_OP, Scope::Function);
     let name = intern("lap", Category::USER_ANNOTATION, Scope::UserScope);
     let laps = 300_000_i64;

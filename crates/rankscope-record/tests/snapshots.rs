@@ -43,7 +43,9 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
 
 fn options(path: &Path, clocks: Vec<TracerReader>) -> SnapshotOptions {
     let period = Duration::from_millis(2);
-    SnapshotOptions { clocks, absent: Vec::new(), period, half_width_max_ns: u64::MAX, ..SnapshotOptions::to_file(path) }
+    let mut options = SnapshotOptions::of(clocks, path);
+    (options.period, options.half_width_max_ns) = (period, u64::MAX);
+    options
 }
 
 fn session(options: SnapshotOptions) -> Session {

@@ -20,7 +20,7 @@ static RECORDING: Mutex<()> = Mutex::new(());
 
 fn recorded(threads: ThreadFilter, layer: RecordingLayer, program: impl FnOnce()) -> Vec<String> {
     let _alone = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
-    let session = Session::start(SessionOptions { threads, ..SessionOptions::default() }).unwrap();
+    let session = Session::start(SessionOptions::default().with_threads(threads)).unwrap();
     tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), program);
     tree_of(&session.stop().unwrap().recorded)
 }
@@ -141,7 +141,7 @@ fn alone_while_nothing_is_recorded_no_span_is_created() {
     let subscriber = tracing_subscriber::registry().with(RecordingLayer::new().alone());
     tracing::subscriber::with_default(subscriber, || {
         assert!(info_span!("off").is_disabled());
-        let session = Session::start(SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() }).unwrap();
+        let session = Session::start(SessionOptions::default().with_threads(ThreadFilter::Current)).unwrap();
         let program = |name: &str| info_span!("on", name).in_scope(|| info!("said"));
         program("a");
         assert_eq!(
@@ -158,7 +158,7 @@ fn nothing_is_recorded_of_a_span_entered_before_the_session() {
     tracing::subscriber::with_default(subscriber, || {
         let early = info_span!("early", unknown = 1_i64);
         let entered = early.enter();
-        let session = Session::start(SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() }).unwrap();
+        let session = Session::start(SessionOptions::default().with_threads(ThreadFilter::Current)).unwrap();
         info_span!("later").in_scope(|| {});
         drop(entered);
         early.in_scope(|| {});

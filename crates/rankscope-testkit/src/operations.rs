@@ -195,8 +195,8 @@ fn key() -> Key {
 fn settings(node: u32) -> SessionSettings {
     let edges = [(0, 1), (1, 2), (2, 0), (1, 0)].map(|(src, dst)| Edge { src: NodeId(src), dst: NodeId(dst) });
     let skew_max = Rate::from_ppb(500_000);
-    let fit = FitOptions { estimator: Estimator::Band, skew_change_ppb_per_s: 100, skew_max, exchanges_min: 2 };
-    let solve = SolveOptions { pairs_min: 2, ..SolveOptions::for_reference(NodeId(0)) };
+    let fit = FitOptions::usual(Estimator::Band).with_skew_max(skew_max).with_exchanges_min(2);
+    let solve = SolveOptions::for_reference(NodeId(0)).with_pairs_min(2);
     let mut settings = SessionSettings::new(NodeId(node), edges.to_vec(), 1, key(), fit, solve);
     // The list is about the session; what it finds must not depend on the estimators' state of health.
     settings.fit = no_fit;

@@ -88,7 +88,7 @@ pub(crate) fn request_by(paths: &[PathBuf], partial: bool, measured: &MeasuredAr
 
 /// How a job is judged, by the clocks of `choice`.
 pub(crate) fn judging(partial: bool, measured: &MeasuredArgs, choice: ClockChoice) -> Judging {
-    Judging { clocks: choice, partial, ranks_per_node: measured.ranks_per_node, ..Judging::default() }
+    Judging::default().with_clocks(choice).with_partial(partial).with_ranks_per_node(measured.ranks_per_node)
 }
 
 /// A progress bar on stderr.

@@ -54,7 +54,7 @@ fn write<C: Chunks>(recording: &Recording<C>, path: &Path) -> Result<Written> {
         );
     };
     let everything = Cut::everything();
-    let about = About { trace_name: Some(name), ..About::of(recording) };
+    let about = About::of(recording).with_trace_name(name);
     let mut written = Written::default();
     write_encoded(path, |encoder| {
         written = match format {

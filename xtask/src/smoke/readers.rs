@@ -35,7 +35,7 @@ pub(crate) const READERS: &[Reader] = &[
 
 /// Keeping everything runs more of a reader than keeping what analysis needs.
 fn keep_all() -> ReadOptions {
-    ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() }
+    ReadOptions::default().with_args(ArgsPolicy::All)
 }
 
 /// A live file, which is looked at all over, or a packed one.

@@ -53,8 +53,7 @@ pub(crate) fn archives() -> Vec<Vec<u8>> {
 pub(crate) fn timelines() -> Vec<Vec<u8>> {
     let good = tiny().rank_bytes(0, &Dialect::default());
     let written = [ArgsPolicy::All, ArgsPolicy::Analysis].map(|args| {
-        let trace =
-            json::read(&good[..], &ReadOptions { args, ..ReadOptions::default() }).expect("the testkit writes good traces");
+        let trace = json::read(&good[..], &ReadOptions::default().with_args(args)).expect("the testkit writes good traces");
         let mut timeline = Vec::new();
         perfetto::write(&trace, &mut timeline).expect("writing to memory cannot fail");
         timeline

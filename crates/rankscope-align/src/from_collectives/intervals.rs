@@ -144,7 +144,7 @@ fn by_rank(meetings: &[Meeting], ranks: usize) -> Vec<Vec<u32>> {
 /// The intervals at the instant when each rank's clock shows about `shown_ns`, from `meetings` in order of time.
 pub(crate) fn intervals(shown_ns: &[i64], meetings: &[Meeting]) -> Intervals {
     let ranks = shown_ns.len();
-    let options = FitOptions { skew_max: DRIFT_MAX, ..FitOptions::usual(Estimator::Band) };
+    let options = FitOptions::usual(Estimator::Band).with_skew_max(DRIFT_MAX);
     let mut direct = Bounds::free(ranks);
     let mut drift_ppb = vec![None; ranks];
     let mut refuted = None;

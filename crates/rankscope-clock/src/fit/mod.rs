@@ -43,6 +43,7 @@ pub enum Estimator {
 
 /// How to fit.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct FitOptions {
     /// Which line.
     pub estimator: Estimator,
@@ -65,6 +66,27 @@ impl FitOptions {
     fn slopes(&self) -> (Slope, Slope) {
         let most_ppb = self.skew_max.as_ppb().saturating_abs().min(1_000_000_000);
         (Slope::from_ppb(-most_ppb), Slope::from_ppb(most_ppb))
+    }
+
+    /// The same for clocks whose skew changes so fast.
+    #[must_use]
+    pub fn with_skew_change_ppb_per_s(mut self, skew_change_ppb_per_s: u32) -> Self {
+        self.skew_change_ppb_per_s = skew_change_ppb_per_s;
+        self
+    }
+
+    /// The same, believing skews up to this.
+    #[must_use]
+    pub fn with_skew_max(mut self, skew_max: Rate) -> Self {
+        self.skew_max = skew_max;
+        self
+    }
+
+    /// The same for windows of so many exchanges.
+    #[must_use]
+    pub fn with_exchanges_min(mut self, exchanges_min: u32) -> Self {
+        self.exchanges_min = exchanges_min;
+        self
     }
 }
 

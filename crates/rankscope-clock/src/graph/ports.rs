@@ -16,6 +16,7 @@ pub type BusyPorts = BTreeMap<NodeId, BTreeSet<u16>>;
 
 /// Where blocks of ports lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PortOptions {
     /// First port of node 0.
     pub base: u16,
@@ -27,6 +28,13 @@ impl Default for PortOptions {
     /// The origin's: 20000, and 100 for each node.
     fn default() -> Self {
         Self { base: 20_000, per_node: 100 }
+    }
+}
+
+impl PortOptions {
+    /// Blocks of `per_node` ports, from `base` on.
+    pub const fn new(base: u16, per_node: u16) -> Self {
+        Self { base, per_node }
     }
 }
 

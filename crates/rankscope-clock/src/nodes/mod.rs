@@ -39,6 +39,7 @@ use tree::Tree;
 
 /// How to solve.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SolveOptions {
     /// Whose clock is the reference. Where it took no part in the round, the lowest node that was placed in the round
     /// before stands in, and where none was, the lowest that ever was.
@@ -59,6 +60,34 @@ impl SolveOptions {
     pub fn for_reference(reference: NodeId) -> Self {
         let skew_max = Rate::from_ppb(1_000_000);
         Self { reference, pairs_min: 12, loss_ratio_max: 0.6, skew_max, skew_change_ppb_per_s: 100 }
+    }
+
+    /// The same for edges of so many exchanges.
+    #[must_use]
+    pub fn with_pairs_min(mut self, pairs_min: u32) -> Self {
+        self.pairs_min = pairs_min;
+        self
+    }
+
+    /// The same for edges that lost no greater part than this.
+    #[must_use]
+    pub fn with_loss_ratio_max(mut self, loss_ratio_max: f64) -> Self {
+        self.loss_ratio_max = loss_ratio_max;
+        self
+    }
+
+    /// The same, believing skews up to this.
+    #[must_use]
+    pub fn with_skew_max(mut self, skew_max: Rate) -> Self {
+        self.skew_max = skew_max;
+        self
+    }
+
+    /// The same for clocks whose skew changes so fast.
+    #[must_use]
+    pub fn with_skew_change_ppb_per_s(mut self, skew_change_ppb_per_s: u32) -> Self {
+        self.skew_change_ppb_per_s = skew_change_ppb_per_s;
+        self
     }
 }
 

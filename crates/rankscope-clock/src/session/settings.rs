@@ -16,6 +16,7 @@ pub type SolveRound = fn(&[NodeWindow], Option<&Solution>, &SolveOptions) -> Sol
 
 /// What a session is told.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SessionSettings {
     /// This node.
     pub node: NodeId,

@@ -14,6 +14,7 @@ use crate::{Edge, EdgeFit, EdgeRecord, Exchange, HostInstant, LinkCounts, NodeId
 
 /// What the job is like.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct JobOptions {
     /// Seed of everything random.
     pub seed: u64,
@@ -43,6 +44,92 @@ pub struct JobOptions {
     pub rest: Option<(u32, Span)>,
     /// How edges are fitted.
     pub fit: FitOptions,
+}
+
+impl JobOptions {
+    /// A job on idle links that lose nothing, whose clocks are right: windows of `window`, an exchange each 4 ms, 100 us between
+    /// the packets of a coded probe.
+    pub const fn new(seed: u64, window: Span, fit: FitOptions) -> Self {
+        Self {
+            seed,
+            offset_max: Span::ZERO,
+            skew_max: Rate::from_ppb(0),
+            wander_ppb: 0.0,
+            load: 0.0,
+            early_stamps: 0.0,
+            loss: 0.0,
+            reorder: 0.0,
+            duplicates: 0.0,
+            window,
+            cadence: Span::from_nanos(4_000_000),
+            spacing: Span::from_nanos(100_000),
+            rest: None,
+            fit,
+        }
+    }
+
+    /// The same with clocks that are off by up to this, and gain or lose up to `skew_max`.
+    #[must_use]
+    pub fn with_clocks(mut self, offset_max: Span, skew_max: Rate) -> Self {
+        (self.offset_max, self.skew_max) = (offset_max, skew_max);
+        self
+    }
+
+    /// The same with skews that walk so far in a second.
+    #[must_use]
+    pub fn with_wander_ppb(mut self, wander_ppb: f64) -> Self {
+        self.wander_ppb = wander_ppb;
+        self
+    }
+
+    /// The same on links that are busy so much of the time.
+    #[must_use]
+    pub fn with_load(mut self, load: f64) -> Self {
+        self.load = load;
+        self
+    }
+
+    /// The same with stamps before the truth, at this probability.
+    #[must_use]
+    pub fn with_early_stamps(mut self, early_stamps: f64) -> Self {
+        self.early_stamps = early_stamps;
+        self
+    }
+
+    /// The same with packets lost, at this probability.
+    #[must_use]
+    pub fn with_loss(mut self, loss: f64) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// The same with packets held up behind later ones, at this probability.
+    #[must_use]
+    pub fn with_reorder(mut self, reorder: f64) -> Self {
+        self.reorder = reorder;
+        self
+    }
+
+    /// The same with packets duplicated, at this probability.
+    #[must_use]
+    pub fn with_duplicates(mut self, duplicates: f64) -> Self {
+        self.duplicates = duplicates;
+        self
+    }
+
+    /// The same with exchanges of an edge so far apart.
+    #[must_use]
+    pub fn with_cadence(mut self, cadence: Span) -> Self {
+        self.cadence = cadence;
+        self
+    }
+
+    /// The same with edges that rest.
+    #[must_use]
+    pub fn with_rest(mut self, rest: Option<(u32, Span)>) -> Self {
+        self.rest = rest;
+        self
+    }
 }
 
 /// True time at which jobs begin, of the size of real stamps.

@@ -198,7 +198,7 @@ proptest! {
             }
         }
         let before = solve(&windows, None, &options());
-        solve(&windows, Some(&before), &SolveOptions { skew_max: Rate::from_ppb(i64::MAX), ..options() });
+        solve(&windows, Some(&before), &options().with_skew_max(Rate::from_ppb(i64::MAX)));
     }
 }
 

@@ -132,7 +132,7 @@ fn too_many_nodes_and_too_many_edges_are_errors() {
     let full = PortPlan::new(&graph("directed", 102), PortOptions::default(), &BusyPorts::new()).unwrap_err();
     assert!(matches!(full, PortError::BlockFull { node: NodeId(0), start: 20_000, per_node: 100 }), "{full}");
     // The last block ends at the last port, not past it.
-    let options = PortOptions { base: 65_500, per_node: 100 };
+    let options = PortOptions::new(65_500, 100);
     let full = PortPlan::new(&graph("directed", 38), options, &BusyPorts::new()).unwrap_err();
     assert!(matches!(full, PortError::PastLastPort { .. } | PortError::BlockFull { .. }), "{full}");
 }

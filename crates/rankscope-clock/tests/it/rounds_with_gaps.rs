@@ -104,7 +104,7 @@ fn edges_not_worth_hearing_are_left_out() {
     assert_eq!(unreachable(|counts| counts.lost_forward = 2_900), []);
 
     let mut windows = job.round(0);
-    let steep = SolveOptions { skew_max: Rate::from_ppb(10), ..options() };
+    let steep = options().with_skew_max(Rate::from_ppb(10));
     assert_eq!(solve(&windows, None, &steep).nodes, []);
     record_of(&mut windows, edge(1, 2)).fits = vec![Err(NoFit::OneDirection)];
     assert_eq!(solve(&windows, None, &options()).unreachable, [NodeId(2)]);

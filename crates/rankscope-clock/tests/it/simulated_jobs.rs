@@ -12,22 +12,10 @@ use rankscope_time::{Rate, Span};
 const WINDOW: Span = Span::from_nanos(4_000_000_000);
 
 fn options(seed: u64) -> JobOptions {
-    JobOptions {
-        seed,
-        offset_max: Span::from_nanos(5_000_000_000),
-        skew_max: Rate::from_ppb(50_000),
-        wander_ppb: 10.0,
-        load: 0.8,
-        early_stamps: 0.0,
-        loss: 0.0,
-        reorder: 0.0,
-        duplicates: 0.0,
-        window: WINDOW,
-        cadence: Span::from_nanos(4_000_000),
-        spacing: Span::from_nanos(100_000),
-        rest: None,
-        fit: FitOptions::usual(Estimator::Band),
-    }
+    JobOptions::new(seed, WINDOW, FitOptions::usual(Estimator::Band))
+        .with_clocks(Span::from_nanos(5_000_000_000), Rate::from_ppb(50_000))
+        .with_wander_ppb(10.0)
+        .with_load(0.8)
 }
 
 fn job(nodes: u32, options: JobOptions) -> Job {
@@ -64,7 +52,7 @@ fn nodes_are_a_third_better_than_a_tree_and_bounds_hold() {
 
 #[test]
 fn stamps_that_lie_cost_certainty_before_accuracy() {
-    let faults = JobOptions { early_stamps: 0.01, loss: 0.1, reorder: 0.05, duplicates: 0.01, ..options(3) };
+    let faults = options(3).with_early_stamps(0.01).with_loss(0.1).with_reorder(0.05).with_duplicates(0.01);
     let found = accuracy(job(8, faults), 20);
     assert!(found.error_ns.p99 <= 150, "{found:?}");
     assert!(found.degraded > found.estimates / 2, "{found:?}");
@@ -73,7 +61,7 @@ fn stamps_that_lie_cost_certainty_before_accuracy() {
 
 #[test]
 fn lost_packets_alone_break_no_proof() {
-    let faults = JobOptions { loss: 0.1, reorder: 0.05, duplicates: 0.01, ..options(5) };
+    let faults = options(5).with_loss(0.1).with_reorder(0.05).with_duplicates(0.01);
     let found = accuracy(job(6, faults), 15);
     assert!(found.error_ns.p99 <= 150, "{found:?}");
     assert_eq!((found.bound_coverage, found.degraded), (1.0, 0), "{found:?}");
@@ -146,7 +134,7 @@ fn a_round_without_the_reference_is_bridged_by_a_stand_in() {
 /// Half an hour, 450 windows: what a job keeps does not grow, and neither do errors.
 #[test]
 fn errors_do_not_grow_with_hours() {
-    let sparse = JobOptions { cadence: Span::from_nanos(20_000_000), load: 0.4, ..options(10) };
+    let sparse = options(10).with_cadence(Span::from_nanos(20_000_000)).with_load(0.4);
     let found = accuracy(job(3, sparse), 450);
     assert_eq!((found.bound_coverage, found.map_coverage), (1.0, 1.0), "{found:?}");
     assert_eq!(found.estimates, 900);
@@ -162,7 +150,7 @@ fn equal_seeds_make_equal_jobs() {
 
 #[test]
 fn perfect_clocks_are_found_perfect() {
-    let mut job = job(4, JobOptions { load: 0.0, ..options(11) });
+    let mut job = job(4, options(11).with_load(0.0));
     (0..4).map(NodeId).for_each(|node| job.bend(node, |_| SimClock::perfect()));
     let found = accuracy(job, 10);
     assert!(found.error_ns.max <= 60 && found.skew_error_ppb_max < 20.0, "{found:?}");

@@ -76,22 +76,11 @@ fn size(rng: &mut Rng) -> Span {
 
 fn job(kind: Kind, seed: u64) -> (Job, Vec<Bent>) {
     let mut rng = Rng::lane(seed, 77);
-    let options = JobOptions {
-        seed,
-        offset_max: Span::from_nanos(SECOND_NS),
-        skew_max: Rate::from_ppb(50_000),
-        wander_ppb: 0.0,
-        load: [0.0, 0.0, 0.4][(seed % 3) as usize],
-        early_stamps: 0.0,
-        loss: 0.0,
-        reorder: 0.0,
-        duplicates: 0.0,
-        window: WINDOW,
-        cadence: Span::from_nanos(800_000),
-        spacing: Span::from_nanos(100_000),
-        rest: Some((16, Span::from_nanos(350_000_000))),
-        fit: FitOptions::usual(Estimator::Band),
-    };
+    let options = JobOptions::new(seed, WINDOW, FitOptions::usual(Estimator::Band))
+        .with_clocks(Span::from_nanos(SECOND_NS), Rate::from_ppb(50_000))
+        .with_load([0.0, 0.0, 0.4][(seed % 3) as usize])
+        .with_cadence(Span::from_nanos(800_000))
+        .with_rest(Some((16, Span::from_nanos(350_000_000))));
     let all = (0..NODES).flat_map(|a| (a + 1..NODES).map(move |b| if (a + b) % 2 == 0 { (a, b) } else { (b, a) }));
     let all = all.map(|(src, dst)| rankscope_clock::Edge { src: NodeId(src), dst: NodeId(dst) }).collect();
     let mut job = Job::new(&Topology::Explicit(all).graph(NODES, seed).unwrap(), options);

@@ -83,7 +83,7 @@ print(round(row['compute_time(us)']), round(row['kernel_time(us)']))
 #[test]
 fn jax_reads_the_xspace() {
     let Some(python) = given(Need::Jax) else { return };
-    let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_args(ArgsPolicy::All);
     let trace = to_trace(&scene::recording(), &Cut::everything(), &options);
     let file = scratch("recording.xplane.pb");
     let mut output = BufWriter::new(File::create(&file).unwrap());

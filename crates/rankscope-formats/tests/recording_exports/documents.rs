@@ -37,7 +37,7 @@ fn named<'a>(document: &'a Value, name: &str) -> Vec<&'a Value> {
 }
 
 fn options() -> ReadOptions {
-    ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() }
+    ReadOptions::default().with_args(ArgsPolicy::All)
 }
 
 fn read_perfetto(bytes: &[u8]) -> Trace {

@@ -69,7 +69,7 @@ fn walk() -> impl Strategy<Value = Walk> {
 }
 
 fn options() -> ReadOptions {
-    ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() }
+    ReadOptions::default().with_args(ArgsPolicy::All)
 }
 
 /// The spans that were recorded, with the number each began with.

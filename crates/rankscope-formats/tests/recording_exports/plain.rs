@@ -38,7 +38,7 @@ fn recording() -> Recording<LiveFile<Cursor<Vec<u8>>>> {
 }
 
 fn options() -> ReadOptions {
-    ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() }
+    ReadOptions::default().with_args(ArgsPolicy::All)
 }
 
 /// The three exports: JSON, Perfetto, XSpace.

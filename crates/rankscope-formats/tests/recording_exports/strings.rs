@@ -73,7 +73,7 @@ impl Texts {
         let recording = scene::open(self.author().finish());
         let mut bytes = Vec::new();
         perfetto(&recording, &Cut::everything(), &About::of(&recording), &mut bytes).unwrap();
-        let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+        let options = ReadOptions::default().with_args(ArgsPolicy::All);
         let trace = rankscope_formats::perfetto::read(Cursor::new(bytes), &options).unwrap();
         assert!(trace.provenance.problems.is_empty(), "{:?}", trace.provenance.problems);
         assert_eq!(trace.strings.text(trace.spans.name[0]), self.name);

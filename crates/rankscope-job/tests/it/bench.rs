@@ -11,7 +11,7 @@ use rankscope_trace::Trace;
 
 /// The one trace in `bytes`, called `file`.
 pub(crate) fn trace(file: &str, bytes: Vec<u8>, scope: Scope) -> Trace {
-    let options = ReadOptions { label: file.to_owned(), scope, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_label(file).with_scope(scope);
     let mut members = read(Cursor::new(bytes), &options).expect("it can be opened");
     members.remove(0).trace.expect("it is a trace")
 }

@@ -11,7 +11,7 @@ use crate::bench::{json, little, parts};
 
 fn as_recorded() -> Job {
     let job = Synthetic { ranks: 2, steps: 2, ..little() };
-    let judging = Judging { clocks: ClockChoice::AsRecorded, ..Judging::default() };
+    let judging = Judging::default().with_clocks(ClockChoice::AsRecorded);
     judge(parts(&job, &Dialect::default(), &Rules::default()), &Facts::default(), judging).expect("it can be judged")
 }
 

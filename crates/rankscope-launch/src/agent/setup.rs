@@ -29,32 +29,26 @@ pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes)
         config::Estimator::Robust => Estimator::Robust,
         config::Estimator::Svm => Estimator::Svm,
     };
-    let fit = FitOptions {
-        skew_change_ppb_per_s: settings.skew_change_ppb_per_s,
-        skew_max: Rate::from_ppb(i64::from(settings.skew_max_ppm) * 1_000),
-        ..FitOptions::usual(estimator)
-    };
-    let solve = SolveOptions {
-        skew_max: fit.skew_max,
-        skew_change_ppb_per_s: settings.skew_change_ppb_per_s,
-        ..SolveOptions::for_reference(NodeId(settings.reference_node))
-    };
+    let fit = FitOptions::usual(estimator)
+        .with_skew_change_ppb_per_s(settings.skew_change_ppb_per_s)
+        .with_skew_max(Rate::from_ppb(i64::from(settings.skew_max_ppm) * 1_000));
+    let solve = SolveOptions::for_reference(NodeId(settings.reference_node))
+        .with_skew_max(fit.skew_max)
+        .with_skew_change_ppb_per_s(settings.skew_change_ppb_per_s);
     let participants = (0..minutes.addresses.len() as u32).map(NodeId).collect();
-    let usual =
+    let mut session =
         SessionSettings::new(node, minutes.plain_edges(), minutes.run, Key::derive(minutes.secret.reveal()), fit, solve);
-    SessionSettings {
-        participants,
-        // Nodes of one job draw different jitter.
-        seed: minutes.run ^ u64::from(node.0),
-        cadence: span(settings.probe_cadence),
-        spacing: span(settings.packet_spacing),
-        jitter_percent: u64::from(settings.jitter_percent),
-        train: settings.train_length,
-        budget_bits_per_s: settings.budget_bits_per_s.unwrap_or(usual.budget_bits_per_s),
-        window: span(settings.probe_window),
-        handshake: span(settings.handshake_timeout),
-        ..usual
-    }
+    session.participants = participants;
+    // Nodes of one job draw different jitter.
+    session.seed = minutes.run ^ u64::from(node.0);
+    session.cadence = span(settings.probe_cadence);
+    session.spacing = span(settings.packet_spacing);
+    session.jitter_percent = u64::from(settings.jitter_percent);
+    session.train = settings.train_length;
+    session.budget_bits_per_s = settings.budget_bits_per_s.unwrap_or(session.budget_bits_per_s);
+    session.window = span(settings.probe_window);
+    session.handshake = span(settings.handshake_timeout);
+    session
 }
 
 /// What its agent is told.
@@ -101,7 +95,7 @@ pub(crate) fn ports(settings: &ClockSettings) -> PortMode {
     match settings.port_mode {
         config::PortMode::Single => PortMode::Single(settings.port),
         config::PortMode::PerEdge => PortMode::PerEdge {
-            blocks: PortOptions { base: settings.port_base, ..PortOptions::default() },
+            blocks: PortOptions::new(settings.port_base, PortOptions::default().per_node),
             control: settings.control_port,
         },
     }

@@ -14,7 +14,7 @@ pub(crate) fn small_job() -> Job {
 }
 
 pub(crate) fn traces(bytes: &[u8], label: &str) -> Vec<Trace> {
-    let options = ReadOptions { label: label.to_owned(), ..ReadOptions::default() };
+    let options = ReadOptions::default().with_label(label);
     let members = read(Cursor::new(bytes), &options).unwrap_or_default();
     members.into_iter().filter_map(|member| member.trace.ok()).collect()
 }

@@ -6,6 +6,7 @@ use super::{ProfilerState, Warning};
 
 /// What to profile, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProfilerConfig {
     /// Which profiler.
     pub state: ProfilerState,
@@ -27,6 +28,7 @@ pub struct ProfilerConfig {
 
 /// What may change between releases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExperimentalConfig {
     /// Keep strides and keyword inputs in the events.
     pub verbose: bool,

@@ -21,6 +21,7 @@ use rankscope_recording::{Categories, Category};
 
 /// What [`prepare_profiler`] may hand to device libraries besides the activities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PrepareOptions {
     /// Fine-grained activities allowed, by group.
     pub filter: Vec<(String, Vec<String>)>,

@@ -24,6 +24,7 @@ use super::ProfilerAction;
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Schedule {
     /// Steps of a cycle in which nothing happens.
     pub wait: u32,

@@ -12,7 +12,7 @@ use rankscope_recording::Categories;
 /// use rankscope_record::{Session, SessionOptions, ThreadFilter, record_function};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let session = Session::start(SessionOptions { threads: ThreadFilter::Current, ..SessionOptions::default() })?;
+/// let session = Session::start(SessionOptions::default().with_threads(ThreadFilter::Current))?;
 /// drop(record_function!("here"));
 /// std::thread::spawn(|| drop(record_function!("elsewhere"))).join().unwrap();
 /// assert_eq!(session.stop()?.report.events(), 1);
@@ -38,12 +38,11 @@ pub enum ThreadFilter {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("rankscope-options-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
-/// let session = Session::start(SessionOptions {
-///     categories: Category::USER_ANNOTATION.into(),
-///     overflow: Overflow::Stop { max_bytes: 64 << 20 },
-///     keep_earlier: 3,
-///     ..SessionOptions::to_file(folder.join("rank-%r.rkr"))
-/// })?;
+/// let options = SessionOptions::to_file(folder.join("rank-%r.rkr"))
+///     .with_categories(Category::USER_ANNOTATION)
+///     .with_overflow(Overflow::Stop { max_bytes: 64 << 20 })
+///     .with_keep_earlier(3);
+/// let session = Session::start(options)?;
 /// drop(record_function!("recorded"));
 /// drop(record_op!("of another category"));
 /// assert_eq!(session.stop()?.report.events(), 1);
@@ -52,6 +51,7 @@ pub enum ThreadFilter {
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionOptions {
     /// Sorts of events.
     pub categories: Categories,
@@ -96,5 +96,54 @@ impl SessionOptions {
     /// and one that is still being written is left alone: then [`Session::start`](crate::Session::start) fails.
     pub fn to_file(path: impl Into<PathBuf>) -> Self {
         Self { storage: Storage::File(path.into()), ..Self::default() }
+    }
+
+    /// The same for these sorts of events.
+    #[must_use]
+    pub fn with_categories(mut self, categories: impl Into<Categories>) -> Self {
+        self.categories = categories.into();
+        self
+    }
+
+    /// The same for these threads.
+    #[must_use]
+    pub fn with_threads(mut self, threads: ThreadFilter) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// The same, lying here.
+    #[must_use]
+    pub fn with_storage(mut self, storage: Storage) -> Self {
+        self.storage = storage;
+        self
+    }
+
+    /// The same with so many earlier recordings beside it.
+    #[must_use]
+    pub fn with_keep_earlier(mut self, keep_earlier: u32) -> Self {
+        self.keep_earlier = keep_earlier;
+        self
+    }
+
+    /// The same, doing this when it is full.
+    #[must_use]
+    pub fn with_overflow(mut self, overflow: Overflow) -> Self {
+        self.overflow = overflow;
+        self
+    }
+
+    /// The same, with or without what PyTorch's tools look for.
+    #[must_use]
+    pub fn with_pytorch_marks(mut self, pytorch_marks: bool) -> Self {
+        self.pytorch_marks = pytorch_marks;
+        self
+    }
+
+    /// The same on clocks that are wrong so; for tests.
+    #[must_use]
+    pub fn with_test_clock(mut self, test_clock: Option<TestClock>) -> Self {
+        self.test_clock = test_clock;
+        self
     }
 }

@@ -25,6 +25,7 @@ use crate::ticks::clock_ns;
 
 /// What is read, how often, and where it goes.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct SnapshotOptions {
     /// The file, which lines are appended to; in a run directory `clock/snapshots-rank<r>.jsonl`.
     pub path: PathBuf,

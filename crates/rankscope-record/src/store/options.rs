@@ -33,7 +33,7 @@ pub enum Storage {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let overflow = Overflow::Ring { max_bytes: 64 << 20, keep: Duration::from_secs(30) };
-/// let session = Session::start(SessionOptions { overflow, ..SessionOptions::default() })?;
+/// let session = Session::start(SessionOptions::default().with_overflow(overflow))?;
 /// drop(record_function!("request"));
 /// // When something went wrong: what the last half minute was like. The session goes on.
 /// let recorded = session.snapshot()?;

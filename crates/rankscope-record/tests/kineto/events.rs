@@ -217,7 +217,8 @@ fn memory_is_profiled_where_asked_and_its_history_is_json() {
     let path = folder.path().join("memory.json");
     start_memory_profile().unwrap();
     let take = |address, bytes| memory(&MemoryEvent { address, bytes, device_index: -1, ..MemoryEvent::default() });
-    let config = ProfilerConfig { profile_memory: true, ..ProfilerConfig::new(ProfilerState::Kineto) };
+    let mut config = ProfilerConfig::new(ProfilerState::Kineto);
+    config.profile_memory = true;
     let result = profiled(config, || {
         let _around = record_function!("around");
         take(0xffff_8000_0000_0010, 64);

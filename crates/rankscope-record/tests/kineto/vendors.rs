@@ -74,7 +74,8 @@ fn calls_of_child(test: &str, variable: &str, value: &Path, folder: &Path) -> St
 }
 
 fn program(state: ProfilerState) {
-    let config = ProfilerConfig { report_input_shapes: true, ..ProfilerConfig::new(state) };
+    let mut config = ProfilerConfig::new(state);
+    config.report_input_shapes = true;
     enable_profiler(config, Activities::NONE, &[]).unwrap();
     {
         let _outer = RecordFunction::named("outer", Scope::UserScope);

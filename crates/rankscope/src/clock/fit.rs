@@ -56,7 +56,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         EstimatorArg::Robust => Estimator::Robust,
         EstimatorArg::Svm => Estimator::Svm,
     };
-    let options = FitOptions { skew_change_ppb_per_s: args.skew_change_ppb, ..FitOptions::usual(estimator) };
+    let options = FitOptions::usual(estimator).with_skew_change_ppb_per_s(args.skew_change_ppb);
     let entries = fit_log(log.exchanges, args.window, &options);
     if entries.is_empty() {
         bail!("{}: no line has a timestamp of a, so nothing can be placed on its clock", args.log.display());

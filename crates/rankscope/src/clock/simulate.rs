@@ -64,8 +64,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let graph = args.topology.graph(args.nodes, args.seed).context("--topology")?;
     let options = job_options(&args)?;
-    let solve =
-        SolveOptions { skew_change_ppb_per_s: options.fit.skew_change_ppb_per_s, ..SolveOptions::for_reference(NodeId(0)) };
+    let solve = SolveOptions::for_reference(NodeId(0)).with_skew_change_ppb_per_s(options.fit.skew_change_ppb_per_s);
     let mut job = Job::new(&graph, options);
     let mut scores = Scores::new(solve, args.window);
     let bar = output::progress(args.windows as usize, "windows");
@@ -88,28 +87,19 @@ fn job_options(args: &Args) -> Result<JobOptions> {
         ensure!((0.0..=most).contains(&value), "--{name}: {value} is not between 0 and {most}");
         Ok(value)
     };
-    Ok(JobOptions {
-        seed: args.seed,
-        offset_max: Span::from_nanos((within("offset-s", args.offset_s, 86_400.0)? * 1e9) as i64),
-        skew_max: Rate::from_ppb((within("skew-ppm", args.skew_ppm, 400.0)? * 1e3) as i64),
-        wander_ppb: within("wander-ppb", args.wander_ppb, 10_000.0)?,
-        load: within("load", args.load, 0.95)?,
-        early_stamps: within("early-stamps", args.early_stamps, 1.0)?,
-        loss: within("loss", args.loss, 1.0)?,
-        reorder: within("reorder", args.reorder, 1.0)?,
-        duplicates: within("duplicates", args.duplicates, 1.0)?,
-        window: args.window,
-        cadence: Span::from_nanos(4_000_000),
-        spacing: Span::from_nanos(100_000),
-        rest: None,
-        fit: FitOptions {
-            estimator: Estimator::Band,
-            // Ten times the usual wander, and more where it is asked for: the bounds rest on it.
-            skew_change_ppb_per_s: 100u32.max((10.0 * args.wander_ppb) as u32),
-            skew_max: Rate::from_ppb(1_000_000),
-            exchanges_min: 10,
-        },
-    })
+    // Ten times the usual wander, and more where it is asked for: the bounds rest on it.
+    let skew_change_ppb_per_s = 100u32.max((10.0 * args.wander_ppb) as u32);
+    let fit = FitOptions::usual(Estimator::Band).with_skew_change_ppb_per_s(skew_change_ppb_per_s);
+    let offset_max = Span::from_nanos((within("offset-s", args.offset_s, 86_400.0)? * 1e9) as i64);
+    let skew_max = Rate::from_ppb((within("skew-ppm", args.skew_ppm, 400.0)? * 1e3) as i64);
+    Ok(JobOptions::new(args.seed, args.window, fit)
+        .with_clocks(offset_max, skew_max)
+        .with_wander_ppb(within("wander-ppb", args.wander_ppb, 10_000.0)?)
+        .with_load(within("load", args.load, 0.95)?)
+        .with_early_stamps(within("early-stamps", args.early_stamps, 1.0)?)
+        .with_loss(within("loss", args.loss, 1.0)?)
+        .with_reorder(within("reorder", args.reorder, 1.0)?)
+        .with_duplicates(within("duplicates", args.duplicates, 1.0)?))
 }
 
 /// `4s`, `500ms`, `2.5s`, or a number of seconds; a tenth of a second to an hour.

@@ -26,7 +26,7 @@ const NODES: [OriginNode; 3] = [
 const ROUNDING_NS: u64 = 6;
 
 fn traces(path: &Path) -> Vec<Trace> {
-    let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_args(ArgsPolicy::All);
     read(File::open(path).unwrap(), &options).unwrap().into_iter().map(|member| member.trace.unwrap()).collect()
 }
 

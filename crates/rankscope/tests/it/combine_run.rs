@@ -18,7 +18,7 @@ fn run(arguments: &[&str]) -> Vec<u8> {
 
 /// Every span of every rank of a file: rank, name, start and length, in order.
 fn spans(path: &Path) -> Vec<(u32, String, i64, i64)> {
-    let options = ReadOptions { args: ArgsPolicy::All, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_args(ArgsPolicy::All);
     let traces = read(File::open(path).unwrap(), &options).unwrap().into_iter().map(|member| member.trace.unwrap());
     let of_rank = |trace: Trace| {
         let rank = trace.provenance.rank.map_or(u32::MAX, |(rank, _)| rank.0);

@@ -20,7 +20,7 @@ fn timeline(arguments: &[&str]) -> (Vec<Trace>, usize) {
 }
 
 fn ranks(input: impl std::io::Read + std::io::Seek + Send, label: &str) -> Vec<Trace> {
-    let options = ReadOptions { args: ArgsPolicy::All, label: label.to_owned(), ..ReadOptions::default() };
+    let options = ReadOptions::default().with_args(ArgsPolicy::All).with_label(label);
     read(input, &options).unwrap().into_iter().map(|member| member.trace.unwrap()).collect()
 }
 

@@ -9,7 +9,7 @@ use rankscope_time::{Rate, Span};
 
 pub(crate) fn options() -> (FitOptions, SolveOptions) {
     let estimator = Estimator::Band;
-    let fit = FitOptions { estimator, skew_change_ppb_per_s: 100, skew_max: Rate::from_ppb(500_000), exchanges_min: 10 };
+    let fit = FitOptions::usual(estimator).with_skew_max(Rate::from_ppb(500_000));
     (fit, SolveOptions::for_reference(NodeId(0)))
 }
 

@@ -7,6 +7,7 @@ use crate::recording::{Chunks, Recording};
 
 /// What an export says about the process that was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct About {
     /// The process's name.
     pub process_name: String,
@@ -46,6 +47,13 @@ impl About {
             }
         }
         about
+    }
+
+    /// The same for a trace that is called so.
+    #[must_use]
+    pub fn with_trace_name(mut self, trace_name: impl Into<String>) -> Self {
+        self.trace_name = Some(trace_name.into());
+        self
     }
 
     /// The metadata without repetitions, in the order of the last mention of each key.

@@ -53,7 +53,7 @@ fn free_blocks() -> PortOptions {
     let per_node = 10;
     let free = |base: &u16| (0..4 * per_node).all(|port| UdpSocket::bind((HERE, base + port)).is_ok());
     let base = (30_000..32_000).step_by(100).find(free).expect("forty free ports in a row");
-    PortOptions { base, per_node }
+    PortOptions::new(base, per_node)
 }
 
 #[test]
