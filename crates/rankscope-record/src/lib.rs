@@ -50,6 +50,7 @@ mod about;
 mod anchors;
 mod control;
 mod dynamic_name;
+mod empty;
 mod events;
 #[cfg(feature = "export")]
 mod export;
@@ -89,6 +90,7 @@ mod value;
 
 pub use about::{set_host_name, set_metadata, set_process_name, set_thread_name};
 pub use dynamic_name::{DynamicName, begin_dynamic};
+pub use empty::Empty;
 pub use events::{AsyncSpan, MemoryEvent, begin_async, counter_f64, counter_i64, flow, instant, memory};
 #[cfg(feature = "export")]
 pub use export::{ExportError, ExportFormat};
@@ -110,7 +112,7 @@ pub use scope::Scope;
 pub use session::{Session, SessionOptions, StartError, StopError, Stopped, ThreadFilter};
 pub use span::{OpenSpan, SpanGuard, begin, begin_named, begin_raw, begin_step, begin_with, end_raw};
 pub use state::is_on;
-pub use store::{Overflow, Storage};
+pub use store::{InTheWay, Overflow, Storage};
 pub use test_clock::TestClock;
 pub use ticks::{TickSource, tick_source, ticks};
 #[cfg(feature = "tracing")]

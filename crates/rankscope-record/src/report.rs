@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use rankscope_recording::{Anchor, ClockId, DropReason, Thread, TickMap, What};
 
+use crate::empty::Empty;
 use crate::lane::tally::{REASONS, REMARKS, SORTS, Sort, Tally, grown};
 use crate::recorded::Recorded;
 use crate::remarks::Remarks;
@@ -100,7 +101,7 @@ pub struct Report {
     /// Plugins that failed and were switched off.
     pub plugins: Vec<PluginFailure>,
     /// Why nothing was recorded; none if something was.
-    pub empty: Option<String>,
+    pub empty: Option<Empty>,
 }
 
 /// What a report is made of.
@@ -218,24 +219,15 @@ fn remarks(names_cut: u64, grown: &[Tally]) -> Remarks {
     Remarks { names_cut, ..Remarks::of(counts) }
 }
 
-fn why_empty(facts: &Facts<'_>, own: &[Tally], others: &[Tally], drops: &[(&'static str, u64)]) -> String {
+fn why_empty(facts: &Facts<'_>, own: &[Tally], others: &[Tally], drops: &[(&'static str, u64)]) -> Empty {
     let recorded = |tallies: &[Tally]| -> u64 { tallies.iter().flat_map(|tally| tally.counts).sum() };
-    let (own, others) = (recorded(own), recorded(others));
-    if own > 0 && facts.overwritten > 0 {
-        return format!("the ring has overwritten every event: {own} were recorded. Give it more bytes, or more time to keep");
+    match (recorded(own), recorded(others)) {
+        (events @ 1.., _) if facts.overwritten > 0 => Empty::Overwritten { events },
+        _ if !drops.is_empty() => Empty::Dropped { storage_full: facts.exhausted.is_some() },
+        (events @ 1.., _) => Empty::OtherCategories { events },
+        (0, events @ 1..) => Empty::OtherThreads { events },
+        (0, 0) => Empty::NothingBegan,
     }
-    if !drops.is_empty() {
-        let storage = facts.exhausted.map_or("", |_| ", the storage being full");
-        return format!("every event was dropped{storage}: see the counts of drops");
-    }
-    if own > 0 {
-        return format!("its threads recorded only events of categories that other sessions asked for and it did not: {own}");
-    }
-    if others > 0 {
-        return format!("events were recorded only on threads that the session's filter leaves out: {others}");
-    }
-    "no event of the session's categories began while it ran: check that the instrumented code runs between start and stop"
-        .to_owned()
 }
 
 fn clock(anchors: &[Anchor]) -> ClockReport {

@@ -52,11 +52,11 @@ fn a_session_that_got_nothing_of_what_others_did_says_so() {
     let _turn = turn();
     let (all, ops) = (Session::start(SessionOptions::default()).unwrap(), Session::start(only(Category::CPU_OP)).unwrap());
     drop(record_function!("function"));
-    let empty = ops.stop().unwrap().report.empty.unwrap();
+    let empty = ops.stop().unwrap().report.empty.unwrap().to_string();
     assert!(empty.contains("categories that other sessions asked for"), "{empty}");
     let here = Session::start(SessionOptions::default().with_threads(ThreadFilter::Current)).unwrap();
     thread::spawn(|| drop(record_function!("elsewhere"))).join().unwrap();
-    let empty = here.stop().unwrap().report.empty.unwrap();
+    let empty = here.stop().unwrap().report.empty.unwrap().to_string();
     assert!(empty.contains("on threads that the session's filter leaves out"), "{empty}");
     assert_eq!(all.stop().unwrap().report.events(), 2);
 }

@@ -188,7 +188,7 @@ fn a_filter_keeps_its_threads() {
     thread::scope(|scope| {
         scope.spawn(|| drop(record_function!("elsewhere")));
     });
-    let empty = session.stop().unwrap().report.empty.unwrap();
+    let empty = session.stop().unwrap().report.empty.unwrap().to_string();
     assert!(empty.contains("threads that the session's filter leaves out: 1"), "{empty}");
 }
 
@@ -196,7 +196,7 @@ fn a_filter_keeps_its_threads() {
 fn an_empty_recording_says_why() {
     let _turn = turn();
     let session = Session::start(SessionOptions::default()).unwrap();
-    let empty = session.stop().unwrap().report.empty.unwrap();
+    let empty = session.stop().unwrap().report.empty.unwrap().to_string();
     assert!(empty.contains("no event of the session's categories began"), "{empty}");
 }
 

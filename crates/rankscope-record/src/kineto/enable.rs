@@ -95,7 +95,7 @@ pub fn disable_profiler() -> Result<ProfilerResult, KinetoError> {
         ranges.remove();
     }
     let Some(session) = &active.session else {
-        return Ok(ProfilerResult::nothing(format!("{} records nothing of its own", active.config.state.name())));
+        return Ok(ProfilerResult::nothing(active.config.state));
     };
     let stopped = session.stop()?;
     finish(active, stopped)

@@ -1,6 +1,7 @@
 //! [`KinetoError`] and [`Warning`]: where Kineto asserts, prints or keeps quiet, this face returns a value.
 
 use super::{ActivityType, ProfilerState};
+use crate::empty::Empty;
 use crate::export::ExportError;
 use crate::session::{StartError, StopError};
 
@@ -109,10 +110,10 @@ pub enum KinetoError {
         wanted: &'static str,
     },
     /// Nothing was recorded, so there is nothing to save.
-    #[error("save the trace: {reason}")]
+    #[error("save the trace: {} records nothing of its own", state.name())]
     NothingToSave {
-        /// Why there is nothing.
-        reason: String,
+        /// What the profiler was enabled as.
+        state: ProfilerState,
     },
     /// Choose another place.
     #[error(transparent)]
@@ -144,6 +145,18 @@ impl KinetoError {
             _ => Fault::Caller,
         }
     }
+}
+
+/// Why a result holds no event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WhyEmpty {
+    /// The profiler was in a state that only tells others.
+    #[error("{} records nothing of its own", .0.name())]
+    State(ProfilerState),
+    /// Its session recorded nothing.
+    #[error("{0}")]
+    Session(Empty),
 }
 
 /// Who can mend an error.

@@ -47,7 +47,7 @@ pub use enable::{
     PrepareOptions, active_profiler_type, disable_profiler, enable_profiler, enable_profiler_with_event_post_process,
     is_profiler_enabled_in_main_thread, prepare_profiler,
 };
-pub use error::{Fault, KinetoError, Warning};
+pub use error::{Fault, KinetoError, Warning, WhyEmpty};
 pub use event::{EventType, Flow, FlowType, KinetoEvent, Metadata, Shape};
 pub use flows::{Sequenced, forward_backward};
 pub use inputs::{Input, SCALARS_KEPT, Tensor};

@@ -6,11 +6,11 @@
 use std::io;
 use std::path::Path;
 
-use super::KinetoError;
 use super::amend::{self, Additions};
 use super::convert::{Converted, Reported};
 use super::event::{EventType, KinetoEvent};
 use super::tree::EventTree;
+use super::{KinetoError, ProfilerState, WhyEmpty};
 use crate::export::ExportFormat;
 use crate::export::write_whole;
 use crate::recorded::Recorded;
@@ -22,26 +22,27 @@ use crate::session::Stopped;
 pub struct ProfilerResult {
     /// None for a profiler that was asked for the trace only.
     converted: Option<Converted>,
-    stopped: Option<Stopped>,
+    /// None of a profiler in a state that records nothing.
+    stopped: Result<Stopped, ProfilerState>,
     reported: Vec<Reported>,
     resolved: bool,
-    empty: Option<String>,
+    empty: Option<WhyEmpty>,
 }
 
 impl ProfilerResult {
     pub(super) fn new(converted: Converted, stopped: Stopped, reported: Vec<Reported>, resolved: bool) -> Self {
-        let empty = stopped.report.empty.clone().filter(|_| converted.events.is_empty());
-        Self { converted: Some(converted), stopped: Some(stopped), reported, resolved, empty }
+        let empty = stopped.report.empty.map(WhyEmpty::Session).filter(|_| converted.events.is_empty());
+        Self { converted: Some(converted), stopped: Ok(stopped), reported, resolved, empty }
     }
 
     pub(super) fn trace_only(stopped: Stopped, reported: Vec<Reported>) -> Self {
-        let empty = stopped.report.empty.clone().filter(|_| reported.is_empty());
-        Self { converted: None, stopped: Some(stopped), reported, resolved: false, empty }
+        let empty = stopped.report.empty.map(WhyEmpty::Session).filter(|_| reported.is_empty());
+        Self { converted: None, stopped: Ok(stopped), reported, resolved: false, empty }
     }
 
-    pub(super) fn nothing(why: String) -> Self {
+    pub(super) fn nothing(state: ProfilerState) -> Self {
         let converted = Some(Converted::default());
-        Self { converted, stopped: None, reported: Vec::new(), resolved: false, empty: Some(why) }
+        Self { converted, stopped: Err(state), reported: Vec::new(), resolved: false, empty: Some(WhyEmpty::State(state)) }
     }
 
     /// When recording began, in nanoseconds since 1970; zero if nothing was recorded.
@@ -67,17 +68,17 @@ impl ProfilerResult {
 
     /// How recording went; none if nothing recorded.
     pub fn report(&self) -> Option<&Report> {
-        self.stopped.as_ref().map(|stopped| &stopped.report)
+        self.stopped.as_ref().ok().map(|stopped| &stopped.report)
     }
 
     /// Why there are no events; none if there are some.
-    pub fn why_empty(&self) -> Option<&str> {
-        self.empty.as_deref()
+    pub fn why_empty(&self) -> Option<WhyEmpty> {
+        self.empty
     }
 
     /// The recording beneath; none if nothing recorded. Events that backends reported are not in it.
     pub fn recorded(&self) -> Option<&Recorded> {
-        self.stopped.as_ref().map(|stopped| &stopped.recorded)
+        self.stopped.as_ref().ok().map(|stopped| &stopped.recorded)
     }
 
     /// Writes the trace as Kineto's JSON, compressed if `path` ends in `.gz` or `.zst`. Memory is a few chunks, unless backends
@@ -90,9 +91,7 @@ impl ProfilerResult {
     /// written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), KinetoError> {
         let path = path.as_ref();
-        let Some(stopped) = &self.stopped else {
-            return Err(KinetoError::NothingToSave { reason: self.empty.clone().unwrap_or_default() });
-        };
+        let stopped = self.stopped.as_ref().map_err(|state| KinetoError::NothingToSave { state: *state })?;
         if self.reported.is_empty() && !self.resolved {
             return Ok(stopped.recorded.export(ExportFormat::KinetoJson, path)?);
         }

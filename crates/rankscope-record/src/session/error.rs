@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::store::InTheWay;
+
 /// Why no session was started. The program goes on as without one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -38,7 +40,7 @@ pub enum StartError {
         /// What lies there.
         path: PathBuf,
         /// What it is.
-        what: &'static str,
+        what: InTheWay,
     },
     /// The path has a `%` that stands for nothing.
     #[error(

@@ -26,6 +26,7 @@ use rankscope_recording::{
 pub(crate) use chunk::Chunk;
 use mapping::{Backing, Run};
 pub use options::{Overflow, Storage};
+pub use place::InTheWay;
 pub(crate) use place::Refused;
 #[cfg(feature = "export")]
 pub(crate) use place::suffixed;

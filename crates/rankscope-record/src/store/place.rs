@@ -37,13 +37,34 @@ pub(crate) enum Refused {
     /// Somebody records there: the process, as far as the file tells.
     InUse { process: Option<u64> },
     /// Something else lies there, or where an earlier file was to be put.
-    NotARecording { path: PathBuf, what: &'static str },
+    NotARecording { path: PathBuf, what: InTheWay },
 }
 
 impl From<io::Error> for Refused {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
+}
+
+/// What lies where a recording was to go, and is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InTheWay {
+    /// A symbolic link, which may lead anywhere.
+    #[error("a symbolic link")]
+    SymbolicLink,
+    /// A directory.
+    #[error("a directory")]
+    Directory,
+    /// A named pipe.
+    #[error("a named pipe")]
+    NamedPipe,
+    /// A socket or a device.
+    #[error("no plain file")]
+    NoPlainFile,
+    /// A file of something else.
+    #[error("a file that is no recording")]
+    OtherFile,
 }
 
 /// A new live file that waits for its place. Dropped, it is gone.
@@ -171,8 +192,12 @@ fn look(path: &Path) -> Result<Found, Refused> {
     };
     // Neither followed nor opened: a link may lead anywhere, and a pipe would hold the program up.
     if !kind.is_file() {
-        let named = [(kind.is_symlink(), "a symbolic link"), (kind.is_dir(), "a directory"), (kind.is_fifo(), "a named pipe")];
-        return Err(not_ours(named.iter().find(|(is, _)| *is).map_or("no plain file", |(_, what)| what)));
+        return Err(not_ours(match () {
+            () if kind.is_symlink() => InTheWay::SymbolicLink,
+            () if kind.is_dir() => InTheWay::Directory,
+            () if kind.is_fifo() => InTheWay::NamedPipe,
+            () => InTheWay::NoPlainFile,
+        }));
     }
     let file = match open(path) {
         Ok(file) => file,
@@ -184,7 +209,7 @@ fn look(path: &Path) -> Result<Found, Refused> {
     (&file).take(LIVE_HEAD_BYTES as u64).read_to_end(&mut head)?;
     let is_recording = head.starts_with(&LIVE_MAGIC) || head.starts_with(&PACKED_MAGIC);
     if !is_recording && !head.is_empty() {
-        return Err(not_ours("a file that is no recording"));
+        return Err(not_ours(InTheWay::OtherFile));
     }
     Ok(match is_free {
         false => Found::InUse { process: live_process(&head) },
