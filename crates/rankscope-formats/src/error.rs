@@ -1,6 +1,10 @@
 //! Why a file gave no trace at all, or could not be written.
 
+mod foreign;
+
 use std::io;
+
+pub use foreign::{Archive, Foreign, Limit, NoEvents, Unread};
 
 /// Nothing usable came out of a file, or nothing could go into one.
 #[derive(Debug, thiserror::Error)]
@@ -12,14 +16,14 @@ pub enum Error {
     /// The bytes are of no format this crate reads.
     #[error("not a trace that this build can read: {found}")]
     NotATrace {
-        /// What the bytes look like instead, and what to do.
-        found: String,
+        /// What the bytes are instead, and what to do.
+        found: Foreign,
     },
     /// The input is larger in some respect than a reader takes in.
     #[error("too large: {what}")]
     OverLimit {
         /// What there is too much of, how much is read, and what to do.
-        what: String,
+        what: Limit,
     },
     /// The format is right but not one event could be read.
     #[error("no event could be read; first problem at byte {offset}: {reason}")]
@@ -27,7 +31,7 @@ pub enum Error {
         /// Where the first problem lies, in the decompressed file.
         offset: u64,
         /// What the first problem is.
-        reason: String,
+        reason: NoEvents,
     },
     /// Reading or writing the underlying file failed.
     #[error(transparent)]
@@ -39,10 +43,10 @@ impl From<rankscope_recording::Error> for Error {
         use rankscope_recording::Error as Of;
         match error {
             Of::Empty => Self::Empty,
-            Of::NotARecording { found } => Self::NotATrace { found },
-            Of::NoEvents { offset, reason } => Self::NoEvents { offset, reason },
+            Of::NotARecording { found } => Self::NotATrace { found: Foreign::NotLive(found) },
+            Of::NoEvents { offset } => Self::NoEvents { offset, reason: NoEvents::NoReadableChunk },
             Of::Io(error) => Self::Io(error),
-            other => Self::NotATrace { found: other.to_string() },
+            other => Self::Io(io::Error::other(other)),
         }
     }
 }

@@ -42,7 +42,7 @@ pub mod wire;
 pub mod xspace;
 
 pub use deflate::{Encoder, Encoding};
-pub use error::Error;
+pub use error::{Archive, Error, Foreign, Limit, NoEvents, Unread};
 pub use left_out::{LeftOut, LeftOutKind, left_out};
 pub use open::{Member, read, read_each};
 pub use options::{ArgsPolicy, Format, ReadOptions, Scope};

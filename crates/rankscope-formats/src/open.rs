@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use rankscope_trace::Trace;
 
 use crate::inflate::{Bytes, inflated};
-use crate::{Error, Format, ReadOptions, json, perfetto, recording, unpack, wire, xspace};
+use crate::{Archive, Error, Foreign, Format, NoEvents, ReadOptions, json, perfetto, recording, unpack, wire, xspace};
 
 /// One trace of a file, or why it could not be read.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub fn read_each(mut input: impl Read + Seek + Send, options: &ReadOptions, each
     input.seek(SeekFrom::Start(0))?;
     match &head[..got] {
         [] => Err(Error::Empty),
-        [b'P', b'K', 3 | 5, 4 | 6, ..] => read_members(|read| unpack::zip(input, read), "zip", options, each),
+        [b'P', b'K', 3 | 5, 4 | 6, ..] => read_members(|read| unpack::zip(input, read), Archive::Zip, options, each),
         head if *head == recording::LIVE_MAGIC => {
             let trace = recording::read_live(input, options);
             each(Member { label: options.label.clone(), trace });
@@ -80,9 +80,9 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions, each: &m
     let is_tar = head.get(257..262) == Some(b"ustar");
     let input = BufReader::with_capacity(BUFFER_BYTES, head.as_slice().chain(input));
     match within {
-        Within::File if is_tar => return read_members(|read| unpack::tar(input, read), "tar", options, each),
+        Within::File if is_tar => return read_members(|read| unpack::tar(input, read), Archive::Tar, options, each),
         Within::Archive if is_tar => {
-            return Err(Error::NotATrace { found: "an archive inside another archive. Unpack the outer one first".into() });
+            return Err(Error::NotATrace { found: Foreign::ArchiveInside });
         }
         _ => {}
     }
@@ -91,9 +91,9 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions, each: &m
         Some(Format::Json) => json::read(input, options).map(|trace| vec![trace]),
         Some(Format::XSpace) => xspace::read(input, options).map(|trace| vec![trace]),
         Some(Format::Perfetto) => perfetto::read_all(input, options),
-        Some(Format::Recording) if head.starts_with(&recording::LIVE_MAGIC) => Err(Error::NotATrace {
-            found: "a live recording inside another file. Unpack it first: it needs random access".into(),
-        }),
+        Some(Format::Recording) if head.starts_with(&recording::LIVE_MAGIC) => {
+            Err(Error::NotATrace { found: Foreign::LiveInside })
+        }
         Some(Format::Recording) => recording::packed::read(input, options).map(|trace| vec![trace]),
         None => Err(not_a_trace(&head)),
     };
@@ -167,26 +167,17 @@ fn is_recoded(head: &[u8]) -> bool {
 
 fn recoded(head: &[u8]) -> Error {
     let offset = memchr::memmem::find(head, REPLACEMENT).unwrap_or(0) as u64;
-    let reason =
-        "this file was re-encoded as text: bytes that are not UTF-8 were replaced by ef bf bd and are lost. Copy the original again, as binary"
-            .to_owned();
-    Error::NoEvents { offset, reason }
+    Error::NoEvents { offset, reason: NoEvents::Recoded }
 }
 
 fn not_a_trace(head: &[u8]) -> Error {
-    let start: String = head.iter().take(16).map(|byte| format!("{byte:02x} ")).collect();
-    Error::NotATrace {
-        found: format!(
-            "it starts with the bytes {}and is neither JSON, XSpace, Perfetto, a recording, gzip, zstd, zip nor tar. Give the file the profiler wrote",
-            start
-        ),
-    }
+    Error::NotATrace { found: Foreign::UnknownBytes { start: head[..head.len().min(16)].to_vec() } }
 }
 
 /// Hands over what the members of an archive hold.
 fn read_members(
     unpack: impl FnOnce(&mut dyn FnMut(&str, Result<unpack::Bytes<'_>, Error>)) -> Result<(), Error>,
-    archive: &str,
+    archive: Archive,
     options: &ReadOptions,
     each: &mut dyn FnMut(Member),
 ) -> Result<(), Error> {
@@ -200,8 +191,7 @@ fn read_members(
         }
     })?;
     if members == 0 {
-        let found = format!("a {archive} archive without a member named like a trace (.json, .xplane.pb, .pftrace, .rkr)");
-        return Err(Error::NotATrace { found });
+        return Err(Error::NotATrace { found: Foreign::ArchiveOfOthers { archive } });
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ use std::io::{Read, Write};
 
 use rankscope_trace::SnapshotPair;
 
-use crate::Error;
 use crate::wire::{Encoder, Fields, Malformed, Value};
+use crate::{Error, Foreign};
 
 /// What such a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn pair(message: &[u8]) -> Result<SnapshotPair, Malformed> {
 }
 
 fn malformed(start: usize, inner: Malformed) -> Error {
-    Error::NotATrace { found: format!("not a file of snapshot pairs: byte {} does not begin a field", start + inner.at) }
+    Error::NotATrace { found: Foreign::NotSnapshotPairs { offset: start + inner.at } }
 }
 
 mod file_of {

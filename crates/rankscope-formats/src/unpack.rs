@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use crate::archive::MANIFEST;
-use crate::{Error, Format};
+use crate::{Error, Foreign, Format, Limit};
 
 /// Reads every member of the ZIP archive `input` with `read`, which is given its name and its bytes, or why there are none.
 pub(crate) fn zip(input: impl Read + Seek + Send, read: impl FnMut(&str, Result<Bytes<'_>, Error>)) -> Result<(), Error> {
@@ -98,7 +98,7 @@ impl Outlet<'_> {
     /// Hands over the member `name`.
     fn member(&mut self, name: String, bytes: &mut impl Read) -> Go {
         if self.members == MEMBERS_MAX {
-            let what = format!("more than {MEMBERS_MAX} members are named like traces; the rest are not read. Unpack it first");
+            let what = Limit::Members { most: MEMBERS_MAX };
             self.say(Part::Lost(name, Error::OverLimit { what }));
             return Go::Home;
         }
@@ -175,10 +175,7 @@ fn walk_zip(input: impl Read + Seek, list_bytes_max: u64, mut outlet: Outlet<'_>
     let left = Rc::new(Cell::new(list_bytes_max));
     let metered = Metered { input: BufReader::new(input), left: Rc::clone(&left) };
     let mut archive = zip::ZipArchive::new(metered).map_err(|error| match left.get() {
-        0 => {
-            let mib = list_bytes_max >> 20;
-            Error::OverLimit { what: format!("the archive's list of members is longer than {mib} MiB. Unpack it first") }
-        }
+        0 => Error::OverLimit { what: Limit::MemberList { mib: list_bytes_max >> 20 } },
         _ => damaged(&error),
     })?;
     left.set(u64::MAX);
@@ -204,7 +201,7 @@ fn is_trace(name: &str) -> bool {
 }
 
 fn damaged(error: &dyn std::error::Error) -> Error {
-    Error::NotATrace { found: format!("a damaged archive: {error}") }
+    Error::NotATrace { found: Foreign::DamagedArchive { reason: error.to_string() } }
 }
 
 /// Fails once so many bytes have been read.

@@ -118,7 +118,7 @@ impl Mapper<'_> {
 /// `file`, or what is called `label` in it, as one that gave no trace.
 pub fn unread(file: &InputFile, label: String, error: &ReadError) -> Unread {
     let why = match error {
-        ReadError::NotATrace { found } => WhyUnread::NotATrace(found.clone()),
+        ReadError::NotATrace { found } => WhyUnread::NotATrace(found.to_string()),
         other => WhyUnread::Broken(other.to_string()),
     };
     let mut unread = Unread::new(label, why);

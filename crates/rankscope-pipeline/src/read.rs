@@ -1,8 +1,9 @@
 //! Reading the traces of one file.
 
+use std::io;
 use std::path::Path;
 
-use rankscope_formats::{ArgsPolicy, Error as ReadError, Member, ReadOptions, Scope, read, read_each};
+use rankscope_formats::{ArgsPolicy, Error as ReadError, Foreign, Member, ReadOptions, Scope, read, read_each};
 use rankscope_run::{InputFile, open};
 use rankscope_trace::Trace;
 
@@ -23,10 +24,8 @@ pub fn read_members(file: &InputFile, reading: Reading, mut each: impl FnMut(Mem
     let options = ReadOptions::default().with_label(label.clone()).with_args(reading.args).with_scope(reading.scope);
     let opened = open(&file.path).map_err(|error| match error {
         rankscope_run::Error::Io { reason, .. } => ReadError::Io(reason),
-        rankscope_run::Error::NotAFile { what, .. } => {
-            ReadError::NotATrace { found: format!("it is {what}; only regular files are read") }
-        }
-        other => ReadError::NotATrace { found: other.to_string() },
+        rankscope_run::Error::NotAFile { what, .. } => ReadError::NotATrace { found: Foreign::NotAFile { what } },
+        other => ReadError::Io(io::Error::other(other)),
     });
     if let Err(error) = opened.and_then(|bytes| read_each(bytes, &options, &mut each)) {
         each(Member { label, trace: Err(error) });

@@ -54,7 +54,7 @@ pub use chunk::{
     CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, FILE_HEADER_BYTES, LIVE_MAGIC,
     LIVE_VERSION, PACKED_MAGIC,
 };
-pub use error::Error;
+pub use error::{Error, NotLive};
 pub use event::{ClockId, CounterValue, DropReason, Event, FlowStage, Remark, What, take_out};
 pub use live::{Chunks, LIVE_HEAD_BYTES, LiveFile, live_head, live_process};
 pub use open::{Recording, Thread};

@@ -7,8 +7,8 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-use super::Error;
 use super::chunk::{CHUNK_BYTES, CHUNK_HEADER_WORDS, FILE_HEADER_BYTES, LIVE_MAGIC, LIVE_VERSION};
+use super::{Error, NotLive};
 
 /// Where chunks come from: a live file, or the memory of a running recorder.
 pub trait Chunks {
@@ -102,16 +102,16 @@ pub fn live_process(head: &[u8]) -> Option<u64> {
 
 /// The number of the process that wrote a file that starts with `head`.
 fn check_head(head: &[u8; LIVE_HEAD_BYTES]) -> Result<u64, Error> {
-    let refuse = |found: String| Err(Error::NotARecording { found });
+    let refuse = |found| Err(Error::NotARecording { found });
     if head[..8] != LIVE_MAGIC {
-        return refuse("it does not start as a live recording does".into());
+        return refuse(NotLive::OtherStart);
     }
     let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     if number(8) != LIVE_VERSION {
-        return refuse(format!("a live recording of version {}; this build reads version {LIVE_VERSION}", number(8)));
+        return refuse(NotLive::Version { version: number(8) });
     }
     if number(12) as usize != CHUNK_BYTES {
-        return refuse(format!("a live recording of {}-byte chunks; they have {CHUNK_BYTES} bytes", number(12)));
+        return refuse(NotLive::ChunkSize { bytes: number(12) });
     }
     Ok(u64::from(number(16)) | u64::from(number(20)) << 32)
 }

@@ -77,8 +77,7 @@ impl<C: Chunks> Recording<C> {
         }
         index.read_system(&chunks, &mut words);
         if index.readable == 0 && !index.damage.lost.is_empty() {
-            let reason = "no chunk of the recording has a header that can be read".to_owned();
-            return Err(Error::NoEvents { offset: super::FILE_HEADER_BYTES as u64, reason });
+            return Err(Error::NoEvents { offset: super::FILE_HEADER_BYTES as u64 });
         }
         Ok(index.into_recording(chunks))
     }

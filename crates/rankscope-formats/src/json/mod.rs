@@ -51,7 +51,7 @@ use self::scan::skip_space;
 use self::source::{Source, Stretch};
 pub use self::write::write;
 pub use crate::kineto::base_ns;
-use crate::{Error, ReadOptions};
+use crate::{Error, Foreign, NoEvents, ReadOptions};
 
 /// The header is looked for in this many bytes at first, and the layout learnt from them.
 const HEAD_BYTES: usize = 256 << 10;
@@ -149,19 +149,19 @@ fn skip_damaged_head<R: Read>(source: &mut Source<R>, gathered: &mut Gathered, a
             Ok(false)
         }
         None if gathered.members.is_empty() => Err(not_a_trace(&source.buffer, &[])),
-        None => Err(Error::NoEvents { offset: at as u64, reason: "the header breaks off before any event".into() }),
+        None => Err(Error::NoEvents { offset: at as u64, reason: NoEvents::BrokenHeader }),
     }
 }
 
 fn not_a_trace(text: &[u8], members: &[(String, String)]) -> Error {
-    let keys = members.iter().map(|(key, _)| key.as_str()).take(6).collect::<Vec<_>>().join(", ");
+    let keys: Vec<String> = members.iter().map(|(key, _)| key.clone()).take(6).collect();
     let found = if members.iter().any(|(key, _)| key == "rocprofiler-sdk-tool") {
-        "it is rocprofv3's own JSON; export the run with `rocprofv3 --output-format pftrace` and report on that".to_owned()
+        Foreign::Rocprof
     } else if !keys.is_empty() {
-        format!("JSON without `traceEvents`; its keys are: {keys}. Give the trace the profiler exported")
+        Foreign::OtherJson { keys }
     } else {
-        let start: String = String::from_utf8_lossy(&text[..text.len().min(40)]).chars().map(printable).collect();
-        format!("it starts with `{start}`. Give a Kineto or Chrome JSON, XSpace or Perfetto trace")
+        let start = String::from_utf8_lossy(&text[..text.len().min(40)]).chars().map(printable).collect();
+        Foreign::OtherText { start }
     };
     Error::NotATrace { found }
 }
@@ -308,18 +308,15 @@ impl Gathered {
 /// Why there is no event in a file that was read: it is damaged, or whole and something else.
 fn no_events(met: &Met, first_item: Option<u8>, problems: Problems) -> Error {
     let found = match met.unread() {
-        Some(unread) => format!("it holds nothing but {unread}"),
-        None if met.namings > 0 => "it holds nothing but names of processes and threads (events of phase 'M')".to_owned(),
-        None if first_item.is_some_and(|first| first != b'{' && first != b']') => {
-            "a JSON list whose first item is no object, and so no event".to_owned()
-        }
-        None => "its array of events is empty".to_owned(),
+        Some(unread) => Foreign::OnlyUnread(unread),
+        None if met.namings > 0 => Foreign::OnlyNames,
+        None if first_item.is_some_and(|first| first != b'{' && first != b']') => Foreign::OtherList,
+        None => Foreign::NothingInIt,
     };
     let is_damage = |problem: &&Problem| problem.kind != ProblemKind::Unsupported;
     match problems.iter().find(is_damage) {
         Some(damage) if met.unread.is_empty() && first_item.is_none_or(|first| first == b'{') => {
-            let colon = if damage.detail.is_empty() { "" } else { ": " };
-            Error::NoEvents { offset: damage.offset, reason: format!("{}{colon}{}", damage.kind, damage.detail) }
+            Error::NoEvents { offset: damage.offset, reason: NoEvents::damaged(damage) }
         }
         _ => Error::NotATrace { found },
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use rankscope_trace::{FlowPhase, ProblemKind, Problems, Remap, StrId, Trace, TrackId, TrackKey};
 
+use crate::Unread;
+
 /// What one stretch of events gave.
 #[derive(Debug, Default)]
 pub(super) struct Piece {
@@ -42,25 +44,18 @@ impl Met {
         }
     }
 
-    /// What was not read, in words; none if all was.
-    pub(super) fn unread(&self) -> Option<String> {
-        let phases: Vec<String> =
-            self.unread.keys().filter(|phase| **phase != 0).map(|phase| format!("'{}'", phase.escape_ascii())).collect();
-        let of_phases = phases.split_last().map(|(last, others)| match others {
-            [] => format!("events of phase {last}, which rankscope does not read"),
-            _ => format!("events of phases {} and {last}, which rankscope does not read", others.join(", ")),
-        });
-        let no_events = self.unread.contains_key(&0).then(|| "objects without a phase (`ph`), which are not events".to_owned());
-        let parts: Vec<String> = of_phases.into_iter().chain(no_events).collect();
-        (!parts.is_empty()).then(|| parts.join(", and "))
+    /// What was not read; none if all was.
+    pub(super) fn unread(&self) -> Option<Unread> {
+        let phases: Vec<u8> = self.unread.keys().copied().filter(|phase| *phase != 0).collect();
+        (!self.unread.is_empty()).then(|| Unread { phases, without_phase: self.unread.contains_key(&0) })
     }
 
     /// Notes what was not read, which is no damage of the file.
     pub(super) fn report(&self, problems: &mut Problems) {
-        let Some(detail) = self.unread() else { return };
+        let Some(unread) = self.unread() else { return };
         let count = self.unread.values().map(|(count, _)| count).sum();
         let first = self.unread.values().map(|(_, offset)| *offset).min().unwrap_or(0);
-        problems.add_detailed(ProblemKind::Unsupported, first, count, detail);
+        problems.add_detailed(ProblemKind::Unsupported, first, count, unread.to_string());
     }
 }
 

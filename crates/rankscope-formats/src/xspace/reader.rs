@@ -10,7 +10,7 @@ use super::plane::{RawLine, RawPlane, Store, utf8};
 use super::schema::{self, line, plane, space};
 use super::settle::{Findings, Settling};
 use super::snapshots;
-use crate::{ArgsPolicy, Error, ReadOptions, Scope};
+use crate::{ArgsPolicy, Error, NoEvents, ReadOptions, Scope};
 
 /// Reads an `XSpace`.
 ///
@@ -181,8 +181,8 @@ impl<R: BufRead> Reader<R> {
         }
         if self.trace.events() == 0 && self.findings.passed_over == 0 {
             let first = self.cursor.problems.iter().next();
-            let reason = first.map_or("it holds none".into(), |problem| format!("{} {}", problem.kind, problem.detail));
-            return Err(Error::NoEvents { offset: first.map_or(0, |p| p.offset), reason: reason.trim_end().into() });
+            let reason = first.map_or(NoEvents::NothingInIt, NoEvents::damaged);
+            return Err(Error::NoEvents { offset: first.map_or(0, |problem| problem.offset), reason });
         }
         self.apply_clock_base();
         mem::take(&mut self.findings.flows).settle(&mut self.trace);

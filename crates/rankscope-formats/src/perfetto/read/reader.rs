@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use rankscope_trace::{Problem, ProblemKind, Problems, SourceFormat, Trace};
+use rankscope_trace::{ProblemKind, Problems, SourceFormat, Trace};
 use rustc_hash::FxHashMap;
 
 use super::builder::Builder;
@@ -15,7 +15,7 @@ use super::stage::OldNames;
 use super::tracks::{self, Descriptors};
 use crate::perfetto::schema::{self, packet as fields};
 use crate::wire::{Fields, Malformed, Stream, TAKEN_BYTES_MAX};
-use crate::{Error, ReadOptions};
+use crate::{Error, Foreign, NoEvents, ReadOptions};
 
 /// Packets inside packets are read this deep.
 const DEPTH_MAX: u32 = 2;
@@ -76,8 +76,7 @@ impl<'o> Reader<'o> {
             return Err(Error::Empty);
         }
         if self.packets == 0 {
-            let found = "its first bytes are not a packet of a Perfetto trace".to_owned();
-            return Err(Error::NotATrace { found });
+            return Err(Error::NotATrace { found: Foreign::NoPackets });
         }
         self.finish(bytes)
     }
@@ -318,17 +317,10 @@ impl<'o> Reader<'o> {
         // A trace without what was asked for is a trace all the same.
         if traces.iter().all(|trace| trace.events() == 0) && self.passed_over == 0 {
             let first = self.problems.iter().chain(traces.iter().flat_map(|trace| trace.provenance.problems.iter())).next();
-            let reason = first.map_or("none of its packets is an event".to_owned(), in_words);
+            let reason = first.map_or(NoEvents::NoEventPackets, NoEvents::damaged);
             return Err(Error::NoEvents { offset: first.map_or(0, |problem| problem.offset), reason });
         }
         Ok(traces)
-    }
-}
-
-fn in_words(problem: &Problem) -> String {
-    match problem.detail.as_str() {
-        "" => problem.kind.to_string(),
-        detail => format!("{}: {detail}", problem.kind),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use memchr::memmem;
 
-use crate::Error;
+use crate::{Error, Foreign};
 
 /// First eight bytes of a packed recording.
 pub const MAGIC: [u8; 8] = crate::recording::PACKED_MAGIC;
@@ -135,16 +135,16 @@ impl<R: Read> Frames<R> {
     pub(super) fn open(input: R) -> Result<Self, Error> {
         let mut frames = Self { input, buffer: Vec::new(), start: 0, offset: 0, used: 0, plain: Vec::new(), lost: false };
         frames.fill(16)?;
-        let refuse = |found: String| Err(Error::NotATrace { found });
+        let refuse = |found| Err(Error::NotATrace { found });
         match frames.buffer.get(..16) {
             Some(head) if head[..8] == MAGIC => {
                 let version = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
                 if version != VERSION {
-                    return refuse(format!("a packed recording of version {version}; this build reads version {VERSION}"));
+                    return refuse(Foreign::PackedVersion { version, reads: VERSION });
                 }
             }
             None if frames.buffer.is_empty() => return Err(Error::Empty),
-            _ => return refuse("it does not start as a packed recording does".into()),
+            _ => return refuse(Foreign::NotPacked),
         }
         frames.used = 16;
         Ok(frames)

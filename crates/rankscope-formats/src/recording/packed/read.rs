@@ -10,7 +10,7 @@ use super::super::{Anchor, TickMap};
 use super::columns::Events;
 use super::frame::{BlockKind, Found, Frames};
 use super::tables;
-use crate::{Error, ReadOptions, Scope};
+use crate::{Error, NoEvents, ReadOptions, Scope};
 
 /// Reads a packed recording.
 ///
@@ -148,7 +148,7 @@ impl Reader<'_> {
         let trace = self.builder.finish();
         if trace.events() == 0 && is_whole_scope {
             let first = trace.provenance.problems.iter().next();
-            let reason = first.map_or_else(|| "the recording is empty".to_owned(), |problem| problem.detail.clone());
+            let reason = NoEvents::of_recording(first);
             return Err(Error::NoEvents { offset: first.map_or(offset, |problem| problem.offset), reason });
         }
         Ok(trace)

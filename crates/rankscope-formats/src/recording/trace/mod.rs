@@ -18,7 +18,7 @@ pub(super) use builder::Builder;
 pub(super) use facts::{Facts, losses};
 
 use super::{CHUNK_BYTES, Chunks, Cut, LiveFile, Recording};
-use crate::{Error, ReadOptions, Scope};
+use crate::{Error, NoEvents, ReadOptions, Scope};
 use rankscope_trace::{ProblemKind, Trace};
 
 /// Reads a live file, whole.
@@ -31,8 +31,7 @@ pub fn read_live(input: impl Read + Seek, options: &ReadOptions) -> Result<Trace
     let mut trace = to_trace(&Recording::open(file)?, &Cut::everything(), options);
     // With a narrower scope, what was not asked for may be all there is.
     if trace.events() == 0 && options.scope == Scope::All {
-        let first = trace.provenance.problems.iter().next();
-        let reason = first.map_or_else(|| "the recording is empty".to_owned(), |problem| problem.detail.clone());
+        let reason = NoEvents::of_recording(trace.provenance.problems.iter().next());
         return Err(Error::NoEvents { offset: 0, reason });
     }
     trace.provenance.bytes = bytes;

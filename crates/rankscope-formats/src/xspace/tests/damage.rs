@@ -52,7 +52,7 @@ fn nothing_is_an_error_of_its_own() {
         plane.string(2, "/host:CPU");
     });
     let Err(Error::NoEvents { reason, .. }) = read(no_events.bytes(), &ALL) else { panic!("no event is no trace") };
-    assert_eq!(reason, "it holds none");
+    assert_eq!(reason, crate::NoEvents::NothingInIt);
 }
 
 #[test]
