@@ -13,6 +13,26 @@ pub enum Error {
         /// The path as given.
         path: PathBuf,
     },
+    /// A folder of parts is given where traces are wanted.
+    #[error(
+        "{path}: this folder holds the parts that `rankscope map` made of traces, and parts hold no events. Give the traces; `report`, \
+         `align`, `validate` and `merge` also take one folder of parts",
+        path = path.display()
+    )]
+    Parts {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A URL is given where a path is wanted.
+    #[error(
+        "{path}: this build reads files, and supports no object stores or other URLs. Copy the traces to a file system or mount the \
+         store, and give the path",
+        path = path.display()
+    )]
+    Url {
+        /// The URL.
+        path: PathBuf,
+    },
     /// A path names something that is no regular file.
     #[error("{path}: {what}; only regular files are read, because anything else might never end. Give a file", path = path.display())]
     NotAFile {

@@ -12,6 +12,8 @@ use rankscope_formats::Format;
 
 use crate::Error;
 use crate::directory::{Aside, newest_attempt, set_aside};
+use crate::open::refuse_url;
+use crate::parts::is_parts_folder;
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +54,7 @@ const OWN_OUTPUTS: [&str; 4] = ["timeline.pftrace", "report.json", "run.json", "
 /// The files that `paths` mean, in order of their names, each once.
 ///
 /// # Errors
-/// [`Error::Missing`], [`Error::NoTraces`], [`Error::BadPattern`], and what the file system refuses.
+/// [`Error::Missing`], [`Error::NoTraces`], [`Error::BadPattern`], [`Error::Parts`], [`Error::Url`], and what the file system refuses.
 pub fn discover(paths: &[PathBuf]) -> Result<Vec<InputFile>, Error> {
     Ok(find(paths, Wanted::Newest)?.files)
 }
@@ -69,11 +71,14 @@ pub fn discover_all(paths: &[PathBuf]) -> Result<Found, Error> {
 fn find(paths: &[PathBuf], wanted: Wanted) -> Result<Found, Error> {
     let mut found = Found::default();
     for path in paths {
-        if path.is_dir() {
+        if is_parts_folder(path) {
+            return Err(Error::Parts { path: path.clone() });
+        } else if path.is_dir() {
             in_directory(path, wanted, &mut found)?;
         } else if path.exists() {
             found.files.push(InputFile { path: path.clone(), named: true, earlier: false });
         } else {
+            refuse_url(path)?;
             matching(path, wanted, &mut found)?;
         }
     }
@@ -147,7 +152,7 @@ fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), 
             continue;
         }
         if path.is_dir() {
-            if depth > 0 {
+            if depth > 0 && !is_parts_folder(&path) {
                 walk(&path, depth - 1, paths)?;
             }
         } else if suffix(&name).is_some() {
@@ -269,6 +274,30 @@ mod tests {
         let expected =
             [("raw/attempt-10/more/rank-0.0.json".to_owned(), true), ("raw/attempt-10/rank-0.json".to_owned(), false)];
         assert_eq!(found_all(root.path()), (expected.to_vec(), vec![root.path().join("raw/attempt-10")]));
+    }
+
+    #[test]
+    fn parts_are_no_traces() {
+        let root = tree(&["rank0.json", "parts/plan.json", "parts/part-r000000-a-0000.rkpart", "parts/input-000000-a.json"]);
+        fs::write(root.path().join("parts/plan.json"), "{\"rules\": {\"accounting\": 1}}").unwrap();
+        assert_eq!(found(root.path(), &[""]), ["rank0.json"], "a folder of parts beside the traces is passed over");
+        let refused = discover(&[root.path().join("parts")]).unwrap_err();
+        assert!(matches!(&refused, Error::Parts { path } if path.ends_with("parts")), "{refused}");
+        let plan = tree(&["plan.json", "rank0.json"]);
+        assert_eq!(found(plan.path(), &[""]), ["plan.json", "rank0.json"], "any other plan is not taken for one of parts");
+    }
+
+    #[test]
+    fn a_url_is_refused_as_one() {
+        for url in ["s3://bucket/run", "https://host/rank*.json.gz", "gs://a"] {
+            let refused = discover(&[PathBuf::from(url)]).unwrap_err();
+            assert!(matches!(&refused, Error::Url { .. }) && refused.to_string().starts_with(url), "{refused}");
+        }
+        for path in ["://x", "a/b://c", "rank 0://"] {
+            assert!(matches!(discover(&[PathBuf::from(path)]).unwrap_err(), Error::Missing { .. }), "{path}");
+        }
+        let root = tree(&["s3:/rank0.json"]);
+        assert_eq!(found(root.path(), &["s3://rank0.json"]), ["s3://rank0.json"], "what is there is a path");
     }
 
     #[test]

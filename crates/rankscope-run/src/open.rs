@@ -27,6 +27,8 @@ pub enum SideFile {
     Record,
     /// What mappers note down in a folder of parts.
     Parts,
+    /// A list of inputs.
+    List,
 }
 
 impl SideFile {
@@ -42,6 +44,8 @@ impl SideFile {
             Self::Record => 256 << 20,
             // A plan lists its inputs: a million of them make about 200 MB.
             Self::Parts => 256 << 20,
+            // A million paths of 256 bytes.
+            Self::List => 256 << 20,
         }
     }
 
@@ -52,16 +56,33 @@ impl SideFile {
             Self::Dispatch => "a dispatch plan file",
             Self::Record => "a run's manifest",
             Self::Parts => "a plan of parts",
+            Self::List => "a list of inputs",
         }
     }
+}
+
+/// Refuses `path`, where nothing lies, by its name if that is a URL.
+///
+/// # Errors
+/// [`Error::Url`].
+pub(crate) fn refuse_url(path: &Path) -> Result<(), Error> {
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
+    };
+    let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    if scheme.is_some_and(is_scheme) { Err(Error::Url { path: path.to_owned() }) } else { Ok(()) }
 }
 
 /// Opens the regular file at `path`, following links, and never waits for anybody.
 ///
 /// # Errors
-/// [`Error::NotAFile`] for whatever else lies there, and what the file system refuses.
+/// [`Error::NotAFile`] for whatever else lies there, [`Error::Url`], and what the file system refuses.
 pub fn open(path: &Path) -> Result<File, Error> {
     let refused = |error| Error::io(path, error);
+    if !path.exists() {
+        refuse_url(path)?;
+    }
     // Asked before opening, which is an act of its own to some devices, and after, because something else may lie there by then.
     check(path, &path.metadata().map_err(refused)?)?;
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
