@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use proptest::prelude::*;
-use rankscope_align::validate::{Meeting, Participants, Rule, Verdict, Weight, check_trace, meet};
+use rankscope_align::validate::{Meeting, Participants, RankEvidence, Rule, Verdict, Weight, meet};
 use rankscope_collectives::{CommPatterns, Matched, extract, match_ranks};
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
 use rankscope_testkit::{Job, Metadata, NodeClock, Straggler};
@@ -14,7 +14,7 @@ type Map = ClockMap<RankClock, ReferenceClock>;
 
 /// A job as read from its files.
 struct Read {
-    traces: Vec<Trace>,
+    evidence: Vec<RankEvidence>,
     participants: Participants,
     matched: Matched,
 }
@@ -28,16 +28,18 @@ impl Read {
 
     fn of_traces(traces: Vec<Trace>) -> Self {
         let patterns = CommPatterns::default();
-        let ranks = traces.iter().enumerate().map(|(rank, trace)| extract(Rank(rank as u32), trace, &patterns)).collect();
-        let participants = Participants::of(&traces, ranks);
+        let ranks: Vec<_> =
+            traces.iter().enumerate().map(|(rank, trace)| extract(Rank(rank as u32), trace, &patterns)).collect();
+        let evidence: Vec<_> = traces.iter().zip(&ranks).map(|(trace, found)| RankEvidence::of(trace, found)).collect();
+        let participants = Participants::of(&evidence, ranks);
         let matched = match_ranks(&participants.collectives);
-        Self { traces, participants, matched }
+        Self { evidence, participants, matched }
     }
 
     /// Its meetings if each rank's clock is put back by so much.
     fn put_back(&self, by_ns: &[i64]) -> Vec<Meeting> {
         let maps: Vec<Map> = by_ns.iter().map(|by| Map::from_offset(Span::from_nanos(-by), 0)).collect();
-        meet(&self.traces, &maps.iter().collect::<Vec<_>>(), &self.participants, &self.matched)
+        meet(&self.evidence, &maps.iter().collect::<Vec<_>>(), &self.participants, &self.matched)
     }
 }
 
@@ -68,10 +70,10 @@ proptest! {
     #[test]
     fn a_job_on_true_clocks_breaks_no_rule(job in jobs()) {
         let read = Read::of(&job);
-        let meetings = read.put_back(&vec![0; read.traces.len()]);
+        let meetings = read.put_back(&vec![0; read.evidence.len()]);
         prop_assert_eq!(violations(&meetings), 0);
         prop_assert!(meetings.iter().any(|meeting| meeting.verdict == Verdict::Overlap));
-        for check in read.traces.iter().flat_map(check_trace) {
+        for check in read.evidence.iter().flat_map(|rank| &rank.checks) {
             prop_assert!(check.found == 0 || check.rule.weight() == Weight::Warning, "{check:?}");
         }
     }
@@ -90,10 +92,10 @@ proptest! {
         wrong.clocks = vec![NodeClock { offset_ns, drift_ppb: 0 }];
         let read = Read::of(&wrong);
         let judged = |meetings: &[Meeting]| meetings.iter().filter(|meeting| meeting.rule.is_some()).count();
-        let as_recorded = read.put_back(&vec![0; read.traces.len()]);
+        let as_recorded = read.put_back(&vec![0; read.evidence.len()]);
         prop_assert!(judged(&as_recorded) > 0);
         prop_assert_eq!(violations(&as_recorded), judged(&as_recorded));
-        let mut right = vec![0; read.traces.len()];
+        let mut right = vec![0; read.evidence.len()];
         right[0] = offset_ns;
         let put_right = read.put_back(&right);
         prop_assert_eq!((judged(&put_right), violations(&put_right)), (judged(&as_recorded), 0));
@@ -114,7 +116,7 @@ fn annotations_of_kernels_that_follow_at_once_do_not_overlap() {
         seed: 2_986_079_570_749_627_721,
         ..Job::default()
     };
-    for check in Read::of(&job).traces.iter().flat_map(check_trace) {
+    for check in Read::of(&job).evidence.iter().flat_map(|rank| &rank.checks) {
         assert!(check.found == 0 || check.rule.weight() == Weight::Warning, "{check:?}");
     }
 }
@@ -126,7 +128,7 @@ fn a_gap_within_what_clocks_may_be_off_is_not_certain() {
     let read = Read::of(&job);
     for (uncertainty_ns, expected) in [(0, true), (1_000_000, true), (200_000_000, false)] {
         let map = Map::from_offset(Span::ZERO, uncertainty_ns);
-        let meetings = meet(&read.traces, &[&map, &map], &read.participants, &read.matched);
+        let meetings = meet(&read.evidence, &[&map, &map], &read.participants, &read.matched);
         let certain = meetings.iter().filter_map(|meeting| match meeting.verdict {
             Verdict::Violation { certain, .. } => Some(certain),
             _ => None,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use rankscope_align::validate::RankEvidence;
 use rankscope_align::{JobClocks, Method, hints};
 use rankscope_collectives::{Matched, RankCollectives, match_nothing, match_with};
 use rankscope_time::Rank;
@@ -93,6 +94,8 @@ pub struct JobRank {
     pub tracers: Vec<SettledTracer>,
     /// Where its time went, by its own clock.
     pub report: rankscope_analyze::RankReport,
+    /// What validation found in its traces, where the job's rules ask for that.
+    pub evidence: Option<RankEvidence>,
 }
 
 /// A job, with a map for every rank.
@@ -220,7 +223,7 @@ fn own_name(label: &str) -> &str {
 impl JobRank {
     fn of(part: Part) -> (Self, RankCollectives) {
         let rank = part.rank();
-        let Part { about, exports, tracers, collectives, report } = part;
-        (Self { rank, about, exports, tracers, report }, collectives)
+        let Part { about, exports, tracers, collectives, report, evidence } = part;
+        (Self { rank, about, exports, tracers, report, evidence }, collectives)
     }
 }

@@ -4,6 +4,7 @@
 //! size is that of the rank's collectives, steps, kernel names and busy stretches. Making it is the map, judging all of them is
 //! the reduce: a report on one machine and one over a thousand machines differ in where the parts were made and in nothing else.
 
+use rankscope_align::validate::RankEvidence;
 use rankscope_align::{Settled, settle_tracers};
 use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport};
@@ -27,6 +28,8 @@ pub struct Part {
     pub collectives: RankCollectives,
     /// Where its time went.
     pub report: RankReport,
+    /// What validation found in it and wants of it, where its rules ask for that.
+    pub evidence: Option<RankEvidence>,
 }
 
 /// What a file says of itself, and what it is known by.
@@ -118,10 +121,16 @@ impl Part {
             tracers,
             report: RankReport::of(trace, &collectives, classes),
             collectives,
+            evidence: None,
         }
     }
 
-    /// The part that consists of these, as [`of`](Self::of) made them once.
+    /// Adds what validation finds in `trace`, which it was made of.
+    pub fn check(&mut self, trace: &Trace) {
+        self.evidence = Some(RankEvidence::of(trace, &self.collectives));
+    }
+
+    /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.
     pub fn from_pieces(
         about: About,
         exports: Vec<Export>,
@@ -129,7 +138,7 @@ impl Part {
         collectives: RankCollectives,
         report: RankReport,
     ) -> Self {
-        Self { about, exports, tracers, collectives, report }
+        Self { about, exports, tracers, collectives, report, evidence: None }
     }
 
     /// The rank, where it is settled; 0 before.
@@ -151,6 +160,11 @@ impl Part {
         self.tracers.extend(later.tracers);
         join_collectives(&mut self.collectives, later.collectives, spans);
         self.report.join(later.report);
+        // Half of the evidence would pass for all of it.
+        self.evidence = self.evidence.take().zip(later.evidence).map(|(mut own, later)| {
+            own.join(later);
+            own
+        });
     }
 }
 

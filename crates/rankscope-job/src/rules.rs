@@ -18,11 +18,13 @@ pub struct Rules {
     pub patterns: Vec<String>,
     /// Whether only device work, launches and annotations were read.
     pub devices_only: bool,
+    /// Whether each trace is also checked for what validation asks, which takes reading all of its arguments.
+    pub checks: bool,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { accounting: ACCOUNTING, classes: ClassMode::Default, patterns: Vec::new(), devices_only: false }
+        Self { accounting: ACCOUNTING, classes: ClassMode::Default, patterns: Vec::new(), devices_only: false, checks: false }
     }
 }
 
@@ -30,6 +32,11 @@ impl Rules {
     /// The rules of `classes`, with a user's `patterns`, of traces read whole or of `devices_only`.
     pub fn new(classes: ClassMode, patterns: Vec<String>, devices_only: bool) -> Self {
         Self { classes, patterns, devices_only, ..Self::default() }
+    }
+
+    /// The same with the checks of validation.
+    pub fn with_checks(self, checks: bool) -> Self {
+        Self { checks, ..self }
     }
 
     /// The same, ready to be applied.

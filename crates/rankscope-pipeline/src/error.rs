@@ -62,6 +62,12 @@ pub enum Error {
         /// What is wrong.
         fault: PartsFault,
     },
+    /// Events are wanted of a job that was judged by its parts.
+    #[error("{}: parts hold no events. Give the traces they were made of", folder.display())]
+    NoEvents {
+        /// The folder of parts.
+        folder: PathBuf,
+    },
     /// A part cannot be read or written.
     #[error("{}", path.display())]
     Part {
@@ -105,6 +111,12 @@ pub enum PartsFault {
     /// It belongs to other inputs or options.
     #[error("the folder holds parts of other inputs or options, or an input changed since. Map into a new folder")]
     OtherPlan,
+    /// They were made without the checks of validation.
+    #[error(
+        "the parts were made without the checks of `rankscope validate`. Map the traces again with `rankscope map --checks`, into a \
+         new folder"
+    )]
+    NoChecks,
     /// Nobody has mapped some inputs yet.
     #[error(
         "{inputs} of {of} inputs are not mapped yet, the first of them {first}. Run `rankscope map` again with the same arguments, or \
@@ -136,7 +148,7 @@ impl Error {
     /// What class of failure this is.
     pub fn class(&self) -> ExitClass {
         match self {
-            Self::Pattern(_) => ExitClass::Usage,
+            Self::Pattern(_) | Self::NoEvents { .. } | Self::Parts { fault: PartsFault::NoChecks, .. } => ExitClass::Usage,
             Self::Changed { .. }
             | Self::Conflict(Conflict::Twice { .. })
             | Self::Parts { fault: PartsFault::OtherPlan, .. } => ExitClass::InputChanged,

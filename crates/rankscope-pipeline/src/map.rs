@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use rankscope_analyze::Classes;
-use rankscope_formats::{Error as ReadError, Member};
+use rankscope_formats::{ArgsPolicy, Error as ReadError, Member};
 use rankscope_job::{Part, Parts, Place, Rules, Unread, WhyUnread};
 use rankscope_run::{Found, InputFile, discover_all};
-use rankscope_trace::Trace;
 use rayon::prelude::*;
 
 use crate::facts::SideReadings;
@@ -18,7 +17,7 @@ use crate::{Error, Progress, Stage};
 /// How traces become parts.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    /// How much of each is read.
+    /// How much of each is read; of arguments all, where the rules ask for checks.
     pub reading: Reading,
     /// What parts are made by.
     pub rules: Rules,
@@ -35,22 +34,13 @@ pub struct Mapped {
     pub held: Held,
 }
 
-/// Sees every trace that becomes a part, from several threads, tracers' clocks settled. What it takes from one is all it gets.
-pub type Visit<'a> = &'a (dyn Fn(Place, &Trace) + Sync);
-
 /// Maps the files that `paths` mean, with the `readings` of tracers' clocks that lie beside them.
 ///
 /// # Errors
 /// [`Error::Run`] where nothing is found, [`Error::Pattern`] for rules that are none. A file that cannot be read is no error here.
-pub fn map(
-    paths: &[PathBuf],
-    mapping: &Mapping,
-    readings: &SideReadings,
-    visit: Visit<'_>,
-    progress: &dyn Progress,
-) -> Result<Mapped, Error> {
+pub fn map(paths: &[PathBuf], mapping: &Mapping, readings: &SideReadings, progress: &dyn Progress) -> Result<Mapped, Error> {
     let Found { files, attempts } = discover_all(paths)?;
-    let mut mapped = map_files(&files, mapping, readings, visit, progress)?;
+    let mut mapped = map_files(&files, mapping, readings, progress)?;
     attempts.iter().for_each(|folder| mapped.parts.add_attempt(folder.display().to_string()));
     Ok(mapped)
 }
@@ -63,17 +53,20 @@ pub fn map_files(
     files: &[InputFile],
     mapping: &Mapping,
     readings: &SideReadings,
-    visit: Visit<'_>,
     progress: &dyn Progress,
 ) -> Result<Mapped, Error> {
     let classes = mapping.rules.compiled()?;
-    let held = Held::new(files.to_vec(), mapping.reading, mapping.keep);
-    let mapper = Mapper { classes: &classes, readings, held: &held, visit };
+    let mut reading = mapping.reading;
+    if mapping.rules.checks {
+        reading.args = ArgsPolicy::All;
+    }
+    let held = Held::new(files.to_vec(), reading, mapping.keep);
+    let mapper = Mapper { classes: &classes, checks: mapping.rules.checks, readings, held: &held };
     progress.begin(Stage::Reading, files.len());
     let parts = Mutex::new(Ok(Parts::new(mapping.rules.clone())));
     files.par_iter().enumerate().for_each(|(number, file)| {
         let mut member = 0;
-        read_members(file, mapping.reading, |read| {
+        read_members(file, reading, |read| {
             let place = Place { file: number as u32, member };
             member += 1;
             let outcome = mapper.outcome(file, place, read);
@@ -97,9 +90,9 @@ pub fn map_files(
 
 struct Mapper<'a> {
     classes: &'a Classes,
+    checks: bool,
     readings: &'a SideReadings,
     held: &'a Held,
-    visit: Visit<'a>,
 }
 
 impl Mapper<'_> {
@@ -109,7 +102,9 @@ impl Mapper<'_> {
         self.readings.attach(&mut trace);
         let mut part = Part::of(&mut trace, self.classes);
         part.about.earlier = file.earlier;
-        (self.visit)(place, &trace);
+        if self.checks {
+            part.check(&trace);
+        }
         self.held.keep(place, trace);
         Ok(part)
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rankscope_job::{Part, Parts, Place, Unread, WhyUnread};
 use rankscope_part_files::{StoredPart, read_part, write_part};
-use rankscope_run::{Outputs, SideFile, file_name, open, read_side_text, write_file};
+use rankscope_run::{Outputs, PARTS_PLAN, SideFile, file_name, open, read_side_text, write_file};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +19,6 @@ use crate::held::Keep;
 use crate::map::{Mapped, Mapping, map_files};
 use crate::plan::Plan;
 use crate::{Error, Progress, Quiet, Stage};
-
-const PLAN: &str = "plan.json";
 
 /// Which inputs of a plan one mapper does: those at every `of`-th place from `number` on, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +89,6 @@ enum StoredWhy {
     Broken(String),
 }
 
-/// Whether `path` is a folder of parts.
-pub fn is_parts_folder(path: &Path) -> bool {
-    path.join(PLAN).is_file()
-}
-
 /// Maps the inputs of a shard into the folder of parts.
 ///
 /// # Errors
@@ -123,7 +116,7 @@ pub fn map_into(request: &MapRequest, progress: &dyn Progress) -> Result<MapSumm
 fn planned(request: &MapRequest) -> Result<Plan, Error> {
     let plan = Plan::of(&request.paths, request.clocks.as_deref(), &request.mapping.rules)?;
     fs::create_dir_all(&request.parts).map_err(|source| Error::Io { path: request.parts.clone(), source })?;
-    let path = request.parts.join(PLAN);
+    let path = request.parts.join(PARTS_PLAN);
     if !path.is_file() {
         write_json(&path, &plan)?;
     }
@@ -140,7 +133,7 @@ fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings
         return Ok(MapSummary { inputs: 1, done_before: 1, ..MapSummary::default() });
     }
     let mapping = Mapping { keep: Keep::Nothing, ..request.mapping.clone() };
-    let Mapped { parts, .. } = map_files(&[input.file()], &mapping, readings, &|_, _| (), &Quiet)?;
+    let Mapped { parts, .. } = map_files(&[input.file()], &mapping, readings, &Quiet)?;
     if !input.is_unchanged() {
         return Err(Error::Changed { file: input.path.display().to_string() });
     }
@@ -171,7 +164,7 @@ fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings
 
 /// All parts in `folder`, with the plan they were made by. With `partial`, inputs that nobody has mapped yet are gone without.
 pub(crate) fn read_folder(folder: &Path, partial: bool, progress: &dyn Progress) -> Result<(Plan, Parts), Error> {
-    let plan = read_plan(&folder.join(PLAN))?;
+    let plan = read_plan_of(folder)?;
     progress.begin(Stage::Reading, plan.inputs.len());
     let one = |at: usize| {
         let parts = read_one(folder, &plan, at);
@@ -224,9 +217,8 @@ fn read_one(folder: &Path, plan: &Plan, at: usize) -> Result<Option<Parts>, Erro
 /// What tells an input and its rules from all others, in 16 digits.
 fn identity(plan: &Plan, at: usize) -> String {
     let mut hasher = blake3::Hasher::new();
-    let json = serde_json::to_vec(&(&plan.inputs[at], at)).unwrap_or_default();
+    let json = serde_json::to_vec(&(&plan.inputs[at], at, &plan.rules)).unwrap_or_default();
     hasher.update(&json);
-    hasher.update(format!("{:?}", plan.rules()).as_bytes());
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
@@ -238,6 +230,11 @@ fn outcome_path(folder: &Path, at: usize, identity: &str) -> PathBuf {
 fn part_name(part: &Part, place: Place, identity: &str) -> String {
     let rank = part.about.own_rank().map_or_else(|| "unknown".to_owned(), |rank| format!("r{:06}", rank.0));
     format!("part-{rank}-{identity}-{:04}.rkpart", place.member)
+}
+
+/// The plan of the parts in `folder`.
+pub(crate) fn read_plan_of(folder: &Path) -> Result<Plan, Error> {
+    read_plan(&folder.join(PARTS_PLAN))
 }
 
 fn read_plan(path: &Path) -> Result<Plan, Error> {

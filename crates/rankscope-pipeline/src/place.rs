@@ -20,7 +20,7 @@ impl Judged {
     /// The trace of the rank at `index`, its exports joined, on its own clock.
     ///
     /// # Errors
-    /// [`Error::Changed`] where it is not what the part was made of.
+    /// [`Error::Changed`] where it is not what the part was made of, [`Error::NoEvents`] of a job that was judged by its parts.
     pub fn trace(&self, index: usize) -> Result<Arc<Trace>, Error> {
         let traces = self.traces(index..index + 1)?;
         Ok(traces.into_iter().next().unwrap_or_default())
@@ -28,6 +28,9 @@ impl Judged {
 
     /// Those of the ranks at `indices`. A file that holds several of them is read once.
     fn traces(&self, indices: Range<usize>) -> Result<Vec<Arc<Trace>>, Error> {
+        if let Some(folder) = &self.parts {
+            return Err(Error::NoEvents { folder: folder.clone() });
+        }
         let ranks = &self.job.ranks[indices];
         let joined: Vec<Option<Arc<Trace>>> = ranks.iter().map(|rank| self.held.joined(&rank.exports)).collect();
         let lacking = ranks.iter().zip(&joined).filter(|(_, joined)| joined.is_none());
@@ -71,7 +74,7 @@ impl Judged {
     /// All ranks on one clock, with an arrow through every matched collective. Traces that were kept are let go as they are written.
     ///
     /// # Errors
-    /// [`Error::Timeline`] and [`Error::Changed`].
+    /// [`Error::Timeline`], and those of [`trace`](Self::trace).
     pub fn write_timeline(&self, file: &mut impl Write, progress: &dyn Progress) -> Result<(), Error> {
         progress.begin(Stage::Writing, self.job.ranks.len());
         let written = self.write_ranks(file, progress);

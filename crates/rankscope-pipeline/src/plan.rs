@@ -25,7 +25,7 @@ pub(crate) struct Plan {
     schema: u32,
     /// What was asked for, for headings.
     pub(crate) title: String,
-    rules: PlannedRules,
+    pub(crate) rules: PlannedRules,
     pub(crate) inputs: Vec<PlannedInput>,
     pub(crate) attempts: Vec<String>,
     world_size: Option<u32>,
@@ -46,11 +46,14 @@ pub(crate) struct PlannedInput {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct PlannedRules {
+pub(crate) struct PlannedRules {
     accounting: u32,
     classes: PlannedClasses,
     patterns: Vec<String>,
     devices_only: bool,
+    /// Plans of before there were checks do not say.
+    #[serde(default)]
+    checks: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,12 +98,12 @@ impl Plan {
 
     /// What parts of it were made by.
     pub(crate) fn rules(&self) -> Rules {
-        let PlannedRules { accounting, classes, patterns, devices_only } = self.rules.clone();
+        let PlannedRules { accounting, classes, patterns, devices_only, checks } = self.rules.clone();
         let classes = match classes {
             PlannedClasses::Default => ClassMode::Default,
             PlannedClasses::Tracelens => ClassMode::Tracelens,
         };
-        let mut rules = Rules::new(classes, patterns, devices_only);
+        let mut rules = Rules::new(classes, patterns, devices_only).with_checks(checks);
         rules.accounting = accounting;
         rules
     }
@@ -125,6 +128,7 @@ impl PlannedRules {
             },
             patterns: rules.patterns.clone(),
             devices_only: rules.devices_only,
+            checks: rules.checks,
         }
     }
 }

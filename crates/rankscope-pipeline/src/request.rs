@@ -4,23 +4,24 @@ use std::path::{Path, PathBuf};
 
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{ClockChoice, Job, Judging, judge};
-use rankscope_run::InputFile;
+use rankscope_run::{InputFile, is_parts_folder};
 
+use crate::error::PartsFault;
 use crate::facts::{Clues, SideReadings, facts, known_clocks};
 use crate::held::{Held, Keep};
-use crate::map::{Mapped, Mapping, Visit, map, map_files};
-use crate::parts_folder::read_folder;
+use crate::map::{Mapped, Mapping, map, map_files};
+use crate::parts_folder::{read_folder, read_plan_of};
 use crate::read::Reading;
 use crate::{Error, Progress};
 
 /// What a user asks about.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Files, directories, archives or patterns.
+    /// Files, directories, archives or patterns; or one folder of parts.
     pub paths: Vec<PathBuf>,
     /// Folder of measured clocks, where the user named one.
     pub clocks: Option<PathBuf>,
-    /// How traces become parts.
+    /// How traces become parts. Parts that are there keep to the rules they were made by.
     pub mapping: Mapping,
     /// How the job is judged.
     pub judging: Judging,
@@ -31,6 +32,10 @@ pub struct Request {
 pub struct Judged {
     /// The job.
     pub job: Job,
+    /// What it is called in headings.
+    pub title: String,
+    /// The folder of the parts it was judged by, where they were there; its events are not, then.
+    pub parts: Option<PathBuf>,
     /// Its traces.
     pub held: Held,
     /// Readings of tracers' clocks beside them.
@@ -42,20 +47,30 @@ pub fn title(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads the job that `request` is about and judges it.
+/// The folder that the clocks of the job in `paths` are read from: the one that the user named for `clocks`, else its run
+/// directory, or that of the traces where `paths` are a folder of parts.
+///
+/// # Errors
+/// [`Error::Parts`] where the plan of the parts cannot be read.
+pub fn clock_folder(paths: &[PathBuf], clocks: Option<&Path>) -> Result<Option<PathBuf>, Error> {
+    match (paths, clocks) {
+        ([folder], None) if is_parts_folder(folder) => Ok(read_plan_of(folder)?.clocks),
+        _ => Ok(Clues::of(paths, clocks).clock_folder().map(Path::to_owned)),
+    }
+}
+
+/// Reads the job that `request` is about, traces or a folder of parts, and judges it.
 ///
 /// # Errors
 /// [`Error`].
 pub fn judged(request: &Request, progress: &dyn Progress) -> Result<Judged, Error> {
-    judged_visiting(request, &|_, _| (), progress)
-}
-
-/// The same, with somebody who sees every trace while it is there.
-///
-/// # Errors
-/// [`Error`].
-pub fn judged_visiting(request: &Request, visit: Visit<'_>, progress: &dyn Progress) -> Result<Judged, Error> {
-    judged_by(request, |mapping, readings| map(&request.paths, mapping, readings, visit, progress))
+    if let [folder] = request.paths.as_slice()
+        && is_parts_folder(folder)
+    {
+        let checks = request.mapping.rules.checks;
+        return by_parts(folder, request.clocks.as_deref(), checks, request.judging, progress);
+    }
+    judged_by(request, |mapping, readings| map(&request.paths, mapping, readings, progress))
 }
 
 /// The same of `files`, which were found in the paths of `request`.
@@ -63,20 +78,28 @@ pub fn judged_visiting(request: &Request, visit: Visit<'_>, progress: &dyn Progr
 /// # Errors
 /// [`Error`].
 pub fn judged_files(request: &Request, files: &[InputFile], progress: &dyn Progress) -> Result<Judged, Error> {
-    judged_by(request, |mapping, readings| map_files(files, mapping, readings, &|_, _| (), progress))
+    judged_by(request, |mapping, readings| map_files(files, mapping, readings, progress))
 }
 
-/// Judges the parts in `folder`, by the clocks in the folder `clocks` where the user named one. With the job comes what it is called.
-/// No trace is there for whoever wants its events.
+/// Judges the parts in `folder`, by the clocks in the folder `clocks` where the user named one.
 ///
 /// # Errors
 /// [`Error`].
-pub fn judged_parts(
+pub fn judged_parts(folder: &Path, clocks: Option<&Path>, judging: Judging, progress: &dyn Progress) -> Result<Judged, Error> {
+    by_parts(folder, clocks, false, judging, progress)
+}
+
+/// The same; with `checks`, the parts must have been made with them.
+fn by_parts(
     folder: &Path,
     clocks: Option<&Path>,
+    checks: bool,
     judging: Judging,
     progress: &dyn Progress,
-) -> Result<(Judged, String), Error> {
+) -> Result<Judged, Error> {
+    if checks && !read_plan_of(folder)?.rules().checks {
+        return Err(Error::Parts { path: folder.to_owned(), fault: PartsFault::NoChecks });
+    }
     let (plan, parts) = read_folder(folder, judging.partial, progress)?;
     let mut known = plan.facts();
     let measured = clocks.or(plan.clocks.as_deref());
@@ -86,9 +109,14 @@ pub fn judged_parts(
         }
         known.clocks = known_clocks(measured, clocks.is_some())?;
     }
-    let job = judge(parts, &known, judging)?;
     let reading = Reading { args: ArgsPolicy::Analysis, scope: Scope::All };
-    Ok((Judged { job, held: Held::new(Vec::new(), reading, Keep::Nothing), readings: SideReadings::default() }, plan.title))
+    Ok(Judged {
+        job: judge(parts, &known, judging)?,
+        title: plan.title,
+        parts: Some(folder.to_owned()),
+        held: Held::new(Vec::new(), reading, Keep::Nothing),
+        readings: SideReadings::default(),
+    })
 }
 
 fn judged_by(request: &Request, map: impl FnOnce(&Mapping, &SideReadings) -> Result<Mapped, Error>) -> Result<Judged, Error> {
@@ -99,5 +127,5 @@ fn judged_by(request: &Request, map: impl FnOnce(&Mapping, &SideReadings) -> Res
     let readings = SideReadings::of(&clues)?;
     let Mapped { parts, held } = map(&request.mapping, &readings)?;
     let job = judge(parts, &facts, request.judging)?;
-    Ok(Judged { job, held, readings })
+    Ok(Judged { job, title: title(&request.paths), parts: None, held, readings })
 }

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_job::{ClockChoice, alignment};
-use rankscope_pipeline::{judged, run_directory, title};
+use rankscope_pipeline::{judged, run_directory};
 use rankscope_report::alignment_terminal;
 use rankscope_run::Outputs;
 
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
 use crate::output::{self, Format};
-use crate::report::TimelineArgs;
+use crate::report::{TimelineArgs, say_written};
 
 /// Put every rank on one clock, with the source and error bound of each clock.
 ///
@@ -66,7 +66,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let job = &judged.job;
     // Who asks for nothing else wants to know what hangs on it, too.
     let weaker = (args.clocks.choice() == ClockChoice::FromTraces).then(|| rankscope_job::from_traces(job));
-    let document = alignment(title(&args.paths), job, &judged.moved()?);
+    let document = alignment(judged.title.clone(), job, &judged.moved()?);
     match (args.format, weaker) {
         (Format::Json, Some(weaker)) => output::answer(&serde_json::to_string_pretty(&weaker)?)?,
         (Format::Table, Some(weaker)) => output::answer(&from_traces::table(&weaker))?,
@@ -78,12 +78,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if let Some(folder) = folder {
         let mut outputs = Outputs::into_directory(&folder)?;
         outputs.write("alignment.json", |file| serde_json::to_writer_pretty(file, &document).map_err(anyhow::Error::from))?;
-        if !args.no_timeline {
+        if !args.no_timeline && judged.parts.is_none() {
             outputs.write("timeline.pftrace", |file| judged.write_timeline(file, &bar))?;
         }
-        let paths = outputs.commit()?;
-        let paths = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("  ");
-        output::remark_apart(&format!("written: {paths}"));
+        say_written(&outputs.commit()?, Some(&judged).filter(|_| !args.no_timeline));
     }
     std::mem::forget(judged);
     Ok(ExitCode::SUCCESS)

@@ -45,10 +45,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let mut judging = judging(args.partial, &args.clocks.measured, args.clocks.choice());
     judging.window = args.window.window;
     let bar = Bar::default();
-    let (judged, title) = judged_parts(&args.parts, args.clocks.measured.folder(), judging, &bar)?;
-    let (judged, document) = analysed(judged, args.shown, &title)?;
+    let judged = judged_parts(&args.parts, args.clocks.measured.folder(), judging, &bar)?;
+    let (judged, document) = analysed(judged, args.shown)?;
     let written = places.map(|places| write_report(&places, &document, None, &bar)).transpose()?;
-    say(&document, args.format, written.unwrap_or_default())?;
+    say(&document, args.format, written.unwrap_or_default(), Some(&judged))?;
     std::mem::forget(judged);
     Ok(ExitCode::SUCCESS)
 }

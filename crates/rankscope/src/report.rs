@@ -9,7 +9,7 @@ use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{Analysed, Rules, select_rank};
-use rankscope_pipeline::{Judged, Places, is_parts_folder, judged, judged_parts, run_directory, title, write_report};
+use rankscope_pipeline::{Judged, Places, judged, run_directory, write_report};
 use rankscope_report::Layout;
 use rankscope_time::Rank;
 
@@ -121,23 +121,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     request.judging.window = args.window.window;
     request.mapping.rules = args.rules.rules();
     request.mapping.reading.scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
-    let parts = match args.paths.as_slice() {
-        [folder] if is_parts_folder(folder) => Some(folder),
-        _ => None,
-    };
-    let draws = places.is_some() && !args.no_timeline && parts.is_none();
-    if draws {
+    if places.is_some() && !args.no_timeline {
         (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
     }
     let bar = Bar::default();
-    let (judged, title) = match parts {
-        Some(folder) => judged_parts(folder, args.clocks.measured.folder(), request.judging, &bar)?,
-        None => (judged(&request, &bar)?, title(&args.paths)),
-    };
-    let (judged, document) = analysed(judged, args.shown, &title)?;
-    let drawn = draws.then_some(&judged);
+    let (judged, document) = analysed(judged(&request, &bar)?, args.shown)?;
+    let drawn = Some(&judged).filter(|judged| !args.no_timeline && judged.parts.is_none());
     let written = places.map(|places| write_report(&places, &document, drawn, &bar)).transpose()?;
-    say(&document, args.format, written.unwrap_or_default())?;
+    say(&document, args.format, written.unwrap_or_default(), Some(&judged).filter(|_| !args.no_timeline))?;
     // The process ends here: giving back memory piece by piece would only take time.
     std::mem::forget(judged);
     Ok(ExitCode::SUCCESS)
@@ -149,25 +140,25 @@ pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
     let mut request = request(&[run.to_owned()], true, &ClockArgs::default());
     (request.mapping.reading.args, request.mapping.keep) = (TimelineArgs::default().policy(), MemoryArgs::default().keep());
     let bar = Bar::default();
-    let judged = judged(&request, &bar)?;
-    let (judged, document) = analysed(judged, ShownArgs::default(), &run.display().to_string())?;
+    let (judged, document) = analysed(judged(&request, &bar)?, ShownArgs::default())?;
     let written = write_report(&Places::in_run(run), &document, Some(&judged), &bar)?;
     Ok((document, written))
 }
 
-/// The document of what was `judged`, called `title`, narrowed to what is to be `shown`.
-pub(crate) fn analysed(judged: Judged, shown: ShownArgs, title: &str) -> Result<(Judged, Document)> {
-    let Judged { job, held, readings } = judged;
+/// The document of what was `judged`, narrowed to what is to be `shown`.
+pub(crate) fn analysed(judged: Judged, shown: ShownArgs) -> Result<(Judged, Document)> {
+    let Judged { job, title, parts, held, readings } = judged;
     memory::give_back();
     let analysed = Analysed::of(job, shown.step)?;
-    let mut document = analysed.document(title);
+    let mut document = analysed.document(&title);
     if let Some(rank) = shown.rank {
         select_rank(&mut document, Rank(rank))?;
     }
-    Ok((Judged { job: analysed.job, held, readings }, document))
+    Ok((Judged { job: analysed.job, title, parts, held, readings }, document))
 }
 
-pub(crate) fn say(document: &Document, format: Format, written: Vec<PathBuf>) -> Result<()> {
+/// Prints `document`, and what was `written`; what has no timeline is said where one was wanted of what was `judged`.
+pub(crate) fn say(document: &Document, format: Format, written: Vec<PathBuf>, judged: Option<&Judged>) -> Result<()> {
     match format {
         Format::Json => output::answer_by(|to| rankscope_report::write_json(document, Layout::Pretty, to))?,
         Format::Table => {
@@ -176,8 +167,16 @@ pub(crate) fn say(document: &Document, format: Format, written: Vec<PathBuf>) ->
         }
     }
     if !written.is_empty() {
-        let paths = written.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("  ");
-        output::remark_apart(&format!("written: {paths}"));
+        say_written(&written, judged);
     }
     Ok(())
+}
+
+/// The files that were `written`, and why there is no timeline where one was wanted of what was `judged`.
+pub(crate) fn say_written(written: &[PathBuf], judged: Option<&Judged>) {
+    let paths = written.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("  ");
+    output::remark_apart(&format!("written: {paths}"));
+    if judged.is_some_and(|judged| judged.parts.is_some()) {
+        output::remark("timeline.pftrace is not written: parts hold no events");
+    }
 }

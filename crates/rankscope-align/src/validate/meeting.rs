@@ -2,11 +2,10 @@
 
 use rankscope_collectives::{Group, Kind, LocalCollective, Matched, Member};
 use rankscope_time::{ClockMap, Instant, Rank, RankClock, ReferenceClock};
-use rankscope_trace::Trace;
 use rustc_hash::FxHashMap;
 
 use super::causality::{Miss, worst};
-use super::{Participants, Rule};
+use super::{Participants, RankEvidence, Rule};
 
 /// The way from a trace's clock to the clock all are judged on.
 type Map = ClockMap<RankClock, ReferenceClock>;
@@ -71,10 +70,10 @@ impl Meeting {
     }
 }
 
-/// The meetings of `matched`, which was found among the collectives of `participants`, on the clocks that `maps` (one a trace)
-/// lead to; in order of their first start.
-pub fn meet(traces: &[Trace], maps: &[&Map], participants: &Participants, matched: &Matched) -> Vec<Meeting> {
-    let room = Room { traces, maps, participants };
+/// The meetings of `matched`, which was found among the collectives of `participants`, who are of the ranks of `evidence`, on the
+/// clocks that `maps` (one a rank) lead to; in order of their first start.
+pub fn meet(evidence: &[RankEvidence], maps: &[&Map], participants: &Participants, matched: &Matched) -> Vec<Meeting> {
+    let room = Room { evidence, maps, participants };
     let together = matched.instances.iter().filter(|instance| instance.members.len() > 1);
     let mut meetings: Vec<Meeting> =
         together.map(|instance| room.meeting(&matched.groups[instance.group], &instance.members)).collect();
@@ -99,7 +98,7 @@ fn occurrences(meetings: &[Meeting]) -> Vec<u64> {
 }
 
 struct Room<'a> {
-    traces: &'a [Trace],
+    evidence: &'a [RankEvidence],
     maps: &'a [&'a Map],
     participants: &'a Participants,
 }
@@ -125,15 +124,14 @@ impl Room<'_> {
 
     fn stay(&self, member: &Member) -> Stay {
         let collective = self.collective(member);
-        let trace = self.participants.list[member.rank()].trace;
         let [start, end] = [collective.start_ns, collective.end_ns].map(Instant::from_nanos_since_epoch);
-        let map = self.maps[trace];
+        let map = self.maps[self.participants.list[member.rank()].rank];
         Stay {
             participant: member.rank(),
             start_ns: map.map(start).nanos_since_epoch(),
             end_ns: map.map(end).nanos_since_epoch(),
             uncertainty_ns: map.uncertainty_ns(start).max(map.uncertainty_ns(end)),
-            correlation: self.traces[trace].correlations.get(collective.span),
+            correlation: self.participants.recorded(self.evidence, member).and_then(|recorded| recorded.correlation),
         }
     }
 
@@ -148,24 +146,19 @@ impl Room<'_> {
             return Some((Rule::ReceiveAfterSend, Flow::From(sender)));
         }
         let kind = *kinds.first()?;
-        let root = members.iter().find_map(|member| self.root(group, member, kind))?;
+        if kinds.iter().any(|other| *other != kind) {
+            return None;
+        }
+        let root = members.iter().find_map(|member| self.root(group, member))?;
         let root = members.iter().position(|member| self.participants.collectives[member.rank()].rank == root)?;
-        let alike = kinds.iter().all(|other| *other == kind);
-        alike.then_some((Rule::RootTakesPart, if flows_out(kind) { Flow::From(root) } else { Flow::To(root) }))
+        Some((Rule::RootTakesPart, if flows_out(kind) { Flow::From(root) } else { Flow::To(root) }))
     }
 
-    /// The rank that all data comes from or goes to, if `member` tells.
-    fn root(&self, group: &Group, member: &Member, kind: Kind) -> Option<Rank> {
-        let trace = &self.traces[self.participants.list[member.rank()].trace];
-        let span = self.collective(member).span;
-        let at = trace.collectives.binary_search_by_key(&span, |args| args.span).ok()?;
-        let args = &trace.collectives[at];
-        let root = match kind {
-            _ if flows_out(kind) => args.source_rank,
-            Kind::Reduce | Kind::Gather => args.destination_rank,
-            _ => None,
-        };
-        root.map(|root| group.global(root))
+    /// The rank that all data of a collective from or to one rank comes from or goes to, if `member` tells.
+    fn root(&self, group: &Group, member: &Member) -> Option<Rank> {
+        let collective = self.collective(member);
+        let has_root = flows_out(collective.kind) || matches!(collective.kind, Kind::Reduce | Kind::Gather);
+        collective.peer.filter(|_| has_root).map(|root| group.global(root))
     }
 }
 

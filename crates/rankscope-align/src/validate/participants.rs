@@ -6,88 +6,107 @@
 
 use std::collections::BTreeMap;
 
-use rankscope_collectives::{Group, LocalCollective, RankCollectives};
-use rankscope_trace::{SpanId, Trace, TrackId, TrackKey};
+use rankscope_collectives::{Group, Member, RankCollectives};
 
-/// Everybody who meets in collectives, and what each took part in. The two lists are of one length.
+use super::evidence::{Key, RankEvidence, Recorded};
+
+/// Everybody who meets in collectives, and what each took part in. The lists are of one length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Participants {
     /// Who.
     pub list: Vec<Participant>,
     /// Their collectives, to be matched.
     pub collectives: Vec<RankCollectives>,
+    /// Of a device, the places of its collectives among those of its rank.
+    places: Vec<Option<Vec<usize>>>,
 }
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Participant {
-    /// Index of its trace.
-    pub trace: usize,
-    /// Its device, where the trace holds collectives of several.
-    pub device: Option<TrackId>,
+    /// Index of its rank.
+    pub rank: usize,
+    /// Its device, as the rank's evidence numbers them, where the rank holds collectives of several.
+    pub device: Option<usize>,
 }
 
 impl Participants {
-    /// Those of `traces`, in their order; `collectives` has one entry a trace.
-    pub fn of(traces: &[Trace], collectives: Vec<RankCollectives>) -> Self {
+    /// Those of the ranks of `evidence`, in their order; `collectives` has one entry a rank.
+    pub fn of(evidence: &[RankEvidence], collectives: Vec<RankCollectives>) -> Self {
         let mut all = Self::default();
-        for (at, (trace, collectives)) in traces.iter().zip(collectives).enumerate() {
-            let devices = devices(trace, &collectives);
+        for (rank, (evidence, collectives)) in evidence.iter().zip(collectives).enumerate() {
+            let devices = devices(evidence, &collectives);
             if devices.len() < 2 {
-                all.push(Participant { trace: at, device: None }, collectives);
+                all.push(Participant { rank, device: None }, collectives, None);
                 continue;
             }
-            for (device, own) in devices {
-                all.push(Participant { trace: at, device: Some(device) }, regrouped(trace, &collectives, own));
+            for (device, places) in devices {
+                let own = regrouped(evidence, &collectives, &places);
+                all.push(Participant { rank, device: Some(device) }, own, Some(places));
             }
         }
         all
     }
 
-    fn push(&mut self, participant: Participant, collectives: RankCollectives) {
+    /// Whether each is a rank, so that what was matched among ranks was matched among these.
+    pub fn are_ranks(&self) -> bool {
+        self.list.iter().all(|participant| participant.device.is_none())
+    }
+
+    /// How the trace knows the collective of `member`, by the evidence that these are of.
+    pub(super) fn recorded(&self, evidence: &[RankEvidence], member: &Member) -> Option<Recorded> {
+        let at = match self.places.get(member.rank())? {
+            Some(places) => *places.get(member.collective())?,
+            None => member.collective(),
+        };
+        evidence.get(self.list[member.rank()].rank)?.collectives.get(at).copied()
+    }
+
+    fn push(&mut self, participant: Participant, collectives: RankCollectives, places: Option<Vec<usize>>) {
         self.list.push(participant);
         self.collectives.push(collectives);
+        self.places.push(places);
     }
 }
 
-/// The collectives by device, unless a process group says that all of them are one rank's.
-fn devices(trace: &Trace, collectives: &RankCollectives) -> BTreeMap<TrackId, Vec<LocalCollective>> {
-    let mut devices: BTreeMap<TrackId, Vec<LocalCollective>> = BTreeMap::new();
+/// The places of the collectives by device, unless a process group says that all of them are one rank's.
+fn devices(evidence: &RankEvidence, collectives: &RankCollectives) -> BTreeMap<usize, Vec<usize>> {
+    let mut devices: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     if collectives.groups.iter().all(|group| group.ranks.is_empty()) {
-        for collective in &collectives.collectives {
-            devices.entry(device(trace, collective.span)).or_default().push(collective.clone());
+        for at in 0..collectives.collectives.len() {
+            if let Some((_, stream)) = evidence.stream(at) {
+                devices.entry(stream.device).or_default().push(at);
+            }
         }
     }
     devices
 }
 
-/// Where a span runs: the device of its stream, or the process of its thread.
-fn device(trace: &Trace, span: SpanId) -> TrackId {
-    let track = trace.spans.row(span).track;
-    trace.tracks.get(track).parent.unwrap_or(track)
-}
-
-/// The collectives of one device, grouped by its own streams in their order: groups that only stand in for communicators were
-/// numbered over all devices.
-fn regrouped(trace: &Trace, all: &RankCollectives, mut own: Vec<LocalCollective>) -> RankCollectives {
-    let stream = |collective: &LocalCollective| trace.spans.row(collective.span).track;
-    let place = |track: TrackId| match trace.tracks.get(track).key {
-        TrackKey::Number(number) => (number, track),
-        TrackKey::Text(_) => (i64::MAX, track),
+/// The collectives at `places`, which are one device's, grouped by its own streams in their order: groups that only stand in for
+/// communicators were numbered over all devices.
+fn regrouped(evidence: &RankEvidence, all: &RankCollectives, places: &[usize]) -> RankCollectives {
+    // Streams by number, then in the order of the trace.
+    let stream = |at: usize| {
+        evidence.stream(at).map(|(place, stream)| match stream.key {
+            Key::Number(number) => (number, place),
+            Key::Text(_) => (i64::MAX, place),
+        })
     };
-    let stands_in = |collective: &LocalCollective| all.groups[collective.group].name.starts_with("unnamed ");
-    let mut streams: Vec<TrackId> = own.iter().filter(|collective| stands_in(collective)).map(&stream).collect();
-    streams.sort_unstable_by_key(|track| place(*track));
+    let stands_in = |at: usize| all.groups[all.collectives[at].group].name.starts_with("unnamed ");
+    let mut streams: Vec<_> = places.iter().filter(|at| stands_in(**at)).filter_map(|at| stream(*at)).collect();
+    streams.sort_unstable();
     streams.dedup();
     let mut groups = all.groups.clone();
     let first = groups.len();
     groups.extend((1..=streams.len()).map(|number| Group { name: format!("stream {number}"), ..Group::default() }));
-    for collective in &mut own {
-        if stands_in(collective)
-            && let Ok(number) = streams.binary_search_by_key(&place(stream(collective)), |track| place(*track))
+    let own = |at: &usize| {
+        let mut collective = all.collectives[*at].clone();
+        if stands_in(*at)
+            && let Some(Ok(number)) = stream(*at).map(|stream| streams.binary_search(&stream))
         {
             collective.group = first + number;
         }
-    }
-    RankCollectives { rank: all.rank, groups, collectives: own, steps: all.steps.clone() }
+        collective
+    };
+    RankCollectives { rank: all.rank, groups, collectives: places.iter().map(own).collect(), steps: all.steps.clone() }
 }

@@ -1,19 +1,17 @@
 //! What `validate --format json` prints; `docs/reference/formats/validate-json.md` describes it. Translates; decides nothing.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use rankscope_align::validate::{Finding, Meeting, Participant, Rule, Verdict, Weight};
+use rankscope_align::validate::{Device, Finding, Meeting, Participant, Rule, Verdict, Weight};
 use rankscope_document::{MissedPair, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
-use rankscope_pipeline::title;
-use rankscope_trace::Trace;
+use rankscope_time::Rank;
 
-use super::{Judged, rank_of};
+use super::{Judged, Origin};
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
 
-pub(crate) fn document(judged: &Judged, paths: &[PathBuf]) -> ValidationDocument {
+pub(crate) fn document(judged: &Judged, title: String) -> ValidationDocument {
     let rules = rules(judged);
     let of_weight = |weight: RuleWeight| rules.iter().filter(|rule| rule.weight == weight).map(|rule| rule.found).sum();
     let gaps = || judged.meetings.iter().filter(|meeting| meeting.rule == Some(Rule::CollectiveOverlap));
@@ -22,7 +20,7 @@ pub(crate) fn document(judged: &Judged, paths: &[PathBuf]) -> ValidationDocument
     ValidationDocument {
         schema: SCHEMA,
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
-        title: title(paths),
+        title,
         clocks: judged.evidence.clocks.into(),
         notes: judged.evidence.notes.clone(),
         nodes: nodes(judged),
@@ -50,16 +48,10 @@ fn with_verdict(judged: &Judged, is: impl Fn(&Verdict) -> bool) -> u64 {
 
 fn nodes(judged: &Judged) -> Vec<ValidationNode> {
     let of = |(node, participant): (usize, &Participant)| {
-        let trace = &judged.evidence.traces[participant.trace];
-        let device = participant.device.map(|device| {
-            let track = trace.tracks.get(device);
-            match trace.strings.text(track.name) {
-                "" => format!("{:?}", track.key),
-                name => name.to_owned(),
-            }
-        });
-        let about = &trace.provenance;
-        ValidationNode { node, rank: rank_of(trace).0, host: about.host.clone(), device, file: about.file.clone() }
+        let Origin { rank, host, file } = &judged.evidence.ranks[participant.rank];
+        let devices = &judged.evidence.found[participant.rank].devices;
+        let device = participant.device.and_then(|device| devices.get(device)).map(Device::label);
+        ValidationNode { node, rank: rank.0, host: host.clone(), device, file: file.clone() }
     };
     judged.participants.list.iter().enumerate().map(of).collect()
 }
@@ -71,7 +63,7 @@ fn rules(judged: &Judged) -> Vec<RuleCount> {
         let is_broken = matches!(meeting.verdict, Verdict::Violation { .. });
         Some((meeting.rule?, 1, u64::from(is_broken)))
     });
-    let alone = judged.evidence.checks.iter().flatten().map(|check| (check.rule, check.judged, check.found));
+    let alone = judged.evidence.found.iter().flat_map(|rank| &rank.checks).map(|check| (check.rule, check.judged, check.found));
     for (rule, judged, found) in across.chain(alone) {
         let count = counts.entry(rule).or_default();
         *count = (count.0 + judged, count.1 + found);
@@ -124,19 +116,19 @@ fn missed(judged: &Judged, meeting: &Meeting) -> Option<RuleFinding> {
 }
 
 fn findings(judged: &Judged, of: impl Fn(Weight) -> bool) -> Vec<RuleFinding> {
-    let of_trace = judged.evidence.traces.iter().zip(&judged.evidence.checks);
-    of_trace
-        .flat_map(|(trace, checks)| checks.iter().map(move |check| (trace, check)))
+    let of_rank = judged.evidence.ranks.iter().zip(&judged.evidence.found);
+    of_rank
+        .flat_map(|(origin, found)| found.checks.iter().map(move |check| (origin.rank, check)))
         .filter(|(_, check)| of(check.rule.weight()))
-        .flat_map(|(trace, check)| check.findings.iter().map(|finding| told(trace, check.rule, finding)))
+        .flat_map(|(rank, check)| check.findings.iter().map(move |finding| told(rank, check.rule, finding)))
         .collect()
 }
 
-fn told(trace: &Trace, rule: Rule, finding: &Finding) -> RuleFinding {
+fn told(rank: Rank, rule: Rule, finding: &Finding) -> RuleFinding {
     RuleFinding {
         rule: rule.name().into(),
         op: finding.op.clone(),
-        rank: rank_of(trace).0,
+        rank: rank.0,
         gap_ns: finding.gap_ns,
         at_ns: finding.at_ns,
         correlation_ids: finding.correlation.into_iter().collect(),

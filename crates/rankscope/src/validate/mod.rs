@@ -3,24 +3,20 @@
 mod document;
 mod table;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use clap::ValueEnum;
 use rankscope_align::RankMap;
-use rankscope_align::validate::{Check, Meeting, Participants, check_trace, meet, write_csv};
+use rankscope_align::validate::{Meeting, Participants, RankEvidence, meet, write_csv};
 use rankscope_analyze::ClassMode;
-use rankscope_collectives::{CommPatterns, Matched, RankCollectives, collectives_alone, extract, match_nothing, match_ranks};
-use rankscope_formats::ArgsPolicy;
-use rankscope_job::{ClockChoice, JobRank, Place, Rules};
-use rankscope_pipeline::{judged_visiting, run_directory};
+use rankscope_collectives::{Matched, RankCollectives, match_ranks};
+use rankscope_job::{ClockChoice, Job, Rules};
+use rankscope_pipeline::{clock_folder, judged};
 use rankscope_run::write_file;
 use rankscope_time::Rank;
-use rankscope_trace::{RankSource, Trace};
 
 pub(crate) use self::document::document;
 pub(crate) use self::table::text;
@@ -35,7 +31,8 @@ use crate::output::{self, Format};
 /// record is a warning. Traces are checked as recorded unless --align puts the ranks on one clock first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, directories, archives or patterns of the traces of one run
+    /// Files, directories, archives or patterns of the traces of one run, or the folder of parts that `rankscope map --checks` made of
+    /// them
     #[arg(required = true, value_name = "TRACES")]
     paths: Vec<PathBuf>,
     /// The clocks on which collectives are checked [default: best for a run directory or with --clocks, none for plain traces]
@@ -73,13 +70,14 @@ enum Align {
     Best,
 }
 
-/// What there is to judge. Lists have one entry a trace.
+/// What there is to judge. Lists have one entry a rank.
 pub(crate) struct Evidence {
-    /// With their collectives at least.
-    pub(crate) traces: Vec<Trace>,
+    pub(crate) ranks: Vec<Origin>,
     /// What is to be said of each by itself.
-    pub(crate) checks: Vec<Vec<Check>>,
+    pub(crate) found: Vec<RankEvidence>,
     pub(crate) collectives: Vec<RankCollectives>,
+    /// Which of those belong together, where anybody has looked already.
+    pub(crate) matched: Option<Matched>,
     /// To the clock they are judged on.
     pub(crate) maps: Vec<RankMap>,
     /// Which clocks these are, by and large.
@@ -87,8 +85,13 @@ pub(crate) struct Evidence {
     pub(crate) notes: Vec<String>,
     pub(crate) missing_ranks: Vec<u32>,
     pub(crate) skipped: Vec<String>,
-    /// Whether the traces may be those of one job.
-    pub(crate) comparable: bool,
+}
+
+/// Where what is said of a rank comes from.
+pub(crate) struct Origin {
+    pub(crate) rank: Rank,
+    pub(crate) host: Option<String>,
+    pub(crate) file: String,
 }
 
 /// What was judged, and what came of it.
@@ -103,8 +106,8 @@ pub(crate) struct Judged {
 pub(crate) const BROKEN: u8 = 3;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let judged = judge(&args)?;
-    let document = document(&judged, &args.paths);
+    let (judged, title) = judge(&args)?;
+    let document = document(&judged, title);
     if let Some(path) = &args.csv {
         write_file(path, |file| Ok::<_, anyhow::Error>(write_csv(file, &judged.meetings, judged.participants.list.len())?))?;
     }
@@ -123,83 +126,57 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     Ok(if broken { ExitCode::from(BROKEN) } else { ExitCode::SUCCESS })
 }
 
-fn judge(args: &Args) -> Result<Judged> {
-    let mut request = request_by(&args.paths, args.partial, &args.measured, args.clocks());
-    request.mapping.reading.args = ArgsPolicy::All;
-    request.mapping.rules = Rules::new(ClassMode::Default, args.comm_pattern.clone(), false);
-    let patterns = CommPatterns::with_user(&args.comm_pattern)?;
-    let seen: Mutex<BTreeMap<Place, Seen>> = Mutex::default();
-    let visit = |place: Place, trace: &Trace| {
-        let one = Seen { checks: check_trace(trace), collectives: collectives_alone(trace, &patterns) };
-        seen.lock().unwrap_or_else(PoisonError::into_inner).insert(place, one);
-    };
-    let job = judged_visiting(&request, &visit, &Bar::default())?.job;
-    let comparable = job.is_comparable();
-    let mut seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let of_rank = |rank: &JobRank| {
-        let exports = rank.exports.iter().filter_map(|export| seen.remove(&export.place));
-        let mut whole = exports.reduce(Seen::join).unwrap_or_default();
-        whole.collectives.provenance.rank = Some((rank.rank, RankSource::Order));
-        whole
-    };
-    let (checks, traces): (Vec<_>, Vec<_>) = job.ranks.iter().map(of_rank).map(|seen| (seen.checks, seen.collectives)).unzip();
-    let evidence = Evidence {
-        checks,
-        clocks: job.clocks.method.name(),
-        maps: job.clocks.ranks.into_iter().map(|rank| rank.map).collect(),
-        notes: job.notes,
-        missing_ranks: job.completeness.missing.iter().map(|rank| rank.0).collect(),
-        skipped: job.skipped,
-        collectives: traces.iter().map(|trace| extract(rank_of(trace), trace, &patterns)).collect(),
-        traces,
-        comparable,
-    };
-    Ok(Judged::of(evidence))
+/// What is found, and what it is called.
+fn judge(args: &Args) -> Result<(Judged, String)> {
+    let mut request = request_by(&args.paths, args.partial, &args.measured, args.clocks()?);
+    request.mapping.rules = Rules::new(ClassMode::Default, args.comm_pattern.clone(), false).with_checks(true);
+    let judged = judged(&request, &Bar::default())?;
+    Ok((Judged::of(Evidence::of(judged.job)), judged.title))
 }
 
-/// What is kept of one trace.
-#[derive(Default)]
-struct Seen {
-    checks: Vec<Check>,
-    /// Its collectives and what describes them.
-    collectives: Trace,
-}
-
-impl Seen {
-    /// Both, the other a later export of the same rank.
-    fn join(mut self, later: Self) -> Self {
-        self.checks.iter_mut().zip(later.checks).for_each(|(own, later)| own.join(later));
-        self.collectives.join_export(later.collectives);
-        self
+impl Evidence {
+    fn of(job: Job) -> Self {
+        let (ranks, found) = job
+            .ranks
+            .into_iter()
+            .map(|rank| {
+                let origin = Origin { rank: rank.rank, host: rank.about.host, file: rank.about.file };
+                (origin, rank.evidence.unwrap_or_default())
+            })
+            .unzip();
+        Self {
+            ranks,
+            found,
+            collectives: job.collectives,
+            matched: Some(job.matched),
+            clocks: job.clocks.method.name(),
+            maps: job.clocks.ranks.into_iter().map(|rank| rank.map).collect(),
+            notes: job.notes,
+            missing_ranks: job.completeness.missing.iter().map(|rank| rank.0).collect(),
+            skipped: job.skipped,
+        }
     }
-}
-
-/// The rank of a trace whose rank is settled.
-pub(crate) fn rank_of(trace: &Trace) -> Rank {
-    trace.provenance.rank.map_or(Rank(0), |(rank, _)| rank)
 }
 
 impl Judged {
     /// Judges `evidence`.
     pub(crate) fn of(mut evidence: Evidence) -> Self {
-        let participants = Participants::of(&evidence.traces, std::mem::take(&mut evidence.collectives));
-        let by_trace = participants.list.len() == evidence.traces.len();
-        let matches = if by_trace && !evidence.comparable { match_nothing } else { match_ranks };
-        let matched = matches(&participants.collectives);
-        let meetings = meet(&evidence.traces, &evidence.maps.iter().collect::<Vec<_>>(), &participants, &matched);
+        let participants = Participants::of(&evidence.found, std::mem::take(&mut evidence.collectives));
+        let matched = evidence.matched.take().filter(|_| participants.are_ranks());
+        let matched = matched.unwrap_or_else(|| match_ranks(&participants.collectives));
+        let meetings = meet(&evidence.found, &evidence.maps.iter().collect::<Vec<_>>(), &participants, &matched);
         Self { evidence, participants, matched, meetings }
     }
 }
 
 impl Args {
-    fn clocks(&self) -> ClockChoice {
-        let plain = self.measured.folder().is_none() && run_directory(&self.paths).is_none();
-        match self.align {
+    fn clocks(&self) -> Result<ClockChoice> {
+        Ok(match self.align {
             Some(Align::None) => ClockChoice::AsRecorded,
             Some(Align::FromTraces) => ClockChoice::FromTraces,
             Some(Align::Best) => ClockChoice::Best,
-            None if plain => ClockChoice::AsRecorded,
+            None if clock_folder(&self.paths, self.measured.folder())?.is_none() => ClockChoice::AsRecorded,
             None => ClockChoice::Best,
-        }
+        })
     }
 }
