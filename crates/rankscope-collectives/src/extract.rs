@@ -88,7 +88,7 @@ fn steps(trace: &Trace) -> Vec<Step> {
 }
 
 /// The spans that are collectives: kernels where a device worked, annotations of the host where none did.
-pub(crate) fn find(trace: &Trace, patterns: &CommPatterns) -> Vec<SpanId> {
+fn find(trace: &Trace, patterns: &CommPatterns) -> Vec<SpanId> {
     let kinds: Vec<CategoryKind> = trace.categories.iter().map(|category| category.kind).collect();
     let kind = |span: SpanId| kinds[usize::from(trace.spans.category[span.0 as usize])];
     if trace.spans.ids().any(|span| kind(span).is_device_work()) {

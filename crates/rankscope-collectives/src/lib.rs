@@ -35,7 +35,6 @@
 //! assert_eq!(matched.instances[0].members.len(), 2);
 //! ```
 
-mod alone;
 mod dtype;
 mod expert;
 mod extract;
@@ -50,7 +49,6 @@ mod pattern;
 mod sequence;
 mod vote;
 
-pub use alone::collectives_alone;
 pub use dtype::element_bytes;
 pub use expert::{ExpertKernel, ExpertOp, Reach};
 pub use extract::extract;
