@@ -113,6 +113,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-job", "rankscope-document", "says what it found"),
     ("rankscope-job", "rankscope-time", "ranks and instants"),
     ("rankscope-job", "rankscope-trace", "reduces traces to parts"),
+    ("rankscope-part-files", "rankscope-align", "what validation found, in files"),
     ("rankscope-part-files", "rankscope-analyze", "accounts in files"),
     ("rankscope-part-files", "rankscope-collectives", "collectives in files"),
     ("rankscope-part-files", "rankscope-job", "parts and rules in files; a job knows nothing of files"),

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::{Columns, Reader, Writer};
 
 /// Collectives of a block, at most.
-const BLOCK_ROWS: usize = 1 << 16;
+pub(super) const BLOCK_ROWS: usize = 1 << 16;
 
 /// Collectives, and the exposed time of each.
 #[derive(Default)]

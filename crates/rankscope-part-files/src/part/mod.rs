@@ -5,6 +5,7 @@
 //! of the stored sets. What cannot come back as it was is refused when it is written.
 
 mod about;
+mod checks;
 mod collectives;
 mod report;
 mod shapes;
@@ -36,6 +37,10 @@ mod kinds {
     pub(super) const STEPS: Kind = Kind(12);
     pub(super) const TIMES: Kind = Kind(13);
     pub(super) const NAMES: Kind = Kind(14);
+    pub(super) const CHECKS: Kind = Kind(15);
+    pub(super) const FINDINGS: Kind = Kind(16);
+    pub(super) const STREAMS: Kind = Kind(17);
+    pub(super) const RECORDED: Kind = Kind(18);
 }
 
 /// One part read back.
@@ -59,6 +64,12 @@ pub fn write_part(part: &Part, place: Place, rules: &Rules, mut out: impl Write)
     about::write(&mut writer, part, place, rules)?;
     collectives::write(&mut writer, &part.collectives, &part.report.exposed_ns)?;
     report::write(&mut writer, &part.report)?;
+    if rules.checks != part.evidence.is_some() {
+        return Err(Error::Unwritable { what: "it was checked and its rules say otherwise, or the other way round" });
+    }
+    if let Some(evidence) = &part.evidence {
+        checks::write(&mut writer, evidence, part.collectives.collectives.len())?;
+    }
     let bytes = writer.finish();
     if bytes.len() as u64 > PART_BYTES_MAX {
         return Err(Error::PartTooLarge);
@@ -76,7 +87,11 @@ pub fn read_part(input: impl Read) -> Result<StoredPart, Error> {
     let reader = Reader::open(&bytes)?;
     let (collectives, exposed_ns) = collectives::read(&reader)?;
     let report = report::read(&reader, exposed_ns)?;
-    about::read(&reader, collectives, report)
+    let evidence = checks::read(&reader, collectives.collectives.len())?;
+    let StoredPart { rules, place, mut part } = about::read(&reader, collectives, report)?;
+    part.evidence = evidence;
+    // Whether a trace was checked is told by what came of it.
+    Ok(StoredPart { rules: rules.with_checks(part.evidence.is_some()), place, part })
 }
 
 /// Whether a file that begins with `head` is a part, by its first eight bytes.

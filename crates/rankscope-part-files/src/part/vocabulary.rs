@@ -2,6 +2,7 @@
 //!
 //! A variant without a number cannot be written: an error, and never another variant.
 
+use rankscope_align::validate::Rule;
 use rankscope_analyze::{Class, ClassMode, Direction, Side, StepSource};
 use rankscope_collectives::{ExpertKernel, ExpertOp, Kind, Reach};
 use rankscope_trace::{HostClock, ProblemKind, RankSource, SourceFormat};
@@ -50,6 +51,11 @@ numbered!(StepSource { 0 = DeviceAnnotations, 1 = Launches, 2 = HostAnnotations,
 numbered!(ClassMode { 0 = Default, 1 = Tracelens });
 numbered!(Side { 0 = Device, 1 = Host });
 numbered!(Direction { 0 = HostToDevice, 1 = DeviceToHost, 2 = DeviceToDevice, 3 = PeerToPeer, 4 = Other });
+numbered!(Rule {
+    0 = CollectiveOverlap, 1 = RootTakesPart, 2 = ReceiveAfterSend, 3 = KernelAfterLaunch, 4 = WaitNamesRecord,
+    5 = RecordBeforeWait, 6 = StreamIdleAtSync, 7 = CollectiveFields, 8 = BackwardName, 9 = Nesting, 10 = FlowId,
+    11 = FlowBegin, 12 = FlowEnclosed, 13 = FlowForward, 14 = Damage, 15 = Drops, 16 = Unfinished, 17 = Duration, 18 = Outside
+});
 numbered!(ExpertOp {
     0 = Dispatch, 1 = Combine, 2 = NotifyDispatch, 3 = CachedNotify, 4 = CachedNotifyDispatch, 5 = CachedNotifyCombine,
     6 = CleanBuffer; _
@@ -190,6 +196,7 @@ mod tests {
         all([StepSource::DeviceAnnotations, StepSource::Launches, StepSource::HostAnnotations, StepSource::None]);
         all([ClassMode::Default, ClassMode::Tracelens]);
         all([Side::Device, Side::Host]);
+        all(Rule::ACROSS_RANKS.into_iter().chain(Rule::OF_TRACE));
         let directions = [
             Direction::HostToDevice,
             Direction::DeviceToHost,

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use rankscope_analyze::Classes;
-use rankscope_formats::{ReadOptions, read};
+use rankscope_formats::{ArgsPolicy, ReadOptions, read};
 use rankscope_job::{Part, Place, Rules};
 use rankscope_part_files::{ColumnsWriter, laid_bare, write_part};
 use rankscope_testkit::{Dialect, Job};
@@ -27,9 +27,24 @@ pub(crate) fn part(rank: u32, dialect: &Dialect) -> Part {
     part_of(traces(&small_job().rank_bytes(rank, dialect), "rank1.json").remove(0))
 }
 
+/// The same with the checks of validation, of a trace that was read with all arguments.
+pub(crate) fn checked_part(rank: u32, dialect: &Dialect) -> Part {
+    let options = ReadOptions::default().with_label("rank1.json").with_args(ArgsPolicy::All);
+    let bytes = small_job().rank_bytes(rank, dialect);
+    let mut trace = read(Cursor::new(bytes), &options).unwrap().remove(0).trace.unwrap();
+    let mut part = Part::of(&mut trace, &Classes::default());
+    part.check(&trace);
+    part
+}
+
+/// What a part of the usual rules is made by.
+pub(crate) fn rules(part: &Part) -> Rules {
+    Rules::default().with_checks(part.evidence.is_some())
+}
+
 pub(crate) fn file(part: &Part) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_part(part, Place { file: 3, member: 1 }, &Rules::default(), &mut bytes).unwrap();
+    write_part(part, Place { file: 3, member: 1 }, &rules(part), &mut bytes).unwrap();
     bytes
 }
 

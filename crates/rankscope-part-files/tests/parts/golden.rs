@@ -2,6 +2,7 @@
 //!
 //! The file is the part of rank 1 of the testkit's small job, laid bare: how well zstd compresses is not part of the schema.
 
+use rankscope_align::validate::{Key, Rule};
 use rankscope_analyze::{Class, StepWindow};
 use rankscope_collectives::Kind;
 use rankscope_job::{Fingerprint, Place};
@@ -12,6 +13,9 @@ use rankscope_trace::{RankSource, SourceFormat, SpanId};
 use crate::common::file;
 
 const GOLDEN: &[u8] = include_bytes!("../golden/schema-1.rkpart");
+
+/// The same part with the checks of validation.
+const CHECKED: &[u8] = include_bytes!("../golden/schema-1-checked.rkpart");
 
 #[test]
 fn a_file_of_schema_1_means_what_it_meant() {
@@ -42,4 +46,23 @@ fn a_file_of_schema_1_means_what_it_meant() {
 fn its_blocks_are_written_in_the_same_way() {
     let part = read_part(GOLDEN).unwrap().part;
     assert_eq!(laid_bare(&file(&part)), GOLDEN);
+}
+
+#[test]
+fn a_checked_file_of_schema_1_means_what_it_meant() {
+    let stored = read_part(CHECKED).unwrap();
+    assert!(stored.rules.checks && !read_part(GOLDEN).unwrap().rules.checks);
+    let evidence = stored.part.evidence.as_ref().unwrap();
+    assert_eq!(evidence.checks.iter().map(|check| check.rule).collect::<Vec<_>>(), Rule::OF_TRACE);
+    let check = |rule: Rule| evidence.checks.iter().find(|check| check.rule == rule).map(|check| (check.judged, check.found));
+    let streams = evidence.streams.iter().map(|stream| (stream.device, stream.key.clone()));
+    let streams = streams.collect::<Vec<_>>();
+    let first = evidence.collectives[0];
+    assert_eq!(
+        (check(Rule::KernelAfterLaunch), check(Rule::Nesting), first.stream, first.correlation),
+        (Some((159, 0)), Some((856, 0)), 0, Some(15))
+    );
+    assert_eq!(streams, [(0, Key::Number(17)), (0, Key::Number(13))]);
+    assert_eq!((evidence.devices[0].name.as_str(), evidence.collectives.len()), ("python", 12));
+    assert_eq!(laid_bare(&file(&stored.part)), CHECKED);
 }

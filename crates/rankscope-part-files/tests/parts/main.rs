@@ -10,8 +10,9 @@ use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::{file, part, part_of, small_job, traces, with_block};
+use common::{checked_part, file, part, part_of, rules, small_job, traces, with_block};
 use proptest::prelude::*;
+use rankscope_align::validate::{Check, Device, Finding, Key, RankEvidence, Recorded, Rule, Stream};
 use rankscope_analyze::{Accounting, Class, ClassMode, Copied, Direction, HotName, Intervals, Side, StepSource, StepWindow};
 use rankscope_collectives::{ExpertKernel, ExpertOp, Group, Kind, LocalCollective, Operation, Reach, Step};
 use rankscope_job::{Export, Fingerprint, Part, Place, Rules, SettledTracer};
@@ -26,7 +27,7 @@ fn comes_back(part: &Part, what: &str) -> StoredPart {
     let bytes = file(part);
     let read = read_part(&bytes[..]).unwrap();
     assert_eq!(read.part, *part, "{what}");
-    assert_eq!((read.place, &read.rules), (Place { file: 3, member: 1 }, &Rules::default()));
+    assert_eq!((read.place, &read.rules), (Place { file: 3, member: 1 }, &rules(part)));
     assert_eq!(file(part), bytes, "{what}: the same part gives the same bytes");
     assert!(is_part(&bytes) && is_part(&bytes[..8]) && !is_part(&bytes[..7]));
     read
@@ -46,6 +47,19 @@ fn a_part_of_every_dialect_comes_back() {
 }
 
 #[test]
+fn a_checked_part_of_every_dialect_comes_back() {
+    for (name, dialect) in Dialect::all() {
+        let checked = checked_part(1, &dialect);
+        let evidence = checked.evidence.as_ref().unwrap();
+        assert_eq!(evidence.collectives.len(), checked.collectives.collectives.len(), "{name}");
+        assert!(evidence.checks.iter().any(|check| check.judged > 0), "{name}");
+        comes_back(&checked, name);
+        let plain = file(&part(1, &dialect));
+        assert!(plain.len() < file(&checked).len(), "{name}: who asks for no checks pays for none");
+    }
+}
+
+#[test]
 fn a_part_of_little_comes_back() {
     comes_back(&part_of(Trace::default()), "an empty trace");
     let host =
@@ -53,6 +67,21 @@ fn a_part_of_little_comes_back() {
     let part = part_of(traces(host, "host.json").remove(0));
     assert_eq!(part.report.side, Side::Host);
     comes_back(&part, "a trace of the host alone");
+}
+
+#[test]
+fn checks_that_do_not_fit_the_collectives_are_not_written() {
+    for change in [
+        |evidence: &mut RankEvidence| evidence.collectives.truncate(1),
+        |evidence: &mut RankEvidence| evidence.collectives[0].stream = 99,
+        |evidence: &mut RankEvidence| evidence.streams[0].device = 99,
+    ] {
+        let mut part = checked_part(1, &Dialect::default());
+        change(part.evidence.as_mut().unwrap());
+        let (rules, mut bytes) = (rules(&part), Vec::new());
+        let refused = write_part(&part, Place::default(), &rules, &mut bytes).unwrap_err();
+        assert!(matches!(refused, Error::Unwritable { .. }) && bytes.is_empty(), "{refused}");
+    }
 }
 
 #[test]
@@ -159,7 +188,50 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn any_part()(
+    fn finding()(op in text(), detail in text(), stamps in any::<(Option<i64>, Option<i64>)>(), correlation in any::<Option<u64>>()) -> Finding {
+        Finding { op, at_ns: stamps.0, gap_ns: stamps.1, correlation, detail }
+    }
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    prop_oneof![any::<i64>().prop_map(Key::Number), text().prop_map(Key::Text)]
+}
+
+prop_compose! {
+    /// What validation may find in a rank with so many collectives.
+    fn evidence(collectives: usize)(
+        checks in prop::collection::vec((any::<u64>(), any::<u64>(), prop::collection::vec(finding(), 0..4)), 0..Rule::OF_TRACE.len()),
+        devices in prop::collection::vec((key(), text()), 1..3),
+        streams in prop::collection::vec((any::<prop::sample::Index>(), key()), 1..4),
+        recorded in prop::collection::vec((any::<prop::sample::Index>(), any::<Option<u64>>()), collectives),
+    ) -> RankEvidence {
+        let check = |((judged, found, findings), rule)| Check { rule, judged, found, findings };
+        RankEvidence {
+            checks: checks.into_iter().zip(Rule::OF_TRACE).map(check).collect(),
+            collectives: recorded
+                .into_iter()
+                .map(|(stream, correlation)| Recorded { stream: stream.index(streams.len()) as u32, correlation })
+                .collect(),
+            streams: streams.into_iter().map(|(device, key)| Stream { device: device.index(devices.len()), key }).collect(),
+            devices: devices.into_iter().map(|(key, name)| Device { key, name }).collect(),
+        }
+    }
+}
+
+fn any_part() -> impl Strategy<Value = Part> {
+    (any_unchecked(), any::<bool>()).prop_flat_map(|(part, checked)| {
+        let evidence =
+            if checked { evidence(part.collectives.collectives.len()).prop_map(Some).boxed() } else { Just(None).boxed() };
+        evidence.prop_map(move |evidence| {
+            let mut part = part.clone();
+            part.evidence = evidence;
+            part
+        })
+    })
+}
+
+prop_compose! {
+    fn any_unchecked()(
         mut part in lists(),
         rank in any::<Option<u32>>(), world_size in any::<Option<u32>>(), host in prop::option::of(text()),
         device in prop::option::of(text()), file in text(), numbers in any::<[u64; 4]>(), flags in any::<[bool; 3]>(),
@@ -308,6 +380,44 @@ fn blocks_that_do_not_fit_each_other_are_refused_by_name() {
         columns.signed(&[0]);
     };
     assert_eq!(refused(6, groups), "block 6: it lists fewer ranks than its process groups have");
+    let checked = file(&checked_part(1, &Dialect::default()));
+    let refused = |kind: u16, fill: &dyn Fn(&mut rankscope_part_files::ColumnsWriter)| {
+        read_part(&with_block(&checked, kind, fill)[..]).unwrap_err().to_string()
+    };
+    let rules = |columns: &mut rankscope_part_files::ColumnsWriter, findings: u64| {
+        columns.enums(&[9, 9]);
+        (0..2).for_each(|_| columns.unsigned(&[0, 0]));
+        columns.unsigned(&[0, findings]);
+    };
+    assert_eq!(refused(15, &|columns| rules(columns, 0)), "block 15: its rules are not in order, or one comes twice");
+    let none = |columns: &mut rankscope_part_files::ColumnsWriter| {
+        columns.enums(&[9]);
+        (0..2).for_each(|_| columns.unsigned(&[0]));
+        columns.unsigned(&[1_000_000]);
+    };
+    assert_eq!(refused(15, &none), "block 16: there are fewer findings than its rules have");
+    let options = |columns: &mut rankscope_part_files::ColumnsWriter, rows: usize| {
+        columns.bits(&vec![false; rows]);
+        columns.signed(&[]);
+    };
+    let recorded = |columns: &mut rankscope_part_files::ColumnsWriter, stream: u64, rows: usize| {
+        columns.unsigned(&vec![stream; rows]);
+        options(columns, rows);
+    };
+    assert_eq!(
+        refused(18, &|columns| recorded(columns, 99, count)),
+        "block 18: a collective ran on a stream that is not there"
+    );
+    assert_eq!(refused(18, &|columns| recorded(columns, 0, count + 1)), "block 18: there are not as many ids as collectives");
+    let streams = |columns: &mut rankscope_part_files::ColumnsWriter| {
+        columns.strings([""; 0]);
+        options(columns, 0);
+        columns.strings([""; 0]);
+        columns.unsigned(&[0]);
+        options(columns, 1);
+        columns.strings(["async"]);
+    };
+    assert_eq!(refused(17, &streams), "block 17: a stream is of a device that is not there");
     let bare = laid_bare(&file(&part(1, &Dialect::default())));
     assert_eq!(read_part(&laid_bare(&bare[..40])[..]), Err(Error::Count { kind: rankscope_part_files::Kind(6), found: 0 }));
 }
@@ -323,6 +433,7 @@ fn a_part_that_would_not_come_back_is_not_written() {
     };
     assert!(matches!(written(&|part| part.report.exposed_ns.push(1)), Error::Unwritable { .. }));
     assert!(matches!(written(&|part| part.collectives.collectives[0].group = 99), Error::Unwritable { .. }));
+    assert!(matches!(written(&|part| part.evidence = Some(RankEvidence::default())), Error::Unwritable { .. }));
     let long = written(&|part| part.about.file = "x".repeat(STRING_BYTES_MAX + 1));
     assert!(matches!(long, Error::Column { fault: ColumnFault::TooLong, .. }), "{long}");
 }
