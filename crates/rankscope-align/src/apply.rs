@@ -31,22 +31,52 @@ pub fn apply<A: Sync, B: Sync>(trace: &mut Trace, map: &ClockMap<A, B>) -> Moved
     move_events(trace, map, None)
 }
 
-/// What moving every event of `trace` through `map` does to them, without moving any.
-pub fn measure<A: Sync, B: Sync>(trace: &Trace, map: &ClockMap<A, B>) -> Moved {
-    let spans = &trace.spans;
-    let columns = spans.start_ns.par_chunks(CHUNK).zip(spans.dur_ns.par_chunks(CHUNK));
-    let tally = |(starts, lengths): (&[i64], &[i64])| {
-        let mut mover = Mover::new(map);
-        starts.iter().zip(lengths).for_each(|(start_ns, dur_ns)| mover.span(&mut start_ns.clone(), &mut dur_ns.clone()));
-        mover.tally
+/// What moving so many `events` through `map` does to them, of which only the first and last stamp are known: corrections are the
+/// least and greatest of that time, and events are taken to be spread evenly over it.
+pub fn measure<A, B>(map: &ClockMap<A, B>, events: u64, bounds_ns: Option<(i64, i64)>) -> Moved {
+    let known = known_ns(map);
+    let nothing = Moved { events, extrapolated_by_stage: vec![0; known.len()], ..Moved::default() };
+    let Some((first_ns, last_ns)) = bounds_ns else { return nothing };
+    let [first, last] = [first_ns, last_ns].map(Instant::from_nanos_since_epoch);
+    let correction = |at: Instant<A>| map.map(at).nanos_since_epoch().saturating_sub(at.nanos_since_epoch());
+    let corrections = || map.knots_within(first, last).into_iter().chain([first, last]).map(correction);
+    let outside = |(from, until): (i64, i64)| share_outside(events, (first_ns, last_ns), (from, until));
+    Moved {
+        extrapolated: outside(all_known_ns(&known)),
+        extrapolated_by_stage: known.iter().map(|known| outside(*known)).collect(),
+        correction_min_ns: corrections().min().unwrap_or(0),
+        correction_max_ns: corrections().max().unwrap_or(0),
+        uncertainty_max_ns: map.uncertainty_max_ns(first, last),
+        ..nothing
+    }
+}
+
+/// How many of `events`, spread evenly from the first to the last of `bounds`, lie outside of `known`; none only if all of that time
+/// is inside.
+fn share_outside(events: u64, bounds: (i64, i64), known: (i64, i64)) -> u64 {
+    let length = |(from, until): (i64, i64)| i128::from(until) - i128::from(from);
+    let inside = length((bounds.0.max(known.0), bounds.1.min(known.1)));
+    match length(bounds) {
+        all if inside >= all => 0,
+        all if inside <= 0 || all <= 0 => events,
+        all => {
+            let (outside, all) = ((all - inside).unsigned_abs(), all.unsigned_abs());
+            u64::try_from((u128::from(events) * outside).div_ceil(all)).unwrap_or(events)
+        }
+    }
+}
+
+/// From and until which stamp each stage of `map` has knots.
+fn known_ns<A, B>(map: &ClockMap<A, B>) -> Vec<(i64, i64)> {
+    let range = |range: Option<(Instant<A>, Instant<A>)>| {
+        range.map_or((i64::MIN, i64::MAX), |(from, until)| (from.nanos_since_epoch(), until.nanos_since_epoch()))
     };
-    let spans = columns.map(tally).reduce(Tally::default, Tally::and);
-    let mut mover = Mover::new(map);
-    let instants = trace.instants.iter().map(|mark| mark.time_ns);
-    let samples = trace.counters.iter().map(|sample| sample.time_ns);
-    let points = trace.flows.iter().map(|point| point.time_ns);
-    instants.chain(samples).chain(points).for_each(|mut time_ns| mover.moment(&mut time_ns));
-    spans.and(mover.tally).moved(map)
+    map.known().into_iter().map(range).collect()
+}
+
+/// From and until which stamp all stages have.
+fn all_known_ns(known: &[(i64, i64)]) -> (i64, i64) {
+    known.iter().fold((i64::MIN, i64::MAX), |all, own| (all.0.max(own.0), all.1.min(own.1)))
 }
 
 /// Moves the events of devices alone, as for a tracer whose clock stamps those and nothing else.
@@ -166,11 +196,8 @@ struct Mover<'a, A, B> {
 
 impl<'a, A, B> Mover<'a, A, B> {
     fn new(map: &'a ClockMap<A, B>) -> Self {
-        let range = |range: Option<(Instant<A>, Instant<A>)>| {
-            range.map_or((i64::MIN, i64::MAX), |(from, until)| (from.nanos_since_epoch(), until.nanos_since_epoch()))
-        };
-        let known: Vec<_> = map.known().into_iter().map(range).collect();
-        let all_known = known.iter().fold((i64::MIN, i64::MAX), |all, own| (all.0.max(own.0), all.1.min(own.1)));
+        let known = known_ns(map);
+        let all_known = all_known_ns(&known);
         let tally = Tally { by_stage: vec![0; known.len()], ..Tally::default() };
         Self { starts: map.cursor(), ends: map.cursor(), known, all_known, tally }
     }

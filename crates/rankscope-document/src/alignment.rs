@@ -56,9 +56,10 @@ pub struct RankAlignment {
     pub degraded: bool,
     /// Events moved.
     pub events: u64,
-    /// Of these, such as lie outside of what was measured, by stage.
+    /// Of these, such as lie outside of what was measured, by stage: as many as their share of the time from the rank's first span to
+    /// its last, and 0 only if all of that time was measured.
     pub extrapolated: Vec<u64>,
-    /// Least of what was added to a stamp.
+    /// Least of what is added to a stamp from the rank's first span to its last.
     pub correction_min_ns: i64,
     /// Greatest.
     pub correction_max_ns: i64,

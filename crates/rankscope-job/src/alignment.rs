@@ -1,6 +1,6 @@
 //! From a job that was moved to its document. Translates; decides nothing.
 
-use rankscope_align::{Method, Moved, RankAlignment};
+use rankscope_align::{Method, RankAlignment, measure};
 use rankscope_document::{AlignmentDocument, RankAlignment as RankRow, TracerAlignment};
 
 use crate::notes::clock_notes;
@@ -9,11 +9,10 @@ use crate::{Job, SettledTracer};
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
 
-/// How the ranks of `job` came on to one clock; `moved` says, by rank, what that did to the events of each.
-pub fn alignment(title: String, job: &Job, moved: &[Moved]) -> AlignmentDocument {
+/// How the ranks of `job` came on to one clock. What that does to events is told from the first and the last span of each rank.
+pub fn alignment(title: String, job: &Job) -> AlignmentDocument {
     let clocks = &job.clocks;
-    let ranks = clocks.ranks.iter().zip(moved).enumerate().map(|(index, (clock, moved))| rank(job, index, clock, moved));
-    let ranks: Vec<RankRow> = ranks.collect();
+    let ranks: Vec<RankRow> = clocks.ranks.iter().enumerate().map(|(index, clock)| rank(job, index, clock)).collect();
     let complete = job.matched.instances.iter().filter(|instance| instance.complete).count() as u64;
     AlignmentDocument {
         schema: SCHEMA,
@@ -35,7 +34,9 @@ fn reference(job: &Job, ranks: &[RankRow]) -> String {
     }
 }
 
-fn rank(job: &Job, index: usize, clock: &RankAlignment, moved: &Moved) -> RankRow {
+fn rank(job: &Job, index: usize, clock: &RankAlignment) -> RankRow {
+    let about = &job.ranks[index].about;
+    let moved = measure(&clock.map, about.events, about.bounds_ns);
     let tracer = |settled: &SettledTracer| TracerAlignment {
         clock: settled.clock.clone(),
         knots: settled.knots,
@@ -57,7 +58,7 @@ fn rank(job: &Job, index: usize, clock: &RankAlignment, moved: &Moved) -> RankRo
         bound_hi_ns: clock.bound.hi_ns,
         degraded: clock.degraded,
         events: moved.events,
-        extrapolated: moved.extrapolated_by_stage.clone(),
+        extrapolated: moved.extrapolated_by_stage,
         correction_min_ns: moved.correction_min_ns,
         correction_max_ns: moved.correction_max_ns,
         uncertainty_max_ns: Some(moved.uncertainty_max_ns).filter(|ns| clock.method != Method::AsRecorded && *ns < u64::MAX),

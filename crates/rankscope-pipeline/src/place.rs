@@ -4,7 +4,6 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rankscope_align::{Moved, measure};
 use rankscope_formats::perfetto::{RankView, SpanOfRank, Timeline};
 use rankscope_job::{Export, Job, JobRank};
 use rankscope_trace::Trace;
@@ -54,21 +53,6 @@ impl Judged {
             self.held.replace(exports, &whole);
         }
         whole
-    }
-
-    /// What moving the events of each rank to the job's clock does to them.
-    ///
-    /// # Errors
-    /// [`Error::Changed`].
-    pub fn moved(&self) -> Result<Vec<Moved>, Error> {
-        let mut all = Vec::with_capacity(self.job.ranks.len());
-        for indices in self.chunks(AT_ONCE.max(rayon::current_num_threads())) {
-            let traces = self.traces(indices.clone())?;
-            let clocks = &self.job.clocks.ranks[indices];
-            let moved = traces.par_iter().zip(clocks).map(|(trace, clock)| measure(trace, &clock.map));
-            all.extend(moved.collect::<Vec<_>>());
-        }
-        Ok(all)
     }
 
     /// All ranks on one clock, with an arrow through every matched collective. Traces that were kept are let go as they are written.

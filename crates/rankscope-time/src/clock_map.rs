@@ -130,18 +130,24 @@ impl<A, B> ClockMap<A, B> {
     /// Between the knots of all stages it runs straight but for rounding, so it is greatest at one of them or at an end, to
     /// within two nanoseconds a stage.
     pub fn uncertainty_max_ns(&self, from: Instant<A>, until: Instant<A>) -> u64 {
-        let inside = |t: &i64| (from.nanos_since_epoch()..=until.nanos_since_epoch()).contains(t);
-        let mut before: Vec<Stage> = Vec::new();
-        let mut greatest = self.uncertainty_ns(from).max(self.uncertainty_ns(until));
-        for stage in &self.stages {
-            let back = |x: i64| before.iter().fold(x, |t, stage| stage.map(t));
-            let knots = stage.knots.iter().map(|knot| back(stage.x(knot))).filter(inside);
-            let at_knots = knots.map(|t| self.uncertainty_ns(Instant::from_nanos_since_epoch(t))).max();
-            greatest = greatest.max(at_knots.unwrap_or(0));
-            before.insert(0, stage.inverted());
-        }
+        let places = self.knots_within(from, until).into_iter().chain([from, until]);
+        let greatest = places.map(|place| self.uncertainty_ns(place)).max().unwrap_or(0);
         let rounding = if from == until { 0 } else { 2 * self.stages.len() as u64 };
         greatest.saturating_add(rounding)
+    }
+
+    /// The knots of all stages from `from` to `until`, mapped back to within a nanosecond a stage. Between two neighbours of them
+    /// the map runs straight but for rounding.
+    pub fn knots_within(&self, from: Instant<A>, until: Instant<A>) -> Vec<Instant<A>> {
+        let mut before: Vec<Stage> = Vec::new();
+        let mut found = Vec::new();
+        for stage in &self.stages {
+            let back = |x: i64| Instant::from_nanos_since_epoch(before.iter().fold(x, |t, stage| stage.map(t)));
+            let knots = stage.knots.iter().map(|knot| back(stage.x(knot)));
+            found.extend(knots.filter(|knot| (from..=until).contains(knot)));
+            before.insert(0, stage.inverted());
+        }
+        found
     }
 
     /// For each stage, from and until which instant it has knots, mapped back to within a nanosecond a stage; none for a

@@ -18,10 +18,11 @@ use crate::report::{TimelineArgs, say_written};
 /// Put every rank on one clock, with the source and error bound of each clock.
 ///
 /// Writes timeline.pftrace and alignment.json. Uses the clocks in the run directory, or those of --clocks. Where no clock was
-/// measured, it estimates them from the collectives in the traces, which is weaker, and says so. Never changes its inputs.
+/// measured, it estimates them from the collectives in the traces, which is weaker, and says so. Never changes its inputs. Of a
+/// folder of parts there is no timeline.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A run directory, or the traces of one run
+    /// A run directory, or the traces of one run, or the folder of parts that `rankscope map` made of them
     #[arg(required = true, value_name = "RUN")]
     paths: Vec<PathBuf>,
     /// Directory for the files [default: the run directory itself, else rankscope-report; with --format json nothing is written
@@ -58,15 +59,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let mut request = request(&args.paths, args.partial, &args.clocks);
     request.judging.window = args.window.window;
     if folder.is_some() && !args.no_timeline {
-        request.mapping.reading.args = args.timeline.policy();
+        (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
     }
-    request.mapping.keep = args.memory.keep();
     let bar = Bar::default();
     let judged = judged(&request, &bar)?;
     let job = &judged.job;
     // Who asks for nothing else wants to know what hangs on it, too.
     let weaker = (args.clocks.choice() == ClockChoice::FromTraces).then(|| rankscope_job::from_traces(job));
-    let document = alignment(judged.title.clone(), job, &judged.moved()?);
+    let document = alignment(judged.title.clone(), job);
     match (args.format, weaker) {
         (Format::Json, Some(weaker)) => output::answer(&serde_json::to_string_pretty(&weaker)?)?,
         (Format::Table, Some(weaker)) => output::answer(&from_traces::table(&weaker))?,

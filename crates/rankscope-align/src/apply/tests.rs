@@ -84,6 +84,51 @@ fn what_lies_outside_the_knots_is_counted() {
     assert_eq!((told.events, told.extrapolated, told.extrapolated_by_stage), (3, 2, vec![2]));
 }
 
+proptest! {
+    /// What is told of events by their bounds alone holds for each of them, and where nothing is extrapolated it is told as such.
+    #[test]
+    fn bounds_tell_what_moving_every_event_does(
+        spans in prop::collection::vec((-1_000_000_000i64..12_000_000_000, 0i64..2_000_000_000), 1..40),
+        knots in prop::collection::vec((1i64..4_000_000_000, -100_000i64..100_000), 1..6),
+    ) {
+        let spans: Vec<_> = spans.into_iter().map(|(start, dur)| (NOW + start, dur)).collect();
+        let mut at = NOW;
+        let knots = knots.into_iter().map(|(after, ahead)| {
+            at += after + 400_000;
+            knot(at, at - 3_000_000 + ahead)
+        });
+        let Ok(map) = Map::from_knots(knots.collect(), Rate::from_ppb(1_000)) else { return Ok(()) };
+        let mut moved = trace(&spans, TrackKind::Thread);
+        let bounds = moved.bounds_ns();
+        let (each, told) = (apply(&mut moved, &map), measure(&map, spans.len() as u64, bounds));
+        prop_assert_eq!((told.events, told.uncertainty_max_ns), (each.events, each.uncertainty_max_ns));
+        prop_assert!(told.correction_min_ns <= each.correction_min_ns + 1 && each.correction_max_ns <= told.correction_max_ns + 1);
+        prop_assert_eq!(told.extrapolated_by_stage.len(), each.extrapolated_by_stage.len());
+        prop_assert_eq!(told.extrapolated == 0, each.extrapolated == 0);
+        prop_assert!(told.extrapolated <= told.events);
+    }
+
+    /// A line corrects most at its ends, so there nothing is lost.
+    #[test]
+    fn along_a_line_bounds_tell_it_exactly(spans in prop::collection::vec((0i64..8_000_000_000, 0i64..2_000_000_000), 1..40)) {
+        let spans: Vec<_> = spans.into_iter().map(|(start, dur)| (NOW + start, dur)).collect();
+        let mut moved = trace(&spans, TrackKind::Thread);
+        let bounds = moved.bounds_ns();
+        prop_assert_eq!(measure(&map(), spans.len() as u64, bounds), apply(&mut moved, &map()));
+    }
+}
+
+#[test]
+fn events_outside_the_knots_are_as_many_as_their_share_of_the_time() {
+    let tenth = Some((NOW - 1_000_000_000, NOW + 9_000_000_000));
+    assert_eq!(measure(&map(), 1_000, tenth).extrapolated_by_stage, [100]);
+    assert_eq!(measure(&map(), 1_000, Some((NOW - 1, NOW + 5_000_000_000))).extrapolated, 1, "little is not nothing");
+    assert_eq!(measure(&map(), 7, Some((NOW - 5, NOW - 5))).extrapolated, 7);
+    assert_eq!(measure(&map(), 7, None), Moved { events: 7, extrapolated_by_stage: vec![0], ..Moved::default() });
+    let all_of_time = measure(&map(), u64::MAX, Some((i64::MIN, i64::MAX)));
+    assert!(all_of_time.extrapolated > u64::MAX / 2);
+}
+
 #[test]
 fn picoseconds_are_carried_along() {
     let mut moved = trace(&[(NOW, 1_000_000_000), (NOW + 10, 0)], TrackKind::Thread);

@@ -31,13 +31,10 @@ fn a_second_reading_writes_the_same_timeline() {
 }
 
 #[test]
-fn what_moving_does_to_events_is_the_same_after_a_second_reading() {
+fn a_second_reading_gives_the_same_traces() {
     for folder in [Folder::of_files(), Folder::of_exports(), Folder::of_archive()] {
         let (held, again) = (folder.judged(Keep::UpTo(u64::MAX)), folder.judged(Keep::Nothing));
-        let (mine, theirs) = (held.moved().expect("held"), again.moved().expect("unchanged"));
-        assert_eq!(mine.len(), RANKS as usize);
-        for (rank, (mine, theirs)) in mine.iter().zip(&theirs).enumerate() {
-            assert_eq!(mine.events, theirs.events);
+        for rank in 0..RANKS as usize {
             assert_eq!(held.trace(rank).expect("held").spans, again.trace(rank).expect("unchanged").spans);
         }
     }
