@@ -42,9 +42,16 @@ pub struct Judged {
     pub readings: SideReadings,
 }
 
+/// Paths that a title has room for.
+const TITLE_PATHS: usize = 64;
+
 /// What was asked for, for headings.
 pub fn title(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+    let shown = paths.iter().take(TITLE_PATHS).map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+    match paths.len().saturating_sub(TITLE_PATHS) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// The folder that the clocks of the job in `paths` are read from: the one that the user named for `clocks`, else its run

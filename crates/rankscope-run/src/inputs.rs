@@ -68,6 +68,12 @@ pub fn discover_all(paths: &[PathBuf]) -> Result<Found, Error> {
     find(paths, Wanted::All)
 }
 
+/// The inputs that a list names, one a line; lines that are empty or begin with `#` are none.
+pub fn listed(text: &str) -> Vec<PathBuf> {
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.trim_start().starts_with('#'));
+    lines.map(PathBuf::from).collect()
+}
+
 fn find(paths: &[PathBuf], wanted: Wanted) -> Result<Found, Error> {
     let mut found = Found::default();
     for path in paths {
@@ -274,6 +280,13 @@ mod tests {
         let expected =
             [("raw/attempt-10/more/rank-0.0.json".to_owned(), true), ("raw/attempt-10/rank-0.json".to_owned(), false)];
         assert_eq!(found_all(root.path()), (expected.to_vec(), vec![root.path().join("raw/attempt-10")]));
+    }
+
+    #[test]
+    fn a_list_has_an_input_a_line() {
+        let named = listed("# of monday\n\na/rank 0.json\r\n  # and more\nb/*.json\n   \n");
+        assert_eq!(named, [PathBuf::from("a/rank 0.json"), PathBuf::from("b/*.json")]);
+        assert_eq!(listed(""), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! `rankscope map`: every trace by itself to a small part, here or on as many machines as there are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_pipeline::{Keep, MapRequest, MapSummary, Mapping, Reading, Shard, map_into};
+use rankscope_run::{SideFile, listed, read_side, side_bytes};
 use serde_json::json;
 
 use crate::job::Bar;
@@ -22,8 +23,11 @@ use crate::report::RulesArgs;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files, directories, archives or patterns of the traces of one run
-    #[arg(required = true, value_name = "TRACES")]
+    #[arg(required_unless_present = "list", value_name = "TRACES")]
     paths: Vec<PathBuf>,
+    /// Take inputs from this file, too, one a line (- for standard input); empty lines and lines that begin with # are ignored
+    #[arg(long, value_name = "FILE")]
+    list: Option<PathBuf>,
     /// The folder of parts; made if it is not there
     #[arg(long, value_name = "DIR")]
     parts: PathBuf,
@@ -35,6 +39,9 @@ pub(crate) struct Args {
     clocks: Option<PathBuf>,
     #[command(flatten)]
     rules: RulesArgs,
+    /// Also run the checks of `rankscope validate` on each trace, so that it can take the parts
+    #[arg(long, conflicts_with = "gpu_only")]
+    checks: bool,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -57,12 +64,27 @@ impl FromStr for ShardArg {
 
 const SHARD: &str = "give a shard as I/K, such as 3/8: the third of eight";
 
+/// `paths`, and those that the file `list` names.
+fn inputs(mut paths: Vec<PathBuf>, list: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let Some(list) = list else { return Ok(paths) };
+    let bytes = match list == Path::new("-") {
+        true => side_bytes(Path::new("the standard input"), std::io::stdin().lock(), SideFile::List)?,
+        false => read_side(list, SideFile::List)?,
+    };
+    let text = std::str::from_utf8(&bytes).with_context(|| list.display().to_string())?;
+    paths.extend(listed(text));
+    if paths.is_empty() {
+        bail!("{}: this list names no input", list.display());
+    }
+    Ok(paths)
+}
+
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
     let reading = Reading { args: ArgsPolicy::Analysis, scope };
     let request = MapRequest {
-        mapping: Mapping { reading, rules: args.rules.rules(), keep: Keep::Nothing },
-        paths: args.paths,
+        mapping: Mapping { reading, rules: args.rules.rules().with_checks(args.checks), keep: Keep::Nothing },
+        paths: inputs(args.paths, args.list.as_deref())?,
         clocks: args.clocks,
         parts: args.parts,
         shard: args.shard.0,

@@ -23,7 +23,7 @@ use crate::output::{self, Format};
 /// report.html and timeline.pftrace into --out. Never changes its inputs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, directories, archives or patterns of the traces of one run
+    /// Files, directories, archives or patterns of the traces of one run, or the folder of parts that `rankscope map` made of them
     #[arg(required = true, value_name = "TRACES")]
     paths: Vec<PathBuf>,
     /// Directory for the report's files [default: the run directory itself, else rankscope-report; with --format json nothing is written unless given]
