@@ -91,9 +91,10 @@ pub(crate) fn recordings() -> Vec<Vec<u8>> {
     vec![packed, system, first]
 }
 
-/// The part of a rank of the testkit, its blocks as they are so that they can be changed, and columns of every codec.
+/// The part of a rank of the testkit, with and without checks, its blocks as they are so that they can be changed, and columns of every codec.
 pub(crate) fn parts() -> Vec<Vec<u8>> {
     let part = include_bytes!("../../../crates/rankscope-part-files/tests/golden/schema-1.rkpart");
+    let checked = include_bytes!("../../../crates/rankscope-part-files/tests/golden/schema-1-checked.rkpart");
     let mut alone = rankscope_part_files::ColumnsWriter::default();
     alone.unsigned(&[1, 1 << 40]);
     alone.signed(&[-1, 1 << 40]);
@@ -103,7 +104,7 @@ pub(crate) fn parts() -> Vec<Vec<u8>> {
     alone.bits(&[true, false, true]);
     alone.strings(["gemm", "all_reduce", "gemm"]);
     alone.wide(&[1 << 100]);
-    vec![part.to_vec(), alone.into_bytes().expect("the columns are in order")]
+    vec![part.to_vec(), checked.to_vec(), alone.into_bytes().expect("the columns are in order")]
 }
 
 /// What a ZIP archive without a comment ends with.

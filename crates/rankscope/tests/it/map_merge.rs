@@ -14,19 +14,23 @@ fn text(path: &Path) -> &str {
 }
 
 /// Maps `traces` in so many shards, the last one first, each with its own number of threads.
-fn map(traces: &Path, parts: &Path, shards: usize) -> Vec<Output> {
+fn map(traces: &Path, parts: &Path, shards: usize, more: &[&str]) -> Vec<Output> {
     let threads = ["1", "2", "7"];
     let shard = |number: usize| {
         let shard = format!("{number}/{shards}");
-        let mut command = command(&["map", text(traces), "--parts", text(parts), "--shard", &shard]);
+        let mut command = command(&[&["map", text(traces), "--parts", text(parts), "--shard", &shard], more].concat());
         command.env("RAYON_NUM_THREADS", threads[number % threads.len()]).output().expect("runs")
     };
     (1..=shards).rev().map(shard).collect()
 }
 
 fn mapped(traces: &Path, shards: usize) -> tempfile::TempDir {
+    mapped_with(traces, shards, &[])
+}
+
+fn mapped_with(traces: &Path, shards: usize, more: &[&str]) -> tempfile::TempDir {
     let parts = tempfile::tempdir().expect("a temporary directory");
-    for output in map(traces, parts.path(), shards) {
+    for output in map(traces, parts.path(), shards, more) {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     parts
@@ -56,16 +60,40 @@ fn assert_same(traces: &Path, options: &[&str]) {
     }
 }
 
+/// That `verb` says the same of `traces` and of the `parts` made of them.
+fn assert_says_the_same(verb: &str, traces: &Path, parts: &Path, options: &[&str]) {
+    let [said, of_parts] =
+        [traces, parts].map(|input| rankscope(&[&[verb, text(input), "--format", "json"], options].concat()));
+    let what = format!("{verb} {} {options:?}", traces.display());
+    assert!(!said.stdout.is_empty(), "{what}: {}", String::from_utf8_lossy(&said.stderr));
+    assert!(said.stdout == of_parts.stdout, "{what} differs by parts: {}", String::from_utf8_lossy(&of_parts.stderr));
+    assert_eq!(said.status.code(), of_parts.status.code(), "{what}");
+    assert_eq!(String::from_utf8_lossy(&said.stderr), String::from_utf8_lossy(&of_parts.stderr), "{what}");
+}
+
+/// That `report`, `validate` and `align` say the same of `traces` and of checked parts of them.
+fn assert_every_verb_says_the_same(traces: &Path) {
+    let parts = mapped_with(traces, 2, &["--checks"]);
+    assert_says_the_same("report", traces, parts.path(), &[]);
+    assert_says_the_same("validate", traces, parts.path(), &[]);
+    assert_says_the_same("validate", traces, parts.path(), &["--align", "best"]);
+    assert_says_the_same("align", traces, parts.path(), &["--no-timeline"]);
+    assert_says_the_same("align", traces, parts.path(), &["--from-traces"]);
+}
+
+/// Two hosts, the second's clock ahead and fast.
+fn two_clocks() -> Job {
+    let clocks = vec![NodeClock { offset_ns: 0, drift_ppb: 0 }, NodeClock { offset_ns: 3_000_000, drift_ppb: 20_000 }];
+    Job { metadata: Metadata::ArgsAndSeq, gpus_per_node: 2, clocks, ..job() }
+}
+
 fn job() -> Job {
     Job { ranks: 4, steps: 4, straggler: Some(Straggler { rank: 2, factor: 1.3 }), ..Job::default() }
 }
 
 #[test]
 fn parts_of_a_job_are_judged_as_its_traces_are() {
-    let clocks = vec![NodeClock { offset_ns: 0, drift_ppb: 0 }, NodeClock { offset_ns: 3_000_000, drift_ppb: 20_000 }];
-    let jobs =
-        [Job { metadata: Metadata::None, ..job() }, Job { metadata: Metadata::ArgsAndSeq, gpus_per_node: 2, clocks, ..job() }];
-    for job in jobs {
+    for job in [Job { metadata: Metadata::None, ..job() }, two_clocks()] {
         let directory = write_job(&job);
         // What is no trace is passed over, and is said to be.
         fs::write(directory.path().join("notes.json"), "{}").expect("written");
@@ -82,7 +110,32 @@ fn every_dialect_is_judged_by_its_parts() {
             fs::write(directory.path().join(format!("t{rank}.json")), job().rank_bytes(rank, &dialect)).expect("written");
         }
         assert_same(directory.path(), &[]);
+        assert_every_verb_says_the_same(directory.path());
     }
+}
+
+#[test]
+fn wrong_clocks_are_found_by_parts_as_by_traces() {
+    let job = two_clocks();
+    let directory = write_job(&job);
+    assert_every_verb_says_the_same(directory.path());
+    let parts = mapped_with(directory.path(), 1, &["--checks"]);
+    let csv = |input: &Path| {
+        let (folder, file) = (tempfile::tempdir().expect("a temporary directory"), "all.csv");
+        rankscope(&["validate", text(input), "--csv", text(&folder.path().join(file))]);
+        fs::read_to_string(folder.path().join(file)).expect("written")
+    };
+    let table = csv(directory.path());
+    assert!(table.lines().count() > 4 && table == csv(parts.path()));
+    // Three exports of each rank, joined before they are judged.
+    let exports = tempfile::tempdir().expect("a temporary directory");
+    for (rank, window) in (0..job.ranks).flat_map(|rank| (0..3).map(move |window| (rank, window))) {
+        let mut later = job.clone();
+        later.clocks.iter_mut().for_each(|clock| clock.offset_ns += i64::from(window) * 60_000_000_000);
+        let bytes = later.rank_bytes(rank, &Dialect::default());
+        fs::write(exports.path().join(format!("rank{rank}.{window}.json")), bytes).expect("written");
+    }
+    assert_every_verb_says_the_same(exports.path());
 }
 
 #[test]
@@ -94,6 +147,130 @@ fn real_traces_are_judged_by_their_parts() {
     for name in ["traces/kineto", "traces/xplane", "jobs/pp", "jobs/crash"] {
         assert_same(&corpus.join(name), &[]);
     }
+    for name in ["traces/torch-gloo-4ranks", "traces/jax-cpu-2procs", "jobs/fsdp", "jobs/crash"] {
+        assert_every_verb_says_the_same(&corpus.join(name));
+    }
+}
+
+#[test]
+fn parts_without_checks_are_not_validated() {
+    let directory = write_job(&job());
+    let parts = mapped(directory.path(), 1);
+    let refused = rankscope(&["validate", text(parts.path())]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("rankscope map --checks"), "{said}");
+    // Nor may some have them and some not.
+    let again = rankscope(&["map", text(directory.path()), "--parts", text(parts.path()), "--checks"]);
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(again.status.code() == Some(4) && said.contains("other inputs or options"), "{said}");
+    let checked = mapped_with(directory.path(), 1, &["--checks"]);
+    let (plain, other) = (first(parts.path(), "part-r000001", ".rkpart"), first(checked.path(), "part-r000001", ".rkpart"));
+    fs::copy(&plain, &other).expect("copied");
+    let mixed = rankscope(&["validate", text(checked.path())]);
+    let said = String::from_utf8_lossy(&mixed.stderr);
+    assert!(mixed.status.code() == Some(4) && said.contains("part-r000001"), "{said}");
+}
+
+#[test]
+fn parts_have_no_events_to_write() {
+    let directory = write_job(&job());
+    let parts = mapped(directory.path(), 1);
+    let out = tempfile::tempdir().expect("a temporary directory");
+    let (folder, file) = (out.path().join("report"), out.path().join("all.json"));
+    for verb in ["report", "merge", "align"] {
+        let said = rankscope(&[verb, text(parts.path()), "--out", text(&folder)]);
+        let stderr = String::from_utf8_lossy(&said.stderr);
+        assert!(said.status.success(), "{verb}: {stderr}");
+        assert!(stderr.contains("timeline.pftrace is not written: parts hold no events"), "{verb}: {stderr}");
+    }
+    assert!(folder.join("alignment.json").is_file() && !folder.join("timeline.pftrace").exists());
+    let quiet = rankscope(&["align", text(parts.path()), "--out", text(&folder), "--no-timeline"]);
+    assert!(!String::from_utf8_lossy(&quiet.stderr).contains("timeline"));
+    let elsewhere = out.path().join("other");
+    let refused = [
+        vec!["combine", text(parts.path()), "--output", text(&file)],
+        vec!["combine", "--run-dir", text(parts.path()), "--output", text(&file)],
+        vec!["spans", text(parts.path())],
+        vec!["map", text(parts.path()), "--parts", text(&elsewhere)],
+        vec!["report", text(parts.path()), text(directory.path())],
+        vec!["validate", text(directory.path()), text(parts.path())],
+    ];
+    for command in refused {
+        let said = rankscope(&command);
+        let stderr = String::from_utf8_lossy(&said.stderr);
+        assert!(
+            said.status.code() == Some(1) && stderr.contains("parts hold no events. Give the traces"),
+            "{command:?}: {stderr}"
+        );
+    }
+    let convert = rankscope(&["convert", text(parts.path()), text(&file)]);
+    assert!(!convert.status.success() && !file.exists());
+}
+
+#[test]
+fn inputs_come_from_a_list_as_from_arguments() {
+    let directory = write_job(&job());
+    let named = (0..4).map(|rank| directory.path().join(format!("rank{rank}.json"))).collect::<Vec<_>>();
+    let mut paths: Vec<&str> = named.iter().map(|path| text(path)).collect();
+    let out = tempfile::tempdir().expect("a temporary directory");
+    let list = out.path().join("list");
+    fs::write(&list, format!("# the first half\n{}\n\n{}\n", paths[0], paths[1])).expect("written");
+    let (by_list, by_input, by_name) =
+        (out.path().join("list.parts"), out.path().join("stdin.parts"), out.path().join("parts"));
+    paths.extend(["--parts", text(&by_name)]);
+    assert!(rankscope(&[&["map"], &paths[..]].concat()).status.success());
+    for number in 1..=2 {
+        let shard = format!("{number}/2");
+        let said = rankscope(&["map", "--list", text(&list), paths[2], paths[3], "--parts", text(&by_list), "--shard", &shard]);
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    }
+    let mut fed = command(&["map", "--list", "-", "--parts", text(&by_input)]);
+    fed.stdin(fs::File::open(&list).expect("open"));
+    assert!(fed.output().expect("runs").status.success());
+    let names = |folder: &Path| {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&by_list), names(&by_name), "the same inputs in the same places");
+    assert_eq!(names(&by_input).len(), 5);
+    fs::write(&list, "\n# nothing\n").expect("written");
+    let said = rankscope(&["map", "--list", text(&list), "--parts", text(&by_list)]);
+    let stderr = String::from_utf8_lossy(&said.stderr);
+    assert!(said.status.code() == Some(1) && stderr.contains("names no input"), "{stderr}");
+    assert_eq!(rankscope(&["map", "--parts", text(&by_list)]).status.code(), Some(2));
+}
+
+#[test]
+fn object_stores_are_refused_by_name() {
+    let out = tempfile::tempdir().expect("a temporary directory");
+    let parts = out.path().join("parts");
+    let url = "s3://bucket/run/rank*.json.gz";
+    let file = out.path().join("out.json");
+    for command in
+        [vec!["map", url, "--parts", text(&parts)], vec!["report", url], vec!["spans", url], vec!["convert", url, text(&file)]]
+    {
+        let said = rankscope(&command);
+        let stderr = String::from_utf8_lossy(&said.stderr);
+        assert!(
+            said.status.code() == Some(1) && stderr.contains(url) && stderr.contains("no object stores"),
+            "{command:?}: {stderr}"
+        );
+    }
+    assert!(!parts.exists());
+}
+
+#[test]
+fn parts_may_lie_beside_their_traces() {
+    let directory = write_job(&job());
+    let parts = directory.path().join("parts");
+    let map = || rankscope(&["map", text(directory.path()), "--parts", text(&parts), "--format", "json"]);
+    assert!(map().status.success());
+    let again: serde_json::Value = serde_json::from_slice(&map().stdout).expect("JSON");
+    assert_eq!((&again["inputs"], &again["done_before"]), (&4.into(), &4.into()));
+    let report = rankscope(&["report", text(directory.path()), "--format", "json"]);
+    assert!(report.stdout == rankscope(&["report", text(&parts), "--format", "json"]).stdout);
 }
 
 #[test]
