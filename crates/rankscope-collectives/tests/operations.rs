@@ -1,5 +1,4 @@
 //! What collectives do is kept once for all that do the same.
-#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::io::Cursor;
 
