@@ -117,6 +117,12 @@ pub enum PartsFault {
          new folder"
     )]
     NoChecks,
+    /// They were made by other rules than are asked for.
+    #[error(
+        "the parts were made with other options than these (--classes, --comm-pattern, --gpu-only). Leave the options out, or map the \
+         traces again with them, into a new folder"
+    )]
+    OtherRules,
     /// Nobody has mapped some inputs yet.
     #[error(
         "{inputs} of {of} inputs are not mapped yet, the first of them {first}. Run `rankscope map` again with the same arguments, or \
@@ -144,11 +150,24 @@ pub enum ExitClass {
     InputChanged,
 }
 
+impl ExitClass {
+    /// The class of what is wrong with inputs or outputs.
+    pub fn of(error: &rankscope_run::Error) -> Self {
+        match error {
+            rankscope_run::Error::Parts { .. } | rankscope_run::Error::Url { .. } => Self::Usage,
+            _ => Self::Failed,
+        }
+    }
+}
+
 impl Error {
     /// What class of failure this is.
     pub fn class(&self) -> ExitClass {
         match self {
-            Self::Pattern(_) | Self::NoEvents { .. } | Self::Parts { fault: PartsFault::NoChecks, .. } => ExitClass::Usage,
+            Self::Pattern(_)
+            | Self::NoEvents { .. }
+            | Self::Parts { fault: PartsFault::NoChecks | PartsFault::OtherRules, .. } => ExitClass::Usage,
+            Self::Run(error) => ExitClass::of(error),
             Self::Changed { .. }
             | Self::Conflict(Conflict::Twice { .. })
             | Self::Parts { fault: PartsFault::OtherPlan, .. } => ExitClass::InputChanged,

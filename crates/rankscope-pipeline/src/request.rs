@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{ClockChoice, Job, Judging, judge};
+use rankscope_job::{ClockChoice, Job, Judging, Rules, judge};
 use rankscope_run::{InputFile, is_parts_folder};
 
 use crate::error::PartsFault;
@@ -74,8 +74,9 @@ pub fn judged(request: &Request, progress: &dyn Progress) -> Result<Judged, Erro
     if let [folder] = request.paths.as_slice()
         && is_parts_folder(folder)
     {
-        let checks = request.mapping.rules.checks;
-        return by_parts(folder, request.clocks.as_deref(), checks, request.judging, progress);
+        serve(&read_plan_of(folder)?.rules(), &request.mapping.rules)
+            .map_err(|fault| Error::Parts { path: folder.clone(), fault })?;
+        return judged_parts(folder, request.clocks.as_deref(), request.judging, progress);
     }
     judged_by(request, |mapping, readings| map(&request.paths, mapping, readings, progress))
 }
@@ -93,20 +94,6 @@ pub fn judged_files(request: &Request, files: &[InputFile], progress: &dyn Progr
 /// # Errors
 /// [`Error`].
 pub fn judged_parts(folder: &Path, clocks: Option<&Path>, judging: Judging, progress: &dyn Progress) -> Result<Judged, Error> {
-    by_parts(folder, clocks, false, judging, progress)
-}
-
-/// The same; with `checks`, the parts must have been made with them.
-fn by_parts(
-    folder: &Path,
-    clocks: Option<&Path>,
-    checks: bool,
-    judging: Judging,
-    progress: &dyn Progress,
-) -> Result<Judged, Error> {
-    if checks && !read_plan_of(folder)?.rules().checks {
-        return Err(Error::Parts { path: folder.to_owned(), fault: PartsFault::NoChecks });
-    }
     let (plan, parts) = read_folder(folder, judging.partial, progress)?;
     let mut known = plan.facts();
     let measured = clocks.or(plan.clocks.as_deref());
@@ -124,6 +111,17 @@ fn by_parts(
         held: Held::new(Vec::new(), reading, Keep::Nothing),
         readings: SideReadings::default(),
     })
+}
+
+/// Whether parts that were made by `rules` answer who asks for `wanted`. The usual rules are asked for by whoever asks for none.
+fn serve(rules: &Rules, wanted: &Rules) -> Result<(), PartsFault> {
+    let plain = |rules: &Rules| rules.clone().with_checks(false);
+    let is_usual = plain(wanted) == Rules::default();
+    match () {
+        () if !is_usual && plain(wanted) != plain(rules) => Err(PartsFault::OtherRules),
+        () if wanted.checks && !rules.checks => Err(PartsFault::NoChecks),
+        () => Ok(()),
+    }
 }
 
 fn judged_by(request: &Request, map: impl FnOnce(&Mapping, &SideReadings) -> Result<Mapped, Error>) -> Result<Judged, Error> {

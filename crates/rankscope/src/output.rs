@@ -34,7 +34,8 @@ const COLUMNS_DEFAULT: usize = 100;
 /// One paragraph about what went wrong and what to do.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     remark(&format!("rankscope: {}", told(error)));
-    let class = error.downcast_ref::<rankscope_pipeline::Error>().map(rankscope_pipeline::Error::class);
+    let of_run = || error.downcast_ref::<rankscope_run::Error>().map(ExitClass::of);
+    let class = error.downcast_ref::<rankscope_pipeline::Error>().map(rankscope_pipeline::Error::class).or_else(of_run);
     match class {
         Some(ExitClass::InputChanged) => ExitCode::from(INPUT_CHANGED),
         Some(ExitClass::Usage) => ExitCode::from(USED_WRONGLY),

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::parts::assert_every_verb_says_the_same;
 use crate::process::{Running, command, signal, wait_for};
 use serde_json::Value;
 
@@ -47,6 +48,7 @@ fn what_it_guarantees_is_true() {
     assert!((1..=count("collectives")).contains(&count("before")), "{story}");
     assert!(story["seconds"].as_f64().unwrap() > 2.0);
     a_whole_run_is_left(&out, &story);
+    assert_every_verb_says_the_same(&out);
 
     // The same place again: the older demo makes room, and other clocks are drawn.
     let again = demo(&out, &["--seconds", "2", "--seed", "4", "--ranks", "2"]).ended();

@@ -32,6 +32,7 @@ mod job_truth;
 mod launch_files;
 mod map_merge;
 mod measured_clocks;
+mod parts;
 mod plain_text;
 mod process;
 mod recover;
