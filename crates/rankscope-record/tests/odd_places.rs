@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test of odd places")]
 
 mod recovered;
+mod tree;
 
 use std::cell::RefCell;
 use std::panic;
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use rankscope_record::{Session, SessionOptions, Stopped, record_function};
+use tree::tree;
 
 /// Sessions see every thread of the process; one test at a time, so that counts can be exact.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -23,6 +25,12 @@ fn recorded(work: impl FnOnce()) -> Stopped {
 
 fn found(stopped: &Stopped) -> recovered::Found {
     recovered::total(&recovered::spans(&stopped.recorded.open().unwrap(), stopped.recorded.cut()))
+}
+
+fn tree_of(stopped: &Stopped) -> Vec<String> {
+    let recording = stopped.recorded.open().unwrap();
+    assert_eq!(recording.lost_chunks(), 0);
+    tree(&recording, stopped.recorded.cut())
 }
 
 struct RecordsWhenDropped(u64);
@@ -46,7 +54,9 @@ fn destructors_of_a_dying_thread_record() {
         .unwrap();
         thread::spawn(|| LAST.set(Some(RecordsWhenDropped(4)))).join().unwrap();
     });
-    assert_eq!(found(&stopped), recovered::Found { ended: 8, open: 0 });
+    let destructor = "  in a destructor [user_annotation]";
+    let threads = [&["thread", "  before [user_annotation]"][..], &[destructor; 3], &["thread"], &[destructor; 4]];
+    assert_eq!(tree_of(&stopped), threads.concat());
     assert_eq!((stopped.report.events(), stopped.report.dropped()), (8, 0));
 }
 
@@ -62,7 +72,16 @@ fn a_panic_ends_the_spans_it_unwinds() {
         assert!(unwound.is_err());
         drop(record_function!("after"));
     });
-    assert_eq!(found(&stopped), recovered::Found { ended: 5, open: 0 });
+    assert_eq!(
+        tree_of(&stopped),
+        [
+            "outer [user_annotation]",
+            "  inner [user_annotation]",
+            "    in a destructor [user_annotation]",
+            "    in a destructor [user_annotation]",
+            "after [user_annotation]",
+        ]
+    );
     assert_eq!((stopped.report.events(), stopped.report.dropped()), (5, 0));
 }
 
