@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::{Duration, Instant};
 
 use rankscope_record::plugins::Registry;
-use rankscope_record::snapshots::{SnapshotOptions, SnapshotTaker, TracerReader};
+use rankscope_record::snapshots::{NoClock, SnapshotOptions, SnapshotTaker, TracerReader, Tried};
 use rankscope_record::{Report, Session, SessionOptions};
 use rankscope_trace::ClockScope;
 use serde_json::Value;
@@ -166,7 +166,10 @@ fn vendors_clocks_are_read_from_their_libraries() {
     let directory = tempfile::tempdir().unwrap();
     let nowhere = directory.path().join("libnowhere.so");
     let absent = TracerReader::cupti_at(nowhere.as_os_str()).unwrap_err();
-    assert!(absent.reason.contains("libnowhere.so") && absent.to_string().contains("cupti is absent"), "{absent}");
+    let [Tried { file, why: NoClock::Unloadable(_), .. }] = &absent.tried[..] else { panic!("{absent:?}") };
+    assert!(file.ends_with("libnowhere.so"));
+    let said = absent.to_string();
+    assert!(said.starts_with("the clock of cupti is absent: ") && said.matches("libnowhere.so").count() == 1, "{said}");
     let good = "static unsigned long long now = 5000;\n\
                 int cuptiGetTimestamp(unsigned long long *t) { *t = now += 10; return 0; }\n\
                 int rocprofiler_get_timestamp(unsigned long long *t) { *t = now += 10; return now > 5035 ? 2 : 0; }\n";
@@ -174,11 +177,12 @@ fn vendors_clocks_are_read_from_their_libraries() {
         return rankscope_testkit::skip(rankscope_testkit::Need::Compiler, "there is no C compiler called cc");
     };
     let other = library(directory.path(), "other", "int unrelated(void) { return 0; }").unwrap();
-    let reason = TracerReader::cupti_at(other.as_os_str()).unwrap_err().reason;
-    assert!(reason.contains("cuptiGetTimestamp"), "{reason}");
+    let absent = TracerReader::cupti_at(other.as_os_str()).unwrap_err();
+    assert!(matches!(&absent.tried[0].why, NoClock::Unloadable(said) if said.contains("cuptiGetTimestamp")), "{absent}");
     let dead = library(directory.path(), "dead", "int cuptiGetTimestamp(unsigned long long *t) { return 35; }").unwrap();
-    let reason = TracerReader::cupti_at(dead.as_os_str()).unwrap_err().reason;
-    assert!(reason.ends_with("it returns no time: error 35"), "{reason}");
+    let absent = TracerReader::cupti_at(dead.as_os_str()).unwrap_err();
+    assert_eq!(absent.tried[0].why, NoClock::Failed { status: 35 });
+    assert!(absent.to_string().ends_with("dead.so: it returns no time: error 35"), "{absent}");
 
     let clocks =
         vec![TracerReader::cupti_at(file.as_os_str()).unwrap(), TracerReader::rocprofiler_at(file.as_os_str()).unwrap()];

@@ -31,9 +31,21 @@ pub enum KeyError {
         key: String,
         /// As read.
         value: String,
-        /// In words.
-        expected: &'static str,
+        /// What belongs there.
+        expected: KeyFormat,
     },
+}
+
+/// What the value of a key has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyFormat {
+    /// Neighbours.
+    #[error("a comma-separated list of node numbers")]
+    Nodes,
+    /// The ports of an edge.
+    #[error("two ports separated by a comma")]
+    Ports,
 }
 
 /// What one node must know of the graph.
@@ -107,7 +119,7 @@ pub fn nodes(key: &str, value: &str) -> Result<Vec<NodeId>, KeyError> {
         return Ok(Vec::new());
     }
     let parsed: Result<Vec<u32>, _> = value.split(',').map(|item| item.trim().parse()).collect();
-    let nodes = parsed.map_err(|_| malformed(key, value, "a comma-separated list of node numbers"))?;
+    let nodes = parsed.map_err(|_| malformed(key, value, KeyFormat::Nodes))?;
     Ok(nodes.into_iter().map(NodeId).collect())
 }
 
@@ -118,11 +130,11 @@ pub fn nodes(key: &str, value: &str) -> Result<Vec<NodeId>, KeyError> {
 pub fn ports(key: &str, value: &str) -> Result<EdgePorts, KeyError> {
     let pair = value.split_once(',');
     let pair = pair.and_then(|(listen, response)| Some((listen.trim().parse().ok()?, response.trim().parse().ok()?)));
-    let (listen, response) = pair.ok_or_else(|| malformed(key, value, "two ports separated by a comma"))?;
+    let (listen, response) = pair.ok_or_else(|| malformed(key, value, KeyFormat::Ports))?;
     Ok(EdgePorts { listen, response })
 }
 
-fn malformed(key: &str, value: &str, expected: &'static str) -> KeyError {
+fn malformed(key: &str, value: &str, expected: KeyFormat) -> KeyError {
     KeyError::Malformed { key: key.to_owned(), value: value.to_owned(), expected }
 }
 

@@ -6,6 +6,7 @@
 
 use std::error::Error;
 use std::ffi::{OsStr, c_int};
+use std::fmt;
 
 use libloading::Library;
 use rankscope_trace::ClockScope;
@@ -14,12 +15,59 @@ use super::TracerReader;
 
 /// A device's clock cannot be read here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the clock of {clock} is absent: {reason}")]
+#[error("the clock of {clock} is absent: {}", listed(tried))]
+#[non_exhaustive]
 pub struct ClockAbsent {
     /// Whose clock.
     pub clock: &'static str,
-    /// What the loader said of each file that was tried, or what the function did.
-    pub reason: String,
+    /// The files it was looked for in, and why it is in none.
+    pub tried: Vec<Tried>,
+}
+
+/// A library that gave no clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tried {
+    /// The file.
+    pub file: String,
+    /// Why.
+    pub why: NoClock,
+}
+
+/// Why a library gave no clock.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoClock {
+    /// It cannot be loaded, or lacks the function.
+    #[error("{0}")]
+    Unloadable(
+        /// What the loader says.
+        String,
+    ),
+    /// The function answers, and with no time: there is no device.
+    #[error("it returns no time")]
+    NoTime,
+    /// The function fails.
+    #[error("it returns no time: error {status}")]
+    Failed {
+        /// What it returned.
+        status: c_int,
+    },
+}
+
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, why } = self;
+        match why {
+            // The loader names the file by itself.
+            NoClock::Unloadable(said) if said.starts_with(file) => f.write_str(said),
+            _ => write!(f, "{file}: {why}"),
+        }
+    }
+}
+
+fn listed(tried: &[Tried]) -> String {
+    tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// A vendor's clock: the files it may be in, newest name last since links without a number point to what is installed.
@@ -45,26 +93,24 @@ type GetTimestamp = unsafe extern "C" fn(*mut u64) -> c_int;
 
 /// The clock in the first file that has it.
 pub(super) fn first_of(vendor: &Vendor) -> Result<TracerReader, ClockAbsent> {
-    let mut reasons = Vec::new();
+    let mut tried = Vec::new();
     for file in vendor.files {
         match at(vendor, file.as_ref()) {
             Ok(reader) => return Ok(reader),
-            Err(absent) => reasons.push(absent.reason),
+            Err(absent) => tried.extend(absent.tried),
         }
     }
-    Err(ClockAbsent { clock: vendor.clock, reason: reasons.join("; ") })
+    Err(ClockAbsent { clock: vendor.clock, tried })
 }
 
 /// The clock in `file`.
 pub(super) fn at(vendor: &Vendor, file: &OsStr) -> Result<TracerReader, ClockAbsent> {
-    let absent = |reason: &str| {
-        let file = file.to_string_lossy();
-        // The loader names the file by itself.
-        let reason = if reason.starts_with(&*file) { reason.to_owned() } else { format!("{file}: {reason}") };
-        ClockAbsent { clock: vendor.clock, reason }
-    };
+    let absent =
+        |why| ClockAbsent { clock: vendor.clock, tried: vec![Tried { file: file.to_string_lossy().into_owned(), why }] };
     // What the loader said is in the source alone.
-    let unloadable = |error: libloading::Error| absent(&error.source().map_or_else(|| error.to_string(), ToString::to_string));
+    let unloadable = |error: libloading::Error| {
+        absent(NoClock::Unloadable(error.source().map_or_else(|| error.to_string(), ToString::to_string)))
+    };
     // SAFETY: the user asked for this vendor's clock, and with that for its library's initialisers to run.
     let library = unsafe { Library::new(file) }.map_err(unloadable)?;
     // SAFETY: this is the signature of the vendor's header, and the library is kept beside the function.
@@ -79,7 +125,7 @@ pub(super) fn at(vendor: &Vendor, file: &OsStr) -> Result<TracerReader, ClockAbs
     };
     match read() {
         Ok(_) => Ok(TracerReader::new(vendor.clock, ClockScope::Devices, move || read().ok())),
-        Err(0) => Err(absent("it returns no time")),
-        Err(status) => Err(absent(&format!("it returns no time: error {status}"))),
+        Err(0) => Err(absent(NoClock::NoTime)),
+        Err(status) => Err(absent(NoClock::Failed { status })),
     }
 }

@@ -11,6 +11,6 @@ mod sandwich;
 mod series;
 mod taker;
 
-pub use device::ClockAbsent;
+pub use device::{ClockAbsent, NoClock, Tried};
 pub use reader::TracerReader;
 pub use taker::{SnapshotCounts, SnapshotOptions, SnapshotTaker};
