@@ -219,3 +219,22 @@ fn a_root_binds_in_one_direction_only() {
     let rootless = [r#""Collective name":"broadcast""#; 2];
     assert_eq!(pair("Broadcast", rootless, [(500, 510), (100, 110)]).verdict, Verdict::Unjudged);
 }
+
+#[test]
+fn a_root_that_only_the_operator_names_binds_too() {
+    let trace = |(rank, [start, end]): (u32, [i64; 2])| {
+        let text = format!(
+            r#"{{"distributedInfo": {{"rank": {rank}, "world_size": 2}}, "traceEvents": [
+            {{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":9,"tid":9,"ts":10,"dur":5,"args":{{"External id":3,"Collective name":"broadcast","Src Rank":0,"Group size":2,"Process Group Name":"0","Process Group Ranks":"[0, 1]","dtype":"Float","In msg nelems":8}}}},
+            {{"ph":"X","cat":"kernel","name":"ncclDevKernel_Broadcast(x)","pid":0,"tid":7,"ts":{start},"dur":{},"args":{{"External id":3}}}}]}}"#,
+            end - start
+        );
+        let options = ReadOptions::default().with_label(format!("rank{rank}.json")).with_args(ArgsPolicy::All);
+        read(std::io::Cursor::new(text.into_bytes()), &options).unwrap().remove(0).trace.unwrap()
+    };
+    for (root, other, ok) in [([100, 110], [500, 510], true), ([500, 510], [100, 110], false)] {
+        let meetings = Read::of_traces(vec![trace((0, root)), trace((1, other))]).put_back(&[0, 0]);
+        assert_eq!((meetings.len(), meetings[0].rule), (1, Some(Rule::RootTakesPart)));
+        assert_eq!(meetings[0].verdict == Verdict::Overlap, ok);
+    }
+}
