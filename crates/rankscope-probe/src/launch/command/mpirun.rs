@@ -103,6 +103,8 @@ fn agents(launcher: &str, flags: &Flags<'_>, world: &World<'_>, env: &Env<'_>, j
                 add(&["--allow-run-as-root"]);
             }
             add(&["--map-by", "ppr:1:node", "--bind-to", "none"]);
+            // Two that start at once on a host fail where both make the same folder for their sockets; the job's keeps the usual one.
+            add(&["--mca", "orte_tmpdir_base", &folder_of_agents(env)]);
             for name in EXPORTED {
                 add(&["-x", name]);
             }
@@ -118,6 +120,12 @@ fn agents(launcher: &str, flags: &Flags<'_>, world: &World<'_>, env: &Env<'_>, j
     }
     let place = Place::Tcp { host: hosts.first, port: derived_port(job.unwrap_or("mpi"), None) };
     Agents::Everywhere { prefix, num_nodes: Some(hosts.count), place: Some(place) }
+}
+
+/// Where the agents' launcher keeps its sockets, on every node: each user's own, as `/tmp` is everybody's.
+fn folder_of_agents(env: &Env<'_>) -> String {
+    let user = env.text("USER").or_else(|| env.text("LOGNAME"));
+    format!("/tmp/rankscope-agents-{}", user.as_deref().unwrap_or("of-nobody"))
 }
 
 /// What agents are told through variables, which Open MPI passes on only when told to.

@@ -85,6 +85,7 @@ fn one_launcher_for_all_nodes_is_started_twice() {
     assert_eq!((nodes, place), (Some(2), None));
     let (words, nodes, place) = prefix("mpirun --allow-run-as-root -np 8 --host n1:4,n2:4 ./t", "");
     assert!(words.starts_with("mpirun --allow-run-as-root --map-by ppr:1:node "), "{words}");
+    assert!(words.contains(" --mca orte_tmpdir_base /tmp/rankscope-agents-"), "the job's mpirun has the usual folder: {words}");
     assert!(words.ends_with("--host n1:4,n2:4"), "{words}");
     assert_eq!(nodes, Some(2));
     assert!(place.is_some_and(|place| place.starts_with("tcp://n1:61")));
