@@ -132,6 +132,9 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-time", "ranks and instants"),
     ("rankscope-pipeline", "rankscope-trace", "traces on their way"),
     ("rankscope-report", "rankscope-document", "draws it"),
+    ("rankscope-tables", "rankscope-analyze", "how spans lie in each other"),
+    ("rankscope-tables", "rankscope-trace", "sums up its device work"),
+    ("rankscope-job", "rankscope-tables", "a rank's tables travel in its part"),
     ("rankscope-profile", "rankscope-analyze", "writes its stacks and nestings"),
     ("rankscope-profile", "rankscope-trace", "names and arguments of spans"),
     ("rankscope-profile", "rankscope-formats", "protobuf's wire format"),
@@ -179,6 +182,7 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-align", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-analyze", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-job", "rankscope-formats", "tests read the testkit's files"),
+    ("rankscope-tables", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-part-files", "rankscope-formats", "tests read the testkit's files"),
 ];
 
@@ -195,6 +199,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-collectives",
     "rankscope-align",
     "rankscope-analyze",
+    "rankscope-tables",
     "rankscope-profile",
     "rankscope-document",
     "rankscope-job",

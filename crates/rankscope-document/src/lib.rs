@@ -13,6 +13,7 @@ mod report;
 mod spans;
 
 pub mod spelling;
+mod tables;
 mod validation;
 mod verdict;
 mod vocabulary;
@@ -27,6 +28,7 @@ pub use report::{
     NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Window,
 };
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
+pub use tables::{CategorySummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables};
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};
 pub use vocabulary::{

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::vocabulary::{
     AccountingSide, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource, StepSource,
 };
-use crate::{Caution, CautionKind, Verdict};
+use crate::{Caution, CautionKind, Tables, Verdict};
 
 /// One run, as reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -130,6 +130,9 @@ pub struct Rank {
     pub steps: Vec<Step>,
     /// What ran longest, by name; empty in a job of more than 256 ranks, where [`Document::kernels`] has it for all.
     pub kernels: Vec<Kernel>,
+    /// Operators, kernels and idle time, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tables: Option<Tables>,
 }
 
 /// Damage of one kind.

@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 17] = [
+const TABLES: [(&str, &[&str]); 24] = [
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -23,6 +23,13 @@ const TABLES: [(&str, &[&str]); 17] = [
     ("`copies`", &["CopyTime"]),
     ("`steps`", &["Step"]),
     ("`kernels`", &["Kernel"]),
+    ("`tables`", &["Tables"]),
+    ("`ops_summary`", &["OperatorSummary"]),
+    ("`ops_summary_by_category`", &["CategorySummary"]),
+    ("`ops_unique_args`", &["OperatorArguments"]),
+    ("`kernel_summary`", &["KernelSummary"]),
+    ("`idle`", &["IdleBreakdown"]),
+    ("`streams`", &["StreamIdle"]),
     ("`problems`", &["Problem"]),
     ("`collectives`", &["Collectives"]),
     ("`groups`", &["CollectiveGroup"]),

@@ -10,7 +10,7 @@ use rankscope_document::{
 use rankscope_trace::RankSource;
 
 use crate::notes::{cautions, notes};
-use crate::{Job, JobRank, listed};
+use crate::{Job, JobRank, listed, tabulated};
 
 /// What a document is made of.
 pub(crate) struct Source<'a> {
@@ -78,7 +78,7 @@ fn windows(source: &Source<'_>) -> Vec<Window> {
 
 /// One rank of `ranks`.
 fn rank(rank: &JobRank, placed: &PlacedRank, ranks: usize) -> Rank {
-    let JobRank { rank, about, report, .. } = rank;
+    let JobRank { rank, about, report, tables, .. } = rank;
     let step = |(window, account): &(StepWindow, Account)| Step {
         step: window.number,
         window_ns: [window.start_ns, window.end_ns],
@@ -105,6 +105,7 @@ fn rank(rank: &JobRank, placed: &PlacedRank, ranks: usize) -> Rank {
         step_source: report.step_source.name().into(),
         steps: placed.steps.iter().map(step).collect(),
         kernels: listed::kernels_of_rank(&report.names, ranks),
+        tables: tables.as_ref().map(tabulated::tables),
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use rankscope_align::validate::RankEvidence;
 use rankscope_align::{JobClocks, Method, hints};
 use rankscope_collectives::{Matched, RankCollectives, match_nothing, match_with};
+use rankscope_tables::RankTables;
 use rankscope_time::Rank;
 
 use crate::clocks::{clocks_of, nodes_of, sources_of, unused};
@@ -96,6 +97,8 @@ pub struct JobRank {
     pub report: rankscope_analyze::RankReport,
     /// What validation found in its traces, where the job's rules ask for that.
     pub evidence: Option<RankEvidence>,
+    /// Its tables, where they were made.
+    pub tables: Option<RankTables>,
 }
 
 /// A job, with a map for every rank.
@@ -223,7 +226,7 @@ fn own_name(label: &str) -> &str {
 impl JobRank {
     fn of(part: Part) -> (Self, RankCollectives) {
         let rank = part.rank();
-        let Part { about, exports, tracers, collectives, report, evidence } = part;
-        (Self { rank, about, exports, tracers, report, evidence }, collectives)
+        let Part { about, exports, tracers, collectives, report, evidence, tables } = part;
+        (Self { rank, about, exports, tracers, report, evidence, tables }, collectives)
     }
 }

@@ -63,6 +63,7 @@ mod part;
 mod parts;
 mod ranks;
 mod rules;
+mod tabulated;
 mod windows;
 mod words;
 
@@ -79,4 +80,5 @@ pub use judge::{ClockChoice, Job, JobRank, Judging, judge, passed_over};
 pub use part::{About, Export, Part, SettledTracer};
 pub use parts::{Conflict, Parts, Place, Unread, WhyUnread};
 pub use rules::{ACCOUNTING, Rules};
+pub use tabulated::select_tables;
 pub use words::{list, time};

@@ -9,6 +9,7 @@ use rankscope_align::{Settled, settle_tracers};
 use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport};
 use rankscope_collectives::{RankCollectives, extract};
+use rankscope_tables::RankTables;
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace, rank_of_name};
 
@@ -30,6 +31,8 @@ pub struct Part {
     pub report: RankReport,
     /// What validation found in it and wants of it, where its rules ask for that.
     pub evidence: Option<RankEvidence>,
+    /// Its tables, where they were made; part files do not hold them.
+    pub tables: Option<RankTables>,
 }
 
 /// What a file says of itself, and what it is known by.
@@ -122,12 +125,18 @@ impl Part {
             report: RankReport::of(trace, &collectives, classes),
             collectives,
             evidence: None,
+            tables: None,
         }
     }
 
     /// Adds what validation finds in `trace`, which it was made of.
     pub fn check(&mut self, trace: &Trace) {
         self.evidence = Some(RankEvidence::of(trace, &self.collectives));
+    }
+
+    /// Adds the tables of `trace`, which it was made of.
+    pub fn tabulate(&mut self, trace: &Trace) {
+        self.tables = Some(RankTables::of(trace));
     }
 
     /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.
@@ -138,7 +147,7 @@ impl Part {
         collectives: RankCollectives,
         report: RankReport,
     ) -> Self {
-        Self { about, exports, tracers, collectives, report, evidence: None }
+        Self { about, exports, tracers, collectives, report, evidence: None, tables: None }
     }
 
     /// The rank, where it is settled; 0 before.
@@ -165,6 +174,11 @@ impl Part {
             own.join(later);
             own
         });
+        // Nor are tables of some of the exports those of the rank.
+        self.tables = self.tables.take().zip(later.tables).map(|(mut own, later)| {
+            own.join(later);
+            own
+        });
     }
 }
 
@@ -184,6 +198,9 @@ fn join_collectives(own: &mut RankCollectives, later: RankCollectives, spans: u3
     }));
     own.steps.extend(later.steps);
 }
+
+/// Bytes, events, first start and last end, and a hash over the spans: what copies of one trace agree in.
+pub(crate) type Outline = (u64, u64, Option<(i64, i64)>, Fingerprint);
 
 impl About {
     fn of(trace: &Trace, collectives: &RankCollectives) -> Self {
@@ -224,7 +241,7 @@ impl About {
     }
 
     /// What copies of one trace agree in.
-    pub(crate) fn outline(&self) -> (u64, u64, Option<(i64, i64)>, Fingerprint) {
+    pub(crate) fn outline(&self) -> Outline {
         (self.bytes, self.events, self.bounds_ns, self.fingerprint)
     }
 

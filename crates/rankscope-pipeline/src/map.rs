@@ -17,12 +17,14 @@ use crate::{Error, Progress, Stage};
 /// How traces become parts.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    /// How much of each is read; of arguments all, where the rules ask for checks.
+    /// How much of each is read; of arguments all, where the rules ask for checks or tables are wanted.
     pub reading: Reading,
     /// What parts are made by.
     pub rules: Rules,
     /// Which traces are kept beside their parts.
     pub keep: Keep,
+    /// Whether each part gets its tables.
+    pub tables: bool,
 }
 
 /// What was mapped.
@@ -57,11 +59,11 @@ pub fn map_files(
 ) -> Result<Mapped, Error> {
     let classes = mapping.rules.compiled()?;
     let mut reading = mapping.reading;
-    if mapping.rules.checks {
+    if mapping.rules.checks || mapping.tables {
         reading.args = ArgsPolicy::All;
     }
     let held = Held::new(files.to_vec(), reading, mapping.keep);
-    let mapper = Mapper { classes: &classes, checks: mapping.rules.checks, readings, held: &held };
+    let mapper = Mapper { classes: &classes, mapping, readings, held: &held };
     progress.begin(Stage::Reading, files.len());
     let parts = Mutex::new(Ok(Parts::new(mapping.rules.clone())));
     files.par_iter().enumerate().for_each(|(number, file)| {
@@ -90,7 +92,7 @@ pub fn map_files(
 
 struct Mapper<'a> {
     classes: &'a Classes,
-    checks: bool,
+    mapping: &'a Mapping,
     readings: &'a SideReadings,
     held: &'a Held,
 }
@@ -102,8 +104,11 @@ impl Mapper<'_> {
         self.readings.attach(&mut trace);
         let mut part = Part::of(&mut trace, self.classes);
         part.about.earlier = file.earlier;
-        if self.checks {
+        if self.mapping.rules.checks {
             part.check(&trace);
+        }
+        if self.mapping.tables {
+            part.tabulate(&trace);
         }
         self.held.keep(place, trace);
         Ok(part)

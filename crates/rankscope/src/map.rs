@@ -83,7 +83,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
     let reading = Reading { args: ArgsPolicy::Analysis, scope };
     let request = MapRequest {
-        mapping: Mapping { reading, rules: args.rules.rules().with_checks(args.checks), keep: Keep::Nothing },
+        mapping: Mapping { reading, rules: args.rules.rules().with_checks(args.checks), keep: Keep::Nothing, tables: false },
         paths: inputs(args.paths, args.list.as_deref())?,
         clocks: args.clocks,
         parts: args.parts,

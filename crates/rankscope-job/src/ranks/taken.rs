@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{About, Fingerprint};
+use crate::About;
+use crate::part::Outline;
 
 /// How two files of one rank stand in each other's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub(super) enum Clash {
 pub(super) struct Taken {
     count: usize,
     /// By what copies agree in, which file that is.
-    outlines: BTreeMap<(u64, u64, Option<(i64, i64)>, Fingerprint), usize>,
+    outlines: BTreeMap<Outline, usize>,
     /// Whether the file says nothing of its time. Then it is the only one, as it stands in the way of any other.
     is_of_any_time: bool,
     /// When files recorded and which they are, in order of time: those of the run, and those kept aside.

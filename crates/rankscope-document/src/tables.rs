@@ -1,0 +1,133 @@
+//! Tables of one rank, as `report --tables` writes them.
+
+use serde::{Deserialize, Serialize};
+
+/// Tables of one rank. Those that were not asked for are absent. All are sums over the same device work: kernels, copies and fills.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tables {
+    /// Sum of the lengths of all device work.
+    pub kernel_ns: i64,
+    /// Sum of the lengths of the work that nothing recorded tells the operator or the call of.
+    pub unattributed_kernel_ns: i64,
+    /// Operators by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_summary: Option<Vec<OperatorSummary>>,
+    /// Operators by category.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_summary_by_category: Option<Vec<CategorySummary>>,
+    /// Operators by name and arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_unique_args: Option<Vec<OperatorArguments>>,
+    /// Kernels by name, stream and the operator that launched them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_summary: Option<Vec<KernelSummary>>,
+    /// Why devices were idle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleBreakdown>,
+}
+
+/// All operators of one name that launched device work themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperatorSummary {
+    /// The operator; of work that no operator is around, the call that launched it.
+    pub name: String,
+    /// What sort of work it does.
+    pub category: String,
+    /// How many launched work.
+    pub count: u64,
+    /// How long devices worked on what each launched itself, summed; of one operator, work that overlaps counts once.
+    pub direct_kernel_ns: i64,
+    /// The same with what the operators that each called launched.
+    pub subtree_kernel_ns: i64,
+    /// Sum of the lengths of the work they launched themselves; work that overlaps counts twice.
+    pub kernel_sum_ns: i64,
+}
+
+/// All operators of one category.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CategorySummary {
+    /// What sort of work they do.
+    pub category: String,
+    /// How many launched work.
+    pub count: u64,
+    /// As for operators.
+    pub direct_kernel_ns: i64,
+    /// As for operators.
+    pub kernel_sum_ns: i64,
+}
+
+/// All operators of one name that were called with the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperatorArguments {
+    /// The operator.
+    pub name: String,
+    /// What sort of work it does.
+    pub category: String,
+    /// Shapes of the inputs, as JSON, as recorded; so are the next three. Absent where they are not recorded.
+    pub input_dims: Option<String>,
+    /// Types of their elements.
+    pub input_types: Option<String>,
+    /// Their strides.
+    pub input_strides: Option<String>,
+    /// Values of what is no tensor.
+    pub concrete_inputs: Option<String>,
+    /// How many launched work.
+    pub count: u64,
+    /// How long devices worked on what each launched itself, summed.
+    pub direct_kernel_ns: i64,
+    /// The mean of that.
+    pub mean_ns: f64,
+    /// The least.
+    pub min_ns: i64,
+    /// The most.
+    pub max_ns: i64,
+}
+
+/// All runs of one kernel on one stream for one operator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelSummary {
+    /// The operator that launched it, or the call; absent where nothing recorded tells.
+    pub parent_op: Option<String>,
+    /// What sort of work that operator does.
+    pub category: String,
+    /// The kernel.
+    pub name: String,
+    /// The stream it ran on.
+    pub stream: String,
+    /// How often it ran.
+    pub count: u64,
+    /// Sum of its lengths.
+    pub sum_ns: i64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// The shortest.
+    pub min_ns: i64,
+    /// The longest.
+    pub max_ns: i64,
+}
+
+/// Idle time of a rank's devices by its cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdleBreakdown {
+    /// The work that came next was launched after the devices had run dry: the host was late.
+    pub host_wait_ns: i64,
+    /// It had been launched before, and started within 30 us.
+    pub kernel_wait_ns: i64,
+    /// It started later than that, or its launch is not recorded.
+    pub other_ns: i64,
+    /// The same of each stream by itself.
+    pub streams: Vec<StreamIdle>,
+}
+
+/// Idle time of one stream by its cause, between its own first and last work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamIdle {
+    /// The stream.
+    pub stream: String,
+    /// As of the devices.
+    pub host_wait_ns: i64,
+    /// As of the devices.
+    pub kernel_wait_ns: i64,
+    /// As of the devices.
+    pub other_ns: i64,
+}

@@ -1,0 +1,96 @@
+//! A rank's tables as its document has them. Translates; sums up nothing.
+
+use rankscope_document::{
+    CategorySummary, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables,
+};
+use rankscope_tables::{ArgumentRow, Idle, KernelRow, OperatorRow, RankTables, Table, by_category};
+
+/// All `tables` of a rank.
+pub(crate) fn tables(tables: &RankTables) -> Tables {
+    Tables {
+        kernel_ns: tables.kernel_ns,
+        unattributed_kernel_ns: tables.unattributed_kernel_ns,
+        ops_summary: Some(tables.operators.iter().map(operator).collect()),
+        ops_summary_by_category: Some(by_category(&tables.operators).iter().map(category).collect()),
+        ops_unique_args: Some(tables.arguments.iter().map(arguments).collect()),
+        kernel_summary: Some(tables.kernels.iter().map(kernel).collect()),
+        idle: Some(idle(&tables.idle)),
+    }
+}
+
+/// Leaves of the tables in `document` those that were `chosen`.
+pub fn select_tables(document: &mut Document, chosen: &[Table]) {
+    let unless = |table: Table| !chosen.contains(&table);
+    for tables in document.ranks.iter_mut().filter_map(|rank| rank.tables.as_mut()) {
+        tables.ops_summary.take_if(|_| unless(Table::OpsSummary));
+        tables.ops_summary_by_category.take_if(|_| unless(Table::OpsSummaryByCategory));
+        tables.ops_unique_args.take_if(|_| unless(Table::OpsUniqueArgs));
+        tables.kernel_summary.take_if(|_| unless(Table::KernelSummary));
+        tables.idle.take_if(|_| unless(Table::Idle));
+    }
+}
+
+fn operator(row: &OperatorRow) -> OperatorSummary {
+    OperatorSummary {
+        name: row.name.clone(),
+        category: row.category.name().to_owned(),
+        count: row.count,
+        direct_kernel_ns: row.direct_kernel_ns,
+        subtree_kernel_ns: row.subtree_kernel_ns,
+        kernel_sum_ns: row.kernel_sum_ns,
+    }
+}
+
+fn category(row: &rankscope_tables::CategoryRow) -> CategorySummary {
+    CategorySummary {
+        category: row.category.name().to_owned(),
+        count: row.count,
+        direct_kernel_ns: row.direct_kernel_ns,
+        kernel_sum_ns: row.kernel_sum_ns,
+    }
+}
+
+fn arguments(row: &ArgumentRow) -> OperatorArguments {
+    OperatorArguments {
+        name: row.name.clone(),
+        category: row.category.name().to_owned(),
+        input_dims: row.dims.clone(),
+        input_types: row.types.clone(),
+        input_strides: row.strides.clone(),
+        concrete_inputs: row.concrete.clone(),
+        count: row.time.count,
+        direct_kernel_ns: row.time.sum_ns,
+        mean_ns: row.time.mean_ns(),
+        min_ns: row.time.min_ns,
+        max_ns: row.time.max_ns,
+    }
+}
+
+fn kernel(row: &KernelRow) -> KernelSummary {
+    KernelSummary {
+        parent_op: row.parent_op.clone(),
+        category: row.category.name().to_owned(),
+        name: row.name.clone(),
+        stream: row.stream.clone(),
+        count: row.time.count,
+        sum_ns: row.time.sum_ns,
+        mean_ns: row.time.mean_ns(),
+        min_ns: row.time.min_ns,
+        max_ns: row.time.max_ns,
+    }
+}
+
+fn idle(idle: &Idle) -> IdleBreakdown {
+    let stream = |(stream, idle): &(String, rankscope_tables::IdleTime)| StreamIdle {
+        stream: stream.clone(),
+        host_wait_ns: idle.host_wait_ns,
+        kernel_wait_ns: idle.kernel_wait_ns,
+        other_ns: idle.other_ns,
+    };
+    IdleBreakdown {
+        host_wait_ns: idle.whole.host_wait_ns,
+        kernel_wait_ns: idle.whole.kernel_wait_ns,
+        other_ns: idle.whole.other_ns,
+        streams: idle.streams.iter().map(stream).collect(),
+    }
+}

@@ -1,0 +1,113 @@
+//! [`Attribution`]: which operator each piece of device work is of.
+//!
+//! Work is of the operator around the call that launched it, the innermost one; where no operator is around it, of the operator that
+//! has the same external id; where there is none, of the call itself; and where no call is recorded, of nobody. Frames of the Python
+//! tracer and annotations are no operators, they are around them.
+
+use rankscope_analyze::spans::Nesting;
+use rankscope_trace::{CategoryKind, SpanId, Trace};
+use rustc_hash::FxHashMap;
+
+use crate::launches::Launches;
+
+/// Whose a piece of work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// An operator's.
+    Operator(SpanId),
+    /// A launching call's that no operator is around.
+    Call(SpanId),
+    /// Nobody's that is recorded.
+    Nobody,
+}
+
+impl Owner {
+    /// The operator or the call.
+    pub fn span(self) -> Option<SpanId> {
+        match self {
+            Self::Operator(span) | Self::Call(span) => Some(span),
+            Self::Nobody => None,
+        }
+    }
+}
+
+/// A kernel, a copy or a fill, and where it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributed {
+    /// The work.
+    pub work: SpanId,
+    /// The call that launched it, where it is recorded.
+    pub launch: Option<SpanId>,
+    /// Whose it is.
+    pub owner: Owner,
+}
+
+/// The device work of a trace, each piece with its owner.
+#[derive(Clone, Debug, Default)]
+pub struct Attribution {
+    /// How the spans of each thread lie in each other.
+    pub nesting: Nesting,
+    /// All device work, in the order of the file.
+    pub work: Vec<Attributed>,
+}
+
+impl Attribution {
+    /// Attributes all device work of `trace`, in the time of sorting its spans.
+    pub fn of(trace: &Trace) -> Self {
+        let nesting = Nesting::of(trace);
+        let launches = Launches::of(trace);
+        let operators = by_external_id(trace);
+        let attributed = |work: SpanId| {
+            let launch = launches.of_work(work);
+            let around = launch.and_then(|call| operator_around(trace, &nesting, call));
+            let named = || operators.get(&trace.external_ids.get(work).or(trace.external_ids.get(launch?))?).copied();
+            let owner = match (around.or_else(named), launch) {
+                (Some(operator), _) => Owner::Operator(operator),
+                (None, Some(call)) => Owner::Call(call),
+                (None, None) => Owner::Nobody,
+            };
+            Attributed { work, launch, owner }
+        };
+        let work = trace.spans.ids().filter(|span| trace.kind(*span).is_device_work()).map(attributed).collect();
+        Self { nesting, work }
+    }
+
+    /// Sum of the lengths of all work, in nanoseconds.
+    pub fn kernel_ns(&self, trace: &Trace) -> i64 {
+        self.work.iter().map(|one| dur_ns(trace, one.work)).fold(0, i64::saturating_add)
+    }
+
+    /// Sum of the lengths of the work that is nobody's, in nanoseconds.
+    pub fn unattributed_ns(&self, trace: &Trace) -> i64 {
+        let nobodys = self.work.iter().filter(|one| one.owner == Owner::Nobody);
+        nobodys.map(|one| dur_ns(trace, one.work)).fold(0, i64::saturating_add)
+    }
+
+    /// What is around `span`, innermost first.
+    pub fn around(&self, span: SpanId) -> impl Iterator<Item = SpanId> {
+        std::iter::successors(self.nesting.parent(span), |span| self.nesting.parent(*span))
+    }
+}
+
+/// The length of `span`.
+pub(crate) fn dur_ns(trace: &Trace, span: SpanId) -> i64 {
+    trace.spans.dur_ns[span.0 as usize]
+}
+
+fn operator_around(trace: &Trace, nesting: &Nesting, call: SpanId) -> Option<SpanId> {
+    let around = std::iter::successors(nesting.parent(call), |span| nesting.parent(*span));
+    around.into_iter().find(|span| trace.kind(*span) == CategoryKind::CpuOp)
+}
+
+/// The first operator of each external id but 0, which is none.
+fn by_external_id(trace: &Trace) -> FxHashMap<u64, SpanId> {
+    let mut operators: FxHashMap<u64, SpanId> = FxHashMap::default();
+    let ids = trace.external_ids.iter().filter(|(span, id)| *id != 0 && trace.kind(*span) == CategoryKind::CpuOp);
+    for (span, id) in ids {
+        let first = operators.entry(id).or_insert(span);
+        if trace.spans.start_ns(span) < trace.spans.start_ns(*first) {
+            *first = span;
+        }
+    }
+    operators
+}

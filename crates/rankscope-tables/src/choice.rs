@@ -1,0 +1,64 @@
+//! The tables by their names, as users ask for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One of a rank's tables. Names are those of TraceLens' sheets where it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Table {
+    /// Operators by name.
+    OpsSummary,
+    /// Operators by category.
+    OpsSummaryByCategory,
+    /// Operators by name and arguments.
+    OpsUniqueArgs,
+    /// Kernels by name, stream and operator.
+    KernelSummary,
+    /// Why devices were idle.
+    Idle,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::OpsSummary, Self::OpsSummaryByCategory, Self::OpsUniqueArgs, Self::KernelSummary, Self::Idle];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpsSummary => "ops_summary",
+            Self::OpsSummaryByCategory => "ops_summary_by_category",
+            Self::OpsUniqueArgs => "ops_unique_args",
+            Self::KernelSummary => "kernel_summary",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.name())
+    }
+}
+
+/// A word that names no table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownTable(pub String);
+
+impl fmt::Display for UnknownTable {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = Table::ALL.iter().map(|table| table.name()).collect();
+        write!(to, "{:?} is not a table; the tables are {}", self.0, names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownTable {}
+
+impl FromStr for Table {
+    type Err = UnknownTable;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTable> {
+        Self::ALL.into_iter().find(|table| table.name() == text).ok_or_else(|| UnknownTable(text.to_owned()))
+    }
+}

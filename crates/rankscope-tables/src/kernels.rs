@@ -1,0 +1,75 @@
+//! Kernels by name, stream and the operator that launched them.
+
+use rankscope_trace::{StrId, Trace, TrackId};
+use rustc_hash::FxHashMap;
+
+use crate::attribution::dur_ns;
+use crate::owners::Owners;
+use crate::{Attribution, Category, Spread};
+
+/// All runs of one kernel on one stream for one sort of operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelRow {
+    /// The operator that launched it, or the call where no operator is around that; none where nothing tells.
+    pub parent_op: Option<String>,
+    /// The sort of that operator.
+    pub category: Category,
+    /// The kernel's name.
+    pub name: String,
+    /// The stream, as the file writes it.
+    pub stream: String,
+    /// How long it ran.
+    pub time: Spread,
+}
+
+/// The kernels of `trace`, those that ran longest in all first; ties by name, operator and stream.
+pub fn kernels(trace: &Trace, attribution: &Attribution) -> Vec<KernelRow> {
+    let owners = Owners::of(trace, attribution);
+    type Key = (Option<(StrId, Category)>, StrId, TrackId);
+    let mut sums: FxHashMap<Key, Spread> = FxHashMap::default();
+    for one in &attribution.work {
+        let at = one.work.0 as usize;
+        let owner = one.owner.span().map(|span| (trace.spans.name[span.0 as usize], owners.category(span)));
+        let key = (owner, trace.spans.name[at], trace.spans.track[at]);
+        sums.entry(key).or_default().add(dur_ns(trace, one.work));
+    }
+    let text = |name: StrId| trace.strings.text(name).to_owned();
+    let row = |((owner, name, track), time): (Key, Spread)| KernelRow {
+        parent_op: owner.map(|(name, _)| text(name)),
+        category: owner.map_or(Category::Other, |(_, category)| category),
+        name: text(name),
+        stream: stream(trace, track),
+        time,
+    };
+    let mut rows: Vec<KernelRow> = sums.into_iter().map(row).collect();
+    sort(&mut rows);
+    rows
+}
+
+/// Adds the rows of another stretch of time.
+pub(crate) fn join(rows: &mut Vec<KernelRow>, later: Vec<KernelRow>) {
+    let key = |row: &KernelRow| (row.parent_op.clone(), row.name.clone(), row.stream.clone(), row.category);
+    let places: FxHashMap<_, usize> = rows.iter().enumerate().map(|(at, row)| (key(row), at)).collect();
+    for row in later {
+        match places.get(&key(&row)) {
+            Some(at) => rows[*at].time.join(row.time),
+            None => rows.push(row),
+        }
+    }
+    sort(rows);
+}
+
+fn sort(rows: &mut [KernelRow]) {
+    rows.sort_by(|a, b| {
+        let key = |row: &KernelRow| std::cmp::Reverse(row.time.sum_ns);
+        (key(a), &a.name, &a.parent_op, &a.stream, a.category).cmp(&(key(b), &b.name, &b.parent_op, &b.stream, b.category))
+    });
+}
+
+/// The number or name of the stream that is `track`.
+pub(crate) fn stream(trace: &Trace, track: TrackId) -> String {
+    match trace.tracks.get(track).key {
+        rankscope_trace::TrackKey::Number(number) => number.to_string(),
+        rankscope_trace::TrackKey::Text(text) => trace.strings.text(text).to_owned(),
+    }
+}

@@ -1,0 +1,49 @@
+//! Tables of one rank: which operators ran, which kernels they launched, on which shapes.
+//!
+//! A kernel is attributed to the call that launched it and to the operator that made the call ([`Attribution`]). Every table is a sum
+//! over the same kernels, so that all of them have the same total, to the nanosecond: what cannot be attributed is a row of its own.
+//!
+//! One rank at a time, on its own clock. Nothing here sees two ranks, reads a file or draws.
+//!
+//! # Example
+//!
+//! ```
+//! # use std::io::Cursor;
+//! # use rankscope_formats::{ReadOptions, read};
+//! use rankscope_tables::{Attribution, operators};
+//!
+//! # let json = r#"{"traceEvents": [
+//! #     {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 20},
+//! #     {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 5, "args": {"correlation": 7}},
+//! #     {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 15, "dur": 60,
+//! #      "args": {"device": 0, "stream": 7, "correlation": 7}}
+//! # ]}"#;
+//! # let trace = read(Cursor::new(json), &ReadOptions::default()).unwrap().remove(0).trace.unwrap();
+//! // `aten::mm` calls `cudaLaunchKernel`, which starts a kernel of 60 us.
+//! let attribution = Attribution::of(&trace);
+//! let rows = operators(&trace, &attribution);
+//! assert_eq!((rows[0].name.as_str(), rows[0].count, rows[0].direct_kernel_ns), ("aten::mm", 1, 60_000));
+//! assert_eq!(attribution.unattributed_ns(&trace), 0);
+//! ```
+
+mod arguments;
+mod attribution;
+mod category;
+mod choice;
+mod idle;
+mod kernels;
+mod launches;
+mod operators;
+mod owners;
+mod spread;
+mod tables;
+
+pub use arguments::{ArgumentRow, arguments};
+pub use attribution::{Attributed, Attribution, Owner};
+pub use category::Category;
+pub use choice::{Table, UnknownTable};
+pub use idle::{Idle, IdleTime, idle};
+pub use kernels::{KernelRow, kernels};
+pub use operators::{CategoryRow, OperatorRow, by_category, operators};
+pub use spread::Spread;
+pub use tables::RankTables;

@@ -1,0 +1,48 @@
+//! [`RankTables`]: all tables of one rank.
+
+use rankscope_trace::Trace;
+
+use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
+
+/// All tables of one rank. Times are in nanoseconds, on its own clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RankTables {
+    /// Sum of the lengths of all device work.
+    pub kernel_ns: i64,
+    /// Sum of the lengths of the work that no call and no operator is known of.
+    pub unattributed_kernel_ns: i64,
+    /// Operators by name.
+    pub operators: Vec<OperatorRow>,
+    /// Operators by name and arguments.
+    pub arguments: Vec<ArgumentRow>,
+    /// Kernels by name, stream and operator.
+    pub kernels: Vec<KernelRow>,
+    /// Why devices had nothing to do.
+    pub idle: Idle,
+}
+
+impl RankTables {
+    /// The tables of `trace`.
+    pub fn of(trace: &Trace) -> Self {
+        let attribution = Attribution::of(trace);
+        Self {
+            kernel_ns: attribution.kernel_ns(trace),
+            unattributed_kernel_ns: attribution.unattributed_ns(trace),
+            operators: operators(trace, &attribution),
+            arguments: arguments(trace, &attribution),
+            kernels: kernels(trace, &attribution),
+            idle: idle(trace, &attribution),
+        }
+    }
+
+    /// Adds those of a later export of the same rank.
+    pub fn join(&mut self, later: Self) {
+        self.kernel_ns = self.kernel_ns.saturating_add(later.kernel_ns);
+        self.unattributed_kernel_ns = self.unattributed_kernel_ns.saturating_add(later.unattributed_kernel_ns);
+        crate::operators::join(&mut self.operators, later.operators);
+        crate::arguments::join(&mut self.arguments, later.arguments);
+        crate::kernels::join(&mut self.kernels, later.kernels);
+        self.idle.join(later.idle);
+    }
+}
