@@ -117,6 +117,9 @@ pub enum PartsFault {
          new folder"
     )]
     NoChecks,
+    /// Tables are made of events, which parts do not hold.
+    #[error("parts hold no tables of operators and kernels. Ask for them with the traces")]
+    NoTables,
     /// They were made by other rules than are asked for.
     #[error(
         "the parts were made with other options than these (--classes, --comm-pattern, --gpu-only). Leave the options out, or map the \
@@ -166,7 +169,9 @@ impl Error {
         match self {
             Self::Pattern(_)
             | Self::NoEvents { .. }
-            | Self::Parts { fault: PartsFault::NoChecks | PartsFault::OtherRules, .. } => ExitClass::Usage,
+            | Self::Parts { fault: PartsFault::NoChecks | PartsFault::NoTables | PartsFault::OtherRules, .. } => {
+                ExitClass::Usage
+            }
             Self::Run(error) => ExitClass::of(error),
             Self::Changed { .. }
             | Self::Conflict(Conflict::Twice { .. })

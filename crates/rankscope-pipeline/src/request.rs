@@ -74,7 +74,7 @@ pub fn judged(request: &Request, progress: &dyn Progress) -> Result<Judged, Erro
     if let [folder] = request.paths.as_slice()
         && is_parts_folder(folder)
     {
-        serve(&read_plan_of(folder)?.rules(), &request.mapping.rules)
+        serve(&read_plan_of(folder)?.rules(), &request.mapping)
             .map_err(|fault| Error::Parts { path: folder.clone(), fault })?;
         return judged_parts(folder, request.clocks.as_deref(), request.judging, progress);
     }
@@ -114,12 +114,14 @@ pub fn judged_parts(folder: &Path, clocks: Option<&Path>, judging: Judging, prog
 }
 
 /// Whether parts that were made by `rules` answer who asks for `wanted`. The usual rules are asked for by whoever asks for none.
-fn serve(rules: &Rules, wanted: &Rules) -> Result<(), PartsFault> {
+fn serve(rules: &Rules, mapping: &Mapping) -> Result<(), PartsFault> {
+    let wanted = &mapping.rules;
     let plain = |rules: &Rules| rules.clone().with_checks(false);
     let is_usual = plain(wanted) == Rules::default();
     match () {
         () if !is_usual && plain(wanted) != plain(rules) => Err(PartsFault::OtherRules),
         () if wanted.checks && !rules.checks => Err(PartsFault::NoChecks),
+        () if mapping.tables => Err(PartsFault::NoTables),
         () => Ok(()),
     }
 }

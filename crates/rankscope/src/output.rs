@@ -43,6 +43,12 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     }
 }
 
+/// What a user asked for in a way that means nothing.
+pub(crate) fn misused(why: &str) -> ExitCode {
+    remark(&format!("rankscope: {why}"));
+    ExitCode::from(USED_WRONGLY)
+}
+
 /// A line for the human, beside the answer. Where stderr cannot be written to, nobody is there to be told.
 pub(crate) fn remark(text: &str) {
     let _nobody_reads = writeln!(io::stderr().lock(), "{}", one_line(text));

@@ -1,5 +1,7 @@
 //! `rankscope report`: traces in; a summary, `report.json`, `report.html` and `timeline.pftrace` out.
 
+mod tables;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,7 +10,7 @@ use clap::ValueEnum;
 use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Analysed, Rules, select_rank};
+use rankscope_job::{Analysed, Rules, select_rank, select_tables};
 use rankscope_pipeline::{Judged, Places, judged, run_directory, write_report};
 use rankscope_report::Layout;
 use rankscope_time::Rank;
@@ -16,14 +18,17 @@ use rankscope_time::Rank;
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
 use crate::memory;
 use crate::output::{self, Format};
+use crate::report::tables::{TableArgs, named_table};
 
 /// Report on one run: where the time goes, who is late, and what limits it.
 ///
 /// Reads Kineto/Chrome JSON, XSpace and Perfetto traces, plain, .gz, .zst, or a .zip/.tar of ranks. Writes report.json,
 /// report.html and timeline.pftrace into --out. Never changes its inputs.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "rankscope report [OPTIONS] [TABLE] <TRACES>...")]
 pub(crate) struct Args {
-    /// Files, directories, archives or patterns of the traces of one run, or the folder of parts that `rankscope map` made of them
+    /// Files, directories, archives or patterns of the traces of one run, or the folder of parts that `rankscope map` made of them; the
+    /// name of a TABLE before them prints that table: ops, kernels, args, categories, idle
     #[arg(required = true, value_name = "TRACES")]
     paths: Vec<PathBuf>,
     /// Directory for the report's files [default: the run directory itself, else rankscope-report; with --format json nothing is written unless given]
@@ -50,6 +55,8 @@ pub(crate) struct Args {
     memory: MemoryArgs,
     #[command(flatten)]
     clocks: ClockArgs,
+    #[command(flatten)]
+    tables: TableArgs,
 }
 
 /// How traces are reduced to what a report is made of.
@@ -110,8 +117,16 @@ enum ClassesArg {
     Tracelens,
 }
 
-pub(crate) fn run(args: Args) -> Result<ExitCode> {
+pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
+    let named = named_table(&mut args.paths);
+    if let Some(why) = args.tables.misused(named) {
+        return Ok(output::misused(&why));
+    }
+    if args.tables.json {
+        args.format = Format::Json;
+    }
     let places = match (&args.out, args.format, run_directory(&args.paths)) {
+        _ if named.is_some() => None,
         (Some(out), ..) => Some(Places::beside(out)),
         (None, Format::Json, _) => None,
         (None, Format::Table, Some(run)) => Some(Places::in_run(run)),
@@ -124,8 +139,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if places.is_some() && !args.no_timeline {
         (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
     }
+    let tables = args.tables.chosen(named);
+    request.mapping.tables = !tables.is_empty();
     let bar = Bar::default();
-    let (judged, document) = analysed(judged(&request, &bar)?, args.shown)?;
+    let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown)?;
+    select_tables(&mut document, &tables);
+    if let Some(table) = named {
+        std::mem::forget(judged);
+        return args.tables.print(&document, table, args.format);
+    }
     let drawn = Some(&judged).filter(|judged| !args.no_timeline && judged.parts.is_none());
     let written = places.map(|places| write_report(&places, &document, drawn, &bar)).transpose()?;
     say(&document, args.format, written.unwrap_or_default(), Some(&judged).filter(|_| !args.no_timeline))?;

@@ -46,6 +46,7 @@ mod run_ranks;
 mod run_signals;
 mod runs;
 mod spans;
+mod tables;
 mod timeline;
 mod validate;
 mod windows;

@@ -1,0 +1,267 @@
+//! One of the ranks' tables ([`rankscope_document::Tables`]) as rows and columns, whatever its keys are: for a terminal, and for whoever
+//! writes it into another file. The columns are the document's keys; nothing is computed here but which rows come first.
+
+use std::cmp::Ordering;
+
+use rankscope_document::Document;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+
+use crate::Style;
+use crate::terminal::{Sheet, Table, joined};
+use crate::text::{clean, shorten, width_of};
+use crate::units::{ABSENT, duration};
+
+/// A table of all ranks that have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableView {
+    /// The table's key.
+    pub name: String,
+    /// The keys of its rows; the first is `rank`.
+    pub columns: Vec<String>,
+    /// A row has a value for each column: text, a number, true or false, or null.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// The table called `name` of every rank of `document`; none where no rank has it.
+pub fn table(document: &Document, name: &str) -> Option<TableView> {
+    let mut view = TableView { name: name.to_owned(), columns: vec!["rank".to_owned()], rows: Vec::new() };
+    let mut is_there = false;
+    for rank in &document.ranks {
+        let Some(tables) = &rank.tables else { continue };
+        let Some(found) = ordered(tables).and_then(|tables| Some(tables.0.into_iter().find(|(key, _)| key == name)?.1)) else {
+            continue;
+        };
+        is_there = true;
+        let rows = match found {
+            Nested::Rows(rows) => rows,
+            Nested::One(row) => vec![row],
+            Nested::Scalar(_) => continue,
+        };
+        for Ordered(row) in rows {
+            let cells = row.into_iter().filter_map(|(key, value)| match value {
+                Nested::Scalar(value) => Some((key, value)),
+                _ => None,
+            });
+            view.push(rank.rank, cells);
+        }
+    }
+    is_there.then_some(view)
+}
+
+impl TableView {
+    fn push(&mut self, rank: u32, cells: impl Iterator<Item = (String, Value)>) {
+        let mut row = vec![Value::Null; self.columns.len()];
+        row[0] = Value::from(rank);
+        for (key, value) in cells {
+            match self.columns.iter().position(|column| *column == key) {
+                Some(at) => row[at] = value,
+                None => {
+                    self.columns.push(key);
+                    self.rows.iter_mut().for_each(|row| row.push(Value::Null));
+                    row.push(value);
+                }
+            }
+        }
+        self.rows.push(row);
+    }
+
+    /// Puts the rows with most in `column` first, text by alphabet; rows that have nothing there come last. False where there is no
+    /// such column.
+    pub fn sort_by(&mut self, column: &str) -> bool {
+        let Some(at) = self.columns.iter().position(|known| known == column) else { return false };
+        self.rows.sort_by(|a, b| compare(&a[at], &b[at]));
+        true
+    }
+
+    /// The first `top` rows as text of at most `style.width` columns, ending in a line break.
+    pub fn text(&self, title: &str, top: usize, style: Style) -> String {
+        let sheet = Sheet::of(style);
+        let title = shorten(&clean(title), sheet.width().saturating_sub(width_of(&self.name) + 20));
+        let mut lines = vec![sheet.heading(&self.name.to_uppercase(), &title)];
+        if self.rows.is_empty() {
+            lines.push("  No rows: the traces hold nothing that this table is about.".to_owned());
+            return joined(vec![lines]);
+        }
+        let shown = &self.rows[..top.min(self.rows.len())];
+        let (texts, figures): (Vec<usize>, Vec<usize>) =
+            self.drawn(shown).into_iter().partition(|at| shown.iter().any(|row| row[*at].is_string()));
+        let of = |columns: &[usize], left: usize| {
+            let mut table = Table::new(&columns.iter().map(|at| heading(&self.columns[*at])).collect::<Vec<_>>(), left);
+            shown.iter().for_each(|row| table.push(columns.iter().map(|at| cell(&self.columns[*at], &row[*at])).collect()));
+            table
+        };
+        let figures = of(&figures, 0);
+        let room = sheet.width().saturating_sub(figures.width() + 4);
+        let texts = self.names(shown, &texts, room);
+        let ((text_header, text_lines), (header, figure_lines)) = (texts.lines(), figures.lines());
+        lines.push(format!("  {}", sheet.paint().dim(&format!("{text_header}  {header}"))));
+        lines.extend(text_lines.iter().zip(&figure_lines).map(|(text, figures)| format!("  {text}  {figures}")));
+        if shown.len() < self.rows.len() {
+            let more = self.rows.len() - shown.len();
+            lines.push(format!("  {}", sheet.paint().dim(&format!("and {more} more; --top {} shows all", self.rows.len()))));
+        }
+        joined(vec![lines])
+    }
+
+    /// The columns worth drawing: those that say anything, and the rank where there are several.
+    fn drawn(&self, rows: &[Vec<Value>]) -> Vec<usize> {
+        let says = |at: &usize| match at {
+            0 => rows.iter().any(|row| row[0] != rows[0][0]),
+            at => rows.iter().any(|row| !row[*at].is_null()),
+        };
+        (0..self.columns.len()).filter(says).collect()
+    }
+
+    /// The columns of text within `room` columns, the widest cut first.
+    fn names(&self, rows: &[Vec<Value>], columns: &[usize], room: usize) -> Table {
+        let texts = |at: usize| rows.iter().map(move |row| cell(&self.columns[at], &row[at]));
+        let mut widths: Vec<usize> = columns
+            .iter()
+            .map(|at| texts(*at).map(|text| width_of(&text)).max().unwrap_or(0).max(width_of(heading(&self.columns[*at]))))
+            .collect();
+        let gaps = 2 * columns.len().saturating_sub(1);
+        while widths.iter().sum::<usize>() + gaps > room {
+            let Some(widest) = widths.iter_mut().max().filter(|width| **width > NAME_WIDTH_MIN) else { break };
+            *widest -= 1;
+        }
+        let mut table = Table::new(&columns.iter().map(|at| heading(&self.columns[*at])).collect::<Vec<_>>(), columns.len());
+        for row in rows {
+            let cells = columns.iter().zip(&widths).map(|(at, width)| shorten(&cell(&self.columns[*at], &row[*at]), *width));
+            table.push(cells.collect());
+        }
+        table
+    }
+}
+
+/// Text columns are not cut below this.
+const NAME_WIDTH_MIN: usize = 12;
+
+/// A key as a heading: the unit stands beside every figure.
+fn heading(key: &str) -> &str {
+    key.strip_suffix("_ns").unwrap_or(key)
+}
+
+fn cell(key: &str, value: &Value) -> String {
+    match value {
+        Value::Null => ABSENT.to_owned(),
+        Value::String(text) => clean(text),
+        Value::Number(number) if key.ends_with("_ns") => number.as_f64().map_or_else(String::new, duration),
+        Value::Number(number) if number.is_f64() => format!("{:.3}", number.as_f64().unwrap_or_default()),
+        other => other.to_string(),
+    }
+}
+
+fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap_or(f64::MIN), b.as_f64().unwrap_or(f64::MIN));
+            b.total_cmp(&a)
+        }
+        (Value::String(a), Value::String(b)) => a.cmp(b),
+        (a, b) => a.is_null().cmp(&b.is_null()),
+    }
+}
+
+/// An object with its keys in the order in which they were written.
+struct Ordered(Vec<(String, Nested)>);
+
+/// What a key of the tables holds.
+enum Nested {
+    Rows(Vec<Ordered>),
+    One(Ordered),
+    Scalar(Value),
+}
+
+fn ordered(tables: &rankscope_document::Tables) -> Option<Ordered> {
+    serde_json::from_str(&serde_json::to_string(tables).ok()?).ok()
+}
+
+impl<'de> Deserialize<'de> for Ordered {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Ordered;
+
+            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                to.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Ordered, A::Error> {
+                let mut keys = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    keys.push(entry);
+                }
+                Ok(Ordered(keys))
+            }
+        }
+        from.deserialize_map(Keys)
+    }
+}
+
+impl<'de> Deserialize<'de> for Nested {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged)]
+        enum Any {
+            Rows(Vec<Ordered>),
+            One(Ordered),
+            Scalar(Value),
+        }
+        Ok(match Any::deserialize(from)? {
+            Any::Rows(rows) => Self::Rows(rows),
+            Any::One(one) => Self::One(one),
+            Any::Scalar(value) => Self::Scalar(value),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_document::{OperatorSummary, Tables};
+
+    use super::*;
+
+    fn view() -> TableView {
+        let row = |name: &str, count, direct_kernel_ns| OperatorSummary {
+            name: name.to_owned(),
+            category: "GEMM".to_owned(),
+            count,
+            direct_kernel_ns,
+            subtree_kernel_ns: direct_kernel_ns,
+            kernel_sum_ns: direct_kernel_ns,
+        };
+        let tables =
+            Tables { ops_summary: Some(vec![row("aten::mm", 2, 3_000), row("aten::addmm", 5, 1_000)]), ..Tables::default() };
+        let Nested::Rows(rows) = ordered(&tables).unwrap().0.into_iter().find(|(key, _)| key == "ops_summary").unwrap().1
+        else {
+            panic!("rows")
+        };
+        let mut view = TableView { name: "ops_summary".to_owned(), columns: vec!["rank".to_owned()], rows: Vec::new() };
+        for Ordered(row) in rows {
+            let scalar = |(key, value)| if let Nested::Scalar(value) = value { Some((key, value)) } else { None };
+            view.push(3, row.into_iter().filter_map(scalar));
+        }
+        view
+    }
+
+    #[test]
+    fn columns_are_the_keys_in_their_order_and_rows_are_sorted_by_any() {
+        let mut view = view();
+        let columns = ["rank", "name", "category", "count", "direct_kernel_ns", "subtree_kernel_ns", "kernel_sum_ns"];
+        assert_eq!(view.columns, columns);
+        assert!(view.sort_by("count"));
+        assert_eq!(view.rows[0][1], "aten::addmm");
+        assert!(view.sort_by("name") && view.rows[0][1] == "aten::addmm");
+        assert!(!view.sort_by("size"));
+    }
+
+    #[test]
+    fn a_terminal_gets_as_many_rows_as_it_asks_for_within_its_width() {
+        let text = view().text("a job", 1, Style { color: false, width: 80 });
+        assert!(text.contains("aten::mm") && !text.contains("addmm") && text.contains("3.00 us"), "{text}");
+        assert!(text.contains("and 1 more; --top 2 shows all"), "{text}");
+        assert!(text.lines().all(|line| width_of(line) <= 80), "{text}");
+        assert!(!text.contains("rank"), "one rank needs no column: {text}");
+    }
+}

@@ -1,0 +1,142 @@
+//! `rankscope report --tables`, and one table on the terminal or for a spreadsheet: `rankscope report TABLE TRACES`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use rankscope_align::CsvText;
+use rankscope_document::Document;
+use rankscope_job::Table;
+use rankscope_report::TableView;
+use serde_json::{Map, Value};
+
+use crate::output::{self, Format};
+
+/// Which tables of operators, kernels and idle time are made, and what is printed of one.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct TableArgs {
+    /// Add tables of each rank to report.json: all, or names such as ops_summary,kernel_summary
+    #[arg(long, value_name = "all|NAME,...", value_delimiter = ',', conflicts_with_all = ["step", "gpu_only"])]
+    tables: Vec<Choice>,
+    /// With a TABLE: put the rows with most in this column first [default: as in report.json]
+    #[arg(long, value_name = "COLUMN")]
+    sort: Option<String>,
+    /// With a TABLE: print so many rows [default: 20; with --csv or JSON, all]
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// With a TABLE: print it as CSV
+    #[arg(long)]
+    csv: bool,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "csv")]
+    pub(super) json: bool,
+}
+
+/// All tables, or one of them.
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    All,
+    One(Table),
+}
+
+impl std::str::FromStr for Choice {
+    type Err = <Table as std::str::FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "all" { Ok(Self::All) } else { text.parse().map(Self::One) }
+    }
+}
+
+/// Rows printed of a table.
+const TOP_DEFAULT: usize = 20;
+
+/// Short words for the tables asked for most.
+const SHORT: [(&str, Table); 4] = [
+    ("ops", Table::OpsSummary),
+    ("categories", Table::OpsSummaryByCategory),
+    ("args", Table::OpsUniqueArgs),
+    ("kernels", Table::KernelSummary),
+];
+
+/// Takes the name of a table from the front of `paths`, where one stands there: a name, no file of that name, and traces behind it.
+pub(super) fn named_table(paths: &mut Vec<PathBuf>) -> Option<Table> {
+    let word = paths.first().filter(|first| paths.len() > 1 && !first.exists())?.to_str()?;
+    let short = SHORT.iter().find(|(short, _)| *short == word).map(|(_, table)| *table);
+    let table = short.or_else(|| word.parse().ok())?;
+    paths.remove(0);
+    Some(table)
+}
+
+impl TableArgs {
+    /// The tables to make, beside the one that is `named`.
+    pub(super) fn chosen(&self, named: Option<Table>) -> Vec<Table> {
+        let all = self.tables.iter().any(|choice| matches!(choice, Choice::All));
+        if all {
+            return Table::ALL.to_vec();
+        }
+        let one = |choice: &Choice| if let Choice::One(table) = choice { Some(*table) } else { None };
+        self.tables.iter().filter_map(one).chain(named).collect()
+    }
+
+    /// What is wrong with the options where no table is `named` to be printed.
+    pub(super) fn misused(&self, named: Option<Table>) -> Option<String> {
+        let unused = [("--sort", self.sort.is_some()), ("--top", self.top.is_some()), ("--csv", self.csv)];
+        let option = unused.into_iter().find(|(_, given)| *given && named.is_none())?.0;
+        Some(format!("{option} is about one table; name it before the traces: rankscope report ops RUN"))
+    }
+
+    /// Prints the table called `named` of `document`.
+    pub(super) fn print(&self, document: &Document, named: Table, format: Format) -> Result<ExitCode> {
+        let Some(mut view) = rankscope_report::table(document, named.name()) else {
+            bail!("there is no table {named}: no rank has tables");
+        };
+        if let Some(column) = &self.sort {
+            let column = sort_word(column);
+            if !view.sort_by(column) {
+                let why = format!("table {named} has no column {column:?}; its columns are {}", view.columns.join(", "));
+                return Ok(output::misused(&why));
+            }
+        }
+        if self.csv || format == Format::Json {
+            view.rows.truncate(self.top.unwrap_or(usize::MAX));
+        }
+        match format {
+            _ if self.csv => output::answer_by(|to| csv(&view, to))?,
+            Format::Json => output::answer(&serde_json::to_string_pretty(&json(&view))?)?,
+            Format::Table => output::answer(&view.text(&document.title, self.top.unwrap_or(TOP_DEFAULT), output::style()))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The columns asked for most have short words, too.
+fn sort_word(column: &str) -> &str {
+    match column {
+        "self" => "direct_kernel_ns",
+        "subtree" => "subtree_kernel_ns",
+        "sum" => "sum_ns",
+        other => other,
+    }
+}
+
+fn csv(view: &TableView, to: &mut dyn Write) -> io::Result<()> {
+    write!(to, "{}", view.columns.join(","))?;
+    for row in &view.rows {
+        writeln!(to)?;
+        for (at, value) in row.iter().enumerate() {
+            let gap = if at == 0 { "" } else { "," };
+            match value {
+                Value::Null => write!(to, "{gap}")?,
+                Value::String(text) => write!(to, "{gap}{}", CsvText(text))?,
+                other => write!(to, "{gap}{other}")?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rows as objects.
+fn json(view: &TableView) -> Vec<Map<String, Value>> {
+    view.rows.iter().map(|row| view.columns.iter().cloned().zip(row.iter().cloned()).collect()).collect()
+}

@@ -1,0 +1,90 @@
+//! Tables of operators, kernels and idle time: in report.json, on the terminal and for a spreadsheet.
+
+use serde_json::Value;
+
+use crate::common::{failure, rankscope, report, write_job};
+use crate::map_merge::{job, mapped, text};
+
+fn sum(rows: &Value, key: &str) -> i64 {
+    rows.as_array().expect("rows").iter().map(|row| row[key].as_i64().unwrap_or_else(|| panic!("{key} in {row}"))).sum()
+}
+
+#[test]
+fn every_table_of_every_rank_has_the_sum_of_its_device_work() {
+    let job = job();
+    let directory = write_job(&job);
+    let document = report(directory.path(), &["--tables", "all"]);
+    let ranks = document["ranks"].as_array().unwrap();
+    assert_eq!(ranks.len(), 4);
+    for rank in ranks {
+        let tables = &rank["tables"];
+        let kernel_ns = tables["kernel_ns"].as_i64().unwrap();
+        let unattributed_ns = tables["unattributed_kernel_ns"].as_i64().unwrap();
+        assert!(kernel_ns > 0 && unattributed_ns < kernel_ns, "{tables}");
+        assert_eq!(sum(&tables["kernel_summary"], "sum_ns"), kernel_ns);
+        assert_eq!(sum(&tables["ops_summary"], "kernel_sum_ns") + unattributed_ns, kernel_ns);
+        assert_eq!(sum(&tables["ops_summary_by_category"], "kernel_sum_ns") + unattributed_ns, kernel_ns);
+        assert_eq!(sum(&tables["ops_unique_args"], "direct_kernel_ns"), sum(&tables["ops_summary"], "direct_kernel_ns"));
+        let idle = &tables["idle"];
+        let causes_ns: i64 =
+            ["host_wait_ns", "kernel_wait_ns", "other_ns"].iter().map(|cause| idle[*cause].as_i64().unwrap()).sum();
+        assert!(causes_ns > 0 && idle["streams"].as_array().is_some_and(|streams| !streams.is_empty()), "{idle}");
+    }
+}
+
+#[test]
+fn only_those_that_were_asked_for_are_written() {
+    let directory = write_job(&job());
+    let plain = report(directory.path(), &[]);
+    assert!(plain["ranks"][0].get("tables").is_none());
+    let mut some = report(directory.path(), &["--tables", "ops_summary,idle"]);
+    let keys = |tables: &Value| tables.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&some["ranks"][0]["tables"]), ["idle", "kernel_ns", "ops_summary", "unattributed_kernel_ns"]);
+    for rank in some["ranks"].as_array_mut().unwrap() {
+        rank.as_object_mut().unwrap().remove("tables");
+    }
+    assert_eq!(some, plain, "tables change nothing else");
+}
+
+#[test]
+fn one_table_is_printed_sorted_cut_and_as_csv() {
+    let directory = write_job(&job());
+    let path = text(directory.path());
+    let said = |args: &[&str]| {
+        let output = rankscope(&[&["report"], args].concat());
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let rows: Vec<Value> = serde_json::from_str(&said(&["kernels", path, "--json"])).unwrap();
+    let csv = said(&["kernel_summary", path, "--csv"]);
+    assert_eq!(csv.lines().count(), 1 + rows.len());
+    assert_eq!(csv.lines().next(), Some("rank,parent_op,category,name,stream,count,sum_ns,mean_ns,min_ns,max_ns"));
+    let top: Vec<Value> = serde_json::from_str(&said(&["kernels", path, "--sort", "count", "--top", "3", "--json"])).unwrap();
+    let counts: Vec<u64> = top.iter().map(|row| row["count"].as_u64().unwrap()).collect();
+    assert_eq!(counts.len(), 3);
+    assert!(
+        counts.is_sorted_by(|a, b| a >= b) && rows.iter().all(|row| row["count"].as_u64() <= Some(counts[0])),
+        "{counts:?}"
+    );
+    let table = said(&["ops", path, "--sort", "self", "--top", "2"]);
+    assert!(table.starts_with("OPS_SUMMARY") && table.contains("more; --top"), "{table}");
+    assert!(!directory.path().join("rankscope-report").exists());
+}
+
+#[test]
+fn what_means_nothing_is_refused_by_name() {
+    let directory = write_job(&job());
+    let path = text(directory.path());
+    let refused = |args: &[&str], words: &str| {
+        let output = rankscope(args);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+    };
+    refused(&["report", path, "--csv"], "name it before the traces");
+    refused(&["report", "ops", path, "--sort", "size"], "no column \"size\"; its columns are rank, name");
+    refused(&["report", path, "--tables", "operators"], "the tables are ops_summary, ");
+    let parts = mapped(directory.path(), 1);
+    refused(&["report", "ops", text(parts.path())], "parts hold no tables");
+    assert!(failure(&["report", "opps", path]).contains("opps"), "a word that is no table is a path");
+}
