@@ -21,6 +21,12 @@ pub struct Tables {
     /// Kernels by name, stream and the operator that launched them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_summary: Option<Vec<KernelSummary>>,
+    /// Kernels that took less than 50 us, by name, operator and inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_kernels_summary: Option<Vec<ShortKernelSummary>>,
+    /// How long those took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_kernel_histogram: Option<Vec<ShortKernelBin>>,
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
@@ -104,6 +110,36 @@ pub struct KernelSummary {
     pub min_ns: i64,
     /// The longest.
     pub max_ns: i64,
+}
+
+/// All runs of one kernel that took less than 50 us, for one operator on inputs of one shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShortKernelSummary {
+    /// The operator that launched it, or the call; absent where nothing recorded tells.
+    pub parent_op: Option<String>,
+    /// Shapes of the operator's inputs, as JSON, as recorded. Absent where they are not recorded.
+    pub input_dims: Option<String>,
+    /// The kernel.
+    pub name: String,
+    /// How many of its runs were short.
+    pub count: u64,
+    /// Sum of their lengths.
+    pub sum_ns: i64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// Their sum as a share of the sum of the lengths of all device work, 0 to 1.
+    pub share: f64,
+}
+
+/// How many kernels took about as long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShortKernelBin {
+    /// They took this long or longer.
+    pub from_ns: i64,
+    /// They took less than this.
+    pub to_ns: i64,
+    /// How many there were.
+    pub count: u64,
 }
 
 /// Idle time of a rank's devices by its cause.

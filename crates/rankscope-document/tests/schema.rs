@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 24] = [
+const TABLES: [(&str, &[&str]); 26] = [
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -28,6 +28,8 @@ const TABLES: [(&str, &[&str]); 24] = [
     ("`ops_summary_by_category`", &["CategorySummary"]),
     ("`ops_unique_args`", &["OperatorArguments"]),
     ("`kernel_summary`", &["KernelSummary"]),
+    ("`short_kernels_summary`", &["ShortKernelSummary"]),
+    ("`short_kernel_histogram`", &["ShortKernelBin"]),
     ("`idle`", &["IdleBreakdown"]),
     ("`streams`", &["StreamIdle"]),
     ("`problems`", &["Problem"]),

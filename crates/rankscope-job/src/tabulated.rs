@@ -3,6 +3,8 @@
 use rankscope_document::{
     CategorySummary, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables,
 };
+use rankscope_document::{ShortKernelBin, ShortKernelSummary};
+use rankscope_tables::ShortKernelRow;
 use rankscope_tables::{ArgumentRow, Idle, KernelRow, OperatorRow, RankTables, Table, by_category};
 
 /// All `tables` of a rank.
@@ -14,6 +16,8 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         ops_summary_by_category: Some(by_category(&tables.operators).iter().map(category).collect()),
         ops_unique_args: Some(tables.arguments.iter().map(arguments).collect()),
         kernel_summary: Some(tables.kernels.iter().map(kernel).collect()),
+        short_kernels_summary: Some(short_kernels(tables)),
+        short_kernel_histogram: Some(tables.short_kernels.histogram().map(short_kernel_bin).collect()),
         idle: Some(idle(&tables.idle)),
     }
 }
@@ -26,6 +30,8 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.ops_summary_by_category.take_if(|_| unless(Table::OpsSummaryByCategory));
         tables.ops_unique_args.take_if(|_| unless(Table::OpsUniqueArgs));
         tables.kernel_summary.take_if(|_| unless(Table::KernelSummary));
+        tables.short_kernels_summary.take_if(|_| unless(Table::ShortKernelsSummary));
+        tables.short_kernel_histogram.take_if(|_| unless(Table::ShortKernelHistogram));
         tables.idle.take_if(|_| unless(Table::Idle));
     }
 }
@@ -78,6 +84,28 @@ fn kernel(row: &KernelRow) -> KernelSummary {
         min_ns: row.time.min_ns,
         max_ns: row.time.max_ns,
     }
+}
+
+fn short_kernels(tables: &RankTables) -> Vec<ShortKernelSummary> {
+    let summary = |row: &ShortKernelRow| ShortKernelSummary {
+        parent_op: row.parent_op.clone(),
+        input_dims: row.dims.clone(),
+        name: row.name.clone(),
+        count: row.time.count,
+        sum_ns: row.time.sum_ns,
+        mean_ns: row.time.mean_ns(),
+        share: share(row.time.sum_ns, tables.kernel_ns),
+    };
+    tables.short_kernels.rows.iter().map(summary).collect()
+}
+
+fn short_kernel_bin((from_ns, to_ns, count): (i64, i64, u64)) -> ShortKernelBin {
+    ShortKernelBin { from_ns, to_ns, count }
+}
+
+/// `part` of `whole`, 0 to 1; 0 of nothing.
+fn share(part: i64, whole: i64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 fn idle(idle: &Idle) -> IdleBreakdown {

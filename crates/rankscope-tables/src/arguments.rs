@@ -28,8 +28,11 @@ pub struct ArgumentRow {
     pub time: Spread,
 }
 
+/// The key of the shapes of an operator's inputs.
+pub(crate) const DIMS: &str = "Input Dims";
+
 /// The keys of the arguments, in the order of [`ArgumentRow`].
-const KEYS: [&str; 4] = ["Input Dims", "Input type", "Input Strides", "Concrete Inputs"];
+const KEYS: [&str; 4] = [DIMS, "Input type", "Input Strides", "Concrete Inputs"];
 
 /// The operators of `trace` that launched device work, by their arguments; those with most time first.
 pub fn arguments(trace: &Trace, attribution: &Attribution) -> Vec<ArgumentRow> {

@@ -15,14 +15,25 @@ pub enum Table {
     OpsUniqueArgs,
     /// Kernels by name, stream and operator.
     KernelSummary,
+    /// Kernels that took less than 50 us, by operator and inputs.
+    ShortKernelsSummary,
+    /// How long those took.
+    ShortKernelHistogram,
     /// Why devices were idle.
     Idle,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::OpsSummary, Self::OpsSummaryByCategory, Self::OpsUniqueArgs, Self::KernelSummary, Self::Idle];
+    pub const ALL: [Self; 7] = [
+        Self::OpsSummary,
+        Self::OpsSummaryByCategory,
+        Self::OpsUniqueArgs,
+        Self::KernelSummary,
+        Self::ShortKernelsSummary,
+        Self::ShortKernelHistogram,
+        Self::Idle,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -31,6 +42,8 @@ impl Table {
             Self::OpsSummaryByCategory => "ops_summary_by_category",
             Self::OpsUniqueArgs => "ops_unique_args",
             Self::KernelSummary => "kernel_summary",
+            Self::ShortKernelsSummary => "short_kernels_summary",
+            Self::ShortKernelHistogram => "short_kernel_histogram",
             Self::Idle => "idle",
         }
     }

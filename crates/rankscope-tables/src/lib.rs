@@ -33,8 +33,12 @@ mod choice;
 mod idle;
 mod kernels;
 mod launches;
+#[cfg(test)]
+mod made;
 mod operators;
 mod owners;
+mod rows;
+mod short_kernels;
 mod spread;
 mod tables;
 
@@ -45,5 +49,6 @@ pub use choice::{Table, UnknownTable};
 pub use idle::{Idle, IdleTime, idle};
 pub use kernels::{KernelRow, kernels};
 pub use operators::{CategoryRow, OperatorRow, by_category, operators};
+pub use short_kernels::{SHORT_KERNEL_BINS, SHORT_KERNEL_NS, ShortKernelRow, ShortKernels, short_kernels};
 pub use spread::Spread;
 pub use tables::RankTables;

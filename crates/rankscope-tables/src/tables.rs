@@ -3,6 +3,7 @@
 use rankscope_trace::Trace;
 
 use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
+use crate::{ShortKernels, short_kernels};
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +19,8 @@ pub struct RankTables {
     pub arguments: Vec<ArgumentRow>,
     /// Kernels by name, stream and operator.
     pub kernels: Vec<KernelRow>,
+    /// Kernels that took less than 50 us.
+    pub short_kernels: ShortKernels,
     /// Why devices had nothing to do.
     pub idle: Idle,
 }
@@ -32,6 +35,7 @@ impl RankTables {
             operators: operators(trace, &attribution),
             arguments: arguments(trace, &attribution),
             kernels: kernels(trace, &attribution),
+            short_kernels: short_kernels(trace, &attribution),
             idle: idle(trace, &attribution),
         }
     }
@@ -43,6 +47,7 @@ impl RankTables {
         crate::operators::join(&mut self.operators, later.operators);
         crate::arguments::join(&mut self.arguments, later.arguments);
         crate::kernels::join(&mut self.kernels, later.kernels);
+        self.short_kernels.join(later.short_kernels);
         self.idle.join(later.idle);
     }
 }

@@ -10,6 +10,9 @@ use rankscope_tables::{Category, KernelRow, RankTables};
 use rankscope_testkit::{Need, given};
 use rankscope_trace::Trace;
 
+#[path = "corpus/short_kernels.rs"]
+mod short_kernels;
+
 fn traces(corpus: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(corpus.join("traces/kineto")).expect("the corpus has Kineto traces");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
