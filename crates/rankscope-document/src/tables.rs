@@ -27,6 +27,9 @@ pub struct Tables {
     /// How long those took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_kernel_histogram: Option<Vec<ShortKernelBin>>,
+    /// Calls that launch work, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launches: Option<Vec<LaunchSummary>>,
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
@@ -140,6 +143,47 @@ pub struct ShortKernelBin {
     pub to_ns: i64,
     /// How many there were.
     pub count: u64,
+}
+
+/// All calls of one name that launched work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchSummary {
+    /// The call.
+    pub name: String,
+    /// How many calls launched work that is recorded.
+    pub count: u64,
+    /// How much work they launched: a call may launch many kernels.
+    pub work: u64,
+    /// The least time that a call took on the host.
+    pub call_min_ns: i64,
+    /// Their median, the lower of two in the middle. Absent of a rank of several exports: medians do not add.
+    pub call_median_ns: Option<i64>,
+    /// Their mean.
+    pub call_mean_ns: f64,
+    /// The most.
+    pub call_max_ns: i64,
+    /// The least time from the end of a call to the start of its first work; below zero where that began during the call.
+    pub delay_min_ns: i64,
+    /// Their median, the lower of two in the middle. Absent of a rank of several exports: medians do not add.
+    pub delay_median_ns: Option<i64>,
+    /// Their mean.
+    pub delay_mean_ns: f64,
+    /// The most.
+    pub delay_max_ns: i64,
+    /// The least time that a piece of the work took.
+    pub work_min_ns: i64,
+    /// Their median, the lower of two in the middle. Absent of a rank of several exports: medians do not add.
+    pub work_median_ns: Option<i64>,
+    /// Their mean.
+    pub work_mean_ns: f64,
+    /// The most.
+    pub work_max_ns: i64,
+    /// How many pieces of work took less than the call that launched them.
+    pub shorter_work: u64,
+    /// How many calls took longer than 50 us.
+    pub long_calls: u64,
+    /// How many delays were longer than 100 us.
+    pub late_starts: u64,
 }
 
 /// Idle time of a rank's devices by its cause.

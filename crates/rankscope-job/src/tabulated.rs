@@ -3,9 +3,9 @@
 use rankscope_document::{
     CategorySummary, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables,
 };
-use rankscope_document::{ShortKernelBin, ShortKernelSummary};
-use rankscope_tables::ShortKernelRow;
+use rankscope_document::{LaunchSummary, ShortKernelBin, ShortKernelSummary};
 use rankscope_tables::{ArgumentRow, Idle, KernelRow, OperatorRow, RankTables, Table, by_category};
+use rankscope_tables::{CallRow, ShortKernelRow};
 
 /// All `tables` of a rank.
 pub(crate) fn tables(tables: &RankTables) -> Tables {
@@ -18,6 +18,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         kernel_summary: Some(tables.kernels.iter().map(kernel).collect()),
         short_kernels_summary: Some(short_kernels(tables)),
         short_kernel_histogram: Some(tables.short_kernels.histogram().map(short_kernel_bin).collect()),
+        launches: Some(tables.calls.iter().map(launch).collect()),
         idle: Some(idle(&tables.idle)),
     }
 }
@@ -32,6 +33,7 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.kernel_summary.take_if(|_| unless(Table::KernelSummary));
         tables.short_kernels_summary.take_if(|_| unless(Table::ShortKernelsSummary));
         tables.short_kernel_histogram.take_if(|_| unless(Table::ShortKernelHistogram));
+        tables.launches.take_if(|_| unless(Table::Launches));
         tables.idle.take_if(|_| unless(Table::Idle));
     }
 }
@@ -106,6 +108,29 @@ fn short_kernel_bin((from_ns, to_ns, count): (i64, i64, u64)) -> ShortKernelBin 
 /// `part` of `whole`, 0 to 1; 0 of nothing.
 fn share(part: i64, whole: i64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn launch(row: &CallRow) -> LaunchSummary {
+    LaunchSummary {
+        name: row.name.clone(),
+        count: row.call.spread.count,
+        work: row.work.spread.count,
+        call_min_ns: row.call.spread.min_ns,
+        call_median_ns: row.call.median_ns,
+        call_mean_ns: row.call.spread.mean_ns(),
+        call_max_ns: row.call.spread.max_ns,
+        delay_min_ns: row.delay.spread.min_ns,
+        delay_median_ns: row.delay.median_ns,
+        delay_mean_ns: row.delay.spread.mean_ns(),
+        delay_max_ns: row.delay.spread.max_ns,
+        work_min_ns: row.work.spread.min_ns,
+        work_median_ns: row.work.median_ns,
+        work_mean_ns: row.work.spread.mean_ns(),
+        work_max_ns: row.work.spread.max_ns,
+        shorter_work: row.shorter_work,
+        long_calls: row.long_calls,
+        late_starts: row.late_starts,
+    }
 }
 
 fn idle(idle: &Idle) -> IdleBreakdown {

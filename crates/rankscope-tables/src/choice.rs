@@ -19,19 +19,22 @@ pub enum Table {
     ShortKernelsSummary,
     /// How long those took.
     ShortKernelHistogram,
+    /// Calls that launch work.
+    Launches,
     /// Why devices were idle.
     Idle,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
         Self::KernelSummary,
         Self::ShortKernelsSummary,
         Self::ShortKernelHistogram,
+        Self::Launches,
         Self::Idle,
     ];
 
@@ -44,6 +47,7 @@ impl Table {
             Self::KernelSummary => "kernel_summary",
             Self::ShortKernelsSummary => "short_kernels_summary",
             Self::ShortKernelHistogram => "short_kernel_histogram",
+            Self::Launches => "launches",
             Self::Idle => "idle",
         }
     }

@@ -28,6 +28,7 @@
 
 mod arguments;
 mod attribution;
+mod calls;
 mod category;
 mod choice;
 mod idle;
@@ -44,11 +45,12 @@ mod tables;
 
 pub use arguments::{ArgumentRow, arguments};
 pub use attribution::{Attributed, Attribution, Owner};
+pub use calls::{CallRow, LATE_START_NS, LONG_CALL_NS, calls};
 pub use category::Category;
 pub use choice::{Table, UnknownTable};
 pub use idle::{Idle, IdleTime, idle};
 pub use kernels::{KernelRow, kernels};
 pub use operators::{CategoryRow, OperatorRow, by_category, operators};
 pub use short_kernels::{SHORT_KERNEL_BINS, SHORT_KERNEL_NS, ShortKernelRow, ShortKernels, short_kernels};
-pub use spread::Spread;
+pub use spread::{Lengths, Spread};
 pub use tables::RankTables;

@@ -37,3 +37,34 @@ impl Spread {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
 }
+
+/// A [`Spread`] and its median.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lengths {
+    /// Count, sum, least and most.
+    pub spread: Spread,
+    /// The middle one, the lower of two, in nanoseconds; none of none, nor where several exports were joined.
+    pub median_ns: Option<i64>,
+}
+
+impl Lengths {
+    /// Those of `lengths`, in nanoseconds.
+    pub fn of(mut lengths: Vec<i64>) -> Self {
+        let mut spread = Spread::default();
+        lengths.iter().for_each(|ns| spread.add(*ns));
+        let middle = lengths.len().saturating_sub(1) / 2;
+        let median_ns = (!lengths.is_empty()).then(|| *lengths.select_nth_unstable(middle).1);
+        Self { spread, median_ns }
+    }
+
+    /// All of `others` too. The median of two lists does not follow from theirs.
+    pub fn join(&mut self, others: Self) {
+        let median_ns = match (self.spread.count, others.spread.count) {
+            (_, 0) => self.median_ns,
+            (0, _) => others.median_ns,
+            _ => None,
+        };
+        self.spread.join(others.spread);
+        self.median_ns = median_ns;
+    }
+}

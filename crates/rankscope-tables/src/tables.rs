@@ -3,7 +3,7 @@
 use rankscope_trace::Trace;
 
 use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
-use crate::{ShortKernels, short_kernels};
+use crate::{CallRow, ShortKernels, calls, short_kernels};
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +21,8 @@ pub struct RankTables {
     pub kernels: Vec<KernelRow>,
     /// Kernels that took less than 50 us.
     pub short_kernels: ShortKernels,
+    /// Calls that launch work, by name.
+    pub calls: Vec<CallRow>,
     /// Why devices had nothing to do.
     pub idle: Idle,
 }
@@ -36,6 +38,7 @@ impl RankTables {
             arguments: arguments(trace, &attribution),
             kernels: kernels(trace, &attribution),
             short_kernels: short_kernels(trace, &attribution),
+            calls: calls(trace, &attribution),
             idle: idle(trace, &attribution),
         }
     }
@@ -48,6 +51,7 @@ impl RankTables {
         crate::arguments::join(&mut self.arguments, later.arguments);
         crate::kernels::join(&mut self.kernels, later.kernels);
         self.short_kernels.join(later.short_kernels);
+        crate::calls::join(&mut self.calls, later.calls);
         self.idle.join(later.idle);
     }
 }

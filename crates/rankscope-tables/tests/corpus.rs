@@ -10,6 +10,8 @@ use rankscope_tables::{Category, KernelRow, RankTables};
 use rankscope_testkit::{Need, given};
 use rankscope_trace::Trace;
 
+#[path = "corpus/hta.rs"]
+mod hta;
 #[path = "corpus/short_kernels.rs"]
 mod short_kernels;
 
