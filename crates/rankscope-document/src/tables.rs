@@ -30,6 +30,9 @@ pub struct Tables {
     /// Calls that launch work, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launches: Option<Vec<LaunchSummary>>,
+    /// Work that was launched and had not started, by stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Vec<QueueSummary>>,
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
@@ -184,6 +187,25 @@ pub struct LaunchSummary {
     pub long_calls: u64,
     /// How many delays were longer than 100 us.
     pub late_starts: u64,
+}
+
+/// How much work was launched for one stream and had not started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueueSummary {
+    /// The stream.
+    pub stream: String,
+    /// How much work went through the queue.
+    pub count: u64,
+    /// The most that it held at once.
+    pub most: u64,
+    /// How much it held in the mean over its window.
+    pub mean: f64,
+    /// Sum of the times that each piece of work waited in it.
+    pub waited_ns: i64,
+    /// Its window: from the first launch to the last start.
+    pub window_ns: i64,
+    /// How long it held 1,024 or more: calls to launch wait until it holds less.
+    pub blocked_ns: i64,
 }
 
 /// Idle time of a rank's devices by its cause.

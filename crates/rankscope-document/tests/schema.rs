@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 27] = [
+const TABLES: [(&str, &[&str]); 28] = [
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -31,6 +31,7 @@ const TABLES: [(&str, &[&str]); 27] = [
     ("`short_kernels_summary`", &["ShortKernelSummary"]),
     ("`short_kernel_histogram`", &["ShortKernelBin"]),
     ("`launches`", &["LaunchSummary"]),
+    ("`queue`", &["QueueSummary"]),
     ("`idle`", &["IdleBreakdown"]),
     ("`streams`", &["StreamIdle"]),
     ("`problems`", &["Problem"]),

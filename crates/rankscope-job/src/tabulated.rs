@@ -3,9 +3,9 @@
 use rankscope_document::{
     CategorySummary, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables,
 };
-use rankscope_document::{LaunchSummary, ShortKernelBin, ShortKernelSummary};
+use rankscope_document::{LaunchSummary, QueueSummary, ShortKernelBin, ShortKernelSummary};
 use rankscope_tables::{ArgumentRow, Idle, KernelRow, OperatorRow, RankTables, Table, by_category};
-use rankscope_tables::{CallRow, ShortKernelRow};
+use rankscope_tables::{CallRow, QueueRow, ShortKernelRow};
 
 /// All `tables` of a rank.
 pub(crate) fn tables(tables: &RankTables) -> Tables {
@@ -19,6 +19,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         short_kernels_summary: Some(short_kernels(tables)),
         short_kernel_histogram: Some(tables.short_kernels.histogram().map(short_kernel_bin).collect()),
         launches: Some(tables.calls.iter().map(launch).collect()),
+        queue: Some(tables.queues.iter().map(queue).collect()),
         idle: Some(idle(&tables.idle)),
     }
 }
@@ -34,6 +35,7 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.short_kernels_summary.take_if(|_| unless(Table::ShortKernelsSummary));
         tables.short_kernel_histogram.take_if(|_| unless(Table::ShortKernelHistogram));
         tables.launches.take_if(|_| unless(Table::Launches));
+        tables.queue.take_if(|_| unless(Table::Queue));
         tables.idle.take_if(|_| unless(Table::Idle));
     }
 }
@@ -130,6 +132,18 @@ fn launch(row: &CallRow) -> LaunchSummary {
         shorter_work: row.shorter_work,
         long_calls: row.long_calls,
         late_starts: row.late_starts,
+    }
+}
+
+fn queue(row: &QueueRow) -> QueueSummary {
+    QueueSummary {
+        stream: row.stream.clone(),
+        count: row.count,
+        most: row.most,
+        mean: row.mean(),
+        waited_ns: row.waited_ns,
+        window_ns: row.window_ns,
+        blocked_ns: row.blocked_ns,
     }
 }
 

@@ -21,13 +21,15 @@ pub enum Table {
     ShortKernelHistogram,
     /// Calls that launch work.
     Launches,
+    /// Work that was launched and had not started, by stream.
+    Queue,
     /// Why devices were idle.
     Idle,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
@@ -35,6 +37,7 @@ impl Table {
         Self::ShortKernelsSummary,
         Self::ShortKernelHistogram,
         Self::Launches,
+        Self::Queue,
         Self::Idle,
     ];
 
@@ -48,6 +51,7 @@ impl Table {
             Self::ShortKernelsSummary => "short_kernels_summary",
             Self::ShortKernelHistogram => "short_kernel_histogram",
             Self::Launches => "launches",
+            Self::Queue => "queue",
             Self::Idle => "idle",
         }
     }

@@ -3,7 +3,7 @@
 use rankscope_trace::Trace;
 
 use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
-use crate::{CallRow, ShortKernels, calls, short_kernels};
+use crate::{CallRow, QueueRow, ShortKernels, calls, queues, short_kernels};
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +23,8 @@ pub struct RankTables {
     pub short_kernels: ShortKernels,
     /// Calls that launch work, by name.
     pub calls: Vec<CallRow>,
+    /// Work that was launched and had not started, by stream.
+    pub queues: Vec<QueueRow>,
     /// Why devices had nothing to do.
     pub idle: Idle,
 }
@@ -39,6 +41,7 @@ impl RankTables {
             kernels: kernels(trace, &attribution),
             short_kernels: short_kernels(trace, &attribution),
             calls: calls(trace, &attribution),
+            queues: queues(trace, &attribution),
             idle: idle(trace, &attribution),
         }
     }
@@ -52,6 +55,7 @@ impl RankTables {
         crate::kernels::join(&mut self.kernels, later.kernels);
         self.short_kernels.join(later.short_kernels);
         crate::calls::join(&mut self.calls, later.calls);
+        crate::queue::join(&mut self.queues, later.queues);
         self.idle.join(later.idle);
     }
 }

@@ -4,13 +4,14 @@
 
 use std::path::Path;
 
-use rankscope_tables::{Attribution, calls};
+use rankscope_tables::{Attribution, calls, queues};
 use rankscope_testkit::{Need, given};
 use rankscope_trace::{CategoryKind, Trace};
 
 use super::{csv, number, trace};
 
-/// Traces and the folders of their tables. Of the other one HTA knows neither calls nor bytes: it was taken on AMD.
+/// Traces and the folders of their tables. Of the other one, which was taken on AMD, HTA knows no launching calls and has three events
+/// in the queue for each kernel.
 const NVIDIA: [(&str, &str); 2] = [("a100_nccl_data", "nccl_data"), ("sampled_rank-0_of_128", "sampled2")];
 
 /// A trace with the work that HTA counts.
@@ -51,4 +52,29 @@ fn calls_take_as_long_as_in_hta() {
         let late: u64 = rows.iter().map(|row| row.late_starts).sum();
         assert!((longer("launch_delay", 102.0)..=longer("launch_delay", 100.0)).contains(&late), "{name}: {late}");
     }
+}
+
+#[test]
+fn queues_are_as_long_as_in_hta() {
+    let Some(corpus) = given(Need::Corpus) else { return };
+    for (name, folder) in NVIDIA {
+        let (trace, attribution) = counted(&corpus, name);
+        let rows = queues(&trace, &attribution);
+        for (stream, count, most) in summary(&corpus, folder, "queue_length_summary.csv") {
+            let found = rows.iter().find(|row| row.stream == stream).unwrap_or_else(|| panic!("{name}: {stream}"));
+            // It counts launches and starts, and in rounded stamps some start later or sooner.
+            assert_eq!(2.0 * found.count as f64, count, "{name}: {found:?}");
+            assert!((found.most as f64 - most).abs() <= 2.0, "{name}: {found:?} {most}");
+        }
+    }
+}
+
+/// Name, count and greatest of each row of rank 0 in a table that pandas wrote with three lines of headings.
+fn summary(corpus: &Path, folder: &str, file: &str) -> Vec<(String, f64, f64)> {
+    let path = corpus.join("expected/hta").join(folder).join(file);
+    let reader = ::csv::ReaderBuilder::new().has_headers(false).from_path(path).expect("the table is there");
+    let rows = reader.into_records().map(|row| row.expect("it is a row"));
+    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{text} in {file}"));
+    let of_rank_0 = rows.skip(3).filter(|row| &row[0] == "0");
+    of_rank_0.map(|row| (row[1].to_owned(), number(&row[2]), number(&row[row.len() - 1]))).collect()
 }
