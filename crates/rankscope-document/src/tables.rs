@@ -33,6 +33,9 @@ pub struct Tables {
     /// Work that was launched and had not started, by stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Vec<QueueSummary>>,
+    /// Communication, and how much of it compute hides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<OverlapSummary>,
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
@@ -206,6 +209,34 @@ pub struct QueueSummary {
     pub window_ns: i64,
     /// How long it held 1,024 or more: calls to launch wait until it holds less.
     pub blocked_ns: i64,
+}
+
+/// Communication of the devices, and how much of it compute hides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverlapSummary {
+    /// How long anything communicated: what runs side by side counts once.
+    pub comm_ns: i64,
+    /// How much of that something computed.
+    pub hidden_ns: i64,
+    /// The second as a share of the first, 0 to 1. Absent where nothing communicated.
+    pub share: Option<f64>,
+    /// The same of each kernel that communicates.
+    pub kernels: Vec<KernelOverlap>,
+}
+
+/// All runs of one kernel that communicates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelOverlap {
+    /// The kernel.
+    pub name: String,
+    /// How often it ran.
+    pub count: u64,
+    /// How long it ran: runs side by side count once.
+    pub comm_ns: i64,
+    /// As of all.
+    pub hidden_ns: i64,
+    /// As of all.
+    pub share: Option<f64>,
 }
 
 /// Idle time of a rank's devices by its cause.

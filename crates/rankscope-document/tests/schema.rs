@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 28] = [
+const TABLES: [(&str, &[&str]); 30] = [
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -32,6 +32,8 @@ const TABLES: [(&str, &[&str]); 28] = [
     ("`short_kernel_histogram`", &["ShortKernelBin"]),
     ("`launches`", &["LaunchSummary"]),
     ("`queue`", &["QueueSummary"]),
+    ("`overlap`", &["OverlapSummary"]),
+    ("`kernels` of `overlap`", &["KernelOverlap"]),
     ("`idle`", &["IdleBreakdown"]),
     ("`streams`", &["StreamIdle"]),
     ("`problems`", &["Problem"]),

@@ -3,9 +3,9 @@
 use rankscope_document::{
     CategorySummary, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables,
 };
-use rankscope_document::{LaunchSummary, QueueSummary, ShortKernelBin, ShortKernelSummary};
+use rankscope_document::{KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin, ShortKernelSummary};
 use rankscope_tables::{ArgumentRow, Idle, KernelRow, OperatorRow, RankTables, Table, by_category};
-use rankscope_tables::{CallRow, QueueRow, ShortKernelRow};
+use rankscope_tables::{CallRow, Overlap, OverlapRow, QueueRow, ShortKernelRow};
 
 /// All `tables` of a rank.
 pub(crate) fn tables(tables: &RankTables) -> Tables {
@@ -20,6 +20,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         short_kernel_histogram: Some(tables.short_kernels.histogram().map(short_kernel_bin).collect()),
         launches: Some(tables.calls.iter().map(launch).collect()),
         queue: Some(tables.queues.iter().map(queue).collect()),
+        overlap: Some(overlap(&tables.overlap)),
         idle: Some(idle(&tables.idle)),
     }
 }
@@ -36,6 +37,7 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.short_kernel_histogram.take_if(|_| unless(Table::ShortKernelHistogram));
         tables.launches.take_if(|_| unless(Table::Launches));
         tables.queue.take_if(|_| unless(Table::Queue));
+        tables.overlap.take_if(|_| unless(Table::Overlap));
         tables.idle.take_if(|_| unless(Table::Idle));
     }
 }
@@ -144,6 +146,22 @@ fn queue(row: &QueueRow) -> QueueSummary {
         waited_ns: row.waited_ns,
         window_ns: row.window_ns,
         blocked_ns: row.blocked_ns,
+    }
+}
+
+fn overlap(overlap: &Overlap) -> OverlapSummary {
+    let kernel = |row: &OverlapRow| KernelOverlap {
+        name: row.name.clone(),
+        count: row.count,
+        comm_ns: row.time.comm_ns,
+        hidden_ns: row.time.hidden_ns,
+        share: row.time.share(),
+    };
+    OverlapSummary {
+        comm_ns: overlap.whole.comm_ns,
+        hidden_ns: overlap.whole.hidden_ns,
+        share: overlap.whole.share(),
+        kernels: overlap.kernels.iter().map(kernel).collect(),
     }
 }
 

@@ -23,13 +23,15 @@ pub enum Table {
     Launches,
     /// Work that was launched and had not started, by stream.
     Queue,
+    /// Communication, and how much of it compute hides.
+    Overlap,
     /// Why devices were idle.
     Idle,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
@@ -38,6 +40,7 @@ impl Table {
         Self::ShortKernelHistogram,
         Self::Launches,
         Self::Queue,
+        Self::Overlap,
         Self::Idle,
     ];
 
@@ -52,6 +55,7 @@ impl Table {
             Self::ShortKernelHistogram => "short_kernel_histogram",
             Self::Launches => "launches",
             Self::Queue => "queue",
+            Self::Overlap => "overlap",
             Self::Idle => "idle",
         }
     }

@@ -37,6 +37,7 @@ mod launches;
 #[cfg(test)]
 mod made;
 mod operators;
+mod overlap;
 mod owners;
 mod queue;
 mod rows;
@@ -52,6 +53,7 @@ pub use choice::{Table, UnknownTable};
 pub use idle::{Idle, IdleTime, idle};
 pub use kernels::{KernelRow, kernels};
 pub use operators::{CategoryRow, OperatorRow, by_category, operators};
+pub use overlap::{Hidden, Overlap, OverlapRow, overlap};
 pub use queue::{FULL_QUEUE, QueueRow, queues};
 pub use short_kernels::{SHORT_KERNEL_BINS, SHORT_KERNEL_NS, ShortKernelRow, ShortKernels, short_kernels};
 pub use spread::{Lengths, Spread};

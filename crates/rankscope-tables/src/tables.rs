@@ -1,9 +1,10 @@
 //! [`RankTables`]: all tables of one rank.
 
+use rankscope_analyze::{Classes, Side};
 use rankscope_trace::Trace;
 
 use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
-use crate::{CallRow, QueueRow, ShortKernels, calls, queues, short_kernels};
+use crate::{CallRow, Overlap, QueueRow, ShortKernels, calls, overlap, queues, short_kernels};
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +26,8 @@ pub struct RankTables {
     pub calls: Vec<CallRow>,
     /// Work that was launched and had not started, by stream.
     pub queues: Vec<QueueRow>,
+    /// Communication, and how much of it compute hides.
+    pub overlap: Overlap,
     /// Why devices had nothing to do.
     pub idle: Idle,
 }
@@ -33,6 +36,10 @@ impl RankTables {
     /// The tables of `trace`.
     pub fn of(trace: &Trace) -> Self {
         let attribution = Attribution::of(trace);
+        let (side, mut classed) = Classes::default().work(trace);
+        if side == Side::Host {
+            classed.clear();
+        }
         Self {
             kernel_ns: attribution.kernel_ns(trace),
             unattributed_kernel_ns: attribution.unattributed_ns(trace),
@@ -42,6 +49,7 @@ impl RankTables {
             short_kernels: short_kernels(trace, &attribution),
             calls: calls(trace, &attribution),
             queues: queues(trace, &attribution),
+            overlap: overlap(trace, &classed),
             idle: idle(trace, &attribution),
         }
     }
@@ -56,6 +64,7 @@ impl RankTables {
         self.short_kernels.join(later.short_kernels);
         crate::calls::join(&mut self.calls, later.calls);
         crate::queue::join(&mut self.queues, later.queues);
+        self.overlap.join(later.overlap);
         self.idle.join(later.idle);
     }
 }
