@@ -29,7 +29,7 @@ pub use report::{
 };
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{CategorySummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables};
-pub use tables::{KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin, ShortKernelSummary};
+pub use tables::{CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin, ShortKernelSummary};
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};
 pub use vocabulary::{

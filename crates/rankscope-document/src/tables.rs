@@ -36,6 +36,9 @@ pub struct Tables {
     /// Communication, and how much of it compute hides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapSummary>,
+    /// Copies and fills by direction and name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<Vec<CopySummary>>,
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
@@ -237,6 +240,29 @@ pub struct KernelOverlap {
     pub hidden_ns: i64,
     /// As of all.
     pub share: Option<f64>,
+}
+
+/// All copies or fills of one name in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CopySummary {
+    /// Which way they went, `memset` of fills.
+    pub direction: String,
+    /// The name.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Bytes moved, as far as the file says.
+    pub bytes: u64,
+    /// Sum of their lengths.
+    pub sum_ns: i64,
+    /// Of how many the file has the bytes and a length above zero: what follows is of those.
+    pub sized: u64,
+    /// All their bytes in all their time, in decimal gigabytes per second. Absent where none is sized; so are the next two.
+    pub gb_per_s: Option<f64>,
+    /// The mean of the bandwidths of each, small ones counting as much as great ones.
+    pub mean_gb_per_s: Option<f64>,
+    /// The greatest of them.
+    pub max_gb_per_s: Option<f64>,
 }
 
 /// Idle time of a rank's devices by its cause.

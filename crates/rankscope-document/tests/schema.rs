@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 30] = [
+const TABLES: [(&str, &[&str]); 31] = [
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -34,6 +34,7 @@ const TABLES: [(&str, &[&str]); 30] = [
     ("`queue`", &["QueueSummary"]),
     ("`overlap`", &["OverlapSummary"]),
     ("`kernels` of `overlap`", &["KernelOverlap"]),
+    ("`copies` of `tables`", &["CopySummary"]),
     ("`idle`", &["IdleBreakdown"]),
     ("`streams`", &["StreamIdle"]),
     ("`problems`", &["Problem"]),

@@ -1,11 +1,14 @@
 //! A rank's tables as its document has them. Translates; sums up nothing.
 
+use rankscope_analyze::Direction;
 use rankscope_document::{
     CategorySummary, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables,
 };
-use rankscope_document::{KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin, ShortKernelSummary};
+use rankscope_document::{
+    CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin, ShortKernelSummary,
+};
 use rankscope_tables::{ArgumentRow, Idle, KernelRow, OperatorRow, RankTables, Table, by_category};
-use rankscope_tables::{CallRow, Overlap, OverlapRow, QueueRow, ShortKernelRow};
+use rankscope_tables::{CallRow, CopyRow, Overlap, OverlapRow, QueueRow, ShortKernelRow};
 
 /// All `tables` of a rank.
 pub(crate) fn tables(tables: &RankTables) -> Tables {
@@ -21,6 +24,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         launches: Some(tables.calls.iter().map(launch).collect()),
         queue: Some(tables.queues.iter().map(queue).collect()),
         overlap: Some(overlap(&tables.overlap)),
+        copies: Some(tables.copies.iter().map(copies).collect()),
         idle: Some(idle(&tables.idle)),
     }
 }
@@ -38,6 +42,7 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.launches.take_if(|_| unless(Table::Launches));
         tables.queue.take_if(|_| unless(Table::Queue));
         tables.overlap.take_if(|_| unless(Table::Overlap));
+        tables.copies.take_if(|_| unless(Table::Copies));
         tables.idle.take_if(|_| unless(Table::Idle));
     }
 }
@@ -162,6 +167,31 @@ fn overlap(overlap: &Overlap) -> OverlapSummary {
         hidden_ns: overlap.whole.hidden_ns,
         share: overlap.whole.share(),
         kernels: overlap.kernels.iter().map(kernel).collect(),
+    }
+}
+
+fn copies(row: &CopyRow) -> CopySummary {
+    CopySummary {
+        direction: row.direction.map_or("memset", direction).to_owned(),
+        name: row.name.clone(),
+        count: row.count,
+        bytes: row.bytes,
+        sum_ns: row.sum_ns,
+        sized: row.bandwidth.count,
+        gb_per_s: row.bandwidth.of_all(),
+        mean_gb_per_s: row.bandwidth.mean(),
+        max_gb_per_s: row.bandwidth.greatest(),
+    }
+}
+
+/// The words of the keys of a rank's copies.
+fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::HostToDevice => "host_to_device",
+        Direction::DeviceToHost => "device_to_host",
+        Direction::DeviceToDevice => "device_to_device",
+        Direction::PeerToPeer => "peer_to_peer",
+        Direction::Other => "other",
     }
 }
 

@@ -25,13 +25,15 @@ pub enum Table {
     Queue,
     /// Communication, and how much of it compute hides.
     Overlap,
+    /// Copies and fills by direction and name.
+    Copies,
     /// Why devices were idle.
     Idle,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
@@ -41,6 +43,7 @@ impl Table {
         Self::Launches,
         Self::Queue,
         Self::Overlap,
+        Self::Copies,
         Self::Idle,
     ];
 
@@ -56,6 +59,7 @@ impl Table {
             Self::Launches => "launches",
             Self::Queue => "queue",
             Self::Overlap => "overlap",
+            Self::Copies => "copies",
             Self::Idle => "idle",
         }
     }

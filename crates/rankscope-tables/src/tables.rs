@@ -4,7 +4,7 @@ use rankscope_analyze::{Classes, Side};
 use rankscope_trace::Trace;
 
 use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
-use crate::{CallRow, Overlap, QueueRow, ShortKernels, calls, overlap, queues, short_kernels};
+use crate::{CallRow, CopyRow, Overlap, QueueRow, ShortKernels, calls, copies, overlap, queues, short_kernels};
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +28,8 @@ pub struct RankTables {
     pub queues: Vec<QueueRow>,
     /// Communication, and how much of it compute hides.
     pub overlap: Overlap,
+    /// Copies and fills by direction and name.
+    pub copies: Vec<CopyRow>,
     /// Why devices had nothing to do.
     pub idle: Idle,
 }
@@ -50,6 +52,7 @@ impl RankTables {
             calls: calls(trace, &attribution),
             queues: queues(trace, &attribution),
             overlap: overlap(trace, &classed),
+            copies: copies(trace, &classed),
             idle: idle(trace, &attribution),
         }
     }
@@ -65,6 +68,7 @@ impl RankTables {
         crate::calls::join(&mut self.calls, later.calls);
         crate::queue::join(&mut self.queues, later.queues);
         self.overlap.join(later.overlap);
+        crate::copies::join(&mut self.copies, later.copies);
         self.idle.join(later.idle);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use rankscope_analyze::{Class, Classes, Work};
-use rankscope_tables::{Attribution, calls, overlap, queues};
+use rankscope_tables::{Attribution, calls, copies, overlap, queues};
 use rankscope_testkit::{Need, given};
 use rankscope_trace::{SpanId, Trace};
 
@@ -61,7 +61,7 @@ fn queues_are_as_long_as_in_hta() {
     for (name, folder) in NVIDIA.into_iter().chain([AMD]) {
         let (trace, attribution) = counted(&corpus, name);
         let rows = queues(&trace, &attribution);
-        for (stream, count, most) in summary(&corpus, folder, "queue_length_summary.csv") {
+        for (stream, count, _, most) in summary(&corpus, folder, "queue_length_summary.csv") {
             let found = rows.iter().find(|row| row.stream == stream).unwrap_or_else(|| panic!("{name}: {stream}"));
             // It counts launches and starts, and in rounded stamps some start later or sooner.
             assert_eq!(2.0 * found.count as f64, count, "{name}: {found:?}");
@@ -70,14 +70,34 @@ fn queues_are_as_long_as_in_hta() {
     }
 }
 
-/// Name, count and greatest of each row of rank 0 in a table that pandas wrote with three lines of headings.
-fn summary(corpus: &Path, folder: &str, file: &str) -> Vec<(String, f64, f64)> {
+#[test]
+fn copies_are_as_many_and_as_fast_as_in_hta() {
+    let Some(corpus) = given(Need::Corpus) else { return };
+    for (name, folder) in NVIDIA {
+        let (trace, attribution) = counted(&corpus, name);
+        let rows = copies(&trace, &classed(&trace, &attribution));
+        for (copy, count, mean, most) in summary(&corpus, folder, "memory_bw_summary.csv") {
+            let own = || rows.iter().filter(|row| row.name.starts_with(&copy));
+            assert_eq!(own().map(|row| row.bandwidth.count).sum::<u64>() as f64, count, "{name}: {copy}");
+            // It takes the figures that the profiler wrote. Old ones rounded durations and not these.
+            if trace.spans.ids().any(|span| trace.spans.dur_ns[span.0 as usize] % 1_000 != 0) {
+                let greatest = own().filter_map(|row| row.bandwidth.greatest()).fold(0.0, f64::max);
+                let means = own().map(|row| row.bandwidth.sum).sum::<f64>() / count;
+                assert!((greatest - most).abs() < 1e-9 * most, "{name}: {copy} {greatest} {most}");
+                assert!((means - mean).abs() < 1e-9 * mean, "{name}: {copy} {means} {mean}");
+            }
+        }
+    }
+}
+
+/// Name, count, mean and greatest of each row of rank 0 in a table that pandas wrote with three lines of headings.
+fn summary(corpus: &Path, folder: &str, file: &str) -> Vec<(String, f64, f64, f64)> {
     let path = corpus.join("expected/hta").join(folder).join(file);
     let reader = ::csv::ReaderBuilder::new().has_headers(false).from_path(path).expect("the table is there");
     let rows = reader.into_records().map(|row| row.expect("it is a row"));
     let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{text} in {file}"));
     let of_rank_0 = rows.skip(3).filter(|row| &row[0] == "0");
-    of_rank_0.map(|row| (row[1].to_owned(), number(&row[2]), number(&row[row.len() - 1]))).collect()
+    of_rank_0.map(|row| (row[1].to_owned(), number(&row[2]), number(&row[3]), number(&row[row.len() - 1]))).collect()
 }
 
 /// The work of `attribution`, classed.
