@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rankscope_align::RankMap;
 use rankscope_analyze::{Job as Analysis, JobInput, RankReport, analyze};
+use rankscope_collectives::{Kind, LocalCollective, RankCollectives};
 use rankscope_document::Document;
 use rankscope_time::Rank;
 
@@ -18,6 +19,8 @@ pub struct Analysed {
     /// Its tables.
     pub analysis: Analysis,
     step: Option<i64>,
+    /// Ranks with messages that do not tell their peer, and how many.
+    peerless: Vec<(Rank, usize)>,
 }
 
 impl Analysed {
@@ -40,17 +43,32 @@ impl Analysed {
             comparable: job.doubts.is_empty(),
         });
         job.weigh(&mut analysis.verdict, analysis.windows.length_ns());
-        Ok(Self { job, analysis, step })
+        let peerless = job.collectives.iter().map(|rank| (rank.rank, peerless(rank))).filter(|(_, count)| *count > 0).collect();
+        Ok(Self { job, analysis, step, peerless })
+    }
+
+    /// Lets go of the collectives themselves: the document is made of the tables, and only a timeline is drawn of these. In jobs of
+    /// many ranks they are most of what there is in memory.
+    pub fn forget_collectives(&mut self) {
+        self.job.collectives = Vec::new();
+        self.job.matched.instances = Vec::new();
     }
 
     /// The report's document, called `title`.
     pub fn document(&self, title: &str) -> Document {
-        let mut document = crate::document::document(&Source { title, job: &self.job, analysis: &self.analysis });
+        let mut document =
+            crate::document::document(&Source { title, job: &self.job, analysis: &self.analysis, peerless: &self.peerless });
         if let Some(step) = self.step {
             select_step(&mut document, step);
         }
         document
     }
+}
+
+/// How many messages of a rank do not tell whom they are to or from.
+fn peerless(rank: &RankCollectives) -> usize {
+    let is_one = |one: &&LocalCollective| one.kind == Kind::SendRecv || (one.kind.is_point_to_point() && one.peer.is_none());
+    rank.collectives.iter().filter(is_one).count()
 }
 
 /// Keeps the collectives that start within the step on the rank they are first found on.

@@ -17,6 +17,8 @@ pub(crate) struct Source<'a> {
     pub(crate) title: &'a str,
     pub(crate) job: &'a Job,
     pub(crate) analysis: &'a Analysis,
+    /// Ranks with messages that do not tell their peer, and how many.
+    pub(crate) peerless: &'a [(rankscope_time::Rank, usize)],
 }
 
 impl Source<'_> {

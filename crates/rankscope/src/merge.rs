@@ -46,7 +46,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     judging.window = args.window.window;
     let bar = Bar::default();
     let judged = judged_parts(&args.parts, args.clocks.measured.folder(), judging, &bar)?;
-    let (judged, document) = analysed(judged, args.shown)?;
+    let (judged, document) = analysed(judged, args.shown, false)?;
     let written = places.map(|places| write_report(&places, &document, None, &bar)).transpose()?;
     say(&document, args.format, written.unwrap_or_default(), Some(&judged))?;
     std::mem::forget(judged);

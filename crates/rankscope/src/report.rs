@@ -136,13 +136,14 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     request.judging.window = args.window.window;
     request.mapping.rules = args.rules.rules();
     request.mapping.reading.scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
-    if places.is_some() && !args.no_timeline {
+    let draws = places.is_some() && !args.no_timeline;
+    if draws {
         (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
     }
     let tables = args.tables.chosen(named);
     request.mapping.tables = !tables.is_empty();
     let bar = Bar::default();
-    let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown)?;
+    let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, draws)?;
     select_tables(&mut document, &tables);
     if let Some(table) = named {
         std::mem::forget(judged);
@@ -162,16 +163,20 @@ pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
     let mut request = request(&[run.to_owned()], true, &ClockArgs::default());
     (request.mapping.reading.args, request.mapping.keep) = (TimelineArgs::default().policy(), MemoryArgs::default().keep());
     let bar = Bar::default();
-    let (judged, document) = analysed(judged(&request, &bar)?, ShownArgs::default())?;
+    let (judged, document) = analysed(judged(&request, &bar)?, ShownArgs::default(), true)?;
     let written = write_report(&Places::in_run(run), &document, Some(&judged), &bar)?;
     Ok((document, written))
 }
 
-/// The document of what was `judged`, narrowed to what is to be `shown`.
-pub(crate) fn analysed(judged: Judged, shown: ShownArgs) -> Result<(Judged, Document)> {
+/// The document of what was `judged`, narrowed to what is to be `shown`. Collectives are kept for who `draws` a timeline.
+pub(crate) fn analysed(judged: Judged, shown: ShownArgs, draws: bool) -> Result<(Judged, Document)> {
     let Judged { job, title, parts, held, readings } = judged;
     memory::give_back();
-    let analysed = Analysed::of(job, shown.step)?;
+    let mut analysed = Analysed::of(job, shown.step)?;
+    if !draws {
+        analysed.forget_collectives();
+        memory::give_back();
+    }
     let mut document = analysed.document(&title);
     if let Some(rank) = shown.rank {
         select_rank(&mut document, Rank(rank))?;

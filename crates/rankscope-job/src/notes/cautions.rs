@@ -1,7 +1,6 @@
 //! The limits of what can be said, gravest first, each with what sort it is and whom it is about.
 
 use rankscope_analyze::{Side, WindowKind};
-use rankscope_collectives::Kind;
 use rankscope_document::{Caution, CautionKind};
 use rankscope_time::Rank;
 
@@ -162,15 +161,9 @@ fn unmatched(source: &Source<'_>) -> Option<Caution> {
 
 /// Messages whose other end is not recorded.
 fn messages(source: &Source<'_>) -> Option<Caution> {
-    let lonely = |kind: Kind, peer: Option<u32>| kind == Kind::SendRecv || (kind.is_point_to_point() && peer.is_none());
-    let of_rank = |rank: &rankscope_collectives::RankCollectives| {
-        rank.collectives.iter().filter(|one| lonely(one.kind, one.peer)).count()
-    };
-    let ranks: Vec<(Rank, usize)> =
-        source.job.collectives.iter().map(|rank| (rank.rank, of_rank(rank))).filter(|(_, count)| *count > 0).collect();
-    let count: usize = ranks.iter().map(|(_, count)| count).sum();
+    let count: usize = source.peerless.iter().map(|(_, count)| count).sum();
     (count > 0).then(|| {
-        let ranks: Vec<Rank> = ranks.into_iter().map(|(rank, _)| rank).collect();
+        let ranks: Vec<Rank> = source.peerless.iter().map(|(rank, _)| *rank).collect();
         let text = format!("{count} sends and receives do not record their peer; they are not judged.");
         caution(CautionKind::NotMatched, &ranks, text)
     })
