@@ -28,8 +28,11 @@ pub use report::{
     NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Window,
 };
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
+pub use tables::{
+    AnnotationSummary, CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin,
+    ShortKernelSummary,
+};
 pub use tables::{CategorySummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables};
-pub use tables::{CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin, ShortKernelSummary};
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};
 pub use vocabulary::{

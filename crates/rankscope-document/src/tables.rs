@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::AccountingSide;
+
 /// Tables of one rank. Those that were not asked for are absent. All are sums over the same device work: kernels, copies and fills.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tables {
@@ -39,6 +41,9 @@ pub struct Tables {
     /// Copies and fills by direction and name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<Vec<CopySummary>>,
+    /// Annotations of devices and of the host by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Vec<AnnotationSummary>>,
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
@@ -263,6 +268,27 @@ pub struct CopySummary {
     pub mean_gb_per_s: Option<f64>,
     /// The greatest of them.
     pub max_gb_per_s: Option<f64>,
+}
+
+/// All annotations of one name, on devices or on the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnnotationSummary {
+    /// Where they are.
+    pub side: AccountingSide,
+    /// The name.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Sum of their lengths.
+    pub sum_ns: i64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// The shortest.
+    pub min_ns: i64,
+    /// The longest.
+    pub max_ns: i64,
+    /// Sum of the lengths of the device work launched inside them. Absent of those on devices.
+    pub kernel_ns: Option<i64>,
 }
 
 /// Idle time of a rank's devices by its cause.

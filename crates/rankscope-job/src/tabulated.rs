@@ -1,14 +1,15 @@
 //! A rank's tables as its document has them. Translates; sums up nothing.
 
-use rankscope_analyze::Direction;
+use rankscope_analyze::{Direction, Side};
+use rankscope_document::{
+    AccountingSide, AnnotationSummary, CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin,
+    ShortKernelSummary,
+};
 use rankscope_document::{
     CategorySummary, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables,
 };
-use rankscope_document::{
-    CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin, ShortKernelSummary,
-};
+use rankscope_tables::{AnnotationRow, CallRow, CopyRow, Overlap, OverlapRow, QueueRow, ShortKernelRow};
 use rankscope_tables::{ArgumentRow, Idle, KernelRow, OperatorRow, RankTables, Table, by_category};
-use rankscope_tables::{CallRow, CopyRow, Overlap, OverlapRow, QueueRow, ShortKernelRow};
 
 /// All `tables` of a rank.
 pub(crate) fn tables(tables: &RankTables) -> Tables {
@@ -25,6 +26,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         queue: Some(tables.queues.iter().map(queue).collect()),
         overlap: Some(overlap(&tables.overlap)),
         copies: Some(tables.copies.iter().map(copies).collect()),
+        annotations: Some(tables.annotations.iter().map(annotation).collect()),
         idle: Some(idle(&tables.idle)),
     }
 }
@@ -43,6 +45,7 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.queue.take_if(|_| unless(Table::Queue));
         tables.overlap.take_if(|_| unless(Table::Overlap));
         tables.copies.take_if(|_| unless(Table::Copies));
+        tables.annotations.take_if(|_| unless(Table::Annotations));
         tables.idle.take_if(|_| unless(Table::Idle));
     }
 }
@@ -192,6 +195,22 @@ fn direction(direction: Direction) -> &'static str {
         Direction::DeviceToDevice => "device_to_device",
         Direction::PeerToPeer => "peer_to_peer",
         Direction::Other => "other",
+    }
+}
+
+fn annotation(row: &AnnotationRow) -> AnnotationSummary {
+    AnnotationSummary {
+        side: match row.side {
+            Side::Device => AccountingSide::Device,
+            Side::Host => AccountingSide::Host,
+        },
+        name: row.name.clone(),
+        count: row.time.count,
+        sum_ns: row.time.sum_ns,
+        mean_ns: row.time.mean_ns(),
+        min_ns: row.time.min_ns,
+        max_ns: row.time.max_ns,
+        kernel_ns: row.kernel_ns,
     }
 }
 

@@ -27,13 +27,15 @@ pub enum Table {
     Overlap,
     /// Copies and fills by direction and name.
     Copies,
+    /// Annotations of devices and of the host by name.
+    Annotations,
     /// Why devices were idle.
     Idle,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
@@ -44,6 +46,7 @@ impl Table {
         Self::Queue,
         Self::Overlap,
         Self::Copies,
+        Self::Annotations,
         Self::Idle,
     ];
 
@@ -60,6 +63,7 @@ impl Table {
             Self::Queue => "queue",
             Self::Overlap => "overlap",
             Self::Copies => "copies",
+            Self::Annotations => "annotations",
             Self::Idle => "idle",
         }
     }

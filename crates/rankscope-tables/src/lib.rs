@@ -26,6 +26,7 @@
 //! assert_eq!(attribution.unattributed_ns(&trace), 0);
 //! ```
 
+mod annotations;
 mod arguments;
 mod attribution;
 mod calls;
@@ -46,6 +47,7 @@ mod short_kernels;
 mod spread;
 mod tables;
 
+pub use annotations::{AnnotationRow, annotations};
 pub use arguments::{ArgumentRow, arguments};
 pub use attribution::{Attributed, Attribution, Owner};
 pub use calls::{CallRow, LATE_START_NS, LONG_CALL_NS, calls};

@@ -14,6 +14,11 @@ impl Made {
         self.span("cpu_op", name, thread, start_us, dur_us)
     }
 
+    pub(crate) fn annotation(&mut self, name: &str, start_us: i64, dur_us: i64) -> SpanId {
+        let thread = self.track(TrackKind::Process, TrackKind::Thread, 1);
+        self.span("user_annotation", name, thread, start_us, dur_us)
+    }
+
     pub(crate) fn launch(&mut self, name: &str, start_us: i64, dur_us: i64, correlation: u64) -> SpanId {
         let thread = self.track(TrackKind::Process, TrackKind::Thread, 1);
         let span = self.span("cuda_runtime", name, thread, start_us, dur_us);

@@ -3,8 +3,11 @@
 use rankscope_analyze::{Classes, Side};
 use rankscope_trace::Trace;
 
+use crate::{
+    AnnotationRow, CallRow, CopyRow, Overlap, QueueRow, ShortKernels, annotations, calls, copies, overlap, queues,
+    short_kernels,
+};
 use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
-use crate::{CallRow, CopyRow, Overlap, QueueRow, ShortKernels, calls, copies, overlap, queues, short_kernels};
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +33,8 @@ pub struct RankTables {
     pub overlap: Overlap,
     /// Copies and fills by direction and name.
     pub copies: Vec<CopyRow>,
+    /// Annotations of devices and of the host by name.
+    pub annotations: Vec<AnnotationRow>,
     /// Why devices had nothing to do.
     pub idle: Idle,
 }
@@ -53,6 +58,7 @@ impl RankTables {
             queues: queues(trace, &attribution),
             overlap: overlap(trace, &classed),
             copies: copies(trace, &classed),
+            annotations: annotations(trace, &attribution),
             idle: idle(trace, &attribution),
         }
     }
@@ -69,6 +75,7 @@ impl RankTables {
         crate::queue::join(&mut self.queues, later.queues);
         self.overlap.join(later.overlap);
         crate::copies::join(&mut self.copies, later.copies);
+        crate::annotations::join(&mut self.annotations, later.annotations);
         self.idle.join(later.idle);
     }
 }

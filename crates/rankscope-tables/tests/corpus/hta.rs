@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rankscope_analyze::{Class, Classes, Work};
-use rankscope_tables::{Attribution, calls, copies, overlap, queues};
+use rankscope_analyze::{Class, Classes, Side, Work};
+use rankscope_tables::{Attribution, annotations, calls, copies, overlap, queues};
 use rankscope_testkit::{Need, given};
-use rankscope_trace::{SpanId, Trace};
+use rankscope_trace::{CategoryKind, SpanId, Trace};
 
 use super::{csv, number, trace};
 
@@ -22,10 +22,14 @@ const AMD: (&str, &str) = ("mi300x_resnet_act_checkpoint", "mi300_resnet");
 fn counted(corpus: &Path, name: &str) -> (Trace, Attribution) {
     let trace = trace(&corpus.join(format!("traces/kineto/{name}.json.gz")));
     let mut attribution = Attribution::of(&trace);
-    let steps = trace.spans.ids().filter(|span| trace.name(*span).starts_with("ProfilerStep#"));
-    let last_ns = steps.map(|step| trace.spans.start_ns(step)).max().expect("the trace has steps");
+    let last_ns = last_step_ns(&trace);
     attribution.work.retain(|one| one.launch.is_some_and(|call| trace.spans.start_ns(call) < last_ns));
     (trace, attribution)
+}
+
+fn last_step_ns(trace: &Trace) -> i64 {
+    let steps = trace.spans.ids().filter(|span| trace.name(*span).starts_with("ProfilerStep#"));
+    steps.map(|step| trace.spans.start_ns(step)).max().expect("the trace has steps")
 }
 
 #[test]
@@ -86,6 +90,29 @@ fn copies_are_as_many_and_as_fast_as_in_hta() {
                 assert!((greatest - most).abs() < 1e-9 * most, "{name}: {copy} {greatest} {most}");
                 assert!((means - mean).abs() < 1e-9 * mean, "{name}: {copy} {means} {mean}");
             }
+        }
+    }
+}
+
+#[test]
+fn annotations_of_devices_are_those_of_hta() {
+    let Some(corpus) = given(Need::Corpus) else { return };
+    for (name, folder) in [NVIDIA[0], AMD] {
+        let trace = trace(&corpus.join(format!("traces/kineto/{name}.json.gz")));
+        let rows = annotations(&trace, &Attribution::of(&trace));
+        let last_ns = last_step_ns(&trace);
+        for row in csv(&corpus.join("expected/hta").join(folder).join("user_annotation.csv")) {
+            let found = rows.iter().find(|found| found.side == Side::Device && found.name == row["name"]);
+            let found = found.unwrap_or_else(|| panic!("{name}: {}", row["name"]));
+            let left_out = trace.spans.ids().filter(|span| {
+                let is_one = trace.kind(*span) == CategoryKind::GpuUserAnnotation && trace.name(*span) == found.name;
+                is_one && trace.spans.start_ns(*span) >= last_ns
+            });
+            let left_out: Vec<i64> = left_out.map(|span| trace.spans.dur_ns[span.0 as usize]).collect();
+            let count = found.time.count as f64 - left_out.len() as f64;
+            assert_eq!((number(&row, "sum (us)") / number(&row, "mean (us)")).round(), count, "{name}: {found:?}");
+            let off_ns = (found.time.sum_ns - left_out.iter().sum::<i64>()) as f64 - 1_000.0 * number(&row, "sum (us)");
+            assert!((0.0..=2_000.0 * count).contains(&off_ns), "{name}: {found:?} {off_ns}");
         }
     }
 }
