@@ -29,8 +29,8 @@ pub use report::{
 };
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
-    AnnotationSummary, CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin,
-    ShortKernelSummary,
+    AnnotationSummary, CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, SequenceSummary,
+    ShortKernelBin, ShortKernelSummary,
 };
 pub use tables::{CategorySummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables};
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};

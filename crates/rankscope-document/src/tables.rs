@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AccountingSide;
 
-/// Tables of one rank. Those that were not asked for are absent. All are sums over the same device work: kernels, copies and fills.
+/// Tables of one rank. Those that were not asked for are absent. All are of the same device work: kernels, copies and fills.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tables {
     /// Sum of the lengths of all device work.
@@ -44,6 +44,9 @@ pub struct Tables {
     /// Annotations of devices and of the host by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Vec<AnnotationSummary>>,
+    /// Sequences of kernels that occur most often. Absent of a rank of several exports, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequences: Option<Vec<SequenceSummary>>,
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
@@ -289,6 +292,17 @@ pub struct AnnotationSummary {
     pub max_ns: i64,
     /// Sum of the lengths of the device work launched inside them. Absent of those on devices.
     pub kernel_ns: Option<i64>,
+}
+
+/// A sequence of kernels, copies and fills that follow each other on a stream more than once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SequenceSummary {
+    /// Their names, in order.
+    pub names: Vec<String>,
+    /// How often they follow each other: runs that overlap count once.
+    pub count: u64,
+    /// Sum of their lengths in all these runs.
+    pub kernel_ns: i64,
 }
 
 /// Idle time of a rank's devices by its cause.

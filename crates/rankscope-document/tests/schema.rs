@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 32] = [
+const TABLES: [(&str, &[&str]); 33] = [
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -36,6 +36,7 @@ const TABLES: [(&str, &[&str]); 32] = [
     ("`kernels` of `overlap`", &["KernelOverlap"]),
     ("`copies` of `tables`", &["CopySummary"]),
     ("`annotations`", &["AnnotationSummary"]),
+    ("`sequences`", &["SequenceSummary"]),
     ("`idle`", &["IdleBreakdown"]),
     ("`streams`", &["StreamIdle"]),
     ("`problems`", &["Problem"]),

@@ -2,13 +2,13 @@
 
 use rankscope_analyze::{Direction, Side};
 use rankscope_document::{
-    AccountingSide, AnnotationSummary, CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, ShortKernelBin,
-    ShortKernelSummary,
+    AccountingSide, AnnotationSummary, CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary,
+    SequenceSummary, ShortKernelBin, ShortKernelSummary,
 };
 use rankscope_document::{
     CategorySummary, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables,
 };
-use rankscope_tables::{AnnotationRow, CallRow, CopyRow, Overlap, OverlapRow, QueueRow, ShortKernelRow};
+use rankscope_tables::{AnnotationRow, CallRow, CopyRow, Overlap, OverlapRow, QueueRow, SequenceRow, ShortKernelRow};
 use rankscope_tables::{ArgumentRow, Idle, KernelRow, OperatorRow, RankTables, Table, by_category};
 
 /// All `tables` of a rank.
@@ -27,6 +27,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         overlap: Some(overlap(&tables.overlap)),
         copies: Some(tables.copies.iter().map(copies).collect()),
         annotations: Some(tables.annotations.iter().map(annotation).collect()),
+        sequences: tables.sequences.as_ref().map(|rows| rows.iter().map(sequence).collect()),
         idle: Some(idle(&tables.idle)),
     }
 }
@@ -46,6 +47,7 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.overlap.take_if(|_| unless(Table::Overlap));
         tables.copies.take_if(|_| unless(Table::Copies));
         tables.annotations.take_if(|_| unless(Table::Annotations));
+        tables.sequences.take_if(|_| unless(Table::Sequences));
         tables.idle.take_if(|_| unless(Table::Idle));
     }
 }
@@ -212,6 +214,10 @@ fn annotation(row: &AnnotationRow) -> AnnotationSummary {
         max_ns: row.time.max_ns,
         kernel_ns: row.kernel_ns,
     }
+}
+
+fn sequence(row: &SequenceRow) -> SequenceSummary {
+    SequenceSummary { names: row.names.clone(), count: row.count, kernel_ns: row.kernel_ns }
 }
 
 fn idle(idle: &Idle) -> IdleBreakdown {

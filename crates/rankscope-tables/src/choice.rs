@@ -29,13 +29,15 @@ pub enum Table {
     Copies,
     /// Annotations of devices and of the host by name.
     Annotations,
+    /// Sequences of kernels that occur most often.
+    Sequences,
     /// Why devices were idle.
     Idle,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
@@ -47,6 +49,7 @@ impl Table {
         Self::Overlap,
         Self::Copies,
         Self::Annotations,
+        Self::Sequences,
         Self::Idle,
     ];
 
@@ -64,6 +67,7 @@ impl Table {
             Self::Overlap => "overlap",
             Self::Copies => "copies",
             Self::Annotations => "annotations",
+            Self::Sequences => "sequences",
             Self::Idle => "idle",
         }
     }

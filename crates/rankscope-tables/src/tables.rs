@@ -4,8 +4,8 @@ use rankscope_analyze::{Classes, Side};
 use rankscope_trace::Trace;
 
 use crate::{
-    AnnotationRow, CallRow, CopyRow, Overlap, QueueRow, ShortKernels, annotations, calls, copies, overlap, queues,
-    short_kernels,
+    AnnotationRow, CallRow, CopyRow, Overlap, QueueRow, SequenceRow, ShortKernels, annotations, calls, copies, overlap, queues,
+    sequences, short_kernels,
 };
 use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
 
@@ -35,6 +35,8 @@ pub struct RankTables {
     pub copies: Vec<CopyRow>,
     /// Annotations of devices and of the host by name.
     pub annotations: Vec<AnnotationRow>,
+    /// Sequences of kernels that occur most often; none of several exports, of which the most frequent do not add up.
+    pub sequences: Option<Vec<SequenceRow>>,
     /// Why devices had nothing to do.
     pub idle: Idle,
 }
@@ -59,6 +61,7 @@ impl RankTables {
             overlap: overlap(trace, &classed),
             copies: copies(trace, &classed),
             annotations: annotations(trace, &attribution),
+            sequences: Some(sequences(trace, &attribution)),
             idle: idle(trace, &attribution),
         }
     }
@@ -76,6 +79,7 @@ impl RankTables {
         self.overlap.join(later.overlap);
         crate::copies::join(&mut self.copies, later.copies);
         crate::annotations::join(&mut self.annotations, later.annotations);
+        self.sequences = None;
         self.idle.join(later.idle);
     }
 }
