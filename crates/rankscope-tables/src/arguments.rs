@@ -7,6 +7,7 @@ use rankscope_trace::{ArgValue, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::owners::{Owners, busy_ns};
+use crate::rows::join_rows;
 use crate::{Attribution, Category, Spread};
 
 /// All operators of one name that were called with the same.
@@ -61,13 +62,11 @@ pub fn arguments(trace: &Trace, attribution: &Attribution) -> Vec<ArgumentRow> {
 
 /// Adds the rows of another stretch of time.
 pub(crate) fn join(rows: &mut Vec<ArgumentRow>, later: Vec<ArgumentRow>) {
-    let key = |row: &ArgumentRow| ArgumentRow { time: Spread::default(), ..row.clone() };
-    for row in later {
-        match rows.iter_mut().find(|known| key(known) == key(&row)) {
-            Some(known) => known.time.join(row.time),
-            None => rows.push(row),
-        }
-    }
+    let key = |row: &ArgumentRow| {
+        let recorded = [&row.dims, &row.types, &row.strides, &row.concrete];
+        (row.name.clone(), row.category, recorded.map(Clone::clone))
+    };
+    join_rows(rows, later, key, |row, more| row.time.join(more.time));
     sort(rows);
 }
 

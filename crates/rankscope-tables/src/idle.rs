@@ -8,6 +8,7 @@ use rankscope_trace::{Trace, TrackId};
 
 use crate::Attribution;
 use crate::kernels::stream;
+use crate::rows::join_rows;
 
 /// Gaps up to this long lie between two kernels that were both launched already, in nanoseconds: HTA's limit.
 const BETWEEN_KERNELS_NS_MAX: i64 = 30_000;
@@ -78,12 +79,7 @@ impl Idle {
     /// Adds that of a later export of the same rank; what lies between the two is not recorded.
     pub(crate) fn join(&mut self, later: Self) {
         self.whole.join(later.whole);
-        for (stream, idle) in later.streams {
-            match self.streams.iter_mut().find(|(known, _)| *known == stream) {
-                Some((_, known)) => known.join(idle),
-                None => self.streams.push((stream, idle)),
-            }
-        }
+        join_rows(&mut self.streams, later.streams, |row| row.0.clone(), |row, more| row.1.join(more.1));
         self.streams.sort_by(|a, b| (b.1.sum_ns(), &a.0).cmp(&(a.1.sum_ns(), &b.0)));
     }
 }

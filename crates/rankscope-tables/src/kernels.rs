@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::attribution::dur_ns;
 use crate::owners::Owners;
+use crate::rows::join_rows;
 use crate::{Attribution, Category, Spread};
 
 /// All runs of one kernel on one stream for one sort of operator.
@@ -49,13 +50,7 @@ pub fn kernels(trace: &Trace, attribution: &Attribution) -> Vec<KernelRow> {
 /// Adds the rows of another stretch of time.
 pub(crate) fn join(rows: &mut Vec<KernelRow>, later: Vec<KernelRow>) {
     let key = |row: &KernelRow| (row.parent_op.clone(), row.name.clone(), row.stream.clone(), row.category);
-    let places: FxHashMap<_, usize> = rows.iter().enumerate().map(|(at, row)| (key(row), at)).collect();
-    for row in later {
-        match places.get(&key(&row)) {
-            Some(at) => rows[*at].time.join(row.time),
-            None => rows.push(row),
-        }
-    }
+    join_rows(rows, later, key, |row, more| row.time.join(more.time));
     sort(rows);
 }
 

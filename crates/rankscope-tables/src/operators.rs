@@ -4,6 +4,7 @@ use rankscope_trace::{StrId, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::owners::{Owners, busy_ns, sum_ns};
+use crate::rows::join_rows;
 use crate::{Attribution, Category};
 
 /// All operators of one name that launched device work.
@@ -88,16 +89,10 @@ pub fn by_category(operators: &[OperatorRow]) -> Vec<CategoryRow> {
 
 /// Adds the rows of another stretch of time.
 pub(crate) fn join(rows: &mut Vec<OperatorRow>, later: Vec<OperatorRow>) {
-    let places: FxHashMap<(String, Category), usize> =
-        rows.iter().enumerate().map(|(at, row)| ((row.name.clone(), row.category), at)).collect();
-    for row in later {
-        match places.get(&(row.name.clone(), row.category)) {
-            Some(at) => {
-                rows[*at].add(row.count, row.direct_kernel_ns, row.subtree_kernel_ns, row.kernel_sum_ns);
-            }
-            None => rows.push(row),
-        }
-    }
+    let key = |row: &OperatorRow| (row.name.clone(), row.category);
+    join_rows(rows, later, key, |row, more| {
+        row.add(more.count, more.direct_kernel_ns, more.subtree_kernel_ns, more.kernel_sum_ns);
+    });
     sort(rows);
 }
 

@@ -12,6 +12,8 @@ use rankscope_trace::Trace;
 
 #[path = "corpus/hta.rs"]
 mod hta;
+#[path = "corpus/joined.rs"]
+mod joined;
 #[path = "corpus/short_kernels.rs"]
 mod short_kernels;
 
@@ -62,6 +64,18 @@ fn every_table_of_every_trace_has_the_sum_of_the_trace() {
         assert_eq!(own_ns + unattributed_ns, kernel_ns, "{path:?}");
         let direct_ns: i64 = tables.operators.iter().map(|row| row.direct_kernel_ns).sum();
         assert_eq!(tables.arguments.iter().map(|row| row.time.sum_ns).sum::<i64>(), direct_ns, "{path:?}");
+        let launched: u64 = tables.calls.iter().map(|row| row.work.spread.count).sum();
+        assert_eq!(tables.queues.iter().map(|row| row.count).sum::<u64>(), launched, "{path:?}");
+        let short = &tables.short_kernels;
+        let in_bins: u64 = short.histogram().map(|(.., count)| count).sum();
+        assert_eq!(short.rows.iter().map(|row| row.time.count).sum::<u64>(), in_bins, "{path:?}");
+        let (overlap, rows) = (tables.overlap.whole, tables.overlap.kernels.iter().map(|row| row.time));
+        assert!(overlap.hidden_ns <= overlap.comm_ns, "{path:?}: {overlap:?}");
+        assert!(overlap.comm_ns <= rows.clone().map(|row| row.comm_ns).sum(), "{path:?}: each collective is some kernel's");
+        assert!(overlap.hidden_ns <= rows.map(|row| row.hidden_ns).sum(), "{path:?}");
+        for row in tables.sequences.iter().flatten() {
+            assert!(row.count > 1 && row.kernel_ns <= kernel_ns, "{path:?}: {row:?}");
+        }
         for row in &tables.operators {
             assert!(row.kernel_sum_ns >= row.direct_kernel_ns && row.subtree_kernel_ns >= row.direct_kernel_ns, "{row:?}");
         }
