@@ -38,6 +38,11 @@ const KEYS: [&str; 4] = [DIMS, "Input type", "Input Strides", "Concrete Inputs"]
 /// The operators of `trace` that launched device work, by their arguments; those with most time first.
 pub fn arguments(trace: &Trace, attribution: &Attribution) -> Vec<ArgumentRow> {
     let owners = Owners::of(trace, attribution);
+    rows(trace, owners.all.iter().map(|owner| (owner.span, owner.category, busy_ns(trace, &owner.work))))
+}
+
+/// `operators`, each with how long devices worked for it, by their arguments; those with most time first.
+pub(crate) fn rows(trace: &Trace, operators: impl IntoIterator<Item = (SpanId, Category, i64)>) -> Vec<ArgumentRow> {
     let keys = KEYS.map(|key| trace.strings.iter().find(|(_, text)| *text == key).map(|(id, _)| id));
     let recorded = |span: SpanId| {
         keys.map(|key| match trace.spans.args.value(span.0 as usize, key?)? {
@@ -46,9 +51,9 @@ pub fn arguments(trace: &Trace, attribution: &Attribution) -> Vec<ArgumentRow> {
         })
     };
     let mut sums: FxHashMap<(StrId, Category, [Option<StrId>; 4]), Spread> = FxHashMap::default();
-    for owner in &owners.all {
-        let key = (trace.spans.name[owner.span.0 as usize], owner.category, recorded(owner.span));
-        sums.entry(key).or_default().add(busy_ns(trace, &owner.work));
+    for (span, category, busy_ns) in operators {
+        let key = (trace.spans.name[span.0 as usize], category, recorded(span));
+        sums.entry(key).or_default().add(busy_ns);
     }
     let text = |id: StrId| trace.strings.text(id).to_owned();
     let row = |((name, category, recorded), time): ((StrId, Category, [Option<StrId>; 4]), Spread)| {

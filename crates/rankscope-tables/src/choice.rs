@@ -33,11 +33,15 @@ pub enum Table {
     Sequences,
     /// Why devices were idle.
     Idle,
+    /// Products of matrices.
+    Gemm,
+    /// What operators achieved, and what the device could have.
+    UnifiedPerfSummary,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
@@ -51,6 +55,8 @@ impl Table {
         Self::Annotations,
         Self::Sequences,
         Self::Idle,
+        Self::Gemm,
+        Self::UnifiedPerfSummary,
     ];
 
     /// Its name.
@@ -69,6 +75,8 @@ impl Table {
             Self::Annotations => "annotations",
             Self::Sequences => "sequences",
             Self::Idle => "idle",
+            Self::Gemm => "gemm",
+            Self::UnifiedPerfSummary => "unified_perf_summary",
         }
     }
 }

@@ -4,8 +4,8 @@ use rankscope_analyze::{Classes, Side};
 use rankscope_trace::Trace;
 
 use crate::{
-    AnnotationRow, CallRow, CopyRow, Overlap, QueueRow, SequenceRow, ShortKernels, annotations, calls, copies, overlap, queues,
-    sequences, short_kernels,
+    AnnotationRow, CallRow, Card, Cards, CopyRow, Overlap, PerformanceRow, QueueRow, SequenceRow, ShortKernels, annotations,
+    calls, copies, overlap, performance, queues, sequences, short_kernels,
 };
 use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
 
@@ -39,16 +39,28 @@ pub struct RankTables {
     pub sequences: Option<Vec<SequenceRow>>,
     /// Why devices had nothing to do.
     pub idle: Idle,
+    /// Operators by name and arguments, with what their models say; those with most to gain first.
+    pub performance: Vec<PerformanceRow>,
+    /// The card that all devices of the rank's host are; none where it is not known.
+    pub card: Option<Card>,
 }
 
 impl RankTables {
-    /// The tables of `trace`.
+    /// The tables of `trace`, by the usual classes and with the cards that are known here.
     pub fn of(trace: &Trace) -> Self {
+        Self::with(trace, &Classes::default(), Cards::known())
+    }
+
+    /// The tables of `trace`, whose work is of `classes` and whose devices are among `cards`.
+    pub fn with(trace: &Trace, classes: &Classes, cards: &Cards) -> Self {
         let attribution = Attribution::of(trace);
-        let (side, mut classed) = Classes::default().work(trace);
+        let (side, mut classed) = classes.work(trace);
         if side == Side::Host {
             classed.clear();
         }
+        let card = cards.of_devices(&trace.provenance.devices).cloned();
+        let mut performance = performance(trace, &attribution);
+        crate::performance::sort(&mut performance, card.as_ref());
         Self {
             kernel_ns: attribution.kernel_ns(trace),
             unattributed_kernel_ns: attribution.unattributed_ns(trace),
@@ -63,6 +75,8 @@ impl RankTables {
             annotations: annotations(trace, &attribution),
             sequences: Some(sequences(trace, &attribution)),
             idle: idle(trace, &attribution),
+            performance,
+            card,
         }
     }
 
@@ -81,5 +95,7 @@ impl RankTables {
         crate::annotations::join(&mut self.annotations, later.annotations);
         self.sequences = None;
         self.idle.join(later.idle);
+        self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
+        crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
     }
 }

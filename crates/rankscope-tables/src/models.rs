@@ -1,0 +1,155 @@
+//! How many floating-point operations an operator takes, and how many bytes it has to move, from its name and what it was called with.
+//!
+//! Each model is a function of the recorded inputs. The bytes are the least that the device's memory has to give and take: every
+//! input once, every output once. Where an input is not recorded, was cut by the profiler, has a type or a shape that the model does
+//! not know, or where a count does not fit 64 bits, there is no figure.
+
+mod attention;
+mod conv;
+mod count;
+mod dtype;
+mod embedding;
+mod gemm;
+mod inputs;
+mod norm;
+mod pointwise;
+mod reduce;
+
+pub use dtype::Dtype;
+pub use gemm::Product;
+pub use inputs::Inputs;
+
+/// What one operator has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Work {
+    /// Floating-point operations; an addition and a multiplication are two. Of integers, their operations.
+    pub flops: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// Which units of a device do it.
+    pub engine: Engine,
+    /// In which type.
+    pub dtype: Dtype,
+}
+
+/// The units of a device that a model's operations run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Engine {
+    /// Those that multiply matrices.
+    Matrix,
+    /// Those that do one operation for each element.
+    Vector,
+}
+
+/// A model: which inputs are what, and what is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Model {
+    /// Products of matrices.
+    Gemm,
+    /// Convolutions.
+    ConvFwd,
+    /// Gradients of convolutions.
+    ConvBwd,
+    /// Attention.
+    AttentionFwd,
+    /// Gradients of attention.
+    AttentionBwd,
+    /// Normalisation.
+    NormFwd,
+    /// Its gradients.
+    NormBwd,
+    /// One result for each element of one input.
+    Unary,
+    /// One result for each element of two inputs.
+    Binary,
+    /// Sums, means and extremes.
+    Reduce,
+    /// Softmax and its gradient.
+    Softmax,
+    /// Rows of a table, and the gradient of the table.
+    Embedding,
+}
+
+impl Model {
+    /// The model of the operator called `operator`, if there is one.
+    pub fn of(operator: &str) -> Option<Self> {
+        let name = operator.strip_prefix("aten::")?;
+        Some(if gemm::is_known(name) {
+            Self::Gemm
+        } else if name == "convolution" {
+            Self::ConvFwd
+        } else if name == "convolution_backward" {
+            Self::ConvBwd
+        } else if attention::is_forward(name) {
+            Self::AttentionFwd
+        } else if attention::is_backward(name) {
+            Self::AttentionBwd
+        } else if norm::is_forward(name) {
+            Self::NormFwd
+        } else if norm::is_backward(name) {
+            Self::NormBwd
+        } else if reduce::is_softmax(name) {
+            Self::Softmax
+        } else if reduce::is_reduction(name) {
+            Self::Reduce
+        } else if embedding::is_known(name) {
+            Self::Embedding
+        } else if pointwise::is_unary(name) {
+            Self::Unary
+        } else if pointwise::is_binary(name) {
+            Self::Binary
+        } else {
+            return None;
+        })
+    }
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gemm => "gemm",
+            Self::ConvFwd => "conv_fwd",
+            Self::ConvBwd => "conv_bwd",
+            Self::AttentionFwd => "attention_fwd",
+            Self::AttentionBwd => "attention_bwd",
+            Self::NormFwd => "norm_fwd",
+            Self::NormBwd => "norm_bwd",
+            Self::Unary => "unary",
+            Self::Binary => "binary",
+            Self::Reduce => "reduce",
+            Self::Softmax => "softmax",
+            Self::Embedding => "embedding",
+        }
+    }
+
+    /// What `operator`, which has this model, does with `inputs`; none where they do not tell.
+    pub fn work(self, operator: &str, inputs: &Inputs) -> Option<Work> {
+        let name = operator.strip_prefix("aten::")?;
+        match self {
+            Self::Gemm => gemm::work(name, inputs),
+            Self::ConvFwd => conv::forward(inputs),
+            Self::ConvBwd => conv::backward(inputs),
+            Self::AttentionFwd => attention::forward(name, inputs),
+            Self::AttentionBwd => attention::backward(name, inputs),
+            Self::NormFwd => norm::forward(name, inputs),
+            Self::NormBwd => norm::backward(name, inputs),
+            Self::Unary => pointwise::unary(name, inputs),
+            Self::Binary => pointwise::binary(name, inputs),
+            Self::Reduce => reduce::reduction(name, inputs),
+            Self::Softmax => reduce::softmax(name, inputs),
+            Self::Embedding => embedding::work(name, inputs),
+        }
+    }
+
+    /// The product of matrices that `operator` is with `inputs`; none where it is none or they do not tell.
+    pub fn product(self, operator: &str, inputs: &Inputs) -> Option<Product> {
+        (self == Self::Gemm).then(|| gemm::product(operator.strip_prefix("aten::")?, inputs))?
+    }
+
+    /// Whether work that other operators launch on behalf of `operator` is its work too: a convolution's changes of layout are.
+    /// `aten::linear` is left to the product that it calls, and functions of elements to those that they call.
+    pub(crate) fn encloses(operator: &str) -> bool {
+        let is_whole = |model| !matches!(model, Self::Unary | Self::Binary | Self::Reduce | Self::Softmax);
+        operator != "aten::linear" && Self::of(operator).is_some_and(is_whole)
+    }
+}

@@ -1,0 +1,47 @@
+//! Rows of a table by their numbers: moved, not computed. The table's gradient is written whole, and each row that was used is added.
+
+use super::count::{product as times, sum};
+use super::{Engine, Inputs, Work};
+
+pub(super) fn is_known(name: &str) -> bool {
+    matches!(name, "embedding" | "embedding_dense_backward")
+}
+
+pub(super) fn work(name: &str, inputs: &Inputs) -> Option<Work> {
+    if name == "embedding" { forward(inputs) } else { backward(inputs) }
+}
+
+/// Each number's row is read and written.
+fn forward(inputs: &Inputs) -> Option<Work> {
+    let (table, numbers) = (inputs.tensor(0)?, inputs.tensor(1)?);
+    let [_, width] = table.lengths()?;
+    let rows = times([2, numbers.elements()?, width, table.dtype.bytes()]);
+    Some(Work { flops: 0, bytes: sum([numbers.bytes(), rows])?, engine: Engine::Vector, dtype: table.dtype })
+}
+
+fn backward(inputs: &Inputs) -> Option<Work> {
+    let (gradient, numbers) = (inputs.tensor(0)?, inputs.tensor(1)?);
+    let table = times([inputs.number(2)?, *gradient.dims.last()?, gradient.dtype.bytes()]);
+    let bytes = sum([gradient.bytes(), numbers.bytes(), table])?;
+    Some(Work { flops: gradient.elements()?, bytes, engine: Engine::Vector, dtype: gradient.dtype })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Inputs, Model};
+
+    #[test]
+    fn tables_are_counted_as_by_hand() {
+        let of = |operator: &str, dims: &str, types: &[&str], concrete: &[&str]| {
+            let inputs = Inputs::parse(dims, &format!("{types:?}"), None, Some(&format!("{concrete:?}")))?;
+            Model::of(operator)?.work(operator, &inputs).map(|work| (work.flops, work.bytes))
+        };
+        // Six numbers of 8 bytes; six rows of 4 halves are read and written.
+        let types = ["c10::Half", "long int"];
+        assert_eq!(of("aten::embedding", "[[100, 4], [2, 3]]", &types, &["", ""]), Some((0, 48 + 2 * 48)));
+        // Their gradient is read, and 100 rows of 4 are written.
+        let types = ["c10::Half", "long int", "Scalar"];
+        let back = of("aten::embedding_dense_backward", "[[2, 3, 4], [2, 3], []]", &types, &["", "", "100"]);
+        assert_eq!(back, Some((24, 48 + 48 + 800)));
+    }
+}

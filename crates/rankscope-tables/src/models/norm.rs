@@ -1,0 +1,138 @@
+//! Normalisation over a batch, a layer or groups.
+//!
+//! Over a batch: mean, variance and the result take 5 operations for each element and 6 for each channel, which scale, shift and
+//! update the running statistics; with the statistics of training at hand 2 for each element, as scale and shift are one with the
+//! rest. Gradients take 9. Over a layer or groups, scale and shift are of single elements: 5, and 1 for each of the two. Gradients
+//! take 10, 2 more for that of the scale and 1 for that of the shift.
+
+use super::count::{product as times, sum};
+use super::inputs::Tensor;
+use super::{Dtype, Engine, Inputs, Work};
+
+pub(super) fn is_forward(name: &str) -> bool {
+    matches!(name, "batch_norm" | "native_batch_norm" | "native_layer_norm" | "native_group_norm")
+}
+
+pub(super) fn is_backward(name: &str) -> bool {
+    matches!(
+        name,
+        "native_batch_norm_backward"
+            | "cudnn_batch_norm_backward"
+            | "miopen_batch_norm_backward"
+            | "native_layer_norm_backward"
+    )
+}
+
+pub(super) fn forward(name: &str, inputs: &Inputs) -> Option<Work> {
+    match name {
+        "native_layer_norm" => layer(inputs, (2, 3), rows(inputs.tensor(0)?, inputs.numbers(1)?.len())?),
+        "native_group_norm" => layer(inputs, (1, 2), times([inputs.number(3)?, inputs.number(6)?])?),
+        _ => batch(inputs),
+    }
+}
+
+pub(super) fn backward(name: &str, inputs: &Inputs) -> Option<Work> {
+    if name == "native_layer_norm_backward" { layer_backward(inputs) } else { batch_backward(name, inputs) }
+}
+
+/// Input, weight, bias, running mean, running variance, whether it trains.
+fn batch(inputs: &Inputs) -> Option<Work> {
+    let input = inputs.tensor(0)?;
+    let is_training = inputs.flag(5)?;
+    let (per_element, per_channel) = if is_training { (5, 6) } else { (2, 0) };
+    let [weight, bias, mean, variance] = [1, 2, 3, 4].map(|at| inputs.optional_bytes(at));
+    let statistics = times([if is_training { 2 } else { 1 }, sum([mean, variance])?]);
+    let flops = sum([times([per_element, input.elements()?]), times([per_channel, *input.dims.get(1)?])]);
+    work(input, flops, sum([times([2, input.bytes()?]), weight, bias, statistics]))
+}
+
+/// Gradient and input in either order, weight, two running statistics, the two of the batch.
+fn batch_backward(name: &str, inputs: &Inputs) -> Option<Work> {
+    let (input, other) = (inputs.tensor(1)?, inputs.tensor(0)?);
+    let is_native = name == "native_batch_norm_backward";
+    let is_plain = input.dims == other.dims && (!is_native || (inputs.flag(7)? && inputs.flags(9)? == [true; 3]));
+    if !is_plain {
+        return None;
+    }
+    let (weight, mean, deviation) = (inputs.optional_bytes(2)?, inputs.optional_bytes(5), inputs.optional_bytes(6));
+    // Read once, and two gradients like it are written.
+    let bytes = sum([times([2, input.bytes()?]), other.bytes(), times([3, weight]), mean, deviation]);
+    work(input, times([9, input.elements()?]), bytes)
+}
+
+/// Of `rows` that each have a mean and a deviation.
+fn layer(inputs: &Inputs, (scale, shift): (usize, usize), rows: u64) -> Option<Work> {
+    let input = inputs.tensor(0)?;
+    let given = [scale, shift].iter().filter(|at| !inputs.is_absent(**at)).count() as u64;
+    let statistics = times([2, rows, statistic(input).bytes()]);
+    let bytes = sum([times([2, input.bytes()?]), inputs.optional_bytes(scale), inputs.optional_bytes(shift), statistics]);
+    work(input, times([5 + given, input.elements()?]), bytes)
+}
+
+/// Gradient, input, shape, mean, deviation, weight, bias, and which gradients are asked for.
+fn layer_backward(inputs: &Inputs) -> Option<Work> {
+    let (gradient, input) = (inputs.tensor(0)?, inputs.tensor(1)?);
+    let [true, of_scale, of_shift] = inputs.flags(7)?[..] else { return None };
+    let per_element = 10 + if of_scale { 2 } else { 0 } + u64::from(of_shift);
+    let [mean, deviation, weight, bias] = [3, 4, 5, 6].map(|at| inputs.optional_bytes(at));
+    let weight = times([1 + u64::from(of_scale), weight?]);
+    let bias = times([u64::from(of_shift), bias?]);
+    let bytes = sum([times([2, input.bytes()?]), gradient.bytes(), mean, deviation, weight, bias]);
+    work(input, times([per_element, input.elements()?]), bytes)
+}
+
+/// How many rows are normalised where the last `width` lengths are of one.
+fn rows(input: Tensor<'_>, width: usize) -> Option<u64> {
+    times(input.dims[..input.dims.len().checked_sub(width)?].iter().copied())
+}
+
+/// Means and deviations are kept in 32 bits, of `double` in 64.
+fn statistic(input: Tensor<'_>) -> Dtype {
+    if input.dtype == Dtype::Fp64 { Dtype::Fp64 } else { Dtype::Fp32 }
+}
+
+fn work(input: Tensor<'_>, flops: Option<u64>, bytes: Option<u64>) -> Option<Work> {
+    Some(Work { flops: flops?, bytes: bytes?, engine: Engine::Vector, dtype: input.dtype })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Inputs, Model};
+
+    fn of(operator: &str, dims: &str, types: &[&str], concrete: &[&str]) -> Option<(u64, u64)> {
+        let inputs = Inputs::parse(dims, &format!("{types:?}"), None, Some(&format!("{concrete:?}")))?;
+        Model::of(operator)?.work(operator, &inputs).map(|work| (work.flops, work.bytes))
+    }
+
+    #[test]
+    fn normalisation_is_counted_as_by_hand() {
+        let (half, float) = ("c10::Half", "float");
+        // 2 images of 3 channels of 4 by 5: 120 elements. Weight, bias and the running statistics of 3 channels, these also written.
+        let dims = "[[2, 3, 4, 5], [3], [3], [3], [3], [], [], [], []]";
+        let types = [half, half, half, float, float, "Scalar", "Scalar", "Scalar", "Scalar"];
+        let training = ["", "", "", "", "", "True", "0.1", "1e-05", "True"];
+        assert_eq!(of("aten::batch_norm", dims, &types, &training), Some((600 + 18, 480 + 12 + 4 * 12)));
+        let inference = ["", "", "", "", "", "False", "0.1", "1e-05", "True"];
+        assert_eq!(of("aten::batch_norm", dims, &types, &inference), Some((240, 480 + 12 + 2 * 12)));
+        // 6 rows of 5: weight and bias of 5, a mean and a deviation for each row.
+        let dims = "[[2, 3, 5], [], [5], [5], []]";
+        let types = [half, "ScalarList", half, half, "Scalar"];
+        assert_eq!(of("aten::native_layer_norm", dims, &types, &["", "[5]", "", "", "1e-05"]), Some((30 * 7, 120 + 20 + 48)));
+    }
+
+    #[test]
+    fn gradients_of_normalisation_are_counted_as_by_hand() {
+        let (half, float) = ("c10::Half", "float");
+        let dims = "[[2, 3, 4, 5], [2, 3, 4, 5], [3], [3], [3], [3], [3], [], [], []]";
+        let types = [half, half, half, half, half, float, float, "Scalar", "Scalar", "ScalarList"];
+        let all = ["", "", "", "", "", "", "", "True", "1e-05", "[True, True, True]"];
+        // Three tensors of 240 bytes; weight and two gradients of 6, mean and deviation of 12.
+        assert_eq!(of("aten::native_batch_norm_backward", dims, &types, &all), Some((9 * 120, 720 + 18 + 24)));
+        let some = ["", "", "", "", "", "", "", "True", "1e-05", "[True, False, False]"];
+        assert_eq!(of("aten::native_batch_norm_backward", dims, &types, &some), None);
+        let dims = "[[2, 3, 5], [2, 3, 5], [], [2, 3, 1], [2, 3, 1], [5], [5], []]";
+        let types = [half, half, "ScalarList", float, float, half, half, "ScalarList"];
+        let all = ["", "", "[5]", "", "", "", "", "[True, True, True]"];
+        assert_eq!(of("aten::native_layer_norm_backward", dims, &types, &all), Some((13 * 30, 180 + 48 + 20 + 10)));
+    }
+}

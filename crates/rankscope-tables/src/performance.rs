@@ -1,0 +1,214 @@
+//! What operators achieved, and what their device could have done at most.
+//!
+//! Work is that of the outermost operator around its launch that has a model and stands for all within it (a convolution, a product
+//! of matrices, attention, normalisation, an embedding), else of the operator that launched it. Every operator is in the table;
+//! those without a model, or whose inputs do not tell, have no figures.
+
+use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
+use rustc_hash::FxHashMap;
+
+use crate::owners::{Owners, busy_ns};
+use crate::{ArgumentRow, Attribution, Card, Category, Inputs, Model, Product, Spread, Work, arguments};
+
+/// All operators of one name that were called with the same, and what each of them does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerformanceRow {
+    /// The operators, and how long devices worked for each.
+    pub operator: ArgumentRow,
+    /// Their model, if they have one.
+    pub model: Option<Model>,
+    /// What the model says of one of them.
+    pub work: Option<Work>,
+    /// The product of matrices that each is, and the recorded type of the first of them.
+    pub product: Option<(Product, String)>,
+}
+
+/// Products of matrices of one size, for one operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GemmRow {
+    /// The operator.
+    pub name: String,
+    /// The size.
+    pub product: Product,
+    /// The type of the first matrix, as recorded.
+    pub dtype: String,
+    /// What each of them does.
+    pub work: Work,
+    /// How long devices worked for each.
+    pub time: Spread,
+}
+
+/// What keeps an operator from being faster on a device that is used to the full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Bound {
+    /// Its operations.
+    Compute,
+    /// The bytes that it moves.
+    Memory,
+}
+
+/// The least time that a device needs for some work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Roofline {
+    /// In nanoseconds, for all operators together.
+    pub ns: f64,
+    /// What it is needed for.
+    pub bound: Bound,
+}
+
+/// The operators of `trace`, those with most time first; [`RankTables`](crate::RankTables) has those with most to gain first.
+pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceRow> {
+    let owners = Owners::of(trace, attribution);
+    let mut encloses: FxHashMap<StrId, bool> = FxHashMap::default();
+    let mut known = |span: &SpanId| {
+        let name = trace.spans.name[span.0 as usize];
+        trace.kind(*span) == CategoryKind::CpuOp
+            && *encloses.entry(name).or_insert_with(|| Model::encloses(trace.strings.text(name)))
+    };
+    let mut work: FxHashMap<SpanId, (Category, Vec<SpanId>)> = FxHashMap::default();
+    for owner in &owners.all {
+        let outermost = attribution.around(owner.span).filter(&mut known).last();
+        let span = outermost.unwrap_or(owner.span);
+        let name = |span: SpanId| trace.strings.text(trace.spans.name[span.0 as usize]);
+        let category = outermost.map_or(owner.category, |span| Category::of(name(span), name(owner.work[0])));
+        work.entry(span).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
+    }
+    let operators = work.into_iter().map(|(span, (category, work))| (span, category, busy_ns(trace, &work)));
+    arguments::rows(trace, operators).into_iter().map(PerformanceRow::of).collect()
+}
+
+/// The products of matrices in `rows`, those with most time first.
+pub fn gemm(rows: &[PerformanceRow]) -> Vec<GemmRow> {
+    let mut sums: FxHashMap<(&str, Product, &str, Work), Spread> = FxHashMap::default();
+    for row in rows {
+        if let (Some((product, dtype)), Some(work)) = (&row.product, row.work) {
+            sums.entry((&row.operator.name, *product, dtype, work)).or_default().join(row.operator.time);
+        }
+    }
+    let row = |((name, product, dtype, work), time): ((&str, Product, &str, Work), Spread)| GemmRow {
+        name: name.to_owned(),
+        product,
+        dtype: dtype.to_owned(),
+        work,
+        time,
+    };
+    let mut rows: Vec<GemmRow> = sums.into_iter().map(row).collect();
+    rows.sort_by(|a, b| {
+        let key = |row: &GemmRow| (std::cmp::Reverse(row.time.sum_ns), row.product, row.work);
+        key(a).cmp(&key(b)).then_with(|| (&a.name, &a.dtype).cmp(&(&b.name, &b.dtype)))
+    });
+    rows
+}
+
+impl PerformanceRow {
+    fn of(operator: ArgumentRow) -> Self {
+        let model = Model::of(&operator.name);
+        let inputs =
+            operator.dims.as_deref().zip(operator.types.as_deref()).and_then(|(dims, types)| {
+                Inputs::parse(dims, types, operator.strides.as_deref(), operator.concrete.as_deref())
+            });
+        let (mut work, mut product) = (None, None);
+        if let Some((model, inputs)) = model.zip(inputs) {
+            work = model.work(&operator.name, &inputs);
+            product = model
+                .product(&operator.name, &inputs)
+                .and_then(|product| Some((product, inputs.recorded_type(product.first)?.to_owned())));
+        }
+        Self { operator, model, work, product }
+    }
+
+    /// Time that would be saved if all its operators were as fast as `card` allows, in nanoseconds; none where that is not known.
+    pub fn saved_ns(&self, card: &Card) -> Option<i64> {
+        let least = self.work?.roofline(self.operator.time, card)?;
+        Some((self.operator.time.sum_ns as f64 - least.ns).max(0.0).round() as i64)
+    }
+}
+
+impl Work {
+    /// Operations in 10^12 a second that operators achieved which each did this and took `time`; none of work that took no time.
+    pub fn tflops(&self, time: Spread) -> Option<f64> {
+        rate(self.flops, time)
+    }
+
+    /// Bytes in 10^12 a second, likewise.
+    pub fn tb_per_s(&self, time: Spread) -> Option<f64> {
+        rate(self.bytes, time)
+    }
+
+    /// Operations for each byte; none of work that moves nothing.
+    pub fn intensity(&self) -> Option<f64> {
+        (self.bytes > 0).then(|| self.flops as f64 / self.bytes as f64)
+    }
+
+    /// The least time that `card` needs for as many operators as took `time`; none where one of its figures is not known.
+    pub fn roofline(&self, time: Spread, card: &Card) -> Option<Roofline> {
+        let memory_ns = self.bytes as f64 / card.memory / 1e3;
+        let compute_ns = if self.flops == 0 { 0.0 } else { self.flops as f64 / card.peak(self.engine, self.dtype)? / 1e3 };
+        let (one_ns, bound) = if compute_ns > memory_ns { (compute_ns, Bound::Compute) } else { (memory_ns, Bound::Memory) };
+        Some(Roofline { ns: one_ns * time.count as f64, bound })
+    }
+}
+
+impl Roofline {
+    /// The share of `time` that the device needed at least: 1 is as fast as it can be. None of work that took no time. More than 1
+    /// means that the data were in a cache already.
+    pub fn share(&self, time: Spread) -> Option<f64> {
+        (time.sum_ns > 0).then(|| self.ns / time.sum_ns as f64)
+    }
+}
+
+fn rate(each: u64, time: Spread) -> Option<f64> {
+    (time.sum_ns > 0).then(|| each as f64 * time.count as f64 / time.sum_ns as f64 / 1e3)
+}
+
+/// Those with most to gain first, then those of which that is not known; ties by time and name.
+pub(crate) fn sort(rows: &mut [PerformanceRow], card: Option<&Card>) {
+    // Rows come in order of time and name, which stays where there is nothing to gain.
+    rows.sort_by_cached_key(|row| std::cmp::Reverse(card.and_then(|card| row.saved_ns(card))));
+}
+
+/// Adds the rows of another stretch of time.
+pub(crate) fn join(rows: &mut Vec<PerformanceRow>, later: Vec<PerformanceRow>, card: Option<&Card>) {
+    let operators = |rows: Vec<PerformanceRow>| rows.into_iter().map(|row| row.operator).collect::<Vec<_>>();
+    let mut own = operators(std::mem::take(rows));
+    arguments::join(&mut own, operators(later));
+    *rows = own.into_iter().map(PerformanceRow::of).collect();
+    sort(rows, card);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cards, Dtype, Engine};
+
+    const TABLE: &str = "[[card]]\nname = \"x\"\ndevices = [\"X\"]\nsource = \"me\"\nmemory = 2.0\nmatrix = { bf16 = 100 }\n";
+
+    fn card() -> Card {
+        let device = rankscope_trace::DeviceInfo { index: 0, name: "X".to_owned() };
+        Cards::parse(TABLE).unwrap().of_devices(&[device]).unwrap().clone()
+    }
+
+    #[test]
+    fn the_roofline_is_the_slower_of_computing_and_moving() {
+        let work = Work { flops: 3_000_000, bytes: 40_000, engine: Engine::Matrix, dtype: Dtype::Bf16 };
+        // Two of them took 100 ns: 3e6 operations take 30 ns at 100 TFLOP/s, 4e4 bytes 20 ns at 2 TB/s.
+        let time = Spread { count: 2, sum_ns: 100, min_ns: 50, max_ns: 50 };
+        let least = work.roofline(time, &card()).unwrap();
+        assert_eq!((least.ns, least.bound, least.share(time)), (60.0, Bound::Compute, Some(0.6)));
+        assert_eq!((work.tflops(time), work.tb_per_s(time), work.intensity()), (Some(60.0), Some(0.8), Some(75.0)));
+        let moving = Work { flops: 1_000_000, ..work };
+        let least = moving.roofline(time, &card()).unwrap();
+        assert_eq!((least.ns, least.bound), (40.0, Bound::Memory));
+        // What is not known of the card is not guessed; what computes nothing needs no such figure.
+        assert_eq!(Work { dtype: Dtype::Fp16, ..work }.roofline(time, &card()), None);
+        assert!(Work { flops: 0, dtype: Dtype::Int64, ..work }.roofline(time, &card()).is_some());
+    }
+
+    #[test]
+    fn work_that_took_no_time_has_no_rate() {
+        let work = Work { flops: 1, bytes: 0, engine: Engine::Matrix, dtype: Dtype::Bf16 };
+        let time = Spread { count: 1, ..Spread::default() };
+        assert_eq!((work.tflops(time), work.tb_per_s(time), work.intensity()), (None, None, None));
+        assert_eq!(work.roofline(time, &card()).unwrap().share(time), None);
+    }
+}
