@@ -29,10 +29,10 @@ pub use report::{
 };
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
-    AnnotationSummary, CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary, SequenceSummary,
-    ShortKernelBin, ShortKernelSummary,
+    AnnotationSummary, CategorySummary, CopySummary, GemmSummary, IdleBreakdown, KernelOverlap, KernelSummary, LaunchSummary,
+    OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, QueueSummary, SequenceSummary, ShortKernelBin,
+    ShortKernelSummary, StreamIdle, Tables,
 };
-pub use tables::{CategorySummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables};
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};
 pub use vocabulary::{

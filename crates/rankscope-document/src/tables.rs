@@ -50,6 +50,15 @@ pub struct Tables {
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
+    /// The card whose figures the rooflines have; absent where it is not known.
+    #[serde(default)]
+    pub card: Option<String>,
+    /// Products of matrices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gemm: Option<Vec<GemmSummary>>,
+    /// Operators by name and arguments, with what they achieved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unified_perf_summary: Option<Vec<OperatorPerformance>>,
 }
 
 /// All operators of one name that launched device work themselves.
@@ -329,4 +338,74 @@ pub struct StreamIdle {
     pub kernel_wait_ns: i64,
     /// As of the devices.
     pub other_ns: i64,
+}
+
+/// Products of matrices of one size, for one operator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GemmSummary {
+    /// The operator.
+    pub name: String,
+    /// Rows of the first matrix.
+    pub m: u64,
+    /// Columns of the second.
+    pub n: u64,
+    /// Columns of the first, rows of the second.
+    pub k: u64,
+    /// How many pairs of matrices each multiplies.
+    pub batch: u64,
+    /// The type of the first matrix, as recorded.
+    pub dtype: String,
+    /// How many there were.
+    pub count: u64,
+    /// Floating-point operations of one.
+    pub flops: u64,
+    /// Bytes that one has to move at least.
+    pub bytes: u64,
+    /// How long devices worked for them, summed.
+    pub kernel_ns: i64,
+    /// Operations in 10^12 a second; absent where they took no time.
+    pub tflops: Option<f64>,
+    /// The least time that the card needs for it, as a share of what it took; absent where a figure of the card is not known.
+    pub roofline_share: Option<f64>,
+}
+
+/// All operators of one name that were called with the same, and what they achieved. What is not known is absent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperatorPerformance {
+    /// The operator.
+    pub name: String,
+    /// What sort of work it does.
+    pub category: String,
+    /// Which model its figures are from.
+    pub model: Option<String>,
+    /// Shapes of the inputs, as JSON, as recorded; so are the next three.
+    pub input_dims: Option<String>,
+    /// Types of their elements.
+    pub input_types: Option<String>,
+    /// Their strides.
+    pub input_strides: Option<String>,
+    /// Values of what is no tensor.
+    pub concrete_inputs: Option<String>,
+    /// How many there were.
+    pub count: u64,
+    /// How long devices worked for them, summed.
+    pub kernel_ns: i64,
+    /// Floating-point operations of one.
+    pub flops: Option<u64>,
+    /// Bytes that one has to move at least.
+    pub bytes: Option<u64>,
+    /// Operations for each byte.
+    pub intensity: Option<f64>,
+    /// Operations in 10^12 a second.
+    pub tflops: Option<f64>,
+    /// Bytes in 10^12 a second.
+    pub tb_per_s: Option<f64>,
+    /// What the card needs the time for: `compute` or `memory`.
+    pub bound: Option<String>,
+    /// The least time that the card needs for all of them.
+    pub roofline_ns: Option<f64>,
+    /// That as a share of `kernel_ns`.
+    pub roofline_share: Option<f64>,
+    /// `kernel_ns` without it, and not below 0.
+    pub saved_ns: Option<i64>,
 }

@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 33] = [
+const TABLES: [(&str, &[&str]); 35] = [
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -39,6 +39,8 @@ const TABLES: [(&str, &[&str]); 33] = [
     ("`sequences`", &["SequenceSummary"]),
     ("`idle`", &["IdleBreakdown"]),
     ("`streams`", &["StreamIdle"]),
+    ("`gemm`", &["GemmSummary"]),
+    ("`unified_perf_summary`", &["OperatorPerformance"]),
     ("`problems`", &["Problem"]),
     ("`collectives`", &["Collectives"]),
     ("`groups`", &["CollectiveGroup"]),

@@ -9,7 +9,7 @@ use rankscope_align::{Settled, settle_tracers};
 use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport};
 use rankscope_collectives::{RankCollectives, extract};
-use rankscope_tables::RankTables;
+use rankscope_tables::{Cards, RankTables};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace, rank_of_name};
 
@@ -135,8 +135,8 @@ impl Part {
     }
 
     /// Adds the tables of `trace`, which it was made of.
-    pub fn tabulate(&mut self, trace: &Trace) {
-        self.tables = Some(RankTables::of(trace));
+    pub fn tabulate(&mut self, trace: &Trace, classes: &Classes) {
+        self.tables = Some(RankTables::with(trace, classes, Cards::known()));
     }
 
     /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.

@@ -6,10 +6,13 @@ use rankscope_document::{
     SequenceSummary, ShortKernelBin, ShortKernelSummary,
 };
 use rankscope_document::{
-    CategorySummary, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary, StreamIdle, Tables,
+    CategorySummary, Document, GemmSummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorPerformance,
+    OperatorSummary, StreamIdle, Tables,
 };
 use rankscope_tables::{AnnotationRow, CallRow, CopyRow, Overlap, OverlapRow, QueueRow, SequenceRow, ShortKernelRow};
-use rankscope_tables::{ArgumentRow, Idle, KernelRow, OperatorRow, RankTables, Table, by_category};
+use rankscope_tables::{
+    ArgumentRow, Bound, Card, GemmRow, Idle, KernelRow, OperatorRow, PerformanceRow, RankTables, Table, by_category, gemm,
+};
 
 /// All `tables` of a rank.
 pub(crate) fn tables(tables: &RankTables) -> Tables {
@@ -29,6 +32,9 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         annotations: Some(tables.annotations.iter().map(annotation).collect()),
         sequences: tables.sequences.as_ref().map(|rows| rows.iter().map(sequence).collect()),
         idle: Some(idle(&tables.idle)),
+        card: tables.card.as_ref().map(|card| card.name.clone()),
+        gemm: Some(gemm(&tables.performance).iter().map(|row| product(row, tables.card.as_ref())).collect()),
+        unified_perf_summary: Some(tables.performance.iter().map(|row| performance(row, tables.card.as_ref())).collect()),
     }
 }
 
@@ -49,6 +55,8 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.annotations.take_if(|_| unless(Table::Annotations));
         tables.sequences.take_if(|_| unless(Table::Sequences));
         tables.idle.take_if(|_| unless(Table::Idle));
+        tables.gemm.take_if(|_| unless(Table::Gemm));
+        tables.unified_perf_summary.take_if(|_| unless(Table::UnifiedPerfSummary));
     }
 }
 
@@ -232,5 +240,52 @@ fn idle(idle: &Idle) -> IdleBreakdown {
         kernel_wait_ns: idle.whole.kernel_wait_ns,
         other_ns: idle.whole.other_ns,
         streams: idle.streams.iter().map(stream).collect(),
+    }
+}
+
+fn product(row: &GemmRow, card: Option<&Card>) -> GemmSummary {
+    let least = card.and_then(|card| row.work.roofline(row.time, card));
+    GemmSummary {
+        name: row.name.clone(),
+        m: row.product.m,
+        n: row.product.n,
+        k: row.product.k,
+        batch: row.product.batch,
+        dtype: row.dtype.clone(),
+        count: row.time.count,
+        flops: row.work.flops,
+        bytes: row.work.bytes,
+        kernel_ns: row.time.sum_ns,
+        tflops: row.work.tflops(row.time),
+        roofline_share: least.and_then(|least| least.share(row.time)),
+    }
+}
+
+fn performance(row: &PerformanceRow, card: Option<&Card>) -> OperatorPerformance {
+    let (operator, time) = (&row.operator, row.operator.time);
+    let least = row.work.zip(card).and_then(|(work, card)| work.roofline(time, card));
+    let bound = |bound: Bound| match bound {
+        Bound::Compute => "compute",
+        Bound::Memory => "memory",
+    };
+    OperatorPerformance {
+        name: operator.name.clone(),
+        category: operator.category.name().to_owned(),
+        model: row.model.map(|model| model.name().to_owned()),
+        input_dims: operator.dims.clone(),
+        input_types: operator.types.clone(),
+        input_strides: operator.strides.clone(),
+        concrete_inputs: operator.concrete.clone(),
+        count: time.count,
+        kernel_ns: time.sum_ns,
+        flops: row.work.map(|work| work.flops),
+        bytes: row.work.map(|work| work.bytes),
+        intensity: row.work.and_then(|work| work.intensity()),
+        tflops: row.work.and_then(|work| work.tflops(time)),
+        tb_per_s: row.work.and_then(|work| work.tb_per_s(time)),
+        bound: least.map(|least| bound(least.bound).to_owned()),
+        roofline_ns: least.map(|least| least.ns),
+        roofline_share: least.and_then(|least| least.share(time)),
+        saved_ns: card.and_then(|card| row.saved_ns(card)),
     }
 }

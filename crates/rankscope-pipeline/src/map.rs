@@ -108,7 +108,7 @@ impl Mapper<'_> {
             part.check(&trace);
         }
         if self.mapping.tables {
-            part.tabulate(&trace);
+            part.tabulate(&trace, self.classes);
         }
         self.held.keep(place, trace);
         Ok(part)
