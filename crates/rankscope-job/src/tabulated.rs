@@ -289,3 +289,27 @@ fn performance(row: &PerformanceRow, card: Option<&Card>) -> OperatorPerformance
         saved_ns: card.and_then(|card| row.saved_ns(card)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rankscope_document::Rank;
+    use rankscope_trace::Trace;
+
+    use super::*;
+
+    #[test]
+    fn every_table_can_be_chosen_and_is_left_out_where_another_is() {
+        for table in Table::ALL {
+            let tables = tables(&RankTables::of(&Trace::default()));
+            let rank = Rank { tables: Some(tables), ..Rank::default() };
+            let mut document = Document { ranks: vec![rank], ..Document::default() };
+            select_tables(&mut document, &[table]);
+            let json = serde_json::to_value(&document.ranks[0].tables).expect("it is JSON");
+            let mut keys: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
+            // What is said beside the tables is always there.
+            keys.retain(|key| *key != "card");
+            keys.sort_by_key(|key| key.contains("kernel_ns"));
+            assert_eq!(keys, [table.name(), "kernel_ns", "unattributed_kernel_ns"]);
+        }
+    }
+}
