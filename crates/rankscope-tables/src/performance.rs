@@ -2,9 +2,10 @@
 //!
 //! Work is that of the outermost operator around its launch that has a model and stands for all within it (a convolution, a product
 //! of matrices, attention, normalisation, an embedding), else of the operator that launched it. Every operator is in the table;
-//! those without a model, or whose inputs do not tell, have no figures.
+//! those without a model, or whose inputs do not tell, have no figures, nor have those that copy from or to another memory than the
+//! device's own, which is not what bounds them.
 
-use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
+use rankscope_trace::{CategoryKind, CopyDirection, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::owners::{Owners, busy_ns};
@@ -21,6 +22,8 @@ pub struct PerformanceRow {
     pub work: Option<Work>,
     /// The product of matrices that each is, and the recorded type of the first of them.
     pub product: Option<(Product, String)>,
+    /// Whether they copy from or to another memory than the device's own, or may do so.
+    pub leaves_device: bool,
 }
 
 /// Products of matrices of one size, for one operator.
@@ -73,8 +76,37 @@ pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceR
         let category = outermost.map_or(owner.category, |span| Category::of(name(span), name(owner.work[0])));
         work.entry(span).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
     }
-    let operators = work.into_iter().map(|(span, (category, work))| (span, category, busy_ns(trace, &work)));
-    arguments::rows(trace, operators).into_iter().map(PerformanceRow::of).collect()
+    let leaves = |(_, (_, work)): &(SpanId, (Category, Vec<SpanId>))| work.iter().any(|one| leaves_device(trace, *one));
+    let (leaving, others): (Vec<_>, Vec<_>) = work.into_iter().partition(leaves);
+    let rows = |operators: Vec<(SpanId, (Category, Vec<SpanId>))>| {
+        let busy = |(span, (category, work)): (SpanId, (Category, Vec<SpanId>))| (span, category, busy_ns(trace, &work));
+        arguments::rows(trace, operators.into_iter().map(busy))
+    };
+    of_both(rows(others), rows(leaving))
+}
+
+/// Whether `work` is a copy that is not known to be within a device. ROCm does some copies with kernels of its own, whatever the
+/// direction.
+fn leaves_device(trace: &Trace, work: SpanId) -> bool {
+    let name = || trace.strings.text(trace.spans.name[work.0 as usize]);
+    match trace.kind(work) {
+        CategoryKind::Memcpy => {
+            let told = trace.directions.get(work).filter(|direction| *direction != CopyDirection::Other);
+            told.unwrap_or_else(|| CopyDirection::of_text(name())) != CopyDirection::DeviceToDevice
+        }
+        CategoryKind::Kernel => name().starts_with("__amd_rocclr_copy"),
+        _ => false,
+    }
+}
+
+/// Rows of operators that stay within the device, and of those that do not, with most time first.
+fn of_both(within: Vec<ArgumentRow>, leaving: Vec<ArgumentRow>) -> Vec<PerformanceRow> {
+    let rows = |operators: Vec<ArgumentRow>, leaves_device| {
+        operators.into_iter().map(move |operator| PerformanceRow::of(operator, leaves_device))
+    };
+    let mut rows: Vec<PerformanceRow> = rows(within, false).chain(rows(leaving, true)).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.operator.time.sum_ns));
+    rows
 }
 
 /// The products of matrices in `rows`, those with most time first.
@@ -101,8 +133,8 @@ pub fn gemm(rows: &[PerformanceRow]) -> Vec<GemmRow> {
 }
 
 impl PerformanceRow {
-    fn of(operator: ArgumentRow) -> Self {
-        let model = Model::of(&operator.name);
+    fn of(operator: ArgumentRow, leaves_device: bool) -> Self {
+        let model = Model::of(&operator.name).filter(|_| !leaves_device);
         let inputs =
             operator.dims.as_deref().zip(operator.types.as_deref()).and_then(|(dims, types)| {
                 Inputs::parse(dims, types, operator.strides.as_deref(), operator.concrete.as_deref())
@@ -114,7 +146,7 @@ impl PerformanceRow {
                 .product(&operator.name, &inputs)
                 .and_then(|product| Some((product, inputs.recorded_type(product.first)?.to_owned())));
         }
-        Self { operator, model, work, product }
+        Self { operator, model, work, product, leaves_device }
     }
 
     /// Time that would be saved if all its operators were as fast as `card` allows, in nanoseconds; none where that is not known.
@@ -169,10 +201,14 @@ pub(crate) fn sort(rows: &mut [PerformanceRow], card: Option<&Card>) {
 
 /// Adds the rows of another stretch of time.
 pub(crate) fn join(rows: &mut Vec<PerformanceRow>, later: Vec<PerformanceRow>, card: Option<&Card>) {
-    let operators = |rows: Vec<PerformanceRow>| rows.into_iter().map(|row| row.operator).collect::<Vec<_>>();
-    let mut own = operators(std::mem::take(rows));
-    arguments::join(&mut own, operators(later));
-    *rows = own.into_iter().map(PerformanceRow::of).collect();
+    let split = |rows: Vec<PerformanceRow>| {
+        let (leaving, within): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.leaves_device);
+        [within, leaving].map(|rows| rows.into_iter().map(|row| row.operator).collect::<Vec<_>>())
+    };
+    let ([mut within, mut leaving], [later_within, later_leaving]) = (split(std::mem::take(rows)), split(later));
+    arguments::join(&mut within, later_within);
+    arguments::join(&mut leaving, later_leaving);
+    *rows = of_both(within, leaving);
     sort(rows, card);
 }
 

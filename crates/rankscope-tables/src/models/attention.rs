@@ -2,7 +2,7 @@
 //!
 //! Two products of matrices forward, five backward; the softmax between them is not counted. Where a query sees only the keys before it,
 //! half of each product is needed. How that lies where there are not as many keys as queries depends on the kernel, so there is no
-//! figure; nor is there one of sequences of several lengths in one batch, which the shapes do not tell.
+//! figure; nor is there one of sequences of several lengths in one batch, which the shapes do not tell, nor of a sliding window.
 
 use super::count::{product as times, sum};
 use super::inputs::Tensor;
@@ -18,19 +18,21 @@ struct Places {
     mask: Option<usize>,
     /// Lengths of the sequences of a batch.
     lengths: Option<usize>,
+    /// How many keys to the left of a query it sees; how many to the right follows.
+    window: Option<usize>,
 }
 
 impl Places {
     fn of(name: &str) -> Option<Self> {
-        let of = |query, causal, heads_first, mask, lengths| Self { query, causal, heads_first, mask, lengths };
+        let of = |query, causal, heads_first, mask, lengths| Self { query, causal, heads_first, mask, lengths, window: None };
         Some(match name {
             "_scaled_dot_product_flash_attention" => of(0, 4, true, None, None),
             "_scaled_dot_product_efficient_attention" | "_scaled_dot_product_cudnn_attention" => of(0, 6, true, Some(3), None),
-            "_flash_attention_forward" => of(0, 8, false, None, Some(3)),
+            "_flash_attention_forward" => Self { window: Some(11), ..of(0, 8, false, None, Some(3)) },
             "_scaled_dot_product_flash_attention_backward" => of(1, 11, true, None, Some(6)),
             "_scaled_dot_product_efficient_attention_backward" => of(1, 11, true, Some(4), None),
             "_scaled_dot_product_cudnn_attention_backward" => of(1, 14, true, Some(8), Some(9)),
-            "_flash_attention_backward" => of(1, 11, false, None, Some(6)),
+            "_flash_attention_backward" => Self { window: Some(15), ..of(1, 11, false, None, Some(6)) },
             _ => return None,
         })
     }
@@ -76,6 +78,10 @@ impl<'a> Attention<'a> {
         let (query, key, value) = (query?, key?, value?);
         let is_empty = |at: usize| inputs.tensor(at).is_some_and(|tensor| tensor.elements() == Some(0));
         if at.lengths.is_some_and(|lengths| !inputs.is_absent(lengths) && !is_empty(lengths)) {
+            return None;
+        }
+        let is_seen_whole = |at| matches!(inputs.concrete(at), None | Some("-1"));
+        if at.window.is_some_and(|left| !is_seen_whole(left) || !is_seen_whole(left + 1)) {
             return None;
         }
         let of = |tensor: Tensor<'_>| {
@@ -165,6 +171,16 @@ mod tests {
         assert_eq!(of(flash, ["[2, 4, 3, 8]", "[2, 4, 5, 8]", "[2, 4, 5, 8]"], 0, (4, "True")), None);
         // Nobody said whether it is.
         assert_eq!(of(flash, square, 0, (4, "")), None);
+        // A query sees 2 keys.
+        let window = |left: &str| {
+            let types = ["float", "float", "float", "", "", "", "", "", "", "", "", "", ""];
+            let dims = format!("[{}{}]", "[2, 6, 4, 8], ".repeat(3), ["[]"; 10].join(", "));
+            let concrete = ["", "", "", "", "", "", "", "", "True", "", "", left, "0"]
+                .map(|text| if left == "-1" && text == "0" { "-1" } else { text });
+            let inputs = Inputs::parse(&dims, &format!("{types:?}"), None, Some(&format!("{concrete:?}"))).unwrap();
+            Model::AttentionFwd.work("aten::_flash_attention_forward", &inputs)
+        };
+        assert!(window("-1").is_some() && window("2").is_none());
         // Sequences of several lengths, one after the other.
         assert_eq!(of("_flash_attention_forward", ["[12, 4, 8]"; 3], 0, (8, "True")), None);
     }

@@ -1,12 +1,12 @@
 //! One result for each element: of one input, or of two that are stretched to one shape.
 //!
-//! One operation for each result, whatever the function; a copy takes none. Operands in 8 bits and complex ones have no figure.
+//! One operation for each result, whatever the function; a copy and a fill take none. Operands in 8 bits and complex ones have no figure.
 
 use super::count::{product as times, sum};
 use super::inputs::Tensor;
 use super::{Dtype, Engine, Inputs, Work};
 
-const UNARY: [&str; 35] = [
+const UNARY: [&str; 37] = [
     "abs",
     "acos",
     "asin",
@@ -22,6 +22,7 @@ const UNARY: [&str; 35] = [
     "erf",
     "exp",
     "expm1",
+    "fill",
     "floor",
     "gelu",
     "hardswish",
@@ -42,6 +43,7 @@ const UNARY: [&str; 35] = [
     "sqrt",
     "square",
     "tanh",
+    "zero",
 ];
 
 const BINARY: [&str; 26] = [
@@ -108,8 +110,10 @@ pub(super) fn is_binary(name: &str) -> bool {
 }
 
 pub(super) fn unary(name: &str, inputs: &Inputs) -> Option<Work> {
-    if function(name) == "copy" {
-        return copy(inputs);
+    match function(name) {
+        "copy" => return copy(inputs),
+        "fill" | "zero" => return fill(inputs),
+        _ => {}
     }
     let input = inputs.tensor(0)?;
     // Bounds and exponents that are tensors are more to read than one input.
@@ -128,7 +132,14 @@ pub(super) fn unary(name: &str, inputs: &Inputs) -> Option<Work> {
 /// From the second operand to the first.
 fn copy(inputs: &Inputs) -> Option<Work> {
     let (to, from) = (inputs.tensor(0)?, inputs.tensor(1)?);
-    work(0, sum([times([to.elements()?, to.dtype.bytes()]), from.bytes()])?, from.dtype)
+    let bytes = sum([times([to.elements()?, to.dtype.bytes()]), from.bytes()])?;
+    Some(Work { flops: 0, bytes, engine: Engine::Vector, dtype: from.dtype })
+}
+
+/// Only written.
+fn fill(inputs: &Inputs) -> Option<Work> {
+    let to = inputs.tensor(0)?;
+    Some(Work { flops: 0, bytes: to.bytes()?, engine: Engine::Vector, dtype: to.dtype })
 }
 
 pub(super) fn binary(name: &str, inputs: &Inputs) -> Option<Work> {
@@ -250,6 +261,7 @@ mod tests {
         assert_eq!(of("neg", "[[6]]", &["int"], &[""]), Some((6, 48)));
         // Six halves become floats; nothing is computed.
         assert_eq!(of("copy_", "[[2, 3], [2, 3], []]", &["float", half, "Scalar"], &["", "", "False"]), Some((0, 24 + 12)));
+        assert_eq!(of("fill_", "[[2, 3], []]", &[half, "Scalar"], &["", "0"]), Some((0, 12)));
         // Three are read and written twice.
         assert_eq!(of("copy_", "[[2, 3], [3], []]", &[half, half, "Scalar"], &["", "", "False"]), Some((0, 12 + 6)));
     }
