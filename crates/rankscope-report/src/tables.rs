@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::Style;
 use crate::terminal::{Sheet, Table, joined};
-use crate::text::{clean, shorten, width_of};
+use crate::text::{clean, shorten, width_of, wrap};
 use crate::units::{ABSENT, duration};
 
 /// A table of all ranks that have it.
@@ -19,7 +19,7 @@ pub struct TableView {
     pub name: String,
     /// The keys of its rows; the first is `rank`.
     pub columns: Vec<String>,
-    /// A row has a value for each column: text, a number, true or false, or null.
+    /// A row has a value for each column: text, a number, true or false, a list of these, or null.
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -84,13 +84,19 @@ impl TableView {
             return joined(vec![lines]);
         }
         let shown = &self.rows[..top.min(self.rows.len())];
-        let (texts, figures): (Vec<usize>, Vec<usize>) =
-            self.drawn(shown).into_iter().partition(|at| shown.iter().any(|row| row[*at].is_string()));
+        let is_text = |at: &usize| shown.iter().any(|row| row[*at].is_string() || row[*at].is_array());
+        let (texts, mut figures): (Vec<usize>, Vec<usize>) = self.drawn(shown).into_iter().partition(is_text);
         let of = |columns: &[usize], left: usize| {
             let mut table = Table::new(&columns.iter().map(|at| heading(&self.columns[*at])).collect::<Vec<_>>(), left);
             shown.iter().for_each(|row| table.push(columns.iter().map(|at| cell(&self.columns[*at], &row[*at])).collect()));
             table
         };
+        // What does not fit beside the names is named below.
+        let names_width = texts.len() * (NAME_WIDTH_MIN + 2);
+        let mut left_out = Vec::new();
+        while figures.len() > 1 && of(&figures, 0).width() + names_width + 4 > sheet.width() {
+            left_out.extend(figures.pop().map(|at| self.columns[at].as_str()));
+        }
         let figures = of(&figures, 0);
         let room = sheet.width().saturating_sub(figures.width() + 4);
         let texts = self.names(shown, &texts, room);
@@ -100,6 +106,11 @@ impl TableView {
         if shown.len() < self.rows.len() {
             let more = self.rows.len() - shown.len();
             lines.push(format!("  {}", sheet.paint().dim(&format!("and {more} more; --top {} shows all", self.rows.len()))));
+        }
+        if !left_out.is_empty() {
+            left_out.reverse();
+            let text = format!("more columns with --csv: {}", left_out.join(", "));
+            lines.extend(wrap(&text, sheet.width() - 2).into_iter().map(|line| format!("  {}", sheet.paint().dim(&line))));
         }
         joined(vec![lines])
     }
@@ -146,6 +157,7 @@ fn cell(key: &str, value: &Value) -> String {
     match value {
         Value::Null => ABSENT.to_owned(),
         Value::String(text) => clean(text),
+        Value::Array(values) => values.iter().map(|value| cell(key, value)).collect::<Vec<_>>().join(" > "),
         Value::Number(number) if key.ends_with("_ns") => number.as_f64().map_or_else(String::new, duration),
         Value::Number(number) if number.is_f64() => format!("{:.3}", number.as_f64().unwrap_or_default()),
         other => other.to_string(),
@@ -254,6 +266,13 @@ mod tests {
         assert_eq!(view.rows[0][1], "aten::addmm");
         assert!(view.sort_by("name") && view.rows[0][1] == "aten::addmm");
         assert!(!view.sort_by("size"));
+    }
+
+    #[test]
+    fn figures_that_do_not_fit_are_named_below() {
+        let text = view().text("a job", 2, Style { color: false, width: 72 });
+        assert!(text.contains("more columns with --csv:") && text.contains("kernel_sum_ns"), "{text}");
+        assert!(text.lines().all(|line| width_of(line) <= 72), "{text}");
     }
 
     #[test]

@@ -129,6 +129,7 @@ fn csv(view: &TableView, to: &mut dyn Write) -> io::Result<()> {
             match value {
                 Value::Null => write!(to, "{gap}")?,
                 Value::String(text) => write!(to, "{gap}{}", CsvText(text))?,
+                Value::Array(_) => write!(to, "{gap}{}", CsvText(&value.to_string()))?,
                 other => write!(to, "{gap}{other}")?,
             }
         }
