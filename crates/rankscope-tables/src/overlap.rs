@@ -1,6 +1,6 @@
 //! How much of the communication ran while the same rank's devices computed.
 //!
-//! What communicates is told by the default classes, whichever the rest of the report was asked for. Intervals are united first, so
+//! What communicates is told by the classes that its caller has the work in. Intervals are united first, so
 //! collectives side by side count once in the whole; each kernel by itself counts all its own.
 
 use rankscope_analyze::{Class, Intervals, Work};
