@@ -6,7 +6,7 @@
 use rankscope_trace::{ArgValue, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
-use crate::owners::{Owners, busy_ns};
+use crate::owners::busy_ns;
 use crate::rows::join_rows;
 use crate::{Attribution, Category, Spread};
 
@@ -37,19 +37,13 @@ const KEYS: [&str; 4] = [DIMS, "Input type", "Input Strides", "Concrete Inputs"]
 
 /// The operators of `trace` that launched device work, by their arguments; those with most time first.
 pub fn arguments(trace: &Trace, attribution: &Attribution) -> Vec<ArgumentRow> {
-    let owners = Owners::of(trace, attribution);
-    rows(trace, owners.all.iter().map(|owner| (owner.span, owner.category, busy_ns(trace, &owner.work))))
+    rows(trace, attribution.owners.all.iter().map(|owner| (owner.span, owner.category, busy_ns(trace, &owner.work))))
 }
 
 /// `operators`, each with how long devices worked for it, by their arguments; those with most time first.
 pub(crate) fn rows(trace: &Trace, operators: impl IntoIterator<Item = (SpanId, Category, i64)>) -> Vec<ArgumentRow> {
-    let keys = KEYS.map(|key| trace.strings.iter().find(|(_, text)| *text == key).map(|(id, _)| id));
-    let recorded = |span: SpanId| {
-        keys.map(|key| match trace.spans.args.value(span.0 as usize, key?)? {
-            ArgValue::Json(text) | ArgValue::Text(text) => Some(text),
-            _ => None,
-        })
-    };
+    let keys = KEYS.map(|key| trace.strings.find(key));
+    let recorded = |span: SpanId| keys.map(|key| recorded(trace, span, key?));
     let mut sums: FxHashMap<(StrId, Category, [Option<StrId>; 4]), Spread> = FxHashMap::default();
     for (span, category, busy_ns) in operators {
         let key = (trace.spans.name[span.0 as usize], category, recorded(span));
@@ -63,6 +57,14 @@ pub(crate) fn rows(trace: &Trace, operators: impl IntoIterator<Item = (SpanId, C
     let mut rows: Vec<ArgumentRow> = sums.into_iter().map(row).collect();
     sort(&mut rows);
     rows
+}
+
+/// What `span` was called with under `key`, where it is recorded as text.
+pub(crate) fn recorded(trace: &Trace, span: SpanId, key: StrId) -> Option<StrId> {
+    match trace.spans.args.value(span.0 as usize, key)? {
+        ArgValue::Json(text) | ArgValue::Text(text) => Some(text),
+        _ => None,
+    }
 }
 
 /// Adds the rows of another stretch of time.

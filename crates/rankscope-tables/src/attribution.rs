@@ -9,6 +9,7 @@ use rankscope_trace::{CategoryKind, SpanId, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::launches::Launches;
+use crate::owners::{Owners, sum_ns};
 
 /// Whose a piece of work is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +50,8 @@ pub struct Attribution {
     pub nesting: Nesting,
     /// All device work, in the order of the file.
     pub work: Vec<Attributed>,
+    /// Who owns it.
+    pub(crate) owners: Owners,
 }
 
 impl Attribution {
@@ -68,25 +71,31 @@ impl Attribution {
             };
             Attributed { work, launch, owner }
         };
-        let work = trace.spans.ids().filter(|span| trace.kind(*span).is_device_work()).map(attributed).collect();
-        Self { nesting, work }
+        let work: Vec<Attributed> =
+            trace.spans.ids().filter(|span| trace.kind(*span).is_device_work()).map(attributed).collect();
+        Self { owners: Owners::of(trace, &work), nesting, work }
     }
 
     /// Sum of the lengths of all work, in nanoseconds.
     pub fn kernel_ns(&self, trace: &Trace) -> i64 {
-        self.work.iter().map(|one| dur_ns(trace, one.work)).fold(0, i64::saturating_add)
+        sum_ns(trace, self.work.iter().map(|one| one.work))
     }
 
     /// Sum of the lengths of the work that is nobody's, in nanoseconds.
     pub fn unattributed_ns(&self, trace: &Trace) -> i64 {
         let nobodys = self.work.iter().filter(|one| one.owner == Owner::Nobody);
-        nobodys.map(|one| dur_ns(trace, one.work)).fold(0, i64::saturating_add)
+        sum_ns(trace, nobodys.map(|one| one.work))
     }
 
     /// What is around `span`, innermost first.
     pub fn around(&self, span: SpanId) -> impl Iterator<Item = SpanId> {
-        std::iter::successors(self.nesting.parent(span), |span| self.nesting.parent(*span))
+        around(&self.nesting, span)
     }
+}
+
+/// What is around `span`, innermost first.
+fn around(nesting: &Nesting, span: SpanId) -> impl Iterator<Item = SpanId> {
+    std::iter::successors(nesting.parent(span), |span| nesting.parent(*span))
 }
 
 /// The length of `span`.
@@ -95,8 +104,7 @@ pub(crate) fn dur_ns(trace: &Trace, span: SpanId) -> i64 {
 }
 
 fn operator_around(trace: &Trace, nesting: &Nesting, call: SpanId) -> Option<SpanId> {
-    let around = std::iter::successors(nesting.parent(call), |span| nesting.parent(*span));
-    around.into_iter().find(|span| trace.kind(*span) == CategoryKind::CpuOp)
+    around(nesting, call).find(|span| trace.kind(*span) == CategoryKind::CpuOp)
 }
 
 /// The first operator of each external id but 0, which is none.

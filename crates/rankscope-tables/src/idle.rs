@@ -71,7 +71,7 @@ pub fn idle(trace: &Trace, attribution: &Attribution) -> Idle {
     work.sort_unstable_by_key(|piece| (piece.track, *piece));
     let of_stream = |own: &[Piece]| (stream(trace, own[0].track), gaps(own));
     let mut streams: Vec<_> = work.chunk_by(|a, b| a.track == b.track).map(of_stream).collect();
-    streams.sort_by(|a, b| (b.1.sum_ns(), &a.0).cmp(&(a.1.sum_ns(), &b.0)));
+    sort(&mut streams);
     Idle { whole, streams }
 }
 
@@ -80,8 +80,12 @@ impl Idle {
     pub(crate) fn join(&mut self, later: Self) {
         self.whole.join(later.whole);
         join_rows(&mut self.streams, later.streams, |row| row.0.clone(), |row, more| row.1.join(more.1));
-        self.streams.sort_by(|a, b| (b.1.sum_ns(), &a.0).cmp(&(a.1.sum_ns(), &b.0)));
+        sort(&mut self.streams);
     }
+}
+
+fn sort(streams: &mut [(String, IdleTime)]) {
+    streams.sort_by(|a, b| (b.1.sum_ns(), &a.0).cmp(&(a.1.sum_ns(), &b.0)));
 }
 
 /// A piece of work. Pieces are in order of time.

@@ -4,7 +4,6 @@ use rankscope_trace::{StrId, Trace, TrackId};
 use rustc_hash::FxHashMap;
 
 use crate::attribution::dur_ns;
-use crate::owners::Owners;
 use crate::rows::join_rows;
 use crate::{Attribution, Category, Spread};
 
@@ -25,12 +24,11 @@ pub struct KernelRow {
 
 /// The kernels of `trace`, those that ran longest in all first; ties by name, operator and stream.
 pub fn kernels(trace: &Trace, attribution: &Attribution) -> Vec<KernelRow> {
-    let owners = Owners::of(trace, attribution);
     type Key = (Option<(StrId, Category)>, StrId, TrackId);
     let mut sums: FxHashMap<Key, Spread> = FxHashMap::default();
     for one in &attribution.work {
         let at = one.work.0 as usize;
-        let owner = one.owner.span().map(|span| (trace.spans.name[span.0 as usize], owners.category(span)));
+        let owner = one.owner.span().map(|span| (trace.spans.name[span.0 as usize], attribution.owners.category(span)));
         let key = (owner, trace.spans.name[at], trace.spans.track[at]);
         sums.entry(key).or_default().add(dur_ns(trace, one.work));
     }

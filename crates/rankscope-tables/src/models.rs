@@ -7,6 +7,8 @@
 mod attention;
 mod conv;
 mod count;
+#[cfg(test)]
+mod counted;
 mod dtype;
 mod embedding;
 mod gemm;

@@ -3,7 +3,7 @@
 use rankscope_trace::{StrId, Trace};
 use rustc_hash::FxHashMap;
 
-use crate::owners::{Owners, busy_ns, sum_ns};
+use crate::owners::{busy_ns, sum_ns};
 use crate::rows::join_rows;
 use crate::{Attribution, Category};
 
@@ -40,7 +40,7 @@ pub struct CategoryRow {
 
 /// The operators of `trace`, those with most time of their own first; ties by name.
 pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
-    let owners = Owners::of(trace, attribution);
+    let owners = &attribution.owners;
     let below = owners.below(attribution);
     let mut rows: FxHashMap<(StrId, Category), OperatorRow> = FxHashMap::default();
     for (owner, below) in owners.all.iter().zip(below) {
@@ -55,7 +55,7 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
         });
         let direct_ns = busy_ns(trace, &owner.work);
         let subtree_ns = if below.is_empty() { direct_ns } else { busy_ns(trace, &[&owner.work[..], &below].concat()) };
-        row.add(1, direct_ns, subtree_ns, sum_ns(trace, &owner.work));
+        row.add(1, direct_ns, subtree_ns, sum_ns(trace, owner.work.iter().copied()));
     }
     let mut rows: Vec<OperatorRow> = rows.into_values().collect();
     sort(&mut rows);

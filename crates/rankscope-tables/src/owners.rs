@@ -1,11 +1,14 @@
 //! The operators and calls that launched device work, each with its own.
 
+use rankscope_analyze::Intervals;
 use rankscope_trace::{SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
-use crate::{Attribution, Category};
+use crate::attribution::dur_ns;
+use crate::{Attributed, Attribution, Category};
 
 /// An operator or a call, and what it launched itself.
+#[derive(Clone, Debug)]
 pub(crate) struct Owner {
     pub(crate) span: SpanId,
     pub(crate) category: Category,
@@ -14,14 +17,14 @@ pub(crate) struct Owner {
 }
 
 /// All of them, in order of the span.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Owners {
     pub(crate) all: Vec<Owner>,
 }
 
 impl Owners {
-    pub(crate) fn of(trace: &Trace, attribution: &Attribution) -> Self {
-        let owned =
-            attribution.work.iter().filter_map(|one| Some((one.owner.span()?, trace.spans.start_ns(one.work), one.work)));
+    pub(crate) fn of(trace: &Trace, work: &[Attributed]) -> Self {
+        let owned = work.iter().filter_map(|one| Some((one.owner.span()?, trace.spans.start_ns(one.work), one.work)));
         let mut owned: Vec<(SpanId, i64, SpanId)> = owned.collect();
         owned.sort_unstable();
         let mut known: FxHashMap<(StrId, StrId), Category> = FxHashMap::default();
@@ -60,18 +63,10 @@ impl Owners {
 
 /// How long any of `work` ran, in nanoseconds.
 pub(crate) fn busy_ns(trace: &Trace, work: &[SpanId]) -> i64 {
-    let mut spans: Vec<(i64, i64)> = work.iter().map(|one| (trace.spans.start_ns(*one), trace.spans.end_ns(*one))).collect();
-    spans.sort_unstable();
-    let mut busy_ns: i64 = 0;
-    let mut until_ns = i64::MIN;
-    for (start_ns, end_ns) in spans {
-        busy_ns = busy_ns.saturating_add(end_ns.saturating_sub(start_ns.max(until_ns)).max(0));
-        until_ns = until_ns.max(end_ns);
-    }
-    busy_ns
+    Intervals::union_of(work.iter().map(|one| (trace.spans.start_ns(*one), trace.spans.end_ns(*one)))).length_ns()
 }
 
 /// Sum of the lengths of `work`, in nanoseconds.
-pub(crate) fn sum_ns(trace: &Trace, work: &[SpanId]) -> i64 {
-    work.iter().map(|one| trace.spans.dur_ns[one.0 as usize]).fold(0, i64::saturating_add)
+pub(crate) fn sum_ns(trace: &Trace, work: impl IntoIterator<Item = SpanId>) -> i64 {
+    work.into_iter().map(|one| dur_ns(trace, one)).fold(0, i64::saturating_add)
 }

@@ -8,7 +8,7 @@
 use rankscope_trace::{CategoryKind, CopyDirection, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
-use crate::owners::{Owners, busy_ns};
+use crate::owners::busy_ns;
 use crate::{ArgumentRow, Attribution, Card, Category, Inputs, Model, Product, Spread, Work, arguments};
 
 /// All operators of one name that were called with the same, and what each of them does.
@@ -61,7 +61,6 @@ pub struct Roofline {
 
 /// The operators of `trace`, those with most time first; [`RankTables`](crate::RankTables) has those with most to gain first.
 pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceRow> {
-    let owners = Owners::of(trace, attribution);
     let mut encloses: FxHashMap<StrId, bool> = FxHashMap::default();
     let mut known = |span: &SpanId| {
         let name = trace.spans.name[span.0 as usize];
@@ -69,7 +68,7 @@ pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceR
             && *encloses.entry(name).or_insert_with(|| Model::encloses(trace.strings.text(name)))
     };
     let mut work: FxHashMap<SpanId, (Category, Vec<SpanId>)> = FxHashMap::default();
-    for owner in &owners.all {
+    for owner in &attribution.owners.all {
         let outermost = attribution.around(owner.span).filter(&mut known).last();
         let span = outermost.unwrap_or(owner.span);
         let name = |span: SpanId| trace.strings.text(trace.spans.name[span.0 as usize]);

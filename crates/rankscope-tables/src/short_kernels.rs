@@ -2,10 +2,10 @@
 //!
 //! The limit is fixed, so that counts of two runs can be compared. Copies and fills are not here.
 
-use rankscope_trace::{ArgValue, CategoryKind, SpanId, StrId, Trace};
+use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
-use crate::arguments::DIMS;
+use crate::arguments::{DIMS, recorded};
 use crate::attribution::dur_ns;
 use crate::rows::join_rows;
 use crate::{Attribution, Spread};
@@ -49,11 +49,8 @@ impl Default for ShortKernels {
 
 /// The kernels of `trace` that took less than [`SHORT_KERNEL_NS`].
 pub fn short_kernels(trace: &Trace, attribution: &Attribution) -> ShortKernels {
-    let key = trace.strings.iter().find(|(_, text)| *text == DIMS).map(|(id, _)| id);
-    let dims = |span: SpanId| match trace.spans.args.value(span.0 as usize, key?)? {
-        ArgValue::Json(text) | ArgValue::Text(text) => Some(text),
-        _ => None,
-    };
+    let key = trace.strings.find(DIMS);
+    let dims = |span: SpanId| recorded(trace, span, key?);
     type Key = (Option<StrId>, Option<StrId>, StrId);
     let mut sums: FxHashMap<Key, Spread> = FxHashMap::default();
     let mut short = ShortKernels::default();

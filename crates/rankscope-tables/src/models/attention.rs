@@ -127,6 +127,7 @@ impl<'a> Attention<'a> {
 
 #[cfg(test)]
 mod tests {
+    use crate::models::counted::counted;
     use crate::{Inputs, Model};
 
     /// Queries, keys and values of the shapes given, after as many other inputs as `before` says; the value of `causal` is at its place.
@@ -136,10 +137,7 @@ mod tests {
         let dims: Vec<&str> = all.iter().map(|at| if is_shape(*at) { shapes[at - before] } else { "[]" }).collect();
         let types: Vec<&str> = all.iter().map(|at| if is_shape(*at) { "c10::Half" } else { "" }).collect();
         let concrete: Vec<&str> = all.iter().map(|at| if *at == causal.0 { causal.1 } else { "" }).collect();
-        let (types, concrete) = (format!("{types:?}"), format!("{concrete:?}"));
-        let inputs = Inputs::parse(&format!("[{}]", dims.join(",")), &types, None, Some(&concrete))?;
-        let operator = format!("aten::{name}");
-        Model::of(&operator)?.work(&operator, &inputs).map(|work| (work.flops, work.bytes))
+        counted(&format!("aten::{name}"), &format!("[{}]", dims.join(",")), &types, &concrete)
     }
 
     #[test]

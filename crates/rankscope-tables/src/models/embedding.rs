@@ -28,14 +28,10 @@ fn backward(inputs: &Inputs) -> Option<Work> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Inputs, Model};
+    use crate::models::counted::counted as of;
 
     #[test]
     fn tables_are_counted_as_by_hand() {
-        let of = |operator: &str, dims: &str, types: &[&str], concrete: &[&str]| {
-            let inputs = Inputs::parse(dims, &format!("{types:?}"), None, Some(&format!("{concrete:?}")))?;
-            Model::of(operator)?.work(operator, &inputs).map(|work| (work.flops, work.bytes))
-        };
         // Six numbers of 8 bytes; six rows of 4 halves are read and written.
         let types = ["c10::Half", "long int"];
         assert_eq!(of("aten::embedding", "[[100, 4], [2, 3]]", &types, &["", ""]), Some((0, 48 + 2 * 48)));

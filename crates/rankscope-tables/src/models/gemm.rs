@@ -97,13 +97,10 @@ fn result(name: &str, a: Tensor<'_>, inputs: &Inputs) -> Option<Dtype> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
-    use crate::Model;
+    use crate::models::counted::recorded;
 
     fn of(name: &str, dims: &str, types: &[&str], concrete: Option<&str>) -> Option<(u64, u64)> {
-        let inputs = Inputs::parse(dims, &format!("{types:?}"), None, concrete)?;
-        let operator = format!("aten::{name}");
-        Model::of(&operator)?.work(&operator, &inputs).map(|work| (work.flops, work.bytes))
+        recorded(&format!("aten::{name}"), dims, types, concrete)
     }
 
     #[test]

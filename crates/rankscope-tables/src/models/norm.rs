@@ -97,12 +97,7 @@ fn work(input: Tensor<'_>, flops: Option<u64>, bytes: Option<u64>) -> Option<Wor
 
 #[cfg(test)]
 mod tests {
-    use crate::{Inputs, Model};
-
-    fn of(operator: &str, dims: &str, types: &[&str], concrete: &[&str]) -> Option<(u64, u64)> {
-        let inputs = Inputs::parse(dims, &format!("{types:?}"), None, Some(&format!("{concrete:?}")))?;
-        Model::of(operator)?.work(operator, &inputs).map(|work| (work.flops, work.bytes))
-    }
+    use crate::models::counted::counted as of;
 
     #[test]
     fn normalisation_is_counted_as_by_hand() {

@@ -241,12 +241,10 @@ fn work(flops: u64, bytes: u64, dtype: Dtype) -> Option<Work> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Inputs, Model};
+    use crate::models::counted::counted;
 
     fn of(name: &str, dims: &str, types: &[&str], concrete: &[&str]) -> Option<(u64, u64)> {
-        let inputs = Inputs::parse(dims, &format!("{types:?}"), None, Some(&format!("{concrete:?}")))?;
-        let operator = format!("aten::{name}");
-        Model::of(&operator)?.work(&operator, &inputs).map(|work| (work.flops, work.bytes))
+        counted(&format!("aten::{name}"), dims, types, concrete)
     }
 
     #[test]

@@ -61,12 +61,10 @@ pub(super) fn softmax(name: &str, inputs: &Inputs) -> Option<Work> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Inputs, Model};
+    use crate::models::counted::counted;
 
     fn of(name: &str, dims: &str, types: &[&str], concrete: &[&str]) -> Option<(u64, u64)> {
-        let inputs = Inputs::parse(dims, &format!("{types:?}"), None, Some(&format!("{concrete:?}")))?;
-        let operator = format!("aten::{name}");
-        Model::of(&operator)?.work(&operator, &inputs).map(|work| (work.flops, work.bytes))
+        counted(&format!("aten::{name}"), dims, types, concrete)
     }
 
     #[test]
