@@ -116,6 +116,7 @@ impl Progress for Bar {
 
     fn end(&self) {
         self.with(|bar| bar.take().iter().for_each(indicatif::ProgressBar::finish_and_clear));
+        // All threads are done with their files, and what follows needs room.
         memory::give_back();
     }
 }

@@ -149,9 +149,9 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         std::mem::forget(judged);
         return args.tables.print(&document, table, args.format);
     }
-    let drawn = Some(&judged).filter(|judged| !args.no_timeline && judged.parts.is_none());
+    let drawn = Some(&judged).filter(|judged| draws && judged.parts.is_none());
     let written = places.map(|places| write_report(&places, &document, drawn, &bar)).transpose()?;
-    say(&document, args.format, written.unwrap_or_default(), Some(&judged).filter(|_| !args.no_timeline))?;
+    say(&document, args.format, written.unwrap_or_default(), Some(&judged).filter(|_| draws))?;
     // The process ends here: giving back memory piece by piece would only take time.
     std::mem::forget(judged);
     Ok(ExitCode::SUCCESS)
