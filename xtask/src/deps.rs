@@ -132,6 +132,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-time", "ranks and instants"),
     ("rankscope-pipeline", "rankscope-trace", "traces on their way"),
     ("rankscope-report", "rankscope-document", "draws it"),
+    ("rankscope-xlsx", "rankscope-document", "writes it as a workbook"),
     ("rankscope-tables", "rankscope-analyze", "how spans lie in each other"),
     ("rankscope-tables", "rankscope-trace", "sums up its device work"),
     ("rankscope-job", "rankscope-tables", "a rank's tables travel in its part"),

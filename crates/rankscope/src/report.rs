@@ -5,7 +5,7 @@ mod tables;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
@@ -13,6 +13,7 @@ use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{Analysed, Rules, select_rank, select_tables};
 use rankscope_pipeline::{Judged, Places, judged, run_directory, write_report};
 use rankscope_report::Layout;
+use rankscope_run::is_parts_folder;
 use rankscope_time::Rank;
 
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
@@ -23,7 +24,7 @@ use crate::report::tables::{TableArgs, named_table};
 /// Report on one run: where the time goes, who is late, and what limits it.
 ///
 /// Reads Kineto/Chrome JSON, XSpace and Perfetto traces, plain, .gz, .zst, or a .zip/.tar of ranks. Writes report.json,
-/// report.html and timeline.pftrace into --out. Never changes its inputs.
+/// report.html and timeline.pftrace into --out, and with --xlsx an Excel workbook. Never changes its inputs.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "rankscope report [OPTIONS] [TABLE] <TRACES>...")]
 pub(crate) struct Args {
@@ -46,6 +47,9 @@ pub(crate) struct Args {
     /// Report even if ranks are missing or files cannot be read
     #[arg(long)]
     partial: bool,
+    /// Also write the report as an Excel workbook, with the tables of operators, kernels and idle time
+    #[arg(long, value_name = "FILE")]
+    xlsx: Option<PathBuf>,
     /// Do not write timeline.pftrace
     #[arg(long)]
     no_timeline: bool,
@@ -57,6 +61,14 @@ pub(crate) struct Args {
     clocks: ClockArgs,
     #[command(flatten)]
     tables: TableArgs,
+}
+
+impl Args {
+    /// Whether a workbook gets tables of operators and kernels: they are made of whole traces.
+    fn makes_tables(&self) -> bool {
+        let is_of_parts = matches!(self.paths.as_slice(), [folder] if is_parts_folder(folder));
+        !is_of_parts && !self.rules.gpu_only && self.shown.step.is_none()
+    }
 }
 
 /// How traces are reduced to what a report is made of.
@@ -141,20 +153,30 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
     }
     let tables = args.tables.chosen(named);
-    request.mapping.tables = !tables.is_empty();
+    request.mapping.tables = !tables.is_empty() || (args.xlsx.is_some() && args.makes_tables());
     let bar = Bar::default();
     let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, draws)?;
+    if let Some(path) = &args.xlsx {
+        write_workbook(path, &document)?;
+    }
     select_tables(&mut document, &tables);
     if let Some(table) = named {
         std::mem::forget(judged);
         return args.tables.print(&document, table, args.format);
     }
-    let drawn = Some(&judged).filter(|judged| draws && judged.parts.is_none());
+    let drawn = Some(&judged).filter(|judged| !args.no_timeline && judged.parts.is_none());
     let written = places.map(|places| write_report(&places, &document, drawn, &bar)).transpose()?;
-    say(&document, args.format, written.unwrap_or_default(), Some(&judged).filter(|_| draws))?;
+    let written = written.unwrap_or_default().into_iter().chain(args.xlsx).collect();
+    say(&document, args.format, written, Some(&judged).filter(|_| draws))?;
     // The process ends here: giving back memory piece by piece would only take time.
     std::mem::forget(judged);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes `document` as a workbook; the file appears whole or not at all.
+fn write_workbook(path: &Path, document: &Document) -> Result<()> {
+    rankscope_run::write_file(path, |file| rankscope_xlsx::write(document, file).map_err(anyhow::Error::from))
+        .with_context(|| format!("write {}", path.display()))
 }
 
 /// Reports on the run directory `run` into itself, with everything as it is by default, and says what it found.

@@ -1,0 +1,57 @@
+//! How cells look. Colours are those of report.html, which the colour-blind tell apart; none stands without text.
+
+use rust_xlsxwriter::{Format, FormatAlign};
+
+use crate::column::Kind;
+
+pub(crate) const COMPUTATION: u32 = 0x00_72B2;
+pub(crate) const COMMUNICATION: u32 = 0xE6_9F00;
+pub(crate) const COPIES: u32 = 0xC5_66A0;
+pub(crate) const IDLE: u32 = 0xD4_D8DD;
+pub(crate) const INK: u32 = 0x17_1B21;
+pub(crate) const MUTED: u32 = 0x5B_6470;
+
+/// The formats of cells, made once.
+pub(crate) struct Styles {
+    text: Format,
+    quoted: Format,
+    id: Format,
+    count: Format,
+    time: Format,
+    percent: Format,
+    rate: Format,
+    pub(crate) header: Format,
+}
+
+impl Styles {
+    pub(crate) fn new() -> Self {
+        let number = |format: &str| Format::new().set_num_format(format);
+        Self {
+            text: Format::new(),
+            quoted: Format::new().set_quote_prefix(),
+            id: number("0"),
+            count: number("#,##0"),
+            time: number("#,##0.000"),
+            percent: number("0.00"),
+            rate: number("#,##0.00"),
+            header: Format::new().set_bold().set_align(FormatAlign::Left),
+        }
+    }
+
+    /// The format of a number of this kind.
+    pub(crate) fn number(&self, kind: Kind) -> &Format {
+        match kind {
+            Kind::Text(_) => &self.text,
+            Kind::Id => &self.id,
+            Kind::Count => &self.count,
+            Kind::Ms | Kind::Us => &self.time,
+            Kind::Percent => &self.percent,
+            Kind::Rate => &self.rate,
+        }
+    }
+
+    /// The format of `text`. It is text in any case; what Excel would take for a formula once somebody edits the cell is quoted.
+    pub(crate) fn text(&self, text: &str) -> &Format {
+        if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { &self.quoted } else { &self.text }
+    }
+}
