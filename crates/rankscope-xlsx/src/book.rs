@@ -95,9 +95,11 @@ pub(crate) fn put<R>(
     columns: &[Column<R>],
     rows: &[R],
 ) -> Result<(), Error> {
-    let headers: Vec<TableColumn> =
-        columns.iter().map(|column| TableColumn::new().set_header(column.header).set_header_format(&styles.header)).collect();
-    let table = Table::new().set_name(name).set_style(TableStyle::Light9).set_columns(&headers);
+    let headers: Vec<TableColumn> = columns
+        .iter()
+        .map(|column| TableColumn::new().set_header(column.header).set_header_format(styles.header(column.kind)))
+        .collect();
+    let table = Table::new().set_name(name).set_style(TableStyle::Light1).set_columns(&headers);
     let last = u32::try_from(rows.len()).map_or(u32::MAX, |rows| row.saturating_add(rows));
     worksheet.add_table(row, col, last, col + columns.len() as u16 - 1, &table)?;
     for (row, item) in (row + 1..).zip(rows) {

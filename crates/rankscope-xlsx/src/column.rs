@@ -93,7 +93,7 @@ impl<R> Column<R> {
 
     /// Characters that it is wide: those of its values and of its header, which has a button.
     pub(crate) fn width(&self) -> u16 {
-        self.kind.width().max(u16::try_from(self.header.chars().count()).unwrap_or(60) + 4)
+        self.kind.width().max(u16::try_from(self.header.chars().count()).unwrap_or(60) + 6)
     }
 }
 

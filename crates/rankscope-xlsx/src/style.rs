@@ -1,6 +1,6 @@
 //! How cells look. Colours are those of report.html, which the colour-blind tell apart; none stands without text.
 
-use rust_xlsxwriter::{Format, FormatAlign};
+use rust_xlsxwriter::{Color, Format, FormatAlign, FormatBorder};
 
 use crate::column::Kind;
 
@@ -9,6 +9,7 @@ pub(crate) const COMMUNICATION: u32 = 0xE6_9F00;
 pub(crate) const COPIES: u32 = 0xC5_66A0;
 pub(crate) const IDLE: u32 = 0xD4_D8DD;
 pub(crate) const INK: u32 = 0x17_1B21;
+const HEADER: u32 = 0xE9_EEF4;
 pub(crate) const MUTED: u32 = 0x5B_6470;
 
 /// The formats of cells, made once.
@@ -20,22 +21,38 @@ pub(crate) struct Styles {
     time: Format,
     percent: Format,
     rate: Format,
-    pub(crate) header: Format,
+    /// Headers of text and of what names something.
+    header: Format,
+    /// Headers of numbers: over them, and clear of the button that filters.
+    header_right: Format,
 }
 
 impl Styles {
     pub(crate) fn new() -> Self {
         let number = |format: &str| Format::new().set_num_format(format);
+        // Not every program that opens workbooks draws the styles of tables.
+        let header = Format::new()
+            .set_bold()
+            .set_font_color(Color::RGB(INK))
+            .set_background_color(Color::RGB(HEADER))
+            .set_border_bottom(FormatBorder::Thin)
+            .set_border_color(Color::RGB(MUTED));
         Self {
             text: Format::new(),
             quoted: Format::new().set_quote_prefix(),
-            id: number("0"),
+            id: number("0").set_align(FormatAlign::Left),
             count: number("#,##0"),
             time: number("#,##0.000"),
             percent: number("0.00"),
             rate: number("#,##0.00"),
-            header: Format::new().set_bold().set_align(FormatAlign::Left),
+            header_right: header.clone().set_align(FormatAlign::Right).set_indent(2),
+            header: header.set_align(FormatAlign::Left),
         }
+    }
+
+    /// The format of the header of a column of this kind.
+    pub(crate) fn header(&self, kind: Kind) -> &Format {
+        if matches!(kind, Kind::Text(_) | Kind::Id) { &self.header } else { &self.header_right }
     }
 
     /// The format of a number of this kind.

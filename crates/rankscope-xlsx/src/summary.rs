@@ -132,8 +132,8 @@ impl Page<'_> {
                 (part, parts) => Cell::text(format!("{} (part {part} of {parts}: a sheet takes no more rows)", sheet.about)),
             }),
         ];
-        let first = self.row + 2;
         self.table("Sheets", "", "summary_sheets", &columns, written)?;
+        let first = self.row - written.len() as u32;
         for (row, sheet) in (first..).zip(written) {
             let url = Url::new(format!("internal:'{}'!A1", sheet.sheet)).set_text(&sheet.sheet);
             self.sheet.write_url(row, 0, url)?;
@@ -201,8 +201,9 @@ fn stacked(first: u32, last: u32, height: u32) -> Chart {
         );
     }
     chart.title().set_name("Time by class, ms").set_font(ChartFont::new().set_size(11));
-    chart.y_axis().set_num_format("#,##0.###");
-    chart.x_axis().set_name("rank").set_reverse();
+    // Bars lie: the x axis is the one of values.
+    chart.x_axis().set_num_format("#,##0");
+    chart.y_axis().set_name("rank").set_reverse();
     chart.legend().set_position(ChartLegendPosition::Bottom);
     chart.set_width(760).set_height(height);
     chart

@@ -79,6 +79,8 @@ fn ops_summary(document: &Document) -> Sheet<Row<'_, OperatorSummary>> {
     let mut columns = vec![
         rank(),
         Column::new("name", Kind::Text(50), |row: &Row<'_, OperatorSummary>| Cell::text(&row.item.name)),
+        Column::new("total_direct_kernel_time_sum", Kind::Us, |row| Cell::ns(row.item.direct_kernel_ns)),
+        Column::new("total_subtree_kernel_time_sum", Kind::Us, |row| Cell::ns(row.item.subtree_kernel_ns)),
         Column::new("total_direct_kernel_time_ms", Kind::Ms, |row| Cell::ns(row.item.direct_kernel_ns)),
         Column::new("total_subtree_kernel_time_ms", Kind::Ms, |row| Cell::ns(row.item.subtree_kernel_ns)),
         Column::new("kernel_sum_ms", Kind::Ms, |row| Cell::ns(row.item.kernel_sum_ns)),
@@ -88,7 +90,7 @@ fn ops_summary(document: &Document) -> Sheet<Row<'_, OperatorSummary>> {
     columns.extend(shares());
     Sheet {
         name: "ops_summary",
-        about: "Operators by name: device time of the work that they, and what they called, launched",
+        about: "Operators by name: device time of the work that they, and what they called, launched; _sum in µs",
         columns,
         rows: rows(document, |tables| tables.ops_summary.as_ref(), |item| item.direct_kernel_ns),
     }
