@@ -164,7 +164,7 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         std::mem::forget(judged);
         return args.tables.print(&document, table, args.format);
     }
-    let drawn = Some(&judged).filter(|judged| !args.no_timeline && judged.parts.is_none());
+    let drawn = Some(&judged).filter(|judged| draws && judged.parts.is_none());
     let written = places.map(|places| write_report(&places, &document, drawn, &bar)).transpose()?;
     let written = written.unwrap_or_default().into_iter().chain(args.xlsx).collect();
     say(&document, args.format, written, Some(&judged).filter(|_| draws))?;
