@@ -117,6 +117,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-part-files", "rankscope-analyze", "accounts in files"),
     ("rankscope-part-files", "rankscope-collectives", "collectives in files"),
     ("rankscope-part-files", "rankscope-job", "parts and rules in files; a job knows nothing of files"),
+    ("rankscope-part-files", "rankscope-tables", "tables in files"),
     ("rankscope-part-files", "rankscope-time", "ranks in files"),
     ("rankscope-part-files", "rankscope-trace", "problems and clock readings in files"),
     ("rankscope-pipeline", "rankscope-align", "the clocks of nodes, and tracers' clocks on those of hosts"),

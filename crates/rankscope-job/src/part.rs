@@ -31,7 +31,7 @@ pub struct Part {
     pub report: RankReport,
     /// What validation found in it and wants of it, where its rules ask for that.
     pub evidence: Option<RankEvidence>,
-    /// Its tables, where they were made; part files do not hold them.
+    /// Its tables of operators and kernels, where its rules ask for them.
     pub tables: Option<RankTables>,
 }
 

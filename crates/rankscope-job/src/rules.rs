@@ -20,11 +20,20 @@ pub struct Rules {
     pub devices_only: bool,
     /// Whether each trace is also checked for what validation asks, which takes reading all of its arguments.
     pub checks: bool,
+    /// Whether tables of operators and kernels are made of each trace, which takes reading all of its arguments, too.
+    pub tables: bool,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { accounting: ACCOUNTING, classes: ClassMode::Default, patterns: Vec::new(), devices_only: false, checks: false }
+        Self {
+            accounting: ACCOUNTING,
+            classes: ClassMode::Default,
+            patterns: Vec::new(),
+            devices_only: false,
+            checks: false,
+            tables: false,
+        }
     }
 }
 
@@ -37,6 +46,11 @@ impl Rules {
     /// The same with the checks of validation.
     pub fn with_checks(self, checks: bool) -> Self {
         Self { checks, ..self }
+    }
+
+    /// The same with tables of operators and kernels.
+    pub fn with_tables(self, tables: bool) -> Self {
+        Self { tables, ..self }
     }
 
     /// The same, ready to be applied.

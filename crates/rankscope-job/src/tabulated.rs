@@ -38,8 +38,11 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
     }
 }
 
-/// Leaves of the tables in `document` those that were `chosen`.
+/// Leaves of the tables in `document` those that were `chosen`, and nothing of them where none is.
 pub fn select_tables(document: &mut Document, chosen: &[Table]) {
+    if chosen.is_empty() {
+        document.ranks.iter_mut().for_each(|rank| rank.tables = None);
+    }
     let unless = |table: Table| !chosen.contains(&table);
     for tables in document.ranks.iter_mut().filter_map(|rank| rank.tables.as_mut()) {
         tables.ops_summary.take_if(|_| unless(Table::OpsSummary));

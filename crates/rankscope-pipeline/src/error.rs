@@ -117,8 +117,11 @@ pub enum PartsFault {
          new folder"
     )]
     NoChecks,
-    /// Tables are made of events, which parts do not hold.
-    #[error("parts hold no tables of operators and kernels. Ask for them with the traces")]
+    /// They were made without tables of operators and kernels.
+    #[error(
+        "the parts were made without tables of operators and kernels. Map the traces again with `rankscope map --tables`, into a new \
+         folder, or ask for tables with the traces"
+    )]
     NoTables,
     /// They were made by other rules than are asked for.
     #[error(

@@ -28,7 +28,6 @@
 //!         reading: Reading { args: ArgsPolicy::Analysis, scope: Scope::All },
 //!         rules: Rules::default(),
 //!         keep: Keep::UpTo(memory_default()),
-//!         tables: false,
 //!     },
 //!     judging: Judging::default(),
 //! };

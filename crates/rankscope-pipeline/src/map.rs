@@ -17,14 +17,12 @@ use crate::{Error, Progress, Stage};
 /// How traces become parts.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    /// How much of each is read; of arguments all, where the rules ask for checks or tables are wanted.
+    /// How much of each is read; of arguments all, where the rules ask for checks or tables.
     pub reading: Reading,
     /// What parts are made by.
     pub rules: Rules,
     /// Which traces are kept beside their parts.
     pub keep: Keep,
-    /// Whether each part gets its tables.
-    pub tables: bool,
 }
 
 /// What was mapped.
@@ -59,7 +57,7 @@ pub fn map_files(
 ) -> Result<Mapped, Error> {
     let classes = mapping.rules.compiled()?;
     let mut reading = mapping.reading;
-    if mapping.rules.checks || mapping.tables {
+    if mapping.rules.checks || mapping.rules.tables {
         reading.args = ArgsPolicy::All;
     }
     let held = Held::new(files.to_vec(), reading, mapping.keep);
@@ -107,7 +105,7 @@ impl Mapper<'_> {
         if self.mapping.rules.checks {
             part.check(&trace);
         }
-        if self.mapping.tables {
+        if self.mapping.rules.tables {
             part.tabulate(&trace, self.classes);
         }
         self.held.keep(place, trace);

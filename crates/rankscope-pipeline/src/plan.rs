@@ -54,6 +54,9 @@ pub(crate) struct PlannedRules {
     /// Plans of before there were checks do not say.
     #[serde(default)]
     checks: bool,
+    /// Nor do those of before there were tables.
+    #[serde(default)]
+    tables: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,12 +101,12 @@ impl Plan {
 
     /// What parts of it were made by.
     pub(crate) fn rules(&self) -> Rules {
-        let PlannedRules { accounting, classes, patterns, devices_only, checks } = self.rules.clone();
+        let PlannedRules { accounting, classes, patterns, devices_only, checks, tables } = self.rules.clone();
         let classes = match classes {
             PlannedClasses::Default => ClassMode::Default,
             PlannedClasses::Tracelens => ClassMode::Tracelens,
         };
-        let mut rules = Rules::new(classes, patterns, devices_only).with_checks(checks);
+        let mut rules = Rules::new(classes, patterns, devices_only).with_checks(checks).with_tables(tables);
         rules.accounting = accounting;
         rules
     }
@@ -129,6 +132,7 @@ impl PlannedRules {
             patterns: rules.patterns.clone(),
             devices_only: rules.devices_only,
             checks: rules.checks,
+            tables: rules.tables,
         }
     }
 }

@@ -74,9 +74,7 @@ pub fn judged(request: &Request, progress: &dyn Progress) -> Result<Judged, Erro
     if let [folder] = request.paths.as_slice()
         && is_parts_folder(folder)
     {
-        serve(&read_plan_of(folder)?.rules(), &request.mapping)
-            .map_err(|fault| Error::Parts { path: folder.clone(), fault })?;
-        return judged_parts(folder, request.clocks.as_deref(), request.judging, progress);
+        return judged_parts(folder, &request.mapping.rules, request.clocks.as_deref(), request.judging, progress);
     }
     judged_by(request, |mapping, readings| map(&request.paths, mapping, readings, progress))
 }
@@ -89,11 +87,18 @@ pub fn judged_files(request: &Request, files: &[InputFile], progress: &dyn Progr
     judged_by(request, |mapping, readings| map_files(files, mapping, readings, progress))
 }
 
-/// Judges the parts in `folder`, by the clocks in the folder `clocks` where the user named one.
+/// Judges the parts in `folder` for who `wanted` such parts, by the clocks in the folder `clocks` where the user named one.
 ///
 /// # Errors
-/// [`Error`].
-pub fn judged_parts(folder: &Path, clocks: Option<&Path>, judging: Judging, progress: &dyn Progress) -> Result<Judged, Error> {
+/// [`Error`]; [`Error::Parts`] where the parts were made by other rules than are wanted, too.
+pub fn judged_parts(
+    folder: &Path,
+    wanted: &Rules,
+    clocks: Option<&Path>,
+    judging: Judging,
+    progress: &dyn Progress,
+) -> Result<Judged, Error> {
+    serve(&read_plan_of(folder)?.rules(), wanted).map_err(|fault| Error::Parts { path: folder.to_owned(), fault })?;
     let (plan, parts) = read_folder(folder, judging.partial, progress)?;
     let mut known = plan.facts();
     let measured = clocks.or(plan.clocks.as_deref());
@@ -114,14 +119,13 @@ pub fn judged_parts(folder: &Path, clocks: Option<&Path>, judging: Judging, prog
 }
 
 /// Whether parts that were made by `rules` answer who asks for `wanted`. The usual rules are asked for by whoever asks for none.
-fn serve(rules: &Rules, mapping: &Mapping) -> Result<(), PartsFault> {
-    let wanted = &mapping.rules;
-    let plain = |rules: &Rules| rules.clone().with_checks(false);
+fn serve(rules: &Rules, wanted: &Rules) -> Result<(), PartsFault> {
+    let plain = |rules: &Rules| rules.clone().with_checks(false).with_tables(false);
     let is_usual = plain(wanted) == Rules::default();
     match () {
         () if !is_usual && plain(wanted) != plain(rules) => Err(PartsFault::OtherRules),
         () if wanted.checks && !rules.checks => Err(PartsFault::NoChecks),
-        () if mapping.tables => Err(PartsFault::NoTables),
+        () if wanted.tables && !rules.tables => Err(PartsFault::NoTables),
         () => Ok(()),
     }
 }

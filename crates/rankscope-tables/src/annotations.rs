@@ -6,15 +6,17 @@
 use rankscope_analyze::Side;
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::attribution::dur_ns;
 use crate::rows::join_rows;
 use crate::{Attribution, Spread};
 
 /// All annotations of one name on one side.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnnotationRow {
     /// Where they are.
+    #[serde(with = "crate::stored::StoredSide")]
     pub side: Side,
     /// The name.
     pub name: String,

@@ -5,13 +5,14 @@
 
 use rankscope_trace::{ArgValue, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::owners::busy_ns;
 use crate::rows::join_rows;
 use crate::{Attribution, Category, Spread};
 
 /// All operators of one name that were called with the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArgumentRow {
     /// The name.
     pub name: String,

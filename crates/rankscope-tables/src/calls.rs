@@ -4,6 +4,7 @@
 
 use rankscope_trace::{SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::attribution::dur_ns;
 use crate::rows::join_rows;
@@ -16,7 +17,7 @@ pub const LONG_CALL_NS: i64 = 50_000;
 pub const LATE_START_NS: i64 = 100_000;
 
 /// All calls of one name that launched work.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRow {
     /// The call, as `cudaLaunchKernel`.
     pub name: String,

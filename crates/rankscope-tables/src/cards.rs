@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use rankscope_trace::DeviceInfo;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Dtype, Engine};
 
@@ -22,7 +22,7 @@ pub struct Cards {
 }
 
 /// One card, or the part of one that shows as a device.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Card {
@@ -41,7 +41,7 @@ pub struct Card {
 }
 
 /// Operations by type, in 10^12 a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Peaks {
     fp64: Option<f64>,

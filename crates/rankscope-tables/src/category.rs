@@ -1,9 +1,11 @@
 //! What sort of work an operator does, by its name, and where that says nothing by its first kernel's.
 
+use serde::{Deserialize, Serialize};
+
 use std::fmt;
 
 /// A sort of operators. Names are those of TraceLens where it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Category {
     /// Products of matrices.

@@ -6,13 +6,15 @@
 use rankscope_analyze::{Class, Direction, Work};
 use rankscope_trace::{StrId, Trace};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::rows::join_rows;
 
 /// All copies or fills of one name in one direction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CopyRow {
     /// Which way they went; none of fills.
+    #[serde(with = "crate::stored::direction")]
     pub direction: Option<Direction>,
     /// The name.
     pub name: String,
@@ -27,7 +29,7 @@ pub struct CopyRow {
 }
 
 /// How fast some copies were, in bytes per nanosecond: decimal gigabytes per second.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
     /// How many.
     pub count: u64,

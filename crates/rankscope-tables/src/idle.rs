@@ -5,6 +5,7 @@
 //! another stream, another rank) if it is long. The rules are those of HTA's idle breakdown, which has them by stream.
 
 use rankscope_trace::{Trace, TrackId};
+use serde::{Deserialize, Serialize};
 
 use crate::Attribution;
 use crate::kernels::stream;
@@ -14,7 +15,7 @@ use crate::rows::join_rows;
 const BETWEEN_KERNELS_NS_MAX: i64 = 30_000;
 
 /// Idle time by its cause, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleTime {
     /// The work that came next was launched after the device had run dry.
     pub host_wait_ns: i64,
@@ -25,7 +26,7 @@ pub struct IdleTime {
 }
 
 /// Idle time of the rank's devices, and of each stream by itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Idle {
     /// Between the first and the last work of all devices, while none of them worked.
     pub whole: IdleTime,

@@ -2,13 +2,14 @@
 
 use rankscope_trace::{StrId, Trace, TrackId};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::attribution::dur_ns;
 use crate::rows::join_rows;
 use crate::{Attribution, Category, Spread};
 
 /// All runs of one kernel on one stream for one sort of operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelRow {
     /// The operator that launched it, or the call where no operator is around that; none where nothing tells.
     pub parent_op: Option<String>,

@@ -49,6 +49,7 @@ mod rows;
 mod sequences;
 mod short_kernels;
 mod spread;
+mod stored;
 mod tables;
 
 pub use annotations::{AnnotationRow, annotations};

@@ -4,6 +4,8 @@
 //! input once, every output once. Where an input is not recorded, was cut by the profiler, has a type or a shape that the model does
 //! not know, or where a count does not fit 64 bits, there is no figure.
 
+use serde::{Deserialize, Serialize};
+
 mod attention;
 mod conv;
 mod count;
@@ -22,7 +24,7 @@ pub use gemm::Product;
 pub use inputs::Inputs;
 
 /// What one operator has to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Work {
     /// Floating-point operations; an addition and a multiplication are two. Of integers, their operations.
     pub flops: u64,
@@ -35,7 +37,7 @@ pub struct Work {
 }
 
 /// The units of a device that a model's operations run on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Engine {
     /// Those that multiply matrices.
     Matrix,
@@ -44,7 +46,7 @@ pub enum Engine {
 }
 
 /// A model: which inputs are what, and what is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Model {
     /// Products of matrices.

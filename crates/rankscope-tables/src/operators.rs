@@ -2,13 +2,14 @@
 
 use rankscope_trace::{StrId, Trace};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::owners::{busy_ns, sum_ns};
 use crate::rows::join_rows;
 use crate::{Attribution, Category};
 
 /// All operators of one name that launched device work.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorRow {
     /// The name; of work that no operator is around, that of the call that launched it.
     pub name: String,

@@ -6,11 +6,12 @@
 use rankscope_analyze::{Class, Intervals, Work};
 use rankscope_trace::{StrId, Trace};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::rows::join_rows;
 
 /// Communication, and the part of it that compute hides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hidden {
     /// How long anything communicated, in nanoseconds.
     pub comm_ns: i64,
@@ -19,7 +20,7 @@ pub struct Hidden {
 }
 
 /// Communication of one rank.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlap {
     /// All of it.
     pub whole: Hidden,
@@ -28,7 +29,7 @@ pub struct Overlap {
 }
 
 /// All runs of one kernel that communicates.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlapRow {
     /// The kernel.
     pub name: String,

@@ -7,12 +7,13 @@
 
 use rankscope_trace::{CategoryKind, CopyDirection, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::owners::busy_ns;
 use crate::{ArgumentRow, Attribution, Card, Category, Inputs, Model, Product, Spread, Work, arguments};
 
 /// All operators of one name that were called with the same, and what each of them does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerformanceRow {
     /// The operators, and how long devices worked for each.
     pub operator: ArgumentRow,

@@ -4,6 +4,7 @@
 //! two clocks of a profiler may have it, never waited; where no call is recorded, nobody knows. The course over time is not kept.
 
 use rankscope_trace::{Trace, TrackId};
+use serde::{Deserialize, Serialize};
 
 use crate::Attribution;
 use crate::kernels::stream;
@@ -13,7 +14,7 @@ use crate::rows::join_rows;
 pub const FULL_QUEUE: u64 = 1_024;
 
 /// The queue of one stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueRow {
     /// The stream, as the file writes it.
     pub stream: String,

@@ -5,6 +5,7 @@
 
 use rankscope_trace::{SpanId, StrId, Trace, TrackId};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::Attribution;
 use crate::attribution::dur_ns;
@@ -19,7 +20,7 @@ const PLACES: usize = *LENGTHS.end();
 pub const SEQUENCES: usize = 20;
 
 /// A sequence of kernels that occurs more than once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceRow {
     /// The kernels, copies and fills in order.
     pub names: Vec<String>,

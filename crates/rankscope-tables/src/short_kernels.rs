@@ -4,6 +4,7 @@
 
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::arguments::{DIMS, recorded};
 use crate::attribution::dur_ns;
@@ -20,16 +21,17 @@ pub const SHORT_KERNEL_BINS: usize = 50;
 const BIN_NS: i64 = SHORT_KERNEL_NS / SHORT_KERNEL_BINS as i64;
 
 /// The short kernels of one rank.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShortKernels {
     /// By operator, inputs and kernel, those that took most time first.
     pub rows: Vec<ShortKernelRow>,
     /// How many took how long: bins of equal length from 0 to [`SHORT_KERNEL_NS`], each without its end.
+    #[serde(with = "crate::stored::bins")]
     pub bins: [u64; SHORT_KERNEL_BINS],
 }
 
 /// All short runs of one kernel for one operator on inputs of one shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShortKernelRow {
     /// The operator that launched it, or the call where no operator is around that; none where nothing tells.
     pub parent_op: Option<String>,

@@ -1,7 +1,9 @@
 //! Count, sum, least and most of some lengths: what tables tell of work that ran many times.
 
+use serde::{Deserialize, Serialize};
+
 /// Lengths of work of one sort, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     /// How many.
     pub count: u64,
@@ -39,7 +41,7 @@ impl Spread {
 }
 
 /// A [`Spread`] and its median.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lengths {
     /// Count, sum, least and most.
     pub spread: Spread,

@@ -2,6 +2,7 @@
 
 use rankscope_analyze::{Classes, Side};
 use rankscope_trace::Trace;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     AnnotationRow, CallRow, Card, Cards, CopyRow, Overlap, PerformanceRow, QueueRow, SequenceRow, ShortKernels, annotations,
@@ -10,7 +11,8 @@ use crate::{
 use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct RankTables {
     /// Sum of the lengths of all device work.

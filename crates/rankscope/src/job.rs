@@ -82,7 +82,7 @@ pub(crate) fn request(paths: &[PathBuf], partial: bool, clocks: &ClockArgs) -> R
 /// The same, by the clocks of `choice`.
 pub(crate) fn request_by(paths: &[PathBuf], partial: bool, measured: &MeasuredArgs, choice: ClockChoice) -> Request {
     let reading = Reading { args: ArgsPolicy::Analysis, scope: Scope::All };
-    let mapping = Mapping { reading, rules: Rules::default(), keep: Keep::Nothing, tables: false };
+    let mapping = Mapping { reading, rules: Rules::default(), keep: Keep::Nothing };
     Request { paths: paths.to_vec(), clocks: measured.folder.clone(), mapping, judging: judging(partial, measured, choice) }
 }
 

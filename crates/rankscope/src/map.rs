@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Also run the checks of `rankscope validate` on each trace, so that it can take the parts
     #[arg(long, conflicts_with = "gpu_only")]
     checks: bool,
+    /// Also make the tables of operators and kernels of each trace, so that `rankscope report --tables` can take the parts
+    #[arg(long, conflicts_with = "gpu_only")]
+    tables: bool,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -82,8 +85,9 @@ fn inputs(mut paths: Vec<PathBuf>, list: Option<&Path>) -> Result<Vec<PathBuf>> 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
     let reading = Reading { args: ArgsPolicy::Analysis, scope };
+    let rules = args.rules.rules().with_checks(args.checks).with_tables(args.tables);
     let request = MapRequest {
-        mapping: Mapping { reading, rules: args.rules.rules().with_checks(args.checks), keep: Keep::Nothing, tables: false },
+        mapping: Mapping { reading, rules, keep: Keep::Nothing },
         paths: inputs(args.paths, args.list.as_deref())?,
         clocks: args.clocks,
         parts: args.parts,

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use rankscope_job::{Rules, select_tables};
 use rankscope_pipeline::{Places, judged_parts, write_report};
 
 use crate::job::{Bar, ClockArgs, WindowArgs, judging};
 use crate::output::Format;
+use crate::report::tables::{Choice, chosen};
 use crate::report::{ShownArgs, analysed, say};
 
 /// Report on the parts that `rankscope map` wrote.
@@ -34,6 +36,9 @@ pub(crate) struct Args {
     partial: bool,
     #[command(flatten)]
     clocks: ClockArgs,
+    /// Add tables of each rank to report.json: all, or names such as ops_summary,kernel_summary; for parts of `map --tables`
+    #[arg(long, value_name = "all|NAME,...", value_delimiter = ',', conflicts_with = "step")]
+    tables: Vec<Choice>,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
@@ -45,8 +50,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let mut judging = judging(args.partial, &args.clocks.measured, args.clocks.choice());
     judging.window = args.window.window;
     let bar = Bar::default();
-    let judged = judged_parts(&args.parts, args.clocks.measured.folder(), judging, &bar)?;
-    let (judged, document) = analysed(judged, args.shown, false)?;
+    let tables = chosen(&args.tables, None);
+    let wanted = Rules::default().with_tables(!tables.is_empty());
+    let judged = judged_parts(&args.parts, &wanted, args.clocks.measured.folder(), judging, &bar)?;
+    let (judged, mut document) = analysed(judged, args.shown, false)?;
+    select_tables(&mut document, &tables);
     let written = places.map(|places| write_report(&places, &document, None, &bar)).transpose()?;
     say(&document, args.format, written.unwrap_or_default(), Some(&judged))?;
     std::mem::forget(judged);

@@ -1,6 +1,6 @@
 //! `rankscope report`: traces in; a summary, `report.json`, `report.html` and `timeline.pftrace` out.
 
-mod tables;
+pub(crate) mod tables;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -153,7 +153,7 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
     }
     let tables = args.tables.chosen(named);
-    request.mapping.tables = !tables.is_empty() || (args.xlsx.is_some() && args.makes_tables());
+    request.mapping.rules.tables = !tables.is_empty() || (args.xlsx.is_some() && args.makes_tables());
     let bar = Bar::default();
     let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, draws)?;
     if let Some(path) = &args.xlsx {

@@ -9,6 +9,7 @@ mod checks;
 mod collectives;
 mod report;
 mod shapes;
+mod tables;
 mod vocabulary;
 
 use std::io::{Read, Write};
@@ -41,6 +42,7 @@ mod kinds {
     pub(super) const FINDINGS: Kind = Kind(16);
     pub(super) const STREAMS: Kind = Kind(17);
     pub(super) const RECORDED: Kind = Kind(18);
+    pub(super) const TABLES: Kind = Kind(19);
 }
 
 /// One part read back.
@@ -70,6 +72,12 @@ pub fn write_part(part: &Part, place: Place, rules: &Rules, mut out: impl Write)
     if let Some(evidence) = &part.evidence {
         checks::write(&mut writer, evidence, part.collectives.collectives.len())?;
     }
+    if rules.tables != part.tables.is_some() {
+        return Err(Error::Unwritable { what: "it has tables and its rules say otherwise, or the other way round" });
+    }
+    if let Some(tables) = &part.tables {
+        tables::write(&mut writer, tables)?;
+    }
     let bytes = writer.finish();
     if bytes.len() as u64 > PART_BYTES_MAX {
         return Err(Error::PartTooLarge);
@@ -90,8 +98,10 @@ pub fn read_part(input: impl Read) -> Result<StoredPart, Error> {
     let evidence = checks::read(&reader, collectives.collectives.len())?;
     let StoredPart { rules, place, mut part } = about::read(&reader, collectives, report)?;
     part.evidence = evidence;
-    // Whether a trace was checked is told by what came of it.
-    Ok(StoredPart { rules: rules.with_checks(part.evidence.is_some()), place, part })
+    part.tables = tables::read(&reader)?;
+    // Whether a trace was checked or tabulated is told by what came of it.
+    let rules = rules.with_checks(part.evidence.is_some()).with_tables(part.tables.is_some());
+    Ok(StoredPart { rules, place, part })
 }
 
 /// Whether a file that begins with `head` is a part, by its first eight bytes.

@@ -10,7 +10,7 @@ use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::{checked_part, file, part, part_of, rules, small_job, traces, with_block};
+use common::{checked_part, file, part, part_of, rules, small_job, tabulated_part, traces, with_block};
 use proptest::prelude::*;
 use rankscope_align::validate::{Check, Device, Finding, Key, RankEvidence, Recorded, Rule, Stream};
 use rankscope_analyze::{Accounting, Class, ClassMode, Copied, Direction, HotName, Intervals, Side, StepSource, StepWindow};
@@ -57,6 +57,26 @@ fn a_checked_part_of_every_dialect_comes_back() {
         let plain = file(&part(1, &dialect));
         assert!(plain.len() < file(&checked).len(), "{name}: who asks for no checks pays for none");
     }
+}
+
+#[test]
+fn a_tabulated_part_of_every_dialect_comes_back() {
+    for (name, dialect) in Dialect::all() {
+        let part = tabulated_part(1, &dialect);
+        assert!(part.tables.as_ref().is_some_and(|tables| !tables.kernels.is_empty()), "{name}");
+        comes_back(&part, name);
+    }
+}
+
+#[test]
+fn tables_that_are_damaged_below_the_checksums_are_refused() {
+    let file = file(&tabulated_part(1, &Dialect::default()));
+    let changed = with_block(&file, 19, |columns| columns.strings(["{\"operators\":[{}]}"]));
+    let error = read_part(Cursor::new(changed)).unwrap_err();
+    assert_eq!(error.to_string(), "block 19: its tables are not what a part has");
+    // A version that knows more tables writes more; what this one does not know is passed over.
+    let newer = with_block(&file, 19, |columns| columns.strings(["{\"kernel_ns\":7,", "\"of_tomorrow\":[]}"]));
+    assert_eq!(read_part(Cursor::new(newer)).unwrap().part.tables.unwrap().kernel_ns, 7);
 }
 
 #[test]

@@ -101,5 +101,5 @@ impl Folder {
 /// Everything of every trace.
 pub(crate) fn mapping(keep: Keep) -> Mapping {
     let reading = Reading { args: ArgsPolicy::All, scope: Scope::All };
-    Mapping { reading, rules: Rules::default(), keep, tables: false }
+    Mapping { reading, rules: Rules::default(), keep }
 }

@@ -1,7 +1,9 @@
 //! Types of elements, as PyTorch's profiler names them.
 
+use serde::{Deserialize, Serialize};
+
 /// The type of a tensor's elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Dtype {
     /// `double`.

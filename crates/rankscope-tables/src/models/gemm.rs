@@ -1,11 +1,13 @@
 //! Products of matrices: 2 m n k operations for each of a batch, and one more for each element of the result where something is added.
 
+use serde::{Deserialize, Serialize};
+
 use super::count::{product as times, sum};
 use super::inputs::Tensor;
 use super::{Dtype, Engine, Inputs, Work};
 
 /// A product of an `m` by `k` and a `k` by `n` matrix, `batch` times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Product {
     /// Rows of the first matrix and of the result.
     pub m: u64,

@@ -35,7 +35,7 @@ pub(crate) struct TableArgs {
 
 /// All tables, or one of them.
 #[derive(Clone, Copy, Debug)]
-enum Choice {
+pub(crate) enum Choice {
     All,
     One(Table),
 }
@@ -68,15 +68,19 @@ pub(super) fn named_table(paths: &mut Vec<PathBuf>) -> Option<Table> {
     Some(table)
 }
 
+/// The tables of `choices`, and the one that is `named`.
+pub(crate) fn chosen(choices: &[Choice], named: Option<Table>) -> Vec<Table> {
+    if choices.iter().any(|choice| matches!(choice, Choice::All)) {
+        return Table::ALL.to_vec();
+    }
+    let one = |choice: &Choice| if let Choice::One(table) = choice { Some(*table) } else { None };
+    choices.iter().filter_map(one).chain(named).collect()
+}
+
 impl TableArgs {
     /// The tables to make, beside the one that is `named`.
     pub(super) fn chosen(&self, named: Option<Table>) -> Vec<Table> {
-        let all = self.tables.iter().any(|choice| matches!(choice, Choice::All));
-        if all {
-            return Table::ALL.to_vec();
-        }
-        let one = |choice: &Choice| if let Choice::One(table) = choice { Some(*table) } else { None };
-        self.tables.iter().filter_map(one).chain(named).collect()
+        chosen(&self.tables, named)
     }
 
     /// What is wrong with the options where no table is `named` to be printed.

@@ -36,7 +36,7 @@ fn the_binary_says_what_the_crates_do() {
         let request = Request {
             paths: vec![directory.path().to_owned()],
             clocks: None,
-            mapping: Mapping { reading, rules, keep: Keep::Nothing, tables: false },
+            mapping: Mapping { reading, rules, keep: Keep::Nothing },
             judging: Judging::default(),
         };
         let job = judged(&request, &Quiet).expect("it can be judged").job;

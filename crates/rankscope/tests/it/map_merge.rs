@@ -92,6 +92,34 @@ fn every_dialect_is_judged_by_its_parts() {
     }
 }
 
+/// Tables of the parts are those of the traces, and nobody gets them who did not ask.
+fn assert_same_tables(traces: &Path) {
+    let parts = mapped_with(traces, 2, &["--tables"]);
+    let said = |args: &[&str]| {
+        let output = rankscope(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let options = ["--format", "json", "--tables", "all"];
+    for tables in [&options[..], &options[..2]] {
+        let report = said(&[&["report", text(traces)], tables].concat());
+        for verb in ["merge", "report"] {
+            let by_parts = said(&[&[verb, text(parts.path())], tables].concat());
+            assert!(by_parts == report, "{verb} of {} with {tables:?} differs", traces.display());
+        }
+    }
+}
+
+#[test]
+fn tables_of_parts_are_those_of_the_traces() {
+    let directory = write_job(&job());
+    assert_same_tables(directory.path());
+    let Some(corpus) = corpus() else { return };
+    assert_same_tables(&corpus.join("traces/kineto"));
+    // Two exports of one rank, whose tables are joined.
+    assert_same_tables(&corpus.join("jobs/crash"));
+}
+
 #[test]
 fn real_traces_are_judged_by_their_parts() {
     for name in ["torch-gloo-4ranks", "jax-cpu-2procs", "tokio-requests"] {

@@ -85,6 +85,7 @@ fn what_means_nothing_is_refused_by_name() {
     refused(&["report", "ops", path, "--sort", "size"], "no column \"size\"; its columns are rank, name");
     refused(&["report", path, "--tables", "operators"], "the tables are ops_summary, ");
     let parts = mapped(directory.path(), 1);
-    refused(&["report", "ops", text(parts.path())], "parts hold no tables");
+    refused(&["report", "ops", text(parts.path())], "the parts were made without tables");
+    refused(&["merge", text(parts.path()), "--tables", "all"], "the parts were made without tables");
     assert!(failure(&["report", "opps", path]).contains("opps"), "a word that is no table is a path");
 }
