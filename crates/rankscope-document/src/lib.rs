@@ -4,6 +4,7 @@
 //! within it keys are only ever added. This crate knows nothing of the rest: it reads no file, computes no figure and draws nothing.
 //! `docs/reference/formats/` describes every key for those who read the JSON itself.
 
+mod across;
 mod alignment;
 mod clock;
 mod combine;
@@ -18,6 +19,7 @@ mod validation;
 mod verdict;
 mod vocabulary;
 
+pub use across::{AcrossRanks, AcrossRow, OverlapAcross};
 pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment};
 pub use clock::{ClockDocument, ClockPoint, NodeClock};
 pub use combine::{CombineDocument, CombinedNode, Extrapolations, LeftOutKind, NumberedBy, RestoredStamps};

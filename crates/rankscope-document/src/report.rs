@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::AcrossRanks;
 use crate::vocabulary::{
     AccountingSide, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource, StepSource,
 };
@@ -44,6 +45,9 @@ pub struct Document {
     /// What ran longest on all ranks together, by name, where there are too many ranks to list it for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<Kernel>,
+    /// The tables of all ranks side by side, where tables were asked for of two ranks or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub across_ranks: Option<AcrossRanks>,
     /// Collectives across ranks.
     pub collectives: Collectives,
     /// What is known about the ranks' clocks.

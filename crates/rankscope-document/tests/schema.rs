@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 35] = [
+const TABLES: [(&str, &[&str]); 38] = [
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -24,6 +24,9 @@ const TABLES: [(&str, &[&str]); 35] = [
     ("`steps`", &["Step"]),
     ("`kernels`", &["Kernel"]),
     ("`tables`", &["Tables"]),
+    ("`across_ranks`", &["AcrossRanks"]),
+    ("Rows of `across_ranks`", &["AcrossRow"]),
+    ("`overlap_across_ranks`", &["OverlapAcross"]),
     ("`ops_summary`", &["OperatorSummary"]),
     ("`ops_summary_by_category`", &["CategorySummary"]),
     ("`ops_unique_args`", &["OperatorArguments"]),

@@ -4,11 +4,12 @@ use rankscope_analyze::{
     Account, Because, ClassMode, CollectiveRow, Confidence, Copied, Job as Analysis, PlacedRank, Side, StepWindow, Unnamed,
 };
 use rankscope_document::{
-    AccountingSide, Classes, Clock, ClockOffset, ClockPair, CollectiveGroup, Collectives, Copies, CopyTime, Document, LateRank,
-    Problem, Rank, RankArrivals, Step, Time, Verdict, Window,
+    AccountingSide, AcrossRanks, Classes, Clock, ClockOffset, ClockPair, CollectiveGroup, Collectives, Copies, CopyTime,
+    Document, LateRank, Problem, Rank, RankArrivals, Step, Time, Verdict, Window,
 };
 use rankscope_trace::RankSource;
 
+use crate::across::across;
 use crate::notes::{cautions, notes};
 use crate::{Job, JobRank, listed, tabulated};
 
@@ -59,9 +60,16 @@ pub(crate) fn document(source: &Source<'_>) -> Document {
         windows: windows(source),
         ranks: placed.map(|(own, placed)| rank(own, placed, ranks.len())).collect(),
         kernels: listed::kernels_of_job(ranks),
+        across_ranks: across_ranks(ranks),
         collectives: collectives(source),
         clock: clock(source),
     }
+}
+
+/// The tables of `ranks` side by side.
+fn across_ranks(ranks: &[JobRank]) -> Option<AcrossRanks> {
+    let tabulated = ranks.iter().filter_map(|rank| Some((rank.rank.0, rank.tables.as_ref()?)));
+    across(&tabulated.collect::<Vec<_>>())
 }
 
 fn windows(source: &Source<'_>) -> Vec<Window> {

@@ -44,6 +44,14 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         document.ranks.iter_mut().for_each(|rank| rank.tables = None);
     }
     let unless = |table: Table| !chosen.contains(&table);
+    if let Some(across) = &mut document.across_ranks {
+        across.ops_across_ranks.take_if(|_| unless(Table::OpsAcrossRanks));
+        across.kernels_across_ranks.take_if(|_| unless(Table::KernelsAcrossRanks));
+        across.annotations_across_ranks.take_if(|_| unless(Table::AnnotationsAcrossRanks));
+        across.idle_across_ranks.take_if(|_| unless(Table::IdleAcrossRanks));
+        across.overlap_across_ranks.take_if(|_| unless(Table::OverlapAcrossRanks));
+    }
+    document.across_ranks.take_if(|_| Table::ALL.iter().all(|table| table.across_ranks().is_none_or(unless)));
     for tables in document.ranks.iter_mut().filter_map(|rank| rank.tables.as_mut()) {
         tables.ops_summary.take_if(|_| unless(Table::OpsSummary));
         tables.ops_summary_by_category.take_if(|_| unless(Table::OpsSummaryByCategory));
@@ -303,16 +311,18 @@ mod tests {
     #[test]
     fn every_table_can_be_chosen_and_is_left_out_where_another_is() {
         for table in Table::ALL {
-            let tables = tables(&RankTables::of(&Trace::default()));
-            let rank = Rank { tables: Some(tables), ..Rank::default() };
-            let mut document = Document { ranks: vec![rank], ..Document::default() };
+            let tabulated = RankTables::of(&Trace::default());
+            let rank = || Rank { tables: Some(tables(&tabulated)), ..Rank::default() };
+            let across_ranks = crate::across::across(&[(0, &tabulated), (1, &tabulated)]);
+            let mut document = Document { ranks: vec![rank(), rank()], across_ranks, ..Document::default() };
             select_tables(&mut document, &[table]);
-            let json = serde_json::to_value(&document.ranks[0].tables).expect("it is JSON");
-            let mut keys: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
+            let json = serde_json::to_value(&document).expect("it is JSON");
+            let places = [&json["ranks"][1]["tables"], &json["across_ranks"]];
+            let mut keys: Vec<&str> =
+                places.iter().filter_map(|place| place.as_object()).flatten().map(|(key, _)| key.as_str()).collect();
             // What is said beside the tables is always there.
-            keys.retain(|key| *key != "card");
-            keys.sort_by_key(|key| key.contains("kernel_ns"));
-            assert_eq!(keys, [table.name(), "kernel_ns", "unattributed_kernel_ns"]);
+            keys.retain(|key| !["card", "ranks", "kernel_ns", "unattributed_kernel_ns"].contains(key));
+            assert_eq!(keys, [table.name()]);
         }
     }
 }

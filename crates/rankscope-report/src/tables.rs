@@ -1,9 +1,10 @@
-//! One of the ranks' tables ([`rankscope_document::Tables`]) as rows and columns, whatever its keys are: for a terminal, and for whoever
+//! One of the tables ([`rankscope_document::Tables`], [`rankscope_document::AcrossRanks`]) as rows and columns, whatever its keys are: for a terminal, and for whoever
 //! writes it into another file. The columns are the document's keys; nothing is computed here but which rows come first.
 
 use std::cmp::Ordering;
 
 use rankscope_document::Document;
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
@@ -12,48 +13,51 @@ use crate::terminal::{Sheet, Table, joined};
 use crate::text::{clean, shorten, width_of, wrap};
 use crate::units::{ABSENT, duration};
 
-/// A table of all ranks that have it.
+/// A table: of all ranks that have it, or of the job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableView {
     /// The table's key.
     pub name: String,
-    /// The keys of its rows; the first is `rank`.
+    /// The keys of its rows. The first is `rank` where each row is of one rank.
     pub columns: Vec<String>,
     /// A row has a value for each column: text, a number, true or false, a list of these, or null.
     pub rows: Vec<Vec<Value>>,
 }
 
-/// The table called `name` of every rank of `document`; none where no rank has it.
+/// The table called `name` of every rank of `document`, or of all of them side by side; none where there is none.
 pub fn table(document: &Document, name: &str) -> Option<TableView> {
-    let mut view = TableView { name: name.to_owned(), columns: vec!["rank".to_owned()], rows: Vec::new() };
+    let mut view = TableView { name: name.to_owned(), columns: Vec::new(), rows: Vec::new() };
+    if let Some(rows) = document.across_ranks.as_ref().and_then(|across| rows_of(across, name)) {
+        rows.into_iter().for_each(|row| view.push(None, row));
+        return Some(view);
+    }
+    view.columns.push("rank".to_owned());
     let mut is_there = false;
     for rank in &document.ranks {
-        let Some(tables) = &rank.tables else { continue };
-        let Some(found) = ordered(tables).and_then(|tables| Some(tables.0.into_iter().find(|(key, _)| key == name)?.1)) else {
-            continue;
-        };
+        let Some(rows) = rank.tables.as_ref().and_then(|tables| rows_of(tables, name)) else { continue };
         is_there = true;
-        let rows = match found {
-            Nested::Rows(rows) => rows,
-            Nested::One(row) => vec![row],
-            Nested::Scalar(_) => continue,
-        };
-        for Ordered(row) in rows {
-            let cells = row.into_iter().filter_map(|(key, value)| match value {
-                Nested::Scalar(value) => Some((key, value)),
-                _ => None,
-            });
-            view.push(rank.rank, cells);
-        }
+        rows.into_iter().for_each(|row| view.push(Some(rank.rank), row));
     }
     is_there.then_some(view)
 }
 
+/// The rows of the table called `name` in `tables`.
+fn rows_of(tables: &impl Serialize, name: &str) -> Option<Vec<Ordered>> {
+    match ordered(tables)?.0.into_iter().find(|(key, _)| key == name)?.1 {
+        Nested::Rows(rows) => Some(rows),
+        Nested::One(row) => Some(vec![row]),
+        Nested::Scalar(_) => None,
+    }
+}
+
 impl TableView {
-    fn push(&mut self, rank: u32, cells: impl Iterator<Item = (String, Value)>) {
+    fn push(&mut self, rank: Option<u32>, Ordered(cells): Ordered) {
         let mut row = vec![Value::Null; self.columns.len()];
-        row[0] = Value::from(rank);
+        if let Some(rank) = rank {
+            row[0] = Value::from(rank);
+        }
         for (key, value) in cells {
+            let Nested::Scalar(value) = value else { continue };
             match self.columns.iter().position(|column| *column == key) {
                 Some(at) => row[at] = value,
                 None => {
@@ -85,17 +89,17 @@ impl TableView {
         }
         let shown = &self.rows[..top.min(self.rows.len())];
         let is_text = |at: &usize| shown.iter().any(|row| row[*at].is_string() || row[*at].is_array());
-        let (texts, mut figures): (Vec<usize>, Vec<usize>) = self.drawn(shown).into_iter().partition(is_text);
+        let (mut texts, mut figures): (Vec<usize>, Vec<usize>) = self.drawn(shown).into_iter().partition(is_text);
         let of = |columns: &[usize], left: usize| {
             let mut table = Table::new(&columns.iter().map(|at| heading(&self.columns[*at])).collect::<Vec<_>>(), left);
             shown.iter().for_each(|row| table.push(columns.iter().map(|at| cell(&self.columns[*at], &row[*at])).collect()));
             table
         };
-        // What does not fit beside the names is named below.
-        let names_width = texts.len() * (NAME_WIDTH_MIN + 2);
+        // What does not fit is named below: text that says ever less first, then figures.
         let mut left_out = Vec::new();
-        while figures.len() > 1 && of(&figures, 0).width() + names_width + 4 > sheet.width() {
-            left_out.extend(figures.pop().map(|at| self.columns[at].as_str()));
+        while figures.len() > 1 && of(&figures, 0).width() + texts.len() * (name_width_min(texts.len()) + 2) + 4 > sheet.width()
+        {
+            left_out.extend(if texts.len() > TEXTS_MAX { texts.pop() } else { figures.pop() });
         }
         let figures = of(&figures, 0);
         let room = sheet.width().saturating_sub(figures.width() + 4);
@@ -108,8 +112,9 @@ impl TableView {
             lines.push(format!("  {}", sheet.paint().dim(&format!("and {more} more; --top {} shows all", self.rows.len()))));
         }
         if !left_out.is_empty() {
-            left_out.reverse();
-            let text = format!("more columns with --csv: {}", left_out.join(", "));
+            left_out.sort_unstable();
+            let names: Vec<&str> = left_out.iter().map(|at| self.columns[*at].as_str()).collect();
+            let text = format!("more columns with --csv: {}", names.join(", "));
             lines.extend(wrap(&text, sheet.width() - 2).into_iter().map(|line| format!("  {}", sheet.paint().dim(&line))));
         }
         joined(vec![lines])
@@ -117,9 +122,9 @@ impl TableView {
 
     /// The columns worth drawing: those that say anything, and the rank where there are several.
     fn drawn(&self, rows: &[Vec<Value>]) -> Vec<usize> {
-        let says = |at: &usize| match at {
-            0 => rows.iter().any(|row| row[0] != rows[0][0]),
-            at => rows.iter().any(|row| !row[*at].is_null()),
+        let says = |at: &usize| match self.columns[*at].as_str() {
+            "rank" => rows.iter().any(|row| row[*at] != rows[0][*at]),
+            _ => rows.iter().any(|row| !row[*at].is_null()),
         };
         (0..self.columns.len()).filter(says).collect()
     }
@@ -131,9 +136,9 @@ impl TableView {
             .iter()
             .map(|at| texts(*at).map(|text| width_of(&text)).max().unwrap_or(0).max(width_of(heading(&self.columns[*at]))))
             .collect();
-        let gaps = 2 * columns.len().saturating_sub(1);
+        let (gaps, least) = (2 * columns.len().saturating_sub(1), name_width_min(columns.len()));
         while widths.iter().sum::<usize>() + gaps > room {
-            let Some(widest) = widths.iter_mut().max().filter(|width| **width > NAME_WIDTH_MIN) else { break };
+            let Some(widest) = widths.iter_mut().max().filter(|width| **width > least) else { break };
             *widest -= 1;
         }
         let mut table = Table::new(&columns.iter().map(|at| heading(&self.columns[*at])).collect::<Vec<_>>(), columns.len());
@@ -145,8 +150,13 @@ impl TableView {
     }
 }
 
-/// Text columns are not cut below this.
-const NAME_WIDTH_MIN: usize = 12;
+/// Text columns that are drawn even where figures do not fit.
+const TEXTS_MAX: usize = 3;
+
+/// What each of so many text columns is not cut below.
+fn name_width_min(texts: usize) -> usize {
+    (48 / texts.max(1)).clamp(12, 28)
+}
 
 /// A key as a heading: the unit stands beside every figure.
 fn heading(key: &str) -> &str {
@@ -185,7 +195,7 @@ enum Nested {
     Scalar(Value),
 }
 
-fn ordered(tables: &rankscope_document::Tables) -> Option<Ordered> {
+fn ordered(tables: &impl Serialize) -> Option<Ordered> {
     serde_json::from_str(&serde_json::to_string(tables).ok()?).ok()
 }
 
@@ -250,10 +260,7 @@ mod tests {
             panic!("rows")
         };
         let mut view = TableView { name: "ops_summary".to_owned(), columns: vec!["rank".to_owned()], rows: Vec::new() };
-        for Ordered(row) in rows {
-            let scalar = |(key, value)| if let Nested::Scalar(value) = value { Some((key, value)) } else { None };
-            view.push(3, row.into_iter().filter_map(scalar));
-        }
+        rows.into_iter().for_each(|row| view.push(Some(3), row));
         view
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// One of a rank's tables. Names are those of TraceLens' sheets where it has one.
+/// A table: of each rank, or of all ranks side by side. Names are those of TraceLens' sheets where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Table {
@@ -37,11 +37,21 @@ pub enum Table {
     Gemm,
     /// What operators achieved, and what the device could have.
     UnifiedPerfSummary,
+    /// Operators of all ranks side by side.
+    OpsAcrossRanks,
+    /// Kernels of all ranks side by side.
+    KernelsAcrossRanks,
+    /// Annotations of all ranks side by side.
+    AnnotationsAcrossRanks,
+    /// Why devices were idle, all ranks side by side.
+    IdleAcrossRanks,
+    /// Communication that compute hides, all ranks side by side.
+    OverlapAcrossRanks,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
@@ -57,7 +67,24 @@ impl Table {
         Self::Idle,
         Self::Gemm,
         Self::UnifiedPerfSummary,
+        Self::OpsAcrossRanks,
+        Self::KernelsAcrossRanks,
+        Self::AnnotationsAcrossRanks,
+        Self::IdleAcrossRanks,
+        Self::OverlapAcrossRanks,
     ];
+
+    /// The table that has the same of all ranks side by side.
+    pub fn across_ranks(self) -> Option<Self> {
+        match self {
+            Self::OpsSummary => Some(Self::OpsAcrossRanks),
+            Self::KernelSummary => Some(Self::KernelsAcrossRanks),
+            Self::Annotations => Some(Self::AnnotationsAcrossRanks),
+            Self::Idle => Some(Self::IdleAcrossRanks),
+            Self::Overlap => Some(Self::OverlapAcrossRanks),
+            _ => None,
+        }
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -77,6 +104,11 @@ impl Table {
             Self::Idle => "idle",
             Self::Gemm => "gemm",
             Self::UnifiedPerfSummary => "unified_perf_summary",
+            Self::OpsAcrossRanks => "ops_across_ranks",
+            Self::KernelsAcrossRanks => "kernels_across_ranks",
+            Self::AnnotationsAcrossRanks => "annotations_across_ranks",
+            Self::IdleAcrossRanks => "idle_across_ranks",
+            Self::OverlapAcrossRanks => "overlap_across_ranks",
         }
     }
 }

@@ -80,7 +80,9 @@ pub(crate) fn chosen(choices: &[Choice], named: Option<Table>) -> Vec<Table> {
 impl TableArgs {
     /// The tables to make, beside the one that is `named`.
     pub(super) fn chosen(&self, named: Option<Table>) -> Vec<Table> {
-        chosen(&self.tables, named)
+        let mut tables = chosen(&self.tables, named);
+        tables.extend(named.and_then(Table::across_ranks));
+        tables
     }
 
     /// What is wrong with the options where no table is `named` to be printed.
@@ -90,10 +92,27 @@ impl TableArgs {
         Some(format!("{option} is about one table; name it before the traces: rankscope report ops RUN"))
     }
 
-    /// Prints the table called `named` of `document`.
+    /// The table that is `named` with all ranks of `document` side by side, where there are several and it has the column to sort by.
+    fn across_ranks(&self, document: &Document, named: Table) -> Option<TableView> {
+        let table = named.across_ranks().filter(|_| document.ranks.len() > 1)?;
+        let mut view = rankscope_report::table(document, table.name())?;
+        let is_sorted = self.sort.as_ref().is_none_or(|column| view.sort_by(sort_word_across(column)));
+        is_sorted.then_some(view)
+    }
+
+    /// Prints the table called `named` of `document`: on the terminal all ranks side by side, where there are several.
     pub(super) fn print(&self, document: &Document, named: Table, format: Format) -> Result<ExitCode> {
+        let is_text = !self.csv && format == Format::Table;
+        if is_text && let Some(across) = self.across_ranks(document, named) {
+            output::answer(&across.text(&document.title, self.top.unwrap_or(TOP_DEFAULT), output::style()))?;
+            output::remark(&format!("all ranks side by side; --rank N shows {named} of one, --csv and --json have all rows"));
+            return Ok(ExitCode::SUCCESS);
+        }
         let Some(mut view) = rankscope_report::table(document, named.name()) else {
-            bail!("there is no table {named}: no rank has tables");
+            match named.name().ends_with("_across_ranks") {
+                true => bail!("there is no table {named}: fewer than two ranks have tables"),
+                false => bail!("there is no table {named}: no rank has it"),
+            }
         };
         if let Some(column) = &self.sort {
             let column = sort_word(column);
@@ -111,6 +130,14 @@ impl TableArgs {
             Format::Table => output::answer(&view.text(&document.title, self.top.unwrap_or(TOP_DEFAULT), output::style()))?,
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What a column of a rank's table is called where ranks are side by side.
+fn sort_word_across(column: &str) -> &str {
+    match sort_word(column) {
+        "direct_kernel_ns" => "sum_ns",
+        other => other,
     }
 }
 

@@ -66,9 +66,32 @@ fn one_table_is_printed_sorted_cut_and_as_csv() {
         counts.is_sorted_by(|a, b| a >= b) && rows.iter().all(|row| row["count"].as_u64() <= Some(counts[0])),
         "{counts:?}"
     );
-    let table = said(&["ops", path, "--sort", "self", "--top", "2"]);
+    let table = said(&["ops", path, "--sort", "subtree", "--top", "2"]);
     assert!(table.starts_with("OPS_SUMMARY") && table.contains("more; --top"), "{table}");
     assert!(!directory.path().join("rankscope-report").exists());
+}
+
+#[test]
+fn several_ranks_are_side_by_side_and_their_sums_are_those_of_each() {
+    let directory = write_job(&job());
+    let path = text(directory.path());
+    let document = report(directory.path(), &["--tables", "all"]);
+    let ranks = document["ranks"].as_array().unwrap();
+    let of_all = |table: &str, figure: &str| ranks.iter().map(|rank| sum(&rank["tables"][table], figure)).sum::<i64>();
+    let across = &document["across_ranks"];
+    assert_eq!(sum(&across["ops_across_ranks"], "sum_ns"), of_all("ops_summary", "direct_kernel_ns"));
+    assert_eq!(sum(&across["kernels_across_ranks"], "sum_ns"), of_all("kernel_summary", "sum_ns"));
+    assert_eq!(sum(&across["annotations_across_ranks"], "sum_ns"), of_all("annotations", "sum_ns"));
+    // The straggler is the rank with most of what it computes longest.
+    let slow = across["ops_across_ranks"].as_array().unwrap().iter().find(|row| row["category"] == "GEMM").unwrap();
+    assert_eq!(slow["max_rank"], 2, "{slow}");
+    assert!(slow["spread"].as_f64() > Some(0.2), "{slow}");
+    let said = |args: &[&str]| String::from_utf8(rankscope(&[&["report"], args].concat()).stdout).expect("text");
+    assert!(said(&["ops", path, "--sort", "self"]).starts_with("OPS_ACROSS_RANKS"));
+    assert!(said(&["ops", path, "--rank", "1"]).starts_with("OPS_SUMMARY"));
+    let rank = path.to_owned() + "/rank0.json";
+    assert!(said(&["ops", &rank]).starts_with("OPS_SUMMARY"), "one rank has nothing beside it");
+    assert!(failure(&["report", "ops_across_ranks", &rank]).contains("fewer than two ranks"));
 }
 
 #[test]
