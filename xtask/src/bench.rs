@@ -2,7 +2,8 @@
 //! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
 //! costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench
 //! dispatch`: what plans for context-parallel attention cost. `cargo xtask bench overhead`: what a job pays for being watched.
-//! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row.
+//! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench tables`: what
+//! tables of operators and kernels add to a report.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -19,6 +20,7 @@ mod record;
 mod repeat;
 mod scale;
 mod table;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -56,6 +58,8 @@ enum What {
     Overhead(overhead::Args),
     /// Report on jobs of many ranks and many collectives, and tell what one rank's part in one collective costs.
     Scale(scale::Args),
+    /// Time reports with tables of operators and kernels, and with the workbook.
+    Tables(tables::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf, which: String },
@@ -119,6 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Dispatch(args) => dispatch::run(args),
         What::Overhead(args) => overhead::run(args),
         What::Scale(args) => scale::run(args),
+        What::Tables(args) => tables::run(args),
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),
@@ -140,7 +145,7 @@ fn ingest(args: &Ingest) -> Result<()> {
         eprintln!("measuring {}", input.path.display());
         let mut result = measure(input, &binary, args.runs.max(1), &folder)?;
         if args.peers {
-            result.peers = peers::measure(input, &folder)?;
+            result.peers = peers::measure(&peers::REPORTS, input, &folder)?;
         }
         measured.push(result);
     }
@@ -185,7 +190,7 @@ fn measure(input: &Input, binary: &Path, runs: usize, folder: &Path) -> Result<M
     let mut costs = Vec::new();
     let mut document = Err("not run".to_owned());
     for _ in 0..runs {
-        let (cost, outcome) = report(binary, &input.path, folder)?;
+        let (cost, outcome) = report(binary, &input.path, folder, &[])?;
         document = outcome;
         if document.is_err() {
             break;
@@ -209,11 +214,11 @@ fn measure(input: &Input, binary: &Path, runs: usize, folder: &Path) -> Result<M
     })
 }
 
-/// One report: what it cost, and its document or the last thing it said.
-fn report(binary: &Path, input: &Path, folder: &Path) -> Result<(Cost, Result<Value, String>)> {
+/// One report with more `options`: what it cost, and its document or the last thing it said.
+fn report(binary: &Path, input: &Path, folder: &Path, options: &[&str]) -> Result<(Cost, Result<Value, String>)> {
     let (out, stdout, stderr) = (folder.join("report"), folder.join("report.stdout"), folder.join("report.stderr"));
     let mut command = Command::new(binary);
-    command.arg("report").arg(input).arg("--out").arg(&out).args(["--format", "json"]);
+    command.arg("report").arg(input).arg("--out").arg(&out).args(["--format", "json"]).args(options);
     command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
     let (cost, status) = child::run(&mut command).with_context(|| format!("failed to run {}", binary.display()))?;
     let said = fs::read_to_string(&stderr).unwrap_or_default();

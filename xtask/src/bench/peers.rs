@@ -13,10 +13,10 @@ use anyhow::{Context, Result};
 use super::child::{self, Cost};
 use super::inputs::Input;
 
-/// What each peer that is installed, and succeeds, takes for `input`.
-pub(crate) fn measure(input: &Input, folder: &Path) -> Result<BTreeMap<&'static str, Cost>> {
+/// What each of `peers` that is installed, and succeeds, takes for `input`.
+pub(crate) fn measure(peers: &[Peer], input: &Input, folder: &Path) -> Result<BTreeMap<&'static str, Cost>> {
     let mut costs = BTreeMap::new();
-    for peer in &PEERS {
+    for peer in peers {
         match cost(peer, input, folder)? {
             Ok(cost) => {
                 costs.insert(peer.name, cost);
@@ -27,7 +27,8 @@ pub(crate) fn measure(input: &Input, folder: &Path) -> Result<BTreeMap<&'static 
     Ok(costs)
 }
 
-struct Peer {
+/// A program that people use on such traces.
+pub(crate) struct Peer {
     name: &'static str,
     /// Environment variable that names its python.
     variable: &'static str,
@@ -36,10 +37,15 @@ struct Peer {
     command: fn(&Path, &Input, &Path) -> Command,
 }
 
-const PEERS: [Peer; 2] = [
-    Peer { name: "tracelens", variable: "RANKSCOPE_PEERS_TRACELENS", module: "TraceLens.PerfModel", command: tracelens },
-    Peer { name: "hta", variable: "RANKSCOPE_PEERS_HTA", module: "hta.trace_analysis", command: hta },
-];
+/// Those that report on where time goes.
+pub(crate) const REPORTS: [Peer; 2] = [TRACELENS, HTA];
+
+/// The same for tables of operators and kernels: TraceLens makes them in any case.
+pub(crate) const TABLES: [Peer; 2] = [TRACELENS, Peer { command: hta_tables, ..HTA }];
+
+const TRACELENS: Peer =
+    Peer { name: "tracelens", variable: "RANKSCOPE_PEERS_TRACELENS", module: "TraceLens.PerfModel", command: tracelens };
+const HTA: Peer = Peer { name: "hta", variable: "RANKSCOPE_PEERS_HTA", module: "hta.trace_analysis", command: hta };
 
 fn cost(peer: &Peer, input: &Input, folder: &Path) -> Result<Result<Cost, String>> {
     let Some(python) = std::env::var_os(peer.variable).map(PathBuf::from) else {
@@ -79,12 +85,21 @@ fn tracelens(python: &Path, input: &Input, out: &Path) -> Command {
 
 /// What HTA offers of the same answers: breakdown by kind, by kernel, and overlap of communication with computation.
 fn hta(python: &Path, input: &Input, _: &Path) -> Command {
+    hta_script(python, input, HTA_REPORT)
+}
+
+/// Its analyses of kernels, launches, queues, copies and annotations, too.
+fn hta_tables(python: &Path, input: &Input, _: &Path) -> Command {
+    hta_script(python, input, &format!("{HTA_REPORT}{HTA_TABLES}"))
+}
+
+fn hta_script(python: &Path, input: &Input, script: &str) -> Command {
     let mut command = Command::new(python);
-    command.arg("-c").arg(HTA).args(&input.ranks);
+    command.arg("-c").arg(script).args(&input.ranks);
     command
 }
 
-const HTA: &str = r#"
+const HTA_REPORT: &str = r#"
 import sys
 from hta.trace_analysis import TraceAnalysis
 
@@ -94,4 +109,11 @@ if __name__ == "__main__":
     print(analysis.get_temporal_breakdown(visualize=False))
     print(analysis.get_gpu_kernel_breakdown(visualize=False))
     print(analysis.get_comm_comp_overlap(visualize=False))
+"#;
+
+const HTA_TABLES: &str = r#"
+    print(analysis.get_idle_time_breakdown(ranks=list(files), visualize=False))
+    print(analysis.get_cuda_kernel_launch_stats(ranks=list(files), visualize=False))
+    print(analysis.get_queue_length_summary(ranks=list(files)))
+    print(analysis.get_memory_bw_summary(ranks=list(files)))
 "#;
