@@ -31,9 +31,9 @@ pub use report::{
 };
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
-    AnnotationSummary, CategorySummary, CopySummary, GemmSummary, IdleBreakdown, KernelOverlap, KernelSummary, LaunchSummary,
-    OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, QueueSummary, SequenceSummary, ShortKernelBin,
-    ShortKernelSummary, StreamIdle, Tables,
+    AnnotationSummary, CategorySummary, CopySummary, GemmSummary, IdleBreakdown, InferenceSteps, KernelOverlap, KernelSummary,
+    LaunchSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, QueueSummary, SequenceSummary,
+    ShortKernelBin, ShortKernelSummary, StreamIdle, Tables,
 };
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};

@@ -47,6 +47,9 @@ pub struct Tables {
     /// Sequences of kernels that occur most often. Absent of a rank of several exports, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequences: Option<Vec<SequenceSummary>>,
+    /// Steps of an inference engine by what they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inference_steps: Option<Vec<InferenceSteps>>,
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
@@ -311,6 +314,33 @@ pub struct SequenceSummary {
     /// How often they follow each other: runs that overlap count once.
     pub count: u64,
     /// Sum of their lengths in all these runs.
+    pub kernel_ns: i64,
+}
+
+/// All steps of one phase with so many requests, as the annotations of an inference engine name them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InferenceSteps {
+    /// Whose annotations: `vllm` or `sglang`.
+    pub engine: String,
+    /// What the steps do: `prefill`, `decode` or `mixed`.
+    pub phase: String,
+    /// Requests in each.
+    pub requests: u64,
+    /// How many steps.
+    pub count: u64,
+    /// How long devices took for them, summed: of each from the first start of its work to the last end.
+    pub sum_ns: i64,
+    /// The mean of that.
+    pub mean_ns: f64,
+    /// The least.
+    pub min_ns: i64,
+    /// The most.
+    pub max_ns: i64,
+    /// Tokens that all of them read or made. Absent where a name does not tell.
+    pub tokens: Option<u64>,
+    /// `sum_ns / tokens`.
+    pub ns_per_token: Option<f64>,
+    /// Sum of the lengths of their work.
     pub kernel_ns: i64,
 }
 

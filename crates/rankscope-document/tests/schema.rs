@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 38] = [
+const TABLES: [(&str, &[&str]); 39] = [
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -40,6 +40,7 @@ const TABLES: [(&str, &[&str]); 38] = [
     ("`copies` of `tables`", &["CopySummary"]),
     ("`annotations`", &["AnnotationSummary"]),
     ("`sequences`", &["SequenceSummary"]),
+    ("`inference_steps`", &["InferenceSteps"]),
     ("`idle`", &["IdleBreakdown"]),
     ("`streams`", &["StreamIdle"]),
     ("`gemm`", &["GemmSummary"]),

@@ -2,14 +2,17 @@
 
 use rankscope_analyze::{Direction, Side};
 use rankscope_document::{
-    AccountingSide, AnnotationSummary, CopySummary, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary,
+    AccountingSide, AnnotationSummary, CopySummary, InferenceSteps, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary,
     SequenceSummary, ShortKernelBin, ShortKernelSummary,
 };
 use rankscope_document::{
     CategorySummary, Document, GemmSummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorPerformance,
     OperatorSummary, StreamIdle, Tables,
 };
-use rankscope_tables::{AnnotationRow, CallRow, CopyRow, Overlap, OverlapRow, QueueRow, SequenceRow, ShortKernelRow};
+use rankscope_tables::{
+    AnnotationRow, CallRow, CopyRow, InferenceEngine, InferenceRow, Overlap, OverlapRow, Phase, QueueRow, SequenceRow,
+    ShortKernelRow,
+};
 use rankscope_tables::{
     ArgumentRow, Bound, Card, GemmRow, Idle, KernelRow, OperatorRow, PerformanceRow, RankTables, Table, by_category, gemm,
 };
@@ -31,6 +34,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         copies: Some(tables.copies.iter().map(copies).collect()),
         annotations: Some(tables.annotations.iter().map(annotation).collect()),
         sequences: tables.sequences.as_ref().map(|rows| rows.iter().map(sequence).collect()),
+        inference_steps: Some(tables.inference.iter().map(inference).collect()),
         idle: Some(idle(&tables.idle)),
         card: tables.card.as_ref().map(|card| card.name.clone()),
         gemm: Some(gemm(&tables.performance).iter().map(|row| product(row, tables.card.as_ref())).collect()),
@@ -65,9 +69,36 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.copies.take_if(|_| unless(Table::Copies));
         tables.annotations.take_if(|_| unless(Table::Annotations));
         tables.sequences.take_if(|_| unless(Table::Sequences));
+        tables.inference_steps.take_if(|_| unless(Table::InferenceSteps));
         tables.idle.take_if(|_| unless(Table::Idle));
         tables.gemm.take_if(|_| unless(Table::Gemm));
         tables.unified_perf_summary.take_if(|_| unless(Table::UnifiedPerfSummary));
+    }
+}
+
+fn inference(row: &InferenceRow) -> InferenceSteps {
+    let engine = match row.engine {
+        InferenceEngine::Vllm => "vllm",
+        InferenceEngine::Sglang => "sglang",
+        _ => "other",
+    };
+    let phase = match row.phase {
+        Phase::Prefill => "prefill",
+        Phase::Decode => "decode",
+        _ => "mixed",
+    };
+    InferenceSteps {
+        engine: engine.to_owned(),
+        phase: phase.to_owned(),
+        requests: row.requests,
+        count: row.time.count,
+        sum_ns: row.time.sum_ns,
+        mean_ns: row.time.mean_ns(),
+        min_ns: row.time.min_ns,
+        max_ns: row.time.max_ns,
+        tokens: row.tokens,
+        ns_per_token: row.ns_per_token(),
+        kernel_ns: row.kernel_ns,
     }
 }
 

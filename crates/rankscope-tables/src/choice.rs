@@ -31,6 +31,8 @@ pub enum Table {
     Annotations,
     /// Sequences of kernels that occur most often.
     Sequences,
+    /// Steps of an inference engine by what they do.
+    InferenceSteps,
     /// Why devices were idle.
     Idle,
     /// Products of matrices.
@@ -51,7 +53,7 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
@@ -64,6 +66,7 @@ impl Table {
         Self::Copies,
         Self::Annotations,
         Self::Sequences,
+        Self::InferenceSteps,
         Self::Idle,
         Self::Gemm,
         Self::UnifiedPerfSummary,
@@ -101,6 +104,7 @@ impl Table {
             Self::Copies => "copies",
             Self::Annotations => "annotations",
             Self::Sequences => "sequences",
+            Self::InferenceSteps => "inference_steps",
             Self::Idle => "idle",
             Self::Gemm => "gemm",
             Self::UnifiedPerfSummary => "unified_perf_summary",

@@ -35,6 +35,7 @@ mod category;
 mod choice;
 mod copies;
 mod idle;
+mod inference;
 mod kernels;
 mod launches;
 #[cfg(test)]
@@ -61,6 +62,7 @@ pub use category::Category;
 pub use choice::{Table, UnknownTable};
 pub use copies::{Bandwidth, CopyRow, copies};
 pub use idle::{Idle, IdleTime, idle};
+pub use inference::{InferenceEngine, InferenceRow, Phase, inference};
 pub use kernels::{KernelRow, kernels};
 pub use models::{Dtype, Engine, Inputs, Model, Product, Work};
 pub use operators::{CategoryRow, OperatorRow, by_category, operators};

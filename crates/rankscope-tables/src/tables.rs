@@ -8,7 +8,9 @@ use crate::{
     AnnotationRow, CallRow, Card, Cards, CopyRow, Overlap, PerformanceRow, QueueRow, SequenceRow, ShortKernels, annotations,
     calls, copies, overlap, performance, queues, sequences, short_kernels,
 };
-use crate::{ArgumentRow, Attribution, Idle, KernelRow, OperatorRow, arguments, idle, kernels, operators};
+use crate::{
+    ArgumentRow, Attribution, Idle, InferenceRow, KernelRow, OperatorRow, arguments, idle, inference, kernels, operators,
+};
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +41,8 @@ pub struct RankTables {
     pub annotations: Vec<AnnotationRow>,
     /// Sequences of kernels that occur most often; none of several exports, of which the most frequent do not add up.
     pub sequences: Option<Vec<SequenceRow>>,
+    /// Steps of an inference engine by what they do.
+    pub inference: Vec<InferenceRow>,
     /// Why devices had nothing to do.
     pub idle: Idle,
     /// Operators by name and arguments, with what their models say; those with most to gain first.
@@ -76,6 +80,7 @@ impl RankTables {
             copies: copies(trace, &classed),
             annotations: annotations(trace, &attribution),
             sequences: Some(sequences(trace, &attribution)),
+            inference: inference(trace, &attribution),
             idle: idle(trace, &attribution),
             performance,
             card,
@@ -96,6 +101,7 @@ impl RankTables {
         crate::copies::join(&mut self.copies, later.copies);
         crate::annotations::join(&mut self.annotations, later.annotations);
         self.sequences = None;
+        crate::inference::join(&mut self.inference, later.inference);
         self.idle.join(later.idle);
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
