@@ -11,11 +11,13 @@ mod combine;
 mod dispatch;
 mod from_traces;
 mod report;
+mod rows;
 mod spans;
 
 pub mod spelling;
 mod tables;
 mod validation;
+mod value;
 mod verdict;
 mod vocabulary;
 
@@ -29,6 +31,7 @@ pub use report::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel, Note,
     NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Window,
 };
+pub use rows::{PARAMS, Row, Rows};
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
     AnnotationSummary, CategorySummary, CopySummary, GemmSummary, IdleBreakdown, InferenceSteps, KernelOverlap, KernelSummary,
@@ -36,6 +39,7 @@ pub use tables::{
     ShortKernelBin, ShortKernelSummary, StreamIdle, Tables,
 };
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
+pub use value::Value;
 pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};
 pub use vocabulary::{
     AccountingSide, AlignmentStage, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource,
