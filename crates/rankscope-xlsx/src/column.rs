@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use rankscope_document::Time;
-
 /// What is in a cell.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell<'a> {
     /// The document does not have it.
     Empty,
     /// Text, whatever it looks like.
     Text(Cow<'a, str>),
-    /// A number; a time is in nanoseconds, and its column divides it.
+    /// A number in the document's unit; its column divides it.
     Number(f64),
+    Bool(bool),
 }
 
 impl<'a> Cell<'a> {
@@ -38,7 +38,12 @@ impl<'a> Cell<'a> {
 
     /// `part` of `total` in percent.
     pub(crate) fn percent(part: i64, total: i64) -> Self {
-        if total <= 0 { Self::Empty } else { Self::Number(part as f64 / total as f64 * 100.0) }
+        Self::percent_of(part as f64, total as f64)
+    }
+
+    /// The same of what has been added up already.
+    pub(crate) fn percent_of(part: f64, total: f64) -> Self {
+        if total > 0.0 { Self::Number(part / total * 100.0) } else { Self::Empty }
     }
 }
 
@@ -56,7 +61,15 @@ pub(crate) enum Kind {
     Us,
     /// Already in percent.
     Percent,
+    /// Already in percent, with a bar that begins at 0.
+    Bar,
+    /// A share, 0 to 1.
+    Share,
     Rate,
+    /// Operations, shown as 10^9 of them.
+    Giga,
+    /// Bytes, shown as 2^20 of them.
+    MiB,
 }
 
 impl Kind {
@@ -65,6 +78,8 @@ impl Kind {
         match self {
             Self::Ms => 1e6,
             Self::Us => 1e3,
+            Self::Giga => 1e9,
+            Self::MiB => 1_048_576.0,
             _ => 1.0,
         }
     }
@@ -79,16 +94,19 @@ impl Kind {
     }
 }
 
+/// Takes a cell from a row.
+type Of<'a, R> = Box<dyn Fn(&R) -> Cell<'_> + 'a>;
+
 /// A column of a table of `R`.
-pub(crate) struct Column<R> {
-    pub(crate) header: &'static str,
+pub(crate) struct Column<'a, R> {
+    pub(crate) header: Cow<'static, str>,
     pub(crate) kind: Kind,
-    pub(crate) of: fn(&R) -> Cell<'_>,
+    pub(crate) of: Of<'a, R>,
 }
 
-impl<R> Column<R> {
-    pub(crate) fn new(header: &'static str, kind: Kind, of: fn(&R) -> Cell<'_>) -> Self {
-        Self { header, kind, of }
+impl<'a, R> Column<'a, R> {
+    pub(crate) fn new(header: impl Into<Cow<'static, str>>, kind: Kind, of: impl Fn(&R) -> Cell<'_> + 'a) -> Self {
+        Self { header: header.into(), kind, of: Box::new(of) }
     }
 
     /// Characters that it is wide: those of its values and of its header, which has a button.
@@ -97,17 +115,15 @@ impl<R> Column<R> {
     }
 }
 
-/// A row of TraceLens' `gpu_timeline`: its name, and the time.
-pub(crate) type TimeOf = (&'static str, fn(&Time) -> i64);
-
-/// The rows of TraceLens' `gpu_timeline`, in its order.
-pub(crate) const TIMES: [TimeOf; 8] = [
-    ("computation_time", |time| time.computation),
-    ("exposed_comm_time", |time| time.exposed_comm),
-    ("exposed_memcpy_time", |time| time.exposed_memcpy),
-    ("busy_time", |time| time.busy),
-    ("idle_time", |time| time.idle),
-    ("total_time", |time| time.total),
-    ("total_comm_time", |time| time.total_comm),
-    ("total_memcpy_time", |time| time.total_memcpy),
-];
+/// Makes the headers of `columns` differ, as those of a table must, whatever their case.
+pub(crate) fn differ<R>(columns: &mut [Column<'_, R>]) {
+    let mut seen = std::collections::HashSet::new();
+    for column in columns {
+        let plain = column.header.clone().into_owned();
+        let mut number = 1;
+        while !seen.insert(column.header.to_lowercase()) {
+            number += 1;
+            column.header = format!("{plain} ({number})").into();
+        }
+    }
+}

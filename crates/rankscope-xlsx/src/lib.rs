@@ -1,18 +1,22 @@
-//! The report as one Excel workbook: a dashboard first, then a sheet a table.
+//! The report as Excel workbooks: one with a dashboard first and a sheet a table, or the tree of workbooks that aorta leaves.
 //!
-//! It draws what the [`Document`] has. Units are converted, and parts of a total that the sheet states are put in percent; nothing
-//! else is computed. What the document lacks gives no sheet. Names of sheets and columns are TraceLens' where they mean the same.
-//! A sheet is a list of columns (`tables`, `job`); `book` writes it as a real table, row by row through a temporary file. The same
-//! document gives the same bytes.
+//! It draws what the [`Document`] has. Units are converted, parts of a total are put in percent, and the dashboard adds up what ranks
+//! have in common; nothing else is computed. Names of sheets and columns are TraceLens' where they mean the same (`tables/known.rs`);
+//! every other table, one that this crate has never heard of among them, gets a sheet by its keys. `book` writes a sheet as a real
+//! table, row by row through a temporary file. The same document gives the same bytes.
 
+pub mod aorta;
 mod book;
 mod column;
 mod error;
 mod job;
+mod names;
+mod put;
 mod style;
 mod summary;
 mod tables;
 
+use std::fmt;
 use std::io::Write;
 
 use rankscope_document::Document;
@@ -23,22 +27,57 @@ pub use error::Error;
 /// Data rows of one sheet: what Excel takes, less the header.
 const ROWS: usize = 1_048_575;
 
+/// Why a document has no tables of operators and kernels; the workbook says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoTables {
+    /// It is of parts, which hold no events.
+    Parts,
+    /// Operators were not read.
+    DeviceOnly,
+    /// It is of one step, and tables are of whole traces.
+    OneStep,
+}
+
+impl fmt::Display for NoTables {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Parts => {
+                "There are no tables of operators and kernels: parts hold no events. Give the traces instead of the parts."
+            }
+            Self::DeviceOnly => "There are no tables of operators and kernels: --gpu-only leaves operators out.",
+            Self::OneStep => "There are no tables of operators and kernels: they are of whole traces, and --step picks one step.",
+        })
+    }
+}
+
+/// How a workbook is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Why there are no tables, if there are none.
+    pub no_tables: Option<NoTables>,
+    /// Data rows that a sheet takes at most; Excel takes no more than is the default.
+    pub rows: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { no_tables: None, rows: ROWS }
+    }
+}
+
 /// Writes `document` as a workbook to `out`, from its beginning to its end.
 ///
 /// # Errors
 /// What `out` or the temporary files refuse.
-pub fn write(document: &Document, out: impl Write + Send) -> Result<(), Error> {
-    write_split(document, ROWS, out)
-}
-
-/// The same, with at most `rows` rows on a sheet. Public for tests only: no test writes a million rows.
-#[doc(hidden)]
-pub fn write_split(document: &Document, rows: usize, out: impl Write + Send) -> Result<(), Error> {
-    let mut book = Book::begin(rows)?;
+pub fn write(document: &Document, options: Options, out: impl Write + Send) -> Result<(), Error> {
+    let mut book = Book::begin("rankscope report", options.rows.min(ROWS))?;
+    book.begin_summary()?;
     if document.is_training() {
         job::add(&mut book, document)?;
     }
-    tables::add(&mut book, document)?;
-    summary::write(&mut book, document)?;
+    tables::add(&mut book, document.ranks.iter(), true)?;
+    tables::add_of_job(&mut book, document)?;
+    summary::write(&mut book, document, options.no_tables)?;
     book.save(out)
 }

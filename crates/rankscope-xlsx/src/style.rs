@@ -9,8 +9,15 @@ pub(crate) const COMMUNICATION: u32 = 0xE6_9F00;
 pub(crate) const COPIES: u32 = 0xC5_66A0;
 pub(crate) const IDLE: u32 = 0xD4_D8DD;
 pub(crate) const INK: u32 = 0x17_1B21;
-const HEADER: u32 = 0xE9_EEF4;
+pub(crate) const HEADER: u32 = 0xE9_EEF4;
 pub(crate) const MUTED: u32 = 0x5B_6470;
+/// Bars behind numbers.
+pub(crate) const BAR: u32 = 0x9C_C9E8;
+
+/// Behind the labels of sentences, by how much they matter; the label says it, too.
+pub(crate) const FINDING: u32 = 0xD5_E8F4;
+pub(crate) const CAUTION: u32 = 0xFB_ECCC;
+pub(crate) const PROBLEM: u32 = 0xF3_E0EC;
 
 /// The formats of cells, made once.
 pub(crate) struct Styles {
@@ -20,6 +27,7 @@ pub(crate) struct Styles {
     count: Format,
     time: Format,
     percent: Format,
+    share: Format,
     rate: Format,
     /// Headers of text and of what names something.
     header: Format,
@@ -44,7 +52,8 @@ impl Styles {
             count: number("#,##0"),
             time: number("#,##0.000"),
             percent: number("0.00"),
-            rate: number("#,##0.00"),
+            share: number("0.0%"),
+            rate: number("#,##0.000"),
             header_right: header.clone().set_align(FormatAlign::Right).set_indent(2),
             header: header.set_align(FormatAlign::Left),
         }
@@ -62,8 +71,9 @@ impl Styles {
             Kind::Id => &self.id,
             Kind::Count => &self.count,
             Kind::Ms | Kind::Us => &self.time,
-            Kind::Percent => &self.percent,
-            Kind::Rate => &self.rate,
+            Kind::Percent | Kind::Bar => &self.percent,
+            Kind::Share => &self.share,
+            Kind::Rate | Kind::Giga | Kind::MiB => &self.rate,
         }
     }
 

@@ -15,6 +15,7 @@ use rankscope_pipeline::{Judged, Places, judged, run_directory, write_report};
 use rankscope_report::Layout;
 use rankscope_run::is_parts_folder;
 use rankscope_time::Rank;
+use rankscope_xlsx::NoTables;
 
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
 use crate::memory;
@@ -64,10 +65,14 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether a workbook gets tables of operators and kernels: they are made of whole traces.
-    fn makes_tables(&self) -> bool {
-        let is_of_parts = matches!(self.paths.as_slice(), [folder] if is_parts_folder(folder));
-        !is_of_parts && !self.rules.gpu_only && self.shown.step.is_none()
+    /// Why a workbook gets no tables of operators and kernels, if it gets none: they are made of whole traces.
+    fn no_tables(&self) -> Option<NoTables> {
+        match self.paths.as_slice() {
+            [folder] if is_parts_folder(folder) => Some(NoTables::Parts),
+            _ if self.rules.gpu_only => Some(NoTables::DeviceOnly),
+            _ if self.shown.step.is_some() => Some(NoTables::OneStep),
+            _ => None,
+        }
     }
 }
 
@@ -153,11 +158,12 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
     }
     let tables = args.tables.chosen(named);
-    request.mapping.rules.tables = !tables.is_empty() || (args.xlsx.is_some() && args.makes_tables());
+    let no_tables = args.no_tables();
+    request.mapping.rules.tables = !tables.is_empty() || (args.xlsx.is_some() && no_tables.is_none());
     let bar = Bar::default();
     let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, draws)?;
     if let Some(path) = &args.xlsx {
-        write_workbook(path, &document)?;
+        write_workbook(path, &document, no_tables)?;
     }
     select_tables(&mut document, &tables);
     if let Some(table) = named {
@@ -174,8 +180,9 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
 }
 
 /// Writes `document` as a workbook; the file appears whole or not at all.
-fn write_workbook(path: &Path, document: &Document) -> Result<()> {
-    rankscope_run::write_file(path, |file| rankscope_xlsx::write(document, file).map_err(anyhow::Error::from))
+fn write_workbook(path: &Path, document: &Document, no_tables: Option<NoTables>) -> Result<()> {
+    let options = rankscope_xlsx::Options { no_tables, ..rankscope_xlsx::Options::default() };
+    rankscope_run::write_file(path, |file| rankscope_xlsx::write(document, options, file).map_err(anyhow::Error::from))
         .with_context(|| format!("write {}", path.display()))
 }
 

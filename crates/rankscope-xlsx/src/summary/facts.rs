@@ -1,6 +1,8 @@
-//! What was reported on and who is late, in words.
+//! What was reported on, in words.
 
-use rankscope_document::{Because, Classes, ClockMethod, Confidence, Document, LateRank, Unnamed};
+use std::collections::BTreeSet;
+
+use rankscope_document::{Classes, ClockMethod, Document};
 
 /// Facts of the job, with their labels.
 pub(super) fn of(document: &Document) -> Vec<(&'static str, String)> {
@@ -8,9 +10,15 @@ pub(super) fn of(document: &Document) -> Vec<(&'static str, String)> {
     if !document.missing_ranks.is_empty() {
         facts.push(("missing ranks", list(&document.missing_ranks)));
     }
-    if document.windows.len() > 1 {
-        facts.push(("windows", document.windows.len().to_string()));
+    let hosts: BTreeSet<&str> = document.ranks.iter().filter_map(|rank| rank.host.as_deref()).collect();
+    if !hosts.is_empty() {
+        facts.push(("hosts", names(&hosts)));
     }
+    let devices: BTreeSet<&str> = document.ranks.iter().filter_map(|rank| rank.device.as_deref()).collect();
+    if !devices.is_empty() {
+        facts.push(("devices", names(&devices)));
+    }
+    facts.extend(windows(document).map(|windows| ("windows", windows)));
     let times = if document.device_activity { "of devices" } else { "of the host: the traces show no device work" };
     facts.push(("times", times.to_owned()));
     facts.push(("clocks", clocks(document).to_owned()));
@@ -26,6 +34,31 @@ fn ranks(document: &Document) -> String {
         Some(world) => format!("{} of {world}", document.ranks.len()),
         None => format!("{}; the traces do not say how many the job has", document.ranks.len()),
     }
+}
+
+/// How long the profilers recorded on all ranks, and which steps.
+fn windows(document: &Document) -> Option<String> {
+    const SHOWN: usize = 4;
+    let of = |window: &rankscope_document::Window| {
+        let ms = window.end_ns.saturating_sub(window.start_ns) as f64 / 1e6;
+        match (window.first_step, window.last_step) {
+            (Some(first), Some(last)) if first < last => format!("{ms:.3} ms, steps {first} to {last}"),
+            (Some(step), _) => format!("{ms:.3} ms, step {step}"),
+            _ => format!("{ms:.3} ms"),
+        }
+    };
+    let shown: Vec<String> = document.windows.iter().take(SHOWN).map(of).collect();
+    let more = document.windows.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    (!shown.is_empty()).then(|| shown.join("; ") + &more)
+}
+
+/// The first of `names`.
+fn names(names: &BTreeSet<&str>) -> String {
+    const SHOWN: usize = 4;
+    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
 /// `ranks`, the first of them.
@@ -44,44 +77,4 @@ fn clocks(document: &Document) -> &'static str {
         _ if document.clock.corrected => "corrected",
         _ => "as recorded",
     }
-}
-
-/// Who is late, or why nobody is named.
-pub(super) fn verdict(document: &Document) -> String {
-    let verdict = &document.verdict;
-    if !verdict.late.is_empty() {
-        return verdict.late.iter().map(late).collect::<Vec<_>>().join("\n");
-    }
-    match verdict.reason {
-        Some(Unnamed::NobodyStandsOut) => "No rank stands out as late.",
-        Some(Unnamed::NothingToJudge) => "No rank can be named: no collective of more than one rank could be judged.",
-        Some(Unnamed::TooFewRounds) => "No rank can be named: there are too few rounds to tell a rule from an accident.",
-        Some(Unnamed::Irregular) => "No rank is late from round to round.",
-        Some(Unnamed::WithinClocks) => "No rank can be named: the clocks are not known well enough.",
-        Some(Unnamed::NotComparable) => "No rank can be named: the traces contradict each other.",
-        Some(_) | None => "No rank is named as late.",
-    }
-    .to_owned()
-}
-
-fn late(late: &LateRank) -> String {
-    let ms = |ns: i64| ns as f64 / 1e6;
-    let confidence = match late.confidence {
-        Confidence::High => "high",
-        Confidence::Medium => "medium",
-        Confidence::Low => "low",
-    };
-    let because = match late.because {
-        Because::CameLast => "; it came last to collectives",
-        Because::BusiestStage => "; it is the busiest stage of the pipeline",
-        _ => "",
-    };
-    format!(
-        "Rank {} is late: it held the others up for {:.3} ms ({:.3} to {:.3} ms), {:.1} % of what was recorded; confidence {confidence}{because}.",
-        late.rank,
-        ms(late.delay_wall_ns),
-        ms(late.lo_ns),
-        ms(late.hi_ns),
-        late.share * 100.0
-    )
 }

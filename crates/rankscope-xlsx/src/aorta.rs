@@ -1,0 +1,1 @@
+//! Workbooks that lie and are called as aorta leaves them.
