@@ -3,7 +3,9 @@
 use std::fmt;
 
 use serde::Serialize;
-use serde::ser::{self, Impossible, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, SerializeTupleStruct, Serializer};
+use serde::ser::{
+    self, Impossible, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, SerializeTupleStruct, Serializer,
+};
 
 /// What JSON can hold. Integers stay integers, and objects keep the order of their keys.
 #[derive(Clone, Debug, Default, PartialEq)]

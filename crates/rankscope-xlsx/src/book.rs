@@ -36,13 +36,21 @@ pub(crate) struct Written {
     pub(crate) part: (usize, usize),
 }
 
+/// The dashboard, which is filled last.
+pub(crate) struct Summary<'a> {
+    pub(crate) sheet: &'a mut Worksheet,
+    pub(crate) styles: &'a Styles,
+    pub(crate) written: &'a [Written],
+    /// Tables that have no rows, and so no sheets.
+    pub(crate) empty: &'a [String],
+}
+
 /// A workbook that sheets are added to.
 pub(crate) struct Book {
     workbook: Workbook,
     styles: Styles,
     names: Names,
     written: Vec<Written>,
-    /// Tables that have no rows, and so no sheets.
     empty: Vec<String>,
     /// Rows that a sheet takes at most.
     most: usize,
@@ -95,8 +103,9 @@ impl Book {
     }
 
     /// The dashboard, and what is needed to fill it.
-    pub(crate) fn summary(&mut self) -> Result<(&mut Worksheet, &Styles, &[Written], &[String]), Error> {
-        Ok((self.workbook.worksheet_from_name(SUMMARY)?, &self.styles, &self.written, &self.empty))
+    pub(crate) fn summary(&mut self) -> Result<Summary<'_>, Error> {
+        let sheet = self.workbook.worksheet_from_name(SUMMARY)?;
+        Ok(Summary { sheet, styles: &self.styles, written: &self.written, empty: &self.empty })
     }
 
     /// Writes all of it to `out`.

@@ -37,7 +37,9 @@ pub(crate) fn gpu_timeline<'a>(ranks: impl Iterator<Item = &'a Rank>, shows_rank
     columns.extend([
         Column::<(&Rank, TimeOf)>::new("type", Kind::Text(22), |(_, (name, _))| Cell::text(*name)),
         Column::<(&Rank, TimeOf)>::new("time ms", Kind::Ms, |(rank, (_, of))| Cell::ns(of(&rank.time_ns))),
-        Column::<(&Rank, TimeOf)>::new("percent", Kind::Percent, |(rank, (_, of))| Cell::percent(of(&rank.time_ns), rank.time_ns.total)),
+        Column::<(&Rank, TimeOf)>::new("percent", Kind::Percent, |(rank, (_, of))| {
+            Cell::percent(of(&rank.time_ns), rank.time_ns.total)
+        }),
     ]);
     Sheet {
         name: "gpu_timeline".to_owned(),
@@ -91,7 +93,9 @@ fn steps(document: &Document) -> Sheet<'_, (&Rank, &Step)> {
             Column::<(&Rank, &Step)>::new("total_time", Kind::Ms, |(_, step)| Cell::ns(step.time_ns.total)),
             Column::<(&Rank, &Step)>::new("total_comm_time", Kind::Ms, |(_, step)| Cell::ns(step.time_ns.total_comm)),
             Column::<(&Rank, &Step)>::new("total_memcpy_time", Kind::Ms, |(_, step)| Cell::ns(step.time_ns.total_memcpy)),
-            Column::<(&Rank, &Step)>::new("idle %", Kind::Percent, |(_, step)| Cell::percent(step.time_ns.idle, step.time_ns.total)),
+            Column::<(&Rank, &Step)>::new("idle %", Kind::Percent, |(_, step)| {
+                Cell::percent(step.time_ns.idle, step.time_ns.total)
+            }),
         ],
         rows: document.ranks.iter().flat_map(|rank| rank.steps.iter().map(move |step| (rank, step))).collect(),
     }
@@ -105,7 +109,9 @@ fn collectives(document: &Document) -> Sheet<'_, &CollectiveGroup> {
             Column::<&CollectiveGroup>::new("Collective name", Kind::Text(28), |group| Cell::text(&group.name)),
             Column::<&CollectiveGroup>::new("kind", Kind::Text(16), |group| Cell::text(group.kind.as_str())),
             Column::<&CollectiveGroup>::new("dtype", Kind::Text(12), |group| Cell::text(&group.dtype)),
-            Column::<&CollectiveGroup>::new("In msg nelems", Kind::Count, |group| Cell::maybe(group.in_elements.map(|count| count as f64))),
+            Column::<&CollectiveGroup>::new("In msg nelems", Kind::Count, |group| {
+                Cell::maybe(group.in_elements.map(|count| count as f64))
+            }),
             Column::<&CollectiveGroup>::new("bytes", Kind::Count, |group| Cell::maybe(group.bytes.map(|bytes| bytes as f64))),
             Column::<&CollectiveGroup>::new("Group size", Kind::Count, |group| Cell::count(group.ranks)),
             Column::<&CollectiveGroup>::new("Process Group Name", Kind::Text(24), |group| Cell::text(&group.process_group)),
@@ -114,8 +120,12 @@ fn collectives(document: &Document) -> Sheet<'_, &CollectiveGroup> {
             Column::<&CollectiveGroup>::new("transfer mean (µs)", Kind::Us, |group| Cell::maybe(group.transfer_ns_mean)),
             Column::<&CollectiveGroup>::new("wait mean (µs)", Kind::Us, |group| Cell::maybe(group.wait_ns_mean)),
             Column::<&CollectiveGroup>::new("start skew mean (µs)", Kind::Us, |group| Cell::maybe(group.start_skew_ns_mean)),
-            Column::<&CollectiveGroup>::new("algorithm bandwidth mean (GB/s)", Kind::Rate, |group| Cell::maybe(group.algbw_gbps_mean)),
-            Column::<&CollectiveGroup>::new("bus bandwidth mean (GB/s)", Kind::Rate, |group| Cell::maybe(group.busbw_gbps_mean)),
+            Column::<&CollectiveGroup>::new("algorithm bandwidth mean (GB/s)", Kind::Rate, |group| {
+                Cell::maybe(group.algbw_gbps_mean)
+            }),
+            Column::<&CollectiveGroup>::new("bus bandwidth mean (GB/s)", Kind::Rate, |group| {
+                Cell::maybe(group.busbw_gbps_mean)
+            }),
             Column::<&CollectiveGroup>::new("exposed (ms)", Kind::Ms, |group| Cell::ns(group.exposed_ns)),
         ],
         rows: document.collectives.groups.iter().collect(),

@@ -46,7 +46,9 @@ impl fmt::Display for NoTables {
                 "There are no tables of operators and kernels: parts hold no events. Give the traces instead of the parts."
             }
             Self::DeviceOnly => "There are no tables of operators and kernels: --gpu-only leaves operators out.",
-            Self::OneStep => "There are no tables of operators and kernels: they are of whole traces, and --step picks one step.",
+            Self::OneStep => {
+                "There are no tables of operators and kernels: they are of whole traces, and --step picks one step."
+            }
         })
     }
 }

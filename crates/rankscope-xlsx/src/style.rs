@@ -11,6 +11,8 @@ pub(crate) const IDLE: u32 = 0xD4_D8DD;
 pub(crate) const INK: u32 = 0x17_1B21;
 pub(crate) const HEADER: u32 = 0xE9_EEF4;
 pub(crate) const MUTED: u32 = 0x5B_6470;
+/// Lines between rows.
+pub(crate) const LINES: u32 = 0xD4_D8DD;
 /// Bars behind numbers.
 pub(crate) const BAR: u32 = 0x9C_C9E8;
 

@@ -9,14 +9,14 @@ mod top;
 
 use rankscope_document::{Document, NoteLevel};
 
-use crate::book::Book;
+use crate::book::{Book, Summary};
 use crate::style::{CAUTION, FINDING, PROBLEM};
 use crate::{Error, NoTables};
 use page::Page;
 
 /// Fills the first sheet of `book`.
 pub(crate) fn write(book: &mut Book, document: &Document, no_tables: Option<NoTables>) -> Result<(), Error> {
-    let (sheet, styles, written, empty) = book.summary()?;
+    let Summary { sheet, styles, written, empty } = book.summary()?;
     let mut page = Page::begin(sheet, styles, written)?;
     page.title(&format!("rankscope report: {}", document.title))?;
     for (label, text) in facts::of(document) {

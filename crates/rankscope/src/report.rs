@@ -1,11 +1,12 @@
 //! `rankscope report`: traces in; a summary, `report.json`, `report.html` and `timeline.pftrace` out.
 
 pub(crate) mod tables;
+mod workbooks;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
@@ -21,11 +22,12 @@ use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
 use crate::memory;
 use crate::output::{self, Format};
 use crate::report::tables::{TableArgs, named_table};
+use crate::report::workbooks::WorkbookArgs;
 
 /// Report on one run: where the time goes, who is late, and what limits it.
 ///
 /// Reads Kineto/Chrome JSON, XSpace and Perfetto traces, plain, .gz, .zst, or a .zip/.tar of ranks. Writes report.json,
-/// report.html and timeline.pftrace into --out, and with --xlsx an Excel workbook. Never changes its inputs.
+/// report.html and timeline.pftrace into --out, and with --xlsx or --layout Excel workbooks. Never changes its inputs.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "rankscope report [OPTIONS] [TABLE] <TRACES>...")]
 pub(crate) struct Args {
@@ -48,9 +50,8 @@ pub(crate) struct Args {
     /// Report even if ranks are missing or files cannot be read
     #[arg(long)]
     partial: bool,
-    /// Also write the report as an Excel workbook, with the tables of operators, kernels and idle time
-    #[arg(long, value_name = "FILE")]
-    xlsx: Option<PathBuf>,
+    #[command(flatten)]
+    workbooks: WorkbookArgs,
     /// Do not write timeline.pftrace
     #[arg(long)]
     no_timeline: bool,
@@ -134,6 +135,9 @@ enum ClassesArg {
     Tracelens,
 }
 
+/// Where a report goes that belongs to no run directory.
+const FOLDER: &str = "rankscope-report";
+
 pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     let named = named_table(&mut args.paths);
     if let Some(why) = args.tables.misused(named) {
@@ -147,7 +151,7 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         (Some(out), ..) => Some(Places::beside(out)),
         (None, Format::Json, _) => None,
         (None, Format::Table, Some(run)) => Some(Places::in_run(run)),
-        (None, Format::Table, None) => Some(Places::beside(Path::new("rankscope-report"))),
+        (None, Format::Table, None) => Some(Places::beside(Path::new(FOLDER))),
     };
     let mut request = request(&args.paths, args.partial, &args.clocks);
     request.judging.window = args.window.window;
@@ -159,12 +163,13 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     }
     let tables = args.tables.chosen(named);
     let no_tables = args.no_tables();
-    request.mapping.rules.tables = !tables.is_empty() || (args.xlsx.is_some() && no_tables.is_none());
+    request.mapping.rules.tables = !tables.is_empty() || (args.workbooks.any() && no_tables.is_none());
     let bar = Bar::default();
     let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, draws)?;
-    if let Some(path) = &args.xlsx {
-        write_workbook(path, &document, no_tables)?;
-    }
+    let folder = args.out.clone().or_else(|| Some(run_directory(&args.paths)?.join("report")));
+    let folder = folder.unwrap_or_else(|| PathBuf::from(FOLDER));
+    let is_untabulated = |why: &NoTables| *why != NoTables::Parts || document.ranks.iter().all(|rank| rank.tables.is_none());
+    let workbooks = args.workbooks.write(&document, no_tables.filter(is_untabulated), &folder)?;
     select_tables(&mut document, &tables);
     if let Some(table) = named {
         std::mem::forget(judged);
@@ -172,18 +177,11 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     }
     let drawn = Some(&judged).filter(|judged| draws && judged.parts.is_none());
     let written = places.map(|places| write_report(&places, &document, drawn, &bar)).transpose()?;
-    let written = written.unwrap_or_default().into_iter().chain(args.xlsx).collect();
+    let written = written.unwrap_or_default().into_iter().chain(workbooks).collect();
     say(&document, args.format, written, Some(&judged).filter(|_| draws))?;
     // The process ends here: giving back memory piece by piece would only take time.
     std::mem::forget(judged);
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes `document` as a workbook; the file appears whole or not at all.
-fn write_workbook(path: &Path, document: &Document, no_tables: Option<NoTables>) -> Result<()> {
-    let options = rankscope_xlsx::Options { no_tables, ..rankscope_xlsx::Options::default() };
-    rankscope_run::write_file(path, |file| rankscope_xlsx::write(document, options, file).map_err(anyhow::Error::from))
-        .with_context(|| format!("write {}", path.display()))
 }
 
 /// Reports on the run directory `run` into itself, with everything as it is by default, and says what it found.

@@ -36,7 +36,8 @@ pub(super) fn times(page: &mut Page<'_>, document: &Document) -> Result<(), Erro
 
 pub(super) fn stragglers(page: &mut Page<'_>, document: &Document) -> Result<(), Error> {
     let columns = job::straggler_columns();
-    block(page, "Who is late", "ranks", "stragglers", &columns, &job::latest(document))
+    let title = if document.verdict.late.is_empty() { "Arrival at collectives" } else { "Who is late" };
+    block(page, title, "ranks", "stragglers", &columns, &job::latest(document))
 }
 
 pub(super) fn collectives(page: &mut Page<'_>, document: &Document) -> Result<(), Error> {
@@ -45,13 +46,17 @@ pub(super) fn collectives(page: &mut Page<'_>, document: &Document) -> Result<()
 }
 
 pub(super) fn operators(page: &mut Page<'_>, document: &Document) -> Result<(), Error> {
-    let columns = top_columns("operator", "category");
+    let columns = top_columns("operator", "category", true);
     block(page, "Operators with most device time", "operators", "ops_summary", &columns, &top::operators(document))
 }
 
 pub(super) fn kernels(page: &mut Page<'_>, document: &Document) -> Result<(), Error> {
-    let columns = top_columns("kernel", "launched by");
-    block(page, "Kernels with most time", "kernels", "kernel_summary", &columns, &top::kernels(document))
+    let kernels = top::kernels(document);
+    // Where there are no tables, there are the document's lists: of the host where no device worked, and not of all that ran.
+    let has_tables = kernels.first().is_some_and(|top| top.all_ns > 0);
+    let columns = top_columns("name", if has_tables { "for category" } else { "class" }, has_tables);
+    let title = if document.device_activity { "Kernels with most time" } else { "Host operators with most time" };
+    block(page, title, "names", "kernel_summary", &columns, &kernels)
 }
 
 pub(super) fn products(page: &mut Page<'_>, document: &Document) -> Result<(), Error> {
@@ -86,9 +91,7 @@ pub(super) fn sheets(page: &mut Page<'_>, empty: &[String]) -> Result<(), Error>
         Column::<&Written>::new("rows", Kind::Count, |sheet| Cell::count(sheet.rows as u64)),
         Column::<&Written>::new("what it holds", Kind::Text(130), |sheet| match sheet.part {
             (_, 1) => Cell::text(sheet.about),
-            (part, parts) => {
-                Cell::text(format!("{} (part {part} of {parts}: a sheet takes no more rows)", sheet.about))
-            }
+            (part, parts) => Cell::text(format!("{} (part {part} of {parts}: a sheet takes no more rows)", sheet.about)),
         }),
     ];
     let written: Vec<&Written> = page.written.iter().collect();
@@ -100,14 +103,17 @@ pub(super) fn sheets(page: &mut Page<'_>, empty: &[String]) -> Result<(), Error>
     Ok(())
 }
 
-fn top_columns<'a>(what: &'static str, sort: &'static str) -> [Column<'a, Top<'a>>; 5] {
-    [
+fn top_columns<'a>(what: &'static str, sort: &'static str, of_all: bool) -> Vec<Column<'a, Top<'a>>> {
+    let mut columns = vec![
         Column::<Top<'_>>::new(what, Kind::Text(89), |top| Cell::text(top.name)),
         Column::<Top<'_>>::new(sort, Kind::Text(26), |top| Cell::text(top.sort)),
         Column::<Top<'_>>::new("calls", Kind::Count, |top| Cell::count(top.count)),
         Column::<Top<'_>>::new("time, all ranks (ms)", Kind::Ms, |top| Cell::ns(top.ns)),
-        Column::<Top<'_>>::new("% of all", Kind::Bar, |top| Cell::percent(top.ns, top.all_ns)),
-    ]
+    ];
+    if of_all {
+        columns.push(Column::<Top<'_>>::new("% of all", Kind::Bar, |top| Cell::percent(top.ns, top.all_ns)));
+    }
+    columns
 }
 
 /// The first of `rows` under a heading; nothing where there are none.

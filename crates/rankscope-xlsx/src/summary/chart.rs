@@ -1,10 +1,12 @@
 //! The chart of where the time goes.
 
-use rust_xlsxwriter::{Chart, ChartFont, ChartFormat, ChartLegendPosition, ChartSolidFill, ChartType, Color};
+use rust_xlsxwriter::{
+    Chart, ChartAxisCrossing, ChartFont, ChartFormat, ChartLegendPosition, ChartLine, ChartSolidFill, ChartType, Color,
+};
 
 use super::page::Placed;
 use crate::book::SUMMARY;
-use crate::style::{COMMUNICATION, COMPUTATION, COPIES, IDLE};
+use crate::style::{COMMUNICATION, COMPUTATION, COPIES, IDLE, LINES};
 
 /// A bar a rank, of the times beside each rank in the rows that were `placed`; the first rank on top.
 pub(super) fn stacked(placed: &Placed, height: u32) -> Chart {
@@ -19,8 +21,10 @@ pub(super) fn stacked(placed: &Placed, height: u32) -> Chart {
     }
     chart.title().set_name("Time by class, ms").set_font(ChartFont::new().set_size(11));
     // Bars lie: the x axis is the one of values.
-    chart.x_axis().set_num_format("#,##0");
-    chart.y_axis().set_name("rank").set_reverse();
+    let mut lines = ChartLine::new();
+    lines.set_color(Color::RGB(LINES)).set_width(0.75);
+    chart.x_axis().set_num_format("#,##0").set_major_gridlines_line(&lines);
+    chart.y_axis().set_name("rank").set_reverse().set_crossing(ChartAxisCrossing::Max);
     chart.legend().set_position(ChartLegendPosition::Bottom);
     chart.set_width(660).set_height(height);
     chart

@@ -19,8 +19,8 @@ pub(super) fn of(document: &Document) -> Vec<(&'static str, String)> {
         facts.push(("devices", names(&devices)));
     }
     facts.extend(windows(document).map(|windows| ("windows", windows)));
-    let times = if document.device_activity { "of devices" } else { "of the host: the traces show no device work" };
-    facts.push(("times", times.to_owned()));
+    let times = if document.device_activity { "devices" } else { "the host: the traces show no device work" };
+    facts.push(("times of", times.to_owned()));
     facts.push(("clocks", clocks(document).to_owned()));
     if document.classes != Classes::Default {
         facts.push(("classes", document.classes.to_string()));

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::book::Written;
 use crate::column::{Cell, Column, Kind};
 use crate::put::{bar, fitting, write};
-use crate::style::{HEADER, INK, MUTED, Styles};
+use crate::style::{HEADER, INK, LINES, MUTED, Styles};
 
 /// Columns of the page.
 const COLUMNS: u16 = 13;
@@ -15,12 +15,13 @@ const COLUMNS: u16 = 13;
 const FIRST: u16 = 24;
 const WIDE: u16 = 13;
 /// Characters of a line of a paragraph.
-const LINE: usize = 145;
+const LINE: usize = 180;
 /// Heights in points: a line, a block's header.
 const HEIGHT: f64 = 15.0;
 const HEADER_HEIGHT: f64 = 32.0;
-/// Pixels that a row is high.
+/// Pixels that a row is high, and a block's header.
 const ROW_PIXELS: u32 = 20;
+const HEADER_PIXELS: u32 = 43;
 
 /// The page, and the next row of it that is free.
 pub(super) struct Page<'a> {
@@ -64,7 +65,7 @@ impl<'a> Page<'a> {
             self.sheet.write_string_with_format(self.row, 3, aside, &muted)?;
         }
         if let Some(sheet) = sheet.filter(|sheet| self.written.iter().any(|written| written.sheet == *sheet)) {
-            self.link(COLUMNS - 2, sheet, &format!("sheet {sheet}"))?;
+            link(self.sheet, (self.row, COLUMNS - 2), sheet, &format!("sheet {sheet}"), 1)?;
         }
         self.row += 1;
         Ok(())
@@ -93,14 +94,14 @@ impl<'a> Page<'a> {
         let places = places(columns);
         self.sheet.set_row_height(self.row, HEADER_HEIGHT)?;
         for (column, place) in columns.iter().zip(&places) {
-            self.cell(*place, column.kind, &Cell::text(&*column.header), &header(column.kind))?;
+            self.cell(*place, column.kind, &Cell::text(&*column.header), &header(column.kind, place.0))?;
         }
         self.row += 1;
         let first = self.row;
         for row in rows {
             for (column, place) in columns.iter().zip(&places) {
                 let cell = shortened((column.of)(row), *place);
-                let format = self.format(column.kind, &cell);
+                let format = self.format(column.kind, &cell, place.0);
                 self.cell(*place, column.kind, &cell, &format)?;
             }
             self.row += 1;
@@ -115,19 +116,14 @@ impl<'a> Page<'a> {
     /// `chart` beside the block that was `placed`, from the column `col` on; what comes next is below both.
     pub(super) fn beside(&mut self, placed: &Placed, col: u16, chart: &Chart, height: u32) -> Result<(), Error> {
         self.sheet.insert_chart_with_offset(placed.first.saturating_sub(1), col, chart, 12, 0)?;
-        self.row = self.row.max(placed.first + height.div_ceil(ROW_PIXELS));
+        self.row = self.row.max(placed.first + height.saturating_sub(HEADER_PIXELS).div_ceil(ROW_PIXELS));
         Ok(())
-    }
-
-    /// `text` in the cell at `col` of the current row, or over what was written at `row`, leading to `sheet`.
-    fn link(&mut self, col: u16, sheet: &str, text: &str) -> Result<(), Error> {
-        link(self.sheet, self.row, col, sheet, text)
     }
 
     /// Turns the first cells from `first` on into links to the `sheets` of these names.
     pub(super) fn links<'s>(&mut self, first: u32, sheets: impl Iterator<Item = &'s str>) -> Result<(), Error> {
         for (row, sheet) in (first..).zip(sheets) {
-            link(self.sheet, row, 0, sheet, sheet)?;
+            link(self.sheet, (row, 0), sheet, sheet, 0)?;
         }
         Ok(())
     }
@@ -145,18 +141,20 @@ impl<'a> Page<'a> {
         write(self.sheet, (self.row, col), kind, cell, format)
     }
 
-    fn format(&self, kind: Kind, cell: &Cell<'_>) -> Format {
+    fn format(&self, kind: Kind, cell: &Cell<'_>, col: u16) -> Format {
         let format = match cell {
-            Cell::Text(text) => self.styles.text(text),
-            _ => self.styles.number(kind),
+            Cell::Text(text) => self.styles.text(text).clone().set_indent(indent(kind, col)),
+            _ => self.styles.number(kind).clone(),
         };
-        format.clone().set_border_bottom(FormatBorder::Hair).set_border_bottom_color(Color::RGB(MUTED))
+        format.set_border_bottom(FormatBorder::Thin).set_border_bottom_color(Color::RGB(LINES))
     }
 }
 
-fn link(worksheet: &mut Worksheet, row: u32, col: u16, sheet: &str, text: &str) -> Result<(), Error> {
+/// `text` that leads to `sheet`.
+fn link(worksheet: &mut Worksheet, (row, col): (u32, u16), sheet: &str, text: &str, indent: u8) -> Result<(), Error> {
     let url = Url::new(format!("internal:'{}'!A1", sheet.replace('\'', "''"))).set_text(text);
-    worksheet.write_url(row, col, url)?;
+    let format = Format::new().set_hyperlink().set_align(FormatAlign::Left).set_indent(indent);
+    worksheet.write_url_with_format(row, col, url, &format)?;
     Ok(())
 }
 
@@ -164,7 +162,12 @@ fn ink() -> Format {
     Format::new().set_font_color(Color::RGB(INK))
 }
 
-fn header(kind: Kind) -> Format {
+/// Text keeps clear of the number before it.
+fn indent(kind: Kind, col: u16) -> u8 {
+    u8::from(matches!(kind, Kind::Text(_)) && col > 0)
+}
+
+fn header(kind: Kind, col: u16) -> Format {
     let format = ink()
         .set_bold()
         .set_background_color(Color::RGB(HEADER))
@@ -172,7 +175,11 @@ fn header(kind: Kind) -> Format {
         .set_border_bottom_color(Color::RGB(MUTED))
         .set_text_wrap()
         .set_align(FormatAlign::VerticalCenter);
-    if matches!(kind, Kind::Text(_) | Kind::Id) { format.set_align(FormatAlign::Left) } else { format.set_align(FormatAlign::Right) }
+    if matches!(kind, Kind::Text(_) | Kind::Id) {
+        format.set_align(FormatAlign::Left).set_indent(indent(kind, col))
+    } else {
+        format.set_align(FormatAlign::Right)
+    }
 }
 
 /// The first and the last column of the page that each of `columns` takes.
