@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 /// than two ranks have tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AcrossRanks {
-    /// The ranks that have tables, ascending.
-    pub ranks: Vec<u32>,
     /// Operators by name and category: `direct_kernel_ns` of `ops_summary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_across_ranks: Option<Vec<AcrossRow>>,

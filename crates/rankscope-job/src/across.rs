@@ -45,7 +45,6 @@ pub(crate) fn across(ranks: &[(u32, &RankTables)]) -> Option<AcrossRanks> {
         row.count = None;
     }
     Some(AcrossRanks {
-        ranks: ranks.iter().map(|(rank, _)| *rank).collect(),
         ops_across_ranks: Some(operators),
         kernels_across_ranks: Some(kernels),
         annotations_across_ranks: Some(annotations),

@@ -31,7 +31,7 @@ const ROWS: usize = 1_048_575;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoTables {
-    /// It is of parts, which hold no events.
+    /// It is of parts that were made without.
     Parts,
     /// Operators were not read.
     DeviceOnly,
@@ -43,7 +43,8 @@ impl fmt::Display for NoTables {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(match self {
             Self::Parts => {
-                "There are no tables of operators and kernels: parts hold no events. Give the traces instead of the parts."
+                "There are no tables of operators and kernels: the parts were made without. Map the traces again with \
+                 `rankscope map --tables`, or give the traces instead of the parts."
             }
             Self::DeviceOnly => "There are no tables of operators and kernels: --gpu-only leaves operators out.",
             Self::OneStep => {

@@ -29,8 +29,8 @@ pub(crate) fn add<'a>(book: &mut Book, ranks: impl Iterator<Item = &'a Rank> + C
 /// Adds the tables of the job as a whole.
 ///
 /// A table over all ranks that the document holds in one struct of lists needs no more than to be handed to [`add_all`] here.
-pub(crate) fn add_of_job(_book: &mut Book, _document: &Document) -> Result<(), Error> {
-    Ok(())
+pub(crate) fn add_of_job(book: &mut Book, document: &Document) -> Result<(), Error> {
+    add_all(book, document.across_ranks.iter().map(|across| (None, across)), &|_| 0.0, false)
 }
 
 /// Adds a sheet for each table in `sources`, structs whose fields are tables; `total` says how long a rank was recorded.
