@@ -10,6 +10,8 @@ mod clock;
 mod combine;
 mod dispatch;
 mod from_traces;
+mod operator_sheets;
+mod params;
 mod report;
 mod rows;
 mod spans;
@@ -27,6 +29,8 @@ pub use clock::{ClockDocument, ClockPoint, NodeClock};
 pub use combine::{CombineDocument, CombinedNode, Extrapolations, LeftOutKind, NumberedBy, RestoredStamps};
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
+pub use operator_sheets::OperatorSheet;
+pub use params::{Param, Params};
 pub use report::{
     Clock, ClockOffset, ClockPair, CollectiveGroup, CollectiveInstance, Collectives, Copies, CopyTime, Document, Kernel, Note,
     NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Window,

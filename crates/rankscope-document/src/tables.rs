@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::AccountingSide;
+use crate::{AccountingSide, Params};
 
 /// Tables of one rank. Those that were not asked for are absent. All are of the same device work: kernels, copies and fills.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -397,6 +397,9 @@ pub struct GemmSummary {
     pub tflops: Option<f64>,
     /// The least time that the card needs for it, as a share of what it took; absent where a figure of the card is not known.
     pub roofline_share: Option<f64>,
+    /// What all of them were called with alike.
+    #[serde(default)]
+    pub params: Params,
 }
 
 /// All operators of one name that were called with the same, and what they achieved. What is not known is absent.
@@ -420,10 +423,16 @@ pub struct OperatorPerformance {
     pub count: u64,
     /// How long devices worked for them, summed.
     pub kernel_ns: i64,
+    /// What they were called with, as the model names it.
+    #[serde(default)]
+    pub params: Params,
     /// Floating-point operations of one.
     pub flops: Option<u64>,
     /// Bytes that one has to move at least.
     pub bytes: Option<u64>,
+    /// Whether both are `exact`, or `at_most` or `at_least` what they say, as far as the inputs tell.
+    #[serde(default)]
+    pub figures: Option<String>,
     /// Operations for each byte.
     pub intensity: Option<f64>,
     /// Operations in 10^12 a second.

@@ -7,7 +7,7 @@ use rankscope_document::{
 };
 use rankscope_document::{
     CategorySummary, Document, GemmSummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorPerformance,
-    OperatorSummary, StreamIdle, Tables,
+    OperatorSummary, Params, StreamIdle, Tables,
 };
 use rankscope_tables::{
     AnnotationRow, CallRow, CopyRow, InferenceEngine, InferenceRow, Overlap, OverlapRow, Phase, QueueRow, SequenceRow,
@@ -295,11 +295,12 @@ fn product(row: &GemmRow, card: Option<&Card>) -> GemmSummary {
         batch: row.product.batch,
         dtype: row.dtype.clone(),
         count: row.time.count,
-        flops: row.work.flops,
+        flops: row.flops,
         bytes: row.work.bytes,
         kernel_ns: row.time.sum_ns,
         tflops: row.work.tflops(row.time),
         roofline_share: least.and_then(|least| least.share(row.time)),
+        params: params(&row.params),
     }
 }
 
@@ -320,8 +321,10 @@ fn performance(row: &PerformanceRow, card: Option<&Card>) -> OperatorPerformance
         concrete_inputs: operator.concrete.clone(),
         count: time.count,
         kernel_ns: time.sum_ns,
-        flops: row.work.map(|work| work.flops),
+        params: params(&row.params),
+        flops: row.work.and_then(|work| work.flops),
         bytes: row.work.map(|work| work.bytes),
+        figures: row.work.map(|work| work.figures.name().to_owned()),
         intensity: row.work.and_then(|work| work.intensity()),
         tflops: row.work.and_then(|work| work.tflops(time)),
         tb_per_s: row.work.and_then(|work| work.tb_per_s(time)),
@@ -329,6 +332,23 @@ fn performance(row: &PerformanceRow, card: Option<&Card>) -> OperatorPerformance
         roofline_ns: least.map(|least| least.ns),
         roofline_share: least.and_then(|least| least.share(time)),
         saved_ns: card.and_then(|card| row.saved_ns(card)),
+    }
+}
+
+fn params(params: &rankscope_tables::Params) -> Params {
+    Params(params.iter().map(|(name, value)| (name.clone().into_owned(), param(value))).collect())
+}
+
+fn param(value: &rankscope_tables::Param) -> rankscope_document::Param {
+    use rankscope_document::Param as To;
+    use rankscope_tables::Param as From;
+    match value {
+        From::Flag(flag) => To::Flag(*flag),
+        From::Whole(number) => To::Whole(*number),
+        From::Real(number) => To::Real(*number),
+        From::Text(text) => To::Text(text.clone()),
+        From::List(values) => To::List(values.iter().map(param).collect()),
+        _ => To::Unknown,
     }
 }
 

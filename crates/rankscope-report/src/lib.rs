@@ -24,7 +24,7 @@ pub use error::Error;
 pub use html::html;
 pub use json::{Layout, json, write_json};
 pub use spans::spans_terminal;
-pub use tables::{TableView, table};
+pub use tables::{TableView, operators, table};
 pub use terminal::{Style, columns, paragraph, terminal};
 pub use text::steers;
 pub use units::{bytes, duration, rate};

@@ -1,17 +1,22 @@
 //! One of the tables ([`rankscope_document::Tables`], [`rankscope_document::AcrossRanks`]) as rows and columns, whatever its keys are: for a terminal, and for whoever
 //! writes it into another file. The columns are the document's keys; nothing is computed here but which rows come first.
 
+mod ordered;
+mod sheet;
+
 use std::cmp::Ordering;
 
 use rankscope_document::Document;
 use serde::Serialize;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
+use self::ordered::{Nested, Ordered, ordered};
 use crate::Style;
 use crate::terminal::{Sheet, Table, joined};
 use crate::text::{clean, shorten, width_of, wrap};
 use crate::units::{ABSENT, duration};
+
+pub use self::sheet::operators;
 
 /// A table: of all ranks that have it, or of the job.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +31,11 @@ pub struct TableView {
 
 /// The table called `name` of every rank of `document`, or of all of them side by side; none where there is none.
 pub fn table(document: &Document, name: &str) -> Option<TableView> {
+    table_of(document, name, |_| true)
+}
+
+/// The rows of the table called `name` that `is_wanted` wants.
+fn table_of(document: &Document, name: &str, is_wanted: impl Fn(&Ordered) -> bool) -> Option<TableView> {
     let mut view = TableView { name: name.to_owned(), columns: Vec::new(), rows: Vec::new() };
     if let Some(rows) = document.across_ranks.as_ref().and_then(|across| rows_of(across, name)) {
         rows.into_iter().for_each(|row| view.push(None, row));
@@ -36,7 +46,7 @@ pub fn table(document: &Document, name: &str) -> Option<TableView> {
     for rank in &document.ranks {
         let Some(rows) = rank.tables.as_ref().and_then(|tables| rows_of(tables, name)) else { continue };
         is_there = true;
-        rows.into_iter().for_each(|row| view.push(Some(rank.rank), row));
+        rows.into_iter().filter(&is_wanted).for_each(|row| view.push(Some(rank.rank), row));
     }
     is_there.then_some(view)
 }
@@ -50,24 +60,38 @@ fn rows_of(tables: &impl Serialize, name: &str) -> Option<Vec<Ordered>> {
     }
 }
 
-impl TableView {
-    fn push(&mut self, rank: Option<u32>, Ordered(cells): Ordered) {
-        let mut row = vec![Value::Null; self.columns.len()];
-        if let Some(rank) = rank {
-            row[0] = Value::from(rank);
+/// The cells of what is under `key` in a row: one, or one for each parameter of an operator.
+fn cells(key: String, value: Nested) -> Vec<(String, Value)> {
+    match value {
+        Nested::Scalar(value) => vec![(key, value)],
+        Nested::One(Ordered(params)) if key == "params" => {
+            let cell = |(name, value)| Some((format!("{PARAM}{name}"), Nested::scalar(value)?));
+            params.into_iter().filter_map(cell).collect()
         }
-        for (key, value) in cells {
-            let Nested::Scalar(value) = value else { continue };
+        _ => Vec::new(),
+    }
+}
+
+/// What columns of parameters begin with, as TraceLens' do.
+const PARAM: &str = "param: ";
+
+impl TableView {
+    fn push(&mut self, rank: Option<u32>, Ordered(row): Ordered) {
+        let mut values = vec![Value::Null; self.columns.len()];
+        if let Some(rank) = rank {
+            values[0] = Value::from(rank);
+        }
+        for (key, value) in row.into_iter().flat_map(|(key, value)| cells(key, value)) {
             match self.columns.iter().position(|column| *column == key) {
-                Some(at) => row[at] = value,
+                Some(at) => values[at] = value,
                 None => {
                     self.columns.push(key);
                     self.rows.iter_mut().for_each(|row| row.push(Value::Null));
-                    row.push(value);
+                    values.push(value);
                 }
             }
         }
-        self.rows.push(row);
+        self.rows.push(values);
     }
 
     /// Puts the rows with most in `column` first, text by alphabet; rows that have nothing there come last. False where there is no
@@ -88,7 +112,10 @@ impl TableView {
             return joined(vec![lines]);
         }
         let shown = &self.rows[..top.min(self.rows.len())];
-        let is_text = |at: &usize| shown.iter().any(|row| row[*at].is_string() || row[*at].is_array());
+        let is_text = |at: &usize| {
+            let is_text = |row: &Vec<Value>| row[*at].is_string() || row[*at].is_array();
+            !self.columns[*at].starts_with(PARAM) && shown.iter().any(is_text)
+        };
         let (mut texts, mut figures): (Vec<usize>, Vec<usize>) = self.drawn(shown).into_iter().partition(is_text);
         let of = |columns: &[usize], left: usize| {
             let mut table = Table::new(&columns.iter().map(|at| heading(&self.columns[*at])).collect::<Vec<_>>(), left);
@@ -160,6 +187,7 @@ fn name_width_min(texts: usize) -> usize {
 
 /// A key as a heading: the unit stands beside every figure.
 fn heading(key: &str) -> &str {
+    let key = key.strip_prefix(PARAM).unwrap_or(key);
     key.strip_suffix("_ns").unwrap_or(key)
 }
 
@@ -167,6 +195,9 @@ fn cell(key: &str, value: &Value) -> String {
     match value {
         Value::Null => ABSENT.to_owned(),
         Value::String(text) => clean(text),
+        Value::Array(values) if key.starts_with(PARAM) => {
+            format!("({})", values.iter().map(|value| cell(key, value)).collect::<Vec<_>>().join(", "))
+        }
         Value::Array(values) => values.iter().map(|value| cell(key, value)).collect::<Vec<_>>().join(" > "),
         Value::Number(number) if key.ends_with("_ns") => number.as_f64().map_or_else(String::new, duration),
         Value::Number(number) if number.is_f64() => format!("{:.3}", number.as_f64().unwrap_or_default()),
@@ -182,59 +213,6 @@ fn compare(a: &Value, b: &Value) -> Ordering {
         }
         (Value::String(a), Value::String(b)) => a.cmp(b),
         (a, b) => a.is_null().cmp(&b.is_null()),
-    }
-}
-
-/// An object with its keys in the order in which they were written.
-struct Ordered(Vec<(String, Nested)>);
-
-/// What a key of the tables holds.
-enum Nested {
-    Rows(Vec<Ordered>),
-    One(Ordered),
-    Scalar(Value),
-}
-
-fn ordered(tables: &impl Serialize) -> Option<Ordered> {
-    serde_json::from_str(&serde_json::to_string(tables).ok()?).ok()
-}
-
-impl<'de> Deserialize<'de> for Ordered {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Keys;
-        impl<'de> Visitor<'de> for Keys {
-            type Value = Ordered;
-
-            fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                to.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Ordered, A::Error> {
-                let mut keys = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    keys.push(entry);
-                }
-                Ok(Ordered(keys))
-            }
-        }
-        from.deserialize_map(Keys)
-    }
-}
-
-impl<'de> Deserialize<'de> for Nested {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(untagged)]
-        enum Any {
-            Rows(Vec<Ordered>),
-            One(Ordered),
-            Scalar(Value),
-        }
-        Ok(match Any::deserialize(from)? {
-            Any::Rows(rows) => Self::Rows(rows),
-            Any::One(one) => Self::One(one),
-            Any::Scalar(value) => Self::Scalar(value),
-        })
     }
 }
 

@@ -64,7 +64,7 @@ pub use copies::{Bandwidth, CopyRow, copies};
 pub use idle::{Idle, IdleTime, idle};
 pub use inference::{InferenceEngine, InferenceRow, Phase, inference};
 pub use kernels::{KernelRow, kernels};
-pub use models::{Dtype, Engine, Inputs, Model, Product, Work};
+pub use models::{Dtype, Engine, Figures, Inputs, Model, Param, Params, Product, Work};
 pub use operators::{CategoryRow, OperatorRow, by_category, operators};
 pub use overlap::{Hidden, Overlap, OverlapRow, overlap};
 pub use performance::{Bound, GemmRow, PerformanceRow, Roofline, gemm, performance};

@@ -16,24 +16,68 @@ mod embedding;
 mod gemm;
 mod inputs;
 mod norm;
+mod params;
 mod pointwise;
 mod reduce;
 
 pub use dtype::Dtype;
 pub use gemm::Product;
 pub use inputs::Inputs;
+pub use params::{Param, Params};
 
 /// What one operator has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Work {
-    /// Floating-point operations; an addition and a multiplication are two. Of integers, their operations.
-    pub flops: u64,
+    /// Floating-point operations; an addition and a multiplication are two. Of integers, their operations. None where they are not
+    /// known.
+    pub flops: Option<u64>,
     /// Bytes read and written.
     pub bytes: u64,
     /// Which units of a device do it.
     pub engine: Engine,
     /// In which type.
     pub dtype: Dtype,
+    /// Whether both figures are exact.
+    pub figures: Figures,
+}
+
+/// How far the inputs of an operator tell what it has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Figures {
+    /// They tell it.
+    Exact,
+    /// It is that much at most: some of what the shapes have room for may be unused.
+    AtMost,
+    /// It is that much at least.
+    AtLeast,
+}
+
+impl Work {
+    /// Operations on matrices of type `dtype`.
+    pub(crate) fn of_matrices(dtype: Dtype, flops: u64, bytes: u64) -> Self {
+        Self { flops: Some(flops), bytes, engine: Engine::Matrix, dtype, figures: Figures::Exact }
+    }
+
+    /// Operations on single elements of type `dtype`.
+    pub(crate) fn of_elements(dtype: Dtype, flops: u64, bytes: u64) -> Self {
+        Self { engine: Engine::Vector, ..Self::of_matrices(dtype, flops, bytes) }
+    }
+
+    fn at_most(self) -> Self {
+        Self { figures: Figures::AtMost, ..self }
+    }
+}
+
+impl Figures {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::AtMost => "at_most",
+            Self::AtLeast => "at_least",
+        }
+    }
 }
 
 /// The units of a device that a model's operations run on.
@@ -78,6 +122,12 @@ pub enum Model {
 impl Model {
     /// The model of the operator called `operator`, if there is one.
     pub fn of(operator: &str) -> Option<Self> {
+        if attention::is_forward(operator) {
+            return Some(Self::AttentionFwd);
+        }
+        if attention::is_backward(operator) {
+            return Some(Self::AttentionBwd);
+        }
         let name = operator.strip_prefix("aten::")?;
         Some(if gemm::is_known(name) {
             Self::Gemm
@@ -85,10 +135,6 @@ impl Model {
             Self::ConvFwd
         } else if name == "convolution_backward" {
             Self::ConvBwd
-        } else if attention::is_forward(name) {
-            Self::AttentionFwd
-        } else if attention::is_backward(name) {
-            Self::AttentionBwd
         } else if norm::is_forward(name) {
             Self::NormFwd
         } else if norm::is_backward(name) {
@@ -128,13 +174,13 @@ impl Model {
 
     /// What `operator`, which has this model, does with `inputs`; none where they do not tell.
     pub fn work(self, operator: &str, inputs: &Inputs) -> Option<Work> {
-        let name = operator.strip_prefix("aten::")?;
+        let name = bare(operator);
         match self {
             Self::Gemm => gemm::work(name, inputs),
             Self::ConvFwd => conv::forward(inputs),
             Self::ConvBwd => conv::backward(inputs),
-            Self::AttentionFwd => attention::forward(name, inputs),
-            Self::AttentionBwd => attention::backward(name, inputs),
+            Self::AttentionFwd => attention::forward(operator, inputs),
+            Self::AttentionBwd => attention::backward(operator, inputs),
             Self::NormFwd => norm::forward(name, inputs),
             Self::NormBwd => norm::backward(name, inputs),
             Self::Unary => pointwise::unary(name, inputs),
@@ -145,9 +191,24 @@ impl Model {
         }
     }
 
+    /// What `operator`, which has this model, was called with; empty where the inputs do not tell.
+    pub fn params(self, operator: &str, inputs: &Inputs) -> Params {
+        let name = bare(operator);
+        let params = match self {
+            Self::Gemm => gemm::params(name, inputs),
+            Self::ConvFwd | Self::ConvBwd => conv::params(name, inputs),
+            Self::AttentionFwd | Self::AttentionBwd => attention::params(operator, inputs),
+            Self::NormFwd | Self::NormBwd => norm::params(name, inputs),
+            Self::Unary | Self::Binary => pointwise::params(name, inputs),
+            Self::Reduce | Self::Softmax => reduce::params(name, inputs),
+            Self::Embedding => embedding::params(name, inputs),
+        };
+        params.unwrap_or_default()
+    }
+
     /// The product of matrices that `operator` is with `inputs`; none where it is none or they do not tell.
     pub fn product(self, operator: &str, inputs: &Inputs) -> Option<Product> {
-        (self == Self::Gemm).then(|| gemm::product(operator.strip_prefix("aten::")?, inputs))?
+        (self == Self::Gemm).then(|| gemm::product(bare(operator), inputs))?
     }
 
     /// Whether work that other operators launch on behalf of `operator` is its work too: a convolution's changes of layout are.
@@ -156,4 +217,9 @@ impl Model {
         let is_whole = |model| !matches!(model, Self::Unary | Self::Binary | Self::Reduce | Self::Softmax);
         operator != "aten::linear" && Self::of(operator).is_some_and(is_whole)
     }
+}
+
+/// The name of an operator of PyTorch's own, without where it is from.
+fn bare(operator: &str) -> &str {
+    operator.strip_prefix("aten::").unwrap_or(operator)
 }

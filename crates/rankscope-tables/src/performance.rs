@@ -10,15 +10,17 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::owners::busy_ns;
-use crate::{ArgumentRow, Attribution, Card, Category, Inputs, Model, Product, Spread, Work, arguments};
+use crate::{ArgumentRow, Attribution, Card, Category, Inputs, Model, Params, Product, Spread, Work, arguments};
 
 /// All operators of one name that were called with the same, and what each of them does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PerformanceRow {
     /// The operators, and how long devices worked for each.
     pub operator: ArgumentRow,
     /// Their model, if they have one.
     pub model: Option<Model>,
+    /// What they were called with, as the model names it.
+    pub params: Params,
     /// What the model says of one of them.
     pub work: Option<Work>,
     /// The product of matrices that each is, and the recorded type of the first of them.
@@ -28,7 +30,7 @@ pub struct PerformanceRow {
 }
 
 /// Products of matrices of one size, for one operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GemmRow {
     /// The operator.
     pub name: String,
@@ -36,8 +38,12 @@ pub struct GemmRow {
     pub product: Product,
     /// The type of the first matrix, as recorded.
     pub dtype: String,
+    /// Floating-point operations of one.
+    pub flops: u64,
     /// What each of them does.
     pub work: Work,
+    /// What all of them were called with alike.
+    pub params: Params,
     /// How long devices worked for each.
     pub time: Spread,
 }
@@ -111,20 +117,24 @@ fn of_both(within: Vec<ArgumentRow>, leaving: Vec<ArgumentRow>) -> Vec<Performan
 
 /// The products of matrices in `rows`, those with most time first.
 pub fn gemm(rows: &[PerformanceRow]) -> Vec<GemmRow> {
-    let mut sums: FxHashMap<(&str, Product, &str, Work), Spread> = FxHashMap::default();
+    let mut sums: FxHashMap<(&str, Product, &str, Work), GemmRow> = FxHashMap::default();
     for row in rows {
-        if let (Some((product, dtype)), Some(work)) = (&row.product, row.work) {
-            sums.entry((&row.operator.name, *product, dtype, work)).or_default().join(row.operator.time);
-        }
+        let (Some((product, dtype)), Some(work)) = (&row.product, row.work) else { continue };
+        let Some(flops) = work.flops else { continue };
+        let name = &row.operator.name;
+        let sum = sums.entry((name, *product, dtype, work)).or_insert_with(|| GemmRow {
+            name: name.clone(),
+            product: *product,
+            dtype: dtype.clone(),
+            flops,
+            work,
+            params: row.params.clone(),
+            time: Spread::default(),
+        });
+        sum.time.join(row.operator.time);
+        sum.params.retain(|param| row.params.contains(param));
     }
-    let row = |((name, product, dtype, work), time): ((&str, Product, &str, Work), Spread)| GemmRow {
-        name: name.to_owned(),
-        product,
-        dtype: dtype.to_owned(),
-        work,
-        time,
-    };
-    let mut rows: Vec<GemmRow> = sums.into_iter().map(row).collect();
+    let mut rows: Vec<GemmRow> = sums.into_values().collect();
     rows.sort_by(|a, b| {
         let key = |row: &GemmRow| (std::cmp::Reverse(row.time.sum_ns), row.product, row.work);
         key(a).cmp(&key(b)).then_with(|| (&a.name, &a.dtype).cmp(&(&b.name, &b.dtype)))
@@ -139,14 +149,15 @@ impl PerformanceRow {
             operator.dims.as_deref().zip(operator.types.as_deref()).and_then(|(dims, types)| {
                 Inputs::parse(dims, types, operator.strides.as_deref(), operator.concrete.as_deref())
             });
-        let (mut work, mut product) = (None, None);
+        let (mut params, mut work, mut product) = (Params::new(), None, None);
         if let Some((model, inputs)) = model.zip(inputs) {
+            params = model.params(&operator.name, &inputs);
             work = model.work(&operator.name, &inputs);
             product = model
                 .product(&operator.name, &inputs)
                 .and_then(|product| Some((product, inputs.recorded_type(product.first)?.to_owned())));
         }
-        Self { operator, model, work, product, leaves_device }
+        Self { operator, model, params, work, product, leaves_device }
     }
 
     /// Time that would be saved if all its operators were as fast as `card` allows, in nanoseconds; none where that is not known.
@@ -157,9 +168,10 @@ impl PerformanceRow {
 }
 
 impl Work {
-    /// Operations in 10^12 a second that operators achieved which each did this and took `time`; none of work that took no time.
+    /// Operations in 10^12 a second that operators achieved which each did this and took `time`; none of work that took no time, nor
+    /// where the operations are not known.
     pub fn tflops(&self, time: Spread) -> Option<f64> {
-        rate(self.flops, time)
+        rate(self.flops?, time)
     }
 
     /// Bytes in 10^12 a second, likewise.
@@ -169,13 +181,15 @@ impl Work {
 
     /// Operations for each byte; none of work that moves nothing.
     pub fn intensity(&self) -> Option<f64> {
-        (self.bytes > 0).then(|| self.flops as f64 / self.bytes as f64)
+        self.flops.filter(|_| self.bytes > 0).map(|flops| flops as f64 / self.bytes as f64)
     }
 
-    /// The least time that `card` needs for as many operators as took `time`; none where one of its figures is not known.
+    /// The least time that `card` needs for as many operators as took `time`; none where one of its figures is not known. Operations
+    /// that are not known take none.
     pub fn roofline(&self, time: Spread, card: &Card) -> Option<Roofline> {
         let memory_ns = self.bytes as f64 / card.memory / 1e3;
-        let compute_ns = if self.flops == 0 { 0.0 } else { self.flops as f64 / card.peak(self.engine, self.dtype)? / 1e3 };
+        let flops = self.flops.unwrap_or(0);
+        let compute_ns = if flops == 0 { 0.0 } else { flops as f64 / card.peak(self.engine, self.dtype)? / 1e3 };
         let (one_ns, bound) = if compute_ns > memory_ns { (compute_ns, Bound::Compute) } else { (memory_ns, Bound::Memory) };
         Some(Roofline { ns: one_ns * time.count as f64, bound })
     }
@@ -215,7 +229,7 @@ pub(crate) fn join(rows: &mut Vec<PerformanceRow>, later: Vec<PerformanceRow>, c
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cards, Dtype, Engine};
+    use crate::{Cards, Dtype};
 
     const TABLE: &str = "[[card]]\nname = \"x\"\ndevices = [\"X\"]\nsource = \"me\"\nmemory = 2.0\nmatrix = { bf16 = 100 }\n";
 
@@ -226,23 +240,23 @@ mod tests {
 
     #[test]
     fn the_roofline_is_the_slower_of_computing_and_moving() {
-        let work = Work { flops: 3_000_000, bytes: 40_000, engine: Engine::Matrix, dtype: Dtype::Bf16 };
+        let work = Work::of_matrices(Dtype::Bf16, 3_000_000, 40_000);
         // Two of them took 100 ns: 3e6 operations take 30 ns at 100 TFLOP/s, 4e4 bytes 20 ns at 2 TB/s.
         let time = Spread { count: 2, sum_ns: 100, min_ns: 50, max_ns: 50 };
         let least = work.roofline(time, &card()).unwrap();
         assert_eq!((least.ns, least.bound, least.share(time)), (60.0, Bound::Compute, Some(0.6)));
         assert_eq!((work.tflops(time), work.tb_per_s(time), work.intensity()), (Some(60.0), Some(0.8), Some(75.0)));
-        let moving = Work { flops: 1_000_000, ..work };
+        let moving = Work { flops: Some(1_000_000), ..work };
         let least = moving.roofline(time, &card()).unwrap();
         assert_eq!((least.ns, least.bound), (40.0, Bound::Memory));
         // What is not known of the card is not guessed; what computes nothing needs no such figure.
         assert_eq!(Work { dtype: Dtype::Fp16, ..work }.roofline(time, &card()), None);
-        assert!(Work { flops: 0, dtype: Dtype::Int64, ..work }.roofline(time, &card()).is_some());
+        assert!(Work { flops: Some(0), dtype: Dtype::Int64, ..work }.roofline(time, &card()).is_some());
     }
 
     #[test]
     fn work_that_took_no_time_has_no_rate() {
-        let work = Work { flops: 1, bytes: 0, engine: Engine::Matrix, dtype: Dtype::Bf16 };
+        let work = Work::of_matrices(Dtype::Bf16, 1, 0);
         let time = Spread { count: 1, ..Spread::default() };
         assert_eq!((work.tflops(time), work.tb_per_s(time), work.intensity()), (None, None, None));
         assert_eq!(work.roofline(time, &card()).unwrap().share(time), None);

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
-use rankscope_tables::{Dtype, Model, PerformanceRow, RankTables, Work, gemm};
+use rankscope_tables::{Dtype, Model, Param, PerformanceRow, RankTables, Work, gemm};
 use rankscope_testkit::{Need, given};
 use rankscope_trace::Trace;
 use serde_json::Value;
@@ -68,18 +68,17 @@ fn theirs(own: &PerformanceRow, work: Work) -> (u64, u64) {
         let types = json(&operator.types);
         types[at].as_str().and_then(Dtype::of).expect("its type is known").bytes()
     };
+    let flops = work.flops.expect("it is known");
     match (own.model.expect("it has a model"), operator.name.as_str()) {
         (Model::Unary, "aten::copy_") => (elements(0), work.bytes),
-        (Model::Reduce, _) => (work.flops, (elements(0) + 1) * bytes(0)),
+        (Model::Reduce, _) => (flops, (elements(0) + 1) * bytes(0)),
         (Model::ConvBwd, _)
             if operator.concrete.as_deref().is_some_and(|list| plain(list).ends_with("[False,True,False]]")) =>
         {
-            (2 * work.flops, 2 * work.bytes)
+            (2 * flops, 2 * work.bytes)
         }
-        (Model::NormBwd, _) => {
-            (work.flops, work.bytes - elements(2) * (3 * bytes(2) + 2 * bytes(5)) + 4 * elements(2) * bytes(2))
-        }
-        _ => (work.flops, work.bytes),
+        (Model::NormBwd, _) => (flops, work.bytes - elements(2) * (3 * bytes(2) + 2 * bytes(5)) + 4 * elements(2) * bytes(2)),
+        _ => (flops, work.bytes),
     }
 }
 
@@ -133,6 +132,72 @@ fn products_of_matrices_are_those_of_tracelens() {
             assert!((row.time.sum_ns as f64 - kernel_ns).abs() <= 1.0 + 1e-4 * kernel_ns, "{name}: {row:?}, {kernel_ns}");
         }
     }
+}
+
+/// The sheets of TraceLens that have parameters.
+const SHEETS: [&str; 9] = [
+    "GEMM",
+    "CONV_fwd",
+    "CONV_bwd",
+    "SDPA_fwd",
+    "Normalization",
+    "UnaryElementwise",
+    "BinaryElementwise",
+    "Reduce_fwd",
+    "Reduce_bwd",
+];
+
+/// Parameters that mean something else there: the gradient of a convolution has the lengths of the bias where others say whether there
+/// is one, a reduction always one result whose type is not known, and of three gradients that are asked for the last is given.
+const OTHERWISE: [&str; 4] = ["param: bias", "param: num_output_elems", "param: dtype_in_out", "param: output_mask"];
+
+/// A parameter as Python prints it.
+fn python(param: &Param) -> String {
+    match param {
+        Param::Flag(true) => "True".to_owned(),
+        Param::Flag(false) => "False".to_owned(),
+        Param::Whole(number) => number.to_string(),
+        Param::Real(number) => format!("{number:?}"),
+        Param::Text(text) => format!("'{text}'"),
+        Param::List(values) => format!("({})", values.iter().map(python).collect::<Vec<_>>().join(", ")),
+        _ => "None".to_owned(),
+    }
+}
+
+#[test]
+fn parameters_are_those_of_tracelens() {
+    let Some(corpus) = given(Need::Corpus) else { return };
+    let mut compared = 0;
+    // The first has no shapes, of which TraceLens makes parameters, too.
+    for name in &TRACES[1..] {
+        let own = tables(&corpus, name);
+        for sheet in SHEETS {
+            let path = corpus.join("expected/tracelens").join(name).join(format!("{sheet}.csv"));
+            // It also has operators that launched nothing.
+            let launched = |row: &BTreeMap<String, String>| number(row, "Kernel Time (µs)_sum") > 0.0;
+            for row in if path.exists() { csv(&path) } else { Vec::new() }.into_iter().filter(launched) {
+                let theirs: BTreeMap<&str, &str> = row
+                    .iter()
+                    .filter(|(column, value)| column.starts_with("param: ") && !value.is_empty())
+                    .filter(|(column, _)| !OTHERWISE.contains(&column.as_str()))
+                    .map(|(column, value)| (&column["param: ".len()..], value.as_str()))
+                    .collect();
+                let is_same = |own: &PerformanceRow| {
+                    let params: BTreeMap<&str, String> =
+                        own.params.iter().map(|(name, value)| (*name, plain(&python(value)))).collect();
+                    let is_one = |(name, value): (&&str, &&str)| params.get(name).is_some_and(|own| *own == plain(value));
+                    own.operator.name == row["name"] && theirs.iter().all(is_one)
+                };
+                let is_known = own.performance.iter().any(|own| is_same(own));
+                // Copies from the host have no model here; what is within `batch_norm` is its work, there it counts twice.
+                let is_left_out = ["aten::copy_", "aten::native_batch_norm"].contains(&row["name"].as_str());
+                let is_left_out = is_left_out || NOT_HERE.contains(&row["name"].as_str());
+                assert!(is_known || is_left_out, "{name}: {sheet}: {} {theirs:?}", row["name"]);
+                compared += usize::from(is_known);
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ use crate::report::workbooks::WorkbookArgs;
 #[command(override_usage = "rankscope report [OPTIONS] [TABLE] <TRACES>...")]
 pub(crate) struct Args {
     /// Files, directories, archives or patterns of the traces of one run, or the folder of parts that `rankscope map` made of them; the
-    /// name of a TABLE before them prints that table: ops, kernels, args, categories, idle
+    /// name of a TABLE before them prints that table: ops, kernels, args, categories, gemm, conv, attention, idle and more
     #[arg(required = true, value_name = "TRACES")]
     paths: Vec<PathBuf>,
     /// Directory for the report's files [default: the run directory itself, else rankscope-report; with --format json nothing is written unless given]

@@ -2,103 +2,147 @@
 //!
 //! Two products of matrices forward, five backward; the softmax between them is not counted. Where a query sees only the keys before it,
 //! half of each product is needed. How that lies where there are not as many keys as queries depends on the kernel, so there is no
-//! figure; nor is there one of sequences of several lengths in one batch, which the shapes do not tell, nor of a sliding window.
+//! figure; nor is there one of a sliding window, nor where only some of the keys are used.
+//!
+//! Sequences of several lengths come one after the other, without a batch. The inputs tell all their tokens and the longest of them, not
+//! each length: what is counted is the most that they can take, every token with the longest sequence, causal or not.
 
+mod places;
+
+use self::places::{Causal, Places};
 use super::count::{product as times, sum};
 use super::inputs::Tensor;
-use super::{Engine, Inputs, Work};
+use super::params::{Collected, Params};
+use super::{Inputs, Work};
 
-/// Where the arguments of an operator are.
-struct Places {
-    query: usize,
-    causal: usize,
-    /// Heads are the second of the four lengths, and else the third.
-    heads_first: bool,
-    /// What adds to the scores.
-    mask: Option<usize>,
-    /// Lengths of the sequences of a batch.
-    lengths: Option<usize>,
-    /// How many keys to the left of a query it sees; how many to the right follows.
-    window: Option<usize>,
+pub(super) fn is_forward(operator: &str) -> bool {
+    Places::of(operator).is_some_and(|places| places.query == 0)
 }
 
-impl Places {
-    fn of(name: &str) -> Option<Self> {
-        let of = |query, causal, heads_first, mask, lengths| Self { query, causal, heads_first, mask, lengths, window: None };
-        Some(match name {
-            "_scaled_dot_product_flash_attention" => of(0, 4, true, None, None),
-            "_scaled_dot_product_efficient_attention" | "_scaled_dot_product_cudnn_attention" => of(0, 6, true, Some(3), None),
-            "_flash_attention_forward" => Self { window: Some(11), ..of(0, 8, false, None, Some(3)) },
-            "_scaled_dot_product_flash_attention_backward" => of(1, 11, true, None, Some(6)),
-            "_scaled_dot_product_efficient_attention_backward" => of(1, 11, true, Some(4), None),
-            "_scaled_dot_product_cudnn_attention_backward" => of(1, 14, true, Some(8), Some(9)),
-            "_flash_attention_backward" => Self { window: Some(15), ..of(1, 11, false, None, Some(6)) },
-            _ => return None,
-        })
-    }
+pub(super) fn is_backward(operator: &str) -> bool {
+    Places::of(operator).is_some_and(|places| places.query == 1)
 }
 
-pub(super) fn is_forward(name: &str) -> bool {
-    Places::of(name).is_some_and(|places| places.query == 0)
-}
-
-pub(super) fn is_backward(name: &str) -> bool {
-    Places::of(name).is_some_and(|places| places.query == 1)
-}
-
-pub(super) fn forward(name: &str, inputs: &Inputs) -> Option<Work> {
-    let attention = Attention::of(inputs, &Places::of(name)?)?;
+pub(super) fn forward(operator: &str, inputs: &Inputs) -> Option<Work> {
+    let attention = Attention::of(operator, inputs)?;
     let tensors = attention.tensors()?;
     attention.work(1, 1, sum([Some(tensors), attention.result()])?)
 }
 
 /// The scores are computed again; then come the gradients of values, scores, queries and keys.
-pub(super) fn backward(name: &str, inputs: &Inputs) -> Option<Work> {
-    let attention = Attention::of(inputs, &Places::of(name)?)?;
+pub(super) fn backward(operator: &str, inputs: &Inputs) -> Option<Work> {
+    let attention = Attention::of(operator, inputs)?;
     let tensors = times([2, attention.tensors()?]);
     let results = times([2, attention.result()?]);
     attention.work(3, 2, sum([tensors, results])?)
+}
+
+pub(super) fn params(operator: &str, inputs: &Inputs) -> Option<Params> {
+    let at = Places::of(operator)?;
+    let heads = Heads::of(inputs, &at)?;
+    let sizes = match heads.packed {
+        None => Collected::of(inputs).with("B", heads.batch).with("N_Q", heads.queries),
+        Some([longest, _]) => Collected::of(inputs)
+            .with("B", inputs.dims(at.starts?)?.first()?.checked_sub(1)?)
+            .with("total_Q", heads.queries)
+            .with("max_Q", longest),
+    };
+    let sizes = sizes.with("H_Q", heads.heads);
+    let sizes = match heads.packed {
+        None => sizes.with("N_KV", heads.keys),
+        Some([_, longest]) => sizes.with("total_KV", heads.keys).with("max_KV", longest),
+    };
+    let sizes = sizes.with("H_KV", heads.shared).with("d_h_qk", heads.key_width).with("d_h_v", heads.value_width);
+    let told = sizes.real("dropout", at.dropout);
+    let told = match is_causal(inputs, &at) {
+        Some(is_causal) => told.with("causal", is_causal),
+        None => told,
+    };
+    let types = [Some(at.query), Some(at.query + 1)];
+    Some(told.with("flash_impl", operator.contains("flash")).types("dtype_A_B", &types).done())
+}
+
+fn is_causal(inputs: &Inputs, at: &Places) -> Option<bool> {
+    match at.causal {
+        Causal::Flag(at) => inputs.flag(at),
+        Causal::Number(at) => inputs.number(at).filter(|number| *number <= 2).map(|number| number > 0),
+    }
+}
+
+/// How many there are of what, and how wide.
+#[derive(Clone, Copy, Debug)]
+struct Heads {
+    batch: u64,
+    heads: u64,
+    /// Of each sequence; of sequences one after the other, of all.
+    queries: u64,
+    keys: u64,
+    /// Heads of keys and values.
+    shared: u64,
+    key_width: u64,
+    value_width: u64,
+    /// Of sequences one after the other, the longest of queries and of keys.
+    packed: Option<[u64; 2]>,
+}
+
+impl Heads {
+    fn of(inputs: &Inputs, at: &Places) -> Option<Self> {
+        let is_given = |at: usize| !inputs.is_absent(at) && inputs.dims(at).is_some_and(|dims| !dims.contains(&0));
+        let is_packed = at.starts.is_some_and(|starts| is_given(starts) || is_given(starts + 1));
+        let packed = if is_packed { Some([inputs.number(at.longest?)?, inputs.number(at.longest? + 1)?]) } else { None };
+        let of = |more: usize| match *inputs.dims(at.query + more)? {
+            [tokens, heads, width] if is_packed => Some((1, heads, tokens, width)),
+            [batch, heads, tokens, width] if at.heads_first => Some((batch, heads, tokens, width)),
+            [batch, tokens, heads, width] if !at.heads_first => Some((batch, heads, tokens, width)),
+            _ => None,
+        };
+        let ((batch, heads, queries, width), (batches, shared, keys, key_width)) = (of(0)?, of(1)?);
+        let (value_batches, value_heads, values, value_width) = of(2)?;
+        let is_grouped = shared > 0 && heads % shared == 0 && shared == value_heads;
+        let is_whole = batch == batches && batch == value_batches && keys == values && width == key_width;
+        let is_one = !is_packed || batch == 1;
+        let heads = Self { batch, heads, queries, keys, shared, key_width, value_width, packed };
+        (is_grouped && is_whole && is_one).then_some(heads)
+    }
+
+    /// Pairs of a query and a key of one head, at most where sequences lie one after the other.
+    fn pairs(&self) -> Option<u64> {
+        match self.packed {
+            None => times([self.batch, self.queries, self.keys]),
+            Some([query, key]) => {
+                Some(times([self.queries, key.min(self.keys)])?.min(times([self.keys, query.min(self.queries)])?))
+            }
+        }
+    }
 }
 
 struct Attention<'a> {
     query: Tensor<'a>,
     key: Tensor<'a>,
     value: Tensor<'a>,
+    heads: Heads,
     mask: u64,
-    /// Pairs of a query and a key that are multiplied, over all heads, times two.
-    twice_pairs: u64,
-    /// How many results: one for each query, head and element of a value.
-    results: u64,
     is_causal: bool,
 }
 
 impl<'a> Attention<'a> {
-    fn of(inputs: &'a Inputs, at: &Places) -> Option<Self> {
+    fn of(operator: &str, inputs: &'a Inputs) -> Option<Self> {
+        let at = Places::of(operator)?;
         let [query, key, value] = [0, 1, 2].map(|more| inputs.tensor(at.query + more));
-        let (query, key, value) = (query?, key?, value?);
-        let is_empty = |at: usize| inputs.tensor(at).is_some_and(|tensor| tensor.elements() == Some(0));
-        if at.lengths.is_some_and(|lengths| !inputs.is_absent(lengths) && !is_empty(lengths)) {
-            return None;
-        }
-        let is_seen_whole = |at| matches!(inputs.concrete(at), None | Some("-1"));
-        if at.window.is_some_and(|left| !is_seen_whole(left) || !is_seen_whole(left + 1)) {
-            return None;
-        }
-        let of = |tensor: Tensor<'_>| {
-            let [batch, one, other, width] = tensor.lengths()?;
-            Some(if at.heads_first { (batch, one, other, width) } else { (batch, other, one, width) })
-        };
-        let ((batch, heads, queries, width), (batches, shared, keys, key_width)) = (of(query)?, of(key)?);
-        let (value_batches, value_heads, values, value_width) = of(value)?;
-        let is_grouped = shared > 0 && heads % shared == 0 && shared == value_heads;
-        let is_whole = batch == batches && batch == value_batches && keys == values && width == key_width;
-        let is_causal = inputs.flag(at.causal)?;
-        if !is_grouped || !is_whole || (is_causal && queries != keys) {
+        let heads = Heads::of(inputs, &at)?;
+        let sees_whole = |at: usize| matches!(inputs.concrete(at), None | Some("-1"));
+        let is_partial = at.partial.is_some_and(|(first, last)| (first..=last).any(|at| !inputs.is_absent(at)));
+        let is_windowed = at.window.is_some_and(|left| {
+            let right = if Places::window_is_one(operator) { left } else { left + 1 };
+            !sees_whole(left) || !sees_whole(right)
+        });
+        let is_causal = is_causal(inputs, &at)?;
+        let is_slanted = is_causal && heads.packed.is_none() && heads.queries != heads.keys;
+        if is_partial || is_windowed || is_slanted {
             return None;
         }
         let mask = at.mask.map_or(Some(0), |mask| inputs.optional_bytes(mask))?;
-        let twice_pairs = times([2, batch, heads, queries, keys])?;
-        Some(Self { query, key, value, mask, twice_pairs, results: times([batch, heads, queries, value_width])?, is_causal })
+        Some(Self { query: query?, key: key?, value: value?, heads, mask, is_causal })
     }
 
     /// Bytes of all that goes in.
@@ -106,21 +150,22 @@ impl<'a> Attention<'a> {
         sum([self.query.bytes(), self.key.bytes(), self.value.bytes()])
     }
 
-    /// Bytes of what comes out.
+    /// Bytes of what comes out: one for each query, head and element of a value.
     fn result(&self) -> Option<u64> {
-        times([self.results, self.query.dtype.bytes()])
+        let Heads { batch, heads, queries, value_width, .. } = self.heads;
+        times([batch, heads, queries, value_width, self.query.dtype.bytes()])
     }
 
     /// That many products as wide as a key and as a value.
     fn work(&self, of_keys: u64, of_values: u64, bytes: u64) -> Option<Work> {
-        let (key, value) = (*self.query.dims.last()?, *self.value.dims.last()?);
-        let width = sum([times([of_keys, key]), times([of_values, value])])?;
-        let flops = times([self.twice_pairs, width])?;
-        Some(Work {
-            flops: if self.is_causal { flops / 2 } else { flops },
-            bytes: sum([Some(bytes), Some(self.mask)])?,
-            engine: Engine::Matrix,
-            dtype: self.query.dtype,
+        let width = sum([times([of_keys, self.heads.key_width]), times([of_values, self.heads.value_width])])?;
+        let flops = times([2, self.heads.heads, self.heads.pairs()?, width])?;
+        let bytes = sum([Some(bytes), Some(self.mask)])?;
+        let work = |flops| Work::of_matrices(self.query.dtype, flops, bytes);
+        Some(match (self.heads.packed, self.is_causal) {
+            (Some(_), _) => work(flops).at_most(),
+            (None, true) => work(flops / 2),
+            (None, false) => work(flops),
         })
     }
 }
@@ -128,7 +173,7 @@ impl<'a> Attention<'a> {
 #[cfg(test)]
 mod tests {
     use crate::models::counted::counted;
-    use crate::{Inputs, Model};
+    use crate::{Figures, Inputs, Model, Work};
 
     /// Queries, keys and values of the shapes given, after as many other inputs as `before` says; the value of `causal` is at its place.
     fn of(name: &str, shapes: [&str; 3], before: usize, causal: (usize, &str)) -> Option<(u64, u64)> {
@@ -158,6 +203,65 @@ mod tests {
         // The other layout has the same numbers.
         let turned = ["[2, 3, 4, 8]", "[2, 5, 4, 8]", "[2, 5, 4, 6]"];
         assert_eq!(of("_flash_attention_forward", turned, 0, (8, "False")), forward);
+    }
+
+    /// Sequences one after the other: 12 queries and 20 keys, of at most 8 and 10.
+    fn packed(operator: &str, shapes: [&str; 3], before: usize, more: &[(usize, &str, &str, &str)]) -> Option<Work> {
+        let count = 20;
+        let (mut dims, mut types, mut concrete) = (vec!["[]"; count], vec![""; count], vec![""; count]);
+        for (at, shape) in shapes.iter().enumerate() {
+            (dims[before + at], types[before + at]) = (shape, "c10::Half");
+        }
+        for (at, shape, kind, value) in more {
+            (dims[*at], types[*at], concrete[*at]) = (shape, kind, value);
+        }
+        let text = |list: &[&str]| format!("{list:?}");
+        let inputs = Inputs::parse(&format!("[{}]", dims.join(",")), &text(&types), None, Some(&text(&concrete)))?;
+        Model::of(operator)?.work(operator, &inputs)
+    }
+
+    #[test]
+    fn sequences_of_several_lengths_have_the_most_that_they_can_take() {
+        let starts = |at: usize, causal: usize, is_causal: &'static str| {
+            let number = |at, value| (at, "[]", "Scalar", value);
+            vec![
+                (at, "[4]", "int", ""),
+                (at + 1, "[4]", "int", ""),
+                number(at + 2, "8"),
+                number(at + 3, "10"),
+                number(causal, is_causal),
+            ]
+        };
+        let shapes = ["[12, 4, 16]", "[20, 2, 16]", "[20, 2, 16]"];
+        // 12 queries see 10 keys, or 20 keys are seen by 8 queries: at most 120 pairs a head, whether causal or not.
+        let (pairs, bytes) = (120, 2 * (12 * 4 * 16 + 2 * 20 * 2 * 16 + 12 * 4 * 16));
+        let forward = "flash_attn::_flash_attn_varlen_forward";
+        for is_causal in ["True", "False"] {
+            let work = packed(forward, shapes, 0, &starts(3, 9, is_causal)).unwrap();
+            assert_eq!((work.flops, work.bytes, work.figures), (Some(4 * pairs * 2 * 32), bytes, Figures::AtMost));
+        }
+        let work = packed("aten::_flash_attention_forward", shapes, 0, &starts(3, 8, "True")).unwrap();
+        assert_eq!((work.flops, work.figures), (Some(4 * pairs * 64), Figures::AtMost));
+        let work = packed("flash_attn::_flash_attn_varlen_backward", shapes, 1, &starts(9, 15, "False")).unwrap();
+        assert_eq!((work.flops, work.bytes), (Some(4 * pairs * 2 * (3 + 2) * 16), 2 * bytes));
+        // xFormers' kernels have a batch of one.
+        let shapes = ["[1, 12, 4, 16]", "[1, 20, 2, 16]", "[1, 20, 2, 16]"];
+        let work = packed("aten::_efficient_attention_forward", shapes, 0, &starts(4, 9, "1")).unwrap();
+        assert_eq!((work.flops, work.bytes, work.figures), (Some(4 * pairs * 64), bytes, Figures::AtMost));
+    }
+
+    #[test]
+    fn what_the_longest_sequence_is_not_known_of_has_no_figure() {
+        let forward = "flash_attn::_flash_attn_varlen_forward";
+        let shapes = ["[12, 4, 16]", "[20, 2, 16]", "[20, 2, 16]"];
+        let starts = [(3, "[4]", "int", ""), (4, "[4]", "int", ""), (9, "[]", "Scalar", "True")];
+        assert_eq!(packed(forward, shapes, 0, &starts), None);
+        // Keys in blocks of a cache: the shapes are the cache's.
+        let mut paged = starts.to_vec();
+        paged.extend([(5, "[]", "Scalar", "8"), (6, "[]", "Scalar", "10")]);
+        assert!(packed(forward, shapes, 0, &paged).is_some());
+        paged.push((15, "[3, 2]", "int", ""));
+        assert_eq!(packed(forward, shapes, 0, &paged), None);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::count::{product as times, sum};
 use super::inputs::Tensor;
-use super::{Engine, Inputs, Work};
+use super::params::{Collected, Params};
+use super::{Inputs, Work};
 
 /// Where the arguments that both directions have are.
 struct Places {
@@ -26,12 +27,9 @@ pub(super) fn forward(inputs: &Inputs) -> Option<Work> {
     let results = times(shape.output.iter().copied())?;
     let bias = inputs.optional_bytes(2)?;
     let written = times([results, shape.input.dtype.bytes()]);
-    Some(Work {
-        flops: sum([shape.flops(), Some(if inputs.is_absent(2) { 0 } else { results })])?,
-        bytes: sum([shape.input.bytes(), shape.weight.bytes(), written, Some(bias)])?,
-        engine: Engine::Matrix,
-        dtype: shape.input.dtype,
-    })
+    let flops = sum([shape.flops(), Some(if inputs.is_absent(2) { 0 } else { results })])?;
+    let bytes = sum([shape.input.bytes(), shape.weight.bytes(), written, Some(bias)])?;
+    Some(Work::of_matrices(shape.input.dtype, flops, bytes))
 }
 
 /// Only the gradients that were asked for are counted: `output_mask` tells which of those of input, weight and bias.
@@ -55,7 +53,43 @@ pub(super) fn backward(inputs: &Inputs) -> Option<Work> {
     if of_bias {
         add(gradient.elements(), 0, times([*shape.output.get(1)?, gradient.dtype.bytes()])?)?;
     }
-    Some(Work { flops, bytes, engine: Engine::Matrix, dtype: shape.input.dtype })
+    Some(Work::of_matrices(shape.input.dtype, flops, bytes))
+}
+
+/// What both directions were called with; forward, the bias is the third input.
+pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
+    let at = if name == "convolution" {
+        Places { input: 0, weight: 1, stride: 3 }
+    } else {
+        Places { input: 1, weight: 2, stride: 4 }
+    };
+    let sort = match inputs.dims(at.input)?.len() {
+        3 => "conv1d",
+        4 => "conv2d",
+        5 => "conv3d",
+        _ => return None,
+    };
+    let shapes = Collected::of(inputs)
+        .with("convNd", sort)
+        .shape("input_shape", at.input)
+        .shape("filter_shape", at.weight)
+        .types("dtype_input_weight", &[Some(at.input), Some(at.weight)])
+        .strides("input_stride", at.input)
+        .strides("weight_stride", at.weight);
+    let has_bias =
+        if at.input == 0 { Some(!inputs.is_absent(2)) } else { inputs.flags(10).and_then(|mask| mask.get(2).copied()) };
+    let shapes = match has_bias {
+        Some(has_bias) => shapes.with("bias", has_bias),
+        None => shapes,
+    };
+    let all = shapes
+        .numbers("stride", at.stride)
+        .numbers("padding", at.stride + 1)
+        .numbers("dilation", at.stride + 2)
+        .flag("transposed_conv", at.stride + 3)
+        .numbers("output_padding", at.stride + 4)
+        .whole("groups", at.stride + 5);
+    Some(if at.input == 0 { all } else { all.flags("output_mask", 10) }.done())
 }
 
 impl<'a> Shape<'a> {
@@ -114,7 +148,7 @@ mod tests {
         let types: Vec<&str> = (0..count).map(kind).collect();
         let inputs = Inputs::parse(dims, &format!("{types:?}"), None, Some(concrete))?;
         let work = if backward { super::backward(&inputs) } else { forward(&inputs) };
-        work.map(|work| (work.flops, work.bytes))
+        work.and_then(|work| Some((work.flops?, work.bytes)))
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Rows of a table by their numbers: moved, not computed. The table's gradient is written whole, and each row that was used is added.
 
 use super::count::{product as times, sum};
-use super::{Engine, Inputs, Work};
+use super::params::{Collected, Params};
+use super::{Inputs, Work};
 
 pub(super) fn is_known(name: &str) -> bool {
     matches!(name, "embedding" | "embedding_dense_backward")
@@ -11,19 +12,33 @@ pub(super) fn work(name: &str, inputs: &Inputs) -> Option<Work> {
     if name == "embedding" { forward(inputs) } else { backward(inputs) }
 }
 
+/// The table and the numbers of its rows; backward, the gradient of what came out, the numbers, and how many rows the table has.
+pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
+    let table = |params: Collected<'_>, rows: Option<u64>, width: u64| {
+        let params = match rows {
+            Some(rows) => params.with("num_rows", rows),
+            None => params,
+        };
+        Some(params.with("row_width", width).shape("index_shape", 1).types("dtype_table_index", &[Some(0), Some(1)]).done())
+    };
+    let first = inputs.dims(0)?;
+    let width = *first.last()?;
+    table(Collected::of(inputs), if name == "embedding" { first.first().copied() } else { inputs.number(2) }, width)
+}
+
 /// Each number's row is read and written.
 fn forward(inputs: &Inputs) -> Option<Work> {
     let (table, numbers) = (inputs.tensor(0)?, inputs.tensor(1)?);
     let [_, width] = table.lengths()?;
     let rows = times([2, numbers.elements()?, width, table.dtype.bytes()]);
-    Some(Work { flops: 0, bytes: sum([numbers.bytes(), rows])?, engine: Engine::Vector, dtype: table.dtype })
+    Some(Work::of_elements(table.dtype, 0, sum([numbers.bytes(), rows])?))
 }
 
 fn backward(inputs: &Inputs) -> Option<Work> {
     let (gradient, numbers) = (inputs.tensor(0)?, inputs.tensor(1)?);
     let table = times([inputs.number(2)?, *gradient.dims.last()?, gradient.dtype.bytes()]);
     let bytes = sum([gradient.bytes(), numbers.bytes(), table])?;
-    Some(Work { flops: gradient.elements()?, bytes, engine: Engine::Vector, dtype: gradient.dtype })
+    Some(Work::of_elements(gradient.dtype, gradient.elements()?, bytes))
 }
 
 #[cfg(test)]

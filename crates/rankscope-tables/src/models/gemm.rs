@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::count::{product as times, sum};
 use super::inputs::Tensor;
-use super::{Dtype, Engine, Inputs, Work};
+use super::params::{Collected, Param, Params};
+use super::{Dtype, Inputs, Work};
 
 /// A product of an `m` by `k` and a `k` by `n` matrix, `batch` times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,12 +66,33 @@ pub(super) fn work(name: &str, inputs: &Inputs) -> Option<Work> {
     let added = added(name, inputs)?;
     let scales = if name == "_scaled_mm" { sum([inputs.tensor(2)?.bytes(), inputs.tensor(3)?.bytes()])? } else { 0 };
     let written = times([results, result(name, a, inputs)?.bytes()]);
-    Some(Work {
-        flops: sum([times([2, m, n, k, batch]), added.map_or(Some(0), |_| Some(results))])?,
-        bytes: sum([a.bytes(), b.bytes(), written, added.map_or(Some(0), |tensor| tensor.bytes()), Some(scales)])?,
-        engine: Engine::Matrix,
-        dtype: a.dtype,
-    })
+    let flops = sum([times([2, m, n, k, batch]), added.map_or(Some(0), |_| Some(results))])?;
+    let bytes = sum([a.bytes(), b.bytes(), written, added.map_or(Some(0), |tensor| tensor.bytes()), Some(scales)])?;
+    Some(Work::of_matrices(a.dtype, flops, bytes))
+}
+
+/// Sizes, whether something is added, and how the matrices lie in memory: `transpose` has the second matrix first, as BLAS does.
+pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
+    let Product { m, n, k, batch, first } = product(name, inputs)?;
+    let sizes = Collected::of(inputs).with("M", m).with("N", n).with("K", k).with("B", batch);
+    let all = match added(name, inputs) {
+        Some(added) => sizes.with("bias", added.is_some()),
+        None => sizes,
+    };
+    let all = all.strides("stride_A", first).strides("stride_B", first + 1).types("dtype_A_B", &[Some(first), Some(first + 1)]);
+    let is_turned = |at| match inputs.strides(at)? {
+        [.., rows, columns] => Some(*columns != 1 && *rows == 1),
+        _ => None,
+    };
+    Some(
+        match (is_turned(first + 1), is_turned(first)) {
+            (Some(second), Some(first)) if name != "linear" => {
+                all.with("transpose", Param::List(vec![Param::Flag(second), Param::Flag(first)]))
+            }
+            _ => all,
+        }
+        .done(),
+    )
 }
 
 /// What is added to the product, if anything is; none where that is not known.

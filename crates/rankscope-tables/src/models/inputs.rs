@@ -41,8 +41,10 @@ impl Inputs {
             return None;
         }
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let lengths =
+            |value: &Value| value.as_array().and_then(|dims| dims.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>());
         let input = |at: usize| Input {
-            dims: dims[at].as_array().and_then(|dims| dims.iter().map(Value::as_u64).collect()),
+            dims: lengths(&dims[at]),
             kind: text(types.get(at)),
             strides: strides.get(at).and_then(Value::as_array).and_then(|list| list.iter().map(Value::as_i64).collect()),
             concrete: text(concrete.get(at)),
@@ -66,6 +68,19 @@ impl Inputs {
         let dims = input.dims.as_deref()?;
         let strides = input.strides.as_deref().filter(|strides| strides.len() == dims.len());
         Some(Tensor { dims, dtype: Dtype::of(&input.kind)?, strides })
+    }
+
+    /// The lengths of input `at`, whatever its type, if it is a tensor.
+    pub(super) fn dims(&self, at: usize) -> Option<&[u64]> {
+        let input =
+            self.all.get(at).filter(|input| !matches!(input.kind.as_str(), "" | "Scalar" | "ScalarList" | "TensorList"))?;
+        input.dims.as_deref()
+    }
+
+    /// Its strides, where they are recorded.
+    pub(super) fn strides(&self, at: usize) -> Option<&[i64]> {
+        let rank = self.dims(at)?.len();
+        self.all[at].strides.as_deref().filter(|strides| strides.len() == rank)
     }
 
     /// Bytes of input `at`, which may be absent: then 0. None where it is there and not known.

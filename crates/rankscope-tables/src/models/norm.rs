@@ -7,7 +7,8 @@
 
 use super::count::{product as times, sum};
 use super::inputs::Tensor;
-use super::{Dtype, Engine, Inputs, Work};
+use super::params::{Collected, Params};
+use super::{Dtype, Inputs, Work};
 
 pub(super) fn is_forward(name: &str) -> bool {
     matches!(name, "batch_norm" | "native_batch_norm" | "native_layer_norm" | "native_group_norm")
@@ -33,6 +34,45 @@ pub(super) fn forward(name: &str, inputs: &Inputs) -> Option<Work> {
 
 pub(super) fn backward(name: &str, inputs: &Inputs) -> Option<Work> {
     if name == "native_layer_norm_backward" { layer_backward(inputs) } else { batch_backward(name, inputs) }
+}
+
+pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
+    let is_batch = name.contains("batch_norm");
+    let is_forward = is_forward(name);
+    let input = if is_forward { 0 } else { 1 };
+    let all = Collected::of(inputs)
+        .shape("op_shape", input)
+        .types("dtype_in_out", &[Some(input), None])
+        .strides("stride_input", input);
+    let (scale, shift) = match name {
+        "native_layer_norm" => (2, Some(3)),
+        "native_group_norm" => (1, Some(2)),
+        "native_layer_norm_backward" => (5, Some(6)),
+        _ if is_forward => (1, Some(2)),
+        _ => (2, None),
+    };
+    let all = match inputs.dims(input)?.get(1) {
+        Some(channels) if is_batch || name == "native_group_norm" => all.with("num_channels", *channels),
+        _ => all,
+    };
+    // Who asks for the gradient of the shift has one.
+    let has_shift = shift.map(|shift| !inputs.is_absent(shift)).or_else(|| inputs.flags(9)?.get(2).copied());
+    let all = match has_shift {
+        Some(has_shift) => all.with("has_bias", has_shift),
+        None => all,
+    };
+    let all = all.with("is_affine", !inputs.is_absent(scale));
+    Some(
+        match name {
+            "native_layer_norm" => all.numbers("normalized_shape", 1),
+            "native_group_norm" => all.whole("groups", 6),
+            "native_layer_norm_backward" => all.numbers("normalized_shape", 2).flags("output_mask", 7),
+            "native_batch_norm_backward" => all.flag("is_training", 7).flags("output_mask", 9),
+            _ if is_forward => all.flag("is_training", 5),
+            _ => all,
+        }
+        .done(),
+    )
 }
 
 /// Input, weight, bias, running mean, running variance, whether it trains.
@@ -92,7 +132,7 @@ fn statistic(input: Tensor<'_>) -> Dtype {
 }
 
 fn work(input: Tensor<'_>, flops: Option<u64>, bytes: Option<u64>) -> Option<Work> {
-    Some(Work { flops: flops?, bytes: bytes?, engine: Engine::Vector, dtype: input.dtype })
+    Some(Work::of_elements(input.dtype, flops?, bytes?))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 
 use super::count::{product as times, sum};
 use super::inputs::Tensor;
-use super::{Dtype, Engine, Inputs, Work};
+use super::params::{Collected, Params};
+use super::{Dtype, Inputs, Work};
 
 const UNARY: [&str; 37] = [
     "abs",
@@ -109,6 +110,34 @@ pub(super) fn is_binary(name: &str) -> bool {
     BINARY.contains(&function(name))
 }
 
+/// Operands and, where it is given, the result.
+pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
+    let is_binary = is_binary(name);
+    let operands = if is_binary { 2 } else { 1 };
+    let all = Collected::of(inputs);
+    if matches!(function(name), "copy" | "fill" | "zero") {
+        // The first is where the result goes.
+        let from = if function(name) == "copy" { 1 } else { 0 };
+        let types = [Some(from), Some(0)];
+        return Some(
+            all.shape("op_shape", 0)
+                .types("dtype_in_out", &types)
+                .strides("stride_input", from)
+                .strides("stride_output", 0)
+                .done(),
+        );
+    }
+    let result = (operands..inputs.len()).find(|at| inputs.dims(*at).is_some());
+    let all = if is_binary {
+        let types = [Some(0), Some(1), result];
+        let shapes = all.shape("shape_in1", 0).shape("shape_in2", 1).types("dtype_in1_in2_out", &types);
+        shapes.strides("stride_input1", 0).strides("stride_input2", 1)
+    } else {
+        all.shape("op_shape", 0).types("dtype_in_out", &[Some(0), result]).strides("stride_input", 0)
+    };
+    Some(if let Some(result) = result { all.strides("stride_output", result) } else { all }.done())
+}
+
 pub(super) fn unary(name: &str, inputs: &Inputs) -> Option<Work> {
     match function(name) {
         "copy" => return copy(inputs),
@@ -133,13 +162,13 @@ pub(super) fn unary(name: &str, inputs: &Inputs) -> Option<Work> {
 fn copy(inputs: &Inputs) -> Option<Work> {
     let (to, from) = (inputs.tensor(0)?, inputs.tensor(1)?);
     let bytes = sum([times([to.elements()?, to.dtype.bytes()]), from.bytes()])?;
-    Some(Work { flops: 0, bytes, engine: Engine::Vector, dtype: from.dtype })
+    Some(Work::of_elements(from.dtype, 0, bytes))
 }
 
 /// Only written.
 fn fill(inputs: &Inputs) -> Option<Work> {
     let to = inputs.tensor(0)?;
-    Some(Work { flops: 0, bytes: to.bytes()?, engine: Engine::Vector, dtype: to.dtype })
+    Some(Work::of_elements(to.dtype, 0, to.bytes()?))
 }
 
 pub(super) fn binary(name: &str, inputs: &Inputs) -> Option<Work> {
@@ -236,7 +265,7 @@ fn stretched(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
 }
 
 fn work(flops: u64, bytes: u64, dtype: Dtype) -> Option<Work> {
-    (dtype != Dtype::Fp8).then_some(Work { flops, bytes, engine: Engine::Vector, dtype })
+    (dtype != Dtype::Fp8).then(|| Work::of_elements(dtype, flops, bytes))
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@
 //! exponential, their sum and the quotient; its gradient 4.
 
 use super::count::{product as times, sum};
-use super::inputs::Tensor;
-use super::{Dtype, Engine, Inputs, Work};
+use super::params::{Collected, Params};
+use super::{Dtype, Inputs, Work};
 
 pub(super) fn is_reduction(name: &str) -> bool {
-    matches!(name, "sum" | "mean" | "amax" | "amin")
+    matches!(name, "sum" | "mean" | "amax" | "amin" | "max" | "min" | "argmax" | "argmin")
 }
 
 pub(super) fn is_softmax(name: &str) -> bool {
@@ -16,9 +16,12 @@ pub(super) fn is_softmax(name: &str) -> bool {
 }
 
 pub(super) fn reduction(name: &str, inputs: &Inputs) -> Option<Work> {
+    if matches!(name, "max" | "min" | "argmax" | "argmin") {
+        return extreme(name, inputs);
+    }
     let input = inputs.tensor(0)?;
     let has_list = inputs.recorded_type(1) == Some("ScalarList");
-    let results = if has_list { results(input, &inputs.numbers(1)?)? } else { 1 };
+    let results = remaining(name, inputs)?;
     let is_sum = matches!(name, "sum" | "mean");
     let asked = inputs.concrete(if has_list { 3 } else { 1 }).filter(|_| is_sum);
     let given = (1..inputs.len()).find_map(|at| inputs.tensor(at)).map(|tensor| tensor.dtype);
@@ -29,21 +32,62 @@ pub(super) fn reduction(name: &str, inputs: &Inputs) -> Option<Work> {
         (None, None) => input.dtype,
     };
     let bytes = sum([input.bytes(), times([results, dtype.bytes()])])?;
-    Some(Work { flops: input.elements()?, bytes, engine: Engine::Vector, dtype: input.dtype })
+    Some(Work::of_elements(input.dtype, input.elements()?, bytes))
+}
+
+pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
+    let shape = Collected::of(inputs);
+    if is_softmax(name) {
+        let dim = if name.ends_with("_backward_data") { 2 } else { 1 };
+        return Some(
+            shape.shape("op_shape", 0).types("dtype_in", &[Some(0)]).strides("stride_input", 0).whole("dim", dim).done(),
+        );
+    }
+    let dims = inputs.dims(0)?;
+    let remain = remaining(name, inputs);
+    let given = (1..inputs.len()).find(|at| inputs.dims(*at).is_some());
+    let shape = shape.with("num_input_elems", times(dims.iter().copied())?);
+    let shape = match remain {
+        Some(remain) => shape.with("num_output_elems", remain),
+        None => shape,
+    };
+    Some(shape.types("dtype_in_out", &[Some(0), given]).with("reduce_type", name).done())
+}
+
+/// The greatest or least of all elements, or along one dimension; where that is given, its place, too.
+fn extreme(name: &str, inputs: &Inputs) -> Option<Work> {
+    let input = inputs.tensor(0)?;
+    let along = remaining(name, inputs)?;
+    let places = name.starts_with("arg") || !inputs.is_absent(1);
+    let each = [(!name.starts_with("arg")).then_some(input.dtype), places.then_some(Dtype::Int64)];
+    let result = each.into_iter().flatten().map(Dtype::bytes).sum();
+    Some(Work::of_elements(input.dtype, input.elements()?, sum([input.bytes(), times([along, result])])?))
+}
+
+/// How many results the reduction called `name` has.
+fn remaining(name: &str, inputs: &Inputs) -> Option<u64> {
+    let dims = inputs.dims(0)?;
+    match inputs.recorded_type(1) {
+        Some("ScalarList") => results(dims, &inputs.numbers(1)?),
+        Some("Scalar") if !matches!(name, "sum" | "mean") => results(dims, &[inputs.concrete(1)?.parse().ok()?]),
+        // Two tensors have the greater of each pair.
+        Some(_) if inputs.dims(1).is_some() && matches!(name, "max" | "min") => None,
+        _ => Some(1),
+    }
 }
 
 /// How many results remain where the lengths at `places` are reduced; at none are all.
-fn results(input: Tensor<'_>, places: &[i64]) -> Option<u64> {
+fn results(dims: &[u64], places: &[i64]) -> Option<u64> {
     if places.is_empty() {
         return Some(1);
     }
-    let rank = i64::try_from(input.dims.len()).ok()?;
-    let mut is_reduced = vec![false; input.dims.len()];
+    let rank = i64::try_from(dims.len()).ok()?;
+    let mut is_reduced = vec![false; dims.len()];
     for place in places {
         let at = usize::try_from(if *place < 0 { place.checked_add(rank)? } else { *place }).ok()?;
         *is_reduced.get_mut(at)? = true;
     }
-    times(input.dims.iter().zip(is_reduced).filter(|(_, is_reduced)| !is_reduced).map(|(length, _)| *length))
+    times(dims.iter().zip(is_reduced).filter(|(_, is_reduced)| !is_reduced).map(|(length, _)| *length))
 }
 
 pub(super) fn softmax(name: &str, inputs: &Inputs) -> Option<Work> {
@@ -56,7 +100,7 @@ pub(super) fn softmax(name: &str, inputs: &Inputs) -> Option<Work> {
         (5, input.bytes(), if is_widened { Dtype::Fp32 } else { input.dtype })
     };
     let bytes = sum([read, times([elements, result.bytes()])])?;
-    Some(Work { flops: times([per_element, elements])?, bytes, engine: Engine::Vector, dtype: input.dtype })
+    Some(Work::of_elements(input.dtype, times([per_element, elements])?, bytes))
 }
 
 #[cfg(test)]
@@ -80,6 +124,19 @@ mod tests {
         assert_eq!(of("sum", "[[2, 3], []]", &["int", ""], &["", ""]), Some((6, 24 + 8)));
         // There is no fourth length.
         assert_eq!(of("sum", dims, &list, &["", "[3]", "False", ""]), None);
+    }
+
+    #[test]
+    fn extremes_are_counted_as_by_hand() {
+        let half = "c10::Half";
+        assert_eq!(of("max", "[[2, 3, 5]]", &[half], &[""]), Some((30, 60 + 2)));
+        // Along the last, 6 remain, each with its place.
+        let along = ["", "-1", "False"];
+        assert_eq!(of("max", "[[2, 3, 5], [], []]", &[half, "Scalar", "Scalar"], &along), Some((30, 60 + 6 * 10)));
+        assert_eq!(of("argmin", "[[2, 3, 5], [], []]", &[half, "Scalar", "Scalar"], &along), Some((30, 60 + 6 * 8)));
+        assert_eq!(of("argmax", "[[2, 3, 5], [], []]", &[half, "", "Scalar"], &["", "", "False"]), Some((30, 60 + 8)));
+        // The greater of each pair is no reduction.
+        assert_eq!(of("max", "[[2, 3], [2, 3]]", &[half, half], &["", ""]), None);
     }
 
     #[test]

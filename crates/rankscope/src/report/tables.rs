@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use rankscope_align::CsvText;
-use rankscope_document::Document;
+use rankscope_document::{Document, OperatorSheet};
 use rankscope_job::Table;
 use rankscope_report::TableView;
 use serde_json::{Map, Value};
@@ -59,13 +59,52 @@ const SHORT: [(&str, Table); 4] = [
     ("kernels", Table::KernelSummary),
 ];
 
+/// What is printed of the tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Named {
+    /// One of them.
+    Table(Table),
+    /// The operators of one sort.
+    Operators(OperatorSheet),
+}
+
+impl Named {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Table(table) => table.name(),
+            Self::Operators(sheet) => sheet.name(),
+        }
+    }
+
+    /// The table that it is made of.
+    fn table(self) -> Table {
+        match self {
+            Self::Table(table) => table,
+            Self::Operators(_) => Table::UnifiedPerfSummary,
+        }
+    }
+
+    /// The table that has it of all ranks side by side.
+    fn across_ranks(self) -> Option<Table> {
+        if let Self::Table(table) = self { table.across_ranks() } else { None }
+    }
+
+    fn view(self, document: &Document) -> Option<TableView> {
+        match self {
+            Self::Table(table) => rankscope_report::table(document, table.name()),
+            Self::Operators(sheet) => rankscope_report::operators(document, sheet),
+        }
+    }
+}
+
 /// Takes the name of a table from the front of `paths`, where one stands there: a name, no file of that name, and traces behind it.
-pub(super) fn named_table(paths: &mut Vec<PathBuf>) -> Option<Table> {
+pub(super) fn named_table(paths: &mut Vec<PathBuf>) -> Option<Named> {
     let word = paths.first().filter(|first| paths.len() > 1 && !first.exists())?.to_str()?;
     let short = SHORT.iter().find(|(short, _)| *short == word).map(|(_, table)| *table);
-    let table = short.or_else(|| word.parse().ok())?;
+    let table = short.or_else(|| word.parse().ok()).map(Named::Table);
+    let named = table.or_else(|| OperatorSheet::named(word).map(Named::Operators))?;
     paths.remove(0);
-    Some(table)
+    Some(named)
 }
 
 /// The tables of `choices`, and the one that is `named`.
@@ -79,21 +118,21 @@ pub(crate) fn chosen(choices: &[Choice], named: Option<Table>) -> Vec<Table> {
 
 impl TableArgs {
     /// The tables to make, beside the one that is `named`.
-    pub(super) fn chosen(&self, named: Option<Table>) -> Vec<Table> {
-        let mut tables = chosen(&self.tables, named);
-        tables.extend(named.and_then(Table::across_ranks));
+    pub(super) fn chosen(&self, named: Option<Named>) -> Vec<Table> {
+        let mut tables = chosen(&self.tables, named.map(Named::table));
+        tables.extend(named.and_then(Named::across_ranks));
         tables
     }
 
     /// What is wrong with the options where no table is `named` to be printed.
-    pub(super) fn misused(&self, named: Option<Table>) -> Option<String> {
+    pub(super) fn misused(&self, named: Option<Named>) -> Option<String> {
         let unused = [("--sort", self.sort.is_some()), ("--top", self.top.is_some()), ("--csv", self.csv)];
         let option = unused.into_iter().find(|(_, given)| *given && named.is_none())?.0;
         Some(format!("{option} is about one table; name it before the traces: rankscope report ops RUN"))
     }
 
     /// The table that is `named` with all ranks of `document` side by side, where there are several and it has the column to sort by.
-    fn across_ranks(&self, document: &Document, named: Table) -> Option<TableView> {
+    fn across_ranks(&self, document: &Document, named: Named) -> Option<TableView> {
         let table = named.across_ranks().filter(|_| document.ranks.len() > 1)?;
         let mut view = rankscope_report::table(document, table.name())?;
         let is_sorted = self.sort.as_ref().is_none_or(|column| view.sort_by(sort_word_across(column)));
@@ -101,23 +140,24 @@ impl TableArgs {
     }
 
     /// Prints the table called `named` of `document`: on the terminal all ranks side by side, where there are several.
-    pub(super) fn print(&self, document: &Document, named: Table, format: Format) -> Result<ExitCode> {
+    pub(super) fn print(&self, document: &Document, named: Named, format: Format) -> Result<ExitCode> {
+        let name = named.name();
         let is_text = !self.csv && format == Format::Table;
         if is_text && let Some(across) = self.across_ranks(document, named) {
             output::answer(&across.text(&document.title, self.top.unwrap_or(TOP_DEFAULT), output::style()))?;
-            output::remark(&format!("all ranks side by side; --rank N shows {named} of one, --csv and --json have all rows"));
+            output::remark(&format!("all ranks side by side; --rank N shows {name} of one, --csv and --json have all rows"));
             return Ok(ExitCode::SUCCESS);
         }
-        let Some(mut view) = rankscope_report::table(document, named.name()) else {
-            match named.name().ends_with("_across_ranks") {
-                true => bail!("there is no table {named}: fewer than two ranks have tables"),
-                false => bail!("there is no table {named}: no rank has it"),
+        let Some(mut view) = named.view(document) else {
+            match name.ends_with("_across_ranks") {
+                true => bail!("there is no table {name}: fewer than two ranks have tables"),
+                false => bail!("there is no table {name}: no rank has it"),
             }
         };
         if let Some(column) = &self.sort {
             let column = sort_word(column);
             if !view.sort_by(column) {
-                let why = format!("table {named} has no column {column:?}; its columns are {}", view.columns.join(", "));
+                let why = format!("table {name} has no column {column:?}; its columns are {}", view.columns.join(", "));
                 return Ok(output::misused(&why));
             }
         }
@@ -152,7 +192,8 @@ fn sort_word(column: &str) -> &str {
 }
 
 fn csv(view: &TableView, to: &mut dyn Write) -> io::Result<()> {
-    write!(to, "{}", view.columns.join(","))?;
+    let columns: Vec<String> = view.columns.iter().map(|column| CsvText(column).to_string()).collect();
+    write!(to, "{}", columns.join(","))?;
     for row in &view.rows {
         writeln!(to)?;
         for (at, value) in row.iter().enumerate() {
