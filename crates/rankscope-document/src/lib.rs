@@ -10,6 +10,7 @@ mod clock;
 mod combine;
 mod dispatch;
 mod from_traces;
+mod memory;
 mod operator_sheets;
 mod params;
 mod report;
@@ -29,6 +30,7 @@ pub use clock::{ClockDocument, ClockPoint, NodeClock};
 pub use combine::{CombineDocument, CombinedNode, Extrapolations, LeftOutKind, NumberedBy, RestoredStamps};
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
+pub use memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};
 pub use operator_sheets::OperatorSheet;
 pub use params::{Param, Params};
 pub use report::{

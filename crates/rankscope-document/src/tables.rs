@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};
 use crate::{AccountingSide, Params};
 
 /// Tables of one rank. Those that were not asked for are absent. All are of the same device work: kernels, copies and fills.
@@ -53,6 +54,18 @@ pub struct Tables {
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
+    /// Forward operators that ran again during backward.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recompute: Option<Vec<RecomputeSummary>>,
+    /// Memory of devices and of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Vec<MemorySummary>>,
+    /// What held it when most was allocated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_peak: Option<Vec<MemoryHolder>>,
+    /// Its course over time. Absent of a rank of several exports, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_timeline: Option<Vec<MemoryPoint>>,
     /// The card whose figures the rooflines have; absent where it is not known.
     #[serde(default)]
     pub card: Option<String>,

@@ -1,5 +1,7 @@
 //! A rank's tables as its document has them. Translates; sums up nothing.
 
+mod memory;
+
 use rankscope_analyze::{Direction, Side};
 use rankscope_document::{
     AccountingSide, AnnotationSummary, CopySummary, InferenceSteps, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary,
@@ -7,14 +9,15 @@ use rankscope_document::{
 };
 use rankscope_document::{
     CategorySummary, Document, GemmSummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorPerformance,
-    OperatorSummary, Params, StreamIdle, Tables,
+    OperatorSummary, Params, RecomputeSummary, StreamIdle, Tables,
 };
 use rankscope_tables::{
     AnnotationRow, CallRow, CopyRow, InferenceEngine, InferenceRow, Overlap, OverlapRow, Phase, QueueRow, SequenceRow,
     ShortKernelRow,
 };
 use rankscope_tables::{
-    ArgumentRow, Bound, Card, GemmRow, Idle, KernelRow, OperatorRow, PerformanceRow, RankTables, Table, by_category, gemm,
+    ArgumentRow, Bound, Card, GemmRow, Idle, KernelRow, OperatorRow, PerformanceRow, RankTables, RecomputeRow, Table,
+    by_category, gemm,
 };
 
 /// All `tables` of a rank.
@@ -36,6 +39,10 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         sequences: tables.sequences.as_ref().map(|rows| rows.iter().map(sequence).collect()),
         inference_steps: Some(tables.inference.iter().map(inference).collect()),
         idle: Some(idle(&tables.idle)),
+        recompute: Some(recompute(tables)),
+        memory: Some(memory::devices(&tables.memory)),
+        memory_peak: Some(memory::holders(&tables.memory)),
+        memory_timeline: memory::points(&tables.memory),
         card: tables.card.as_ref().map(|card| card.name.clone()),
         gemm: Some(gemm(&tables.performance).iter().map(|row| product(row, tables.card.as_ref())).collect()),
         unified_perf_summary: Some(tables.performance.iter().map(|row| performance(row, tables.card.as_ref())).collect()),
@@ -71,6 +78,10 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.sequences.take_if(|_| unless(Table::Sequences));
         tables.inference_steps.take_if(|_| unless(Table::InferenceSteps));
         tables.idle.take_if(|_| unless(Table::Idle));
+        tables.recompute.take_if(|_| unless(Table::Recompute));
+        tables.memory.take_if(|_| unless(Table::Memory));
+        tables.memory_peak.take_if(|_| unless(Table::MemoryPeak));
+        tables.memory_timeline.take_if(|_| unless(Table::MemoryTimeline));
         tables.gemm.take_if(|_| unless(Table::Gemm));
         tables.unified_perf_summary.take_if(|_| unless(Table::UnifiedPerfSummary));
     }
@@ -283,6 +294,19 @@ fn idle(idle: &Idle) -> IdleBreakdown {
         other_ns: idle.whole.other_ns,
         streams: idle.streams.iter().map(stream).collect(),
     }
+}
+
+fn recompute(tables: &RankTables) -> Vec<RecomputeSummary> {
+    let summary = |row: &RecomputeRow| RecomputeSummary {
+        name: row.name.clone(),
+        category: row.category.name().to_owned(),
+        evidence: row.evidence.name().to_owned(),
+        count: row.count,
+        matched: row.matched,
+        kernel_ns: row.kernel_ns,
+        share: share(row.kernel_ns, tables.kernel_ns),
+    };
+    tables.recompute.iter().map(summary).collect()
 }
 
 fn product(row: &GemmRow, card: Option<&Card>) -> GemmSummary {

@@ -35,6 +35,14 @@ pub enum Table {
     InferenceSteps,
     /// Why devices were idle.
     Idle,
+    /// Forward operators that ran again during backward.
+    Recompute,
+    /// Memory of devices and of the host.
+    Memory,
+    /// What held it when most was allocated.
+    MemoryPeak,
+    /// Its course over time.
+    MemoryTimeline,
     /// Products of matrices.
     Gemm,
     /// What operators achieved, and what the device could have.
@@ -53,7 +61,7 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: &[Self] = &[
         Self::OpsSummary,
         Self::OpsSummaryByCategory,
         Self::OpsUniqueArgs,
@@ -68,6 +76,10 @@ impl Table {
         Self::Sequences,
         Self::InferenceSteps,
         Self::Idle,
+        Self::Recompute,
+        Self::Memory,
+        Self::MemoryPeak,
+        Self::MemoryTimeline,
         Self::Gemm,
         Self::UnifiedPerfSummary,
         Self::OpsAcrossRanks,
@@ -106,6 +118,10 @@ impl Table {
             Self::Sequences => "sequences",
             Self::InferenceSteps => "inference_steps",
             Self::Idle => "idle",
+            Self::Recompute => "recompute",
+            Self::Memory => "memory",
+            Self::MemoryPeak => "memory_peak",
+            Self::MemoryTimeline => "memory_timeline",
             Self::Gemm => "gemm",
             Self::UnifiedPerfSummary => "unified_perf_summary",
             Self::OpsAcrossRanks => "ops_across_ranks",
@@ -140,6 +156,6 @@ impl FromStr for Table {
     type Err = UnknownTable;
 
     fn from_str(text: &str) -> Result<Self, UnknownTable> {
-        Self::ALL.into_iter().find(|table| table.name() == text).ok_or_else(|| UnknownTable(text.to_owned()))
+        Self::ALL.iter().copied().find(|table| table.name() == text).ok_or_else(|| UnknownTable(text.to_owned()))
     }
 }

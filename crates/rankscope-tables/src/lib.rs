@@ -36,16 +36,19 @@ mod choice;
 mod copies;
 mod idle;
 mod inference;
+mod inside;
 mod kernels;
 mod launches;
 #[cfg(test)]
 mod made;
+mod memory;
 mod models;
 mod operators;
 mod overlap;
 mod owners;
 mod performance;
 mod queue;
+mod recompute;
 mod rows;
 mod sequences;
 mod short_kernels;
@@ -64,11 +67,15 @@ pub use copies::{Bandwidth, CopyRow, copies};
 pub use idle::{Idle, IdleTime, idle};
 pub use inference::{InferenceEngine, InferenceRow, Phase, inference};
 pub use kernels::{KernelRow, kernels};
+pub use memory::{
+    Doubts, Holder, Memory, MemoryCategory, MemoryDevice, MemoryRow, POINTS, PeakRow, Point, Sum, TimelineRow, memory,
+};
 pub use models::{Dtype, Engine, Figures, Inputs, Model, Param, Params, Product, Work};
 pub use operators::{CategoryRow, OperatorRow, by_category, operators};
 pub use overlap::{Hidden, Overlap, OverlapRow, overlap};
 pub use performance::{Bound, GemmRow, PerformanceRow, Roofline, gemm, performance};
 pub use queue::{FULL_QUEUE, QueueRow, queues};
+pub use recompute::{Evidence, RecomputeRow, recompute};
 pub use sequences::{SEQUENCES, SequenceRow, sequences};
 pub use short_kernels::{SHORT_KERNEL_BINS, SHORT_KERNEL_NS, ShortKernelRow, ShortKernels, short_kernels};
 pub use spread::{Lengths, Spread};

@@ -5,8 +5,8 @@ use rankscope_trace::Trace;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnnotationRow, CallRow, Card, Cards, CopyRow, Overlap, PerformanceRow, QueueRow, SequenceRow, ShortKernels, annotations,
-    calls, copies, overlap, performance, queues, sequences, short_kernels,
+    AnnotationRow, CallRow, Card, Cards, CopyRow, Memory, Overlap, PerformanceRow, QueueRow, RecomputeRow, SequenceRow,
+    ShortKernels, annotations, calls, copies, memory, overlap, performance, queues, recompute, sequences, short_kernels,
 };
 use crate::{
     ArgumentRow, Attribution, Idle, InferenceRow, KernelRow, OperatorRow, arguments, idle, inference, kernels, operators,
@@ -45,6 +45,10 @@ pub struct RankTables {
     pub inference: Vec<InferenceRow>,
     /// Why devices had nothing to do.
     pub idle: Idle,
+    /// Forward operators that ran again during backward.
+    pub recompute: Vec<RecomputeRow>,
+    /// Memory of devices and of the host.
+    pub memory: Memory,
     /// Operators by name and arguments, with what their models say; those with most to gain first.
     pub performance: Vec<PerformanceRow>,
     /// The card that all devices of the rank's host are; none where it is not known.
@@ -82,6 +86,8 @@ impl RankTables {
             sequences: Some(sequences(trace, &attribution)),
             inference: inference(trace, &attribution),
             idle: idle(trace, &attribution),
+            recompute: recompute(trace, &attribution),
+            memory: memory(trace, &attribution),
             performance,
             card,
         }
@@ -103,6 +109,8 @@ impl RankTables {
         self.sequences = None;
         crate::inference::join(&mut self.inference, later.inference);
         self.idle.join(later.idle);
+        crate::recompute::join(&mut self.recompute, later.recompute);
+        self.memory.join(later.memory);
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
     }

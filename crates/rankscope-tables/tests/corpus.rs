@@ -14,6 +14,8 @@ use rankscope_trace::Trace;
 mod hta;
 #[path = "corpus/joined.rs"]
 mod joined;
+#[path = "corpus/memory.rs"]
+mod memory;
 #[path = "corpus/short_kernels.rs"]
 mod short_kernels;
 
