@@ -184,7 +184,7 @@ fn parameters_are_those_of_tracelens() {
                     .collect();
                 let is_same = |own: &PerformanceRow| {
                     let params: BTreeMap<&str, String> =
-                        own.params.iter().map(|(name, value)| (*name, plain(&python(value)))).collect();
+                        own.params.iter().map(|(name, value)| (name.as_ref(), plain(&python(value)))).collect();
                     let is_one = |(name, value): (&&str, &&str)| params.get(name).is_some_and(|own| *own == plain(value));
                     own.operator.name == row["name"] && theirs.iter().all(is_one)
                 };
