@@ -35,6 +35,10 @@ pub enum Need {
     Node,
     /// Chromium, to open pages in.
     Chromium,
+    /// LibreOffice as `soffice`.
+    LibreOffice,
+    /// Python with pandas and openpyxl: `RANKSCOPE_PANDAS_PYTHON`, or `python3` where it has them.
+    Pandas,
     /// Pages of real jobs, in the folder that `RANKSCOPE_PAGES` names.
     Pages,
     /// A C compiler called `cc` and a C++ compiler called `c++`.
@@ -55,7 +59,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -67,6 +71,8 @@ impl Need {
         Self::Perfetto,
         Self::Node,
         Self::Chromium,
+        Self::LibreOffice,
+        Self::Pandas,
         Self::Pages,
         Self::Compiler,
         Self::Sanitizer,
@@ -91,6 +97,8 @@ impl Need {
             Self::Perfetto => "perfetto",
             Self::Node => "node",
             Self::Chromium => "chromium",
+            Self::LibreOffice => "libreoffice",
+            Self::Pandas => "pandas",
             Self::Pages => "pages",
             Self::Compiler => "compiler",
             Self::Sanitizer => "sanitizer",

@@ -50,3 +50,4 @@ mod tables;
 mod timeline;
 mod validate;
 mod windows;
+mod xlsx;
