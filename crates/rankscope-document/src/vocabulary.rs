@@ -120,6 +120,12 @@ vocabulary! {
         Perfetto = "perfetto",
         /// A recording of rankscope's own recorder.
         Recording = "recording",
+        /// rocprofv3's JSON.
+        Rocprof = "rocprofv3",
+        /// The database of ROCm's profilers.
+        Rocpd = "rocpd",
+        /// The database that Nsight Systems exports.
+        Nsys = "nsys",
     }
 }
 

@@ -8,6 +8,9 @@ use rankscope_trace::{CategoryKind, CopyDirection};
 /// Kineto floors its base time to multiples of this many seconds, about three months, so that relative stamps stay exact.
 const BASE_GRID_NS: i64 = 7_889_238 * 1_000_000_000;
 
+/// No profiler can have measured a length of two decades: it is a negative one that wrapped.
+pub(crate) const DECADES_NS: i64 = 1_000_000_000 * 3_600 * 24 * 365 * 20;
+
 /// What a file whose first stamp is `start_ns` counts its stamps from.
 pub fn base_ns(start_ns: i64) -> i64 {
     start_ns.div_euclid(BASE_GRID_NS) * BASE_GRID_NS

@@ -1,4 +1,5 @@
-//! Bytes to [`Trace`](rankscope_trace::Trace) and back: Kineto/Chrome JSON, XSpace and Perfetto, plain or compressed.
+//! Bytes to [`Trace`](rankscope_trace::Trace) and back: Kineto/Chrome JSON, XSpace and Perfetto, plain or compressed; and rocprofv3's
+//! JSON to a trace.
 //!
 //! Readers take any `Read`, return the trace *and* what was wrong with it (`trace.provenance.problems`, each with its byte
 //! offset), and fail only when nothing is usable. They never panic on input and never hold more than the events they keep plus
@@ -24,6 +25,7 @@
 //! # Ok::<(), rankscope_formats::Error>(())
 //! ```
 
+pub mod activity;
 pub mod archive;
 mod columns;
 mod deflate;
@@ -36,6 +38,7 @@ mod open;
 mod options;
 pub mod perfetto;
 pub mod recording;
+pub mod rocprof;
 pub mod snapshot_pairs;
 mod unpack;
 pub mod wire;
@@ -44,5 +47,5 @@ pub mod xspace;
 pub use deflate::{Encoder, Encoding};
 pub use error::{Archive, Error, Foreign, Limit, NoEvents, Unread};
 pub use left_out::{LeftOut, LeftOutKind, left_out};
-pub use open::{Member, read, read_each};
+pub use open::{Member, SQLITE_MAGIC, read, read_each};
 pub use options::{ArgsPolicy, Format, ReadOptions, Scope};

@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use rankscope_trace::Trace;
 
 use crate::inflate::{Bytes, inflated};
-use crate::{Archive, Error, Foreign, Format, NoEvents, ReadOptions, json, perfetto, recording, unpack, wire, xspace};
+use crate::{Archive, Error, Foreign, Format, NoEvents, ReadOptions, json, perfetto, recording, rocprof, unpack, wire, xspace};
 
 /// One trace of a file, or why it could not be read.
 #[derive(Debug)]
@@ -88,6 +88,7 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions, each: &m
     }
     let traces = match format {
         format if format != Some(Format::Json) && is_recoded(&head) => Err(recoded(&head)),
+        Some(Format::Json) if rocprof::is_head(&head) => rocprof::read_all(input, options),
         Some(Format::Json) => json::read(input, options).map(|trace| vec![trace]),
         Some(Format::XSpace) => xspace::read(input, options).map(|trace| vec![trace]),
         Some(Format::Perfetto) => perfetto::read_all(input, options),
@@ -95,6 +96,7 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions, each: &m
             Err(Error::NotATrace { found: Foreign::LiveInside })
         }
         Some(Format::Recording) => recording::packed::read(input, options).map(|trace| vec![trace]),
+        None if head.starts_with(SQLITE_MAGIC) => Err(Error::NotATrace { found: Foreign::SqliteInside }),
         None => Err(not_a_trace(&head)),
     };
     let mut member = |trace| each(Member { label: options.label.clone(), trace });
@@ -110,6 +112,9 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions, each: &m
 
 /// Enough to tell every format, and binary from text.
 const HEAD_BYTES: u64 = 4096;
+
+/// What a SQLite database starts with.
+pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Decompressed bytes are handed on in steps of this size.
 const BUFFER_BYTES: usize = 128 << 10;

@@ -21,11 +21,26 @@ pub enum SourceFormat {
     Recording,
     /// XLA's protobuf.
     XSpace,
+    /// What rocprofv3 writes as JSON.
+    Rocprof,
+    /// The database of ROCm's profilers.
+    Rocpd,
+    /// The database that Nsight Systems exports.
+    Nsys,
 }
 
 impl SourceFormat {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Memory, Self::Kineto, Self::Perfetto, Self::Recording, Self::XSpace];
+    pub const ALL: [Self; 8] = [
+        Self::Memory,
+        Self::Kineto,
+        Self::Perfetto,
+        Self::Recording,
+        Self::XSpace,
+        Self::Rocprof,
+        Self::Rocpd,
+        Self::Nsys,
+    ];
 
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
@@ -35,6 +50,9 @@ impl SourceFormat {
             Self::Perfetto => "perfetto",
             Self::Recording => "recording",
             Self::XSpace => "xspace",
+            Self::Rocprof => "rocprofv3",
+            Self::Rocpd => "rocpd",
+            Self::Nsys => "nsys",
         }
     }
 }
@@ -192,7 +210,7 @@ mod tests {
         use SourceFormat as K;
         // A new one does not compile until it is named here; name it in the list, too.
         let is_named = |kind| match kind {
-            K::Memory | K::Kineto | K::Perfetto | K::Recording | K::XSpace => true,
+            K::Memory | K::Kineto | K::Perfetto | K::Recording | K::XSpace | K::Rocprof | K::Rocpd | K::Nsys => true,
         };
         assert!(K::ALL.into_iter().all(is_named));
         assert!(K::ALL.is_sorted_by(|a, b| a < b), "each once");

@@ -36,6 +36,32 @@ pub(crate) fn json() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// A process with a record of each sort that rocprofv3 traces; whole, and with its records before what describes them.
+pub(crate) fn rocprof() -> Vec<Vec<u8>> {
+    let described = r#""metadata": {"node": {"hostname": "a"}, "pid": 1}, "agents": [{"id": {"handle": 2}, "type": 2, "name": "gfx942",
+        "product_name": "AMD Instinct MI300X", "logical_node_type_id": 0}], "strings": {"buffer_records": [{"kind": "API", "operations":
+        ["hipLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE", "roctxMarkA"]}], "marker_api": [{"key": 5, "value": "step"}]},
+        "kernel_symbols": [{"kernel_id": 3, "formatted_kernel_name": "gemm(int)", "kernel_name": "gemm.kd"}]"#;
+    let record = |operation: u8, more: &str| {
+        format!(
+            r#"[{{"kind": 0, "operation": {operation}, "thread_id": 1, "correlation_id": {{"internal": 5, "external": 0}}, "start_timestamp":
+            1000000000000001, "end_timestamp": 1000000000000009{more}}}]"#
+        )
+    };
+    let dispatch = r#", "dispatch_info": {"agent_id": {"handle": 2}, "queue_id": {"handle": 1}, "kernel_id": 3, "dispatch_id": 1,
+        "workgroup_size": {"x": 64, "y": 1, "z": 1}, "grid_size": {"x": 640, "y": 1, "z": 1}}, "stream_id": {"handle": 4}"#;
+    let copy = r#", "src_agent_id": {"handle": 1}, "dst_agent_id": {"handle": 2}, "bytes": 64, "stream_id": {"handle": 4}"#;
+    let records = format!(
+        r#""buffer_records": {{"kernel_dispatch": {}, "hip_api": {}, "memory_copy": {}, "marker_api": {}, "pc_sample_host_trap": [{{}}]}}"#,
+        record(0, dispatch),
+        record(0, ""),
+        record(1, copy),
+        record(2, "")
+    );
+    let file = |members: [&str; 2]| format!(r#"{{"rocprofiler-sdk-tool": [{{{}}}]}}"#, members.join(", ")).into_bytes();
+    vec![file([described, &records]), file([&records, described])]
+}
+
 /// Compressed files, whole and cut: what the readers of containers get.
 pub(crate) fn archives() -> Vec<Vec<u8>> {
     let good = tiny().rank_bytes(0, &Dialect::default());

@@ -31,9 +31,14 @@ pub enum Foreign {
         /// Its first keys.
         keys: Vec<String>,
     },
-    /// What rocprofv3 writes for itself.
-    #[error("it is rocprofv3's own JSON; export the run with `rocprofv3 --output-format pftrace` and report on that")]
-    Rocprof,
+    /// A JSON of rocprofv3 that holds no records.
+    #[error("rocprofv3's JSON without a kernel, copy, call or marker. Trace them, as with `rocprofv3 --sys-trace`")]
+    RocprofOfNothing,
+    /// A SQLite database where its bytes come one after the other.
+    #[error(
+        "a SQLite database that is compressed, in an archive or no file at all. Unpack it and name the file: it needs random access"
+    )]
+    SqliteInside,
     /// A trace whose array of events is empty.
     #[error("its array of events is empty")]
     NothingInIt,

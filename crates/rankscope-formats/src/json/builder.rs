@@ -16,7 +16,7 @@ use super::piece::{Arrow, AsyncId, Binding, Edge, Naming, Piece, Says};
 use super::scan::{Members, Mode, count_controls};
 use super::text::decode;
 use crate::columns::file_device;
-use crate::kineto::{DeviceFacts, Wanted, kept_in_device_scope, wanted};
+use crate::kineto::{DECADES_NS, DeviceFacts, Wanted, kept_in_device_scope, wanted};
 use crate::{ArgsPolicy, ReadOptions, Scope};
 
 /// Whether a track is a device's, and the raw pid and tid.
@@ -267,7 +267,6 @@ impl<'a> Builder<'a> {
     /// The length of a span. What no clock can have measured counts as none: a negative length, or one of decades, which is a
     /// negative one that wrapped.
     fn duration(&mut self, event: &RawEvent<'a>, offset: u64) -> i64 {
-        const DECADES_NS: i64 = 1_000_000_000 * 3_600 * 24 * 365 * 20;
         let problem = match nanos_of_micros(unquoted(event.dur)) {
             Some(dur) if (0..DECADES_NS).contains(&dur) => return dur,
             Some(dur) if dur < 0 => ProblemKind::NegativeDuration,

@@ -28,7 +28,7 @@ mod mask;
 mod number;
 mod piece;
 pub mod runs;
-mod scan;
+pub(crate) mod scan;
 mod shape;
 mod source;
 mod text;
@@ -155,9 +155,7 @@ fn skip_damaged_head<R: Read>(source: &mut Source<R>, gathered: &mut Gathered, a
 
 fn not_a_trace(text: &[u8], members: &[(String, String)]) -> Error {
     let keys: Vec<String> = members.iter().map(|(key, _)| key.clone()).take(6).collect();
-    let found = if members.iter().any(|(key, _)| key == "rocprofiler-sdk-tool") {
-        Foreign::Rocprof
-    } else if !keys.is_empty() {
+    let found = if !keys.is_empty() {
         Foreign::OtherJson { keys }
     } else {
         let start = String::from_utf8_lossy(&text[..text.len().min(40)]).chars().map(printable).collect();

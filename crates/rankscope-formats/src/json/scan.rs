@@ -12,7 +12,7 @@ use super::mask::{Block, block, prefix_xor};
 
 /// How strictly strings end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// At the first quote that is not escaped.
     Strict,
     /// At the first such quote that a colon, comma or closing bracket follows.
@@ -21,7 +21,7 @@ pub(super) enum Mode {
 
 /// The position of the first byte that is not white space.
 #[inline]
-pub(super) fn skip_space(text: &[u8], mut at: usize) -> usize {
+pub(crate) fn skip_space(text: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
         at += 1;
     }
@@ -30,7 +30,7 @@ pub(super) fn skip_space(text: &[u8], mut at: usize) -> usize {
 
 /// The position of the quote that closes the string opened at `at`, and whether it holds a backslash.
 #[inline]
-pub(super) fn string_end(text: &[u8], at: usize, mode: Mode) -> Option<(usize, bool)> {
+pub(crate) fn string_end(text: &[u8], at: usize, mode: Mode) -> Option<(usize, bool)> {
     // Keys, phases and categories are a few letters long: looking at each byte beats a call.
     let short = text.get(at + 1..at + 1 + SHORT_STRING).unwrap_or_default();
     if mode == Mode::Strict
@@ -91,7 +91,7 @@ pub(super) fn scalar_end(text: &[u8], mut at: usize) -> Option<usize> {
 }
 
 /// The end of whatever value starts at `at`. `controls` counts raw control characters in the strings of an object or array.
-pub(super) fn value_end(text: &[u8], at: usize, mode: Mode, controls: &mut u64) -> Option<usize> {
+pub(crate) fn value_end(text: &[u8], at: usize, mode: Mode, controls: &mut u64) -> Option<usize> {
     match text.get(at)? {
         b'"' => string_end(text, at, mode).map(|(end, _)| end + 1),
         b'{' | b'[' if mode == Mode::Strict => container_end(text, at, controls),

@@ -75,3 +75,17 @@ fn custom_communication_is_seen_where_tracelens_sees_none() {
     let document = report(&corpus.join("traces/kineto/b200_eager.json.gz"), &[]);
     assert!(time(&document["ranks"][0], "total_comm") > 2_000_000, "the fused all-reduces of vLLM are communication");
 }
+
+#[test]
+fn kernels_of_rocprofv3_have_the_sum_of_its_file() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("traces/rocprof/908_results.json.gz");
+    let document = report(&path, &["--tables", "all"]);
+    let rank = &document["ranks"][0];
+    assert_eq!(rank["format"], "rocprofv3");
+    let rows = rank["tables"]["kernel_summary"].as_array().expect("rows");
+    let sum = |key: &str| rows.iter().map(|row| row[key].as_u64().expect("a number")).sum::<u64>();
+    // Counted in Python, from start_timestamp and end_timestamp of buffer_records.kernel_dispatch.
+    assert_eq!((sum("count"), sum("sum_ns")), (43_915, 4_441_741_378));
+    assert_eq!(rank["tables"]["unattributed_kernel_ns"], 4_441_741_378_u64, "it traced no calls");
+}
