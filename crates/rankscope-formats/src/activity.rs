@@ -5,7 +5,7 @@
 //! that Kineto gives them, so that a trace converted to another format is understood there.
 
 use rankscope_trace::{
-    ArgValue, CategoryKind, CopyDirection, InstantMark, InstantScope, ProblemKind, SourceFormat, SpanId, SpanRow, StrId, Trace,
+    ArgValue, CategoryKind, CopyDirection, InstantMark, InstantScope, ProblemKind, SourceFormat, SpanId, SpanRow, StrId, Track, Trace,
     TrackId, TrackKey, TrackKind,
 };
 
@@ -82,6 +82,8 @@ pub struct Activities {
     trace: Trace,
     scope: Scope,
     keeps_args: bool,
+    /// What part of the file is being read, for problems.
+    part: String,
     /// Rows that were left out or passed over, so that a file of nothing but such rows is no empty one.
     passed_over: u64,
 }
@@ -92,7 +94,7 @@ impl Activities {
         let mut trace = Trace::default();
         trace.provenance.format = format;
         trace.provenance.file.clone_from(&options.label);
-        Self { trace, scope: options.scope, keeps_args: options.args == ArgsPolicy::All, passed_over: 0 }
+        Self { trace, scope: options.scope, keeps_args: options.args == ArgsPolicy::All, part: String::new(), passed_over: 0 }
     }
 
     /// The trace so far: its names, tracks and what the file says about itself.
@@ -105,11 +107,24 @@ impl Activities {
         self.keeps_args
     }
 
+    /// From here on, activities come from the part of the file that is called `part`.
+    pub fn set_part(&mut self, part: &str) {
+        part.clone_into(&mut self.part);
+    }
+
     /// The track of thread `tid` of process `pid`.
     pub fn thread(&mut self, pid: i64, tid: i64) -> TrackId {
         let tracks = &mut self.trace.tracks;
         let process = tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(pid));
         tracks.find_or_add(TrackKind::Thread, Some(process), TrackKey::Number(tid))
+    }
+
+    /// The track of ranges of process `pid` that need not nest in those of a thread.
+    pub fn async_ranges(&mut self, pid: i64) -> TrackId {
+        let trace = &mut self.trace;
+        let process = trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(pid));
+        let key = TrackKey::Text(trace.strings.intern(Track::ASYNC));
+        trace.tracks.find_or_add(TrackKind::Thread, Some(process), key)
     }
 
     /// The track of stream `stream` of the device with this number.
@@ -149,7 +164,7 @@ impl Activities {
 
     /// Adds what happened at one moment.
     pub fn mark(&mut self, name: StrId, track: TrackId, time_ns: Option<i64>, offset: u64) {
-        let Some(time_ns) = time_ns else { return self.problem(ProblemKind::MissingTimestamp, offset, String::new()) };
+        let Some(time_ns) = time_ns else { return self.problem(ProblemKind::MissingTimestamp, offset) };
         let category = Sort::Range.category();
         let category = self.trace.category(category, CategoryKind::of_kineto(category));
         self.trace.instants.push(InstantMark { time_ns, name, track, category, scope: InstantScope::Thread });
@@ -158,9 +173,9 @@ impl Activities {
         }
     }
 
-    /// Notes that something at `offset` was wrong or was left out.
-    pub fn problem(&mut self, kind: ProblemKind, offset: u64, detail: String) {
-        self.trace.provenance.problems.add_detailed(kind, offset, 1, detail);
+    /// Notes that a row at `offset` was wrong or was left out.
+    pub fn problem(&mut self, kind: ProblemKind, offset: u64) {
+        self.trace.provenance.problems.add_detailed(kind, offset, 1, self.part.clone());
         self.passed_over += 1;
     }
 
@@ -186,11 +201,11 @@ impl Activities {
         let times = match (activity.start_ns, activity.end_ns) {
             (Some(start_ns), Some(end_ns)) => (start_ns, end_ns.checked_sub(start_ns)),
             (Some(start_ns), None) if activity.sort == Sort::Range => {
-                self.problem(ProblemKind::UnbalancedSpan, activity.offset, "a range without an end".to_owned());
+                self.problem(ProblemKind::UnbalancedSpan, activity.offset);
                 (start_ns, Some(0))
             }
             _ => {
-                self.problem(ProblemKind::MissingTimestamp, activity.offset, String::new());
+                self.problem(ProblemKind::MissingTimestamp, activity.offset);
                 return None;
             }
         };
@@ -199,7 +214,7 @@ impl Activities {
             (_, Some(..0)) => ProblemKind::NegativeDuration,
             _ => ProblemKind::OverflowedDuration,
         };
-        self.problem(problem, activity.offset, String::new());
+        self.problem(problem, activity.offset);
         Some((times.0, 0))
     }
 

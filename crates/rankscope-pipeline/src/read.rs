@@ -1,9 +1,10 @@
 //! Reading the traces of one file.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
-use rankscope_formats::{ArgsPolicy, Error as ReadError, Foreign, Member, ReadOptions, Scope, read, read_each};
+use rankscope_formats::{ArgsPolicy, Error as ReadError, Foreign, Member, ReadOptions, SQLITE_MAGIC, Scope};
 use rankscope_run::{InputFile, open};
 use rankscope_trace::Trace;
 
@@ -21,13 +22,13 @@ pub struct Reading {
 /// Hands over the traces of `file` one after the other, each by itself: what cannot be read is a member, too.
 pub fn read_members(file: &InputFile, reading: Reading, mut each: impl FnMut(Member)) {
     let label = file.path.display().to_string();
-    let options = ReadOptions::default().with_label(label.clone()).with_args(reading.args).with_scope(reading.scope);
     let opened = open(&file.path).map_err(|error| match error {
         rankscope_run::Error::Io { reason, .. } => ReadError::Io(reason),
         rankscope_run::Error::NotAFile { what, .. } => ReadError::NotATrace { found: Foreign::NotAFile { what } },
         other => ReadError::Io(io::Error::other(other)),
     });
-    if let Err(error) = opened.and_then(|bytes| read_each(bytes, &options, &mut each)) {
+    let read = opened.and_then(|opened| read_each(&file.path, opened, &options(&label, reading), &mut each));
+    if let Err(error) = read {
         each(Member { label, trace: Err(error) });
     }
 }
@@ -38,8 +39,25 @@ pub fn read_members(file: &InputFile, reading: Reading, mut each: impl FnMut(Mem
 /// [`Error::Run`] where it cannot be opened, [`Error::Trace`] for the first trace that cannot be read.
 pub fn load_file(path: &Path, reading: Reading) -> Result<Vec<Trace>, Error> {
     let label = path.display().to_string();
-    let options = ReadOptions::default().with_label(label.clone()).with_args(reading.args).with_scope(reading.scope);
     let failed = |file: String| move |source| Error::Trace { file, source };
-    let members = read(open(path)?, &options).map_err(failed(label))?;
+    let mut members = Vec::new();
+    let read = read_each(path, open(path)?, &options(&label, reading), &mut |member| members.push(member));
+    read.map_err(failed(label))?;
     members.into_iter().map(|member| member.trace.map_err(failed(member.label))).collect()
+}
+
+fn options(label: &str, reading: Reading) -> ReadOptions {
+    ReadOptions::default().with_label(label).with_args(reading.args).with_scope(reading.scope)
+}
+
+/// Reads the traces of `opened`, the file at `path`, by which SQLite wants to know its databases.
+fn read_each(path: &Path, mut opened: File, options: &ReadOptions, each: &mut dyn FnMut(Member)) -> Result<(), ReadError> {
+    let mut head = Vec::new();
+    (&mut opened).take(SQLITE_MAGIC.len() as u64).read_to_end(&mut head)?;
+    opened.rewind()?;
+    if head == SQLITE_MAGIC {
+        rankscope_sqlite::read_each(path, options, each)
+    } else {
+        rankscope_formats::read_each(opened, options, each)
+    }
 }

@@ -169,7 +169,7 @@ fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), 
 }
 
 /// What follows the stem in the name of a trace or of an archive of traces; the order is that of preference.
-const SUFFIXES: [&str; 16] = [
+const SUFFIXES: [&str; 18] = [
     ".rkr",
     ".xplane.pb",
     ".xspace.pb",
@@ -184,6 +184,8 @@ const SUFFIXES: [&str; 16] = [
     ".pftrace",
     ".pftrace.gz",
     ".perfetto-trace",
+    ".db",
+    ".sqlite",
     ".zip",
     ".tar",
 ];
@@ -235,11 +237,16 @@ mod tests {
             "sub/rank2/trace.json",
             "process3.xplane.pb",
             "process3.trace.json.gz",
+            "908_results.db",
+            "908_results.json",
+            "report1.sqlite",
             "notes.txt",
             "timeline.pftrace",
             ".hidden.json",
         ]);
-        assert_eq!(found(root.path(), &[""]), ["process3.xplane.pb", "rank0.json.gz", "rank1.json", "sub/rank2/trace.json"]);
+        let expected =
+            ["908_results.json", "process3.xplane.pb", "rank0.json.gz", "rank1.json", "report1.sqlite", "sub/rank2/trace.json"];
+        assert_eq!(found(root.path(), &[""]), expected);
     }
 
     #[test]

@@ -34,6 +34,27 @@ pub enum Foreign {
     /// A JSON of rocprofv3 that holds no records.
     #[error("rocprofv3's JSON without a kernel, copy, call or marker. Trace them, as with `rocprofv3 --sys-trace`")]
     RocprofOfNothing,
+    /// A SQLite database of something else.
+    #[error(
+        "a SQLite database of neither ROCm's profilers (rocpd) nor Nsight Systems; its tables are: {}. Give what rocprofv3 or `nsys export --type sqlite` wrote",
+        if tables.is_empty() { "none".to_owned() } else { tables.join(", ") }
+    )]
+    OtherDatabase {
+        /// The first of its tables.
+        tables: Vec<String>,
+    },
+    /// A database of a profiler that holds no kernels, copies, calls or ranges.
+    #[error("a SQLite database of {profiler} without a kernel, copy, call or range. Trace them, and record again")]
+    EmptyDatabase {
+        /// The profiler.
+        profiler: &'static str,
+    },
+    /// A SQLite database that cannot be read.
+    #[error("a SQLite database that cannot be read: {reason}. Record or copy it again")]
+    DamagedDatabase {
+        /// What SQLite says.
+        reason: String,
+    },
     /// A SQLite database where its bytes come one after the other.
     #[error(
         "a SQLite database that is compressed, in an archive or no file at all. Unpack it and name the file: it needs random access"

@@ -120,7 +120,7 @@ impl Builder {
     }
 
     pub(super) fn problem(&mut self, kind: ProblemKind, offset: u64) {
-        self.activities.problem(kind, offset, String::new());
+        self.activities.problem(kind, offset);
     }
 
     /// Notes `count` records of a list that is not read.

@@ -16,6 +16,7 @@ mod common;
 mod comparable;
 mod config;
 mod corpus;
+mod databases;
 mod demo;
 mod dispatch_bytes;
 mod dispatch_check;
