@@ -138,6 +138,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-report", "rankscope-document", "draws it"),
     ("rankscope-xlsx", "rankscope-document", "writes it as a workbook"),
     ("rankscope-tables", "rankscope-analyze", "how spans lie in each other"),
+    ("rankscope-tables", "rankscope-pickle", "memory snapshots are pickles"),
     ("rankscope-tables", "rankscope-trace", "sums up its device work"),
     ("rankscope-job", "rankscope-tables", "a rank's tables travel in its part"),
     ("rankscope-profile", "rankscope-analyze", "writes its stacks and nestings"),
@@ -176,6 +177,7 @@ const EDGES: &[Edge] = &[
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
     ("xtask", "rankscope-dispatch", "and those of plans and of what benchmarks print"),
     ("xtask", "rankscope-part-files", "and that of parts"),
+    ("xtask", "rankscope-pickle", "and that of pickles"),
     ("xtask", "rankscope-time", "spans and rates of the clocks that the clock bench injects"),
     ("xtask", "rankscope-testkit", "seeds for fuzzing, inputs for benchmarks"),
 ];
@@ -204,6 +206,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-collectives",
     "rankscope-align",
     "rankscope-analyze",
+    "rankscope-pickle",
     "rankscope-tables",
     "rankscope-profile",
     "rankscope-document",

@@ -84,7 +84,7 @@ pub struct MemoryHolder {
     /// How many allocations; absent of what was allocated before the recording.
     pub count: Option<u64>,
     /// How much they have.
-    pub bytes: i64,
+    pub held_bytes: i64,
     /// That as a share of all that was allocated then, 0 to 1.
     pub share: f64,
 }

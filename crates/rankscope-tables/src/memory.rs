@@ -122,8 +122,8 @@ pub struct TimelineRow {
 
 /// The memory of `trace`; empty where the reader kept no arguments, or memory was not recorded.
 pub fn memory(trace: &Trace, attribution: &Attribution) -> Memory {
+    let start_ns = trace.bounds_ns().map_or(0, |(start_ns, _)| start_ns);
     let (mut memory, mut timeline) = (Memory::default(), Vec::new());
-    let Some((start_ns, _)) = trace.bounds_ns() else { return memory };
     let mut devices: Vec<Followed> =
         by_device(trace).into_iter().map(|(device, events)| followed(trace, attribution, start_ns, device, &events)).collect();
     devices.sort_by_key(|one| (std::cmp::Reverse(one.row.peak_allocated), one.row.device));

@@ -31,6 +31,7 @@ pub(crate) const READERS: &[Reader] = &[
     Reader { name: "clock_session", read: operations::operate, seeds: operations::operation_lists },
     Reader { name: "dispatch_plan", read: |bytes| drop(black_box(binary::decode(bytes))), seeds: seeds::plans },
     Reader { name: "part", read: part, seeds: seeds::parts },
+    Reader { name: "pickle", read: |bytes| drop(black_box(rankscope_pickle::read(bytes))), seeds: seeds::pickles },
     Reader { name: "network_benchmark", read: network_benchmark, seeds: seeds::network_benchmarks },
 ];
 

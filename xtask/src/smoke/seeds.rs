@@ -210,6 +210,13 @@ fn perfetto() -> Vec<u8> {
 }
 
 /// Files of the repository's fixtures whose names end so; none where the folder is missing.
+/// Python's pickles of plain data, and some that have to be refused.
+pub(crate) fn pickles() -> Vec<Vec<u8>> {
+    let mut seeds = fixtures(".pickle");
+    seeds.retain(|bytes| bytes.len() <= HEAD_BYTES);
+    seeds
+}
+
 fn fixtures(suffix: &str) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     collect(&cargo::root().join("fixtures"), suffix, &mut found);

@@ -47,7 +47,7 @@ pub(super) fn holders(memory: &Memory) -> Vec<MemoryHolder> {
         before_recording: row.holder == Holder::BeforeRecording,
         category: row.category.name().to_owned(),
         count: (row.holder != Holder::BeforeRecording).then_some(row.held.count),
-        bytes: row.held.bytes,
+        held_bytes: row.held.bytes,
         share: share(row.held.bytes, peak(row).unwrap_or(0)),
     };
     memory.peaks.iter().map(holder).collect()
