@@ -18,14 +18,28 @@ pub enum OperatorSheet {
     Reduce,
     /// Softmax and its gradient.
     Softmax,
-    /// Rows of tables, and their gradients.
+    /// Rows of tables, and their gradients; elements moved by their numbers.
     Embedding,
+    /// Many tensors at once: steps of optimisers, joined tensors.
+    Lists,
+    /// Kernels that TorchInductor fused.
+    Triton,
 }
 
 impl OperatorSheet {
     /// All of them.
-    pub const ALL: [Self; 8] =
-        [Self::Gemm, Self::Conv, Self::Attention, Self::Norm, Self::Elementwise, Self::Reduce, Self::Softmax, Self::Embedding];
+    pub const ALL: [Self; 10] = [
+        Self::Gemm,
+        Self::Conv,
+        Self::Attention,
+        Self::Norm,
+        Self::Elementwise,
+        Self::Reduce,
+        Self::Softmax,
+        Self::Embedding,
+        Self::Lists,
+        Self::Triton,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -38,6 +52,8 @@ impl OperatorSheet {
             Self::Reduce => "reduce",
             Self::Softmax => "softmax",
             Self::Embedding => "embedding",
+            Self::Lists => "lists",
+            Self::Triton => "triton",
         }
     }
 
@@ -53,10 +69,12 @@ impl OperatorSheet {
             Self::Conv => &["conv_fwd", "conv_bwd"],
             Self::Attention => &["attention_fwd", "attention_bwd"],
             Self::Norm => &["norm_fwd", "norm_bwd"],
-            Self::Elementwise => &["unary", "binary"],
+            Self::Elementwise => &["unary", "binary", "ternary"],
             Self::Reduce => &["reduce"],
             Self::Softmax => &["softmax"],
-            Self::Embedding => &["embedding"],
+            Self::Embedding => &["embedding", "moves"],
+            Self::Lists => &["lists"],
+            Self::Triton => &["triton"],
         }
     }
 }

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use std::fmt;
 
+use crate::Model;
+
 /// A sort of operators. Names are those of TraceLens where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -80,9 +82,11 @@ impl Category {
         let name = operator.strip_prefix("aten::").unwrap_or(operator);
         let has = |part: &str| name.contains(part);
         let is_backward = has("backward") || has("Backward") || has("_bwd");
+        if matches!(Model::of(operator), Some(Model::Gemm | Model::GroupedGemm)) {
+            return Some(Self::Gemm);
+        }
         Some(match name {
-            "mm" | "addmm" | "bmm" | "baddbmm" | "_scaled_mm" | "_scaled_grouped_mm" | "_grouped_mm" | "_int_mm" | "addbmm"
-            | "mv" | "addmv" | "dot" | "_addmm_activation" => Self::Gemm,
+            "addbmm" => Self::Gemm,
             _ if has("convolution") || has("conv1d") || has("conv2d") || has("conv3d") || has("conv_depthwise") => {
                 if is_backward {
                     Self::ConvBwd
@@ -148,6 +152,7 @@ mod tests {
         let elementwise = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor>(int)";
         let of = |operator, kernel| Category::of(operator, kernel).name();
         assert_eq!(of("aten::mm", "Cijk_Ailk"), "GEMM");
+        assert_eq!(of("aten::_grouped_mm", "cutlass"), "GEMM");
         assert_eq!(of("aten::convolution_backward", ""), "CONV_bwd");
         assert_eq!(of("aten::miopen_convolution", ""), "CONV_fwd");
         assert_eq!(of("aten::_flash_attention_backward", ""), "SDPA_bwd");

@@ -14,15 +14,21 @@ mod counted;
 mod dtype;
 mod embedding;
 mod gemm;
+mod grouped;
 mod inputs;
+mod kernel_type;
+mod lists;
+mod moves;
 mod norm;
 mod params;
 mod pointwise;
 mod reduce;
+mod triton;
 
 pub use dtype::Dtype;
 pub use gemm::Product;
 pub use inputs::Inputs;
+pub(crate) use kernel_type::kernel_type;
 pub use params::{Param, Params};
 
 /// What one operator has to do.
@@ -95,6 +101,8 @@ pub enum Engine {
 pub enum Model {
     /// Products of matrices.
     Gemm,
+    /// Products of matrices in groups.
+    GroupedGemm,
     /// Convolutions.
     ConvFwd,
     /// Gradients of convolutions.
@@ -111,12 +119,20 @@ pub enum Model {
     Unary,
     /// One result for each element of two inputs.
     Binary,
+    /// One result for each element of three inputs.
+    Ternary,
     /// Sums, means and extremes.
     Reduce,
     /// Softmax and its gradient.
     Softmax,
     /// Rows of a table, and the gradient of the table.
     Embedding,
+    /// Elements moved by their numbers.
+    Moves,
+    /// Many tensors at once: steps of optimisers, joined tensors.
+    Lists,
+    /// Kernels that TorchInductor fused.
+    Triton,
 }
 
 impl Model {
@@ -127,6 +143,15 @@ impl Model {
         }
         if attention::is_backward(operator) {
             return Some(Self::AttentionBwd);
+        }
+        if grouped::is_known(operator) {
+            return Some(Self::GroupedGemm);
+        }
+        if triton::is_known(operator) {
+            return Some(Self::Triton);
+        }
+        if norm::is_of_vllm(operator) {
+            return Some(Self::NormFwd);
         }
         let name = operator.strip_prefix("aten::")?;
         Some(if gemm::is_known(name) {
@@ -145,10 +170,16 @@ impl Model {
             Self::Reduce
         } else if embedding::is_known(name) {
             Self::Embedding
+        } else if moves::is_known(name) {
+            Self::Moves
+        } else if lists::is_known(name) {
+            Self::Lists
         } else if pointwise::is_unary(name) {
             Self::Unary
         } else if pointwise::is_binary(name) {
             Self::Binary
+        } else if pointwise::is_ternary(name) {
+            Self::Ternary
         } else {
             return None;
         })
@@ -158,6 +189,7 @@ impl Model {
     pub fn name(self) -> &'static str {
         match self {
             Self::Gemm => "gemm",
+            Self::GroupedGemm => "grouped_gemm",
             Self::ConvFwd => "conv_fwd",
             Self::ConvBwd => "conv_bwd",
             Self::AttentionFwd => "attention_fwd",
@@ -166,10 +198,19 @@ impl Model {
             Self::NormBwd => "norm_bwd",
             Self::Unary => "unary",
             Self::Binary => "binary",
+            Self::Ternary => "ternary",
             Self::Reduce => "reduce",
             Self::Softmax => "softmax",
             Self::Embedding => "embedding",
+            Self::Moves => "moves",
+            Self::Lists => "lists",
+            Self::Triton => "triton",
         }
+    }
+
+    /// Whether the inputs of `operator` do not tell the type of its tensors, and the name of its kernel does.
+    pub(crate) fn takes_kernel_type(self) -> bool {
+        self == Self::Lists
     }
 
     /// What `operator`, which has this model, does with `inputs`; none where they do not tell.
@@ -177,6 +218,7 @@ impl Model {
         let name = bare(operator);
         match self {
             Self::Gemm => gemm::work(name, inputs),
+            Self::GroupedGemm => grouped::work(operator, inputs),
             Self::ConvFwd => conv::forward(inputs),
             Self::ConvBwd => conv::backward(inputs),
             Self::AttentionFwd => attention::forward(operator, inputs),
@@ -185,9 +227,13 @@ impl Model {
             Self::NormBwd => norm::backward(name, inputs),
             Self::Unary => pointwise::unary(name, inputs),
             Self::Binary => pointwise::binary(name, inputs),
+            Self::Ternary => pointwise::ternary(name, inputs),
             Self::Reduce => reduce::reduction(name, inputs),
             Self::Softmax => reduce::softmax(name, inputs),
             Self::Embedding => embedding::work(name, inputs),
+            Self::Moves => moves::work(name, inputs),
+            Self::Lists => lists::work(name, inputs),
+            Self::Triton => triton::work(operator, inputs),
         }
     }
 
@@ -196,12 +242,16 @@ impl Model {
         let name = bare(operator);
         let params = match self {
             Self::Gemm => gemm::params(name, inputs),
+            Self::GroupedGemm => grouped::params(operator, inputs),
             Self::ConvFwd | Self::ConvBwd => conv::params(name, inputs),
             Self::AttentionFwd | Self::AttentionBwd => attention::params(operator, inputs),
             Self::NormFwd | Self::NormBwd => norm::params(name, inputs),
-            Self::Unary | Self::Binary => pointwise::params(name, inputs),
+            Self::Unary | Self::Binary | Self::Ternary => pointwise::params(name, inputs),
             Self::Reduce | Self::Softmax => reduce::params(name, inputs),
             Self::Embedding => embedding::params(name, inputs),
+            Self::Moves => moves::params(inputs),
+            Self::Lists => lists::params(name, inputs),
+            Self::Triton => triton::params(operator, inputs),
         };
         params.unwrap_or_default()
     }
@@ -214,7 +264,10 @@ impl Model {
     /// Whether work that other operators launch on behalf of `operator` is its work too: a convolution's changes of layout are.
     /// `aten::linear` is left to the product that it calls, and functions of elements to those that they call.
     pub(crate) fn encloses(operator: &str) -> bool {
-        let is_whole = |model| !matches!(model, Self::Unary | Self::Binary | Self::Reduce | Self::Softmax);
+        let is_whole = |model| {
+            let is_part = matches!(model, Self::Unary | Self::Binary | Self::Ternary | Self::Reduce | Self::Softmax);
+            !is_part && !matches!(model, Self::Moves | Self::Lists | Self::Triton)
+        };
         operator != "aten::linear" && Self::of(operator).is_some_and(is_whole)
     }
 }

@@ -5,12 +5,15 @@
 //! those without a model, or whose inputs do not tell, have no figures, nor have those that copy from or to another memory than the
 //! device's own, which is not what bounds them.
 
+use std::collections::BTreeMap;
+
 use rankscope_trace::{CategoryKind, CopyDirection, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::models::kernel_type;
 use crate::owners::busy_ns;
-use crate::{ArgumentRow, Attribution, Card, Category, Inputs, Model, Params, Product, Spread, Work, arguments};
+use crate::{ArgumentRow, Attribution, Card, Category, Dtype, Inputs, Model, Params, Product, Spread, Work, arguments};
 
 /// All operators of one name that were called with the same, and what each of them does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +30,27 @@ pub struct PerformanceRow {
     pub product: Option<(Product, String)>,
     /// Whether they copy from or to another memory than the device's own, or may do so.
     pub leaves_device: bool,
+    /// The type of the tensors in their lists, where their kernels name it.
+    pub list_type: Option<Dtype>,
+}
+
+/// What inputs do not tell of an operator's work and what it launched does: a row is of operators that are alike in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Launched {
+    leaves_device: bool,
+    list_type: Option<Dtype>,
+}
+
+impl Launched {
+    fn of(trace: &Trace, operator: SpanId, work: &[SpanId]) -> Self {
+        let name = |span: SpanId| trace.strings.text(trace.spans.name[span.0 as usize]);
+        let leaves_device = work.iter().any(|one| leaves_device(trace, *one));
+        let takes_type = Model::of(name(operator)).is_some_and(Model::takes_kernel_type);
+        // What only finishes what others began names no type.
+        let mut types = work.iter().filter(|_| takes_type).filter_map(|one| kernel_type(name(*one)));
+        let first = types.next();
+        Self { leaves_device, list_type: first.filter(|first| types.all(|other| other == *first)) }
+    }
 }
 
 /// Products of matrices of one size, for one operator.
@@ -82,13 +106,11 @@ pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceR
         let category = outermost.map_or(owner.category, |span| Category::of(name(span), name(owner.work[0])));
         work.entry(span).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
     }
-    let leaves = |(_, (_, work)): &(SpanId, (Category, Vec<SpanId>))| work.iter().any(|one| leaves_device(trace, *one));
-    let (leaving, others): (Vec<_>, Vec<_>) = work.into_iter().partition(leaves);
-    let rows = |operators: Vec<(SpanId, (Category, Vec<SpanId>))>| {
-        let busy = |(span, (category, work)): (SpanId, (Category, Vec<SpanId>))| (span, category, busy_ns(trace, &work));
-        arguments::rows(trace, operators.into_iter().map(busy))
-    };
-    of_both(rows(others), rows(leaving))
+    let mut alike: BTreeMap<Launched, Vec<(SpanId, Category, i64)>> = BTreeMap::new();
+    for (span, (category, work)) in work {
+        alike.entry(Launched::of(trace, span, &work)).or_default().push((span, category, busy_ns(trace, &work)));
+    }
+    of_all(alike.into_iter().map(|(launched, operators)| (launched, arguments::rows(trace, operators))))
 }
 
 /// Whether `work` is a copy that is not known to be within a device. ROCm does some copies with kernels of its own, whatever the
@@ -105,12 +127,11 @@ fn leaves_device(trace: &Trace, work: SpanId) -> bool {
     }
 }
 
-/// Rows of operators that stay within the device, and of those that do not, with most time first.
-fn of_both(within: Vec<ArgumentRow>, leaving: Vec<ArgumentRow>) -> Vec<PerformanceRow> {
-    let rows = |operators: Vec<ArgumentRow>, leaves_device| {
-        operators.into_iter().map(move |operator| PerformanceRow::of(operator, leaves_device))
-    };
-    let mut rows: Vec<PerformanceRow> = rows(within, false).chain(rows(leaving, true)).collect();
+/// Rows of operators that are alike in what they launched, with most time first.
+fn of_all(alike: impl IntoIterator<Item = (Launched, Vec<ArgumentRow>)>) -> Vec<PerformanceRow> {
+    let rows =
+        alike.into_iter().flat_map(|(launched, rows)| rows.into_iter().map(move |row| PerformanceRow::of(row, launched)));
+    let mut rows: Vec<PerformanceRow> = rows.collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.operator.time.sum_ns));
     rows
 }
@@ -143,7 +164,8 @@ pub fn gemm(rows: &[PerformanceRow]) -> Vec<GemmRow> {
 }
 
 impl PerformanceRow {
-    fn of(operator: ArgumentRow, leaves_device: bool) -> Self {
+    fn of(operator: ArgumentRow, launched: Launched) -> Self {
+        let Launched { leaves_device, list_type } = launched;
         let model = Model::of(&operator.name).filter(|_| !leaves_device);
         let inputs =
             operator.dims.as_deref().zip(operator.types.as_deref()).and_then(|(dims, types)| {
@@ -151,13 +173,14 @@ impl PerformanceRow {
             });
         let (mut params, mut work, mut product) = (Params::new(), None, None);
         if let Some((model, inputs)) = model.zip(inputs) {
+            let inputs = inputs.with_lists_of(list_type);
             params = model.params(&operator.name, &inputs);
             work = model.work(&operator.name, &inputs);
             product = model
                 .product(&operator.name, &inputs)
                 .and_then(|product| Some((product, inputs.recorded_type(product.first)?.to_owned())));
         }
-        Self { operator, model, params, work, product, leaves_device }
+        Self { operator, model, params, work, product, leaves_device, list_type }
     }
 
     /// Time that would be saved if all its operators were as fast as `card` allows, in nanoseconds; none where that is not known.
@@ -215,21 +238,24 @@ pub(crate) fn sort(rows: &mut [PerformanceRow], card: Option<&Card>) {
 
 /// Adds the rows of another stretch of time.
 pub(crate) fn join(rows: &mut Vec<PerformanceRow>, later: Vec<PerformanceRow>, card: Option<&Card>) {
-    let split = |rows: Vec<PerformanceRow>| {
-        let (leaving, within): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.leaves_device);
-        [within, leaving].map(|rows| rows.into_iter().map(|row| row.operator).collect::<Vec<_>>())
-    };
-    let ([mut within, mut leaving], [later_within, later_leaving]) = (split(std::mem::take(rows)), split(later));
-    arguments::join(&mut within, later_within);
-    arguments::join(&mut leaving, later_leaving);
-    *rows = of_both(within, leaving);
+    let mut alike: BTreeMap<Launched, [Vec<ArgumentRow>; 2]> = BTreeMap::new();
+    for (stretch, rows) in [std::mem::take(rows), later].into_iter().enumerate() {
+        for PerformanceRow { operator, leaves_device, list_type, .. } in rows {
+            alike.entry(Launched { leaves_device, list_type }).or_default()[stretch].push(operator);
+        }
+    }
+    let joined = alike.into_iter().map(|(launched, [mut rows, later])| {
+        arguments::join(&mut rows, later);
+        (launched, rows)
+    });
+    *rows = of_all(joined);
     sort(rows, card);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cards, Dtype};
+    use crate::Cards;
 
     const TABLE: &str = "[[card]]\nname = \"x\"\ndevices = [\"X\"]\nsource = \"me\"\nmemory = 2.0\nmatrix = { bf16 = 100 }\n";
 

@@ -67,6 +67,23 @@ impl Dtype {
         })
     }
 
+    /// Its name as it is recorded; of several the first.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Fp64 => "double",
+            Self::Fp32 => "float",
+            Self::Fp16 => "c10::Half",
+            Self::Bf16 => "c10::BFloat16",
+            Self::Fp8 => "c10::Float8_e4m3fn",
+            Self::Int64 => "long int",
+            Self::Int32 => "int",
+            Self::Int16 => "short int",
+            Self::Int8 => "signed char",
+            Self::Uint8 => "unsigned char",
+            Self::Bool => "bool",
+        }
+    }
+
     /// Bytes of one element.
     pub fn bytes(self) -> u64 {
         match self {

@@ -9,6 +9,8 @@ use super::count::product;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
     all: Vec<Input>,
+    /// The type of the tensors in its lists.
+    in_lists: Option<Dtype>,
 }
 
 /// What is recorded of one input.
@@ -16,6 +18,8 @@ pub struct Inputs {
 struct Input {
     /// Lengths, where it has them; a list of tensors has none.
     dims: Option<Vec<u64>>,
+    /// Those of each tensor of a list that was recorded whole.
+    list: Option<Vec<Vec<u64>>>,
     kind: String,
     strides: Option<Vec<i64>>,
     concrete: String,
@@ -43,13 +47,21 @@ impl Inputs {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let lengths =
             |value: &Value| value.as_array().and_then(|dims| dims.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>());
+        let tensors = |value: &Value| value.as_array().and_then(|list| list.iter().map(lengths).collect::<Option<Vec<_>>>());
         let input = |at: usize| Input {
             dims: lengths(&dims[at]),
+            // A list of more than 30 tensors is written as an empty one.
+            list: tensors(&dims[at]).filter(|list| !list.is_empty()),
             kind: text(types.get(at)),
             strides: strides.get(at).and_then(Value::as_array).and_then(|list| list.iter().map(Value::as_i64).collect()),
             concrete: text(concrete.get(at)),
         };
-        Some(Self { all: (0..dims.len()).map(input).collect() })
+        Some(Self { all: (0..dims.len()).map(input).collect(), in_lists: None })
+    }
+
+    /// The same, of which it is known by other means that lists hold tensors of type `dtype`: the profiler does not record that.
+    pub fn with_lists_of(self, dtype: Option<Dtype>) -> Self {
+        Self { in_lists: dtype, ..self }
     }
 
     /// How many there are.
@@ -68,6 +80,23 @@ impl Inputs {
         let dims = input.dims.as_deref()?;
         let strides = input.strides.as_deref().filter(|strides| strides.len() == dims.len());
         Some(Tensor { dims, dtype: Dtype::of(&input.kind)?, strides })
+    }
+
+    /// The tensors of the list that is input `at`, if it was recorded whole and their type is known.
+    pub(super) fn tensors(&self, at: usize) -> Option<Vec<Tensor<'_>>> {
+        let tensor = |dims| Some(Tensor { dims, dtype: self.in_lists?, strides: None });
+        self.list(at)?.iter().map(|dims| tensor(dims)).collect()
+    }
+
+    /// The type of the tensors in its lists, where it is known.
+    pub(super) fn list_type(&self) -> Option<Dtype> {
+        self.in_lists
+    }
+
+    /// The lengths of the tensors of the list that is input `at`, if it was recorded whole.
+    pub(super) fn list(&self, at: usize) -> Option<&[Vec<u64>]> {
+        let input = self.all.get(at).filter(|input| input.kind == "TensorList")?;
+        input.list.as_deref()
     }
 
     /// The lengths of input `at`, whatever its type, if it is a tensor.
@@ -119,6 +148,11 @@ impl Inputs {
 
     /// The whole number that input `at` is.
     pub(super) fn number(&self, at: usize) -> Option<u64> {
+        self.concrete(at)?.parse().ok()
+    }
+
+    /// The number that input `at` is.
+    pub(super) fn real(&self, at: usize) -> Option<f64> {
         self.concrete(at)?.parse().ok()
     }
 

@@ -3,7 +3,7 @@
 //! Over a batch: mean, variance and the result take 5 operations for each element and 6 for each channel, which scale, shift and
 //! update the running statistics; with the statistics of training at hand 2 for each element, as scale and shift are one with the
 //! rest. Gradients take 9. Over a layer or groups, scale and shift are of single elements: 5, and 1 for each of the two. Gradients
-//! take 10, 2 more for that of the scale and 1 for that of the shift.
+//! take 10, 2 more for that of the scale and 1 for that of the shift. By the root of the mean square: 3, and 1 for the scale.
 
 use super::count::{product as times, sum};
 use super::inputs::Tensor;
@@ -11,7 +11,12 @@ use super::params::{Collected, Params};
 use super::{Dtype, Inputs, Work};
 
 pub(super) fn is_forward(name: &str) -> bool {
-    matches!(name, "batch_norm" | "native_batch_norm" | "native_layer_norm" | "native_group_norm")
+    matches!(name, "batch_norm" | "native_batch_norm" | "native_layer_norm" | "native_group_norm" | "_fused_rms_norm")
+}
+
+/// vLLM's own: `rms_norm` has a result, an input and a scale; `fused_add_rms_norm` changes both its input and the rest that is added.
+pub(super) fn is_of_vllm(operator: &str) -> bool {
+    matches!(operator, "_C::rms_norm" | "_C::fused_add_rms_norm")
 }
 
 pub(super) fn is_backward(name: &str) -> bool {
@@ -27,6 +32,9 @@ pub(super) fn is_backward(name: &str) -> bool {
 pub(super) fn forward(name: &str, inputs: &Inputs) -> Option<Work> {
     match name {
         "native_layer_norm" => layer(inputs, (2, 3), rows(inputs.tensor(0)?, inputs.numbers(1)?.len())?),
+        "_fused_rms_norm" => root(inputs, 2, rows(inputs.tensor(0)?, inputs.numbers(1)?.len())?),
+        "_C::rms_norm" => root_of(inputs.tensor(1)?, inputs.tensor(2), 0, 0),
+        "_C::fused_add_rms_norm" => root_of(inputs.tensor(0)?, inputs.tensor(2), 0, 1),
         "native_group_norm" => layer(inputs, (1, 2), times([inputs.number(3)?, inputs.number(6)?])?),
         _ => batch(inputs),
     }
@@ -39,7 +47,7 @@ pub(super) fn backward(name: &str, inputs: &Inputs) -> Option<Work> {
 pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
     let is_batch = name.contains("batch_norm");
     let is_forward = is_forward(name);
-    let input = if is_forward { 0 } else { 1 };
+    let input = if is_forward || name == "_C::fused_add_rms_norm" { 0 } else { 1 };
     let all = Collected::of(inputs)
         .shape("op_shape", input)
         .types("dtype_in_out", &[Some(input), None])
@@ -47,6 +55,7 @@ pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
     let (scale, shift) = match name {
         "native_layer_norm" => (2, Some(3)),
         "native_group_norm" => (1, Some(2)),
+        "_fused_rms_norm" | "_C::rms_norm" | "_C::fused_add_rms_norm" => (2, None),
         "native_layer_norm_backward" => (5, Some(6)),
         _ if is_forward => (1, Some(2)),
         _ => (2, None),
@@ -56,7 +65,10 @@ pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
         _ => all,
     };
     // Who asks for the gradient of the shift has one.
-    let has_shift = shift.map(|shift| !inputs.is_absent(shift)).or_else(|| inputs.flags(9)?.get(2).copied());
+    let has_shift = shift
+        .map(|shift| !inputs.is_absent(shift))
+        .or_else(|| inputs.flags(9)?.get(2).copied())
+        .filter(|_| is_batch || shift.is_some());
     let all = match has_shift {
         Some(has_shift) => all.with("has_bias", has_shift),
         None => all,
@@ -64,7 +76,8 @@ pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
     let all = all.with("is_affine", !inputs.is_absent(scale));
     Some(
         match name {
-            "native_layer_norm" => all.numbers("normalized_shape", 1),
+            "native_layer_norm" | "_fused_rms_norm" => all.numbers("normalized_shape", 1),
+            "_C::rms_norm" | "_C::fused_add_rms_norm" => all,
             "native_group_norm" => all.whole("groups", 6),
             "native_layer_norm_backward" => all.numbers("normalized_shape", 2).flags("output_mask", 7),
             "native_batch_norm_backward" => all.flag("is_training", 7).flags("output_mask", 9),
@@ -107,6 +120,19 @@ fn layer(inputs: &Inputs, (scale, shift): (usize, usize), rows: u64) -> Option<W
     let statistics = times([2, rows, statistic(input).bytes()]);
     let bytes = sum([times([2, input.bytes()?]), inputs.optional_bytes(scale), inputs.optional_bytes(shift), statistics]);
     work(input, times([5 + given, input.elements()?]), bytes)
+}
+
+/// By the root of the mean square: 3 operations for each element, and 1 for the scale; each of `rows` has a deviation.
+fn root(inputs: &Inputs, scale: usize, rows: u64) -> Option<Work> {
+    let input = inputs.tensor(0)?;
+    let scale = if inputs.is_absent(scale) { None } else { Some(inputs.tensor(scale)?) };
+    root_of(input, scale, times([rows, statistic(input).bytes()])?, 0)
+}
+
+/// What is `added` before is read and written, too.
+fn root_of(input: Tensor<'_>, scale: Option<Tensor<'_>>, statistics: u64, added: u64) -> Option<Work> {
+    let bytes = sum([times([2 + 2 * added, input.bytes()?]), scale.map_or(Some(0), |scale| scale.bytes()), Some(statistics)]);
+    work(input, times([3 + u64::from(scale.is_some()) + added, input.elements()?]), bytes)
 }
 
 /// Gradient, input, shape, mean, deviation, weight, bias, and which gradients are asked for.
@@ -153,6 +179,19 @@ mod tests {
         let dims = "[[2, 3, 5], [], [5], [5], []]";
         let types = [half, "ScalarList", half, half, "Scalar"];
         assert_eq!(of("aten::native_layer_norm", dims, &types, &["", "[5]", "", "", "1e-05"]), Some((30 * 7, 120 + 20 + 48)));
+    }
+
+    #[test]
+    fn roots_of_mean_squares_are_counted_as_by_hand() {
+        let half = "c10::Half";
+        // 6 rows of 5, a scale of 5 halves, a deviation in 32 bits for each row.
+        let types = [half, "ScalarList", half, "Scalar"];
+        let fused = of("aten::_fused_rms_norm", "[[2, 3, 5], [], [5], []]", &types, &["", "[5]", "", "1e-06"]);
+        assert_eq!(fused, Some((30 * 4, 120 + 10 + 24)));
+        let types = [half, half, half, "Scalar"];
+        assert_eq!(of("_C::rms_norm", "[[6, 5], [6, 5], [5], []]", &types, &["", "", "", "1e-06"]), Some((120, 120 + 10)));
+        let added = of("_C::fused_add_rms_norm", "[[6, 5], [6, 5], [5], []]", &types, &["", "", "", "1e-06"]);
+        assert_eq!(added, Some((150, 240 + 10)));
     }
 
     #[test]

@@ -76,6 +76,9 @@ const BINARY: [&str; 26] = [
     "xlogy",
 ];
 
+/// A condition or a mask and what is chosen; products and quotients that are added.
+const TERNARY: [&str; 4] = ["addcdiv", "addcmul", "masked_fill", "where"];
+
 const COMPARING: [&str; 8] = ["eq", "ge", "gt", "le", "logical_and", "logical_or", "lt", "ne"];
 
 /// Functions that have whole numbers of whole numbers.
@@ -113,7 +116,13 @@ pub(super) fn is_binary(name: &str) -> bool {
 /// Operands and, where it is given, the result.
 pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
     let is_binary = is_binary(name);
-    let operands = if is_binary { 2 } else { 1 };
+    let operands = if is_ternary(name) {
+        3
+    } else if is_binary {
+        2
+    } else {
+        1
+    };
     let all = Collected::of(inputs);
     if matches!(function(name), "copy" | "fill" | "zero") {
         // The first is where the result goes.
@@ -136,6 +145,10 @@ pub(super) fn params(name: &str, inputs: &Inputs) -> Option<Params> {
         all.shape("op_shape", 0).types("dtype_in_out", &[Some(0), result]).strides("stride_input", 0)
     };
     Some(if let Some(result) = result { all.strides("stride_output", result) } else { all }.done())
+}
+
+pub(super) fn is_ternary(name: &str) -> bool {
+    TERNARY.contains(&function(name))
 }
 
 pub(super) fn unary(name: &str, inputs: &Inputs) -> Option<Work> {
@@ -191,6 +204,30 @@ pub(super) fn binary(name: &str, inputs: &Inputs) -> Option<Work> {
         Operand::Number { .. } => Some(0),
     });
     work(output.elements()?, sum(read.chain([output.bytes()]))?, dtype.or(result)?)
+}
+
+/// What is chosen is read whole; choosing takes no operation, and a product or quotient that is added three, with its factor.
+pub(super) fn ternary(name: &str, inputs: &Inputs) -> Option<Work> {
+    let operands = [operand(inputs, 0)?, operand(inputs, 1)?, operand(inputs, 2)?];
+    let tensors =
+        operands.iter().filter_map(|operand| if let Operand::Tensor(tensor) = operand { Some(*tensor) } else { None });
+    let tensors: Vec<Tensor<'_>> = tensors.collect();
+    let (own, is_mask, flops) = match function(name) {
+        "where" => (operands[1], 0, 0),
+        "masked_fill" => (operands[0], 1, 0),
+        _ => (operands[0], usize::MAX, 3),
+    };
+    let Operand::Tensor(own) = own else { return None };
+    let others = operands.iter().enumerate().filter(|(at, _)| *at != is_mask).map(|(_, operand)| operand);
+    let is_alike = others.filter_map(|operand| if let Operand::Tensor(tensor) = operand { Some(tensor) } else { None });
+    // A single number of another type does not change the result's.
+    if !is_alike.into_iter().all(|tensor| tensor.dtype == own.dtype || tensor.dims.is_empty()) {
+        return None;
+    }
+    let dims = tensors.iter().try_fold(Vec::new(), |dims, tensor| stretched(&dims, tensor.dims))?;
+    let output = output(name, inputs, 3, dims, Some(own.dtype))?;
+    let bytes = sum(tensors.iter().map(Tensor::bytes).chain([output.bytes()]))?;
+    work(times([flops, output.elements()?])?, bytes, own.dtype)
 }
 
 #[derive(Clone, Copy)]
@@ -309,5 +346,18 @@ mod tests {
         assert_eq!(of("eq", "[[6], [6]]", &["long int", "long int"], &["", ""]), Some((6, 48 + 48 + 6)));
         assert_eq!(of("mul", "[[6], [6], [6]]", &[half, half, "float"], &["", "", ""]), Some((6, 12 + 12 + 24)));
         assert_eq!(of("add", "[[2], [3]]", &[half, half], &["", ""]), None);
+    }
+
+    #[test]
+    fn functions_of_three_inputs_are_counted_as_by_hand() {
+        let half = "c10::Half";
+        assert_eq!(of("where", "[[2, 1], [2, 3], []]", &["bool", half, half], &["", "", ""]), Some((0, 2 + 12 + 2 + 12)));
+        assert_eq!(
+            of("masked_fill_", "[[2, 3], [2, 1], []]", &[half, "bool", "Scalar"], &["", "", "0"]),
+            Some((0, 12 + 2 + 12))
+        );
+        let addcmul = of("addcmul", "[[6], [6], [6], []]", &["float", "float", "float", "Scalar"], &["", "", "", "1"]);
+        assert_eq!(addcmul, Some((18, 4 * 24)));
+        assert_eq!(of("where", "[[6], [6], [6]]", &["bool", half, "float"], &["", "", ""]), None);
     }
 }
