@@ -17,7 +17,8 @@ pub enum Waiting {
 }
 
 impl Waiting {
-    fn of(kind: Kind) -> Self {
+    /// Who waits in an operation of this kind.
+    pub fn of(kind: Kind) -> Self {
         if kind.needs_all() {
             Self::ForTheLast
         } else if kind.is_point_to_point() {
@@ -73,10 +74,11 @@ pub struct RankArrivals {
     pub delay_ns: i64,
 }
 
-pub(crate) type Map = ClockMap<RankClock, ReferenceClock>;
+/// From a rank's clock to the job's.
+pub type Map = ClockMap<RankClock, ReferenceClock>;
 
-/// Lines up the members of a complete `instance` on the job's clock.
-pub(crate) fn arrival(instance: &Instance, ranks: &[RankCollectives], maps: &[&Map], row: usize) -> Arrival {
+/// Lines up the members of `instance` on the job's clock. `row` is where it belongs in a table.
+pub fn arrival(instance: &Instance, ranks: &[RankCollectives], maps: &[&Map], row: usize) -> Arrival {
     let mapped = |rank: usize, nanos: i64| maps[rank].map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch();
     let mut stays: Vec<(i64, i64, usize)> = instance
         .members

@@ -61,7 +61,7 @@ mod table;
 mod windows;
 
 pub use account::{Account, Accounting, Copied, Copies};
-pub use arrivals::{Arrival, RankArrivals, Waiting};
+pub use arrivals::{Arrival, Map, RankArrivals, Waiting, arrival};
 pub use classes::{Class, ClassMode, Classes, Direction, Side, Work};
 pub use findings::Finding;
 pub use flips::{Flip, Ranking};
@@ -72,5 +72,5 @@ pub use lateness::{Because, Confidence, Late, Unnamed, Verdict};
 pub use placed::PlacedRank;
 pub use rank::RankReport;
 pub use steps::{StepSource, StepWindow};
-pub use table::{CollectiveRow, CollectiveTable, Lacking};
+pub use table::{CollectiveRow, CollectiveTable, Lacking, described, group_name, ranks_of};
 pub use windows::{Cover, WindowKind, Windows};

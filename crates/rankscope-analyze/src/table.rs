@@ -163,13 +163,14 @@ impl CollectiveTable {
 }
 
 /// The member that says most about the collective: one that names its kind, else the first.
-fn described<'a>(instance: &Instance, ranks: &'a [RankCollectives]) -> &'a LocalCollective {
+pub fn described<'a>(instance: &Instance, ranks: &'a [RankCollectives]) -> &'a LocalCollective {
     let mut members = instance.members.iter().map(|member| &ranks[member.rank()].collectives[member.collective()]);
     let first = members.clone().next().expect("an instance has a member");
     members.find(|collective| collective.kind != Kind::Unknown).unwrap_or(first)
 }
 
-fn group_name(group: &Group) -> String {
+/// A process group as tables name it: its name, and what it is for.
+pub fn group_name(group: &Group) -> String {
     match (group.name.is_empty(), group.description.is_empty() || group.description == "undefined") {
         (true, _) => "unnamed".to_owned(),
         (false, true) => group.name.clone(),
@@ -196,17 +197,21 @@ fn counts(rank: &RankCollectives) -> BTreeMap<String, u64> {
     counts
 }
 
+/// How many ranks `instance` is between, which says as much of itself as `first`: two ends of a message, else as many as its group has,
+/// else as many as were seen.
+pub fn ranks_of(instance: &Instance, first: &LocalCollective, group: &Group) -> u32 {
+    let known = u32::try_from(group.ranks.len()).unwrap_or(u32::MAX);
+    let seen = u32::try_from(instance.members.len() + instance.absent.len()).unwrap_or(u32::MAX);
+    match known {
+        _ if first.kind.is_point_to_point() && first.peer.is_some() => 2,
+        0 => seen,
+        known => known,
+    }
+}
+
 impl Sums {
     fn of(first: &LocalCollective, group: &Group, instance: &Instance) -> Self {
-        let known = u32::try_from(group.ranks.len()).unwrap_or(u32::MAX);
-        let seen = u32::try_from(instance.members.len() + instance.absent.len()).unwrap_or(u32::MAX);
-        let ranks = if first.kind.is_point_to_point() && first.peer.is_some() {
-            2
-        } else if known > 0 {
-            known
-        } else {
-            seen
-        };
+        let ranks = ranks_of(instance, first, group);
         let row = CollectiveRow {
             name: first.name.clone(),
             kind: first.kind.name(),

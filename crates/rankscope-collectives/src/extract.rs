@@ -13,7 +13,7 @@ use rankscope_trace::{
 use rustc_hash::FxHashMap;
 
 use crate::matching::RankCollectives;
-use crate::{CommPatterns, Group, Kind, LocalCollective, Operation, Step};
+use crate::{CommPatterns, Group, Kind, LocalCollective, Operation, Splits, Step};
 
 /// All collectives of `trace`, in order of their start.
 pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollectives {
@@ -121,18 +121,20 @@ struct Operations {
     kernels: FxHashMap<StrId, Arc<Operation>>,
 }
 
-/// Name, element type, elements in and out.
-type Recorded = (StrId, StrId, Option<u64>, Option<u64>);
+/// Name, element type, elements in and out, and the lists of what goes to and comes from each rank.
+type Recorded = (StrId, StrId, Option<u64>, Option<u64>, StrId, StrId);
 
 impl Operations {
     fn recorded(&mut self, trace: &Trace, args: &CollectiveArgs) -> Arc<Operation> {
-        let CollectiveArgs { name, dtype, in_elements, out_elements, .. } = *args;
+        let CollectiveArgs { name, dtype, in_elements, out_elements, in_split, out_split, .. } = *args;
         let text = |id| trace.strings.text(id);
         let new = || {
             let (name, dtype) = (text(name).to_owned(), text(dtype).to_owned());
-            Operation { kind: Kind::of_name(&name), name, dtype, in_elements, out_elements }.into()
+            let splits = Splits::of(trace.strings.text(in_split), trace.strings.text(out_split));
+            Operation { kind: Kind::of_name(&name), name, dtype, in_elements, out_elements, splits }.into()
         };
-        Arc::clone(self.recorded.entry((name, dtype, in_elements, out_elements)).or_insert_with(new))
+        let key = (name, dtype, in_elements, out_elements, in_split, out_split);
+        Arc::clone(self.recorded.entry(key).or_insert_with(new))
     }
 
     fn of_kernel(&mut self, trace: &Trace, span: SpanId) -> Arc<Operation> {

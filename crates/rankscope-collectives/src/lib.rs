@@ -45,8 +45,10 @@ mod kind;
 mod local;
 mod matching;
 mod offsets;
+mod parallelism;
 mod pattern;
 mod sequence;
+mod splits;
 mod vote;
 
 pub use dtype::element_bytes;
@@ -57,4 +59,6 @@ pub use hints::Hints;
 pub use kind::Kind;
 pub use local::{LocalCollective, Operation};
 pub use matching::{Instance, Matched, Member, RankCollectives, Step, match_nothing, match_ranks, match_with};
+pub use parallelism::Parallelism;
 pub use pattern::{CommPatterns, PatternError};
+pub use splits::Splits;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rankscope_trace::SpanId;
 
-use crate::{Kind, element_bytes};
+use crate::{Kind, Splits, element_bytes};
 
 /// What a collective does, as one rank recorded it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,12 +24,14 @@ pub struct Operation {
     pub in_elements: Option<u64>,
     /// Elements got out.
     pub out_elements: Option<u64>,
+    /// Elements to and from each rank, where they are recorded.
+    pub splits: Option<Splits>,
 }
 
 impl Operation {
     /// One of which nothing but its kind is recorded.
     pub fn of(kind: Kind) -> Self {
-        Self { kind, name: kind.to_string(), dtype: String::new(), in_elements: None, out_elements: None }
+        Self { kind, name: kind.to_string(), dtype: String::new(), in_elements: None, out_elements: None, splits: None }
     }
 }
 

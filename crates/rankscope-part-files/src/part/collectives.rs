@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rankscope_collectives::{Group, Kind, LocalCollective, Operation, RankCollectives, Step};
+use rankscope_collectives::{Group, Kind, LocalCollective, Operation, RankCollectives, Splits, Step};
 use rankscope_time::Rank;
 use rankscope_trace::SpanId;
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::vocabulary::numbers;
 use super::{block, kinds};
 use crate::error::Error;
-use crate::{Columns, Reader, Writer};
+use crate::{Columns, ColumnsWriter, Reader, Writer};
 
 /// Collectives of a block, at most.
 pub(super) const BLOCK_ROWS: usize = 1 << 16;
@@ -36,6 +36,7 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i
     write_groups(writer, rank)?;
     let operations = Operations::of(all);
     operations.write(writer)?;
+    write_splits(writer, &operations.different)?;
     writer.block(kinds::ORDER, |columns| columns.counts(all.iter().map(|collective| collective.group as u64)))?;
     let mut places: Vec<usize> = (0..all.len()).collect();
     places.sort_by_key(|place| all[*place].group);
@@ -62,7 +63,14 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i
 /// The collectives, and the exposed time of each.
 pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, Vec<i64>), Error> {
     let (rank, groups) = block(reader, kinds::GROUPS, read_groups)?;
-    let operations = block(reader, kinds::OPERATIONS, read_operations)?;
+    let mut operations = block(reader, kinds::OPERATIONS, read_operations)?;
+    for found in reader.blocks(kinds::SPLITS) {
+        let found = found?;
+        let mut columns = found.columns();
+        read_splits(&mut columns, &mut operations)?;
+        columns.end()?;
+    }
+    let operations: Vec<Arc<Operation>> = operations.into_iter().map(Arc::new).collect();
     let order: Vec<usize> = block(reader, kinds::ORDER, |columns| {
         let order: Vec<usize> = columns.narrow()?;
         match order.iter().all(|group| *group < groups.len()) {
@@ -216,7 +224,7 @@ impl<'a> Operations<'a> {
     }
 }
 
-fn read_operations(columns: &mut Columns<'_>) -> Result<Vec<Arc<Operation>>, Error> {
+fn read_operations(columns: &mut Columns<'_>) -> Result<Vec<Operation>, Error> {
     let (found, names, dtypes) = (columns.variants::<Kind>()?, columns.texts()?, columns.texts()?);
     let (inputs, outputs) = (columns.options()?, columns.options()?);
     columns.fit(found.len(), &[names.len(), dtypes.len(), inputs.len(), outputs.len()])?;
@@ -225,7 +233,53 @@ fn read_operations(columns: &mut Columns<'_>) -> Result<Vec<Arc<Operation>>, Err
         let mut operation = Operation::of(kind);
         (operation.name, operation.dtype) = (name, dtype);
         (operation.in_elements, operation.out_elements) = (in_elements, out_elements);
-        Arc::new(operation)
+        operation
     };
     Ok(rows.map(operation).collect())
+}
+
+/// What goes to and comes from each rank, of the operations that say so. A part without any is as it was before there were such.
+fn write_splits(writer: &mut Writer, operations: &[&Operation]) -> Result<(), Error> {
+    let split = |(at, operation): (usize, &&Operation)| Some((at as u64, operation.splits.clone()?));
+    let split: Vec<(u64, Splits)> = operations.iter().enumerate().filter_map(split).collect();
+    let longest = split.iter().map(|(_, splits)| splits.sent.len().max(splits.received.len())).max().unwrap_or(0);
+    for rows in split.chunks((SPLIT_NUMBERS / longest.max(1)).max(1)) {
+        writer.block(kinds::SPLITS, |columns| {
+            columns.counts(rows.iter().map(|(at, _)| *at));
+            write_lists(columns, rows.iter().map(|(_, splits)| &*splits.sent));
+            write_lists(columns, rows.iter().map(|(_, splits)| &*splits.received));
+        })?;
+    }
+    Ok(())
+}
+
+fn write_lists<'a>(columns: &mut ColumnsWriter, lists: impl Iterator<Item = &'a [u32]> + Clone) {
+    columns.counts(lists.clone().map(|list| list.len() as u64));
+    columns.counts(lists.flatten().map(|elements| u64::from(*elements)));
+}
+
+/// Numbers in a list of a block of splits, at most, unless one row has more.
+const SPLIT_NUMBERS: usize = 1 << 20;
+
+fn read_splits(columns: &mut Columns<'_>, operations: &mut [Operation]) -> Result<(), Error> {
+    let places: Vec<usize> = columns.narrow()?;
+    let mut lists = || {
+        let (lengths, all) = (columns.narrow::<usize>()?, columns.narrow::<u32>()?);
+        columns.fit(places.len(), &[lengths.len()])?;
+        let mut rest = all.as_slice();
+        let list = |length: usize| {
+            let (list, others) = rest.split_at_checked(length)?;
+            rest = others;
+            Some(list.to_vec())
+        };
+        let lists: Option<Vec<Vec<u32>>> = lengths.into_iter().map(list).collect();
+        lists.filter(|_| rest.is_empty()).ok_or_else(|| columns.misfit("its lists are not as long as it says"))
+    };
+    let (sent, received) = (lists()?, lists()?);
+    for (place, (sent, received)) in places.into_iter().zip(sent.into_iter().zip(received)) {
+        let operation = operations.get_mut(place);
+        let operation = operation.ok_or_else(|| columns.misfit("lists are of an operation that is not there"))?;
+        operation.splits = Splits::new(sent, received);
+    }
+    Ok(())
 }

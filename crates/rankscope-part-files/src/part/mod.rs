@@ -42,7 +42,8 @@ mod kinds {
     pub(super) const FINDINGS: Kind = Kind(16);
     pub(super) const STREAMS: Kind = Kind(17);
     pub(super) const RECORDED: Kind = Kind(18);
-    pub(super) const TABLES: Kind = Kind(19);
+    pub(super) const SPLITS: Kind = Kind(19);
+    pub(super) const TABLES: Kind = Kind(20);
 }
 
 /// One part read back.

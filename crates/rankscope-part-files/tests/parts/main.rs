@@ -14,10 +14,10 @@ use common::{checked_part, file, part, part_of, rules, small_job, tabulated_part
 use proptest::prelude::*;
 use rankscope_align::validate::{Check, Device, Finding, Key, RankEvidence, Recorded, Rule, Stream};
 use rankscope_analyze::{Accounting, Class, ClassMode, Copied, Direction, HotName, Intervals, Side, StepSource, StepWindow};
-use rankscope_collectives::{ExpertKernel, ExpertOp, Group, Kind, LocalCollective, Operation, Reach, Step};
+use rankscope_collectives::{ExpertKernel, ExpertOp, Group, Kind, LocalCollective, Operation, Reach, Splits, Step};
 use rankscope_job::{Export, Fingerprint, Part, Place, Rules, SettledTracer};
 use rankscope_part_files::{
-    ColumnFault, Error, SCHEMA, STRING_BYTES_MAX, StoredPart, is_part, laid_bare, read_part, write_part,
+    ColumnFault, Error, Reader, SCHEMA, STRING_BYTES_MAX, StoredPart, is_part, laid_bare, read_part, write_part,
 };
 use rankscope_testkit::{Dialect, Need, given};
 use rankscope_time::Rank;
@@ -71,11 +71,11 @@ fn a_tabulated_part_of_every_dialect_comes_back() {
 #[test]
 fn tables_that_are_damaged_below_the_checksums_are_refused() {
     let file = file(&tabulated_part(1, &Dialect::default()));
-    let changed = with_block(&file, 19, |columns| columns.strings(["{\"operators\":[{}]}"]));
+    let changed = with_block(&file, 20, |columns| columns.strings(["{\"operators\":[{}]}"]));
     let error = read_part(Cursor::new(changed)).unwrap_err();
-    assert_eq!(error.to_string(), "block 19: its tables are not what a part has");
+    assert_eq!(error.to_string(), "block 20: its tables are not what a part has");
     // A version that knows more tables writes more; what this one does not know is passed over.
-    let newer = with_block(&file, 19, |columns| columns.strings(["{\"kernel_ns\":7,", "\"of_tomorrow\":[]}"]));
+    let newer = with_block(&file, 20, |columns| columns.strings(["{\"kernel_ns\":7,", "\"of_tomorrow\":[]}"]));
     assert_eq!(read_part(Cursor::new(newer)).unwrap().part.tables.unwrap().kernel_ns, 7);
 }
 
@@ -170,9 +170,11 @@ prop_compose! {
         kind in kind(), name in text(), dtype in text(), elements in any::<(Option<u64>, Option<u64>)>(),
         stamps in stamps(), span in any::<u32>(), group in 0usize..3, sequence in any::<Option<u64>>(), peer in any::<Option<u32>>(),
         exposed in prop_oneof![Just(None), stamp().prop_map(Some)],
+        splits in prop::option::of((prop::collection::vec(any::<u32>(), 0..4), prop::collection::vec(any::<u32>(), 0..4))),
     ) -> (LocalCollective, i64) {
         let mut operation = Operation::of(kind);
         (operation.name, operation.dtype, (operation.in_elements, operation.out_elements)) = (name, dtype, elements);
+        operation.splits = splits.and_then(|(sent, received)| Splits::new(sent, received));
         let mut one = LocalCollective::new(SpanId(span), stamps.0, stamps.1, operation);
         (one.group, one.sequence, one.peer) = (group, sequence, peer);
         (one, exposed.unwrap_or(stamps.1.wrapping_sub(stamps.0)))
@@ -350,6 +352,30 @@ fn a_changed_file_is_refused() {
 fn refused(kind: u16, fill: impl Fn(&mut rankscope_part_files::ColumnsWriter)) -> String {
     let good = file(&part(1, &Dialect::default()));
     read_part(&with_block(&good, kind, fill)[..]).unwrap_err().to_string()
+}
+
+#[test]
+fn lists_of_what_goes_to_each_rank_are_refused_where_they_do_not_fit() {
+    const SPLITS: u16 = 19;
+    let mut part = part(1, &Dialect::default());
+    let kinds = |bytes: &[u8]| Reader::open(bytes).unwrap().kinds().filter(|kind| kind.0 == SPLITS).count();
+    assert_eq!(kinds(&file(&part)), 0, "a part without such lists has no block of them");
+    let first = &mut part.collectives.collectives[0];
+    let mut operation = (*first.operation).clone();
+    operation.splits = Splits::new(vec![5, 0, u32::MAX], vec![]);
+    first.operation = Arc::new(operation);
+    comes_back(&part, "one list");
+    let good = file(&part);
+    let refused = |rows: [&[u64]; 5]| {
+        let broken = with_block(&good, SPLITS, |columns| rows.iter().for_each(|column| columns.unsigned(column)));
+        read_part(&broken[..]).unwrap_err().to_string()
+    };
+    let lists = "its lists are not as long as it says";
+    assert!(refused([&[0], &[3], &[1, 2], &[0], &[]]).contains(lists));
+    assert!(refused([&[0], &[1], &[1, 2], &[0], &[]]).contains(lists));
+    assert!(refused([&[99], &[1], &[1], &[0], &[]]).contains("an operation that is not there"));
+    assert!(!refused([&[0], &[1], &[1 << 40], &[0], &[]]).is_empty(), "more than 32 bits");
+    assert!(!refused([&[0, 1], &[1], &[1], &[0], &[]]).is_empty(), "fewer lists than operations");
 }
 
 #[test]
