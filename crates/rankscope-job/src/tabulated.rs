@@ -390,7 +390,7 @@ mod tests {
             let rank = || Rank { tables: Some(tables(&tabulated)), ..Rank::default() };
             let across_ranks = crate::across::across(&[(0, &tabulated), (1, &tabulated)]);
             let mut document = Document { ranks: vec![rank(), rank()], across_ranks, ..Document::default() };
-            select_tables(&mut document, &[table]);
+            select_tables(&mut document, &[*table]);
             let json = serde_json::to_value(&document).expect("it is JSON");
             let places = [&json["ranks"][1]["tables"], &json["across_ranks"]];
             let mut keys: Vec<&str> =
