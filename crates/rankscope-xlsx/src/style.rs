@@ -31,8 +31,9 @@ pub(crate) struct Styles {
     percent: Format,
     share: Format,
     rate: Format,
-    /// Headers of text and of what names something.
+    /// Headers of what names something, and of text.
     header: Format,
+    header_text: Format,
     /// Headers of numbers: over them, and clear of the button that filters.
     header_right: Format,
 }
@@ -48,8 +49,9 @@ impl Styles {
             .set_border_bottom(FormatBorder::Thin)
             .set_border_color(Color::RGB(MUTED));
         Self {
-            text: Format::new(),
-            quoted: Format::new().set_quote_prefix(),
+            // Clear of the number before it.
+            text: Format::new().set_align(FormatAlign::Left).set_indent(1),
+            quoted: Format::new().set_align(FormatAlign::Left).set_indent(1).set_quote_prefix(),
             id: number("0").set_align(FormatAlign::Left),
             count: number("#,##0"),
             time: number("#,##0.000"),
@@ -57,13 +59,18 @@ impl Styles {
             share: number("0.0%"),
             rate: number("#,##0.000"),
             header_right: header.clone().set_align(FormatAlign::Right).set_indent(2),
+            header_text: header.clone().set_align(FormatAlign::Left).set_indent(1),
             header: header.set_align(FormatAlign::Left),
         }
     }
 
     /// The format of the header of a column of this kind.
     pub(crate) fn header(&self, kind: Kind) -> &Format {
-        if matches!(kind, Kind::Text(_) | Kind::Id) { &self.header } else { &self.header_right }
+        match kind {
+            Kind::Id => &self.header,
+            Kind::Text(_) => &self.header_text,
+            _ => &self.header_right,
+        }
     }
 
     /// The format of a number of this kind.
