@@ -7,8 +7,6 @@
 //!
 //! `params` stays one object in its column, because every row has other ones.
 
-use serde::Serialize;
-
 use crate::Value;
 
 /// The key of what a row's model was given.
@@ -35,24 +33,24 @@ pub struct Row {
 }
 
 impl Rows {
-    /// The table called `name` of each of `sources`, and those inside it; none where nobody has it.
-    pub fn of<'a, T: Serialize + 'a>(sources: impl IntoIterator<Item = (Option<u32>, &'a T)>, name: &str) -> Vec<Self> {
-        let mut tables: Vec<Self> = Vec::new();
-        for (rank, source) in sources {
-            match Value::under(name, source) {
-                Value::List(rows) => table_of(&mut tables, name).extend(rank, rows),
+    /// The table called `name` as each of `tables` has it, and those inside it; none where nobody has it.
+    pub fn of(name: &str, tables: impl IntoIterator<Item = (Option<u32>, Value)>) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        for (rank, table) in tables {
+            match table {
+                Value::List(rows) => table_of(&mut found, name).extend(rank, rows),
                 Value::Object(entries) => {
                     let (inner, own): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, value)| is_table(value));
-                    table_of(&mut tables, name).push(rank, own);
+                    table_of(&mut found, name).push(rank, own);
                     for (key, value) in inner {
                         let Value::List(rows) = value else { continue };
-                        table_of(&mut tables, &format!("{name}_{key}")).extend(rank, rows);
+                        table_of(&mut found, &format!("{name}_{key}")).extend(rank, rows);
                     }
                 }
                 _ => {}
             }
         }
-        tables
+        found
     }
 
     /// Where the column of `key` is.
@@ -137,17 +135,20 @@ mod tests {
     #[test]
     fn keys_keep_their_order_and_ranks_follow_each_other() {
         let (one, two) = (tables("GEMM"), tables("other"));
-        let found = Rows::of([(Some(0), &one), (Some(3), &two)], "ops_summary_by_category");
+        let found = Rows::of(
+            "ops_summary_by_category",
+            [(Some(0), &one), (Some(3), &two)].map(|(rank, of)| (rank, Value::under("ops_summary_by_category", of))),
+        );
         assert_eq!(found[0].columns, ["category", "count", "direct_kernel_ns", "kernel_sum_ns"]);
         let names: Vec<_> = found[0].rows.iter().map(|row| (row.rank, row.values[0].text())).collect();
         assert_eq!(names, [(Some(0), Some("GEMM")), (Some(3), Some("other"))]);
-        assert!(Rows::of([(None, &one)], "kernel_ns").is_empty(), "a figure is no table");
-        assert!(Rows::of([(None, &one)], "ops_summary").is_empty(), "nobody has it");
+        assert!(Rows::of("kernel_ns", [(None, Value::under("kernel_ns", &one))]).is_empty(), "a figure is no table");
+        assert!(Rows::of("ops_summary", [(None, Value::under("ops_summary", &one))]).is_empty(), "nobody has it");
     }
 
     #[test]
     fn a_list_inside_a_table_of_one_row_is_a_table() {
-        let found = Rows::of([(Some(1), &tables("GEMM"))], "idle");
+        let found = Rows::of("idle", [(Some(1), Value::under("idle", &tables("GEMM")))]);
         let names: Vec<_> = found.iter().map(|table| table.name.as_str()).collect();
         assert_eq!(names, ["idle", "idle_streams"]);
         assert_eq!(found[0].columns, ["host_wait_ns", "kernel_wait_ns", "other_ns"]);
@@ -156,15 +157,11 @@ mod tests {
 
     #[test]
     fn rows_may_have_other_keys_and_objects_inside() {
-        #[derive(Serialize)]
-        struct Some {
-            rows: Vec<BTreeMap<&'static str, BTreeMap<&'static str, u64>>>,
-        }
         let inner = |key| BTreeMap::from([(key, 1)]);
         let rows = vec![BTreeMap::from([("a", inner("x")), ("params", inner("m"))]), BTreeMap::from([("a", inner("y"))])];
-        let found = Rows::of([(None, &Some { rows })], "rows");
+        let found = Rows::of("rows", [(None, Value::of(&rows))]);
         assert_eq!(found[0].columns, ["a.x", "params", "a.y"]);
-        assert_eq!(found[0].rows[1].values, [Value::Null, Value::Null, Value::Unsigned(1)]);
+        assert_eq!(found[0].rows[1].values, [Value::Null, Value::Null, Value::Integer(1)]);
         assert!(matches!(&found[0].rows[0].values[1], Value::Object(params) if params[0].0 == "m"));
     }
 }

@@ -5,8 +5,8 @@
 //! that Kineto gives them, so that a trace converted to another format is understood there.
 
 use rankscope_trace::{
-    ArgValue, CategoryKind, CopyDirection, InstantMark, InstantScope, ProblemKind, SourceFormat, SpanId, SpanRow, StrId, Track, Trace,
-    TrackId, TrackKey, TrackKind,
+    ArgValue, CategoryKind, CopyDirection, InstantMark, InstantScope, ProblemKind, SourceFormat, SpanId, SpanRow, StrId, Trace,
+    Track, TrackId, TrackKey, TrackKind,
 };
 
 use crate::kineto::{DECADES_NS, Wanted, kept_in_device_scope};

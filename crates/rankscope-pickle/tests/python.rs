@@ -188,7 +188,10 @@ fn flight_recorders_are_read() {
                 let pickle = read(&bytes).unwrap_or_else(|error| panic!("{path:?}: {error}"));
                 // One without collectives has none.
                 let Some(entries) = pickle.root().get("entries") else { continue };
-                assert!(entries.items().all(|entry| entry.get("state").is_some_and(|state| state.as_str().is_some())), "{path:?}");
+                assert!(
+                    entries.items().all(|entry| entry.get("state").is_some_and(|state| state.as_str().is_some())),
+                    "{path:?}"
+                );
                 read_ones += entries.items().len().min(1);
             }
         }

@@ -31,16 +31,8 @@ pub enum SourceFormat {
 
 impl SourceFormat {
     /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Memory,
-        Self::Kineto,
-        Self::Perfetto,
-        Self::Recording,
-        Self::XSpace,
-        Self::Rocprof,
-        Self::Rocpd,
-        Self::Nsys,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Memory, Self::Kineto, Self::Perfetto, Self::Recording, Self::XSpace, Self::Rocprof, Self::Rocpd, Self::Nsys];
 
     /// Its name in reports.
     pub const fn name(self) -> &'static str {

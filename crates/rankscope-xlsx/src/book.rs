@@ -79,6 +79,11 @@ impl Book {
         Ok(())
     }
 
+    /// Whether a sheet is called `name`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.written.iter().any(|written| written.sheet == name)
+    }
+
     /// Adds `sheet`. A table without rows is none in Excel; it is only remembered.
     pub(crate) fn add<R>(&mut self, mut sheet: Sheet<'_, R>) -> Result<(), Error> {
         if sheet.rows.is_empty() {

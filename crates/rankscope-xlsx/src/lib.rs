@@ -80,7 +80,7 @@ pub fn write(document: &Document, options: Options, out: impl Write + Send) -> R
         job::add(&mut book, document)?;
     }
     tables::add(&mut book, document.ranks.iter(), true)?;
-    tables::add_of_job(&mut book, document)?;
+    tables::add_of_job(&mut book, document, &tables::OF_JOB)?;
     let has_none = document.ranks.iter().all(|rank| rank.tables.is_none());
     summary::write(&mut book, document, options.no_tables.filter(|_| has_none))?;
     book.save(out)

@@ -1,4 +1,4 @@
-//! The tables of single ranks, over all ranks: one sheet a table, whatever tables there are.
+//! The tables of single ranks and of the job: one sheet a table, whatever tables there are.
 //!
 //! [`known`] gives some of them TraceLens' headers; what it does not name is made of the document's keys ([`keyed`]), so that a new
 //! table or a new key needs no line here. Models have a sheet each ([`models`]).
@@ -8,7 +8,9 @@ mod keyed;
 mod known;
 mod models;
 
-use rankscope_document::{Document, Rank, Rows, Value};
+use std::collections::BTreeMap;
+
+use rankscope_document::{Rank, Rows, Value};
 use serde::Serialize;
 
 use crate::Error;
@@ -16,43 +18,43 @@ use crate::book::{Book, Sheet};
 use crate::column::{Cell, Column, Kind};
 use figure::Line;
 
-/// Adds a sheet for each table of each rank of `document`; with `ranks`, which rank a row is of comes first.
+/// Adds a sheet for each table of each of `ranks`; with `shows_rank`, which rank a row is of comes first.
 pub(crate) fn add<'a>(book: &mut Book, ranks: impl Iterator<Item = &'a Rank> + Clone, shows_rank: bool) -> Result<(), Error> {
-    let sources = ranks.clone().filter_map(|rank| Some((Some(rank.rank), rank.tables.as_ref()?)));
-    let total = |number: Option<u32>| {
-        let rank = ranks.clone().find(|rank| Some(rank.rank) == number);
-        rank.map_or(0.0, |rank| rank.time_ns.total as f64)
-    };
-    add_all(book, sources, &total, shows_rank)
-}
-
-/// Adds the tables of the job as a whole.
-///
-/// A table over all ranks that the document holds in one struct of lists needs no more than to be handed to [`add_all`] here.
-pub(crate) fn add_of_job(book: &mut Book, document: &Document) -> Result<(), Error> {
-    add_all(book, document.across_ranks.iter().map(|across| (None, across)), &|_| 0.0, false)
-}
-
-/// Adds a sheet for each table in `sources`, structs whose fields are tables; `total` says how long a rank was recorded.
-fn add_all<'a, T: Serialize + 'a>(
-    book: &mut Book,
-    sources: impl Iterator<Item = (Option<u32>, &'a T)> + Clone,
-    total: &dyn Fn(Option<u32>) -> f64,
-    shows_rank: bool,
-) -> Result<(), Error> {
+    let of_ranks = ranks.clone().filter_map(|rank| Some((rank.rank, rank.tables.as_ref()?)));
+    let totals: BTreeMap<u32, f64> = ranks.map(|rank| (rank.rank, rank.time_ns.total as f64)).collect();
+    let total = |rank: Option<u32>| rank.and_then(|rank| totals.get(&rank).copied()).unwrap_or(0.0);
     let mut names: Vec<String> = Vec::new();
-    for (_, source) in sources.clone() {
-        for name in Value::keys(source) {
+    for (_, tables) in of_ranks.clone() {
+        for name in Value::keys(tables) {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
     }
     for name in names {
-        for rows in Rows::of(sources.clone(), &name) {
-            book.add(sheet(&rows, total, shows_rank))?;
-            if name == models::TABLE {
-                models::add(book, &rows, total, shows_rank)?;
+        for rows in Rows::of(&name, of_ranks.clone().map(|(rank, tables)| (Some(rank), Value::under(&name, tables)))) {
+            book.add(sheet(&rows, &total, shows_rank))?;
+            if rows.name == models::TABLE {
+                models::add(book, &rows, &total, shows_rank)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keys of a document that hold tables of the job as a whole.
+pub(crate) const OF_JOB: [&str; 2] = [OF_COLLECTIVES, "across_ranks"];
+
+/// The one of them for collectives.
+pub(crate) const OF_COLLECTIVES: &str = "collective_tables";
+
+/// Adds the tables of the job as a whole that `document` has under `keys`.
+pub(crate) fn add_of_job(book: &mut Book, document: &impl Serialize, keys: &[&str]) -> Result<(), Error> {
+    for key in Value::keys(document).into_iter().filter(|key| keys.contains(&key.as_str())) {
+        let Value::Object(tables) = Value::under(&key, document) else { continue };
+        for (name, table) in tables {
+            for rows in Rows::of(&name, [(None, table)]) {
+                book.add(sheet(&rows, &|_| 0.0, false))?;
             }
         }
     }
@@ -81,4 +83,49 @@ fn sheet<'a>(rows: &'a Rows, total: &dyn Fn(Option<u32>) -> f64, shows_rank: boo
 fn leading<'a>(shows_rank: bool) -> Vec<Column<'a, Line<'a>>> {
     let rank = || Column::new("rank", Kind::Id, |line: &Line<'_>| line.row.rank.map_or(Cell::Empty, Cell::count));
     shows_rank.then(rank).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use calamine::{Reader, Xlsx};
+
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Straggler {
+        rank: u32,
+        total_wait_ns: i64,
+        somewhat_new: bool,
+    }
+
+    #[derive(Serialize)]
+    struct Tables {
+        origin_ns: i64,
+        straggler_summary: Vec<Straggler>,
+        never_heard_of: Vec<(u8, u8)>,
+    }
+
+    #[derive(Serialize)]
+    struct Job {
+        title: &'static str,
+        collective_tables: Tables,
+    }
+
+    #[test]
+    fn tables_of_the_job_need_no_line_here() {
+        let straggler_summary = vec![Straggler { rank: 3, total_wait_ns: 2_500, somewhat_new: true }];
+        let tables = Tables { origin_ns: 7, straggler_summary, never_heard_of: vec![(1, 2)] };
+        let mut book = Book::begin("a test", 10).unwrap();
+        add_of_job(&mut book, &Job { title: "a job", collective_tables: tables }, &OF_JOB).unwrap();
+        let mut out = Cursor::new(Vec::new());
+        book.save(&mut out).unwrap();
+        let mut book: Xlsx<_> = Xlsx::new(out).unwrap();
+        assert_eq!(book.sheet_names(), ["straggler_summary", "never_heard_of"]);
+        let sheet = book.worksheet_range("straggler_summary").unwrap();
+        let rows: Vec<Vec<String>> = sheet.rows().map(|row| row.iter().map(ToString::to_string).collect()).collect();
+        assert_eq!(rows[0], ["rank", "total_wait_time_us", "somewhat_new"]);
+        assert_eq!(rows[1], ["3", "2.5", "true"]);
+    }
 }

@@ -1,6 +1,5 @@
-//! The workbook of collectives: a row a group, a row a collective, a row a rank.
-//!
-//! Of TraceLens' sheets these are the ones that the document can tell without the start and the length of each rank's part.
+//! The workbook of collectives: the tables of them that the document has, and where it has none, what its collectives tell: a row a
+//! group, a row a collective, a row a rank.
 
 use rankscope_document::{CollectiveGroup, CollectiveInstance, Document, RankArrivals};
 
@@ -9,11 +8,15 @@ use crate::column::{Cell, Column, Kind};
 use crate::{Error, tables};
 
 pub(super) fn add(book: &mut Book, document: &Document) -> Result<(), Error> {
-    book.add(groups(document))?;
-    book.add(instances(document))?;
-    book.add(ranks(document))?;
-    // Tables of the whole job that the document holds by name have sheets of that name here, too.
-    tables::add_of_job(book, document)
+    tables::add_of_job(book, document, &[tables::OF_COLLECTIVES])?;
+    missing(book, groups(document))?;
+    missing(book, instances(document))?;
+    missing(book, ranks(document))
+}
+
+/// Adds `sheet` if none is called so.
+fn missing<R>(book: &mut Book, sheet: Sheet<'_, R>) -> Result<(), Error> {
+    if book.has(&sheet.name) { Ok(()) } else { book.add(sheet) }
 }
 
 fn groups(document: &Document) -> Sheet<'_, &CollectiveGroup> {
