@@ -80,7 +80,7 @@ pub use from_traces::from_traces;
 pub use judge::{ClockChoice, Job, JobRank, Judging, judge, passed_over};
 pub use part::{About, Export, Part, SettledTracer};
 pub use parts::{Conflict, Parts, Place, Unread, WhyUnread};
-pub use rankscope_tables::Table;
+pub use rankscope_tables::{Cards, CardsError, Table};
 pub use rules::{ACCOUNTING, Rules};
 pub use tabulated::select_tables;
 pub use words::{list, time};

@@ -134,9 +134,9 @@ impl Part {
         self.evidence = Some(RankEvidence::of(trace, &self.collectives));
     }
 
-    /// Adds the tables of `trace`, which it was made of.
-    pub fn tabulate(&mut self, trace: &Trace, classes: &Classes) {
-        self.tables = Some(RankTables::with(trace, classes, Cards::known()));
+    /// Adds the tables of `trace`, which it was made of, with rooflines where its devices are among `cards`.
+    pub fn tabulate(&mut self, trace: &Trace, classes: &Classes, cards: &Cards) {
+        self.tables = Some(RankTables::with(trace, classes, cards));
     }
 
     /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.

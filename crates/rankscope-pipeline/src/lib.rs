@@ -28,6 +28,7 @@
 //!         reading: Reading { args: ArgsPolicy::Analysis, scope: Scope::All },
 //!         rules: Rules::default(),
 //!         keep: Keep::UpTo(memory_default()),
+//!         cards: Cards::known().clone(),
 //!     },
 //!     judging: Judging::default(),
 //! };

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use rankscope_analyze::Classes;
 use rankscope_formats::{ArgsPolicy, Error as ReadError, Member};
-use rankscope_job::{Part, Parts, Place, Rules, Unread, WhyUnread};
+use rankscope_job::{Cards, Part, Parts, Place, Rules, Unread, WhyUnread};
 use rankscope_run::{Found, InputFile, discover_all};
 use rayon::prelude::*;
 
@@ -23,6 +23,8 @@ pub struct Mapping {
     pub rules: Rules,
     /// Which traces are kept beside their parts.
     pub keep: Keep,
+    /// The cards that tables go by, where the rules ask for tables.
+    pub cards: Cards,
 }
 
 /// What was mapped.
@@ -106,7 +108,7 @@ impl Mapper<'_> {
             part.check(&trace);
         }
         if self.mapping.rules.tables {
-            part.tabulate(&trace, self.classes);
+            part.tabulate(&trace, self.classes, &self.mapping.cards);
         }
         self.held.keep(place, trace);
         Ok(part)

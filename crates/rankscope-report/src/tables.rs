@@ -141,7 +141,7 @@ impl TableView {
         if !left_out.is_empty() {
             left_out.sort_unstable();
             let names: Vec<&str> = left_out.iter().map(|at| self.columns[*at].as_str()).collect();
-            let text = format!("more columns with --csv: {}", names.join(", "));
+            let text = format!("more columns with --csv: {}", named_in_short(&names));
             lines.extend(wrap(&text, sheet.width() - 2).into_iter().map(|line| format!("  {}", sheet.paint().dim(&line))));
         }
         joined(vec![lines])
@@ -176,6 +176,20 @@ impl TableView {
         table
     }
 }
+
+/// The names of `columns`; of many parameters how many there are.
+fn named_in_short(columns: &[&str]) -> String {
+    let (params, mut named): (Vec<&str>, Vec<&str>) = columns.iter().partition(|column| column.starts_with(PARAM));
+    let counted = format!("{} parameters (param: ...)", params.len());
+    if params.len() > NAMED_PARAMS {
+        named.push(&counted);
+        return named.join(", ");
+    }
+    columns.join(", ")
+}
+
+/// So many parameters that do not fit are named.
+const NAMED_PARAMS: usize = 9;
 
 /// Text columns that are drawn even where figures do not fit.
 const TEXTS_MAX: usize = 3;

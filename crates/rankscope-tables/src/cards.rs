@@ -32,8 +32,7 @@ pub struct Card {
     pub devices: Vec<String>,
     /// Where the figures are from.
     pub source: String,
-    /// Bytes that its memory can move, in 10^12 a second.
-    pub memory: f64,
+    memory: Figure,
     #[serde(default)]
     vector: Peaks,
     #[serde(default)]
@@ -44,37 +43,75 @@ pub struct Card {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Peaks {
-    fp64: Option<f64>,
-    fp32: Option<f64>,
-    tf32: Option<f64>,
-    fp16: Option<f64>,
-    bf16: Option<f64>,
-    fp8: Option<f64>,
-    int8: Option<f64>,
+    fp64: Option<Figure>,
+    fp32: Option<Figure>,
+    tf32: Option<Figure>,
+    fp16: Option<Figure>,
+    bf16: Option<Figure>,
+    fp8: Option<Figure>,
+    int8: Option<Figure>,
+}
+
+/// A number above 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64")]
+struct Figure(f64);
+
+impl TryFrom<f64> for Figure {
+    type Error = &'static str;
+
+    fn try_from(figure: f64) -> Result<Self, Self::Error> {
+        let is_sound = figure.is_finite() && figure > 0.0;
+        if is_sound { Ok(Self(figure)) } else { Err("a figure must be above 0; leave out one that is not known") }
+    }
 }
 
 /// Why a table of cards cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CardsError {
-    /// It is no TOML, or has keys that no card has; what the reader of TOML says.
-    Unreadable(String),
-    /// A figure of the card with this name is not above 0.
-    Figure(String),
+    /// It is no TOML, has keys that no card has or lacks some, or a figure that cannot be.
+    Unreadable {
+        /// The line, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+        /// What the reader of TOML says.
+        why: String,
+    },
+    /// It has no card.
+    Empty,
+    /// Two of its cards have the same device.
+    Twice {
+        /// The device.
+        device: String,
+        /// The names of the two cards.
+        cards: [String; 2],
+    },
 }
 
 impl fmt::Display for CardsError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreadable(why) => write!(to, "the table of cards cannot be read: {why}"),
-            Self::Figure(name) => {
-                write!(to, "every figure of the card {name:?} must be above 0; leave out those that are not known")
+            Self::Unreadable { line, text, why } => write!(to, "line {line}, {text:?}: {why}"),
+            Self::Empty => to.write_str("the table of cards has no [[card]]"),
+            Self::Twice { device, cards: [one, other] } => {
+                write!(to, "the device {device:?} is listed for two cards, {one:?} and {other:?}")
             }
         }
     }
 }
 
 impl std::error::Error for CardsError {}
+
+impl CardsError {
+    fn unreadable(text: &str, error: &toml::de::Error) -> Self {
+        let at = error.span().map_or(0, |span| span.start.min(text.len()));
+        let before = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+        let there = text.lines().nth(before).unwrap_or_default().trim();
+        Self::Unreadable { line: before + 1, text: there.to_owned(), why: error.message().to_owned() }
+    }
+}
 
 impl Cards {
     /// The cards that are known here.
@@ -86,13 +123,25 @@ impl Cards {
     ///
     /// # Errors
     ///
-    /// If it is no TOML, if a key of it is none of a card's, and if a figure is not above 0.
+    /// If it is no TOML or has no card, if a key of it is none of a card's, if a figure is not above 0, and if a device is listed twice.
     pub fn parse(text: &str) -> Result<Self, CardsError> {
-        let cards: Self = toml::from_str(text).map_err(|error| CardsError::Unreadable(error.to_string()))?;
-        match cards.all.iter().find(|card| !card.is_sound()) {
-            Some(card) => Err(CardsError::Figure(card.name.clone())),
+        let cards: Self = toml::from_str(text).map_err(|error| CardsError::unreadable(text, &error))?;
+        if cards.all.is_empty() {
+            return Err(CardsError::Empty);
+        }
+        let mut devices: Vec<(&String, &String)> =
+            cards.all.iter().flat_map(|card| card.devices.iter().map(move |device| (device, &card.name))).collect();
+        devices.sort();
+        match devices.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(CardsError::Twice { device: pair[0].0.clone(), cards: [pair[0].1.clone(), pair[1].1.clone()] }),
             None => Ok(cards),
         }
+    }
+
+    /// These cards before `others`: a device of both is of these.
+    pub fn over(mut self, others: &Self) -> Self {
+        self.all.extend_from_slice(&others.all);
+        self
     }
 
     /// The card that all `devices` are; none where they differ or it is not in the table.
@@ -106,12 +155,17 @@ impl Cards {
 }
 
 impl Card {
+    /// Bytes that its memory can move, in 10^12 a second.
+    pub fn memory(&self) -> f64 {
+        self.memory.0
+    }
+
     /// Operations in 10^12 a second of `engine` in `dtype`; none where that is not known.
     ///
     /// Products of matrices in `float` may run in 32 bits or in TF32, which is not recorded: of a card that has both nothing is known.
     /// Single operations on 16 bits are computed in 32.
     pub fn peak(&self, engine: Engine, dtype: Dtype) -> Option<f64> {
-        match (engine, dtype) {
+        let figure = match (engine, dtype) {
             (Engine::Matrix, Dtype::Fp64) => self.matrix.fp64,
             (Engine::Matrix, Dtype::Fp32) => self.matrix.fp32.filter(|_| self.matrix.tf32.is_none()),
             (Engine::Matrix, Dtype::Fp16) => self.matrix.fp16,
@@ -121,13 +175,8 @@ impl Card {
             (Engine::Vector, Dtype::Fp64) => self.vector.fp64,
             (Engine::Vector, Dtype::Fp32 | Dtype::Fp16 | Dtype::Bf16) => self.vector.fp32,
             _ => None,
-        }
-    }
-
-    fn is_sound(&self) -> bool {
-        let peaks = [self.vector, self.matrix].into_iter();
-        let peaks = peaks.flat_map(|peaks| [peaks.fp64, peaks.fp32, peaks.tf32, peaks.fp16, peaks.bf16, peaks.fp8, peaks.int8]);
-        peaks.flatten().chain([self.memory]).all(|figure| figure.is_finite() && figure > 0.0)
+        };
+        figure.map(|figure| figure.0)
     }
 }
 
@@ -173,8 +222,22 @@ mod tests {
     fn a_table_of_ones_own_is_read_and_checked() {
         let table = |memory: &str| format!("[[card]]\nname = \"x\"\ndevices = [\"X\"]\nsource = \"me\"\nmemory = {memory}\n");
         let cards = Cards::parse(&table("1.5")).unwrap();
-        assert_eq!(cards.of_devices(&devices(&["X"])).map(|card| card.memory), Some(1.5));
-        assert_eq!(Cards::parse(&table("0.0")), Err(CardsError::Figure("x".to_owned())));
-        assert!(matches!(Cards::parse(&table("1.5\nmemmory = 2.0")), Err(CardsError::Unreadable(_))));
+        assert_eq!(cards.of_devices(&devices(&["X"])).map(Card::memory), Some(1.5));
+        // What is wrong is told with its line and key.
+        let why = |text: &str| Cards::parse(text).unwrap_err().to_string();
+        assert!(why(&table("0.0")).contains("line 5") && why(&table("-1")).contains("memory = -1"), "{}", why(&table("0.0")));
+        let unknown = why(&table("1.5\nmemmory = 2.0"));
+        assert!(unknown.contains("line 6") && unknown.contains("`memmory`"), "{unknown}");
+        assert!(why("[[card]]\nname = \"x\"\n").contains("devices"), "{}", why("[[card]]\nname = \"x\"\n"));
+        assert_eq!(Cards::parse("# none\n"), Err(CardsError::Empty));
+        assert!(why(&table("1.0").repeat(2)).contains("\"X\""));
+    }
+
+    #[test]
+    fn cards_of_ones_own_come_first_and_leave_the_others() {
+        let own = "[[card]]\nname = \"mine\"\ndevices = [\"NVIDIA L4\"]\nsource = \"me\"\nmemory = 0.2\n";
+        let cards = Cards::parse(own).unwrap().over(Cards::known());
+        let of = |name: &str| cards.of_devices(&devices(&[name])).map(|card| card.name.clone());
+        assert_eq!((of("NVIDIA L4"), of("NVIDIA L40S")), (Some("mine".to_owned()), Some("L40S".to_owned())));
     }
 }

@@ -210,7 +210,7 @@ impl Work {
     /// The least time that `card` needs for as many operators as took `time`; none where one of its figures is not known. Operations
     /// that are not known take none.
     pub fn roofline(&self, time: Spread, card: &Card) -> Option<Roofline> {
-        let memory_ns = self.bytes as f64 / card.memory / 1e3;
+        let memory_ns = self.bytes as f64 / card.memory() / 1e3;
         let flops = self.flops.unwrap_or(0);
         let compute_ns = if flops == 0 { 0.0 } else { flops as f64 / card.peak(self.engine, self.dtype)? / 1e3 };
         let (one_ns, bound) = if compute_ns > memory_ns { (compute_ns, Bound::Compute) } else { (memory_ns, Bound::Memory) };

@@ -164,6 +164,15 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     let tables = args.tables.chosen(named);
     let no_tables = args.no_tables();
     request.mapping.rules.tables = !tables.is_empty() || (args.workbooks.any() && no_tables.is_none());
+    if let Some(cards) = args.tables.cards()? {
+        if !request.mapping.rules.tables {
+            return Ok(output::misused("--cards is about tables; ask for one, or for --tables or --xlsx"));
+        }
+        if matches!(args.paths.as_slice(), [folder] if is_parts_folder(folder)) {
+            return Ok(output::misused("--cards goes with traces: parts have their tables already"));
+        }
+        request.mapping.cards = cards;
+    }
     let bar = Bar::default();
     let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, draws)?;
     let folder = args.out.clone().or_else(|| Some(run_directory(&args.paths)?.join("report")));

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use rankscope_align::CsvText;
 use rankscope_document::{Document, OperatorSheet};
-use rankscope_job::Table;
+use rankscope_job::{Cards, Table};
 use rankscope_report::TableView;
+use rankscope_run::{SideFile, read_side_text};
 use serde_json::{Map, Value};
 
 use crate::output::{self, Format};
@@ -19,6 +20,9 @@ pub(crate) struct TableArgs {
     /// Add tables of each rank to report.json: all, or names such as ops_summary,kernel_summary
     #[arg(long, value_name = "all|NAME,...", value_delimiter = ',', conflicts_with_all = ["step", "gpu_only"])]
     tables: Vec<Choice>,
+    /// TOML table of cards whose figures make rooflines, beside those that are known
+    #[arg(long, value_name = "FILE")]
+    cards: Option<PathBuf>,
     /// With a TABLE: put the rows with most in this column first [default: as in report.json]
     #[arg(long, value_name = "COLUMN")]
     sort: Option<String>,
@@ -117,6 +121,14 @@ pub(crate) fn chosen(choices: &[Choice], named: Option<Table>) -> Vec<Table> {
 }
 
 impl TableArgs {
+    /// The cards of the user's table, before those that are known; none where there is no such table.
+    pub(super) fn cards(&self) -> Result<Option<Cards>> {
+        let Some(path) = &self.cards else { return Ok(None) };
+        let text = read_side_text(path, SideFile::Config)?;
+        let cards = Cards::parse(&text).with_context(|| path.display().to_string())?;
+        Ok(Some(cards.over(Cards::known())))
+    }
+
     /// The tables to make, beside the one that is `named`.
     pub(super) fn chosen(&self, named: Option<Named>) -> Vec<Table> {
         let mut tables = chosen(&self.tables, named.map(Named::table));

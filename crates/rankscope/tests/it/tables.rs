@@ -1,5 +1,8 @@
 //! Tables of operators, kernels and idle time: in report.json, on the terminal and for a spreadsheet.
 
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
 use serde_json::Value;
 
 use crate::common::{failure, rankscope, report, write_job};
@@ -69,6 +72,64 @@ fn one_table_is_printed_sorted_cut_and_as_csv() {
     let table = said(&["ops", path, "--sort", "subtree", "--top", "2"]);
     assert!(table.starts_with("OPS_SUMMARY") && table.contains("more; --top"), "{table}");
     assert!(!directory.path().join("rankscope-report").exists());
+}
+
+/// A trace with one product and one convolution on a card that nobody knows.
+fn of_unknown_card(directory: &Path) -> PathBuf {
+    let operator = |name: &str, at: i64, args: &str| {
+        let launch = at + 10;
+        format!(
+            r#"{{"ph":"X","cat":"cpu_op","name":"{name}","pid":1,"tid":1,"ts":{at},"dur":50,"args":{{{args}}}}},
+               {{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{launch},"dur":5,"args":{{"correlation":{at}}}}},
+               {{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":{launch},"dur":30,"args":{{"device":0,"stream":7,"correlation":{at}}}}}"#
+        )
+    };
+    let product = r#""Input Dims":[[20,30],[30,40]],"Input type":["float","float"]"#;
+    let convolution = r#""Input Dims":[[1,2,4,4],[3,2,3,3],[],[],[],[],[],[],[]],"Input type":["float","float","","","","","","",""],
+        "Concrete Inputs":["","","","[1, 1]","[0, 0]","[1, 1]","False","[0, 0]","1"]"#;
+    let events = [operator("aten::mm", 100, product), operator("aten::convolution", 200, convolution)].join(",");
+    let path = directory.join("trace.json");
+    let devices = r#"[{"id":0,"name":"Card of Tomorrow"}]"#;
+    std::fs::write(&path, format!(r#"{{"deviceProperties":{devices},"traceEvents":[{events}]}}"#)).unwrap();
+    path
+}
+
+#[test]
+fn a_card_of_ones_own_makes_rooflines_and_what_is_wrong_with_it_is_told_by_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let (trace, cards) = (of_unknown_card(directory.path()), directory.path().join("cards.toml"));
+    let card = |figures: &str| {
+        let text = format!("[[card]]\nname = \"mine\"\ndevices = [\"Card of Tomorrow\"]\nsource = \"me\"\n{figures}\n");
+        std::fs::write(&cards, text).unwrap();
+    };
+    let ask = |more: &[&str]| rankscope(&[&["report", "gemm", text(&trace), "--json"], more].concat());
+    let share = |output: Output| {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let rows: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+        rows[0]["roofline_share"].as_f64()
+    };
+    assert_eq!(share(ask(&[])), None);
+    // 48,000 operations at 10^9 a second take 48 us of the 30 that it took.
+    card("memory = 1.0\nmatrix = { fp32 = 0.001 }");
+    assert_eq!(share(ask(&["--cards", text(&cards)])), Some(1.6));
+    card("memory = 1.0\nmatrix = { fp32 = 0.001, fp33 = 1 }");
+    let said = String::from_utf8(ask(&["--cards", text(&cards)]).stderr).unwrap();
+    assert!(said.contains("cards.toml") && said.contains("line 6") && said.contains("fp33"), "{said}");
+    card("memory = -1.0");
+    let said = String::from_utf8(ask(&["--cards", text(&cards)]).stderr).unwrap();
+    assert!(said.contains("line 5, \"memory = -1.0\": a figure must be above 0"), "{said}");
+}
+
+#[test]
+fn operators_of_one_sort_are_printed_with_their_parameters() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = of_unknown_card(directory.path());
+    let output = rankscope(&["report", "conv", text(&trace), "--csv"]);
+    let csv = String::from_utf8(output.stdout).unwrap();
+    let (header, row) = csv.trim().split_once('\n').expect("one row");
+    assert!(header.starts_with("rank,name,model,count,kernel_ns,saved_ns,param: convNd,param: input_shape,"), "{csv}");
+    assert!(row.starts_with("0,aten::convolution,conv_fwd,1,30000,,conv2d,\"[1,2,4,4]\","), "{csv}");
+    assert!(!row.contains('\n'), "the product is not among them: {csv}");
 }
 
 #[test]
