@@ -40,9 +40,9 @@ pub use report::{
 pub use rows::{PARAMS, Row, Rows};
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
-    AnnotationSummary, CategorySummary, CopySummary, GemmSummary, IdleBreakdown, InferenceSteps, KernelOverlap, KernelSummary,
-    LaunchSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, QueueSummary, SequenceSummary,
-    ShortKernelBin, ShortKernelSummary, StreamIdle, Tables,
+    AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, FunctionSummary, GemmSummary, IdleBreakdown,
+    InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary, OperatorArguments, OperatorPerformance,
+    OperatorSummary, OverlapSummary, QueueSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, Tables,
 };
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use value::Value;

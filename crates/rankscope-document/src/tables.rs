@@ -75,6 +75,15 @@ pub struct Tables {
     /// Operators by name and arguments, with what they achieved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unified_perf_summary: Option<Vec<OperatorPerformance>>,
+    /// Backward operators and their forward ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backward: Option<Vec<BackwardSummary>>,
+    /// Modules of the model. Empty where they are not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modules: Option<Vec<ModuleSummary>>,
+    /// Functions of Python. Empty where their frames are not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python_functions: Option<Vec<FunctionSummary>>,
 }
 
 /// All operators of one name that launched device work themselves.
@@ -460,4 +469,51 @@ pub struct OperatorPerformance {
     pub roofline_share: Option<f64>,
     /// `kernel_ns` without it, and not below 0.
     pub saved_ns: Option<i64>,
+}
+
+/// All backward operators of one name whose forward operators have one name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BackwardSummary {
+    /// The forward operator. Absent where it is not recorded.
+    pub forward_op: Option<String>,
+    /// The backward operator.
+    pub name: String,
+    /// How many backward operators.
+    pub count: u64,
+    /// Sum of the lengths of the device work of the forward operators.
+    pub forward_kernel_ns: i64,
+    /// Sum of the lengths of that of the backward operators.
+    pub backward_kernel_ns: i64,
+}
+
+/// All calls of one module at one place in the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModuleSummary {
+    /// The modules around it and itself, outermost first. Absent of what is in no module; so is the next.
+    pub path: Option<String>,
+    /// Its own name.
+    pub name: Option<String>,
+    /// How many modules are around it.
+    pub depth: u64,
+    /// How many calls launched work.
+    pub count: u64,
+    /// Sum of the lengths of the device work launched in it and in no module within it.
+    pub forward_kernel_ns: i64,
+    /// Sum of the lengths of that of the backward operators of this.
+    pub backward_kernel_ns: i64,
+    /// Both, with those of all modules within it.
+    pub subtree_kernel_ns: i64,
+}
+
+/// All frames of one function in which work was launched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionSummary {
+    /// The function, as the tracer names it. Absent of what was launched in no frame.
+    pub name: Option<String>,
+    /// How many frames.
+    pub count: u64,
+    /// Sum of the lengths of the device work launched in it and in no function within it.
+    pub own_kernel_ns: i64,
+    /// The same with all functions within it.
+    pub subtree_kernel_ns: i64,
 }

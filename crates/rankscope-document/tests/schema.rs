@@ -12,7 +12,7 @@ use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
 /// A table of the page, by its heading, and the types whose keys it has.
-const TABLES: [(&str, &[&str]); 39] = [
+const TABLES: &[(&str, &[&str])] = &[
     ("The document", &["Document"]),
     ("`notes`", &["Note"]),
     ("`cautions`", &["Caution"]),
@@ -45,6 +45,9 @@ const TABLES: [(&str, &[&str]); 39] = [
     ("`streams`", &["StreamIdle"]),
     ("`gemm`", &["GemmSummary"]),
     ("`unified_perf_summary`", &["OperatorPerformance"]),
+    ("`backward`", &["BackwardSummary"]),
+    ("`modules`", &["ModuleSummary"]),
+    ("`python_functions`", &["FunctionSummary"]),
     ("`problems`", &["Problem"]),
     ("`collectives`", &["Collectives"]),
     ("`groups`", &["CollectiveGroup"]),

@@ -4,20 +4,15 @@ mod memory;
 
 use rankscope_analyze::{Direction, Side};
 use rankscope_document::{
-    AccountingSide, AnnotationSummary, CopySummary, InferenceSteps, KernelOverlap, LaunchSummary, OverlapSummary, QueueSummary,
-    SequenceSummary, ShortKernelBin, ShortKernelSummary,
-};
-use rankscope_document::{
-    CategorySummary, Document, GemmSummary, IdleBreakdown, KernelSummary, OperatorArguments, OperatorPerformance,
-    OperatorSummary, Params, RecomputeSummary, StreamIdle, Tables,
+    AccountingSide, AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, Document, FunctionSummary, GemmSummary,
+    IdleBreakdown, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary, OperatorArguments,
+    OperatorPerformance, OperatorSummary, OverlapSummary, Params, QueueSummary, RecomputeSummary, SequenceSummary,
+    ShortKernelBin, ShortKernelSummary, StreamIdle, Tables,
 };
 use rankscope_tables::{
-    AnnotationRow, CallRow, CopyRow, InferenceEngine, InferenceRow, Overlap, OverlapRow, Phase, QueueRow, SequenceRow,
-    ShortKernelRow,
-};
-use rankscope_tables::{
-    ArgumentRow, Bound, Card, GemmRow, Idle, KernelRow, OperatorRow, PerformanceRow, RankTables, RecomputeRow, Table,
-    by_category, gemm,
+    AnnotationRow, ArgumentRow, BackwardRow, Bound, CallRow, Card, CopyRow, FunctionRow, GemmRow, Idle, InferenceEngine,
+    InferenceRow, KernelRow, ModuleRow, OperatorRow, Overlap, OverlapRow, PerformanceRow, Phase, QueueRow, RankTables,
+    RecomputeRow, SequenceRow, ShortKernelRow, Table, by_category, gemm,
 };
 
 /// All `tables` of a rank.
@@ -46,6 +41,9 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         card: tables.card.as_ref().map(|card| card.name.clone()),
         gemm: Some(gemm(&tables.performance).iter().map(|row| product(row, tables.card.as_ref())).collect()),
         unified_perf_summary: Some(tables.performance.iter().map(|row| performance(row, tables.card.as_ref())).collect()),
+        backward: Some(tables.backward.iter().map(backward).collect()),
+        modules: Some(tables.modules.iter().map(module).collect()),
+        python_functions: Some(tables.python_functions.iter().map(function).collect()),
     }
 }
 
@@ -84,6 +82,9 @@ pub fn select_tables(document: &mut Document, chosen: &[Table]) {
         tables.memory_timeline.take_if(|_| unless(Table::MemoryTimeline));
         tables.gemm.take_if(|_| unless(Table::Gemm));
         tables.unified_perf_summary.take_if(|_| unless(Table::UnifiedPerfSummary));
+        tables.backward.take_if(|_| unless(Table::Backward));
+        tables.modules.take_if(|_| unless(Table::Modules));
+        tables.python_functions.take_if(|_| unless(Table::PythonFunctions));
     }
 }
 
@@ -356,6 +357,37 @@ fn performance(row: &PerformanceRow, card: Option<&Card>) -> OperatorPerformance
         roofline_ns: least.map(|least| least.ns),
         roofline_share: least.and_then(|least| least.share(time)),
         saved_ns: card.and_then(|card| row.saved_ns(card)),
+    }
+}
+
+fn backward(row: &BackwardRow) -> BackwardSummary {
+    BackwardSummary {
+        forward_op: row.forward_op.clone(),
+        name: row.name.clone(),
+        count: row.count,
+        forward_kernel_ns: row.forward_kernel_ns,
+        backward_kernel_ns: row.backward_kernel_ns,
+    }
+}
+
+fn module(row: &ModuleRow) -> ModuleSummary {
+    ModuleSummary {
+        path: row.path.clone(),
+        name: row.name.clone(),
+        depth: row.depth,
+        count: row.count,
+        forward_kernel_ns: row.forward_kernel_ns,
+        backward_kernel_ns: row.backward_kernel_ns,
+        subtree_kernel_ns: row.subtree_kernel_ns,
+    }
+}
+
+fn function(row: &FunctionRow) -> FunctionSummary {
+    FunctionSummary {
+        name: row.name.clone(),
+        count: row.count,
+        own_kernel_ns: row.own_kernel_ns,
+        subtree_kernel_ns: row.subtree_kernel_ns,
     }
 }
 

@@ -57,6 +57,12 @@ pub enum Table {
     IdleAcrossRanks,
     /// Communication that compute hides, all ranks side by side.
     OverlapAcrossRanks,
+    /// Backward operators and their forward ones.
+    Backward,
+    /// Modules of the model.
+    Modules,
+    /// Functions of Python.
+    PythonFunctions,
 }
 
 impl Table {
@@ -87,6 +93,9 @@ impl Table {
         Self::AnnotationsAcrossRanks,
         Self::IdleAcrossRanks,
         Self::OverlapAcrossRanks,
+        Self::Backward,
+        Self::Modules,
+        Self::PythonFunctions,
     ];
 
     /// The table that has the same of all ranks side by side.
@@ -129,6 +138,9 @@ impl Table {
             Self::AnnotationsAcrossRanks => "annotations_across_ranks",
             Self::IdleAcrossRanks => "idle_across_ranks",
             Self::OverlapAcrossRanks => "overlap_across_ranks",
+            Self::Backward => "backward",
+            Self::Modules => "modules",
+            Self::PythonFunctions => "python_functions",
         }
     }
 }

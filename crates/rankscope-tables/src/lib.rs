@@ -29,6 +29,7 @@
 mod annotations;
 mod arguments;
 mod attribution;
+mod backward;
 mod calls;
 mod cards;
 mod category;
@@ -43,10 +44,12 @@ mod launches;
 mod made;
 mod memory;
 mod models;
+mod modules;
 mod operators;
 mod overlap;
 mod owners;
 mod performance;
+mod python;
 mod queue;
 mod recompute;
 mod rows;
@@ -54,12 +57,14 @@ mod sequences;
 mod short_kernels;
 mod snapshot;
 mod spread;
+mod stacks;
 mod stored;
 mod tables;
 
 pub use annotations::{AnnotationRow, annotations};
 pub use arguments::{ArgumentRow, arguments};
 pub use attribution::{Attributed, Attribution, Owner};
+pub use backward::BackwardRow;
 pub use calls::{CallRow, LATE_START_NS, LONG_CALL_NS, calls};
 pub use cards::{Card, Cards, CardsError};
 pub use category::Category;
@@ -72,9 +77,11 @@ pub use memory::{
     Doubts, Holder, Memory, MemoryCategory, MemoryDevice, MemoryRow, POINTS, PeakRow, Point, Sum, TimelineRow, memory,
 };
 pub use models::{Dtype, Engine, Figures, Inputs, Model, Param, Params, Product, Work};
+pub use modules::ModuleRow;
 pub use operators::{CategoryRow, OperatorRow, by_category, operators};
 pub use overlap::{Hidden, Overlap, OverlapRow, overlap};
 pub use performance::{Bound, GemmRow, PerformanceRow, Roofline, gemm, performance};
+pub use python::FunctionRow;
 pub use queue::{FULL_QUEUE, QueueRow, queues};
 pub use recompute::{Evidence, RecomputeRow, recompute};
 pub use sequences::{SEQUENCES, SequenceRow, sequences};

@@ -1,6 +1,6 @@
 //! Small traces made by hand, for tests. Times are in microseconds.
 
-use rankscope_trace::{CategoryKind, SpanId, SpanRow, Trace, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{ArgValue, CategoryKind, SpanId, SpanRow, Trace, TrackId, TrackKey, TrackKind};
 
 /// A trace of one host thread and one device.
 #[derive(Default)]
@@ -14,16 +14,54 @@ impl Made {
         self.span("cpu_op", name, thread, start_us, dur_us)
     }
 
+    /// An operator on another thread than the first.
+    pub(crate) fn operator_on(&mut self, thread: i64, name: &str, start_us: i64, dur_us: i64) -> SpanId {
+        let thread = self.track(TrackKind::Process, TrackKind::Thread, thread);
+        self.span("cpu_op", name, thread, start_us, dur_us)
+    }
+
+    /// A frame of the Python tracer.
+    pub(crate) fn frame(&mut self, name: &str, start_us: i64, dur_us: i64) -> SpanId {
+        let thread = self.track(TrackKind::Process, TrackKind::Thread, 1);
+        self.span("python_function", name, thread, start_us, dur_us)
+    }
+
+    /// The numbers that tie `span`, the last one made, to operators of the other direction.
+    pub(crate) fn numbers(&mut self, span: SpanId, sequence: i64, thread: i64) {
+        self.args(span, &[("Sequence number", ArgValue::I64(sequence)), ("Fwd thread id", ArgValue::I64(thread))]);
+    }
+
+    /// An argument of `span`, the last one made.
+    pub(crate) fn text(&mut self, span: SpanId, key: &str, text: &str) {
+        let text = self.trace.strings.intern(text);
+        self.args(span, &[(key, ArgValue::Text(text))]);
+    }
+
+    fn args(&mut self, span: SpanId, args: &[(&str, ArgValue)]) {
+        while self.trace.spans.args.rows() < span.0 as usize {
+            self.trace.spans.args.end_row();
+        }
+        for (key, value) in args {
+            let key = self.trace.strings.intern(key);
+            self.trace.spans.args.push(key, *value);
+        }
+        self.trace.spans.args.end_row();
+    }
+
+    pub(crate) fn launch_on(&mut self, thread: i64, name: &str, start_us: i64, dur_us: i64, correlation: u64) -> SpanId {
+        let thread = self.track(TrackKind::Process, TrackKind::Thread, thread);
+        let span = self.span("cuda_runtime", name, thread, start_us, dur_us);
+        self.trace.correlations.push(span, correlation);
+        span
+    }
+
     pub(crate) fn annotation(&mut self, name: &str, start_us: i64, dur_us: i64) -> SpanId {
         let thread = self.track(TrackKind::Process, TrackKind::Thread, 1);
         self.span("user_annotation", name, thread, start_us, dur_us)
     }
 
     pub(crate) fn launch(&mut self, name: &str, start_us: i64, dur_us: i64, correlation: u64) -> SpanId {
-        let thread = self.track(TrackKind::Process, TrackKind::Thread, 1);
-        let span = self.span("cuda_runtime", name, thread, start_us, dur_us);
-        self.trace.correlations.push(span, correlation);
-        span
+        self.launch_on(1, name, start_us, dur_us, correlation)
     }
 
     pub(crate) fn kernel(&mut self, name: &str, stream: i64, start_us: i64, dur_us: i64, correlation: u64) -> SpanId {

@@ -4,12 +4,14 @@ use rankscope_analyze::{Classes, Side};
 use rankscope_trace::Trace;
 use serde::{Deserialize, Serialize};
 
+use crate::backward::{Tied, backward};
+use crate::modules::modules;
+use crate::python::python_functions;
 use crate::{
-    AnnotationRow, CallRow, Card, Cards, CopyRow, Memory, Overlap, PerformanceRow, QueueRow, RecomputeRow, SequenceRow,
-    ShortKernels, annotations, calls, copies, memory, overlap, performance, queues, recompute, sequences, short_kernels,
-};
-use crate::{
-    ArgumentRow, Attribution, Idle, InferenceRow, KernelRow, OperatorRow, arguments, idle, inference, kernels, operators,
+    AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, FunctionRow, Idle, InferenceRow,
+    KernelRow, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow, QueueRow, RecomputeRow, SequenceRow, ShortKernels,
+    annotations, arguments, calls, copies, idle, inference, kernels, memory, operators, overlap, performance, queues,
+    recompute, sequences, short_kernels,
 };
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
@@ -51,6 +53,12 @@ pub struct RankTables {
     pub memory: Memory,
     /// Operators by name and arguments, with what their models say; those with most to gain first.
     pub performance: Vec<PerformanceRow>,
+    /// Backward operators and their forward ones.
+    pub backward: Vec<BackwardRow>,
+    /// Modules of the model; empty where they are not recorded.
+    pub modules: Vec<ModuleRow>,
+    /// Functions of Python; empty where their frames are not recorded.
+    pub python_functions: Vec<FunctionRow>,
     /// The card that all devices of the rank's host are; none where it is not known.
     pub card: Option<Card>,
 }
@@ -64,6 +72,7 @@ impl RankTables {
     /// The tables of `trace`, whose work is of `classes` and whose devices are among `cards`.
     pub fn with(trace: &Trace, classes: &Classes, cards: &Cards) -> Self {
         let attribution = Attribution::of(trace);
+        let tied = Tied::of(trace, &attribution);
         let (side, mut classed) = classes.work(trace);
         if side == Side::Host {
             classed.clear();
@@ -89,6 +98,9 @@ impl RankTables {
             recompute: recompute(trace, &attribution),
             memory: memory(trace, &attribution),
             performance,
+            backward: backward(trace, &attribution, &tied),
+            modules: modules(trace, &attribution, &tied),
+            python_functions: python_functions(trace, &attribution),
             card,
         }
     }
@@ -111,6 +123,9 @@ impl RankTables {
         self.idle.join(later.idle);
         crate::recompute::join(&mut self.recompute, later.recompute);
         self.memory.join(later.memory);
+        crate::backward::join(&mut self.backward, later.backward);
+        crate::modules::join(&mut self.modules, later.modules);
+        crate::python::join(&mut self.python_functions, later.python_functions);
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
     }

@@ -10,6 +10,8 @@ use rankscope_tables::{Category, KernelRow, RankTables};
 use rankscope_testkit::{Need, given};
 use rankscope_trace::Trace;
 
+#[path = "corpus/backward.rs"]
+mod backward;
 #[path = "corpus/hta.rs"]
 mod hta;
 #[path = "corpus/joined.rs"]
@@ -75,6 +77,12 @@ fn every_table_of_every_trace_has_the_sum_of_the_trace() {
         assert!(overlap.hidden_ns <= overlap.comm_ns, "{path:?}: {overlap:?}");
         assert!(overlap.comm_ns <= rows.clone().map(|row| row.comm_ns).sum(), "{path:?}: each collective is some kernel's");
         assert!(overlap.hidden_ns <= rows.map(|row| row.hidden_ns).sum(), "{path:?}");
+        let modules_ns: i64 = tables.modules.iter().map(|row| row.forward_kernel_ns + row.backward_kernel_ns).sum();
+        assert!(tables.modules.is_empty() || modules_ns == kernel_ns, "{path:?}: {modules_ns} of {kernel_ns}");
+        let functions_ns: i64 = tables.python_functions.iter().map(|row| row.own_kernel_ns).sum();
+        assert!(tables.python_functions.is_empty() || functions_ns == kernel_ns, "{path:?}: {functions_ns} of {kernel_ns}");
+        let tied_ns: i64 = tables.backward.iter().map(|row| row.forward_kernel_ns + row.backward_kernel_ns).sum();
+        assert!(tied_ns <= kernel_ns, "{path:?}: {tied_ns}");
         for row in tables.sequences.iter().flatten() {
             assert!(row.count > 1 && row.kernel_ns <= kernel_ns, "{path:?}: {row:?}");
         }
