@@ -7,6 +7,7 @@
 mod across;
 mod alignment;
 mod clock;
+mod collective_tables;
 mod combine;
 mod dispatch;
 mod from_traces;
@@ -27,6 +28,10 @@ mod vocabulary;
 pub use across::{AcrossRanks, AcrossRow, OverlapAcross};
 pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment};
 pub use clock::{ClockDocument, ClockPoint, NodeClock};
+pub use collective_tables::{
+    CollectiveInstanceRow, CollectiveSummary, CollectiveTables, GroupRow, PairRow, ParallelismRow, RankCollectiveSummary,
+    RankInstanceRow, SizeClassRow, StragglerRow, UnevenRow, UnevenSummary,
+};
 pub use combine::{CombineDocument, CombinedNode, Extrapolations, LeftOutKind, NumberedBy, RestoredStamps};
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
@@ -48,6 +53,6 @@ pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, Valid
 pub use value::Value;
 pub use verdict::{Because, Caution, CautionKind, Confidence, LateRank, Unnamed, Verdict};
 pub use vocabulary::{
-    AccountingSide, AlignmentStage, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource,
-    SpansBy, SpansSort, StepSource,
+    AccountingSide, AlignmentStage, Classes, ClockMethod, CollectiveKind, Format, KernelClass, LineFit, Link, ProblemKind,
+    RankSource, SpansBy, SpansSort, StepSource, WaitsFor,
 };

@@ -10,7 +10,7 @@ use crate::AcrossRanks;
 use crate::vocabulary::{
     AccountingSide, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource, StepSource,
 };
-use crate::{Caution, CautionKind, Tables, Verdict};
+use crate::{Caution, CautionKind, CollectiveTables, Tables, Verdict};
 
 /// One run, as reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -50,6 +50,9 @@ pub struct Document {
     pub across_ranks: Option<AcrossRanks>,
     /// Collectives across ranks.
     pub collectives: Collectives,
+    /// Tables of them, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collective_tables: Option<CollectiveTables>,
     /// What is known about the ranks' clocks.
     pub clock: Clock,
 }

@@ -216,6 +216,46 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// Whom a rank waits for in a collective.
+    WaitsFor {
+        /// Every rank for the last to come.
+        Last = "last",
+        /// The receiver of a message for its sender, and perhaps the sender for the receiver.
+        Peer = "peer",
+        /// Some for some: a root decides, or the operation is not known.
+        Some = "some",
+    }
+}
+
+vocabulary! {
+    /// How far ranks are from each other.
+    Link {
+        /// It is one rank.
+        OneRank = "one_rank",
+        /// All are on one node.
+        IntraNode = "intra_node",
+        /// Some are on different nodes.
+        InterNode = "inter_node",
+        /// The node of at least one is not known.
+        Unknown = "unknown",
+    }
+}
+
+vocabulary! {
+    /// How a line was laid through transfer times, or why there is none.
+    LineFit {
+        /// The median of the slopes of all pairs of sizes, and then of what is left.
+        TheilSen = "theil_sen",
+        /// That would leave less than nothing for no bytes: the line begins at zero, with the median of time over bytes.
+        ThroughZero = "through_zero",
+        /// Fewer than three different sizes.
+        TooFewSizes = "too_few_sizes",
+        /// Larger ones do not take longer.
+        NoGrowth = "no_growth",
+    }
+}
+
+vocabulary! {
     /// The operation of a collective.
     CollectiveKind {
         /// Every rank ends with the reduction of all inputs.

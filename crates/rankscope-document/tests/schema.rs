@@ -54,6 +54,18 @@ const TABLES: &[(&str, &[&str])] = &[
     ("`ranks` of `collectives`", &["RankArrivals"]),
     ("`unmatched_list`", &["UnmatchedCollective"]),
     ("`instances`", &["CollectiveInstance"]),
+    ("`collective_tables`", &["CollectiveTables"]),
+    ("`nccl_summary_implicit_sync`", &["CollectiveSummary"]),
+    ("`nccl_summary_long`", &["RankCollectiveSummary"]),
+    ("`nccl_implicit_sync`", &["CollectiveInstanceRow"]),
+    ("`nccl_long`", &["RankInstanceRow"]),
+    ("`straggler_summary`", &["StragglerRow"]),
+    ("`nccl_summary_all2allv`", &["UnevenSummary"]),
+    ("`nccl_all2allv`", &["UnevenRow"]),
+    ("`nccl_all2allv_heatmap`", &["PairRow"]),
+    ("`by_group`", &["GroupRow"]),
+    ("`by_parallelism`", &["ParallelismRow"]),
+    ("`size_classes`", &["SizeClassRow"]),
     ("`clock`", &["Clock"]),
 ];
 
@@ -71,7 +83,7 @@ fn every_key_is_described_and_every_described_key_exists() {
     for (heading, types) in TABLES {
         let known: BTreeSet<String> = types.iter().flat_map(|name| fields(&registry, name)).collect();
         assert_eq!(described(heading), known, "the table under {heading} and {types:?}");
-        of_types.extend(types);
+        of_types.extend(*types);
     }
     for (name, beginning) in PROSE {
         let text =

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use rankscope_align::RankMap;
 use rankscope_analyze::{Job as Analysis, JobInput, RankReport, analyze};
 use rankscope_collectives::{Kind, LocalCollective, RankCollectives};
-use rankscope_document::Document;
+use rankscope_document::{CollectiveTables, Document};
 use rankscope_time::Rank;
 
+use crate::collective_tables::collective_tables;
 use crate::document::Source;
-use crate::{Error, Job};
+use crate::{Error, Job, JobTable};
 
 /// Everything a report is drawn from.
 #[derive(Clone, Debug)]
@@ -45,6 +46,12 @@ impl Analysed {
         job.weigh(&mut analysis.verdict, analysis.windows.length_ns());
         let peerless = job.collectives.iter().map(|rank| (rank.rank, peerless(rank))).filter(|(_, count)| *count > 0).collect();
         Ok(Self { job, analysis, step, peerless })
+    }
+
+    /// The tables over all ranks that are `chosen`, for [`Document::collective_tables`]; none where none is. The collectives must be
+    /// there still.
+    pub fn collective_tables(&self, chosen: &[JobTable]) -> Option<CollectiveTables> {
+        collective_tables(&self.job, chosen)
     }
 
     /// Lets go of the collectives themselves: the document is made of the tables, and only a timeline is drawn of these. In jobs of

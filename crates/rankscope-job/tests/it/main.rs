@@ -3,6 +3,7 @@
 
 mod bench;
 mod clocks;
+mod collective_tables;
 mod exports;
 mod hints;
 mod order;
