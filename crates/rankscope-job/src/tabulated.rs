@@ -15,6 +15,8 @@ use rankscope_tables::{
     RecomputeRow, SequenceRow, ShortKernelRow, Table, by_category, gemm,
 };
 
+use crate::JobTable;
+
 /// All `tables` of a rank.
 pub(crate) fn tables(tables: &RankTables) -> Tables {
     Tables {
@@ -47,8 +49,9 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
     }
 }
 
-/// Leaves of the tables in `document` those that were `chosen`, and nothing of them where none is.
-pub fn select_tables(document: &mut Document, chosen: &[Table]) {
+/// Leaves of the ranks' tables in `document` those that were `chosen`, and of the job's those in `of_job`; nothing where none is.
+pub fn select_tables(document: &mut Document, chosen: &[Table], of_job: &[JobTable]) {
+    crate::collective_tables::select(&mut document.collective_tables, of_job);
     if chosen.is_empty() {
         document.ranks.iter_mut().for_each(|rank| rank.tables = None);
     }
@@ -422,7 +425,7 @@ mod tests {
             let rank = || Rank { tables: Some(tables(&tabulated)), ..Rank::default() };
             let across_ranks = crate::across::across(&[(0, &tabulated), (1, &tabulated)]);
             let mut document = Document { ranks: vec![rank(), rank()], across_ranks, ..Document::default() };
-            select_tables(&mut document, &[*table]);
+            select_tables(&mut document, &[*table], &[]);
             let json = serde_json::to_value(&document).expect("it is JSON");
             let places = [&json["ranks"][1]["tables"], &json["across_ranks"]];
             let mut keys: Vec<&str> =

@@ -1,4 +1,5 @@
-//! One of the tables ([`rankscope_document::Tables`], [`rankscope_document::AcrossRanks`]) as rows and columns, whatever its keys are: for a terminal, and for whoever
+//! One of the tables of the ranks or of the job ([`rankscope_document::Tables`], [`rankscope_document::AcrossRanks`],
+//! [`rankscope_document::CollectiveTables`]) as rows and columns, whatever its keys are: for a terminal, and for whoever
 //! writes it into another file. The columns are the document's keys; nothing is computed here but which rows come first.
 
 mod ordered;
@@ -29,7 +30,7 @@ pub struct TableView {
     pub rows: Vec<Vec<Value>>,
 }
 
-/// The table called `name` of every rank of `document`, or of all of them side by side; none where there is none.
+/// The table called `name` of every rank of `document`, or of the job; none where there is none.
 pub fn table(document: &Document, name: &str) -> Option<TableView> {
     table_of(document, name, |_| true)
 }
@@ -37,11 +38,13 @@ pub fn table(document: &Document, name: &str) -> Option<TableView> {
 /// The rows of the table called `name` that `is_wanted` wants.
 fn table_of(document: &Document, name: &str, is_wanted: impl Fn(&Ordered) -> bool) -> Option<TableView> {
     let mut view = TableView { name: name.to_owned(), columns: Vec::new(), rows: Vec::new() };
-    if let Some(rows) = document.across_ranks.as_ref().and_then(|across| rows_of(across, name)) {
+    let across = || document.across_ranks.as_ref().and_then(|tables| rows_of(tables, name));
+    let of_collectives = || document.collective_tables.as_ref().and_then(|tables| rows_of(tables, name));
+    if let Some(rows) = across().or_else(of_collectives) {
         rows.into_iter().for_each(|row| view.push(None, row));
         return Some(view);
     }
-    view.columns.push("rank".to_owned());
+    view.columns.push(RANK.to_owned());
     let mut is_there = false;
     for rank in &document.ranks {
         let Some(rows) = rank.tables.as_ref().and_then(|tables| rows_of(tables, name)) else { continue };
@@ -74,6 +77,9 @@ fn cells(key: String, value: Nested) -> Vec<(String, Value)> {
 
 /// What columns of parameters begin with, as TraceLens' do.
 const PARAM: &str = "param: ";
+
+/// The column that tells whose a row is.
+const RANK: &str = "rank";
 
 impl TableView {
     fn push(&mut self, rank: Option<u32>, Ordered(row): Ordered) {
@@ -150,7 +156,7 @@ impl TableView {
     /// The columns worth drawing: those that say anything, and the rank where there are several.
     fn drawn(&self, rows: &[Vec<Value>]) -> Vec<usize> {
         let says = |at: &usize| match self.columns[*at].as_str() {
-            "rank" => rows.iter().any(|row| row[*at] != rows[0][*at]),
+            RANK => rows.iter().any(|row| row[*at] != rows[0][*at]),
             _ => rows.iter().any(|row| !row[*at].is_null()),
         };
         (0..self.columns.len()).filter(says).collect()
@@ -247,13 +253,20 @@ mod tests {
         };
         let tables =
             Tables { ops_summary: Some(vec![row("aten::mm", 2, 3_000), row("aten::addmm", 5, 1_000)]), ..Tables::default() };
-        let Nested::Rows(rows) = ordered(&tables).unwrap().0.into_iter().find(|(key, _)| key == "ops_summary").unwrap().1
-        else {
-            panic!("rows")
-        };
-        let mut view = TableView { name: "ops_summary".to_owned(), columns: vec!["rank".to_owned()], rows: Vec::new() };
-        rows.into_iter().for_each(|row| view.push(Some(3), row));
-        view
+        let rank = rankscope_document::Rank { rank: 3, tables: Some(tables), ..Default::default() };
+        table(&Document { ranks: vec![rank], ..Document::default() }, "ops_summary").expect("it is there")
+    }
+
+    #[test]
+    fn a_table_of_the_job_has_the_columns_of_its_rows_alone() {
+        let row = |rank, last| rankscope_document::StragglerRow { rank, last, ..Default::default() };
+        let rows = Some(vec![row(1, 4), row(0, 7)]);
+        let tables = rankscope_document::CollectiveTables { straggler_summary: rows, ..Default::default() };
+        let document = Document { collective_tables: Some(tables), ..Document::default() };
+        let mut view = table(&document, "straggler_summary").expect("it is there");
+        assert_eq!(&view.columns[..3], ["rank", "node", "host"]);
+        assert!(view.sort_by("last") && view.rows[0][0] == 0 && view.rows.len() == 2);
+        assert_eq!(table(&document, "nccl_long"), None);
     }
 
     #[test]

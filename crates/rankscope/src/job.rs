@@ -16,7 +16,7 @@ pub(crate) struct MeasuredArgs {
     #[arg(long = "clocks", value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Number of consecutive ranks per node; needed if neither the traces nor the run directory name the hosts
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, visible_alias = "gpus-per-node", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
 }
 

@@ -9,7 +9,7 @@ use rankscope_pipeline::{Places, judged_parts, write_report};
 
 use crate::job::{Bar, ClockArgs, WindowArgs, judging};
 use crate::output::Format;
-use crate::report::tables::{Choice, chosen};
+use crate::report::named::{Choice, Chosen};
 use crate::report::{ShownArgs, analysed, say};
 
 /// Report on the parts that `rankscope map` wrote.
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     partial: bool,
     #[command(flatten)]
     clocks: ClockArgs,
-    /// Add tables of each rank to report.json: all, or names such as ops_summary,kernel_summary; for parts of `map --tables`
+    /// Add tables to report.json: all, or names such as straggler_summary and, of parts that `map --tables` made, ops_summary
     #[arg(long, value_name = "all|NAME,...", value_delimiter = ',', conflicts_with = "step")]
     tables: Vec<Choice>,
 }
@@ -50,11 +50,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let mut judging = judging(args.partial, &args.clocks.measured, args.clocks.choice());
     judging.window = args.window.window;
     let bar = Bar::default();
-    let tables = chosen(&args.tables, None);
-    let wanted = Rules::default().with_tables(!tables.is_empty());
+    let tables = Chosen::of(&args.tables, None);
+    let wanted = Rules::default().with_tables(!tables.of_ranks.is_empty());
     let judged = judged_parts(&args.parts, &wanted, args.clocks.measured.folder(), judging, &bar)?;
-    let (judged, mut document) = analysed(judged, args.shown, false)?;
-    select_tables(&mut document, &tables);
+    let (judged, mut document) = analysed(judged, args.shown, false, &tables.of_job)?;
+    select_tables(&mut document, &tables.of_ranks, &tables.of_job);
     let written = places.map(|places| write_report(&places, &document, None, &bar)).transpose()?;
     say(&document, args.format, written.unwrap_or_default(), Some(&judged))?;
     std::mem::forget(judged);

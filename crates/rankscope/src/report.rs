@@ -1,6 +1,7 @@
 //! `rankscope report`: traces in; a summary, `report.json`, `report.html` and `timeline.pftrace` out.
 
-pub(crate) mod tables;
+pub(crate) mod named;
+mod tables;
 mod workbooks;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use clap::ValueEnum;
 use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Analysed, Rules, select_rank, select_tables};
+use rankscope_job::{Analysed, JobTable, Rules, select_rank, select_tables};
 use rankscope_pipeline::{Judged, Places, judged, run_directory, write_report};
 use rankscope_report::Layout;
 use rankscope_run::is_parts_folder;
@@ -21,7 +22,8 @@ use rankscope_xlsx::NoTables;
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
 use crate::memory;
 use crate::output::{self, Format};
-use crate::report::tables::{TableArgs, named_table};
+use crate::report::named::Named;
+use crate::report::tables::TableArgs;
 use crate::report::workbooks::WorkbookArgs;
 
 /// Report on one run: where the time goes, who is late, and what limits it.
@@ -32,7 +34,8 @@ use crate::report::workbooks::WorkbookArgs;
 #[command(override_usage = "rankscope report [OPTIONS] [TABLE] <TRACES>...")]
 pub(crate) struct Args {
     /// Files, directories, archives or patterns of the traces of one run, or the folder of parts that `rankscope map` made of them; the
-    /// name of a TABLE before them prints that table: ops, kernels, args, categories, gemm, conv, attention, idle and more
+    /// name of a TABLE before them prints that table: ops, kernels, args, categories, gemm, conv, attention, idle, collectives, stragglers,
+    /// groups, sizes, all2allv and more
     #[arg(required = true, value_name = "TRACES")]
     paths: Vec<PathBuf>,
     /// Directory for the report's files [default: the run directory itself, else rankscope-report; with --format json nothing is written unless given]
@@ -139,7 +142,7 @@ enum ClassesArg {
 const FOLDER: &str = "rankscope-report";
 
 pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
-    let named = named_table(&mut args.paths);
+    let named = Named::taken(&mut args.paths);
     if let Some(why) = args.tables.misused(named) {
         return Ok(output::misused(&why));
     }
@@ -163,7 +166,7 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     }
     let tables = args.tables.chosen(named);
     let no_tables = args.no_tables();
-    request.mapping.rules.tables = !tables.is_empty() || (args.workbooks.any() && no_tables.is_none());
+    request.mapping.rules.tables = !tables.of_ranks.is_empty() || (args.workbooks.any() && no_tables.is_none());
     if let Some(cards) = args.tables.cards()? {
         if !request.mapping.rules.tables {
             return Ok(output::misused("--cards is about tables; ask for one, or for --tables or --xlsx"));
@@ -174,12 +177,13 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         request.mapping.cards = cards;
     }
     let bar = Bar::default();
-    let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, draws)?;
+    let of_job = if args.workbooks.any() { &JobTable::ALL[..] } else { &tables.of_job };
+    let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, draws, of_job)?;
     let folder = args.out.clone().or_else(|| Some(run_directory(&args.paths)?.join("report")));
     let folder = folder.unwrap_or_else(|| PathBuf::from(FOLDER));
     let is_untabulated = |why: &NoTables| *why != NoTables::Parts || document.ranks.iter().all(|rank| rank.tables.is_none());
     let workbooks = args.workbooks.write(&document, no_tables.filter(is_untabulated), &folder)?;
-    select_tables(&mut document, &tables);
+    select_tables(&mut document, &tables.of_ranks, &tables.of_job);
     if let Some(table) = named {
         std::mem::forget(judged);
         return args.tables.print(&document, table, args.format);
@@ -199,21 +203,24 @@ pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
     let mut request = request(&[run.to_owned()], true, &ClockArgs::default());
     (request.mapping.reading.args, request.mapping.keep) = (TimelineArgs::default().policy(), MemoryArgs::default().keep());
     let bar = Bar::default();
-    let (judged, document) = analysed(judged(&request, &bar)?, ShownArgs::default(), true)?;
+    let (judged, document) = analysed(judged(&request, &bar)?, ShownArgs::default(), true, &[])?;
     let written = write_report(&Places::in_run(run), &document, Some(&judged), &bar)?;
     Ok((document, written))
 }
 
-/// The document of what was `judged`, narrowed to what is to be `shown`. Collectives are kept for who `draws` a timeline.
-pub(crate) fn analysed(judged: Judged, shown: ShownArgs, draws: bool) -> Result<(Judged, Document)> {
+/// The document of what was `judged`, narrowed to what is to be `shown`, with the job's `tables`. Collectives are kept for who `draws` a
+/// timeline.
+pub(crate) fn analysed(judged: Judged, shown: ShownArgs, draws: bool, tables: &[JobTable]) -> Result<(Judged, Document)> {
     let Judged { job, title, parts, held, readings } = judged;
     memory::give_back();
     let mut analysed = Analysed::of(job, shown.step)?;
+    let collective_tables = analysed.collective_tables(tables);
     if !draws {
         analysed.forget_collectives();
         memory::give_back();
     }
     let mut document = analysed.document(&title);
+    document.collective_tables = collective_tables;
     if let Some(rank) = shown.rank {
         select_rank(&mut document, Rank(rank))?;
     }

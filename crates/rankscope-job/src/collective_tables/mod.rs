@@ -36,6 +36,24 @@ trait Gathers<'a> {
     fn add(&mut self, scene: &Scene<'a>, seen: &Seen<'a>);
 }
 
+/// Leaves of `tables` those that were `chosen`.
+pub(crate) fn select(tables: &mut Option<CollectiveTables>, chosen: &[JobTable]) {
+    tables.take_if(|_| chosen.is_empty());
+    let Some(tables) = tables else { return };
+    let unless = |table: JobTable| !chosen.contains(&table);
+    tables.nccl_summary_implicit_sync.take_if(|_| unless(JobTable::CollectiveSummary));
+    tables.nccl_summary_long.take_if(|_| unless(JobTable::RankCollectiveSummary));
+    tables.nccl_implicit_sync.take_if(|_| unless(JobTable::Collectives));
+    tables.nccl_long.take_if(|_| unless(JobTable::RankCollectives));
+    tables.straggler_summary.take_if(|_| unless(JobTable::Stragglers));
+    tables.nccl_summary_all2allv.take_if(|_| unless(JobTable::UnevenSummary));
+    tables.nccl_all2allv.take_if(|_| unless(JobTable::Uneven));
+    tables.nccl_all2allv_heatmap.take_if(|_| unless(JobTable::Heatmap));
+    tables.by_group.take_if(|_| unless(JobTable::Groups));
+    tables.by_parallelism.take_if(|_| unless(JobTable::Parallelism));
+    tables.size_classes.take_if(|_| unless(JobTable::SizeClasses));
+}
+
 /// The tables of `job`'s collectives that were `chosen`; none where none is.
 pub(crate) fn collective_tables(job: &Job, chosen: &[JobTable]) -> Option<CollectiveTables> {
     if chosen.is_empty() {

@@ -20,6 +20,8 @@ pub(crate) struct Cuts {
 /// The document within the budgets, and what they cost.
 pub(super) fn fit(document: &Document) -> (Document, Cuts) {
     let mut page = document.clone();
+    // No page draws these, and some have a row for each collective.
+    page.collective_tables = None;
     let mut cuts = Cuts::default();
     let collectives = &mut page.collectives;
     cuts.instances = keep(&mut collectives.instances, RANK_ENTRIES, |i| i.arrival_order.len() + i.wait_ns.len(), longest_wait);

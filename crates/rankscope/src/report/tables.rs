@@ -6,18 +6,19 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_align::CsvText;
-use rankscope_document::{Document, OperatorSheet};
-use rankscope_job::{Cards, Table};
+use rankscope_document::Document;
+use rankscope_job::Cards;
 use rankscope_report::TableView;
 use rankscope_run::{SideFile, read_side_text};
 use serde_json::{Map, Value};
 
 use crate::output::{self, Format};
+use crate::report::named::{Choice, Chosen, Named};
 
-/// Which tables of operators, kernels and idle time are made, and what is printed of one.
+/// Which tables are made, and what is printed of one.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct TableArgs {
-    /// Add tables of each rank to report.json: all, or names such as ops_summary,kernel_summary
+    /// Add tables to report.json: all, or names such as ops_summary,kernel_summary,straggler_summary
     #[arg(long, value_name = "all|NAME,...", value_delimiter = ',', conflicts_with_all = ["step", "gpu_only"])]
     tables: Vec<Choice>,
     /// TOML table of cards whose figures make rooflines, beside those that are known
@@ -37,88 +38,8 @@ pub(crate) struct TableArgs {
     pub(super) json: bool,
 }
 
-/// All tables, or one of them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Choice {
-    All,
-    One(Table),
-}
-
-impl std::str::FromStr for Choice {
-    type Err = <Table as std::str::FromStr>::Err;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "all" { Ok(Self::All) } else { text.parse().map(Self::One) }
-    }
-}
-
 /// Rows printed of a table.
 const TOP_DEFAULT: usize = 20;
-
-/// Short words for the tables asked for most.
-const SHORT: [(&str, Table); 4] = [
-    ("ops", Table::OpsSummary),
-    ("categories", Table::OpsSummaryByCategory),
-    ("args", Table::OpsUniqueArgs),
-    ("kernels", Table::KernelSummary),
-];
-
-/// What is printed of the tables.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Named {
-    /// One of them.
-    Table(Table),
-    /// The operators of one sort.
-    Operators(OperatorSheet),
-}
-
-impl Named {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Table(table) => table.name(),
-            Self::Operators(sheet) => sheet.name(),
-        }
-    }
-
-    /// The table that it is made of.
-    fn table(self) -> Table {
-        match self {
-            Self::Table(table) => table,
-            Self::Operators(_) => Table::UnifiedPerfSummary,
-        }
-    }
-
-    /// The table that has it of all ranks side by side.
-    fn across_ranks(self) -> Option<Table> {
-        if let Self::Table(table) = self { table.across_ranks() } else { None }
-    }
-
-    fn view(self, document: &Document) -> Option<TableView> {
-        match self {
-            Self::Table(table) => rankscope_report::table(document, table.name()),
-            Self::Operators(sheet) => rankscope_report::operators(document, sheet),
-        }
-    }
-}
-
-/// Takes the name of a table from the front of `paths`, where one stands there: a name, no file of that name, and traces behind it.
-pub(super) fn named_table(paths: &mut Vec<PathBuf>) -> Option<Named> {
-    let word = paths.first().filter(|first| paths.len() > 1 && !first.exists())?.to_str()?;
-    let short = SHORT.iter().find(|(short, _)| *short == word).map(|(_, table)| *table);
-    let table = short.or_else(|| word.parse().ok()).map(Named::Table);
-    let named = table.or_else(|| OperatorSheet::named(word).map(Named::Operators))?;
-    paths.remove(0);
-    Some(named)
-}
-
-/// The tables of `choices`, and the one that is `named`.
-pub(crate) fn chosen(choices: &[Choice], named: Option<Table>) -> Vec<Table> {
-    if choices.iter().any(|choice| matches!(choice, Choice::All)) {
-        return Table::ALL.to_vec();
-    }
-    let one = |choice: &Choice| if let Choice::One(table) = choice { Some(*table) } else { None };
-    choices.iter().filter_map(one).chain(named).collect()
-}
 
 impl TableArgs {
     /// The cards of the user's table, before those that are known; none where there is no such table.
@@ -130,10 +51,8 @@ impl TableArgs {
     }
 
     /// The tables to make, beside the one that is `named`.
-    pub(super) fn chosen(&self, named: Option<Named>) -> Vec<Table> {
-        let mut tables = chosen(&self.tables, named.map(Named::table));
-        tables.extend(named.and_then(Named::across_ranks));
-        tables
+    pub(super) fn chosen(&self, named: Option<Named>) -> Chosen {
+        Chosen::of(&self.tables, named)
     }
 
     /// What is wrong with the options where no table is `named` to be printed.
@@ -161,14 +80,11 @@ impl TableArgs {
             return Ok(ExitCode::SUCCESS);
         }
         let Some(mut view) = named.view(document) else {
-            match name.ends_with("_across_ranks") {
-                true => bail!("there is no table {name}: fewer than two ranks have tables"),
-                false => bail!("there is no table {name}: no rank has it"),
-            }
+            bail!("there is no table {name}: {}", named.absence());
         };
         if let Some(column) = &self.sort {
             let column = sort_word(column);
-            if !view.sort_by(column) {
+            if !view.sort_by(column) && !view.rows.is_empty() {
                 let why = format!("table {name} has no column {column:?}; its columns are {}", view.columns.join(", "));
                 return Ok(output::misused(&why));
             }
@@ -199,6 +115,8 @@ fn sort_word(column: &str) -> &str {
         "self" => "direct_kernel_ns",
         "subtree" => "subtree_kernel_ns",
         "sum" => "sum_ns",
+        "wait" => "total_wait_ns",
+        "transfer" => "total_transfer_ns",
         other => other,
     }
 }
