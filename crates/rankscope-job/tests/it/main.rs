@@ -7,4 +7,5 @@ mod collective_tables;
 mod exports;
 mod hints;
 mod order;
+mod tracelens;
 mod truth;

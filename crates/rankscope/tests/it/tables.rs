@@ -1,4 +1,4 @@
-//! Tables of operators, kernels and idle time: in report.json, on the terminal and for a spreadsheet.
+//! Tables of operators, kernels, idle time and collectives: in report.json, on the terminal and for a spreadsheet.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -168,8 +168,53 @@ fn what_means_nothing_is_refused_by_name() {
     refused(&["report", path, "--csv"], "name it before the traces");
     refused(&["report", "ops", path, "--sort", "size"], "no column \"size\"; its columns are rank, name");
     refused(&["report", path, "--tables", "operators"], "the tables are ops_summary, ");
+    refused(&["report", path, "--tables", "operators"], ", straggler_summary, ");
+    refused(&["report", "stragglers", path, "--sort", "size"], "no column \"size\"; its columns are rank, node");
     let parts = mapped(directory.path(), 1);
     refused(&["report", "ops", text(parts.path())], "the parts were made without tables");
     refused(&["merge", text(parts.path()), "--tables", "all"], "the parts were made without tables");
     assert!(failure(&["report", "opps", path]).contains("opps"), "a word that is no table is a path");
+}
+
+/// The tables of all ranks together, by the names and short words that users type.
+const OF_JOB: [(&str, &str); 11] = [
+    ("nccl_summary_implicit_sync", "collectives"),
+    ("nccl_summary_long", "nccl_summary_long"),
+    ("nccl_implicit_sync", "instances"),
+    ("nccl_long", "nccl_long"),
+    ("straggler_summary", "stragglers"),
+    ("nccl_summary_all2allv", "all2allv"),
+    ("nccl_all2allv", "nccl_all2allv"),
+    ("nccl_all2allv_heatmap", "heatmap"),
+    ("by_group", "groups"),
+    ("by_parallelism", "by_parallelism"),
+    ("size_classes", "sizes"),
+];
+
+#[test]
+fn tables_of_the_job_are_made_of_parts_as_of_traces() {
+    let directory = write_job(&job());
+    let parts = mapped(directory.path(), 2);
+    let names = OF_JOB.map(|(name, _)| name).join(",");
+    let plain = report(directory.path(), &[]);
+    assert!(plain.get("collective_tables").is_none(), "who asks for none gets none");
+    let mut document = report(directory.path(), &["--tables", &names]);
+    assert_eq!(report(parts.path(), &["--tables", &names]), document);
+    let tables = document.as_object_mut().unwrap().remove("collective_tables").unwrap();
+    assert_eq!(document, plain, "tables change nothing else");
+    for (name, short) in OF_JOB {
+        let rows = tables[name].as_array().unwrap_or_else(|| panic!("{name}"));
+        for path in [directory.path(), parts.path()] {
+            let output = rankscope(&["report", short, text(path), "--json"]);
+            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+            let printed: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+            assert_eq!(&printed, rows, "{name}");
+        }
+        let csv = rankscope(&["report", name, text(directory.path()), "--csv"]).stdout;
+        assert_eq!(String::from_utf8_lossy(&csv).lines().count(), 1 + rows.len(), "{name}");
+        assert!(rows.is_empty() == name.contains("all2allv"), "{name}: {} rows", rows.len());
+    }
+    let all = report(directory.path(), &["--tables", "all"]);
+    assert_eq!(all["collective_tables"], tables);
+    assert!(all["ranks"][0]["tables"]["ops_summary"].is_array());
 }
