@@ -60,7 +60,7 @@ pub(super) fn kernels(page: &mut Page<'_>, document: &Document) -> Result<(), Er
 }
 
 pub(super) fn products(page: &mut Page<'_>, document: &Document) -> Result<(), Error> {
-    let columns = [
+    let mut columns = vec![
         Column::<Product<'_>>::new("operator", Kind::Text(24), |product| Cell::text(&product.of.name)),
         Column::<Product<'_>>::new("M", Kind::Count, |product| Cell::count(product.of.m)),
         Column::<Product<'_>>::new("N", Kind::Count, |product| Cell::count(product.of.n)),
@@ -70,17 +70,19 @@ pub(super) fn products(page: &mut Page<'_>, document: &Document) -> Result<(), E
         Column::<Product<'_>>::new("calls", Kind::Count, |product| Cell::count(product.count)),
         Column::<Product<'_>>::new("time (ms)", Kind::Ms, |product| Cell::ns(product.ns)),
         Column::<Product<'_>>::new("TFLOP/s", Kind::Rate, |product| Cell::maybe(product.tflops())),
-        Column::<Product<'_>>::new("% of what the device can", Kind::Percent, |product| {
+    ];
+    let products = top::products(document);
+    if products.iter().all(|product| product.least_ns.is_none()) {
+        let what = "sizes; the peak rates of the device are not known";
+        return block(page, "Matrix products with most time", what, "gemm_summary", &columns, &products);
+    }
+    columns.extend([
+        Column::<Product<'_>>::new("of roofline (%)", Kind::Percent, |product| {
             product.least_ns.map_or(Cell::Empty, |least| Cell::percent_of(least, product.ns as f64))
         }),
         Column::<Product<'_>>::new("could be saved (ms)", Kind::Ms, |product| Cell::maybe(product.saved_ns())),
-    ];
-    let products = top::products(document);
-    let title = match products.first().map(|product| product.least_ns) {
-        Some(Some(_)) => "Matrix products by time that could be saved",
-        _ => "Matrix products with most time (the device's peak rates are not known)",
-    };
-    block(page, title, "sizes", "gemm_summary", &columns, &products)
+    ]);
+    block(page, "Matrix products by time to save", "sizes", "gemm_summary", &columns, &products)
 }
 
 /// What else is in the workbook, with links.
@@ -134,7 +136,7 @@ fn block<R>(
     Ok(())
 }
 
-/// What to say where not all rows are shown.
+/// How many of all rows are shown.
 fn shown(shown: usize, all: usize, what: &str) -> String {
-    if shown < all { format!("{shown} of {all} {what}") } else { String::new() }
+    format!("{shown} of {all} {what}")
 }

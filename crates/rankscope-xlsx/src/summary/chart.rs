@@ -20,10 +20,10 @@ pub(super) fn stacked(placed: &Placed, height: u32) -> Chart {
         series.set_format(ChartFormat::new().set_solid_fill(ChartSolidFill::new().set_color(Color::RGB(color))));
     }
     chart.title().set_name("Time by class, ms").set_font(ChartFont::new().set_size(11));
-    // Bars lie: the x axis is the one of values.
+    // Bars lie: the x axis is the one of values. It begins at 0, or lengths would not compare.
     let mut lines = ChartLine::new();
     lines.set_color(Color::RGB(LINES)).set_width(0.75);
-    chart.x_axis().set_num_format("#,##0").set_major_gridlines_line(&lines);
+    chart.x_axis().set_min(0).set_num_format("#,##0").set_major_gridlines_line(&lines);
     chart.y_axis().set_name("rank").set_reverse().set_crossing(ChartAxisCrossing::Max);
     chart.legend().set_position(ChartLegendPosition::Bottom);
     chart.set_width(660).set_height(height);

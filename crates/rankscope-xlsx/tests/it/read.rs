@@ -47,6 +47,13 @@ pub(crate) fn bytes(document: &Document, options: Options) -> Vec<u8> {
     out.into_inner()
 }
 
+/// The file `name` inside a workbook.
+pub(crate) fn inside(bytes: Vec<u8>, name: &str) -> String {
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).expect("an archive");
+    let file = archive.by_name(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    std::io::read_to_string(file).expect("text")
+}
+
 /// A workbook that was read back.
 pub(crate) struct Read(Xlsx<Cursor<Vec<u8>>>);
 

@@ -5,7 +5,7 @@ use rankscope_document::{Document, Note, NoteLevel};
 use rankscope_xlsx::{NoTables, Options};
 use serde_json::json;
 
-use crate::read::{Read, bytes, job, operator};
+use crate::read::{Read, bytes, inside, job, operator};
 
 #[test]
 fn a_table_that_tracelens_has_goes_by_its_headers_and_units() {
@@ -93,6 +93,34 @@ fn the_dashboard_comes_first_and_names_every_other_sheet() {
     assert_eq!(text.matches("stands out").count(), 1, "said once: {text}");
     assert!(text.find("finding\t").unwrap() < text.find("problem\ta file is cut").unwrap(), "answers first: {text}");
     assert!(text.contains("aten::mm"), "what costs most: {text}");
+}
+
+#[test]
+fn bars_begin_at_zero() {
+    let bytes = bytes(&job(2, &json!({"ops_summary": [operator("aten::mm", 3_000_000)]})), Options::default());
+    assert!(inside(bytes.clone(), "xl/charts/chart1.xml").contains("<c:min val=\"0\"/>"), "those of the chart");
+    let summary = inside(bytes, "xl/worksheets/sheet1.xml");
+    assert!(summary.contains("<cfvo type=\"num\" val=\"0\"/>"), "those behind numbers");
+    assert!(!summary.contains("colorScale"), "no colours by the extremes of a column");
+}
+
+#[test]
+fn products_without_a_known_device_are_sorted_by_time() {
+    let product = |k: u64, kernel_ns: i64, roofline_share: Option<f64>| {
+        json!({"name": "aten::mm", "m": 1, "n": 1, "k": k, "batch": 1, "dtype": "float", "count": 1, "flops": 2, "bytes": 3,
+            "kernel_ns": kernel_ns, "roofline_share": roofline_share})
+    };
+    let text = |share| {
+        let rows = json!({"gemm": [product(11, 1_000_000, share), product(22, 4_000_000, share.map(|_| 1.0))]});
+        Read::of(&job(1, &rows)).text("Summary")
+    };
+    let (unknown, known) = (text(None), text(Some(0.5)));
+    let first = |text: &str, a: &str, b: &str| text.find(a).unwrap() < text.find(b).unwrap();
+    assert!(
+        unknown.contains("2 of 2 sizes; the peak rates of the device are not known") && !unknown.contains("could be saved")
+    );
+    assert!(first(&unknown, "\t22\t", "\t11\t"), "most time first: {unknown}");
+    assert!(first(&known, "\t11\t", "\t22\t"), "most to save first: {known}");
 }
 
 #[test]
