@@ -140,6 +140,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-tables", "rankscope-analyze", "how spans lie in each other"),
     ("rankscope-tables", "rankscope-pickle", "memory snapshots are pickles"),
     ("rankscope-tables", "rankscope-trace", "sums up its device work"),
+    ("rankscope-job", "rankscope-pickle", "memory snapshots are pickles"),
     ("rankscope-job", "rankscope-tables", "a rank's tables travel in its part"),
     ("rankscope-profile", "rankscope-analyze", "writes its stacks and nestings"),
     ("rankscope-profile", "rankscope-trace", "names and arguments of spans"),

@@ -16,6 +16,7 @@ mod operator_sheets;
 mod params;
 mod report;
 mod rows;
+mod snapshot;
 mod spans;
 
 pub mod spelling;
@@ -43,11 +44,13 @@ pub use report::{
     NoteLevel, Problem, Rank, RankArrivals, Step, Time, UnmatchedCollective, Window,
 };
 pub use rows::{PARAMS, Row, Rows};
+pub use snapshot::{MemorySnapshotDocument, SnapshotDeviceRow, SnapshotFailureRow, SnapshotSegmentRow, SnapshotStackRow};
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
     AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, FunctionSummary, GemmSummary, IdleBreakdown,
-    InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary, OperatorArguments, OperatorPerformance,
-    OperatorSummary, OverlapSummary, QueueSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, Tables,
+    IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary, OperatorArguments,
+    OperatorPerformance, OperatorSummary, OverlapSummary, PeriodSummary, QueueSummary, SequenceSummary, ShortKernelBin,
+    ShortKernelSummary, StreamIdle, Tables,
 };
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use value::Value;

@@ -51,9 +51,15 @@ pub struct Tables {
     /// Steps of an inference engine by what they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inference_steps: Option<Vec<InferenceSteps>>,
+    /// Device work that repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub periods: Option<Vec<PeriodSummary>>,
     /// Why devices were idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBreakdown>,
+    /// The gaps in which they were: those above 100 us one by one, the others by cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_gaps: Option<Vec<IdleGapSummary>>,
     /// Forward operators that ran again during backward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recompute: Option<Vec<RecomputeSummary>>,
@@ -364,6 +370,58 @@ pub struct InferenceSteps {
     pub ns_per_token: Option<f64>,
     /// Sum of the lengths of their work.
     pub kernel_ns: i64,
+}
+
+/// A row of device work that repeats without exception.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeriodSummary {
+    /// Kernels, copies and fills of one repetition.
+    pub work: u64,
+    /// Whole repetitions.
+    pub repetitions: u64,
+    /// The stretch that repeats as a share of all work, by count, 0 to 1.
+    pub share: f64,
+    /// When it begins, since the start of the trace.
+    pub at_ns: i64,
+    /// From the start of a repetition to that of the next: the mean.
+    pub mean_ns: f64,
+    /// The least.
+    pub min_ns: i64,
+    /// The most.
+    pub max_ns: i64,
+    /// Mean of the sums of the lengths of the work of each.
+    pub kernel_mean_ns: f64,
+    /// The work that each begins with, which is chance.
+    pub first: String,
+    /// Steps that the trace marks.
+    pub marked_steps: u64,
+}
+
+/// A gap in which no device of the rank worked, or all short ones of one cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdleGapSummary {
+    /// `macro` above 100 us, else `micro`.
+    pub class: String,
+    /// Why: `host_wait`, `kernel_wait` or `other`.
+    pub cause: String,
+    /// Their length.
+    pub sum_ns: i64,
+    /// How many gaps.
+    pub count: u64,
+    /// The longest.
+    pub max_ns: i64,
+    /// Of one gap: its start, since the start of the trace; absent of sums, as are the next three.
+    pub at_ns: Option<i64>,
+    /// The work that ended before it.
+    pub before: Option<String>,
+    /// The work that ends it.
+    pub after: Option<String>,
+    /// The annotation, but for steps, that the thread which launched that was in for more than half of it.
+    pub annotation: Option<String>,
+    /// What that thread spent most of the gaps in itself; absent where nothing is recorded of that time, or where the launch is not.
+    pub host: Option<String>,
+    /// How much of them; absent where the launch is not recorded.
+    pub host_ns: Option<i64>,
 }
 
 /// Idle time of a rank's devices by its cause.

@@ -5,14 +5,14 @@ mod memory;
 use rankscope_analyze::{Direction, Side};
 use rankscope_document::{
     AccountingSide, AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, Document, FunctionSummary, GemmSummary,
-    IdleBreakdown, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary, OperatorArguments,
-    OperatorPerformance, OperatorSummary, OverlapSummary, Params, QueueSummary, RecomputeSummary, SequenceSummary,
-    ShortKernelBin, ShortKernelSummary, StreamIdle, Tables,
+    IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary,
+    OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, Params, PeriodSummary, QueueSummary,
+    RecomputeSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, Tables,
 };
 use rankscope_tables::{
-    AnnotationRow, ArgumentRow, BackwardRow, Bound, CallRow, Card, CopyRow, FunctionRow, GemmRow, Idle, InferenceEngine,
-    InferenceRow, KernelRow, ModuleRow, OperatorRow, Overlap, OverlapRow, PerformanceRow, Phase, QueueRow, RankTables,
-    RecomputeRow, SequenceRow, ShortKernelRow, Table, by_category, gemm,
+    AnnotationRow, ArgumentRow, BackwardRow, Bound, CallRow, Card, CopyRow, FunctionRow, GemmRow, Idle, IdleGapRow,
+    InferenceEngine, InferenceRow, KernelRow, ModuleRow, OperatorRow, Overlap, OverlapRow, PerformanceRow, PeriodRow, Phase,
+    QueueRow, RankTables, RecomputeRow, SequenceRow, ShortKernelRow, Table, by_category, gemm,
 };
 
 use crate::JobTable;
@@ -35,7 +35,9 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         annotations: Some(tables.annotations.iter().map(annotation).collect()),
         sequences: tables.sequences.as_ref().map(|rows| rows.iter().map(sequence).collect()),
         inference_steps: Some(tables.inference.iter().map(inference).collect()),
+        periods: Some(tables.periods.iter().map(period).collect()),
         idle: Some(idle(&tables.idle)),
+        idle_gaps: Some(tables.idle_gaps.iter().map(idle_gap).collect()),
         recompute: Some(recompute(tables)),
         memory: Some(memory::devices(&tables.memory)),
         memory_peak: Some(memory::holders(&tables.memory)),
@@ -78,7 +80,9 @@ pub fn select_tables(document: &mut Document, chosen: &[Table], of_job: &[JobTab
         tables.annotations.take_if(|_| unless(Table::Annotations));
         tables.sequences.take_if(|_| unless(Table::Sequences));
         tables.inference_steps.take_if(|_| unless(Table::InferenceSteps));
+        tables.periods.take_if(|_| unless(Table::Periods));
         tables.idle.take_if(|_| unless(Table::Idle));
+        tables.idle_gaps.take_if(|_| unless(Table::IdleGaps));
         tables.recompute.take_if(|_| unless(Table::Recompute));
         tables.memory.take_if(|_| unless(Table::Memory));
         tables.memory_peak.take_if(|_| unless(Table::MemoryPeak));
@@ -114,6 +118,53 @@ fn inference(row: &InferenceRow) -> InferenceSteps {
         tokens: row.tokens,
         ns_per_token: row.ns_per_token(),
         kernel_ns: row.kernel_ns,
+    }
+}
+
+fn period(row: &PeriodRow) -> PeriodSummary {
+    PeriodSummary {
+        work: row.work,
+        repetitions: row.repetitions,
+        share: row.covered as f64 / row.all.max(1) as f64,
+        at_ns: row.at_ns,
+        mean_ns: row.time.mean_ns(),
+        min_ns: row.time.min_ns,
+        max_ns: row.time.max_ns,
+        kernel_mean_ns: row.kernel.mean_ns(),
+        first: row.first.clone(),
+        marked_steps: row.marked_steps,
+    }
+}
+
+fn idle(idle: &Idle) -> IdleBreakdown {
+    let stream = |(stream, idle): &(String, rankscope_tables::IdleTime)| StreamIdle {
+        stream: stream.clone(),
+        host_wait_ns: idle.host_wait_ns,
+        kernel_wait_ns: idle.kernel_wait_ns,
+        other_ns: idle.other_ns,
+    };
+    IdleBreakdown {
+        host_wait_ns: idle.whole.host_wait_ns,
+        kernel_wait_ns: idle.whole.kernel_wait_ns,
+        other_ns: idle.whole.other_ns,
+        streams: idle.streams.iter().map(stream).collect(),
+    }
+}
+
+fn idle_gap(row: &IdleGapRow) -> IdleGapSummary {
+    let gap = row.gap.as_ref();
+    IdleGapSummary {
+        class: if row.is_macro { "macro" } else { "micro" }.to_owned(),
+        cause: row.cause.name().to_owned(),
+        count: row.count,
+        sum_ns: row.sum_ns,
+        max_ns: row.max_ns,
+        at_ns: gap.map(|gap| gap.at_ns),
+        before: gap.map(|gap| gap.before.clone()),
+        after: gap.map(|gap| gap.after.clone()),
+        annotation: gap.and_then(|gap| gap.annotation.clone()),
+        host: row.host.as_ref().and_then(|host| host.name.clone()),
+        host_ns: row.host.as_ref().map(|host| host.ns),
     }
 }
 
@@ -283,21 +334,6 @@ fn annotation(row: &AnnotationRow) -> AnnotationSummary {
 
 fn sequence(row: &SequenceRow) -> SequenceSummary {
     SequenceSummary { names: row.names.clone(), count: row.count, kernel_ns: row.kernel_ns }
-}
-
-fn idle(idle: &Idle) -> IdleBreakdown {
-    let stream = |(stream, idle): &(String, rankscope_tables::IdleTime)| StreamIdle {
-        stream: stream.clone(),
-        host_wait_ns: idle.host_wait_ns,
-        kernel_wait_ns: idle.kernel_wait_ns,
-        other_ns: idle.other_ns,
-    };
-    IdleBreakdown {
-        host_wait_ns: idle.whole.host_wait_ns,
-        kernel_wait_ns: idle.whole.kernel_wait_ns,
-        other_ns: idle.whole.other_ns,
-        streams: idle.streams.iter().map(stream).collect(),
-    }
 }
 
 fn recompute(tables: &RankTables) -> Vec<RecomputeSummary> {

@@ -208,7 +208,7 @@ impl<'a> Machine<'a> {
     }
 
     fn push_container(&mut self, kind: Kind, items: Vec<Plain<'a>>, step: Step) -> Result<(), Error> {
-        if kind == Kind::Dict && items.len() % 2 != 0 {
+        if kind == Kind::Dict && !items.len().is_multiple_of(2) {
             return Err(step.damaged());
         }
         let number = u32::try_from(self.containers.len()).ok().filter(|_| self.containers.len() < self.limits.containers);
@@ -227,7 +227,7 @@ impl<'a> Machine<'a> {
     fn extend(&mut self, kind: Kind, items: Vec<Plain<'a>>, step: Step) -> Result<(), Error> {
         let Plain::Container(id) = self.top(step)? else { return Err(step.damaged()) };
         let container = &mut self.containers[id.0 as usize];
-        if container.kind != kind || (kind == Kind::Dict && items.len() % 2 != 0) {
+        if container.kind != kind || (kind == Kind::Dict && !items.len().is_multiple_of(2)) {
             return Err(step.damaged());
         }
         container.items.extend(items);

@@ -66,6 +66,11 @@ impl Pickle<'_> {
     pub fn containers(&self) -> usize {
         self.containers.len()
     }
+
+    /// How many places its containers have in all: who walks more of them has been to some twice.
+    pub fn places(&self) -> usize {
+        self.containers.iter().map(|container| container.items.len()).sum()
+    }
 }
 
 impl<'p> Value<'p> {

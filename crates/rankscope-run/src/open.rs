@@ -29,6 +29,8 @@ pub enum SideFile {
     Parts,
     /// A list of inputs.
     List,
+    /// What torch's allocator wrote about itself.
+    MemorySnapshot,
 }
 
 impl SideFile {
@@ -46,6 +48,8 @@ impl SideFile {
             Self::Parts => 256 << 20,
             // A million paths of 256 bytes.
             Self::List => 256 << 20,
+            // A million events with their stacks are about 300 MB, and take several times that in memory.
+            Self::MemorySnapshot => 2 << 30,
         }
     }
 
@@ -57,6 +61,7 @@ impl SideFile {
             Self::Record => "a run's manifest",
             Self::Parts => "a plan of parts",
             Self::List => "a list of inputs",
+            Self::MemorySnapshot => "a memory snapshot",
         }
     }
 }

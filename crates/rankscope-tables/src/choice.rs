@@ -33,8 +33,12 @@ pub enum Table {
     Sequences,
     /// Steps of an inference engine by what they do.
     InferenceSteps,
+    /// Device work that repeats.
+    Periods,
     /// Why devices were idle.
     Idle,
+    /// The gaps in which they were.
+    IdleGaps,
     /// Forward operators that ran again during backward.
     Recompute,
     /// Memory of devices and of the host.
@@ -81,7 +85,9 @@ impl Table {
         Self::Annotations,
         Self::Sequences,
         Self::InferenceSteps,
+        Self::Periods,
         Self::Idle,
+        Self::IdleGaps,
         Self::Recompute,
         Self::Memory,
         Self::MemoryPeak,
@@ -126,7 +132,9 @@ impl Table {
             Self::Annotations => "annotations",
             Self::Sequences => "sequences",
             Self::InferenceSteps => "inference_steps",
+            Self::Periods => "periods",
             Self::Idle => "idle",
+            Self::IdleGaps => "idle_gaps",
             Self::Recompute => "recompute",
             Self::Memory => "memory",
             Self::MemoryPeak => "memory_peak",

@@ -25,6 +25,19 @@ impl<'a> Inside<'a> {
         self.outwards(last).find(|span| self.trace.spans.end_ns(*span) > at_ns)
     }
 
+    /// The spans of `track` that begin after `from_ns` and before `to_ns`, in order.
+    pub(crate) fn beginning_in(&self, track: TrackId, from_ns: i64, to_ns: i64) -> &'a [SpanId] {
+        let Some(spans) = self.tracks.get(&track) else { return &[] };
+        let place = |at_ns: i64, and: bool| {
+            spans.partition_point(|span| {
+                let start_ns = self.trace.spans.start_ns(*span);
+                start_ns < at_ns || (and && start_ns == at_ns)
+            })
+        };
+        let (first, end) = (place(from_ns, true), place(to_ns, false));
+        &spans[first..end.max(first)]
+    }
+
     /// `span` and what is around it, innermost first.
     pub(crate) fn outwards(&self, span: SpanId) -> impl Iterator<Item = SpanId> + use<'a> {
         let nesting = self.nesting;
@@ -50,5 +63,8 @@ mod tests {
             [5, 10, 20, 29, 30, 59, 60].map(at),
             [None, Some(outer), Some(inner), Some(inner), Some(outer), Some(outer), None]
         );
+        assert_eq!(inside.beginning_in(track, 10_000, 20_001), [inner]);
+        assert_eq!(inside.beginning_in(track, 10_000, 20_000), []);
+        assert_eq!(inside.beginning_in(track, 30_000, 20_000), []);
     }
 }

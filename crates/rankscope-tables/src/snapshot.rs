@@ -84,8 +84,8 @@ impl Snapshot {
         let root = pickle.root();
         let segments = root.get("segments").filter(|segments| matches!(segments.container(), Some((_, Kind::List))));
         let segments = segments.ok_or(SnapshotError::NotASnapshot)?;
-        // Each segment, block and event is a dict of its own in what torch writes.
-        let mut steps = Steps { left: pickle.containers().saturating_mul(2) };
+        // Lists of stacks are looked at once, and what torch writes has every other list and dict in one place.
+        let mut steps = Steps { left: pickle.places() };
         let mut stacks = Stacks::default();
         let blocks = blocks::Blocks::of(segments, &mut stacks, &mut steps)?;
         let mut snapshot = Self { live: blocks.live(&stacks), segments: blocks.segments, ..Self::default() };

@@ -8,10 +8,10 @@ use crate::backward::{Tied, backward};
 use crate::modules::modules;
 use crate::python::python_functions;
 use crate::{
-    AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, FunctionRow, Idle, InferenceRow,
-    KernelRow, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow, QueueRow, RecomputeRow, SequenceRow, ShortKernels,
-    annotations, arguments, calls, copies, idle, inference, kernels, memory, operators, overlap, performance, queues,
-    recompute, sequences, short_kernels,
+    AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, FunctionRow, Idle, IdleGapRow,
+    InferenceRow, KernelRow, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow, PeriodRow, QueueRow, RecomputeRow,
+    SequenceRow, ShortKernels, annotations, arguments, calls, copies, idle, idle_gaps, inference, kernels, memory, operators,
+    overlap, performance, periods, queues, recompute, sequences, short_kernels,
 };
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
@@ -45,8 +45,12 @@ pub struct RankTables {
     pub sequences: Option<Vec<SequenceRow>>,
     /// Steps of an inference engine by what they do.
     pub inference: Vec<InferenceRow>,
+    /// Device work that repeats.
+    pub periods: Vec<PeriodRow>,
     /// Why devices had nothing to do.
     pub idle: Idle,
+    /// The gaps in which they had nothing to do.
+    pub idle_gaps: Vec<IdleGapRow>,
     /// Forward operators that ran again during backward.
     pub recompute: Vec<RecomputeRow>,
     /// Memory of devices and of the host.
@@ -94,7 +98,9 @@ impl RankTables {
             annotations: annotations(trace, &attribution),
             sequences: Some(sequences(trace, &attribution)),
             inference: inference(trace, &attribution),
+            periods: periods(trace, &attribution),
             idle: idle(trace, &attribution),
+            idle_gaps: idle_gaps(trace, &attribution),
             recompute: recompute(trace, &attribution),
             memory: memory(trace, &attribution),
             performance,
@@ -120,7 +126,10 @@ impl RankTables {
         crate::annotations::join(&mut self.annotations, later.annotations);
         self.sequences = None;
         crate::inference::join(&mut self.inference, later.inference);
+        // Each export has its own: what lies between them is not recorded.
+        self.periods.extend(later.periods);
         self.idle.join(later.idle);
+        crate::idle_gaps::join(&mut self.idle_gaps, later.idle_gaps);
         crate::recompute::join(&mut self.recompute, later.recompute);
         self.memory.join(later.memory);
         crate::backward::join(&mut self.backward, later.backward);

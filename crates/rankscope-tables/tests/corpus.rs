@@ -18,6 +18,8 @@ mod hta;
 mod joined;
 #[path = "corpus/memory.rs"]
 mod memory;
+#[path = "corpus/periods.rs"]
+mod periods;
 #[path = "corpus/short_kernels.rs"]
 mod short_kernels;
 
@@ -52,7 +54,9 @@ fn the_causes_of_idle_time_add_up_to_it() {
                 idle_ns += (start_ns - until_ns).max(0);
                 until_ns = until_ns.max(end_ns);
             }
-            assert_eq!(RankTables::of(&trace).idle.whole.sum_ns(), idle_ns, "{path:?}");
+            let tables = RankTables::of(&trace);
+            assert_eq!(tables.idle.whole.sum_ns(), idle_ns, "{path:?}");
+            assert_eq!(tables.idle_gaps.iter().map(|row| row.sum_ns).sum::<i64>(), idle_ns, "{path:?}");
         }
     }
 }
