@@ -50,7 +50,7 @@ pub use tables::{
     AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, FunctionSummary, GemmSummary, IdleBreakdown,
     IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary, OperatorArguments,
     OperatorPerformance, OperatorSummary, OverlapSummary, PeriodSummary, QueueSummary, SequenceSummary, ShortKernelBin,
-    ShortKernelSummary, StreamIdle, Tables,
+    ShortKernelSummary, StreamIdle, TableNote, Tables,
 };
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use value::Value;

@@ -12,6 +12,9 @@ pub struct Tables {
     pub kernel_ns: i64,
     /// Sum of the lengths of the work that nothing recorded tells the operator or the call of.
     pub unattributed_kernel_ns: i64,
+    /// What the tables lack, and why.
+    #[serde(default)]
+    pub notes: Vec<TableNote>,
     /// Operators by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_summary: Option<Vec<OperatorSummary>>,
@@ -90,6 +93,15 @@ pub struct Tables {
     /// Functions of Python. Empty where their frames are not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub python_functions: Option<Vec<FunctionSummary>>,
+}
+
+/// Something that the tables of a rank lack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableNote {
+    /// What it is about: `attribution` of device work, or the `figures` of operators.
+    pub about: String,
+    /// What is missing and why, in a sentence.
+    pub text: String,
 }
 
 /// All operators of one name that launched device work themselves.
@@ -510,7 +522,7 @@ pub struct OperatorPerformance {
     pub flops: Option<u64>,
     /// Bytes that one has to move at least.
     pub bytes: Option<u64>,
-    /// Whether both are `exact`, or `at_most` or `at_least` what they say, as far as the inputs tell.
+    /// Whether both are `exact`, or `at_most` or `at_least` what they say, as far as the inputs tell; where there are none, why.
     #[serde(default)]
     pub figures: Option<String>,
     /// Operations for each byte.

@@ -27,6 +27,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("`across_ranks`", &["AcrossRanks"]),
     ("Rows of `across_ranks`", &["AcrossRow"]),
     ("`overlap_across_ranks`", &["OverlapAcross"]),
+    ("`notes` of `tables`", &["TableNote"]),
     ("`ops_summary`", &["OperatorSummary"]),
     ("`ops_summary_by_category`", &["CategorySummary"]),
     ("`ops_unique_args`", &["OperatorArguments"]),

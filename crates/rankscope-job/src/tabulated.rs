@@ -7,12 +7,12 @@ use rankscope_document::{
     AccountingSide, AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, Document, FunctionSummary, GemmSummary,
     IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary,
     OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, Params, PeriodSummary, QueueSummary,
-    RecomputeSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, Tables,
+    RecomputeSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote, Tables,
 };
 use rankscope_tables::{
     AnnotationRow, ArgumentRow, BackwardRow, Bound, CallRow, Card, CopyRow, FunctionRow, GemmRow, Idle, IdleGapRow,
-    InferenceEngine, InferenceRow, KernelRow, ModuleRow, OperatorRow, Overlap, OverlapRow, PerformanceRow, PeriodRow, Phase,
-    QueueRow, RankTables, RecomputeRow, SequenceRow, ShortKernelRow, Table, by_category, gemm,
+    InferenceEngine, InferenceRow, KernelRow, ModuleRow, NoFigures, OperatorRow, Overlap, OverlapRow, PerformanceRow,
+    PeriodRow, Phase, QueueRow, RankTables, RecomputeRow, Remarks, SequenceRow, ShortKernelRow, Table, by_category, gemm,
 };
 
 use crate::JobTable;
@@ -22,6 +22,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
     Tables {
         kernel_ns: tables.kernel_ns,
         unattributed_kernel_ns: tables.unattributed_kernel_ns,
+        notes: notes(tables),
         ops_summary: Some(tables.operators.iter().map(operator).collect()),
         ops_summary_by_category: Some(by_category(&tables.operators).iter().map(category).collect()),
         ops_unique_args: Some(tables.arguments.iter().map(arguments).collect()),
@@ -166,6 +167,12 @@ fn idle_gap(row: &IdleGapRow) -> IdleGapSummary {
         host: row.host.as_ref().and_then(|host| host.name.clone()),
         host_ns: row.host.as_ref().map(|host| host.ns),
     }
+}
+
+fn notes(tables: &RankTables) -> Vec<TableNote> {
+    let of = |about: &'static str| move |text: String| TableNote { about: about.to_owned(), text };
+    let attribution = tables.remarks.sentences().into_iter().map(of("attribution"));
+    attribution.chain(Remarks::of_figures(&tables.performance).into_iter().map(of("figures"))).collect()
 }
 
 fn operator(row: &OperatorRow) -> OperatorSummary {
@@ -388,7 +395,7 @@ fn performance(row: &PerformanceRow, card: Option<&Card>) -> OperatorPerformance
         params: params(&row.params),
         flops: row.work.and_then(|work| work.flops),
         bytes: row.work.map(|work| work.bytes),
-        figures: row.work.map(|work| work.figures.name().to_owned()),
+        figures: row.work.map(|work| work.figures.name()).or(row.why_none.map(NoFigures::name)).map(str::to_owned),
         intensity: row.work.and_then(|work| work.intensity()),
         tflops: row.work.and_then(|work| work.tflops(time)),
         tb_per_s: row.work.and_then(|work| work.tb_per_s(time)),
@@ -467,7 +474,7 @@ mod tests {
             let mut keys: Vec<&str> =
                 places.iter().filter_map(|place| place.as_object()).flatten().map(|(key, _)| key.as_str()).collect();
             // What is said beside the tables is always there.
-            keys.retain(|key| !["card", "kernel_ns", "unattributed_kernel_ns"].contains(key));
+            keys.retain(|key| !["card", "notes", "kernel_ns", "unattributed_kernel_ns"].contains(key));
             assert_eq!(keys, [table.name()]);
         }
     }

@@ -1,6 +1,6 @@
 //! Kernels by name, stream and the operator that launched them.
 
-use rankscope_trace::{StrId, Trace, TrackId};
+use rankscope_trace::{StrId, Trace, Track, TrackId, TrackKey, TrackKind};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct KernelRow {
     pub category: Category,
     /// The kernel's name.
     pub name: String,
-    /// The stream, as the file writes it.
+    /// The stream, as the file writes it; where there are streams of several devices, `DEVICE:STREAM`.
     pub stream: String,
     /// How long it ran.
     pub time: Spread,
@@ -60,10 +60,50 @@ fn sort(rows: &mut [KernelRow]) {
     });
 }
 
-/// The number or name of the stream that is `track`.
+/// The number or name of the stream that is `track`, with that of its device where there are streams of several: each counts its own.
 pub(crate) fn stream(trace: &Trace, track: TrackId) -> String {
-    match trace.tracks.get(track).key {
-        rankscope_trace::TrackKey::Number(number) => number.to_string(),
-        rankscope_trace::TrackKey::Text(text) => trace.strings.text(text).to_owned(),
+    let key = |track: TrackId| match trace.tracks.get(track).key {
+        TrackKey::Number(number) => number.to_string(),
+        TrackKey::Text(text) => trace.strings.text(text).to_owned(),
+    };
+    let device = trace.tracks.get(track).parent;
+    let is_elsewhere = |(_, other): (TrackId, &Track)| other.kind == TrackKind::Stream && other.parent != device;
+    match device.filter(|_| trace.tracks.iter().any(is_elsewhere)) {
+        Some(device) => format!("{}:{}", key(device), key(track)),
+        None => key(track),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made::Made;
+
+    #[test]
+    fn streams_of_two_devices_with_one_number_are_two() {
+        let mut made = Made::default();
+        made.launch("cudaLaunchKernel", 0, 2, 1);
+        made.kernel("k", 7, 10, 5, 1);
+        let streams = |made: &Made| -> Vec<(String, i64)> {
+            let rows = kernels(&made.trace, &Attribution::of(&made.trace));
+            rows.into_iter().map(|row| (row.stream, row.time.sum_ns)).collect()
+        };
+        assert_eq!(streams(&made), [("7".to_owned(), 5_000)]);
+        made.launch("cudaLaunchKernel", 20, 2, 2);
+        made.on_other_device(3, "k", 7, 30, 9, 2);
+        assert_eq!(streams(&made), [("3:7".to_owned(), 9_000), ("0:7".to_owned(), 5_000)]);
+    }
+
+    #[test]
+    fn a_graph_is_one_launch_of_many_kernels() {
+        let mut made = Made::default();
+        made.operator("my::step", 0, 50);
+        made.launch("cudaGraphLaunch", 10, 5, 9);
+        for (name, start_us) in [("gemm", 20), ("gemm", 40), ("add", 60)] {
+            made.kernel(name, 7, start_us, 10, 9);
+        }
+        let rows = kernels(&made.trace, &Attribution::of(&made.trace));
+        let told: Vec<_> = rows.iter().map(|row| (row.parent_op.as_deref(), row.name.as_str(), row.time.count)).collect();
+        assert_eq!(told, [(Some("my::step"), "gemm", 2), (Some("my::step"), "add", 1)]);
     }
 }

@@ -29,6 +29,15 @@ impl<'a> Launches<'a> {
         launches
     }
 
+    /// How many ids are of several calls that do not lie in each other.
+    pub(crate) fn shared_ids(&self) -> u64 {
+        let spans = &self.trace.spans;
+        let is_apart = |pair: &[SpanId]| {
+            spans.row(pair[0]).track != spans.row(pair[1]).track || spans.end_ns(pair[0]) < spans.end_ns(pair[1])
+        };
+        self.several.values().filter(|calls| calls.windows(2).any(is_apart)).count() as u64
+    }
+
     /// The call that started `work`, if its id tells.
     pub(crate) fn of_work(&self, work: SpanId) -> Option<SpanId> {
         let id = self.trace.correlations.get(work)?;

@@ -54,6 +54,7 @@ mod periods;
 mod python;
 mod queue;
 mod recompute;
+mod remarks;
 mod rows;
 mod sequences;
 mod short_kernels;
@@ -79,7 +80,7 @@ pub use kernels::{KernelRow, kernels};
 pub use memory::{
     Doubts, Holder, Memory, MemoryCategory, MemoryDevice, MemoryRow, POINTS, PeakRow, Point, Sum, TimelineRow, memory,
 };
-pub use models::{Dtype, Engine, Figures, Inputs, Model, Param, Params, Product, Work};
+pub use models::{Dtype, Engine, Figures, Inputs, Model, NoFigures, Param, Params, Product, Work};
 pub use modules::ModuleRow;
 pub use operators::{CategoryRow, OperatorRow, by_category, operators};
 pub use overlap::{Hidden, Overlap, OverlapRow, overlap};
@@ -88,6 +89,7 @@ pub use periods::{PERIOD_MIN, PeriodRow, periods};
 pub use python::FunctionRow;
 pub use queue::{FULL_QUEUE, QueueRow, queues};
 pub use recompute::{Evidence, RecomputeRow, recompute};
+pub use remarks::Remarks;
 pub use sequences::{SEQUENCES, SequenceRow, sequences};
 pub use short_kernels::{SHORT_KERNEL_BINS, SHORT_KERNEL_NS, ShortKernelRow, ShortKernels, short_kernels};
 pub use snapshot::{FailedAllocation, Snapshot, SnapshotDevice, SnapshotError, SnapshotPeak, SnapshotSegment, StackHeld};

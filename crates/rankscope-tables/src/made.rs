@@ -84,6 +84,23 @@ impl Made {
         span
     }
 
+    /// A kernel on another device than the first.
+    pub(crate) fn on_other_device(
+        &mut self,
+        device: i64,
+        name: &str,
+        stream: i64,
+        start_us: i64,
+        dur_us: i64,
+        correlation: u64,
+    ) -> SpanId {
+        let device = self.trace.tracks.find_or_add(TrackKind::Device, None, TrackKey::Number(device));
+        let stream = self.trace.tracks.find_or_add(TrackKind::Stream, Some(device), TrackKey::Number(stream));
+        let span = self.span("kernel", name, stream, start_us, dur_us);
+        self.trace.correlations.push(span, correlation);
+        span
+    }
+
     fn track(&mut self, parent: TrackKind, kind: TrackKind, number: i64) -> TrackId {
         let parent = self.trace.tracks.find_or_add(parent, None, TrackKey::Number(0));
         self.trace.tracks.find_or_add(kind, Some(parent), TrackKey::Number(number))

@@ -75,6 +75,38 @@ impl Work {
     }
 }
 
+/// Why there are no figures of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum NoFigures {
+    /// It has no model.
+    NoModel,
+    /// It copies from or to another memory than the device's.
+    LeavesDevice,
+    /// Shapes and types of its inputs are not recorded.
+    NotRecorded,
+    /// The profiler cut a list of its inputs.
+    Cut,
+    /// The type of an input is not recorded, or none that a model knows.
+    UnknownType,
+    /// Its inputs are not as the model expects them, or a count does not fit 64 bits.
+    Unfit,
+}
+
+impl NoFigures {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoModel => "no_model",
+            Self::LeavesDevice => "leaves_device",
+            Self::NotRecorded => "not_recorded",
+            Self::Cut => "cut",
+            Self::UnknownType => "unknown_type",
+            Self::Unfit => "unfit",
+        }
+    }
+}
+
 impl Figures {
     /// Its name in tables.
     pub fn name(self) -> &'static str {

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::models::kernel_type;
 use crate::owners::busy_ns;
-use crate::{ArgumentRow, Attribution, Card, Category, Dtype, Inputs, Model, Params, Product, Spread, Work, arguments};
+use crate::{
+    ArgumentRow, Attribution, Card, Category, Dtype, Inputs, Model, NoFigures, Params, Product, Spread, Work, arguments,
+};
 
 /// All operators of one name that were called with the same, and what each of them does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +28,8 @@ pub struct PerformanceRow {
     pub params: Params,
     /// What the model says of one of them.
     pub work: Option<Work>,
+    /// Why that is nothing.
+    pub why_none: Option<NoFigures>,
     /// The product of matrices that each is, and the recorded type of the first of them.
     pub product: Option<(Product, String)>,
     /// Whether they copy from or to another memory than the device's own, or may do so.
@@ -172,15 +176,28 @@ impl PerformanceRow {
                 Inputs::parse(dims, types, operator.strides.as_deref(), operator.concrete.as_deref())
             });
         let (mut params, mut work, mut product) = (Params::new(), None, None);
+        let is_recorded = operator.dims.is_some() && operator.types.is_some();
+        let mut why_none = match model {
+            None if leaves_device => Some(NoFigures::LeavesDevice),
+            None => Some(NoFigures::NoModel),
+            Some(_) if !is_recorded => Some(NoFigures::NotRecorded),
+            Some(_) => Some(NoFigures::Cut),
+        };
         if let Some((model, inputs)) = model.zip(inputs) {
             let inputs = inputs.with_lists_of(list_type);
             params = model.params(&operator.name, &inputs);
             work = model.work(&operator.name, &inputs);
+            why_none = match work {
+                Some(_) => None,
+                None if inputs.has_cut_list() => Some(NoFigures::Cut),
+                None if inputs.has_unknown_type() => Some(NoFigures::UnknownType),
+                None => Some(NoFigures::Unfit),
+            };
             product = model
                 .product(&operator.name, &inputs)
                 .and_then(|product| Some((product, inputs.recorded_type(product.first)?.to_owned())));
         }
-        Self { operator, model, params, work, product, leaves_device, list_type }
+        Self { operator, model, params, work, why_none, product, leaves_device, list_type }
     }
 
     /// Time that would be saved if all its operators were as fast as `card` allows, in nanoseconds; none where that is not known.

@@ -10,8 +10,8 @@ use crate::python::python_functions;
 use crate::{
     AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, FunctionRow, Idle, IdleGapRow,
     InferenceRow, KernelRow, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow, PeriodRow, QueueRow, RecomputeRow,
-    SequenceRow, ShortKernels, annotations, arguments, calls, copies, idle, idle_gaps, inference, kernels, memory, operators,
-    overlap, performance, periods, queues, recompute, sequences, short_kernels,
+    Remarks, SequenceRow, ShortKernels, annotations, arguments, calls, copies, idle, idle_gaps, inference, kernels, memory,
+    operators, overlap, performance, periods, queues, recompute, sequences, short_kernels,
 };
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
@@ -63,6 +63,8 @@ pub struct RankTables {
     pub modules: Vec<ModuleRow>,
     /// Functions of Python; empty where their frames are not recorded.
     pub python_functions: Vec<FunctionRow>,
+    /// What is missing or odd.
+    pub remarks: Remarks,
     /// The card that all devices of the rank's host are; none where it is not known.
     pub card: Option<Card>,
 }
@@ -107,6 +109,7 @@ impl RankTables {
             backward: backward(trace, &attribution, &tied),
             modules: modules(trace, &attribution, &tied),
             python_functions: python_functions(trace, &attribution),
+            remarks: Remarks::of(trace, &attribution),
             card,
         }
     }
@@ -135,6 +138,7 @@ impl RankTables {
         crate::backward::join(&mut self.backward, later.backward);
         crate::modules::join(&mut self.modules, later.modules);
         crate::python::join(&mut self.python_functions, later.python_functions);
+        self.remarks.join(later.remarks);
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
     }

@@ -19,6 +19,7 @@ pub struct Nesting {
     self_ns: Vec<i64>,
     /// By span; the span itself where it is the outermost.
     parent: Vec<SpanId>,
+    overruns: u64,
 }
 
 impl Nesting {
@@ -27,14 +28,18 @@ impl Nesting {
         let (order, ends) = by_track(trace);
         let is_async = trace.tracks.iter().map(|(track, _)| holds_async_spans(trace, track)).collect();
         let (self_ns, parent) = (vec![0; trace.spans.len()], trace.spans.ids().collect());
-        let mut nesting = Self { order, ends, is_async, self_ns, parent };
+        let mut nesting = Self { order, ends, is_async, self_ns, parent, overruns: 0 };
         let mut begin = 0;
         for track in 0..nesting.ends.len() {
             let end = nesting.ends[track];
             nesting.order[begin..end].sort_by_key(|span| (trace.spans.start_ns(*span), Reverse(trace.spans.end_ns(*span))));
             if !nesting.is_async[track] {
                 let Self { order, self_ns, parent, .. } = &mut nesting;
-                Sweep { trace, self_ns, parent, open: Vec::new(), now: i64::MIN }.run(&order[begin..end]);
+                let sweep = Sweep { trace, self_ns, parent, open: Vec::new(), now: i64::MIN, overruns: 0 };
+                let overruns = sweep.run(&order[begin..end]);
+                // Work of a stream may overlap; calls of a thread do not.
+                let is_thread = trace.tracks.get(TrackId(track as u32)).kind == TrackKind::Thread;
+                nesting.overruns += if is_thread { overruns } else { 0 };
             }
             begin = end;
         }
@@ -57,6 +62,12 @@ impl Nesting {
     /// Time of `span` that is no other's, in nanoseconds; zero for an asynchronous one, which has none.
     pub fn self_ns(&self, span: SpanId) -> i64 {
         self.self_ns[span.0 as usize]
+    }
+
+    /// How many spans of threads outlast one that they began in. Each keeps its time, is in the next one around that lasts as long,
+    /// and takes from the one it outlasts what both have.
+    pub fn overruns(&self) -> u64 {
+        self.overruns
     }
 
     /// The span of the same thread that `span` began in and ended in; none for an outermost one.
@@ -104,16 +115,22 @@ struct Sweep<'a> {
     /// Spans that began, the last on top; those below the top may have ended.
     open: Vec<SpanId>,
     now: i64,
+    /// How many spans outlast one that they began in.
+    overruns: u64,
 }
 
 impl Sweep<'_> {
-    fn run(mut self, spans: &[SpanId]) {
+    /// Returns how many spans outlast one that they began in.
+    fn run(mut self, spans: &[SpanId]) -> u64 {
         for span in spans {
             self.advance(self.trace.spans.start_ns(*span));
-            self.parent[span.0 as usize] = self.parent_of(*span);
+            let parent = self.parent_of(*span);
+            self.parent[span.0 as usize] = parent;
+            self.overruns += u64::from(self.open.last().is_some_and(|last| *last != parent));
             self.open.push(*span);
         }
         self.advance(i64::MAX);
+        self.overruns
     }
 
     /// Gives the time up to `to` to the spans on top.
@@ -201,12 +218,14 @@ pub(super) mod tests {
         assert_eq!(selves(&trace), [5_000, 13_000, 10_000]);
         let nesting = Nesting::of(&trace);
         assert!(trace.spans.ids().all(|span| nesting.parent(span).is_none()));
+        assert_eq!(nesting.overruns(), 2);
     }
 
     #[test]
     fn an_end_that_was_rounded_up_does_not_leave_its_parent() {
         let trace = trace_of(&[(1, 0, 10_000, "a"), (1, 4_000, 6_400, "b")]);
         assert_eq!(Nesting::of(&trace).parent(SpanId(1)), Some(SpanId(0)));
+        assert_eq!(Nesting::of(&trace).overruns(), 0);
         assert_eq!(selves(&trace), [4_000, 6_400]);
     }
 

@@ -88,6 +88,18 @@ impl Inputs {
         self.list(at)?.iter().map(|dims| tensor(dims)).collect()
     }
 
+    /// Whether a list of tensors is not there, as the profiler leaves out those of more than 30.
+    pub(crate) fn has_cut_list(&self) -> bool {
+        self.all.iter().any(|input| input.kind == "TensorList" && input.list.is_none())
+    }
+
+    /// Whether the type of a tensor is none that a model knows, or not known.
+    pub(crate) fn has_unknown_type(&self) -> bool {
+        let is_unknown = |at: usize| self.dims(at).is_some() && Dtype::of(&self.all[at].kind).is_none();
+        let has_list = self.all.iter().any(|input| input.kind == "TensorList");
+        (has_list && self.in_lists.is_none()) || (0..self.len()).any(is_unknown)
+    }
+
     /// The type of the tensors in its lists, where it is known.
     pub(super) fn list_type(&self) -> Option<Dtype> {
         self.in_lists

@@ -115,7 +115,7 @@ impl Named {
     }
 
     /// The table that it is made of.
-    fn table(self) -> AnyTable {
+    pub(super) fn table(self) -> AnyTable {
         match self {
             Self::Table(table) => table,
             Self::Operators(_) => AnyTable::OfRanks(Table::UnifiedPerfSummary),

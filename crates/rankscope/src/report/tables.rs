@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use rankscope_align::CsvText;
 use rankscope_document::Document;
-use rankscope_job::Cards;
+use rankscope_job::{Cards, Table};
 use rankscope_report::TableView;
 use rankscope_run::{SideFile, read_side_text};
 use serde_json::{Map, Value};
 
 use crate::output::{self, Format};
-use crate::report::named::{Choice, Chosen, Named};
+use crate::report::named::{AnyTable, Choice, Chosen, Named};
 
 /// Which tables are made, and what is printed of one.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -77,6 +77,7 @@ impl TableArgs {
         if is_text && let Some(across) = self.across_ranks(document, named) {
             output::answer(&across.text(&document.title, self.top.unwrap_or(TOP_DEFAULT), output::style()))?;
             output::remark(&format!("all ranks side by side; --rank N shows {name} of one, --csv and --json have all rows"));
+            say_notes(document, named);
             return Ok(ExitCode::SUCCESS);
         }
         let Some(mut view) = named.view(document) else {
@@ -97,6 +98,7 @@ impl TableArgs {
             Format::Json => output::answer(&serde_json::to_string_pretty(&json(&view))?)?,
             Format::Table => output::answer(&view.text(&document.title, self.top.unwrap_or(TOP_DEFAULT), output::style()))?,
         }
+        say_notes(document, named);
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -108,6 +110,23 @@ fn sort_word_across(column: &str) -> &str {
         other => other,
     }
 }
+
+/// Says what the tables lack, as far as it concerns the one that is `named`.
+fn say_notes(document: &Document, named: Named) {
+    let has_figures = matches!(named.table(), AnyTable::OfRanks(Table::UnifiedPerfSummary | Table::Gemm));
+    let of_rank = |rank: &rankscope_document::Rank| {
+        let notes = rank.tables.iter().flat_map(|tables| &tables.notes).filter(|note| has_figures || note.about != "figures");
+        notes.map(|note| format!("rank {}: {}", rank.rank, note.text)).collect::<Vec<_>>()
+    };
+    let notes: Vec<String> = document.ranks.iter().flat_map(of_rank).collect();
+    notes.iter().take(NOTES_MAX).for_each(|note| output::remark(note));
+    if notes.len() > NOTES_MAX {
+        output::remark(&format!("and {} more notes in report.json (--format json --tables all)", notes.len() - NOTES_MAX));
+    }
+}
+
+/// So many notes are printed below a table.
+const NOTES_MAX: usize = 8;
 
 /// The columns asked for most have short words, too.
 fn sort_word(column: &str) -> &str {

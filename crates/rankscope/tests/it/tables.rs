@@ -42,7 +42,10 @@ fn only_those_that_were_asked_for_are_written() {
     assert!(plain["ranks"][0].get("tables").is_none());
     let mut some = report(directory.path(), &["--tables", "ops_summary,idle"]);
     let keys = |tables: &Value| tables.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(keys(&some["ranks"][0]["tables"]), ["card", "idle", "kernel_ns", "ops_summary", "unattributed_kernel_ns"]);
+    assert_eq!(
+        keys(&some["ranks"][0]["tables"]),
+        ["card", "idle", "kernel_ns", "notes", "ops_summary", "unattributed_kernel_ns"]
+    );
     for rank in some["ranks"].as_array_mut().unwrap() {
         rank.as_object_mut().unwrap().remove("tables");
     }

@@ -1,0 +1,125 @@
+//! What the tables of a rank lack, and why: for whoever wonders where a row or a figure is.
+
+use rankscope_trace::Trace;
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::launches::Launches;
+use crate::{Attribution, NoFigures, PerformanceRow};
+
+/// What is missing or odd in a trace, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Remarks {
+    /// Pieces of device work.
+    pub work: u64,
+    /// Pieces of work whose launch is not recorded.
+    pub without_launch: u64,
+    /// Calls that launch kernels and graphs of which no work is recorded.
+    pub without_work: u64,
+    /// Correlation ids that several calls have which do not lie in each other.
+    pub shared_ids: u64,
+    /// Spans of threads that outlast one that they began in.
+    pub overruns: u64,
+}
+
+impl Remarks {
+    pub(crate) fn of(trace: &Trace, attribution: &Attribution) -> Self {
+        let launching: FxHashSet<_> = attribution.work.iter().filter_map(|one| one.launch).collect();
+        let with_work: FxHashSet<u64> = attribution.work.iter().filter_map(|one| trace.correlations.get(one.work)).collect();
+        let is_idle = |(call, id): &(rankscope_trace::SpanId, u64)| {
+            trace.kind(*call).is_launch()
+                && launches(trace.strings.text(trace.spans.name[call.0 as usize]))
+                && !launching.contains(call)
+                && !with_work.contains(id)
+        };
+        Self {
+            work: attribution.work.len() as u64,
+            without_launch: attribution.work.iter().filter(|one| one.launch.is_none()).count() as u64,
+            without_work: trace.correlations.iter().filter(is_idle).count() as u64,
+            shared_ids: Launches::of(trace).shared_ids(),
+            overruns: attribution.nesting.overruns(),
+        }
+    }
+
+    /// Adds those of another stretch of time.
+    pub(crate) fn join(&mut self, later: Self) {
+        self.work += later.work;
+        self.without_launch += later.without_launch;
+        self.without_work += later.without_work;
+        self.shared_ids += later.shared_ids;
+        self.overruns += later.overruns;
+    }
+
+    /// In sentences.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut say = |count: u64, text: String| all.extend((count > 0).then_some(text));
+        say(u64::from(self.work == 0), "No device work is recorded: tables of operators and kernels are empty.".to_owned());
+        let Self { work, without_launch, without_work, shared_ids, overruns } = *self;
+        say(
+            without_launch,
+            format!("Of {without_launch} of {work} kernels, copies and fills the launching call is not recorded."),
+        );
+        say(without_work, format!("Of {without_work} calls that launch kernels no work is recorded; they are in no table."));
+        say(
+            shared_ids,
+            format!("{shared_ids} correlation ids are of several calls; work is of the last that began before it did."),
+        );
+        say(
+            overruns,
+            format!("{overruns} spans of threads outlast one that they began in; they are taken for callers of their own."),
+        );
+        all
+    }
+
+    /// Why operators in `rows` that have a model have no figures, in sentences.
+    pub fn of_figures(rows: &[PerformanceRow]) -> Vec<String> {
+        let why = [
+            (NoFigures::NotRecorded, "shapes are not recorded (record_shapes=True)"),
+            (NoFigures::Cut, "the profiler cut a list of inputs"),
+            (NoFigures::UnknownType, "the type of an input is not known"),
+            (NoFigures::Unfit, "inputs are not as the model expects them, or a count does not fit 64 bits"),
+        ];
+        let sentence = |(why, text): (NoFigures, &str)| {
+            let rows = rows.iter().filter(|row| row.why_none == Some(why));
+            let count: u64 = rows.map(|row| row.operator.time.count).sum();
+            (count > 0).then(|| format!("{count} operators that have a model have no figures: {text}."))
+        };
+        why.into_iter().filter_map(sentence).collect()
+    }
+}
+
+/// Whether calls of this name launch kernels.
+fn launches(call: &str) -> bool {
+    call.contains("LaunchKernel") || call.contains("GraphLaunch") || call.contains("LaunchCooperative")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RankTables;
+    use crate::made::Made;
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let mut made = Made::default();
+        made.operator("aten::mm", 0, 20);
+        made.operator("aten::late", 15, 30);
+        made.launch("cudaLaunchKernel", 2, 2, 1);
+        made.launch("cudaLaunchKernel", 5, 2, 2);
+        made.launch("cudaStreamSynchronize", 8, 2, 3);
+        made.launch("cudaLaunchKernel", 11, 2, 9);
+        made.kernel("k", 7, 300, 5, 9);
+        made.launch("cudaLaunchKernel", 60, 2, 1);
+        made.kernel("k", 7, 100, 5, 1);
+        made.kernel("k", 7, 200, 5, 77);
+        let tables = RankTables::of(&made.trace);
+        let expected = Remarks { work: 3, without_launch: 1, without_work: 1, shared_ids: 1, overruns: 1 };
+        assert_eq!(tables.remarks, expected);
+        assert_eq!(tables.remarks.sentences().len(), 4);
+        let figures = Remarks::of_figures(&tables.performance);
+        assert_eq!(figures, ["1 operators that have a model have no figures: shapes are not recorded (record_shapes=True)."]);
+        assert!(RankTables::of(&Trace::default()).remarks.sentences()[0].starts_with("No device work"));
+    }
+}
