@@ -128,7 +128,7 @@ fn a_workbook_without_tables_says_why() {
     let mut document = job(1, &json!({}));
     document.ranks[0].tables = None;
     for (why, word) in
-        [(NoTables::Parts, "parts hold no events"), (NoTables::DeviceOnly, "--gpu-only"), (NoTables::OneStep, "--step")]
+        [(NoTables::Parts, "the parts were made without"), (NoTables::DeviceOnly, "--gpu-only"), (NoTables::OneStep, "--step")]
     {
         let mut book = Read::with(&document, Options { no_tables: Some(why), ..Options::default() });
         let text = book.text("Summary");
