@@ -73,8 +73,8 @@ pub(super) fn products(page: &mut Page<'_>, document: &Document) -> Result<(), E
     ];
     let products = top::products(document);
     if products.iter().all(|product| product.least_ns.is_none()) {
-        let what = "sizes; the peak rates of the device are not known";
-        return block(page, "Matrix products with most time", what, "gemm_summary", &columns, &products);
+        let title = "Matrix products with most time; peak rates of the device are not known";
+        return block(page, title, "sizes", "gemm_summary", &columns, &products);
     }
     columns.extend([
         Column::<Product<'_>>::new("of roofline (%)", Kind::Percent, |product| {
@@ -136,7 +136,7 @@ fn block<R>(
     Ok(())
 }
 
-/// How many of all rows are shown.
+/// What to say where not all rows are shown.
 fn shown(shown: usize, all: usize, what: &str) -> String {
-    format!("{shown} of {all} {what}")
+    if shown < all { format!("{shown} of {all} {what}") } else { String::new() }
 }

@@ -16,6 +16,8 @@ const FIRST: u16 = 24;
 const WIDE: u16 = 13;
 /// Characters of a line of a paragraph.
 const LINE: usize = 180;
+/// Characters of a title that take no more than the first columns.
+const TITLE: usize = 40;
 /// Heights in points: a line, a block's header.
 const HEIGHT: f64 = 15.0;
 const HEADER_HEIGHT: f64 = 32.0;
@@ -62,7 +64,9 @@ impl<'a> Page<'a> {
         self.row += 1;
         self.sheet.set_row_height(self.row, 22)?.write_string_with_format(self.row, 0, title, &bold)?;
         if !aside.is_empty() {
-            self.sheet.write_string_with_format(self.row, 3, aside, &muted)?;
+            // Clear of a long title.
+            let col = if title.chars().count() > TITLE { 7 } else { 3 };
+            self.sheet.write_string_with_format(self.row, col, aside, &muted)?;
         }
         if let Some(sheet) = sheet.filter(|sheet| self.written.iter().any(|written| written.sheet == *sheet)) {
             link(self.sheet, (self.row, COLUMNS - 2), sheet, &format!("sheet {sheet}"), 1)?;

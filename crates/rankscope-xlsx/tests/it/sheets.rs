@@ -116,9 +116,7 @@ fn products_without_a_known_device_are_sorted_by_time() {
     };
     let (unknown, known) = (text(None), text(Some(0.5)));
     let first = |text: &str, a: &str, b: &str| text.find(a).unwrap() < text.find(b).unwrap();
-    assert!(
-        unknown.contains("2 of 2 sizes; the peak rates of the device are not known") && !unknown.contains("could be saved")
-    );
+    assert!(unknown.contains("peak rates of the device are not known") && !unknown.contains("could be saved"));
     assert!(first(&unknown, "\t22\t", "\t11\t"), "most time first: {unknown}");
     assert!(first(&known, "\t11\t", "\t22\t"), "most to save first: {known}");
 }
