@@ -169,4 +169,12 @@ pub(super) const TABLES: &[Known] = &[
     Known { key: "sequences", sheet: "sequences", about: "Sequences of kernels that occur most often", columns: &[] },
     Known { key: "idle", sheet: "idle", about: "Idle time of all devices of a rank, by cause", columns: &[] },
     Known { key: "idle_streams", sheet: "idle_streams", about: "Idle time of each stream by itself, by cause", columns: &[] },
+    Known { key: "backward", sheet: "backward", about: "Backward operators and their forward ones", columns: &[] },
+    Known { key: "modules", sheet: "modules", about: "Modules of the model: device time forward and backward", columns: &[] },
+    Known { key: "python_functions", sheet: "python_functions", about: "Functions of Python that launched work", columns: &[] },
+    Known { key: "recompute", sheet: "recompute", about: "Operators that run again in backward", columns: &[] },
+    Known { key: "memory", sheet: "memory", about: "Memory of each device: peak, fragmentation, allocations", columns: &[] },
+    Known { key: "memory_peak", sheet: "memory_peak", about: "What held memory at the peak", columns: &[] },
+    Known { key: "memory_timeline", sheet: "memory_timeline", about: "Memory of each device over time", columns: &[] },
+    Known { key: "notes", sheet: "notes", about: "What the tables lack, and why", columns: &[] },
 ];
