@@ -16,8 +16,9 @@ use crate::output;
 
 /// Convert a trace between Kineto JSON, XSpace and Perfetto.
 ///
-/// The suffix of OUT decides: .json, .xplane.pb or .pftrace, each also .gz or .zst; recordings (.rkr) are read only. Everything
-/// that the target format can hold is kept, arguments included; what it cannot hold is counted on stderr.
+/// The suffix of OUT decides: .json, .xplane.pb or .pftrace, each also .gz or .zst; recordings (.rkr), rocprofv3's JSON, rocpd and
+/// what nsys exports as SQLite are read only. Everything that the target format can hold is kept, arguments included; what it
+/// cannot hold is counted on stderr.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The trace to read

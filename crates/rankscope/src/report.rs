@@ -28,8 +28,9 @@ use crate::report::workbooks::WorkbookArgs;
 
 /// Report on one run: where the time goes, who is late, and what limits it.
 ///
-/// Reads Kineto/Chrome JSON, XSpace and Perfetto traces, plain, .gz, .zst, or a .zip/.tar of ranks. Writes report.json,
-/// report.html and timeline.pftrace into --out, and with --xlsx or --layout Excel workbooks. Never changes its inputs.
+/// Reads Kineto/Chrome JSON, XSpace and Perfetto traces and rocprofv3's JSON, plain, .gz, .zst, or a .zip/.tar of ranks; and the
+/// databases of rocprofv3 (rocpd) and of `nsys export --type sqlite`. Writes report.json, report.html and timeline.pftrace
+/// into --out, and with --xlsx or --layout Excel workbooks. Never changes its inputs.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "rankscope report [OPTIONS] [TABLE] <TRACES>...")]
 pub(crate) struct Args {

@@ -12,7 +12,7 @@ use rankscope_trace::{Problem, ProblemKind};
 pub enum Foreign {
     /// Bytes that start like nothing known.
     #[error(
-        "it starts with the bytes {}and is neither JSON, XSpace, Perfetto, a recording, gzip, zstd, zip nor tar. Give the file the profiler wrote",
+        "it starts with the bytes {}and is neither JSON, XSpace, Perfetto, a recording, a SQLite database, gzip, zstd, zip nor tar. Give the file the profiler wrote",
         hexadecimal(start)
     )]
     UnknownBytes {
