@@ -84,6 +84,9 @@ pub struct Tables {
     /// Operators by name and arguments, with what they achieved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unified_perf_summary: Option<Vec<OperatorPerformance>>,
+    /// HLO instructions by module and name; empty where the trace names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hlo_ops: Option<Vec<HloInstruction>>,
     /// Backward operators and their forward ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backward: Option<Vec<BackwardSummary>>,
@@ -586,4 +589,35 @@ pub struct FunctionSummary {
     pub own_kernel_ns: i64,
     /// The same with all functions within it.
     pub subtree_kernel_ns: i64,
+}
+
+/// All runs of one HLO instruction. What is not recorded is absent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HloInstruction {
+    /// The instruction; absent of the work that none is known of.
+    pub name: Option<String>,
+    /// The module that it is in.
+    pub module: Option<String>,
+    /// What sort it is: as recorded, else by its name.
+    pub category: Option<String>,
+    /// How many pieces of work it is made of, in all its runs: one run may be several kernels.
+    pub count: u64,
+    /// Sum of their lengths.
+    pub sum_ns: i64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// The shortest.
+    pub min_ns: i64,
+    /// The longest.
+    pub max_ns: i64,
+    /// Their sum as a share of that of all rows, 0 to 1.
+    pub share: f64,
+    /// Floating-point operations in all.
+    pub flops: Option<u64>,
+    /// Bytes read and written in all.
+    pub bytes: Option<u64>,
+    /// Operations in 10^12 a second.
+    pub tflops: Option<f64>,
+    /// Bytes in 10^12 a second.
+    pub tb_per_s: Option<f64>,
 }

@@ -55,6 +55,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("`backward`", &["BackwardSummary"]),
     ("`modules`", &["ModuleSummary"]),
     ("`python_functions`", &["FunctionSummary"]),
+    ("`hlo_ops`", &["HloInstruction"]),
     ("`problems`", &["Problem"]),
     ("`collectives`", &["Collectives"]),
     ("`groups`", &["CollectiveGroup"]),

@@ -5,14 +5,15 @@ mod memory;
 use rankscope_analyze::{Direction, Side};
 use rankscope_document::{
     AccountingSide, AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, Document, FunctionSummary, GemmSummary,
-    IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary,
+    HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary,
     OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, Params, PeriodSummary, QueueSummary,
     RecomputeSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote, Tables,
 };
 use rankscope_tables::{
     AnnotationRow, ArgumentRow, BackwardRow, Bound, CallRow, Card, CopyRow, FunctionRow, GemmRow, Idle, IdleGapRow,
-    InferenceEngine, InferenceRow, KernelRow, ModuleRow, NoFigures, OperatorRow, Overlap, OverlapRow, PerformanceRow,
-    PeriodRow, Phase, QueueRow, RankTables, RecomputeRow, Remarks, SequenceRow, ShortKernelRow, Table, by_category, gemm,
+    InferenceEngine, InferenceRow, InstructionRow, KernelRow, ModuleRow, NoFigures, OperatorRow, Overlap, OverlapRow,
+    PerformanceRow, PeriodRow, Phase, QueueRow, RankTables, RecomputeRow, Remarks, SequenceRow, ShortKernelRow, Table,
+    by_category, gemm,
 };
 
 use crate::JobTable;
@@ -49,6 +50,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         backward: Some(tables.backward.iter().map(backward).collect()),
         modules: Some(tables.modules.iter().map(module).collect()),
         python_functions: Some(tables.python_functions.iter().map(function).collect()),
+        hlo_ops: Some(instructions(&tables.instructions)),
     }
 }
 
@@ -93,6 +95,7 @@ pub fn select_tables(document: &mut Document, chosen: &[Table], of_job: &[JobTab
         tables.backward.take_if(|_| unless(Table::Backward));
         tables.modules.take_if(|_| unless(Table::Modules));
         tables.python_functions.take_if(|_| unless(Table::PythonFunctions));
+        tables.hlo_ops.take_if(|_| unless(Table::HloOps));
     }
 }
 
@@ -451,6 +454,29 @@ fn param(value: &rankscope_tables::Param) -> rankscope_document::Param {
         From::Text(text) => To::Text(text.clone()),
         From::List(values) => To::List(values.iter().map(param).collect()),
         _ => To::Unknown,
+    }
+}
+
+fn instructions(rows: &[InstructionRow]) -> Vec<HloInstruction> {
+    let all_ns = rows.iter().map(|row| row.time.sum_ns).fold(0, i64::saturating_add);
+    rows.iter().map(|row| instruction(row, all_ns)).collect()
+}
+
+fn instruction(row: &InstructionRow, all_ns: i64) -> HloInstruction {
+    HloInstruction {
+        name: row.name.clone(),
+        module: row.module.clone(),
+        category: row.category.clone(),
+        count: row.time.count,
+        sum_ns: row.time.sum_ns,
+        mean_ns: row.time.mean_ns(),
+        min_ns: row.time.min_ns,
+        max_ns: row.time.max_ns,
+        share: share(row.time.sum_ns, all_ns),
+        flops: row.flops.sum,
+        bytes: row.bytes.sum,
+        tflops: row.flops.tera_per_s(),
+        tb_per_s: row.bytes.tera_per_s(),
     }
 }
 

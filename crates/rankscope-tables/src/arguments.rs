@@ -38,16 +38,17 @@ const KEYS: [&str; 4] = [DIMS, "Input type", "Input Strides", "Concrete Inputs"]
 
 /// The operators of `trace` that launched device work, by their arguments; those with most time first.
 pub fn arguments(trace: &Trace, attribution: &Attribution) -> Vec<ArgumentRow> {
-    rows(trace, attribution.owners.all.iter().map(|owner| (owner.span, owner.category, busy_ns(trace, &owner.work))))
+    let all = attribution.owners.all.iter();
+    rows(trace, all.map(|owner| (owner.span, owner.name, owner.category, busy_ns(trace, &owner.work))))
 }
 
-/// `operators`, each with how long devices worked for it, by their arguments; those with most time first.
-pub(crate) fn rows(trace: &Trace, operators: impl IntoIterator<Item = (SpanId, Category, i64)>) -> Vec<ArgumentRow> {
+/// `operators`, each with its name and how long devices worked for it, by their arguments; those with most time first.
+pub(crate) fn rows(trace: &Trace, operators: impl IntoIterator<Item = (SpanId, StrId, Category, i64)>) -> Vec<ArgumentRow> {
     let keys = KEYS.map(|key| trace.strings.find(key));
     let recorded = |span: SpanId| keys.map(|key| recorded(trace, span, key?));
     let mut sums: FxHashMap<(StrId, Category, [Option<StrId>; 4]), Spread> = FxHashMap::default();
-    for (span, category, busy_ns) in operators {
-        let key = (trace.spans.name[span.0 as usize], category, recorded(span));
+    for (span, name, category, busy_ns) in operators {
+        let key = (name, category, recorded(span));
         sums.entry(key).or_default().add(busy_ns);
     }
     let text = |id: StrId| trace.strings.text(id).to_owned();

@@ -1,13 +1,14 @@
 //! [`Attribution`]: which operator each piece of device work is of.
 //!
-//! Work is of the operator around the call that launched it, the innermost one; where no operator is around it, of the operator that
-//! has the same external id; where there is none, of the call itself; and where no call is recorded, of nobody. Frames of the Python
-//! tracer and annotations are no operators, they are around them.
+//! Work is of the HLO instruction that it or its launch names; else of the operator around the call that launched it, the innermost one;
+//! where no operator is around it, of the operator that has the same external id; where there is none, of the call itself; and where no
+//! call is recorded, of nobody. Frames of the Python tracer and annotations are no operators, they are around them.
 
 use rankscope_analyze::spans::Nesting;
-use rankscope_trace::{CategoryKind, SpanId, Trace};
+use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
+use crate::instructions::Recorded;
 use crate::launches::Launches;
 use crate::owners::{Owners, sum_ns};
 
@@ -18,6 +19,8 @@ pub enum Owner {
     Operator(SpanId),
     /// A launching call's that no operator is around.
     Call(SpanId),
+    /// The HLO instruction's of this name, which this call launched; the work itself stands here where no call is recorded.
+    Instruction(SpanId, StrId),
     /// Nobody's that is recorded.
     Nobody,
 }
@@ -26,7 +29,16 @@ impl Owner {
     /// The operator or the call.
     pub fn span(self) -> Option<SpanId> {
         match self {
-            Self::Operator(span) | Self::Call(span) => Some(span),
+            Self::Operator(span) | Self::Call(span) | Self::Instruction(span, _) => Some(span),
+            Self::Nobody => None,
+        }
+    }
+
+    /// What it is called in `trace`.
+    pub fn name(self, trace: &Trace) -> Option<StrId> {
+        match self {
+            Self::Operator(span) | Self::Call(span) => Some(trace.spans.name[span.0 as usize]),
+            Self::Instruction(_, name) => Some(name),
             Self::Nobody => None,
         }
     }
@@ -60,14 +72,17 @@ impl Attribution {
         let nesting = Nesting::of(trace);
         let launches = Launches::of(trace);
         let operators = by_external_id(trace);
+        let recorded = Some(Recorded::of(trace)).filter(Recorded::is_any);
         let attributed = |work: SpanId| {
             let launch = launches.of_work(work);
             let around = launch.and_then(|call| operator_around(trace, &nesting, call));
             let named = || operators.get(&trace.external_ids.get(work).or(trace.external_ids.get(launch?))?).copied();
-            let owner = match (around.or_else(named), launch) {
-                (Some(operator), _) => Owner::Operator(operator),
-                (None, Some(call)) => Owner::Call(call),
-                (None, None) => Owner::Nobody,
+            let instruction = recorded.as_ref().and_then(|recorded| recorded.name(work).or_else(|| recorded.name(launch?)));
+            let owner = match (instruction, around.or_else(named), launch) {
+                (Some(name), ..) => Owner::Instruction(launch.unwrap_or(work), name),
+                (None, Some(operator), _) => Owner::Operator(operator),
+                (None, None, Some(call)) => Owner::Call(call),
+                (None, None, None) => Owner::Nobody,
             };
             Attributed { work, launch, owner }
         };

@@ -66,6 +66,27 @@ impl Category {
         Self::of_operator(operator).unwrap_or_else(|| Self::of_kernel(kernel))
     }
 
+    /// The sort of the HLO instruction called `name`, whose first kernel is called `kernel`.
+    pub(crate) fn of_instruction(name: &str, kernel: &str) -> Self {
+        const COLLECTIVES: [&str; 6] =
+            ["all-reduce", "all-gather", "all-to-all", "reduce-scatter", "collective-", "ragged-all-to-all"];
+        let name = name.strip_prefix('%').unwrap_or(name);
+        let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+        if starts(&COLLECTIVES) {
+            Self::Communication
+        } else if starts(&["dot", "gemm", "cublas-gemm", "triton_gemm"]) {
+            Self::Gemm
+        } else if starts(&["cudnn-conv-bw"]) {
+            Self::ConvBwd
+        } else if starts(&["convolution", "cudnn-conv"]) {
+            Self::ConvFwd
+        } else if starts(&["reduce", "input_reduce_fusion"]) {
+            Self::Reduce
+        } else {
+            Self::of_kernel(kernel)
+        }
+    }
+
     fn of_operator(operator: &str) -> Option<Self> {
         if operator == "record_param_comms" || operator.starts_with("c10d::") || operator.starts_with("nccl:") {
             return Some(Self::Communication);

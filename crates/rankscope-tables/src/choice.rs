@@ -67,6 +67,8 @@ pub enum Table {
     Modules,
     /// Functions of Python.
     PythonFunctions,
+    /// HLO instructions by module and name.
+    HloOps,
 }
 
 impl Table {
@@ -102,6 +104,7 @@ impl Table {
         Self::Backward,
         Self::Modules,
         Self::PythonFunctions,
+        Self::HloOps,
     ];
 
     /// The table that has the same of all ranks side by side.
@@ -149,6 +152,7 @@ impl Table {
             Self::Backward => "backward",
             Self::Modules => "modules",
             Self::PythonFunctions => "python_functions",
+            Self::HloOps => "hlo_ops",
         }
     }
 }

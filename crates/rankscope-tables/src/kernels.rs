@@ -29,7 +29,7 @@ pub fn kernels(trace: &Trace, attribution: &Attribution) -> Vec<KernelRow> {
     let mut sums: FxHashMap<Key, Spread> = FxHashMap::default();
     for one in &attribution.work {
         let at = one.work.0 as usize;
-        let owner = one.owner.span().map(|span| (trace.spans.name[span.0 as usize], attribution.owners.category(span)));
+        let owner = one.owner.name(trace).map(|name| (name, attribution.owners.category(one.owner)));
         let key = (owner, trace.spans.name[at], trace.spans.track[at]);
         sums.entry(key).or_default().add(dur_ns(trace, one.work));
     }

@@ -39,6 +39,7 @@ mod idle;
 mod idle_gaps;
 mod inference;
 mod inside;
+mod instructions;
 mod kernels;
 mod launches;
 #[cfg(test)]
@@ -76,6 +77,7 @@ pub use copies::{Bandwidth, CopyRow, copies};
 pub use idle::{Idle, IdleCause, IdleTime, idle};
 pub use idle_gaps::{HostDoing, IdleGapRow, MACRO_GAPS, MICRO_GAP_NS_MAX, OneGap, idle_gaps};
 pub use inference::{InferenceEngine, InferenceRow, Phase, inference};
+pub use instructions::{Counted, InstructionRow, instructions};
 pub use kernels::{KernelRow, kernels};
 pub use memory::{
     Doubts, Holder, Memory, MemoryCategory, MemoryDevice, MemoryRow, POINTS, PeakRow, Point, Sum, TimelineRow, memory,

@@ -45,7 +45,7 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
     let below = owners.below(attribution);
     let mut rows: FxHashMap<(StrId, Category), OperatorRow> = FxHashMap::default();
     for (owner, below) in owners.all.iter().zip(below) {
-        let name = trace.spans.name[owner.span.0 as usize];
+        let name = owner.name;
         let row = rows.entry((name, owner.category)).or_insert_with(|| OperatorRow {
             name: trace.strings.text(name).to_owned(),
             category: owner.category,

@@ -5,12 +5,14 @@ use rankscope_trace::{SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::attribution::dur_ns;
-use crate::{Attributed, Attribution, Category};
+use crate::{Attributed, Attribution, Category, Owner};
 
-/// An operator or a call, and what it launched itself.
+/// An operator, a call or an instruction, and what it launched itself.
 #[derive(Clone, Debug)]
-pub(crate) struct Owner {
+pub(crate) struct Working {
+    pub(crate) owner: Owner,
     pub(crate) span: SpanId,
+    pub(crate) name: StrId,
     pub(crate) category: Category,
     /// In order of time.
     pub(crate) work: Vec<SpanId>,
@@ -19,28 +21,37 @@ pub(crate) struct Owner {
 /// All of them, in order of the span.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Owners {
-    pub(crate) all: Vec<Owner>,
+    pub(crate) all: Vec<Working>,
 }
 
 impl Owners {
     pub(crate) fn of(trace: &Trace, work: &[Attributed]) -> Self {
-        let owned = work.iter().filter_map(|one| Some((one.owner.span()?, trace.spans.start_ns(one.work), one.work)));
-        let mut owned: Vec<(SpanId, i64, SpanId)> = owned.collect();
+        let owned =
+            work.iter().filter_map(|one| Some((one.owner.span()?, one.owner, trace.spans.start_ns(one.work), one.work)));
+        let mut owned: Vec<(SpanId, Owner, i64, SpanId)> = owned.collect();
         owned.sort_unstable();
         let mut known: FxHashMap<(StrId, StrId), Category> = FxHashMap::default();
-        let owner = |own: &[(SpanId, i64, SpanId)]| {
-            let (span, _, first) = own[0];
-            let names = [span, first].map(|span| trace.spans.name[span.0 as usize]);
-            let [operator, kernel] = names.map(|name| trace.strings.text(name));
-            let category = *known.entry((names[0], names[1])).or_insert_with(|| Category::of(operator, kernel));
-            Owner { span, category, work: own.iter().map(|(.., work)| *work).collect() }
+        let working = |own: &[(SpanId, Owner, i64, SpanId)]| {
+            let (span, owner, _, first) = own[0];
+            let name = owner.name(trace).unwrap_or_default();
+            let kernel = trace.spans.name[first.0 as usize];
+            let category = *known.entry((name, kernel)).or_insert_with(|| {
+                let (name, kernel) = (trace.strings.text(name), trace.strings.text(kernel));
+                match owner {
+                    Owner::Instruction(..) => Category::of_instruction(name, kernel),
+                    _ => Category::of(name, kernel),
+                }
+            });
+            Working { owner, span, name, category, work: own.iter().map(|(.., work)| *work).collect() }
         };
-        Self { all: owned.chunk_by(|a, b| a.0 == b.0).map(owner).collect() }
+        Self { all: owned.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(working).collect() }
     }
 
-    /// What sort the owner `span` is.
-    pub(crate) fn category(&self, span: SpanId) -> Category {
-        self.place(span).map_or(Category::Other, |at| self.all[at].category)
+    /// What sort `owner` is.
+    pub(crate) fn category(&self, owner: Owner) -> Category {
+        let place =
+            owner.span().map(|span| self.all.binary_search_by_key(&(span, owner), |working| (working.span, working.owner)));
+        place.and_then(Result::ok).map_or(Category::Other, |at| self.all[at].category)
     }
 
     /// For each owner, what the owners within it launched.

@@ -102,17 +102,20 @@ pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceR
         trace.kind(*span) == CategoryKind::CpuOp
             && *encloses.entry(name).or_insert_with(|| Model::encloses(trace.strings.text(name)))
     };
-    let mut work: FxHashMap<SpanId, (Category, Vec<SpanId>)> = FxHashMap::default();
+    type Key = (SpanId, StrId);
+    let mut work: FxHashMap<Key, (Category, Vec<SpanId>)> = FxHashMap::default();
     for owner in &attribution.owners.all {
         let outermost = attribution.around(owner.span).filter(&mut known).last();
-        let span = outermost.unwrap_or(owner.span);
-        let name = |span: SpanId| trace.strings.text(trace.spans.name[span.0 as usize]);
-        let category = outermost.map_or(owner.category, |span| Category::of(name(span), name(owner.work[0])));
-        work.entry(span).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
+        let name_of = |span: SpanId| trace.spans.name[span.0 as usize];
+        let key = outermost.map_or((owner.span, owner.name), |span| (span, name_of(span)));
+        let text = |span: SpanId| trace.strings.text(name_of(span));
+        let category = outermost.map_or(owner.category, |span| Category::of(text(span), text(owner.work[0])));
+        work.entry(key).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
     }
-    let mut alike: BTreeMap<Launched, Vec<(SpanId, Category, i64)>> = BTreeMap::new();
-    for (span, (category, work)) in work {
-        alike.entry(Launched::of(trace, span, &work)).or_default().push((span, category, busy_ns(trace, &work)));
+    let mut alike: BTreeMap<Launched, Vec<(SpanId, StrId, Category, i64)>> = BTreeMap::new();
+    for ((span, name), (category, work)) in work {
+        let operators = alike.entry(Launched::of(trace, span, &work)).or_default();
+        operators.push((span, name, category, busy_ns(trace, &work)));
     }
     of_all(alike.into_iter().map(|(launched, operators)| (launched, arguments::rows(trace, operators))))
 }

@@ -71,7 +71,7 @@ pub fn recompute(trace: &Trace, attribution: &Attribution) -> Vec<RecomputeRow> 
     for one in &attribution.work {
         let Some(from) = one.owner.span() else { continue };
         let Some(evidence) = recomputed.evidence(attribution, one.launch.unwrap_or(from)) else { continue };
-        let (name, category) = (trace.spans.name[from.0 as usize], attribution.owners.category(from));
+        let (name, category) = (trace.spans.name[from.0 as usize], attribution.owners.category(one.owner));
         let row = rows.entry((name, category, evidence)).or_insert_with(|| RecomputeRow {
             name: trace.strings.text(name).to_owned(),
             category,

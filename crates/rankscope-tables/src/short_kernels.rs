@@ -61,8 +61,8 @@ pub fn short_kernels(trace: &Trace, attribution: &Attribution) -> ShortKernels {
         let Some(bin) = bin(ns) else { continue };
         short.bins[bin] += 1;
         let name_of = |span: SpanId| trace.spans.name[span.0 as usize];
-        let owner = one.owner.span();
-        sums.entry((owner.map(name_of), owner.and_then(dims), name_of(one.work))).or_default().add(ns);
+        let owner = one.owner;
+        sums.entry((owner.name(trace), owner.span().and_then(dims), name_of(one.work))).or_default().add(ns);
     }
     let text = |id: StrId| trace.strings.text(id).to_owned();
     let row = |((parent, dims, name), time): (Key, Spread)| ShortKernelRow {

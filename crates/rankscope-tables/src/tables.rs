@@ -9,9 +9,9 @@ use crate::modules::modules;
 use crate::python::python_functions;
 use crate::{
     AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, FunctionRow, Idle, IdleGapRow,
-    InferenceRow, KernelRow, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow, PeriodRow, QueueRow, RecomputeRow,
-    Remarks, SequenceRow, ShortKernels, annotations, arguments, calls, copies, idle, idle_gaps, inference, kernels, memory,
-    operators, overlap, performance, periods, queues, recompute, sequences, short_kernels,
+    InferenceRow, InstructionRow, KernelRow, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow, PeriodRow, QueueRow,
+    RecomputeRow, Remarks, SequenceRow, ShortKernels, annotations, arguments, calls, copies, idle, idle_gaps, inference,
+    instructions, kernels, memory, operators, overlap, performance, periods, queues, recompute, sequences, short_kernels,
 };
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
@@ -65,6 +65,8 @@ pub struct RankTables {
     pub python_functions: Vec<FunctionRow>,
     /// What is missing or odd.
     pub remarks: Remarks,
+    /// HLO instructions by module and name; none where the trace names none.
+    pub instructions: Vec<InstructionRow>,
     /// The card that all devices of the rank's host are; none where it is not known.
     pub card: Option<Card>,
 }
@@ -110,6 +112,7 @@ impl RankTables {
             modules: modules(trace, &attribution, &tied),
             python_functions: python_functions(trace, &attribution),
             remarks: Remarks::of(trace, &attribution),
+            instructions: instructions(trace, &attribution),
             card,
         }
     }
@@ -139,6 +142,7 @@ impl RankTables {
         crate::modules::join(&mut self.modules, later.modules);
         crate::python::join(&mut self.python_functions, later.python_functions);
         self.remarks.join(later.remarks);
+        crate::instructions::join(&mut self.instructions, later.instructions);
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
     }

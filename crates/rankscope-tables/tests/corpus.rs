@@ -22,6 +22,8 @@ mod memory;
 mod periods;
 #[path = "corpus/short_kernels.rs"]
 mod short_kernels;
+#[path = "corpus/xprof.rs"]
+mod xprof;
 
 fn traces(corpus: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(corpus.join("traces/kineto")).expect("the corpus has Kineto traces");

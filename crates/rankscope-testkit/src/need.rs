@@ -29,6 +29,8 @@ pub enum Need {
     Jax,
     /// Python with Holistic Trace Analysis: `RANKSCOPE_HTA_PYTHON`.
     Hta,
+    /// Python with XProf: `RANKSCOPE_XPROF_PYTHON`.
+    Xprof,
     /// Perfetto's engine in the folder that `RANKSCOPE_TRACE_PROCESSOR` names, and Node to run it.
     Perfetto,
     /// Node.js as `node`.
@@ -59,7 +61,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -68,6 +70,7 @@ impl Need {
         Self::Torch,
         Self::Jax,
         Self::Hta,
+        Self::Xprof,
         Self::Perfetto,
         Self::Node,
         Self::Chromium,
@@ -94,6 +97,7 @@ impl Need {
             Self::Torch => "torch",
             Self::Jax => "jax",
             Self::Hta => "hta",
+            Self::Xprof => "xprof",
             Self::Perfetto => "perfetto",
             Self::Node => "node",
             Self::Chromium => "chromium",
@@ -117,6 +121,7 @@ impl Need {
             Self::Torch => Some("RANKSCOPE_TORCH_PYTHON"),
             Self::Jax => Some("RANKSCOPE_JAX_PYTHON"),
             Self::Hta => Some("RANKSCOPE_HTA_PYTHON"),
+            Self::Xprof => Some("RANKSCOPE_XPROF_PYTHON"),
             Self::Perfetto => Some("RANKSCOPE_TRACE_PROCESSOR"),
             Self::Pages => Some("RANKSCOPE_PAGES"),
             _ => None,
