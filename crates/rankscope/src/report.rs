@@ -1,6 +1,7 @@
 //! `rankscope report`: traces in; a summary, `report.json`, `report.html` and `timeline.pftrace` out.
 
 pub(crate) mod named;
+mod snapshot;
 mod tables;
 mod workbooks;
 
@@ -36,7 +37,7 @@ use crate::report::workbooks::WorkbookArgs;
 pub(crate) struct Args {
     /// Files, directories, archives or patterns of the traces of one run, or the folder of parts that `rankscope map` made of them; the
     /// name of a TABLE before them prints that table: ops, kernels, args, categories, gemm, conv, attention, idle, collectives, stragglers,
-    /// groups, sizes, all2allv and more
+    /// groups, sizes, all2allv, memory and more; a memory snapshot of torch's (.pickle) in their place is read, too
     #[arg(required = true, value_name = "TRACES")]
     paths: Vec<PathBuf>,
     /// Directory for the report's files [default: the run directory itself, else rankscope-report; with --format json nothing is written unless given]
@@ -149,6 +150,12 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     }
     if args.tables.json {
         args.format = Format::Json;
+    }
+    if let Some(path) = snapshot::named_snapshot(&args.paths, named) {
+        if let Some(why) = args.tables.misused_for_snapshot() {
+            return Ok(output::misused(&why));
+        }
+        return snapshot::print(path, args.tables.top, args.format);
     }
     let places = match (&args.out, args.format, run_directory(&args.paths)) {
         _ if named.is_some() => None,

@@ -1,10 +1,9 @@
 //! The operators of one sort out of `unified_perf_summary`, with their parameters in the place of their recorded inputs.
 
-use rankscope_document::{Document, OperatorSheet};
+use rankscope_document::{Document, OperatorSheet, Row};
 use serde_json::Value;
 
-use super::ordered::{Nested, Ordered};
-use super::{PARAM, TableView, table_of};
+use super::{PARAM, TableView, of_ranks};
 
 /// What parameters say in the words of the model, and what the sheet says itself.
 const LEFT_OUT: [&str; 5] = ["category", "input_dims", "input_types", "input_strides", "concrete_inputs"];
@@ -14,7 +13,13 @@ const IN_FRONT: [&str; 6] = ["rank", "name", "model", "count", "kernel_ns", "sav
 
 /// The operators of every rank of `document` that belong to `sheet`; none where no rank has `unified_perf_summary`.
 pub fn operators(document: &Document, sheet: OperatorSheet) -> Option<TableView> {
-    let view = table_of(document, "unified_perf_summary", |row| is_of(row, sheet))?;
+    let rows = of_ranks(document, "unified_perf_summary")?;
+    let model = rows.column("model");
+    let is_of = |row: &Row| {
+        let model = model.and_then(|at| row.values[at].text());
+        model.is_some_and(|model| sheet.models().contains(&model))
+    };
+    let view = TableView::of(&rows, is_of);
     let is_param = |at: &usize| view.columns[*at].starts_with(PARAM);
     let in_front: Vec<usize> =
         IN_FRONT.iter().filter_map(|name| view.columns.iter().position(|column| column == name)).collect();
@@ -27,11 +32,6 @@ pub fn operators(document: &Document, sheet: OperatorSheet) -> Option<TableView>
         columns: order.iter().map(|at| view.columns[*at].clone()).collect(),
         rows: view.rows.iter().map(pick).collect(),
     })
-}
-
-fn is_of(Ordered(row): &Ordered, sheet: OperatorSheet) -> bool {
-    let model = row.iter().find(|(key, _)| key == "model");
-    matches!(model, Some((_, Nested::Scalar(Value::String(model)))) if sheet.models().contains(&model.as_str()))
 }
 
 #[cfg(test)]

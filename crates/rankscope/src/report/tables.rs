@@ -29,7 +29,7 @@ pub(crate) struct TableArgs {
     sort: Option<String>,
     /// With a TABLE: print so many rows [default: 20; with --csv or JSON, all]
     #[arg(long, value_name = "N")]
-    top: Option<usize>,
+    pub(super) top: Option<usize>,
     /// With a TABLE: print it as CSV
     #[arg(long)]
     csv: bool,
@@ -60,6 +60,13 @@ impl TableArgs {
         let unused = [("--sort", self.sort.is_some()), ("--top", self.top.is_some()), ("--csv", self.csv)];
         let option = unused.into_iter().find(|(_, given)| *given && named.is_none())?.0;
         Some(format!("{option} is about one table; name it before the traces: rankscope report ops RUN"))
+    }
+
+    /// What is wrong with the options for a memory snapshot, which has several lists.
+    pub(super) fn misused_for_snapshot(&self) -> Option<String> {
+        let unused = [("--sort", self.sort.is_some()), ("--csv", self.csv), ("--tables", !self.tables.is_empty())];
+        let option = unused.into_iter().find(|(_, given)| *given)?.0;
+        Some(format!("{option} is about one table, and a memory snapshot has several: --json has all of them"))
     }
 
     /// The table that is `named` with all ranks of `document` side by side, where there are several and it has the column to sort by.

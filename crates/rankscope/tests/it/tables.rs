@@ -221,3 +221,68 @@ fn tables_of_the_job_are_made_of_parts_as_of_traces() {
     assert_eq!(all["collective_tables"], tables);
     assert!(all["ranks"][0]["tables"]["ops_summary"].is_array());
 }
+
+/// The repository's own traces and snapshots.
+fn fixture(path: &str) -> String {
+    format!("{}/../../fixtures/{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = rankscope(&[&["report"], args, &["--json"]].concat());
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("it is JSON")
+}
+
+#[test]
+fn gaps_add_up_to_the_idle_time_of_each_rank() {
+    let directory = write_job(&job());
+    let path = text(directory.path());
+    let (gaps, idle) = (json(&["idle_gaps", path]), json(&["idle", path]));
+    for rank in idle.as_array().unwrap() {
+        let own = gaps.as_array().unwrap().iter().filter(|gap| gap["rank"] == rank["rank"]);
+        for cause in ["host_wait", "kernel_wait", "other"] {
+            let gaps_ns: i64 = own.clone().filter(|gap| gap["cause"] == cause).map(|gap| gap["sum_ns"].as_i64().unwrap()).sum();
+            assert_eq!(gaps_ns, rank[format!("{cause}_ns")].as_i64().unwrap(), "{cause} of {rank}");
+        }
+    }
+    assert_eq!(json(&["recompute", path]), Value::Array(Vec::new()));
+}
+
+#[test]
+fn memory_of_a_recorded_job_has_its_peak_and_what_held_it() {
+    let path = fixture("torch-gloo-4ranks");
+    let (memory, held) = (json(&["memory", &path]), json(&["memory_peak", &path]));
+    let memory = memory.as_array().unwrap();
+    assert_eq!(memory.len(), 4, "the host of each rank");
+    for row in memory {
+        let own = held.as_array().unwrap().iter().filter(|held| held["rank"] == row["rank"]);
+        assert_eq!(
+            own.map(|held| held["held_bytes"].as_i64().unwrap()).sum::<i64>(),
+            row["peak_allocated_bytes"].as_i64().unwrap()
+        );
+        assert!(row["device"] == "cpu" && row["peak_reserved_bytes"].is_null(), "{row}");
+    }
+}
+
+#[test]
+fn a_memory_snapshot_is_read_and_never_run() {
+    let path = fixture("memory-snapshot/adam.pickle");
+    let document = json(&["memory", &path]);
+    let device = &document["devices"][0];
+    let figures =
+        ["reserved_bytes", "allocated_bytes", "inactive_bytes", "peak_bytes"].map(|key| device[key].as_i64().unwrap());
+    assert_eq!(figures, [106_954_752, 98_103_296, 8_851_456, 98_103_296]);
+    assert_eq!(sum(&document["live"], "held_bytes"), figures[1]);
+    assert_eq!(document, json(&[&path]), "it needs no name of a table");
+    let output = rankscope(&["report", "memory", &path, "--top", "2"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        ["DEVICES", "ALLOCATED", "PEAK", "SEGMENTS", "FAILED", "g1.py:8"].iter().all(|word| shown.contains(word)),
+        "{shown}"
+    );
+    let evil = fixture("pickle/evil.p4.pickle");
+    assert!(failure(&["report", "memory", &evil]).contains("instruction STACK_GLOBAL at byte"));
+    let plain = fixture("pickle/plain.p5.pickle");
+    assert!(failure(&["report", "memory", &plain]).contains("not a memory snapshot"));
+    assert_eq!(rankscope(&["report", "memory", &path, "--csv"]).status.code(), Some(2));
+}
