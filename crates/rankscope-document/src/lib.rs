@@ -47,8 +47,8 @@ pub use rows::{PARAMS, Row, Rows};
 pub use snapshot::{MemorySnapshotDocument, SnapshotDeviceRow, SnapshotFailureRow, SnapshotSegmentRow, SnapshotStackRow};
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
-    AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, FunctionSummary, GemmSummary, HloInstruction,
-    IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary,
+    AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, CounterSummary, FunctionSummary, GemmSummary,
+    HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary,
     OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, PeriodSummary, QueueSummary, SequenceSummary,
     ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote, Tables,
 };

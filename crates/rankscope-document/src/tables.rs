@@ -75,6 +75,9 @@ pub struct Tables {
     /// Its course over time. Absent of a rank of several exports, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_timeline: Option<Vec<MemoryPoint>>,
+    /// Hardware counters of kernels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Vec<CounterSummary>>,
     /// The card whose figures the rooflines have; absent where it is not known.
     #[serde(default)]
     pub card: Option<String>,
@@ -463,6 +466,27 @@ pub struct StreamIdle {
     pub kernel_wait_ns: i64,
     /// As of the devices.
     pub other_ns: i64,
+}
+
+/// The values of one hardware counter for one kernel of one operator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CounterSummary {
+    /// The innermost operator around the launch; absent where the order of launches does not tell it.
+    pub operator: Option<String>,
+    /// The kernel, or the range that the user named.
+    pub name: String,
+    /// The counter.
+    pub counter: String,
+    /// How many values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
 }
 
 /// Products of matrices of one size, for one operator.

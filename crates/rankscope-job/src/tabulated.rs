@@ -4,13 +4,14 @@ mod memory;
 
 use rankscope_analyze::{Direction, Side};
 use rankscope_document::{
-    AccountingSide, AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, Document, FunctionSummary, GemmSummary,
-    HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary,
-    OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, Params, PeriodSummary, QueueSummary,
-    RecomputeSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote, Tables,
+    AccountingSide, AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, CounterSummary, Document,
+    FunctionSummary, GemmSummary, HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary,
+    LaunchSummary, ModuleSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, Params,
+    PeriodSummary, QueueSummary, RecomputeSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote,
+    Tables,
 };
 use rankscope_tables::{
-    AnnotationRow, ArgumentRow, BackwardRow, Bound, CallRow, Card, CopyRow, FunctionRow, GemmRow, Idle, IdleGapRow,
+    AnnotationRow, ArgumentRow, BackwardRow, Bound, CallRow, Card, CopyRow, CounterRow, FunctionRow, GemmRow, Idle, IdleGapRow,
     InferenceEngine, InferenceRow, InstructionRow, KernelRow, ModuleRow, NoFigures, OperatorRow, Overlap, OverlapRow,
     PerformanceRow, PeriodRow, Phase, QueueRow, RankTables, RecomputeRow, Remarks, SequenceRow, ShortKernelRow, Table,
     by_category, gemm,
@@ -44,6 +45,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         memory: Some(memory::devices(&tables.memory)),
         memory_peak: Some(memory::holders(&tables.memory)),
         memory_timeline: memory::points(&tables.memory),
+        counters: Some(tables.counters.iter().map(counter).collect()),
         card: tables.card.as_ref().map(|card| card.name.clone()),
         gemm: Some(gemm(&tables.performance).iter().map(|row| product(row, tables.card.as_ref())).collect()),
         unified_perf_summary: Some(tables.performance.iter().map(|row| performance(row, tables.card.as_ref())).collect()),
@@ -90,6 +92,7 @@ pub fn select_tables(document: &mut Document, chosen: &[Table], of_job: &[JobTab
         tables.memory.take_if(|_| unless(Table::Memory));
         tables.memory_peak.take_if(|_| unless(Table::MemoryPeak));
         tables.memory_timeline.take_if(|_| unless(Table::MemoryTimeline));
+        tables.counters.take_if(|_| unless(Table::Counters));
         tables.gemm.take_if(|_| unless(Table::Gemm));
         tables.unified_perf_summary.take_if(|_| unless(Table::UnifiedPerfSummary));
         tables.backward.take_if(|_| unless(Table::Backward));
@@ -357,6 +360,19 @@ fn recompute(tables: &RankTables) -> Vec<RecomputeSummary> {
         share: share(row.kernel_ns, tables.kernel_ns),
     };
     tables.recompute.iter().map(summary).collect()
+}
+
+fn counter(row: &CounterRow) -> CounterSummary {
+    CounterSummary {
+        operator: row.operator.clone(),
+        name: row.name.clone(),
+        counter: row.counter.clone(),
+        count: row.count,
+        sum: row.sum,
+        mean: row.mean(),
+        min: row.min,
+        max: row.max,
+    }
 }
 
 fn product(row: &GemmRow, card: Option<&Card>) -> GemmSummary {

@@ -47,6 +47,8 @@ pub enum Table {
     MemoryPeak,
     /// Its course over time.
     MemoryTimeline,
+    /// Hardware counters of kernels.
+    Counters,
     /// Products of matrices.
     Gemm,
     /// What operators achieved, and what the device could have.
@@ -94,6 +96,7 @@ impl Table {
         Self::Memory,
         Self::MemoryPeak,
         Self::MemoryTimeline,
+        Self::Counters,
         Self::Gemm,
         Self::UnifiedPerfSummary,
         Self::OpsAcrossRanks,
@@ -142,6 +145,7 @@ impl Table {
             Self::Memory => "memory",
             Self::MemoryPeak => "memory_peak",
             Self::MemoryTimeline => "memory_timeline",
+            Self::Counters => "counters",
             Self::Gemm => "gemm",
             Self::UnifiedPerfSummary => "unified_perf_summary",
             Self::OpsAcrossRanks => "ops_across_ranks",

@@ -13,7 +13,7 @@ use rankscope_trace::Trace;
 use crate::Attribution;
 pub use events::MemoryDevice;
 use events::{Event, by_device};
-use live::{Allocation, Replay};
+use live::{Allocation, Places, Replay};
 pub use live::{Holder, MemoryCategory};
 use serde::{Deserialize, Serialize};
 pub use timeline::{POINTS, Point};
@@ -124,8 +124,13 @@ pub struct TimelineRow {
 pub fn memory(trace: &Trace, attribution: &Attribution) -> Memory {
     let start_ns = trace.bounds_ns().map_or(0, |(start_ns, _)| start_ns);
     let (mut memory, mut timeline) = (Memory::default(), Vec::new());
+    let devices = by_device(trace);
+    if devices.is_empty() {
+        return Memory { timeline: Some(Vec::new()), ..memory };
+    }
+    let places = Places::of(trace, attribution);
     let mut devices: Vec<Followed> =
-        by_device(trace).into_iter().map(|(device, events)| followed(trace, attribution, start_ns, device, &events)).collect();
+        devices.into_iter().map(|(device, events)| followed(&places, start_ns, device, &events)).collect();
     devices.sort_by_key(|one| (std::cmp::Reverse(one.row.peak_allocated), one.row.device));
     for one in devices {
         memory.devices.push(one.row);
@@ -143,8 +148,8 @@ struct Followed {
     timeline: Vec<TimelineRow>,
 }
 
-fn followed(trace: &Trace, attribution: &Attribution, start_ns: i64, device: MemoryDevice, events: &[Event]) -> Followed {
-    let allocations = Replay::of(trace, attribution, events);
+fn followed(places: &Places<'_>, start_ns: i64, device: MemoryDevice, events: &[Event]) -> Followed {
+    let allocations = Replay::of(places, events);
     let totals = Totals::of(events);
     let since_start = |at_ns: i64| at_ns.saturating_sub(start_ns);
     let mut row = MemoryRow {

@@ -8,10 +8,11 @@ use crate::backward::{Tied, backward};
 use crate::modules::modules;
 use crate::python::python_functions;
 use crate::{
-    AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, FunctionRow, Idle, IdleGapRow,
-    InferenceRow, InstructionRow, KernelRow, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow, PeriodRow, QueueRow,
-    RecomputeRow, Remarks, SequenceRow, ShortKernels, annotations, arguments, calls, copies, idle, idle_gaps, inference,
-    instructions, kernels, memory, operators, overlap, performance, periods, queues, recompute, sequences, short_kernels,
+    AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, CounterRow, FunctionRow, Idle,
+    IdleGapRow, InferenceRow, InstructionRow, KernelRow, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow, PeriodRow,
+    QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels, annotations, arguments, calls, copies, counters, idle,
+    idle_gaps, inference, instructions, kernels, memory, operators, overlap, performance, periods, queues, recompute,
+    sequences, short_kernels,
 };
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
@@ -55,6 +56,8 @@ pub struct RankTables {
     pub recompute: Vec<RecomputeRow>,
     /// Memory of devices and of the host.
     pub memory: Memory,
+    /// Hardware counters of kernels.
+    pub counters: Vec<CounterRow>,
     /// Operators by name and arguments, with what their models say; those with most to gain first.
     pub performance: Vec<PerformanceRow>,
     /// Backward operators and their forward ones.
@@ -107,6 +110,7 @@ impl RankTables {
             idle_gaps: idle_gaps(trace, &attribution),
             recompute: recompute(trace, &attribution),
             memory: memory(trace, &attribution),
+            counters: counters(trace, &attribution),
             performance,
             backward: backward(trace, &attribution, &tied),
             modules: modules(trace, &attribution, &tied),
@@ -143,6 +147,7 @@ impl RankTables {
         crate::python::join(&mut self.python_functions, later.python_functions);
         self.remarks.join(later.remarks);
         crate::instructions::join(&mut self.instructions, later.instructions);
+        crate::counters::join(&mut self.counters, later.counters);
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
     }

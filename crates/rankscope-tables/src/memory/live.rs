@@ -82,9 +82,8 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn of(trace: &Trace, attribution: &Attribution, events: &[Event]) -> Self {
+    pub(super) fn of(places: &Places<'_>, events: &[Event]) -> Self {
         let mut replay = Self::default();
-        let places = Places::of(trace, attribution);
         let mut at_address: FxHashMap<u64, (usize, Place)> = FxHashMap::default();
         for (at, event) in events.iter().enumerate() {
             let (Some(bytes), Some(address)) = (event.bytes, event.address) else {
@@ -147,7 +146,7 @@ impl Place {
 }
 
 /// What runs where.
-struct Places<'a> {
+pub(super) struct Places<'a> {
     trace: &'a Trace,
     attribution: &'a Attribution,
     inside: Inside<'a>,
@@ -166,7 +165,7 @@ const ALLOCATING: [&str; 7] = [
 ];
 
 impl<'a> Places<'a> {
-    fn of(trace: &'a Trace, attribution: &'a Attribution) -> Self {
+    pub(super) fn of(trace: &'a Trace, attribution: &'a Attribution) -> Self {
         let recomputed = Recomputed::of(trace, attribution);
         Self { trace, attribution, inside: Inside::of(trace, &attribution.nesting), recomputed }
     }
