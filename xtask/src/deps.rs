@@ -90,6 +90,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-formats", "rankscope-time", "clock snapshots in files"),
     ("rankscope-formats", "rankscope-recording", "the recorder's own format among those it reads and writes"),
     ("rankscope-sqlite", "rankscope-formats", "what a reader is asked and answers, and what activities mean"),
+    ("rankscope-sqlite", "rankscope-time", "ranks of traces"),
     ("rankscope-sqlite", "rankscope-trace", "fills traces"),
     ("rankscope-run", "rankscope-formats", "a run directory knows how its files are read"),
     ("rankscope-run", "rankscope-trace", "hands out traces"),

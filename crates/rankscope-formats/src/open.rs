@@ -228,6 +228,12 @@ mod tests {
     }
 
     #[test]
+    fn a_database_among_bytes_is_named() {
+        let database = [SQLITE_MAGIC, &[0; 84]].concat();
+        assert!(said(database).contains("a SQLite database that is compressed"));
+    }
+
+    #[test]
     fn text_with_a_replacement_character_is_no_recoding() {
         let text = "[{\"ph\": \"X\", \"name\": \"\u{fffd}\u{fffd}\u{fffd}\u{fffd}\", \"ts\": 1, \"dur\": 1}]";
         assert_eq!(said(text.as_bytes().to_vec()), "");

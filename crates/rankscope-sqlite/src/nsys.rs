@@ -7,7 +7,7 @@
 //! | `CUPTI_ACTIVITY_KIND_RUNTIME`, `_DRIVER` | runtime calls and driver calls, without the version in their names |
 //! | `CUDNN_EVENTS`, `CUBLAS_EVENTS` | operators around the calls |
 //! | `NVTX_EVENTS` | annotations and instants; ranges that start and end anywhere on a track of their own |
-//! | `StringIds`, `ThreadNames`, `TARGET_INFO_*` | names, threads, devices, the host |
+//! | `StringIds`, `ThreadNames`, `TARGET_INFO_*`, `MPI_RANKS` | names, threads, devices, the host, ranks |
 //!
 //! Stamps count from the start of the session, whose time of day is `TARGET_INFO_SESSION_START_TIME`. Correlation ids are a process's own
 //! (the upper 40 bits of a global id name a process, the lower 24 a thread), so each process is a trace of its own; one that did no
@@ -20,6 +20,7 @@ mod rows;
 mod tests;
 
 use rankscope_formats::{Error, Foreign, ReadOptions};
+use rankscope_time::Rank;
 use rankscope_trace::{ProblemKind, Problems, Trace};
 use rustc_hash::FxHashMap;
 
@@ -98,6 +99,11 @@ impl<'d> Reader<'d> {
         self.each("ThreadNames", &["globalTid", "nameId"], |reader, row, _| {
             let name = row.integer(1).and_then(|id| reader.strings.get(&id));
             reader.names.extend(row.integer(0).zip(name.cloned()));
+        });
+        self.each("MPI_RANKS", &["globalTid", "rank"], |reader, row, _| {
+            if let (Some(global), Some(rank)) = (row.integer(0), row.size(1).and_then(|rank| u32::try_from(rank).ok())) {
+                reader.processes.set_rank(global, Rank(rank));
+            }
         });
         let mut gpus = Gpus::default();
         self.each_of("TARGET_INFO_GPU", &["id", "name"], &mut gpus, |gpus, row| {

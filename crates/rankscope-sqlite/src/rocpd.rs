@@ -5,6 +5,8 @@
 //! correlation id (`stack_id`), the id that the program gave (`correlation_id`) and a marker's text. There are two layouts: a row has its
 //! times and its place itself, or has ids of a track and of two timestamps.
 //!
+//! A process has its environment with it, in which launchers write its rank; nothing else of that is kept.
+//!
 //! Stamps are nanoseconds of one clock of the host, as in rocprofv3's JSON, and become the same trace.
 
 mod rows;
@@ -16,7 +18,8 @@ use std::collections::BTreeSet;
 
 use rankscope_formats::activity::Activities;
 use rankscope_formats::{Error, Foreign, ReadOptions};
-use rankscope_trace::{DeviceInfo, ProblemKind, SourceFormat, StrId, Trace, TrackKey, TrackKind};
+use rankscope_time::Rank;
+use rankscope_trace::{DeviceInfo, ProblemKind, RankSource, SourceFormat, StrId, Trace, TrackKey, TrackKind};
 use rustc_hash::FxHashMap;
 
 use self::rows::{ALLOCATION_COLUMNS, COPY_COLUMNS, KERNEL_COLUMNS};
@@ -129,9 +132,7 @@ impl<'d> Reader<'d> {
         self.each(self.info("rocpd_info_node", &["hostname"]), |reader, row, _| {
             reader.activities.trace().provenance.host = row.text(0);
         });
-        self.each(self.info("rocpd_info_process", &["id", "pid"]), |reader, row, _| {
-            reader.pids.extend(row.integer(0).zip(row.integer(1)));
-        });
+        self.each(self.info("rocpd_info_process", &["id", "pid", "environment"]), Self::process);
         self.each(self.info("rocpd_info_thread", &["id", "tid"]), |reader, row, _| {
             reader.tids.extend(row.integer(0).zip(row.integer(1)));
         });
@@ -152,6 +153,20 @@ impl<'d> Reader<'d> {
             let detail =
                 format!("schema version {version} of rocpd; this build knows {SCHEMA_VERSION}, and reads what is alike");
             self.activities.trace().provenance.problems.add_detailed(ProblemKind::Unsupported, offset, 1, detail);
+        }
+    }
+
+    /// Launchers tell a process its rank in its environment.
+    fn process(&mut self, row: &Row<'_>, _: u64) {
+        const RANK: [&str; 4] = ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
+        const WORLD_SIZE: [&str; 4] = ["WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"];
+        self.pids.extend(row.integer(0).zip(row.integer(1)));
+        let environment: serde_json::Value = row.text(2).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let number = |name: &str| environment.get(name)?.as_str()?.trim().parse::<u32>().ok();
+        let told = (0..RANK.len()).find_map(|at| Some((number(RANK[at])?, number(WORLD_SIZE[at])?)));
+        if let Some((rank, world_size)) = told.filter(|(rank, world_size)| rank < world_size) {
+            let about = &mut self.activities.trace().provenance;
+            (about.rank, about.world_size) = (Some((Rank(rank), RankSource::Header)), Some(world_size));
         }
     }
 

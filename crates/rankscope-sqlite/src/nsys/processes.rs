@@ -1,10 +1,12 @@
 //! The processes of a report, a trace each.
 
+use std::collections::BTreeMap;
+
 use rankscope_formats::ReadOptions;
 use rankscope_formats::activity::Activities;
-use rankscope_trace::{DeviceInfo, ProblemKind, Problems, SourceFormat, Trace, TrackKey, TrackKind};
+use rankscope_time::Rank;
+use rankscope_trace::{DeviceInfo, ProblemKind, Problems, RankSource, SourceFormat, Trace, TrackKey, TrackKind};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 /// The bits of a global id that number a thread; those above name the process.
 const THREAD_BITS: u32 = 24;
@@ -40,6 +42,8 @@ pub(super) struct Processes {
     base_ns: i64,
     host: Option<String>,
     gpus: Gpus,
+    /// Of processes that have one under MPI.
+    ranks: FxHashMap<i64, Rank>,
 }
 
 /// The number of the process, from the upper bits of a global id.
@@ -62,6 +66,7 @@ impl Processes {
             base_ns: 0,
             host: None,
             gpus: Gpus::default(),
+            ranks: FxHashMap::default(),
         }
     }
 
@@ -71,6 +76,11 @@ impl Processes {
 
     pub(super) fn set_host(&mut self, host: Option<String>) {
         self.host = host;
+    }
+
+    /// The process of the thread with this global id is `rank`.
+    pub(super) fn set_rank(&mut self, global: i64, rank: Rank) {
+        self.ranks.insert(global >> THREAD_BITS, rank);
     }
 
     pub(super) fn set_gpus(&mut self, gpus: Gpus) {
@@ -102,7 +112,7 @@ impl Processes {
 
     /// The traces: of those that did device work, or of all where none did.
     pub(super) fn finish(self, mut problems: Problems, names: &FxHashMap<i64, String>) -> Vec<Trace> {
-        let Self { options, all, base_ns, host, gpus, .. } = self;
+        let Self { options, all, base_ns, host, gpus, ranks, .. } = self;
         let filled = all.into_iter().filter(|(_, activities)| !activities.is_empty());
         let mut traces: Vec<(i64, Trace)> = filled.map(|(process, activities)| (process, activities.finish())).collect();
         let works = |trace: &Trace| trace.spans.ids().any(|span| trace.kind(span).is_device_work());
@@ -121,6 +131,7 @@ impl Processes {
             let about = &mut trace.provenance;
             about.clock_base_ns = (base_ns != 0).then_some(base_ns);
             about.host.clone_from(&host);
+            about.rank = ranks.get(process).map(|rank| (*rank, RankSource::Header));
             if several {
                 about.file = format!("{}:pid{}", options.label, pid(*process));
             }

@@ -25,6 +25,7 @@ fn report() -> String {
         INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES ({BASE_NS}, 'x', 'y');
         CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INT, name TEXT, value TEXT);
         INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (0, 'Hostname', 'node7'), (0, 'Other', 'x');
+        CREATE TABLE MPI_RANKS (globalTid INT, rank INT); INSERT INTO MPI_RANKS VALUES ({thread}, 6);
         CREATE TABLE TARGET_INFO_GPU (vmId INT, id INT, name TEXT);
         INSERT INTO TARGET_INFO_GPU VALUES (0, 0, 'Quadro P400'), (0, 1, 'NVIDIA H100 80GB HBM3');
         CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INT, cudaId INT, pid INT);
@@ -86,7 +87,7 @@ fn every_row_becomes_what_it_is() {
         about.devices.iter().map(|device| (device.index, &device.name[..])).collect::<Vec<_>>(),
         [(0, "NVIDIA H100 80GB HBM3")]
     );
-    assert_eq!(about.file, "rank3.db");
+    assert_eq!((&about.file[..], about.own_rank()), ("rank3.db", Some(Rank(6))));
     let thread = trace.tracks.iter().find(|(_, track)| trace.strings.text(track.name) == "main");
     assert!(thread.is_some_and(|(_, track)| track.kind == rankscope_trace::TrackKind::Thread));
 }

@@ -19,8 +19,8 @@ fn described(suffix: &str) -> String {
             (16, 'MEMORY_COPY_HOST_TO_HOST');
         CREATE TABLE "rocpd_info_node{suffix}" (id INTEGER PRIMARY KEY, hostname TEXT);
         INSERT INTO "rocpd_info_node{suffix}" VALUES (1, 'node7');
-        CREATE TABLE "rocpd_info_process{suffix}" (id INTEGER PRIMARY KEY, nid INTEGER, pid INTEGER);
-        INSERT INTO "rocpd_info_process{suffix}" VALUES (1, 1, 10);
+        CREATE TABLE "rocpd_info_process{suffix}" (id INTEGER PRIMARY KEY, nid INTEGER, pid INTEGER, environment JSONB);
+        INSERT INTO "rocpd_info_process{suffix}" VALUES (1, 1, 10, '{{"HOME": "/", "RANK": "5", "WORLD_SIZE": "8", "SLURM_PROCID": "0"}}');
         CREATE TABLE "rocpd_info_thread{suffix}" (id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER);
         INSERT INTO "rocpd_info_thread{suffix}" VALUES (1, 1, 11);
         CREATE TABLE "rocpd_info_agent{suffix}" (id INTEGER PRIMARY KEY, type TEXT, type_index INTEGER, name TEXT, product_name TEXT);
@@ -119,6 +119,7 @@ fn both_layouts_become_what_they_say() {
         assert_eq!((json("grid"), json("block"), arg("queue")), ("[4, 2, 1]", "[256, 1, 1]", ArgValue::I64(2)));
         let about = &trace.provenance;
         assert_eq!((about.host.as_deref(), about.format.name()), (Some("node7"), "rocpd"));
+        assert_eq!((about.own_rank(), about.world_size), (Some(Rank(5)), Some(8)), "as the environment says");
         assert_eq!(about.devices.iter().map(|device| &device.name[..]).collect::<Vec<_>>(), ["AMD Instinct MI300X"; 2]);
         assert!(about.problems.is_empty(), "{:?}", about.problems);
     }
