@@ -58,6 +58,8 @@ pub struct MemorySummary {
     pub frees_unknown: u64,
     /// How much they released.
     pub freed_unknown_bytes: i64,
+    /// Allocations that failed for want of memory.
+    pub failed: u64,
     /// Allocations at an address that was still allocated: a release was not recorded.
     pub address_reused: u64,
     /// Releases of fewer or more bytes than were allocated at that address.

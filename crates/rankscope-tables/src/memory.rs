@@ -12,7 +12,7 @@ use rankscope_trace::Trace;
 
 use crate::Attribution;
 pub use events::MemoryDevice;
-use events::{Event, by_device};
+use events::{Event, by_device, failed};
 use live::{Allocation, Places, Replay};
 pub use live::{Holder, MemoryCategory};
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,8 @@ pub struct MemoryRow {
     pub kept: Sum,
     /// Releases of what was not allocated while it was recorded.
     pub freed_unknown: Sum,
+    /// Allocations that failed.
+    pub failed: u64,
     /// What doubts the figures.
     pub doubts: Doubts,
 }
@@ -124,7 +126,10 @@ pub struct TimelineRow {
 pub fn memory(trace: &Trace, attribution: &Attribution) -> Memory {
     let start_ns = trace.bounds_ns().map_or(0, |(start_ns, _)| start_ns);
     let (mut memory, mut timeline) = (Memory::default(), Vec::new());
-    let devices = by_device(trace);
+    let (mut devices, failed) = (by_device(trace), failed(trace));
+    for device in failed.keys() {
+        devices.entry(*device).or_default();
+    }
     if devices.is_empty() {
         return Memory { timeline: Some(Vec::new()), ..memory };
     }
@@ -133,7 +138,8 @@ pub fn memory(trace: &Trace, attribution: &Attribution) -> Memory {
         devices.into_iter().map(|(device, events)| followed(&places, start_ns, device, &events)).collect();
     devices.sort_by_key(|one| (std::cmp::Reverse(one.row.peak_allocated), one.row.device));
     for one in devices {
-        memory.devices.push(one.row);
+        let failed = failed.get(&one.row.device).copied().unwrap_or(0);
+        memory.devices.push(MemoryRow { failed, ..one.row });
         memory.peaks.extend(one.peak);
         timeline.extend(one.timeline);
     }
@@ -169,6 +175,7 @@ fn followed(places: &Places<'_>, start_ns: i64, device: MemoryDevice, events: &[
         freed: Sum::default(),
         kept: Sum::default(),
         freed_unknown: allocations.freed_unknown,
+        failed: 0,
         doubts: Doubts { total_differs: totals.differs, total_negative: totals.negative, ..allocations.doubts },
     };
     for bytes in events.iter().filter_map(|event| event.bytes) {
@@ -310,6 +317,7 @@ impl MemoryRow {
         self.freed.join(later.freed);
         self.kept.join(later.kept);
         self.freed_unknown.join(later.freed_unknown);
+        self.failed += later.failed;
         let (own, later) = (&mut self.doubts, later.doubts);
         own.address_reused += later.address_reused;
         own.size_differs += later.size_differs;

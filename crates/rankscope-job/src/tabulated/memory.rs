@@ -28,6 +28,7 @@ fn device(row: &MemoryRow) -> MemorySummary {
         kept_bytes: row.kept.bytes,
         frees_unknown: row.freed_unknown.count,
         freed_unknown_bytes: row.freed_unknown.bytes,
+        failed: row.failed,
         address_reused: row.doubts.address_reused,
         size_differs: row.doubts.size_differs,
         total_differs: row.doubts.total_differs,

@@ -73,6 +73,20 @@ pub(super) struct Event {
     pub(super) reserved: Option<i64>,
 }
 
+/// How many allocations failed, by device: the profiler leaves an event of another name for each.
+pub(super) fn failed(trace: &Trace) -> BTreeMap<MemoryDevice, u64> {
+    let mut failed = BTreeMap::new();
+    let Some(name) = trace.strings.find("[OutOfMemory]") else { return failed };
+    let [kind, index] = ["Device Type", "Device Id"].map(|key| trace.strings.find(key));
+    for (at, _) in trace.instants.iter().enumerate().filter(|(_, mark)| mark.name == name) {
+        let number = |key: Option<StrId>| signed(trace.instant_args.value(at, key?)?);
+        if let Some(kind) = number(kind) {
+            *failed.entry(MemoryDevice::new(kind, number(index).unwrap_or(-1))).or_default() += 1;
+        }
+    }
+    failed
+}
+
 /// The events of each device, in order of time; those of one instant in the order of the file.
 pub(super) fn by_device(trace: &Trace) -> BTreeMap<MemoryDevice, Vec<Event>> {
     let mut devices: BTreeMap<MemoryDevice, Vec<Event>> = BTreeMap::new();

@@ -9,10 +9,14 @@ type Said = [Option<i64>; 4];
 
 impl Made {
     fn memory(&mut self, at_us: i64, device: (i64, i64), said: Said) {
+        self.memory_event("[memory]", at_us, device, said);
+    }
+
+    fn memory_event(&mut self, name: &str, at_us: i64, device: (i64, i64), said: Said) {
         let process = self.trace.tracks.find_or_add(TrackKind::Process, None, TrackKey::Number(0));
         let track = self.trace.tracks.find_or_add(TrackKind::Thread, Some(process), TrackKey::Number(1));
         let category = self.trace.category("cpu_instant_event", CategoryKind::Other);
-        let name = self.trace.strings.intern("[memory]");
+        let name = self.trace.strings.intern(name);
         self.trace.instants.push(InstantMark { time_ns: at_us * 1_000, name, track, category, scope: InstantScope::Thread });
         let [bytes, address, allocated, reserved] = said;
         let args = [
@@ -130,6 +134,19 @@ fn what_does_not_fit_is_counted_and_makes_no_figure() {
     assert_eq!((row.peak_allocated, row.after), (Some(40), Some(0)));
     assert_eq!(row.freed_unknown, Sum { count: 1, bytes: 25 });
     assert_eq!(held(&found).iter().map(|row| row.3).sum::<i64>(), 40);
+}
+
+#[test]
+fn an_allocation_that_failed_is_counted_and_nothing_else() {
+    let mut made = Made::default();
+    made.operator("a", 0, 100);
+    made.memory(1, CUDA, [Some(10), Some(1), Some(10), Some(20)]);
+    made.memory_event("[OutOfMemory]", 2, CUDA, [Some(1_000_000), None, Some(10), Some(20)]);
+    made.memory_event("[OutOfMemory]", 3, (1, 1), [Some(1_000_000), None, Some(0), Some(0)]);
+    let found = made.memory_found();
+    let rows: Vec<_> = found.devices.iter().map(|row| (row.device.to_string(), row.peak_allocated, row.failed)).collect();
+    assert_eq!(rows, [("cuda:0".to_owned(), Some(10), 1), ("cuda:1".to_owned(), None, 1)]);
+    assert_eq!(found.devices[0].allocated.count, 1);
 }
 
 #[test]
