@@ -62,7 +62,7 @@ impl TableView {
     /// The columns worth drawing: those that say anything, and the rank where there are several.
     fn drawn(&self, rows: &[Vec<Value>]) -> Vec<usize> {
         let says = |at: &usize| match self.columns[*at].as_str() {
-            RANK => rows.iter().any(|row| row[*at] != rows[0][*at]),
+            RANK => self.rows.iter().any(|row| row[*at] != self.rows[0][*at]),
             _ => rows.iter().any(|row| !row[*at].is_null()),
         };
         (0..self.columns.len()).filter(says).collect()

@@ -82,7 +82,7 @@ pub(crate) enum Named {
 }
 
 /// Short words for the tables asked for most.
-const SHORT: [(&str, AnyTable); 11] = [
+const SHORT: [(&str, AnyTable); 12] = [
     ("ops", AnyTable::OfRanks(Table::OpsSummary)),
     ("categories", AnyTable::OfRanks(Table::OpsSummaryByCategory)),
     ("args", AnyTable::OfRanks(Table::OpsUniqueArgs)),
@@ -91,6 +91,7 @@ const SHORT: [(&str, AnyTable); 11] = [
     ("instances", AnyTable::OfJob(JobTable::Collectives)),
     ("stragglers", AnyTable::OfJob(JobTable::Stragglers)),
     ("groups", AnyTable::OfJob(JobTable::Groups)),
+    ("parallelism", AnyTable::OfJob(JobTable::Parallelism)),
     ("sizes", AnyTable::OfJob(JobTable::SizeClasses)),
     ("all2allv", AnyTable::OfJob(JobTable::UnevenSummary)),
     ("heatmap", AnyTable::OfJob(JobTable::Heatmap)),

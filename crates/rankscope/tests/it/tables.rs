@@ -190,7 +190,7 @@ const OF_JOB: [(&str, &str); 11] = [
     ("nccl_all2allv", "nccl_all2allv"),
     ("nccl_all2allv_heatmap", "heatmap"),
     ("by_group", "groups"),
-    ("by_parallelism", "by_parallelism"),
+    ("by_parallelism", "parallelism"),
     ("size_classes", "sizes"),
 ];
 
