@@ -326,6 +326,22 @@ fn a_message_is_between_two_ranks_and_makes_nobody_a_straggler() {
 }
 
 #[test]
+fn a_rank_whose_kernel_says_nothing_makes_no_exchange_uneven() {
+    let group = ("5", "EXPERT_MODEL_PARALLEL_GROUP", [0, 1].as_slice());
+    let file = |own: u32| {
+        let reduce = args("allreduce", "Float", (64, 64), group, "");
+        let exchange = if own == 0 { args("all_to_all", "Float", (1_000, 1_000), group, "") } else { String::new() };
+        let kernel = |args, start_us, end_us| Kernel { name: "ncclDevKernel_Generic(x)", args, start_us, end_us };
+        written(own, 2, "", &[kernel(reduce, 10 + own, 40), kernel(exchange, 100 + own, 201)])
+    };
+    let (tables, _) = tables(of_files(vec![file(0), file(1)], None));
+    let rows = tables.nccl_implicit_sync.expect("the table");
+    assert_eq!((rows[1].kind.as_str(), rows[1].matched, rows[1].bytes), ("all_to_all", true, Some(4_000)));
+    assert_eq!((rows[1].in_elements, rows[1].busbw_gbps), (Some(1_000), Some(0.02)));
+    assert!(tables.nccl_all2allv.expect("the table").is_empty());
+}
+
+#[test]
 fn sizes_of_a_group_lie_on_their_line() {
     let sizes = [1_u64 << 10, 1 << 14, 1 << 18, 1 << 20];
     // 20 us, and a microsecond for every 4 KiB.
