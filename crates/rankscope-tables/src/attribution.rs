@@ -4,6 +4,7 @@
 //! where no operator is around it, of the operator that has the same external id; where there is none, of the call itself; and where no
 //! call is recorded, of nobody. Frames of the Python tracer and annotations are no operators, they are around them.
 
+use rankscope_analyze::ClassMode;
 use rankscope_analyze::spans::Nesting;
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
@@ -64,11 +65,18 @@ pub struct Attribution {
     pub work: Vec<Attributed>,
     /// Who owns it.
     pub(crate) owners: Owners,
+    /// By whose classes operators have their categories.
+    pub(crate) mode: ClassMode,
 }
 
 impl Attribution {
     /// Attributes all device work of `trace`, in the time of sorting its spans.
     pub fn of(trace: &Trace) -> Self {
+        Self::by(trace, ClassMode::Default)
+    }
+
+    /// The same, with operators in the categories of `mode`.
+    pub fn by(trace: &Trace, mode: ClassMode) -> Self {
         let nesting = Nesting::of(trace);
         let launches = Launches::of(trace);
         let operators = by_external_id(trace);
@@ -88,7 +96,7 @@ impl Attribution {
         };
         let work: Vec<Attributed> =
             trace.spans.ids().filter(|span| trace.kind(*span).is_device_work()).map(attributed).collect();
-        Self { owners: Owners::of(trace, &work), nesting, work }
+        Self { owners: Owners::of(trace, &work, mode), nesting, work, mode }
     }
 
     /// Sum of the lengths of all work, in nanoseconds.

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use std::fmt;
 
+use rankscope_analyze::ClassMode;
+
 use crate::Model;
 
 /// A sort of operators. Names are those of TraceLens where it has one.
@@ -87,6 +89,20 @@ impl Category {
         }
     }
 
+    /// The same by the classes of `mode`.
+    pub(crate) fn by(mode: ClassMode, operator: &str, kernel: &str) -> Self {
+        if mode == ClassMode::Tracelens { Self::in_tracelens(operator, kernel) } else { Self::of(operator, kernel) }
+    }
+
+    /// The same as TraceLens has it, which knows fewer operators and kernels.
+    fn in_tracelens(operator: &str, kernel: &str) -> Self {
+        let is_other = match operator {
+            "_C::rms_norm" | "_C::fused_add_rms_norm" | "aten::_flash_attention_forward" => true,
+            _ => Self::of_operator(operator).is_none() && kernel.contains("elementwise_kernel_with_index"),
+        };
+        if is_other { Self::Other } else { Self::of(operator, kernel) }
+    }
+
     fn of_operator(operator: &str) -> Option<Self> {
         if operator == "record_param_comms" || operator.starts_with("c10d::") || operator.starts_with("nccl:") {
             return Some(Self::Communication);
@@ -148,7 +164,7 @@ impl Category {
             Self::Triton
         } else if has("multi_tensor_apply") {
             Self::MultiTensor
-        } else if has("reduce_kernel") {
+        } else if has("::reduce_kernel<") {
             Self::Reduce
         } else if has("elementwise_kernel") {
             Self::Elementwise
@@ -181,6 +197,10 @@ mod tests {
         assert_eq!(of("aten::mul", elementwise), "elementwise");
         assert_eq!(of("aten::sum", "void at::native::reduce_kernel<512, 1>(int)"), "reduce");
         assert_eq!(of("aten::copy_", "Memcpy DtoD"), "elementwise");
+        // It reduces over ranks.
+        assert_eq!(of("symm_mem::multimem_all_reduce_", "void multimem_all_reduce_kernel<float>(int)"), "other");
+        assert_eq!(of("aten::_flash_attention_forward", "flash"), "SDPA_fwd");
+        assert_eq!(Category::in_tracelens("aten::_flash_attention_forward", "flash").name(), "other");
         assert_eq!(of("aten::_foreach_add_", "multi_tensor_apply_kernel"), "multi_tensor_apply");
         assert_eq!(of("triton_poi_fused_add_0", ""), "triton");
         assert_eq!(of("my::operator", "my_kernel"), "other");

@@ -1,6 +1,6 @@
 //! The operators and calls that launched device work, each with its own.
 
-use rankscope_analyze::Intervals;
+use rankscope_analyze::{ClassMode, Intervals};
 use rankscope_trace::{SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct Owners {
 }
 
 impl Owners {
-    pub(crate) fn of(trace: &Trace, work: &[Attributed]) -> Self {
+    pub(crate) fn of(trace: &Trace, work: &[Attributed], mode: ClassMode) -> Self {
         let owned =
             work.iter().filter_map(|one| Some((one.owner.span()?, one.owner, trace.spans.start_ns(one.work), one.work)));
         let mut owned: Vec<(SpanId, Owner, i64, SpanId)> = owned.collect();
@@ -39,7 +39,7 @@ impl Owners {
                 let (name, kernel) = (trace.strings.text(name), trace.strings.text(kernel));
                 match owner {
                     Owner::Instruction(..) => Category::of_instruction(name, kernel),
-                    _ => Category::of(name, kernel),
+                    _ => Category::by(mode, name, kernel),
                 }
             });
             Working { owner, span, name, category, work: own.iter().map(|(.., work)| *work).collect() }

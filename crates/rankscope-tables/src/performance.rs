@@ -109,7 +109,7 @@ pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceR
         let name_of = |span: SpanId| trace.spans.name[span.0 as usize];
         let key = outermost.map_or((owner.span, owner.name), |span| (span, name_of(span)));
         let text = |span: SpanId| trace.strings.text(name_of(span));
-        let category = outermost.map_or(owner.category, |span| Category::of(text(span), text(owner.work[0])));
+        let category = outermost.map_or(owner.category, |span| Category::by(attribution.mode, text(span), text(owner.work[0])));
         work.entry(key).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
     }
     let mut alike: BTreeMap<Launched, Vec<(SpanId, StrId, Category, i64)>> = BTreeMap::new();

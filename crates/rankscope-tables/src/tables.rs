@@ -82,7 +82,7 @@ impl RankTables {
 
     /// The tables of `trace`, whose work is of `classes` and whose devices are among `cards`.
     pub fn with(trace: &Trace, classes: &Classes, cards: &Cards) -> Self {
-        let attribution = Attribution::of(trace);
+        let attribution = Attribution::by(trace, classes.mode);
         let tied = Tied::of(trace, &attribution);
         let (side, mut classed) = classes.work(trace);
         if side == Side::Host {

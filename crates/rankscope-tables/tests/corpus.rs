@@ -22,6 +22,8 @@ mod memory;
 mod periods;
 #[path = "corpus/short_kernels.rs"]
 mod short_kernels;
+#[path = "corpus/tracelens.rs"]
+mod tracelens;
 #[path = "corpus/xprof.rs"]
 mod xprof;
 
@@ -112,8 +114,7 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
 const ROUNDING_NS: f64 = 2.0;
 
 /// Operators that TraceLens files under `other`, or by their first kernel, and their categories here.
-const OTHER_CATEGORIES: [(&str, Category); 5] = [
-    ("symm_mem::multimem_all_reduce_", Category::Reduce),
+const OTHER_CATEGORIES: [(&str, Category); 4] = [
     ("_C::fused_add_rms_norm", Category::NormFwd),
     ("_C::rms_norm", Category::NormFwd),
     ("aten::_flash_attention_forward", Category::SdpaFwd),
