@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
-use rankscope_tables::{Dtype, Model, Param, PerformanceRow, RankTables, Work, gemm};
+use rankscope_tables::{Dtype, Model, NoFigures, Param, PerformanceRow, RankTables, Work, gemm};
 use rankscope_testkit::{Need, given};
 use rankscope_trace::Trace;
 use serde_json::Value;
@@ -302,6 +302,36 @@ fn lists_have_the_type_that_their_kernels_name() {
         own.performance.iter().map(|row| (row.work.map(|work| work.bytes), row.operator.time.count)).collect();
     bytes.sort_unstable();
     assert_eq!(bytes, [(None, 2), (Some(3 * 40), 2), (Some(3 * 80), 2)]);
+}
+
+#[test]
+fn who_has_no_figures_says_why() {
+    let mm = |dims: &str, types: &str| format!(r#""Input Dims":{dims},"Input type":{types}"#);
+    let float = r#"["float","float"]"#;
+    let unknown = mm("[[2,3],[3,4]]", r#"["float","c10::Float4_e2m1fn_x2"]"#);
+    let unfit = mm("[[2,3],[4,4]]", float);
+    let huge = mm("[[4294967296,4294967296],[4294967296,4294967296]]", float);
+    let words = mm(r#"["oops",[3,4]]"#, float);
+    let broken = mm(r#""[[2,3],[3""#, float);
+    let text = mm(r#""[[2,3],[3,4]]""#, float);
+    let cut = mm("[[],[],[]]", r#"["TensorList","TensorList","Scalar"]"#);
+    let rows = [
+        ("aten::mm", unknown.as_str(), Some(NoFigures::UnknownType)),
+        ("aten::mm", &unfit, Some(NoFigures::Unfit)),
+        ("aten::mm", &huge, Some(NoFigures::Unfit)),
+        ("aten::mm", &words, Some(NoFigures::Unfit)),
+        ("aten::mm", &broken, Some(NoFigures::Cut)),
+        ("aten::mm", &text, None),
+        ("aten::mm", "", Some(NoFigures::NotRecorded)),
+        ("aten::_foreach_add_", &cut, Some(NoFigures::Cut)),
+        ("my::operator", &text, Some(NoFigures::NoModel)),
+    ];
+    for (name, args, why) in rows {
+        let own = RankTables::of(&trace(&[(name, args, &[], "kernel", "kernel")]));
+        assert_eq!(own.performance[0].why_none, why, "{name} {args}");
+        assert_eq!(own.performance[0].work.is_none(), why.is_some(), "{name} {args}");
+        assert_eq!(own.performance[0].operator.time.sum_ns, 10_000, "its time is there in any case");
+    }
 }
 
 #[test]

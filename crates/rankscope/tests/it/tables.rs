@@ -93,7 +93,7 @@ fn of_unknown_card(directory: &Path) -> PathBuf {
     let events = [operator("aten::mm", 100, product), operator("aten::convolution", 200, convolution)].join(",");
     let path = directory.join("trace.json");
     let devices = r#"[{"id":0,"name":"Card of Tomorrow"}]"#;
-    std::fs::write(&path, format!(r#"{{"deviceProperties":{devices},"traceEvents":[{events}]}}"#)).unwrap();
+    std::fs::write(&path, format!(r#"{{"deviceProperties":{devices},"traceEvents":[{events}]}}"#)).expect("it can be written");
     path
 }
 
