@@ -6,6 +6,8 @@
 pub enum OperatorSheet {
     /// Products of matrices.
     Gemm,
+    /// Products of matrices in groups.
+    GroupedGemm,
     /// Convolutions and their gradients.
     Conv,
     /// Attention and its gradients.
@@ -28,8 +30,9 @@ pub enum OperatorSheet {
 
 impl OperatorSheet {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Gemm,
+        Self::GroupedGemm,
         Self::Conv,
         Self::Attention,
         Self::Norm,
@@ -45,6 +48,7 @@ impl OperatorSheet {
     pub fn name(self) -> &'static str {
         match self {
             Self::Gemm => "gemm",
+            Self::GroupedGemm => "grouped_gemm",
             Self::Conv => "conv",
             Self::Attention => "attention",
             Self::Norm => "norm",
@@ -65,7 +69,8 @@ impl OperatorSheet {
     /// The values of `model` in `unified_perf_summary` whose rows it has.
     pub fn models(self) -> &'static [&'static str] {
         match self {
-            Self::Gemm => &["gemm", "grouped_gemm"],
+            Self::Gemm => &["gemm"],
+            Self::GroupedGemm => &["grouped_gemm"],
             Self::Conv => &["conv_fwd", "conv_bwd"],
             Self::Attention => &["attention_fwd", "attention_bwd"],
             Self::Norm => &["norm_fwd", "norm_bwd"],

@@ -178,7 +178,8 @@ fn idle_gap(row: &IdleGapRow) -> IdleGapSummary {
 fn notes(tables: &RankTables) -> Vec<TableNote> {
     let of = |about: &'static str| move |text: String| TableNote { about: about.to_owned(), text };
     let attribution = tables.remarks.sentences().into_iter().map(of("attribution"));
-    attribution.chain(Remarks::of_figures(&tables.performance).into_iter().map(of("figures"))).collect()
+    let card = tables.unknown_card.iter().map(|device| Remarks::of_card(device));
+    attribution.chain(card.chain(Remarks::of_figures(&tables.performance)).map(of("figures"))).collect()
 }
 
 fn operator(row: &OperatorRow) -> OperatorSummary {

@@ -67,6 +67,8 @@ pub struct Attribution {
     pub(crate) owners: Owners,
     /// By whose classes operators have their categories.
     pub(crate) mode: ClassMode,
+    /// How many correlation ids are of several calls that do not lie in each other.
+    pub(crate) shared_ids: u64,
 }
 
 impl Attribution {
@@ -96,7 +98,7 @@ impl Attribution {
         };
         let work: Vec<Attributed> =
             trace.spans.ids().filter(|span| trace.kind(*span).is_device_work()).map(attributed).collect();
-        Self { owners: Owners::of(trace, &work, mode), nesting, work, mode }
+        Self { owners: Owners::of(trace, &work, mode), nesting, work, mode, shared_ids: launches.shared_ids() }
     }
 
     /// Sum of the lengths of all work, in nanoseconds.

@@ -4,7 +4,6 @@ use rankscope_trace::Trace;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use crate::launches::Launches;
 use crate::{Attribution, NoFigures, PerformanceRow};
 
 /// What is missing or odd in a trace, counted.
@@ -29,15 +28,15 @@ impl Remarks {
         let with_work: FxHashSet<u64> = attribution.work.iter().filter_map(|one| trace.correlations.get(one.work)).collect();
         let is_idle = |(call, id): &(rankscope_trace::SpanId, u64)| {
             trace.kind(*call).is_launch()
-                && launches(trace.strings.text(trace.spans.name[call.0 as usize]))
                 && !launching.contains(call)
                 && !with_work.contains(id)
+                && launches(trace.strings.text(trace.spans.name[call.0 as usize]))
         };
         Self {
             work: attribution.work.len() as u64,
             without_launch: attribution.work.iter().filter(|one| one.launch.is_none()).count() as u64,
             without_work: trace.correlations.iter().filter(is_idle).count() as u64,
-            shared_ids: Launches::of(trace).shared_ids(),
+            shared_ids: attribution.shared_ids,
             overruns: attribution.nesting.overruns(),
         }
     }
@@ -71,6 +70,11 @@ impl Remarks {
             format!("{overruns} spans of threads outlast one that they began in; they are taken for callers of their own."),
         );
         all
+    }
+
+    /// Why there are no rooflines on a card of this name.
+    pub fn of_card(device: &str) -> String {
+        format!("The card {device:?} is not among those that are known, so there are no rooflines; --cards adds it.")
     }
 
     /// Why operators in `rows` that have a model have no figures, in sentences.

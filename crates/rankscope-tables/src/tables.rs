@@ -72,6 +72,8 @@ pub struct RankTables {
     pub instructions: Vec<InstructionRow>,
     /// The card that all devices of the rank's host are; none where it is not known.
     pub card: Option<Card>,
+    /// The name of all its devices, where they have one that is no known card's.
+    pub unknown_card: Option<String>,
 }
 
 impl RankTables {
@@ -88,7 +90,10 @@ impl RankTables {
         if side == Side::Host {
             classed.clear();
         }
-        let card = cards.of_devices(&trace.provenance.devices).cloned();
+        let devices = &trace.provenance.devices;
+        let card = cards.of_devices(devices).cloned();
+        let unknown_card =
+            devices.first().filter(|first| card.is_none() && devices.iter().all(|other| other.name == first.name));
         let mut performance = performance(trace, &attribution);
         crate::performance::sort(&mut performance, card.as_ref());
         Self {
@@ -118,6 +123,7 @@ impl RankTables {
             remarks: Remarks::of(trace, &attribution),
             instructions: instructions(trace, &attribution),
             card,
+            unknown_card: unknown_card.map(|device| device.name.clone()),
         }
     }
 
@@ -148,6 +154,7 @@ impl RankTables {
         self.remarks.join(later.remarks);
         crate::instructions::join(&mut self.instructions, later.instructions);
         crate::counters::join(&mut self.counters, later.counters);
+        self.unknown_card = self.unknown_card.take().or(later.unknown_card);
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
     }
