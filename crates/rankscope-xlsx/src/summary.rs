@@ -4,6 +4,7 @@
 mod blocks;
 mod chart;
 mod facts;
+mod lacks;
 mod page;
 mod top;
 
@@ -46,6 +47,10 @@ fn notes(page: &mut Page<'_>, document: &Document, no_tables: Option<NoTables>) 
         for note in document.notes.iter().filter(|note| note.level == level) {
             page.paragraph(label, &note.text, Some(fill))?;
         }
+    }
+    let tables = document.ranks.iter().filter_map(|rank| Some((rank.rank, rank.tables.as_ref()?)));
+    for lack in lacks::of(tables) {
+        page.paragraph("caution", &lack, Some(CAUTION))?;
     }
     match no_tables {
         Some(why) => page.paragraph("caution", &why.to_string(), Some(CAUTION)),

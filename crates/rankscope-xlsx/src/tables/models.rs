@@ -53,6 +53,9 @@ pub(super) fn add(book: &mut Book, rows: &Rows, total: &dyn Fn(Option<u32>) -> f
         columns.extend(Key("name").column("name", Kind::Text(40), rows, &lines));
         columns.extend(params(rows, &lines));
         columns.extend(COLUMNS.iter().filter_map(|(header, kind, figure)| figure.column(header, *kind, rows, &lines)));
+        let is_named =
+            |key: &str| ["name", "model"].contains(&key) || COLUMNS.iter().any(|(_, _, figure)| figure.shows() == Some(key));
+        columns.extend(keyed::columns(rows, &lines, is_named));
         book.add(Sheet { name: sheet.to_owned(), about: "Operators with a performance model of this sort: what they were given, what they achieved, what could be saved", columns, rows: lines })?;
     }
     Ok(())
