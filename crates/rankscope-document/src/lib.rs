@@ -47,10 +47,10 @@ pub use rows::{PARAMS, Row, Rows};
 pub use snapshot::{MemorySnapshotDocument, SnapshotDeviceRow, SnapshotFailureRow, SnapshotSegmentRow, SnapshotStackRow};
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
-    AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, CounterSummary, FunctionSummary, GemmSummary,
-    HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary, ModuleSummary,
-    OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, PeriodSummary, QueueSummary, SequenceSummary,
-    ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote, Tables,
+    AnnotationSummary, BackwardSummary, BandwidthPoint, CategorySummary, CopySummary, CounterSummary, FunctionSummary,
+    GemmSummary, HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary,
+    ModuleSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, PeriodSummary, QueuePoint,
+    QueueSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote, Tables,
 };
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use value::Value;

@@ -39,12 +39,18 @@ pub struct Tables {
     /// Work that was launched and had not started, by stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Vec<QueueSummary>>,
+    /// How long the queues were over time. Absent of a rank of several exports, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_timeline: Option<Vec<QueuePoint>>,
     /// Communication, and how much of it compute hides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapSummary>,
     /// Copies and fills by direction and name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<Vec<CopySummary>>,
+    /// How fast copies and fills were over time. Absent of a rank of several exports, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_timeline: Option<Vec<BandwidthPoint>>,
     /// Annotations of devices and of the host by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Vec<AnnotationSummary>>,
@@ -278,6 +284,28 @@ pub struct QueueSummary {
     pub window_ns: i64,
     /// How long it held 1,024 or more: calls to launch wait until it holds less.
     pub blocked_ns: i64,
+}
+
+/// How much work was launched for one stream and had not started, from an instant on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueuePoint {
+    /// The stream.
+    pub stream: String,
+    /// The instant, since the start of the trace.
+    pub at_ns: i64,
+    /// How much.
+    pub queued: i64,
+}
+
+/// How fast copies or fills in one direction were, from an instant on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BandwidthPoint {
+    /// Which way they went, `memset` of fills.
+    pub direction: String,
+    /// The instant, since the start of the trace.
+    pub at_ns: i64,
+    /// In decimal gigabytes per second: of those that run side by side, the sum.
+    pub gb_per_s: f64,
 }
 
 /// Communication of the devices, and how much of it compute hides.

@@ -4,15 +4,15 @@ mod memory;
 
 use rankscope_analyze::{Direction, Side};
 use rankscope_document::{
-    AccountingSide, AnnotationSummary, BackwardSummary, CategorySummary, CopySummary, CounterSummary, Document,
+    AccountingSide, AnnotationSummary, BackwardSummary, BandwidthPoint, CategorySummary, CopySummary, CounterSummary, Document,
     FunctionSummary, GemmSummary, HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary,
     LaunchSummary, ModuleSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, Params,
-    PeriodSummary, QueueSummary, RecomputeSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote,
-    Tables,
+    PeriodSummary, QueuePoint, QueueSummary, RecomputeSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle,
+    TableNote, Tables,
 };
 use rankscope_tables::{
     AnnotationRow, ArgumentRow, BackwardRow, Bound, CallRow, Card, CopyRow, CounterRow, FunctionRow, GemmRow, Idle, IdleGapRow,
-    InferenceEngine, InferenceRow, InstructionRow, KernelRow, ModuleRow, NoFigures, OperatorRow, Overlap, OverlapRow,
+    InferenceEngine, InferenceRow, InstructionRow, KernelRow, Level, ModuleRow, NoFigures, OperatorRow, Overlap, OverlapRow,
     PerformanceRow, PeriodRow, Phase, QueueRow, RankTables, RecomputeRow, Remarks, SequenceRow, ShortKernelRow, Table,
     by_category, gemm,
 };
@@ -33,8 +33,10 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         short_kernel_histogram: Some(tables.short_kernels.histogram().map(short_kernel_bin).collect()),
         launches: Some(tables.calls.iter().map(launch).collect()),
         queue: Some(tables.queues.iter().map(queue).collect()),
+        queue_timeline: tables.queue_levels.as_deref().map(queue_points),
         overlap: Some(overlap(&tables.overlap)),
         copies: Some(tables.copies.iter().map(copies).collect()),
+        bandwidth_timeline: tables.bandwidth_levels.as_deref().map(bandwidth_points),
         annotations: Some(tables.annotations.iter().map(annotation).collect()),
         sequences: tables.sequences.as_ref().map(|rows| rows.iter().map(sequence).collect()),
         inference_steps: Some(tables.inference.iter().map(inference).collect()),
@@ -80,8 +82,10 @@ pub fn select_tables(document: &mut Document, chosen: &[Table], of_job: &[JobTab
         tables.short_kernel_histogram.take_if(|_| unless(Table::ShortKernelHistogram));
         tables.launches.take_if(|_| unless(Table::Launches));
         tables.queue.take_if(|_| unless(Table::Queue));
+        tables.queue_timeline.take_if(|_| unless(Table::QueueTimeline));
         tables.overlap.take_if(|_| unless(Table::Overlap));
         tables.copies.take_if(|_| unless(Table::Copies));
+        tables.bandwidth_timeline.take_if(|_| unless(Table::BandwidthTimeline));
         tables.annotations.take_if(|_| unless(Table::Annotations));
         tables.sequences.take_if(|_| unless(Table::Sequences));
         tables.inference_steps.take_if(|_| unless(Table::InferenceSteps));
@@ -287,6 +291,21 @@ fn queue(row: &QueueRow) -> QueueSummary {
         window_ns: row.window_ns,
         blocked_ns: row.blocked_ns,
     }
+}
+
+fn queue_points(queues: &[(String, Vec<Level>)]) -> Vec<QueuePoint> {
+    let points = queues.iter().flat_map(|(stream, levels)| levels.iter().map(move |level| (stream, level)));
+    points.map(|(stream, level)| QueuePoint { stream: stream.clone(), at_ns: level.at_ns, queued: level.level }).collect()
+}
+
+fn bandwidth_points(directions: &[(Option<Direction>, Vec<Level>)]) -> Vec<BandwidthPoint> {
+    let points = directions.iter().flat_map(|(way, levels)| levels.iter().map(move |level| (way, level)));
+    let point = |(way, level): (&Option<Direction>, &Level)| BandwidthPoint {
+        direction: way.map_or("memset", direction).to_owned(),
+        at_ns: level.at_ns,
+        gb_per_s: level.level as f64 / 1e9,
+    };
+    points.map(point).collect()
 }
 
 fn overlap(overlap: &Overlap) -> OverlapSummary {

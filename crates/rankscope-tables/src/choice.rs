@@ -23,10 +23,14 @@ pub enum Table {
     Launches,
     /// Work that was launched and had not started, by stream.
     Queue,
+    /// How long the queues were over time.
+    QueueTimeline,
     /// Communication, and how much of it compute hides.
     Overlap,
     /// Copies and fills by direction and name.
     Copies,
+    /// How fast they were over time.
+    BandwidthTimeline,
     /// Annotations of devices and of the host by name.
     Annotations,
     /// Sequences of kernels that occur most often.
@@ -84,8 +88,10 @@ impl Table {
         Self::ShortKernelHistogram,
         Self::Launches,
         Self::Queue,
+        Self::QueueTimeline,
         Self::Overlap,
         Self::Copies,
+        Self::BandwidthTimeline,
         Self::Annotations,
         Self::Sequences,
         Self::InferenceSteps,
@@ -133,8 +139,10 @@ impl Table {
             Self::ShortKernelHistogram => "short_kernel_histogram",
             Self::Launches => "launches",
             Self::Queue => "queue",
+            Self::QueueTimeline => "queue_timeline",
             Self::Overlap => "overlap",
             Self::Copies => "copies",
+            Self::BandwidthTimeline => "bandwidth_timeline",
             Self::Annotations => "annotations",
             Self::Sequences => "sequences",
             Self::InferenceSteps => "inference_steps",

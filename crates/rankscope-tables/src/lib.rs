@@ -30,6 +30,7 @@ mod annotations;
 mod arguments;
 mod attribution;
 mod backward;
+mod bounded;
 mod calls;
 mod cards;
 mod category;
@@ -43,6 +44,7 @@ mod inside;
 mod instructions;
 mod kernels;
 mod launches;
+mod levels;
 #[cfg(test)]
 mod made;
 mod memory;
@@ -70,6 +72,7 @@ pub use annotations::{AnnotationRow, annotations};
 pub use arguments::{ArgumentRow, arguments};
 pub use attribution::{Attributed, Attribution, Owner};
 pub use backward::BackwardRow;
+pub use bounded::POINTS;
 pub use calls::{CallRow, LATE_START_NS, LONG_CALL_NS, calls};
 pub use cards::{Card, Cards, CardsError};
 pub use category::Category;
@@ -81,9 +84,8 @@ pub use idle_gaps::{HostDoing, IdleGapRow, MACRO_GAPS, MICRO_GAP_NS_MAX, OneGap,
 pub use inference::{InferenceEngine, InferenceRow, Phase, inference};
 pub use instructions::{Counted, InstructionRow, instructions};
 pub use kernels::{KernelRow, kernels};
-pub use memory::{
-    Doubts, Holder, Memory, MemoryCategory, MemoryDevice, MemoryRow, POINTS, PeakRow, Point, Sum, TimelineRow, memory,
-};
+pub use levels::{Level, bandwidth_levels, queue_levels};
+pub use memory::{Doubts, Holder, Memory, MemoryCategory, MemoryDevice, MemoryRow, PeakRow, Point, Sum, TimelineRow, memory};
 pub use models::{Dtype, Engine, Figures, Inputs, Model, NoFigures, Param, Params, Product, Work};
 pub use modules::ModuleRow;
 pub use operators::{CategoryRow, OperatorRow, by_category, operators};

@@ -16,7 +16,7 @@ use events::{Event, by_device, failed};
 use live::{Allocation, Places, Replay};
 pub use live::{Holder, MemoryCategory};
 use serde::{Deserialize, Serialize};
-pub use timeline::{POINTS, Point};
+pub use timeline::Point;
 
 /// The memory of a rank's devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

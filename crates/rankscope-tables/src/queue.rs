@@ -1,7 +1,8 @@
 //! How much work waited for each stream: launched, and not yet started.
 //!
 //! A piece of work is in the queue from the start of the call that launched it to its own start. What began before its call, as the
-//! two clocks of a profiler may have it, never waited; where no call is recorded, nobody knows. The course over time is not kept.
+//! two clocks of a profiler may have it, never waited; where no call is recorded, nobody knows. The course over time is in
+//! [`crate::queue_levels`].
 
 use rankscope_trace::{Trace, TrackId};
 use serde::{Deserialize, Serialize};

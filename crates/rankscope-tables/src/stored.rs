@@ -26,7 +26,7 @@ pub(crate) mod direction {
     use super::*;
 
     #[derive(Serialize, Deserialize)]
-    struct Stored(#[serde(with = "StoredDirection")] Direction);
+    pub(super) struct Stored(#[serde(with = "StoredDirection")] pub(super) Direction);
 
     pub(crate) fn serialize<S: Serializer>(direction: &Option<Direction>, to: S) -> Result<S::Ok, S::Error> {
         direction.map(Stored).serialize(to)
@@ -34,6 +34,26 @@ pub(crate) mod direction {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Direction>, D::Error> {
         Ok(Option::<Stored>::deserialize(from)?.map(|stored| stored.0))
+    }
+}
+
+/// What there is for each [`Direction`].
+pub(crate) mod by_direction {
+    use super::direction::Stored;
+    use super::*;
+
+    type By<T> = Option<Vec<(Option<Direction>, T)>>;
+
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(by: &By<T>, to: S) -> Result<S::Ok, S::Error> {
+        let rows =
+            by.as_ref().map(|rows| rows.iter().map(|(direction, what)| (direction.map(Stored), what)).collect::<Vec<_>>());
+        rows.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<By<T>, D::Error> {
+        let stored = Option::<Vec<(Option<Stored>, T)>>::deserialize(from)?;
+        let row = |(direction, what): (Option<Stored>, T)| (direction.map(|stored| stored.0), what);
+        Ok(stored.map(|rows| rows.into_iter().map(row).collect()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`RankTables`]: all tables of one rank.
 
-use rankscope_analyze::{Classes, Side};
+use rankscope_analyze::{Classes, Direction, Side};
 use rankscope_trace::Trace;
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,10 @@ use crate::modules::modules;
 use crate::python::python_functions;
 use crate::{
     AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, CounterRow, FunctionRow, Idle,
-    IdleGapRow, InferenceRow, InstructionRow, KernelRow, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow, PeriodRow,
-    QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels, annotations, arguments, calls, copies, counters, idle,
-    idle_gaps, inference, instructions, kernels, memory, operators, overlap, performance, periods, queues, recompute,
-    sequences, short_kernels,
+    IdleGapRow, InferenceRow, InstructionRow, KernelRow, Level, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow,
+    PeriodRow, QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels, annotations, arguments, bandwidth_levels, calls,
+    copies, counters, idle, idle_gaps, inference, instructions, kernels, memory, operators, overlap, performance, periods,
+    queue_levels, queues, recompute, sequences, short_kernels,
 };
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
@@ -36,6 +36,11 @@ pub struct RankTables {
     pub calls: Vec<CallRow>,
     /// Work that was launched and had not started, by stream.
     pub queues: Vec<QueueRow>,
+    /// How long they were over time, by stream; none of several exports, between which nothing is known. So is the next.
+    pub queue_levels: Option<Vec<(String, Vec<Level>)>>,
+    /// How fast copies and fills were over time, by direction, in bytes a second.
+    #[serde(with = "crate::stored::by_direction")]
+    pub bandwidth_levels: Option<Vec<(Option<Direction>, Vec<Level>)>>,
     /// Communication, and how much of it compute hides.
     pub overlap: Overlap,
     /// Copies and fills by direction and name.
@@ -105,6 +110,8 @@ impl RankTables {
             short_kernels: short_kernels(trace, &attribution),
             calls: calls(trace, &attribution),
             queues: queues(trace, &attribution),
+            queue_levels: Some(queue_levels(trace, &attribution)),
+            bandwidth_levels: Some(bandwidth_levels(trace, &classed)),
             overlap: overlap(trace, &classed),
             copies: copies(trace, &classed),
             annotations: annotations(trace, &attribution),
@@ -137,6 +144,7 @@ impl RankTables {
         self.short_kernels.join(later.short_kernels);
         crate::calls::join(&mut self.calls, later.calls);
         crate::queue::join(&mut self.queues, later.queues);
+        (self.queue_levels, self.bandwidth_levels) = (None, None);
         self.overlap.join(later.overlap);
         crate::copies::join(&mut self.copies, later.copies);
         crate::annotations::join(&mut self.annotations, later.annotations);

@@ -78,6 +78,9 @@ fn every_table_of_every_trace_has_the_sum_of_the_trace() {
         assert_eq!(tables.arguments.iter().map(|row| row.time.sum_ns).sum::<i64>(), direct_ns, "{path:?}");
         let launched: u64 = tables.calls.iter().map(|row| row.work.spread.count).sum();
         assert_eq!(tables.queues.iter().map(|row| row.count).sum::<u64>(), launched, "{path:?}");
+        let levels = tables.queue_levels.iter().flatten().flat_map(|(_, levels)| levels).map(|point| point.level);
+        assert!(levels.clone().all(|level| level >= 0), "{path:?}");
+        assert!(levels.max().unwrap_or(0) <= tables.queues.iter().map(|row| row.most as i64).max().unwrap_or(0), "{path:?}");
         let short = &tables.short_kernels;
         let in_bins: u64 = short.histogram().map(|(.., count)| count).sum();
         assert_eq!(short.rows.iter().map(|row| row.time.count).sum::<u64>(), in_bins, "{path:?}");

@@ -1,18 +1,11 @@
-//! The course of one device's memory in a bounded number of points.
-//!
-//! The events are cut into stretches of as many events each; of a stretch, the points with least and most allocated, with most
-//! reserved and the last one are kept. So no peak is lost, however few points are drawn.
+//! The course of one device's memory in a bounded number of points: no peak is lost, however few are drawn.
+
+use crate::bounded::bounded;
 
 use serde::{Deserialize, Serialize};
 
 use super::events::Event;
 use super::live::{Allocation, MemoryCategory};
-
-/// Points of one device at the most.
-pub const POINTS: usize = 1_000;
-
-/// What is kept of a stretch.
-const KEPT: usize = 4;
 
 /// What a device had at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,24 +53,12 @@ fn changes(events: usize, allocations: &[Allocation]) -> Vec<Change> {
     changes
 }
 
-/// At most [`POINTS`] of `all`.
+/// At most [`POINTS`](crate::POINTS) of `all`, among them those with least and most allocated and most reserved.
 fn thinned(all: Vec<Point>) -> Vec<Point> {
-    if all.len() <= POINTS {
-        return all;
-    }
-    let stretch = all.len().div_ceil(POINTS / KEPT);
-    let kept = |points: &[Point]| -> Vec<Point> {
-        let places = 0..points.len();
-        // Of equal ones the first.
-        let least = places.clone().min_by_key(|at| points[*at].allocated);
-        let most = places.clone().rev().max_by_key(|at| points[*at].allocated);
-        let reserved = places.rev().max_by_key(|at| points[*at].reserved);
-        let mut kept: Vec<usize> = [least, most, reserved].into_iter().flatten().chain([points.len() - 1]).collect();
-        kept.sort_unstable();
-        kept.dedup();
-        kept.into_iter().map(|at| points[at]).collect()
-    };
-    all.chunks(stretch).flat_map(kept).collect()
+    bounded(
+        all,
+        &[|point| point.allocated.saturating_neg(), |point| point.allocated, |point| point.reserved.unwrap_or(i64::MIN)],
+    )
 }
 
 #[cfg(test)]
@@ -85,6 +66,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::bounded::POINTS;
 
     proptest! {
         #[test]
