@@ -11,7 +11,7 @@ pub struct StackHeld {
     /// The device.
     pub device: i64,
     /// The innermost frame of the program itself: the first Python frame that is not torch's, else the first Python frame, else the
-    /// first frame. None where no stack was recorded, and of what was allocated before the recorded events.
+    /// first frame outside the allocator. None where no stack was recorded, and of what was allocated before the recorded events.
     pub frame: Option<String>,
     /// The Python frames, or where there are none all, innermost first, at most [`FRAMES`].
     pub stack: Option<String>,
@@ -25,6 +25,14 @@ pub struct StackHeld {
 
 /// Frames of a stack that are named.
 pub(super) const FRAMES: usize = 6;
+
+/// Frames of the allocator and of what records stacks: they are innermost in every stack.
+const ALLOCATOR: [&str; 4] = [
+    "torch::unwind::",
+    "torch::CapturedTraceback::",
+    "torch::cuda::(anonymous namespace)::gather",
+    "c10::cuda::CUDACachingAllocator::",
+];
 
 /// A stack, by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,6 +61,9 @@ impl Stacks {
             let said = |key| frame.get(key).and_then(Value::as_str).unwrap_or("?");
             let (name, file) = (said("name"), said("filename"));
             let line = frame.get("line").and_then(Value::as_i64).unwrap_or(0);
+            if ALLOCATOR.iter().any(|own| name.starts_with(own)) {
+                continue;
+            }
             let is_python = file.ends_with(".py");
             let of_torch = is_python && (file.contains("/torch/") || file.starts_with("torch/"));
             let place = if is_python { format!("{name} ({}:{line})", short(file)) } else { name.to_owned() };

@@ -34,6 +34,20 @@ fn sums_of_a_real_snapshot_are_those_of_python() {
 }
 
 #[test]
+fn a_stack_without_python_is_named_by_the_first_frame_outside_the_allocator() {
+    let text = |text: &str| [&b"X"[..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+    let frame =
+        |name: &str| [b"}(".to_vec(), text("name"), text(name), text("filename"), text("x.cpp"), b"u".to_vec()].concat();
+    let frames = [frame("torch::unwind::unwind()"), frame("at::empty_cuda"), frame("at::mm")].concat();
+    let bytes = [b"\x80\x02}".to_vec(), text("frames"), b"](".to_vec(), frames, b"es.".to_vec()].concat();
+    let pickle = rankscope_pickle::read(&bytes).unwrap();
+    let mut stacks = Stacks::default();
+    let id = stacks.of(pickle.root(), &mut Steps { left: 9 }).unwrap();
+    let row = &stacks.rows(0, &[(id, (1, 5))].into_iter().collect())[0];
+    assert_eq!((row.frame.as_deref(), row.stack.as_deref()), (Some("at::empty_cuda"), Some("at::empty_cuda < at::mm")));
+}
+
+#[test]
 fn what_is_no_snapshot_is_told_from_what_is_damaged() {
     assert_eq!(snapshot(b"\x80\x02]."), Err(SnapshotError::NotASnapshot));
     assert_eq!(snapshot(b"\x80\x02}X\x08\x00\x00\x00segments]s."), Ok(Snapshot::default()));
