@@ -21,9 +21,12 @@ pub struct Level {
     pub level: i64,
 }
 
+/// Instants, and by how much a level changes there.
+type Changes = Vec<(i64, i64)>;
+
 /// The queue of each stream, by its name: work that was launched and had not started.
 pub fn queue_levels(trace: &Trace, attribution: &Attribution) -> Vec<(String, Vec<Level>)> {
-    let mut changes: FxHashMap<TrackId, Vec<(i64, i64)>> = FxHashMap::default();
+    let mut changes: FxHashMap<TrackId, Changes> = FxHashMap::default();
     for one in &attribution.work {
         let Some(launch) = one.launch else { continue };
         let (launched_ns, started_ns) = (trace.spans.start_ns(launch), trace.spans.start_ns(one.work));
@@ -40,7 +43,7 @@ pub fn queue_levels(trace: &Trace, attribution: &Attribution) -> Vec<(String, Ve
 /// The bandwidth of each direction, in bytes a second, of the copies whose bytes are recorded and that took any time: of those that
 /// run side by side, the sum.
 pub fn bandwidth_levels(trace: &Trace, work: &[Work]) -> Vec<(Option<Direction>, Vec<Level>)> {
-    let mut changes: Vec<(Option<Direction>, Vec<(i64, i64)>)> = Vec::new();
+    let mut changes: Vec<(Option<Direction>, Changes)> = Vec::new();
     for piece in work {
         let direction = match piece.class {
             Class::Memcpy(direction) => Some(direction),
@@ -67,7 +70,7 @@ fn start_ns(trace: &Trace) -> i64 {
 }
 
 /// The sum of `changes` after each instant at which it changes.
-fn levels(mut changes: Vec<(i64, i64)>, start_ns: i64) -> Vec<Level> {
+fn levels(mut changes: Changes, start_ns: i64) -> Vec<Level> {
     changes.sort_unstable();
     let mut level = 0_i128;
     let mut all: Vec<Level> = Vec::new();

@@ -46,10 +46,10 @@ struct Launched {
 }
 
 impl Launched {
-    fn of(trace: &Trace, operator: SpanId, work: &[SpanId]) -> Self {
+    /// Of an operator that launched `work`; the model of some `takes_type` of the tensors in a list.
+    fn of(trace: &Trace, takes_type: bool, work: &[SpanId]) -> Self {
         let name = |span: SpanId| trace.strings.text(trace.spans.name[span.0 as usize]);
         let leaves_device = work.iter().any(|one| leaves_device(trace, *one));
-        let takes_type = Model::of(name(operator)).is_some_and(Model::takes_kernel_type);
         // What only finishes what others began names no type.
         let mut types = work.iter().filter(|_| takes_type).filter_map(|one| kernel_type(name(*one)));
         let first = types.next();
@@ -113,8 +113,11 @@ pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceR
         work.entry(key).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
     }
     let mut alike: BTreeMap<Launched, Vec<(SpanId, StrId, Category, i64)>> = BTreeMap::new();
+    let mut takes_type: FxHashMap<StrId, bool> = FxHashMap::default();
     for ((span, name), (category, work)) in work {
-        let operators = alike.entry(Launched::of(trace, span, &work)).or_default();
+        let of_name = || Model::of(trace.strings.text(name)).is_some_and(Model::takes_kernel_type);
+        let takes_type = *takes_type.entry(name).or_insert_with(of_name);
+        let operators = alike.entry(Launched::of(trace, takes_type, &work)).or_default();
         operators.push((span, name, category, busy_ns(trace, &work)));
     }
     of_all(alike.into_iter().map(|(launched, operators)| (launched, arguments::rows(trace, operators))))
