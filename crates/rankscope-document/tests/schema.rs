@@ -45,6 +45,8 @@ const TABLES: &[(&str, &[&str])] = &[
     ("`periods`", &["PeriodSummary"]),
     ("`idle`", &["IdleBreakdown"]),
     ("`idle_gaps`", &["IdleGapSummary"]),
+    ("`counters`", &["CounterSummary"]),
+    ("`queue_timeline`, `bandwidth_timeline`", &["QueuePoint", "BandwidthPoint"]),
     ("`recompute`", &["RecomputeSummary"]),
     ("`memory`", &["MemorySummary"]),
     ("`memory_peak`", &["MemoryHolder"]),

@@ -108,8 +108,10 @@ fn a_workbook_leaves_the_document_as_it_is_and_is_written_again_alike() {
 fn without_whole_traces_there_are_no_tables_and_the_workbook_says_why() {
     let directory = write_job(&job());
     let parts = mapped(directory.path(), 1);
-    let cases: [(&Path, &[&str], &str); 2] =
-        [(parts.path(), &[], "parts hold no events"), (directory.path(), &["--gpu-only"], "--gpu-only leaves operators out")];
+    let cases: [(&Path, &[&str], &str); 2] = [
+        (parts.path(), &[], "the parts were made without"),
+        (directory.path(), &["--gpu-only"], "--gpu-only leaves operators out"),
+    ];
     for (traces, more, why) in cases {
         let (_, mut book, _folder) = both(traces, more);
         let names = book.sheet_names();
