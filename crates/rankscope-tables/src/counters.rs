@@ -2,7 +2,7 @@
 //! whose numeric arguments are the counters.
 //!
 //! The spans have no correlation id. The profiler runs one kernel after the other, so where there are as many spans as launches of
-//! kernels, the first is of the first, and so on; where there are not, no operator is told. HTA goes by the same rule.
+//! kernels, the first is of the first, and so on; where there are not, no operator is told.
 
 use rankscope_trace::{ArgValue, CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
