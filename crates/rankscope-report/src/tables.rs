@@ -2,6 +2,7 @@
 //! [`rankscope_document::CollectiveTables`]) as rows and columns, whatever its keys are: for a terminal, and for whoever writes it into
 //! another file. The columns are the document's keys; nothing is computed here but which rows come first.
 
+mod front;
 mod sheet;
 mod text;
 

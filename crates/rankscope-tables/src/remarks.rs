@@ -58,17 +58,16 @@ impl Remarks {
         let Self { work, without_launch, without_work, shared_ids, overruns } = *self;
         say(
             without_launch,
-            format!("Of {without_launch} of {work} kernels, copies and fills the launching call is not recorded."),
+            format!("The trace does not say what launched {without_launch} of its {work} kernels, copies and fills."),
         );
-        say(without_work, format!("Of {without_work} calls that launch kernels no work is recorded; they are in no table."));
+        say(without_work, format!("{without_work} calls launched kernels that the trace does not have; they are in no table."));
         say(
             shared_ids,
-            format!("{shared_ids} correlation ids are of several calls; work is of the last that began before it did."),
+            format!(
+                "{shared_ids} correlation ids belong to several calls; work counts for the last of them that began before it."
+            ),
         );
-        say(
-            overruns,
-            format!("{overruns} spans of threads outlast one that they began in; they are taken for callers of their own."),
-        );
+        say(overruns, format!("{overruns} spans end after the span that they began in; they do not count as called by it."));
         all
     }
 

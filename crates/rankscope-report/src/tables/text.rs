@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::front::ordered;
 use super::{PARAM, RANK, TableView};
 use crate::Style;
 use crate::terminal::{Sheet, Table, joined};
@@ -36,8 +37,11 @@ impl TableView {
         };
         // What does not fit is named below: text that says ever less first, then figures.
         let mut left_out = Vec::new();
-        while figures.len() > 1 && of(&figures, 0).width() + texts.len() * (name_width_min(texts.len()) + 2) + 4 > sheet.width()
-        {
+        let names_width = |texts: &[usize]| {
+            let least = name_width_min(texts.len());
+            texts.iter().map(|at| of(&[*at], 1).width().min(least) + 2).sum::<usize>()
+        };
+        while figures.len() > 1 && of(&figures, 0).width() + names_width(&texts) + 4 > sheet.width() {
             left_out.extend(if texts.len() > TEXTS_MAX { texts.pop() } else { figures.pop() });
         }
         let figures = of(&figures, 0);
@@ -65,7 +69,7 @@ impl TableView {
             RANK => self.rows.iter().any(|row| row[*at] != self.rows[0][*at]),
             _ => rows.iter().any(|row| !row[*at].is_null()),
         };
-        (0..self.columns.len()).filter(says).collect()
+        ordered(&self.name, &self.columns).into_iter().filter(says).collect()
     }
 
     /// The columns of text within `room` columns, the widest cut first.

@@ -123,6 +123,33 @@ impl Named {
         }
     }
 
+    /// Whether it is about what launched the work.
+    pub(super) fn is_of_launches(self) -> bool {
+        use Table::{
+            Backward, Gemm, HloOps, Idle, IdleGaps, KernelSummary, Launches, Modules, OpsSummary, OpsSummaryByCategory,
+            OpsUniqueArgs, PythonFunctions, Queue, ShortKernelsSummary, UnifiedPerfSummary,
+        };
+        let AnyTable::OfRanks(table) = self.table() else { return false };
+        matches!(
+            table,
+            Backward
+                | Gemm
+                | HloOps
+                | Idle
+                | IdleGaps
+                | KernelSummary
+                | Launches
+                | Modules
+                | OpsSummary
+                | OpsSummaryByCategory
+                | OpsUniqueArgs
+                | PythonFunctions
+                | Queue
+                | ShortKernelsSummary
+                | UnifiedPerfSummary
+        )
+    }
+
     /// The table that has it of all ranks side by side.
     pub(super) fn across_ranks(self) -> Option<Table> {
         if let Self::Table(AnyTable::OfRanks(table)) = self { table.across_ranks() } else { None }

@@ -121,12 +121,23 @@ fn sort_word_across(column: &str) -> &str {
 /// Says what the tables lack, as far as it concerns the one that is `named`.
 fn say_notes(document: &Document, named: Named) {
     let has_figures = matches!(named.table(), AnyTable::OfRanks(Table::UnifiedPerfSummary | Table::Gemm));
-    let of_rank = |rank: &rankscope_document::Rank| {
-        let notes = rank.tables.iter().flat_map(|tables| &tables.notes).filter(|note| has_figures || note.about != "figures");
-        notes.map(|note| format!("rank {}: {}", rank.rank, note.text)).collect::<Vec<_>>()
+    let mut notes: Vec<(&str, Vec<u32>)> = Vec::new();
+    for rank in document.ranks.iter().filter(|_| named.is_of_launches()) {
+        let own = rank.tables.iter().flat_map(|tables| &tables.notes).filter(|note| has_figures || note.about != "figures");
+        for note in own {
+            match notes.iter_mut().find(|(text, _)| *text == note.text) {
+                Some((_, ranks)) => ranks.push(rank.rank),
+                None => notes.push((&note.text, vec![rank.rank])),
+            }
+        }
+    }
+    let whose = |ranks: &[u32]| match ranks {
+        _ if document.ranks.len() == 1 => String::new(),
+        ranks if ranks.len() == document.ranks.len() => "every rank: ".to_owned(),
+        [rank] => format!("rank {rank}: "),
+        ranks => format!("{} ranks, the first {}: ", ranks.len(), ranks[0]),
     };
-    let notes: Vec<String> = document.ranks.iter().flat_map(of_rank).collect();
-    notes.iter().take(NOTES_MAX).for_each(|note| output::remark(note));
+    notes.iter().take(NOTES_MAX).for_each(|(text, ranks)| output::remark(&format!("{}{text}", whose(ranks))));
     if notes.len() > NOTES_MAX {
         output::remark(&format!("and {} more notes in report.json (--format json --tables all)", notes.len() - NOTES_MAX));
     }

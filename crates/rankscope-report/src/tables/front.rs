@@ -1,0 +1,62 @@
+//! Which columns a terminal shows first, where it has no room for all of them. Files have all, in the document's order.
+
+/// By table, its columns that matter most, the most first; the others follow in the document's order.
+const FRONT: [(&str, &[&str]); 13] = [
+    ("ops_unique_args", &["name", "category", "input_dims", "count", "direct_kernel_ns", "mean_ns"]),
+    ("kernel_summary", &["name", "parent_op", "count", "sum_ns", "mean_ns", "min_ns", "max_ns", "stream"]),
+    ("gemm", &["name", "m", "n", "k", "batch", "dtype", "count", "kernel_ns", "tflops", "roofline_share"]),
+    (
+        "unified_perf_summary",
+        &["name", "input_dims", "count", "kernel_ns", "saved_ns", "tflops", "tb_per_s", "bound", "roofline_share"],
+    ),
+    ("modules", &["path", "subtree_kernel_ns", "forward_kernel_ns", "backward_kernel_ns", "count"]),
+    ("idle_gaps", &["class", "cause", "sum_ns", "count", "max_ns", "host", "after"]),
+    (
+        "nccl_summary_implicit_sync",
+        &[
+            "name",
+            "dtype",
+            "bytes",
+            "group_size",
+            "count",
+            "transfer_mean_ns",
+            "wait_mean_ns",
+            "busbw_mean_gbps",
+            "total_wait_ns",
+        ],
+    ),
+    ("nccl_summary_long", &["name", "dtype", "bytes", "count", "sum_ns", "wait_ns", "transfer_ns"]),
+    ("nccl_implicit_sync", &["name", "bytes", "at_ns", "last", "start_skew_ns", "transfer_ns", "busbw_gbps"]),
+    (
+        "straggler_summary",
+        &["rank", "last", "last_least", "last_most", "total_wait_ns", "wait_share", "collective_ns", "first"],
+    ),
+    (
+        "by_group",
+        &["process_group", "parallelism", "members", "count", "collective_ns", "wait_ns", "transfer_ns", "wait_share"],
+    ),
+    ("by_parallelism", &["parallelism", "link", "groups", "count", "collective_ns", "wait_ns", "transfer_ns", "wait_share"]),
+    (
+        "size_classes",
+        &[
+            "process_group",
+            "kind",
+            "bytes",
+            "count",
+            "transfer_median_ns",
+            "fitted_ns",
+            "over_fit",
+            "latency_ns",
+            "bandwidth_gbps",
+        ],
+    ),
+];
+
+/// The places of `columns` of the table called `name`, those in front first; the rank of a row before all of them.
+pub(super) fn ordered(name: &str, columns: &[String]) -> Vec<usize> {
+    let front = FRONT.iter().find(|(table, _)| *table == name).map_or(&[][..], |(_, front)| front);
+    let place = |column: &str| front.iter().position(|known| *known == column).unwrap_or(front.len());
+    let mut all: Vec<usize> = (0..columns.len()).collect();
+    all.sort_by_key(|at| if columns[*at] == super::RANK { 0 } else { 1 + place(&columns[*at]) });
+    all
+}
