@@ -99,10 +99,17 @@ fn named_in_short(columns: &[&str]) -> String {
     let counted = format!("{} parameters (param: ...)", params.len());
     if params.len() > NAMED_PARAMS {
         named.push(&counted);
-        return named.join(", ");
+    } else {
+        named = columns.to_vec();
     }
-    columns.join(", ")
+    match named.len().checked_sub(NAMED_COLUMNS).filter(|more| *more > 1) {
+        Some(more) => format!("{} and {more} more", named[..NAMED_COLUMNS].join(", ")),
+        None => named.join(", "),
+    }
 }
+
+/// So many columns that do not fit are named.
+const NAMED_COLUMNS: usize = 14;
 
 /// So many parameters that do not fit are named.
 const NAMED_PARAMS: usize = 9;
