@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rankscope_analyze::{Classes, Side};
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
-use rankscope_tables::{Category, KernelRow, RankTables};
+use rankscope_tables::{Category, KernelRow, Phase, RankTables};
 use rankscope_testkit::{Need, given};
 use rankscope_trace::Trace;
 
@@ -42,6 +42,15 @@ fn trace(path: &Path) -> Trace {
 
 fn tables(path: &Path) -> RankTables {
     RankTables::of(&trace(path))
+}
+
+#[test]
+fn a_trace_of_vllm_shows_its_prefill() {
+    let Some(corpus) = given(Need::Corpus) else { return };
+    let rows = tables(&corpus.join("traces/kineto/b200_eager.json.gz")).inference;
+    // Its annotation is execute_context_1(888_788544)_generation_0(0), and the time that of all its device work.
+    let rows: Vec<_> = rows.iter().map(|row| (row.phase, row.requests, row.tokens, row.time.count, row.time.sum_ns)).collect();
+    assert_eq!(rows, [(Phase::Prefill, 1, Some(888), 1, 84_487_178)]);
 }
 
 #[test]

@@ -125,6 +125,9 @@ fn name_width_min(texts: usize) -> usize {
 /// A key as a heading: the unit stands beside every figure.
 fn heading(key: &str) -> &str {
     let key = key.strip_prefix(PARAM).unwrap_or(key);
+    if let Some(per) = key.strip_prefix("ns_") {
+        return per;
+    }
     key.strip_suffix("_ns").or_else(|| key.strip_suffix("_bytes")).unwrap_or(key)
 }
 
@@ -136,7 +139,9 @@ fn cell(key: &str, value: &Value) -> String {
             format!("({})", values.iter().map(|value| cell(key, value)).collect::<Vec<_>>().join(", "))
         }
         Value::Array(values) => values.iter().map(|value| cell(key, value)).collect::<Vec<_>>().join(" > "),
-        Value::Number(number) if key.ends_with("_ns") => number.as_f64().map_or_else(String::new, duration),
+        Value::Number(number) if key.ends_with("_ns") || key.starts_with("ns_") => {
+            number.as_f64().map_or_else(String::new, duration)
+        }
         Value::Number(number) if key.ends_with("_bytes") => number.as_i64().map_or_else(String::new, signed_bytes),
         Value::Number(number) if number.is_f64() => format!("{:.3}", number.as_f64().unwrap_or_default()),
         other => other.to_string(),

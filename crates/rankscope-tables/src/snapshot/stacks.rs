@@ -13,7 +13,7 @@ pub struct StackHeld {
     /// The innermost frame of the program itself: the first Python frame that is not torch's, else the first Python frame, else the
     /// first frame outside the allocator. None where no stack was recorded, and of what was allocated before the recorded events.
     pub frame: Option<String>,
-    /// The Python frames, or where there are none all, innermost first, at most [`FRAMES`].
+    /// The Python frames, or where there are none all, innermost first, at most 6.
     pub stack: Option<String>,
     /// Whether it was allocated before the recorded events.
     pub before_recording: bool,

@@ -83,7 +83,11 @@ impl TableArgs {
         let is_text = !self.csv && format == Format::Table;
         if is_text && let Some(across) = self.across_ranks(document, named) {
             output::answer(&across.text(&document.title, self.top.unwrap_or(TOP_DEFAULT), output::style()))?;
-            output::remark(&format!("all ranks side by side; --rank N shows {name} of one, --csv and --json have all rows"));
+            if !across.rows.is_empty() {
+                output::remark(&format!(
+                    "all ranks side by side; --rank N shows {name} of one, --csv and --json have all rows"
+                ));
+            }
             say_notes(document, named);
             return Ok(ExitCode::SUCCESS);
         }
