@@ -3,6 +3,8 @@
 //! vLLM and SGLang name an annotation after the batch that each step runs; nothing else tells prefill from decode. A step's time is that of
 //! the work which its annotation encloses the launches of, from the first start to the last end. Steps that launch nothing are not counted.
 
+use std::collections::hash_map::Entry;
+
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -59,6 +61,9 @@ struct Told {
     tokens: Option<u64>,
 }
 
+/// What tells a row from others.
+type Key = (InferenceEngine, Phase, u64);
+
 /// The work of one step so far: first start, last end, and sum of its lengths.
 type Extent = (i64, i64, i64);
 
@@ -78,17 +83,25 @@ pub fn inference(trace: &Trace, attribution: &Attribution) -> Vec<InferenceRow> 
         let (_, extent) = steps.entry(span).or_insert((what, (from, to, 0)));
         *extent = (extent.0.min(from), extent.1.max(to), extent.2.saturating_add(dur_ns(trace, one.work)));
     }
-    let mut rows = Vec::new();
-    join(&mut rows, steps.into_values().map(|(told, extent)| InferenceRow::of(told, extent)).collect());
+    let mut rows: FxHashMap<Key, InferenceRow> = FxHashMap::default();
+    for (told, extent) in steps.into_values() {
+        let step = InferenceRow::of(told, extent);
+        match rows.entry(step.key()) {
+            Entry::Occupied(row) => row.into_mut().add(step),
+            Entry::Vacant(place) => {
+                place.insert(step);
+            }
+        }
+    }
+    let mut rows: Vec<InferenceRow> = rows.into_values().collect();
+    rows.sort_by_key(InferenceRow::key);
     rows
 }
 
 /// Adds the steps of another stretch of time.
 pub(crate) fn join(rows: &mut Vec<InferenceRow>, later: Vec<InferenceRow>) {
-    for row in later {
-        join_rows(rows, vec![row], |row| (row.engine, row.phase, row.requests), InferenceRow::add);
-    }
-    rows.sort_by_key(|row| (row.engine, row.phase, row.requests));
+    join_rows(rows, later, InferenceRow::key, InferenceRow::add);
+    rows.sort_by_key(InferenceRow::key);
 }
 
 impl InferenceRow {
@@ -96,6 +109,10 @@ impl InferenceRow {
         let mut time = Spread::default();
         time.add(to.saturating_sub(from));
         Self { engine, phase, requests, tokens, time, kernel_ns }
+    }
+
+    fn key(&self) -> Key {
+        (self.engine, self.phase, self.requests)
     }
 
     fn add(&mut self, more: Self) {
