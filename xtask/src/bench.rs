@@ -45,7 +45,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum What {
     /// Time complete reports of large traces.
-    Ingest(Ingest),
+    Ingest(OfTraces),
     /// Judge the clock synchronisation against clocks whose truth is known.
     Clock(clock::Args),
     /// Time the recorder, beside the floor of this machine and beside other recorders.
@@ -59,15 +59,15 @@ enum What {
     /// Report on jobs of many ranks and many collectives, and tell what one rank's part in one collective costs.
     Scale(scale::Args),
     /// Time reports with tables of operators and kernels, and with the workbook.
-    Tables(tables::Args),
+    Tables(OfTraces),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf, which: String },
 }
 
-/// Options of `cargo xtask bench ingest`.
+/// Options of `cargo xtask bench ingest` and `tables`.
 #[derive(clap::Args)]
-struct Ingest {
+struct OfTraces {
     /// Traces, or directories of traces, to use instead of the made ones.
     files: Vec<PathBuf>,
     /// `json` for one document on stdout, anything else for a Markdown table.
@@ -130,16 +130,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-fn ingest(args: &Ingest) -> Result<()> {
-    let target = cargo::metadata()?.target_directory;
-    let binary = match &args.binary {
-        Some(binary) => binary.clone(),
-        None => cargo::release_binary(&target)?,
-    };
-    let folder = target.join("bench");
-    fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
-    let inputs =
-        if args.files.is_empty() { made(&folder)? } else { args.files.iter().map(|file| Input::given(file)).collect() };
+impl OfTraces {
+    /// The program to measure, the folder for what it writes, and the inputs.
+    fn prepared(&self) -> Result<(PathBuf, PathBuf, Vec<Input>)> {
+        let target = cargo::metadata()?.target_directory;
+        let binary = match &self.binary {
+            Some(binary) => binary.clone(),
+            None => cargo::release_binary(&target)?,
+        };
+        let folder = target.join("bench");
+        fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
+        let given = || self.files.iter().map(|file| Input::given(file)).collect();
+        let inputs = if self.files.is_empty() { made(&folder)? } else { given() };
+        Ok((binary, folder, inputs))
+    }
+}
+
+fn ingest(args: &OfTraces) -> Result<()> {
+    let (binary, folder, inputs) = args.prepared()?;
     let mut measured = Vec::new();
     for input in &inputs {
         eprintln!("measuring {}", input.path.display());

@@ -4,8 +4,7 @@
 //! The inputs are those of `bench ingest`. A report without tables is measured in the same run: tables must not make it slower.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -13,27 +12,7 @@ use serde::Serialize;
 use super::child::Cost;
 use super::inputs::Input;
 use super::table::push;
-use super::{events, made, peers, report};
-use crate::cargo;
-
-/// Options of `cargo xtask bench tables`.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// Traces, or directories of traces, to use instead of the made ones.
-    files: Vec<PathBuf>,
-    /// `json` for one document on stdout, anything else for a Markdown table.
-    #[arg(long, default_value = "table")]
-    format: String,
-    /// Measure each this many times; the median counts.
-    #[arg(long, default_value_t = 3)]
-    runs: usize,
-    /// Run the peers too, where their pythons are named by RANKSCOPE_PEERS_TRACELENS and RANKSCOPE_PEERS_HTA. Takes minutes.
-    #[arg(long)]
-    peers: bool,
-    /// Measure this program instead of building target/release/rankscope.
-    #[arg(long)]
-    binary: Option<PathBuf>,
-}
+use super::{OfTraces, events, peers, report};
 
 /// What is printed with `--format json`.
 #[derive(Serialize)]
@@ -58,16 +37,8 @@ const ASKED: [(&str, &[&str]); 3] = [
 ];
 
 /// Runs the benchmark.
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let target = cargo::metadata()?.target_directory;
-    let binary = match &args.binary {
-        Some(binary) => binary.clone(),
-        None => cargo::release_binary(&target)?,
-    };
-    let folder = target.join("bench");
-    fs::create_dir_all(&folder)?;
-    let inputs =
-        if args.files.is_empty() { made(&folder)? } else { args.files.iter().map(|file| Input::given(file)).collect() };
+pub(super) fn run(args: &OfTraces) -> Result<()> {
+    let (binary, folder, inputs) = args.prepared()?;
     let mut outcome = Outcome { inputs: Vec::new() };
     for input in &inputs {
         eprintln!("measuring {}", input.path.display());
