@@ -165,7 +165,7 @@ impl Named {
     /// Why `document` does not have it.
     pub(super) fn absence(self) -> &'static str {
         match self {
-            Self::Table(AnyTable::OfRanks(table)) if table.name().ends_with("_across_ranks") => {
+            Self::Table(AnyTable::OfRanks(table)) if Table::ALL.iter().any(|one| one.across_ranks() == Some(table)) => {
                 "fewer than two ranks have tables"
             }
             Self::Table(AnyTable::OfJob(_)) => "the job has no collectives",
