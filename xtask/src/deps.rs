@@ -219,6 +219,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-plan-files",
     "rankscope-conformance",
     "rankscope-formats",
+    "rankscope-stats",
 ];
 
 /// Pure crates that do not compile for WebAssembly with the tools that the workspace asks for, and why. Threads are no reason:
