@@ -9,18 +9,28 @@
 
 mod change_points;
 mod compare;
+mod differences;
+mod energy;
+mod estimate;
 mod evidence;
 mod family;
+mod judge;
+mod needed;
+mod ranks;
+mod runs;
+mod sample;
 mod series;
 mod settings;
-mod spread;
+mod steps;
+mod student;
 mod trend;
+mod verdict;
 
 pub use change_points::{ChangePoint, change_points};
 pub use compare::compare;
 pub use evidence::{Basis, Evidence, Needed, Unit, Verdict};
 pub use family::{benjamini_hochberg, holm};
+pub use runs::run_spread;
 pub use series::warm_up;
 pub use settings::{Direction, RunSpread, Settings, Side};
-pub use spread::run_spread;
 pub use trend::{Trend, trend};

@@ -22,6 +22,7 @@ mod recorder;
 mod rounds;
 mod schedule;
 mod skip;
+pub mod steps;
 mod timeline;
 mod truth;
 mod walk;

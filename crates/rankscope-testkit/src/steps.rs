@@ -1,0 +1,157 @@
+//! Series of step times whose truth is known: for those who judge how often statistics are wrong.
+//!
+//! Steps resemble the step before (an autoregression of first order), have one of four shapes, and come from a seed. What is
+//! counted over many seeds is here, too, so that tests and the benchmark count alike; what is asked about a series is the caller's.
+
+use rankscope_clock::Rng;
+
+/// How steps scatter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// As the normal distribution.
+    Normal,
+    /// As Student's t with three degrees of freedom: now and then far out, on both sides.
+    HeavyTails,
+    /// Normal, and one step in twenty is longer by an exponential amount.
+    Spikes,
+    /// As the exponential of a normal number: long on one side.
+    LogNormal,
+}
+
+impl Shape {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Normal, Self::HeavyTails, Self::Spikes, Self::LogNormal];
+
+    /// For tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::HeavyTails => "t3",
+            Self::Spikes => "spikes",
+            Self::LogNormal => "log-normal",
+        }
+    }
+}
+
+/// What a run's steps are drawn from.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// How they scatter.
+    pub shape: Shape,
+    /// Correlation of a step with the one before, 0 to below 1.
+    pub rho: f64,
+    /// The middle of all steps.
+    pub level: f64,
+    /// Standard deviation relative to the level, without spikes.
+    pub deviation: f64,
+}
+
+/// Steps that are drawn and thrown away, until it no longer matters that the first had none before it.
+const FORGOTTEN: usize = 40;
+
+/// Mean length of a spike, in standard deviations.
+const SPIKE: f64 = 5.0;
+
+impl Steps {
+    /// Around 100, by one percent, without spread between runs.
+    pub fn new(shape: Shape, rho: f64) -> Self {
+        Self { shape, rho, level: 100.0, deviation: 0.01 }
+    }
+
+    /// `count` steps in order of time.
+    pub fn run(&self, count: usize, rng: &mut Rng) -> Vec<f64> {
+        let mut state = 0.0;
+        let mut next = || {
+            state = self.rho * state + (1.0 - self.rho * self.rho).sqrt() * self.innovation(rng);
+            let spike = self.shape == Shape::Spikes && rng.unit() < 0.05;
+            let by = state + if spike { SPIKE * rng.exponential() } else { 0.0 };
+            match self.shape {
+                Shape::LogNormal => self.level * (self.deviation * by).exp(),
+                _ => self.level * (1.0 + self.deviation * by),
+            }
+        };
+        (0..FORGOTTEN + count).map(|_| next()).skip(FORGOTTEN).collect()
+    }
+
+    fn innovation(&self, rng: &mut Rng) -> f64 {
+        let normal = rng.normal();
+        if self.shape != Shape::HeavyTails {
+            return normal;
+        }
+        let square: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
+        // Of variance 3 before it is scaled.
+        normal / (square / 3.0).sqrt() / 3.0_f64.sqrt()
+    }
+}
+
+/// What was said about two series whose true difference is zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    /// None: unbounded, which holds everything.
+    pub interval: Option<(f64, f64)>,
+    /// The chance that was named.
+    pub p: f64,
+}
+
+/// How often statements were right, as parts of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// The interval held the truth.
+    pub cover: f64,
+    /// p was at most 5 %, with no difference there.
+    pub alarms: f64,
+    /// The interval was unbounded.
+    pub unbounded: f64,
+}
+
+impl Rates {
+    /// Over `seeds` seeds.
+    pub fn of(seeds: u64, said: impl Fn(u64) -> Said) -> Self {
+        let said: Vec<Said> = (0..seeds).map(said).collect();
+        let share =
+            |wanted: &dyn Fn(&Said) -> bool| said.iter().filter(|said| wanted(said)).count() as f64 / said.len().max(1) as f64;
+        Self {
+            cover: share(&|said| said.interval.is_none_or(|(low, high)| low <= 0.0 && 0.0 <= high)),
+            alarms: share(&|said| said.p <= 0.05),
+            unbounded: share(&|said| said.interval.is_none()),
+        }
+    }
+}
+
+/// The share of `seeds` seeds for which something is true.
+pub fn share(seeds: u64, is_true: impl Fn(u64) -> bool) -> f64 {
+    (0..seeds).filter(|seed| is_true(*seed)).count() as f64 / seeds.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_resemble_the_one_before_as_much_as_they_should() {
+        for rho in [0.0, 0.6] {
+            let run = Steps::new(Shape::Normal, rho).run(50_000, &mut Rng::new(1));
+            let mean = run.iter().sum::<f64>() / run.len() as f64;
+            let products: f64 = run.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+            let squares: f64 = run.iter().map(|step| (step - mean).powi(2)).sum();
+            assert!((products / squares - rho).abs() < 0.02, "{rho}");
+            assert!((mean - 100.0).abs() < 0.05 && ((squares / run.len() as f64).sqrt() - 1.0).abs() < 0.02, "{rho}");
+        }
+    }
+
+    #[test]
+    fn one_seed_gives_one_run() {
+        for shape in Shape::ALL {
+            let run = |seed| Steps::new(shape, 0.3).run(20, &mut Rng::new(seed));
+            assert_eq!(run(1), run(1));
+            assert_ne!(run(1), run(2));
+        }
+    }
+
+    #[test]
+    fn an_unbounded_interval_covers_and_is_counted() {
+        let said = |seed| Said { interval: (seed % 2 == 0).then_some((1.0, 2.0)), p: seed as f64 / 4.0 };
+        assert_eq!(Rates::of(4, said), Rates { cover: 0.5, alarms: 0.25, unbounded: 0.5 });
+        assert_eq!(share(4, |seed| seed < 3), 0.75);
+    }
+}
