@@ -9,6 +9,7 @@ mod alignment;
 mod clock;
 mod collective_tables;
 mod combine;
+mod compare;
 mod dispatch;
 mod from_traces;
 mod memory;
@@ -34,6 +35,11 @@ pub use collective_tables::{
     RankInstanceRow, SizeClassRow, StragglerRow, UnevenRow, UnevenSummary,
 };
 pub use combine::{CombineDocument, CombinedNode, Extrapolations, LeftOutKind, NumberedBy, RestoredStamps};
+pub use compare::{
+    ChangeVerdict, CompareDocument, ComparedRun, ComparedSide, Comparison, Contribution, ContributionKind, Direction,
+    GateCheck, GateResult, MetricComparison, MetricUnit, MoreEvidence, Observation, Over, Place, Ranking, StructureChange,
+    StructureChanges, StructureKind,
+};
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
 pub use memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};

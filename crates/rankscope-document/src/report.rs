@@ -79,7 +79,7 @@ pub struct Window {
 }
 
 /// A sentence for the reader.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// How much it matters.
     pub level: NoteLevel,

@@ -62,6 +62,14 @@ pub enum Error {
         /// What is wrong.
         fault: PartsFault,
     },
+    /// A saved report is not one that this program can read.
+    #[error("{}: not a report that `rankscope report` wrote: {reason}", path.display())]
+    Report {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Events are wanted of a job that was judged by its parts.
     #[error("{}: parts hold no events. Give the traces they were made of", folder.display())]
     NoEvents {

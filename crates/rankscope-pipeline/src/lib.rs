@@ -55,6 +55,7 @@ mod progress;
 mod read;
 mod read_all;
 mod request;
+mod sides;
 
 pub use artefacts::{Places, write_report};
 pub use clocks::{offsets, pair, read_clocks, windows};
@@ -67,3 +68,4 @@ pub use progress::{Progress, Quiet, Stage};
 pub use read::{Reading, load_file, read_members};
 pub use read_all::{Loaded, read_all};
 pub use request::{Judged, Request, clock_folder, judged, judged_files, judged_parts, title};
+pub use sides::{SideRequest, read_sides};

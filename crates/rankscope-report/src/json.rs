@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rankscope_document::Document;
+use rankscope_document::{CompareDocument, Document};
 
 /// White space of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,4 +32,12 @@ pub fn write_json(document: &Document, layout: Layout, to: impl io::Write) -> io
         Layout::Compact => serde_json::to_writer(to, document),
     };
     Ok(written?)
+}
+
+/// `compare.json`: the comparison as indented JSON, written to `to`.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_comparison(document: &CompareDocument, to: impl io::Write) -> io::Result<()> {
+    Ok(serde_json::to_writer_pretty(to, document)?)
 }

@@ -7,6 +7,7 @@
 
 mod alignment;
 mod clock;
+mod compare;
 mod dispatch;
 mod error;
 mod html;
@@ -20,10 +21,11 @@ mod units;
 
 pub use alignment::alignment_terminal;
 pub use clock::{ClockTables, clock_html, clock_terminal};
+pub use compare::comparison;
 pub use dispatch::dispatch_html;
 pub use error::Error;
 pub use html::html;
-pub use json::{Layout, json, write_json};
+pub use json::{Layout, json, write_comparison, write_json};
 pub use snapshot::snapshot_terminal;
 pub use spans::spans_terminal;
 pub use tables::{TableView, operators, table};

@@ -34,6 +34,7 @@ mod pending;
 mod prune;
 mod removal;
 mod retention;
+mod sides;
 mod sweep;
 mod wall_clock;
 
@@ -52,5 +53,6 @@ pub use parts::{PARTS_PLAN, is_parts_folder};
 pub use prune::Pruned;
 pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
+pub use sides::{RunSource, runs_of};
 pub use sweep::{Left, Stays};
 pub use wall_clock::now_unix_ns;

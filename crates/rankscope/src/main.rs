@@ -8,6 +8,7 @@ mod agent;
 mod align;
 mod clock;
 mod combine;
+mod compare;
 mod config;
 mod convert;
 #[cfg(feature = "clock")]
@@ -58,6 +59,7 @@ enum Verb {
     Spans(spans::Args),
     Align(align::Args),
     Combine(combine::Args),
+    Compare(compare::Args),
     Validate(validate::Args),
     Convert(convert::Args),
     Recover(recover::Args),
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Verb::Spans(args) => spans::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),
+        Verb::Compare(args) => compare::run(args),
         Verb::Validate(args) => validate::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),

@@ -1,0 +1,69 @@
+//! What is compared: sides, each of one or several runs.
+
+use rankscope_document::{ComparedRun, ComparedSide, Document};
+
+use crate::steps::Steps;
+
+/// One run: its report's document, and the steps that its ranks have in common.
+#[derive(Clone, Debug)]
+pub struct Run {
+    path: String,
+    pub(crate) document: Document,
+    pub(crate) steps: Steps,
+}
+
+impl Run {
+    /// The run whose report is `document`, which was made of what is at `path`.
+    pub fn new(path: impl Into<String>, document: Document) -> Self {
+        let steps = Steps::of(&document);
+        Self { path: path.into(), document, steps }
+    }
+
+    /// Steps of it that are compared: those left when warm-up is dropped, and the last if it is cut.
+    fn kept(&self) -> usize {
+        self.steps.len().saturating_sub(self.steps.warm_up())
+    }
+
+    fn described(&self) -> ComparedRun {
+        ComparedRun {
+            path: self.path.clone(),
+            ranks: self.document.ranks.len(),
+            steps: self.steps.marked(),
+            warm_up: self.steps.warm_up(),
+            last_is_cut: self.steps.last_is_cut(),
+        }
+    }
+}
+
+/// One configuration.
+#[derive(Clone, Debug)]
+pub struct Side {
+    pub(crate) label: String,
+    pub(crate) runs: Vec<Run>,
+}
+
+impl Side {
+    /// The side called `label`, of `runs`.
+    pub fn new(label: impl Into<String>, runs: Vec<Run>) -> Self {
+        Self { label: label.into(), runs }
+    }
+
+    /// What it is called.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The documents of its runs.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.runs.iter().map(|run| &run.document)
+    }
+
+    pub(crate) fn described(&self) -> ComparedSide {
+        ComparedSide {
+            label: self.label.clone(),
+            runs: self.runs.iter().map(Run::described).collect(),
+            ranks: self.runs.iter().map(|run| run.document.ranks.len()).min().unwrap_or(0),
+            steps: self.runs.iter().map(Run::kept).sum(),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! From the paths of several runs to the sides of a comparison: traces and parts are judged, saved reports are read.
+
+use std::path::{Path, PathBuf};
+
+use rankscope_compare::{Run, Side};
+use rankscope_document::Document;
+use rankscope_job::{Analysed, JobTable, Table, select_tables};
+use rankscope_run::{RunSource, open, runs_of};
+
+use crate::request::{Judged, Request, judged};
+use crate::{Error, Progress};
+
+/// One side that a user asks about.
+#[derive(Clone, Debug)]
+pub struct SideRequest {
+    /// What it is called.
+    pub label: String,
+    /// Where its runs are: each path is one run, or a folder of several.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Tables of ranks that a change is told by.
+const OF_RANKS: [Table; 9] = [
+    Table::OpsSummary,
+    Table::OpsUniqueArgs,
+    Table::KernelSummary,
+    Table::Overlap,
+    Table::Copies,
+    Table::Idle,
+    Table::Annotations,
+    Table::Modules,
+    Table::Launches,
+];
+
+/// Tables of jobs that it is told by.
+const OF_JOB: [JobTable; 4] =
+    [JobTable::CollectiveSummary, JobTable::RankCollectiveSummary, JobTable::Collectives, JobTable::Stragglers];
+
+/// Reads every run of `sides`, by what `like` says of reading and judging; its paths are not looked at.
+///
+/// # Errors
+/// [`Error::Report`] for a saved report that cannot be read, else those of [`judged`].
+pub fn read_sides(sides: &[SideRequest], like: &Request, progress: &dyn Progress) -> Result<Vec<Side>, Error> {
+    let side = |side: &SideRequest| {
+        let sources = side.paths.iter().map(|path| runs_of(path)).collect::<Result<Vec<_>, _>>()?;
+        let runs = sources.iter().flatten().map(|source| run(source, like, progress)).collect::<Result<_, Error>>()?;
+        Ok(Side::new(&side.label, runs))
+    };
+    sides.iter().map(side).collect()
+}
+
+fn run(source: &RunSource, like: &Request, progress: &dyn Progress) -> Result<Run, Error> {
+    let mut document = match source {
+        RunSource::Report(path) => saved(path)?,
+        source => of_traces(source.path(), like, progress)?,
+    };
+    select_tables(&mut document, &OF_RANKS, &OF_JOB);
+    Ok(Run::new(source.path().display().to_string(), document))
+}
+
+fn of_traces(path: &Path, like: &Request, progress: &dyn Progress) -> Result<Document, Error> {
+    let mut request = Request { paths: vec![path.to_owned()], ..like.clone() };
+    request.mapping.rules.tables = true;
+    let Judged { job, title, .. } = judged(&request, progress).or_else(|error| match error {
+        // Parts of a user who asked for no tables have accounts and collectives.
+        Error::Parts { fault: crate::PartsFault::NoTables, .. } => {
+            request.mapping.rules.tables = false;
+            judged(&request, progress)
+        }
+        error => Err(error),
+    })?;
+    let analysed = Analysed::of(job, None)?;
+    let mut document = analysed.document(&title);
+    document.collective_tables = analysed.collective_tables(&OF_JOB);
+    Ok(document)
+}
+
+/// Newest layout of a report that is read.
+const SCHEMA: u32 = 1;
+
+fn saved(path: &Path) -> Result<Document, Error> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    let refused = |reason: String| Error::Report { path: path.to_owned(), reason };
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut open(path)?, &mut bytes).map_err(io)?;
+    let document: Document = serde_json::from_slice(&bytes).map_err(|error| refused(error.to_string()))?;
+    if document.schema > SCHEMA {
+        return Err(refused(format!("schema {} is newer than this rankscope; use the version that wrote it", document.schema)));
+    }
+    Ok(document)
+}

@@ -1,0 +1,276 @@
+//! A comparison for a terminal: what changed and whether that is certain, then what it is made of, then what was added or replaced.
+//!
+//! Ranks and collectives are shown where they stand out; `--format json` has all of them.
+
+use rankscope_document::{
+    ChangeVerdict, CompareDocument, ComparedSide, Comparison, Contribution, Direction, MetricComparison, MetricUnit,
+    Observation, Over, Ranking, StructureChange,
+};
+
+use crate::terminal::{Sheet, Style, Table, drawn, joined};
+use crate::text::{shorten, wrap};
+use crate::units::{ABSENT, counted, duration, or_absent, rate};
+
+/// The comparison as text of at most `style.width` columns, ending in a line break.
+pub fn comparison(document: &CompareDocument, style: Style) -> String {
+    let sheet = Sheet::of(style);
+    let mut parts = vec![heading(document, sheet), notes(document, sheet)];
+    for pair in std::iter::once(&document.first).chain(&document.others) {
+        parts.push(answer(pair, sheet));
+        parts.push(job(pair, sheet));
+        parts.push(contributions(pair, sheet));
+        parts.push(standing_out(pair, sheet));
+        parts.push(structure(pair, sheet));
+    }
+    parts.push(document.ranking.iter().flat_map(|ranking| ranks(ranking, sheet)).collect());
+    joined(parts)
+}
+
+fn heading(document: &CompareDocument, sheet: Sheet) -> Vec<String> {
+    let mut table = Table::new(&["", "side", "runs", "ranks", "steps compared", "left out"], 2);
+    for (index, side) in document.sides.iter().enumerate() {
+        let role = if index == 0 { "base" } else { "test" };
+        table.push(vec![
+            role.to_owned(),
+            shorten(&side.label, 40),
+            side.runs.len().to_string(),
+            side.ranks.to_string(),
+            side.steps.to_string(),
+            left_out(side),
+        ]);
+    }
+    let mut lines = vec![sheet.heading("rankscope compare", "differences are test minus base: a positive time takes longer")];
+    lines.extend(drawn(&table, sheet));
+    lines
+}
+
+fn left_out(side: &ComparedSide) -> String {
+    let warm_up: usize = side.runs.iter().map(|run| run.warm_up).sum();
+    let cut = side.runs.iter().filter(|run| run.last_is_cut).count();
+    match (warm_up, cut) {
+        (0, 0) => "nothing".to_owned(),
+        (warm_up, 0) => format!("{warm_up} as warm-up"),
+        (0, cut) => format!("{cut} cut off"),
+        (warm_up, cut) => format!("{warm_up} as warm-up, {cut} cut off"),
+    }
+}
+
+fn notes(document: &CompareDocument, sheet: Sheet) -> Vec<String> {
+    document.notes.iter().flat_map(|note| wrap(&format!("! {}", note.text), sheet.width())).collect()
+}
+
+/// The answer in a sentence: what the step time does.
+fn answer(pair: &Comparison, sheet: Sheet) -> Vec<String> {
+    let Some(step) = pair.metrics.iter().find(|metric| metric.name == "step_ns") else {
+        return vec![format!("{} beside {}: they have no metric in common", pair.test, pair.base)];
+    };
+    let sentence = format!("{} beside {}: {}", pair.test, pair.base, step_sentence(step, &pair.unit));
+    wrap(&sentence, sheet.width()).into_iter().map(|line| sheet.paint().bold(&line)).collect()
+}
+
+fn step_sentence(step: &MetricComparison, unit: &Observation) -> String {
+    let size = change(step);
+    let between = if *unit == Observation::Run { String::new() } else { " between these two runs".to_owned() };
+    let more = step.needed.as_ref().map_or_else(String::new, |needed| match needed.unit {
+        Observation::Run => format!("; {} a side would decide", counted(needed.count, "run")),
+        _ => format!("; {} in each run would decide", counted(needed.count, "step")),
+    });
+    match step.verdict {
+        ChangeVerdict::Regressed => format!("regressed, a step takes {size} longer"),
+        ChangeVerdict::Improved => format!("improved, a step takes {size} less"),
+        ChangeVerdict::Equivalent if step.is_measurable => format!("equivalent, measurably {}", signed_percent(step.ratio)),
+        ChangeVerdict::Equivalent => "equivalent".to_owned(),
+        ChangeVerdict::Differs => format!(
+            "the step time differs{between} by {}; three runs a side tell whether the configurations do",
+            signed_percent(step.ratio)
+        ),
+        ChangeVerdict::NoDifferenceSeen => format!("no difference of the step time seen{between}{more}"),
+        ChangeVerdict::NoEvidence => format!(
+            "no evidence, too few steps; the step time is {} and was {}",
+            or_absent(step.test, duration),
+            or_absent(step.base, duration)
+        ),
+        _ => format!("inconclusive, the step time is {} off the base's{more}", signed_percent(step.ratio)),
+    }
+}
+
+fn change(metric: &MetricComparison) -> String {
+    let percent = or_absent(metric.ratio, |ratio| format!("{:.1} %", ratio.abs() * 100.0));
+    format!("{} ({percent})", or_absent(metric.shift, |shift| duration(shift.abs())))
+}
+
+fn signed_percent(ratio: Option<f64>) -> String {
+    or_absent(ratio, |ratio| format!("{:+.1} %", ratio * 100.0))
+}
+
+fn value(metric: &MetricComparison, value: f64) -> String {
+    match metric.unit {
+        MetricUnit::GigabytesPerSecond => rate(value),
+        _ => duration(value),
+    }
+}
+
+fn signed(metric: &MetricComparison, amount: f64) -> String {
+    let sign = if amount < 0.0 { "-" } else { "+" };
+    if amount == 0.0 { "0".to_owned() } else { format!("{sign}{}", value(metric, amount.abs())) }
+}
+
+fn interval(metric: &MetricComparison) -> String {
+    match (metric.lo, metric.hi) {
+        (Some(lo), Some(hi)) => format!("{} .. {}", signed(metric, lo), signed(metric, hi)),
+        _ => ABSENT.to_owned(),
+    }
+}
+
+fn job(pair: &Comparison, sheet: Sheet) -> Vec<String> {
+    let rows = pair.metrics.iter().filter(|metric| matches!(metric.over, Over::MaxOfRanks | Over::MedianOfRanks));
+    metrics_table("Time of a step", "median of the steps; interval of 95 %", rows, sheet)
+}
+
+fn metrics_table<'a>(title: &str, aside: &str, rows: impl Iterator<Item = &'a MetricComparison>, sheet: Sheet) -> Vec<String> {
+    let mut table = Table::new(&["metric", "base", "test", "change", "", "interval", "verdict"], 1);
+    let mut any = false;
+    for metric in rows {
+        any = true;
+        table.push(vec![
+            shorten(&metric.name, 44),
+            or_absent(metric.base, |base| value(metric, base)),
+            or_absent(metric.test, |test| value(metric, test)),
+            or_absent(metric.shift, |shift| signed(metric, shift)),
+            signed_percent(metric.ratio),
+            interval(metric),
+            word(&metric.verdict, &metric.direction),
+        ]);
+    }
+    if !any {
+        return Vec::new();
+    }
+    let mut lines = vec![sheet.heading(title, aside)];
+    lines.extend(drawn(&table, sheet));
+    lines
+}
+
+fn word(verdict: &ChangeVerdict, direction: &Direction) -> String {
+    match (verdict, direction) {
+        (ChangeVerdict::NoDifferenceSeen, _) => "no difference seen".to_owned(),
+        (ChangeVerdict::NoEvidence, _) => "no evidence".to_owned(),
+        (verdict, _) => verdict.to_string(),
+    }
+}
+
+/// Contributions that are shown.
+const SHOWN: usize = 10;
+
+fn contributions(pair: &Comparison, sheet: Sheet) -> Vec<String> {
+    if pair.contributions.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&["what changed", "kind", "a step", "interval", "why"], 2);
+    for part in pair.contributions.iter().take(SHOWN) {
+        table.push(vec![
+            shorten(&part.name, 44),
+            part.kind.to_string().replace('_', " "),
+            signed_ns(part.delta_ns),
+            of_contribution(part),
+            shorten(part.detail.as_deref().unwrap_or(""), 40),
+        ]);
+    }
+    let (rest, more): (i64, usize) =
+        pair.contributions.iter().skip(SHOWN).fold((0, 0), |(sum, count), part| (sum + part.delta_ns, count + 1));
+    if more > 0 {
+        table.push(vec![format!("{more} more"), String::new(), signed_ns(rest), String::new(), String::new()]);
+    }
+    let total = format!("they add up to {}, the change of the mean step", signed_ns(pair.step_delta_ns));
+    let mut lines = vec![sheet.heading("What the change is made of", &total)];
+    lines.extend(drawn(&table, sheet));
+    lines
+}
+
+fn signed_ns(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "+" };
+    if ns == 0 { "0".to_owned() } else { format!("{sign}{}", duration(ns.unsigned_abs() as f64)) }
+}
+
+fn of_contribution(part: &Contribution) -> String {
+    match (part.lo_ns, part.hi_ns) {
+        (Some(lo), Some(hi)) => format!("{} .. {}", signed_ns(lo), signed_ns(hi)),
+        _ => ABSENT.to_owned(),
+    }
+}
+
+/// Metrics of single ranks and collectives that are certain to differ.
+fn standing_out(pair: &Comparison, sheet: Sheet) -> Vec<String> {
+    let is_single = |metric: &&MetricComparison| matches!(metric.over, Over::OneRank | Over::MedianOfCollectives);
+    let is_certain = |metric: &&MetricComparison| {
+        matches!(metric.verdict, ChangeVerdict::Regressed | ChangeVerdict::Improved | ChangeVerdict::Differs)
+    };
+    let mut rows: Vec<&MetricComparison> = pair.metrics.iter().filter(is_single).filter(is_certain).collect();
+    rows.sort_by(|a, b| b.ratio.unwrap_or(0.0).abs().total_cmp(&a.ratio.unwrap_or(0.0).abs()));
+    metrics_table(
+        "Ranks and collectives that stand out",
+        "corrected for how many there are",
+        rows.into_iter().take(SHOWN),
+        sheet,
+    )
+}
+
+fn structure(pair: &Comparison, sheet: Sheet) -> Vec<String> {
+    let changes = &pair.structure;
+    let kinds: [(&str, &[StructureChange]); 4] = [
+        ("replaced", &changes.swapped),
+        ("new", &changes.new),
+        ("gone", &changes.gone),
+        ("other count", &changes.count_changed),
+    ];
+    let total: usize = kinds.iter().map(|(_, list)| list.len()).sum();
+    if total == 0 {
+        return Vec::new();
+    }
+    let mut table = Table::new(&["", "kind", "what", "of", "count", "time a step"], 4);
+    for (title, list) in kinds {
+        for change in list.iter().take(SHOWN) {
+            table.push(vec![
+                title.to_owned(),
+                change.kind.to_string().replace('_', " "),
+                shorten(&what(change), 60),
+                shorten(change.within.as_deref().unwrap_or(""), 24),
+                format!("{} → {}", change.base_count, change.test_count),
+                format!("{} → {}", duration(change.base_ns as f64), duration(change.test_ns as f64)),
+            ]);
+        }
+    }
+    let mut lines = vec![sheet.heading("Changes of structure", &format!("{total} in all"))];
+    lines.extend(drawn(&table, sheet));
+    lines
+}
+
+fn what(change: &StructureChange) -> String {
+    match &change.replaced_by {
+        Some(other) => format!("{} → {other}", shorten(&change.name, 28)),
+        None => change.name.clone(),
+    }
+}
+
+fn ranks(ranking: &Ranking, sheet: Sheet) -> Vec<String> {
+    let mut table = Table::new(&["side", "step", "beside the fastest", "interval", "verdict"], 1);
+    for place in &ranking.places {
+        let signed = |ns: f64| signed_ns(ns.round() as i64);
+        table.push(vec![
+            shorten(&place.label, 40),
+            or_absent(place.step_ns, duration),
+            or_absent(place.shift, signed),
+            match (place.lo, place.hi) {
+                (Some(lo), Some(hi)) => format!("{} .. {}", signed(lo), signed(hi)),
+                _ => ABSENT.to_owned(),
+            },
+            word(&place.verdict, &Direction::LowerIsBetter),
+        ]);
+    }
+    let aside = match &ranking.winner {
+        Some(winner) => format!("{winner} is faster than every other side"),
+        None => "no side is certain to be the fastest".to_owned(),
+    };
+    let mut lines = vec![sheet.heading("Ranking", &aside)];
+    lines.extend(drawn(&table, sheet));
+    lines
+}
