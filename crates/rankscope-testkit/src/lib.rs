@@ -26,6 +26,7 @@ pub mod steps;
 mod timeline;
 mod truth;
 mod walk;
+mod warped;
 
 pub use dialect::{Categories, Dialect, Header, Ids, KeyOrder, Layout, RankList, Stamps, TopLevel};
 pub use job::{Job, Metadata, NodeClock, Straggler};
@@ -35,3 +36,4 @@ pub use rounds::{AHEAD_NS_MAX, Rounds};
 pub use schedule::CollectiveKind;
 pub use skip::{SKIPS, given, skip};
 pub use truth::{Account, Collective, RankTime, Truth};
+pub use warped::Warped;

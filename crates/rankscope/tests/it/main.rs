@@ -35,6 +35,7 @@ mod map_merge;
 mod measured_clocks;
 mod parts;
 mod plain_text;
+mod planned_arrivals;
 mod process;
 mod recover;
 mod run_crash;
