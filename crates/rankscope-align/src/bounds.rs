@@ -121,12 +121,6 @@ impl Bounds {
         }
     }
 
-    /// For each of `others`, by rank, `c[b] - c[a]` is at most that. To be closed after the last.
-    pub(crate) fn all_at_most(&mut self, a: usize, others: impl Iterator<Item = (usize, i64)>) {
-        self.sparse = None;
-        self.most.each_of(a, others, |most, ns| *most = most.or(Most::of(ns)));
-    }
-
     /// Widens every bound by `margin_ns`. To be closed anew.
     pub(crate) fn loosen(&mut self, margin_ns: i64) {
         self.sparse = None;

@@ -46,17 +46,6 @@ impl<T: Clone + Default> Pairs<T> {
         }
     }
 
-    /// The place of `a` and each of `others`, with what is said of it.
-    pub(crate) fn each_of<S>(&mut self, a: usize, others: impl Iterator<Item = (usize, S)>, mut with: impl FnMut(&mut T, S)) {
-        match self {
-            Self::Few { ranks, cells } => {
-                let row = &mut cells[a * *ranks..(a + 1) * *ranks];
-                others.for_each(|(b, said)| with(&mut row[b], said));
-            }
-            Self::Many { rows } => others.for_each(|(b, said)| with(rows[a].entry(b).or_default(), said)),
-        }
-    }
-
     /// Every place there is of `a` and another, in this order, by the other.
     pub(crate) fn row(&self, a: usize) -> impl Iterator<Item = (usize, &T)> {
         let (few, many) = match self {

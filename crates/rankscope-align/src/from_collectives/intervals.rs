@@ -5,10 +5,13 @@
 //! paths like any difference constraints. Assumed is only how fast clocks drift at most and how fast that changes. No host name
 //! and no agreement of ends has a part in it, and dropping constraints, which is done where they are many, only widens it.
 
+use std::ops::Range;
+
 use rankscope_clock::fit::{Estimator, FitOptions, possible};
 use rankscope_time::{Rate, Span};
 
-use super::meetings::{Meeting, Stay, room_for_each};
+use super::columns::{Block, Columns};
+use super::meetings::Meeting;
 use crate::Bounds;
 use crate::pairs::DENSE_RANKS_MAX;
 
@@ -31,35 +34,40 @@ pub(crate) struct Intervals {
     pub(crate) drift_ppb: Vec<Option<(f64, f64)>>,
 }
 
-/// The stays of `meeting` that do not leave before `entered`, which is one of its own, has come.
-pub(crate) fn constrained_by<'a>(meeting: &'a Meeting, entered: &'a Stay, ranks: usize) -> impl Iterator<Item = &'a Stay> {
-    let is_member = ranks > PAIRED_RANKS_MAX && meeting.stays.first().is_some_and(|hub| hub.rank() != entered.rank());
-    let others = if is_member { &meeting.stays[..1] } else { &meeting.stays };
-    others.iter().filter(|left| entered.is_needed && left.needs && left.rank() != entered.rank())
+/// Of the members of a block of `ranks` ranks' meetings, those that say something of the one at `place` and stand behind it.
+pub(crate) fn partners(block: &Block<'_>, place: usize, ranks: usize) -> Range<usize> {
+    // Of many ranks only the first of a group says something of those behind it.
+    let says_something = place == 0 || ranks <= PAIRED_RANKS_MAX;
+    place + 1..if says_something { block.members.len() } else { place + 1 }
 }
 
-/// A constraint between two clocks: when one entered and the other left, on the clock of each.
+/// A constraint between two clocks: when one entered and the other left, on the clock of each, in the meeting of this number.
 #[derive(Clone, Copy)]
 struct Passage {
-    slack_ns: i64,
+    at: u32,
     entered_ns: i64,
     left_ns: i64,
 }
 
 impl Passage {
     /// Looser than all others.
-    const NONE: Self = Self { slack_ns: i64::MAX, entered_ns: i64::MIN, left_ns: i64::MAX };
+    const NONE: Self = Self { at: u32::MAX, entered_ns: i64::MIN, left_ns: i64::MAX };
 
-    fn tighten(&mut self, entered_ns: i64, left_ns: i64) {
-        let slack_ns = left_ns.saturating_sub(entered_ns);
-        if slack_ns < self.slack_ns {
-            *self = Self { slack_ns, entered_ns, left_ns };
-        }
+    /// Of the meetings of `block`, the one in which the member at `left` left soonest after the one at `entered` had come.
+    fn tightest_of(block: &Block<'_>, entered: usize, left: usize) -> Option<Self> {
+        let (row, _) = block.tightest(entered, left)?;
+        Some(Self { at: block.at[row], entered_ns: block.entered_ns(entered)[row], left_ns: block.left_ns(left)[row] })
+    }
+
+    /// The tighter of the two, the earlier of two that are as tight.
+    fn or(self, other: Self) -> Self {
+        let order = |one: &Self| (one.left_ns.saturating_sub(one.entered_ns), one.at);
+        if order(&other) < order(&self) { other } else { self }
     }
 
     /// What there is, if anything, and forgets it.
     fn take(&mut self) -> Option<Self> {
-        Some(std::mem::replace(self, Self::NONE)).filter(|known| known.slack_ns < i64::MAX)
+        Some(std::mem::replace(self, Self::NONE)).filter(|known| known.at < u32::MAX)
     }
 }
 
@@ -83,39 +91,29 @@ impl Tightest {
         Self { above: none.clone(), below: none, stretch, met_in_stretch: Vec::new(), met: Vec::new() }
     }
 
-    /// Looks at the rank at index `rank`, which is in those of `meetings` that have the numbers `own`.
-    fn look_at(&mut self, rank: usize, own: &[u32], meetings: &[Meeting]) {
+    /// Looks at the rank at index `rank`.
+    fn look_at(&mut self, rank: usize, columns: &Columns) {
         for other in self.met.drain(..) {
             self.above[other].clear();
             self.below[other].clear();
         }
-        let ranks = self.above.len();
-        let length = meetings.len().div_ceil(STRETCHES).max(1);
-        for stretch in own.chunk_by(|a, b| *a as usize / length == *b as usize / length) {
-            for meeting in stretch.iter().map(|at| &meetings[*at as usize]) {
-                let Some(place) = meeting.place(rank) else { continue };
-                // Of many ranks only the first of a group says something of those behind it.
-                if place == 0 || ranks <= PAIRED_RANKS_MAX {
-                    self.take_up(&meeting.stays[place], &meeting.stays[place + 1..]);
-                }
-            }
+        for stretch in columns.of_rank(rank) {
+            stretch.for_each(|(block, place)| self.take_up(&block, place));
             self.end_stretch();
         }
         self.met.sort_unstable();
     }
 
-    /// Takes up what the rank's `own` stay in a meeting and those of `others` say of each other.
-    fn take_up(&mut self, own: &Stay, others: &[Stay]) {
-        for other in others {
-            let [above, below] = &mut self.stretch[other.rank()];
-            if above.slack_ns == i64::MAX && below.slack_ns == i64::MAX {
-                self.met_in_stretch.push(other.rank());
+    /// Takes up what the meetings of `block` say of the member at `own` and of those behind it.
+    fn take_up(&mut self, block: &Block<'_>, own: usize) {
+        for other in partners(block, own, self.above.len()) {
+            let found = [(own, other), (other, own)].map(|(entered, left)| Passage::tightest_of(block, entered, left));
+            let rank = block.members[other].rank();
+            if found.iter().any(Option::is_some) && self.stretch[rank].iter().all(|known| known.at == u32::MAX) {
+                self.met_in_stretch.push(rank);
             }
-            if own.is_needed && other.needs {
-                above.tighten(own.start_ns, other.end_ns);
-            }
-            if other.is_needed && own.needs {
-                below.tighten(other.start_ns, own.end_ns);
+            for (known, found) in self.stretch[rank].iter_mut().zip(found) {
+                *known = found.map_or(*known, |found| known.or(found));
             }
         }
     }
@@ -123,7 +121,7 @@ impl Tightest {
     fn end_stretch(&mut self) {
         for other in self.met_in_stretch.drain(..) {
             let [above, below] = self.stretch[other].each_mut().map(Passage::take);
-            if (above.is_some() || below.is_some()) && self.above[other].is_empty() && self.below[other].is_empty() {
+            if self.above[other].is_empty() && self.below[other].is_empty() {
                 self.met.push(other);
             }
             self.above[other].extend(above);
@@ -132,25 +130,21 @@ impl Tightest {
     }
 }
 
-/// By rank, the numbers of its meetings, ascending.
-fn by_rank(meetings: &[Meeting], ranks: usize) -> Vec<Vec<u32>> {
-    let mut by_rank: Vec<Vec<u32>> = room_for_each(meetings, ranks);
-    for (at, meeting) in (0..).zip(meetings) {
-        meeting.stays.iter().for_each(|stay| by_rank[stay.rank()].push(at));
-    }
-    by_rank
+/// The stamps of `meetings`, which are in order of time, for [`intervals`].
+pub(crate) fn columns(meetings: &[Meeting], ranks: usize) -> Columns {
+    Columns::of(meetings, ranks, meetings.len().div_ceil(STRETCHES).max(1))
 }
 
-/// The intervals at the instant when each rank's clock shows about `shown_ns`, from `meetings` in order of time.
-pub(crate) fn intervals(shown_ns: &[i64], meetings: &[Meeting]) -> Intervals {
+/// The intervals at the instant when each rank's clock shows about `shown_ns`.
+pub(crate) fn intervals(shown_ns: &[i64], columns: &Columns) -> Intervals {
     let ranks = shown_ns.len();
     let options = FitOptions::usual(Estimator::Band).with_skew_max(DRIFT_MAX);
     let mut direct = Bounds::free(ranks);
     let mut drift_ppb = vec![None; ranks];
     let mut refuted = None;
     let mut tightest = Tightest::of(ranks);
-    for (a, own) in by_rank(meetings, ranks).iter().enumerate() {
-        tightest.look_at(a, own, meetings);
+    for a in 0..ranks {
+        tightest.look_at(a, columns);
         for &b in &tightest.met {
             let span = |since: i64| Span::from_nanos(since.saturating_sub(shown_ns[a]));
             let differs = |theirs: i64, ours: i64| Span::from_nanos(theirs.saturating_sub(ours));

@@ -12,6 +12,7 @@
 //!   if the span shows it above the noise. Both stay inside what causality allows.
 
 mod agreement;
+mod columns;
 mod ends;
 mod intervals;
 mod meetings;
@@ -29,7 +30,7 @@ use rankscope_time::{ClockMap, Knot, RankClock, ReferenceClock, Span};
 use self::agreement::agreement_ns;
 pub use self::ends::{IntervalEnd, Side};
 pub use self::intervals::DRIFT_MAX;
-use self::intervals::intervals;
+use self::intervals::{columns, intervals};
 use self::meetings::meetings;
 use self::placing::{Choice, chosen};
 pub(crate) use self::sharing::host_name;
@@ -128,7 +129,8 @@ pub fn estimate_at_start(
     };
     let at_ns = (0..ranks.len()).filter_map(first_ns).min().unwrap_or(0);
     let shown_ns: Vec<i64> = lines.iter().map(|line| at_ns.saturating_add(line.at(at_ns))).collect();
-    let intervals = intervals(&shown_ns, &meetings);
+    let columns = columns(&meetings, ranks.len());
+    let intervals = intervals(&shown_ns, &columns);
     let bounds = &intervals.bounds;
 
     let named: Vec<_> = hosts.iter().map(|host| host_name(*host)).collect();
@@ -144,7 +146,7 @@ pub fn estimate_at_start(
         if clocks.len() < apart {
             tie_all(&mut clocks, &meetings, Some(bounds), &mut KnownTies::default());
         }
-        choice = chosen(&clocks, &meetings, at_ns, &intervals);
+        choice = chosen(&clocks, &columns, at_ns, &intervals);
     }
     let of_rank = |rank: usize| {
         let (offset_ns, drift_ppb) = (choice.offset_ns[rank], choice.drift_ppb[rank]);

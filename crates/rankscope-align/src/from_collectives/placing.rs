@@ -4,8 +4,8 @@
 //! paths close. In a closed system clocks can be placed one after the other: any place that agrees with those already there
 //! leaves a place for the rest. The ranks of one clock move together as long as they can.
 
-use super::intervals::{Intervals, constrained_by};
-use super::meetings::{Meeting, Stay};
+use super::columns::Columns;
+use super::intervals::{Intervals, partners};
 use super::sharing::SharedClock;
 use super::ties::{Line, gained_in_own_ns, gained_ns};
 use crate::bounds::Placing;
@@ -25,9 +25,9 @@ impl Choice {
     }
 }
 
-/// The lines of `clocks` at `at_ns`, moved as far as the constraints of `meetings` force them; where lines of these slopes break
+/// The lines of `clocks` at `at_ns`, moved as far as the constraints in `columns` force them; where lines of these slopes break
 /// one anywhere, as far as `intervals` do at that instant.
-pub(crate) fn chosen(clocks: &[SharedClock], meetings: &[Meeting], at_ns: i64, intervals: &Intervals) -> Choice {
+pub(crate) fn chosen(clocks: &[SharedClock], columns: &Columns, at_ns: i64, intervals: &Intervals) -> Choice {
     let possible_ppb = &intervals.drift_ppb;
     let wanted = clocks.iter().map(|clock| within(clock.line.drift_ppb, clock, possible_ppb)).collect();
     let middles = clocks.iter().map(|clock| {
@@ -40,7 +40,7 @@ pub(crate) fn chosen(clocks: &[SharedClock], meetings: &[Meeting], at_ns: i64, i
     // Where the slope of the ends cannot be, the middle of what can; a level line is tried last.
     let tries: [Vec<i64>; 3] = [wanted, middles.collect(), vec![0; clocks.len()]];
     let fits = tries.iter().map(|drifts| with_drifts(drifts)).find_map(|lines| {
-        let bounds = level_bounds(clocks, &lines, meetings, at_ns, possible_ppb.len());
+        let bounds = level_bounds(clocks, &lines, columns, at_ns, possible_ppb.len());
         [bounds.tightened(ROOM_NS), bounds].into_iter().find_map(closed).map(|bounds| (lines, bounds))
     });
     let (lines, bounds) = match &fits {
@@ -86,7 +86,7 @@ fn within(drift_ppb: i64, clock: &SharedClock, possible_ppb: &[Option<(f64, f64)
 }
 
 /// The constraints between clocks that are freed of their drifts.
-fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &[Meeting], at_ns: i64, ranks: usize) -> Bounds {
+fn level_bounds(clocks: &[SharedClock], lines: &[Line], columns: &Columns, at_ns: i64, ranks: usize) -> Bounds {
     let mut clock_of = vec![(0, 0); ranks];
     for (clock, line) in clocks.iter().zip(lines) {
         let shown_ns = at_ns.saturating_add(line.at(at_ns));
@@ -96,15 +96,24 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &[Meeting], at
         let (drift_ppb, shown_ns) = clock_of[rank];
         stamp_ns.saturating_sub(gained_in_own_ns(drift_ppb, stamp_ns.saturating_sub(shown_ns)))
     };
-    let levelled =
-        |stay: &Stay| Stay { start_ns: level(stay.rank(), stay.start_ns), end_ns: level(stay.rank(), stay.end_ns), ..*stay };
     let mut bounds = Bounds::free(ranks);
-    for meeting in meetings {
-        // Once for each stay: there are as many pairs as the square of them.
-        let meeting = Meeting { stays: meeting.stays.iter().map(levelled).collect() };
-        for entered in &meeting.stays {
-            let left = constrained_by(&meeting, entered, ranks);
-            bounds.all_at_most(entered.rank(), left.map(|left| (left.rank(), left.end_ns.saturating_sub(entered.start_ns))));
+    let (mut entered_ns, mut left_ns) = (Vec::new(), Vec::new());
+    for block in columns.blocks() {
+        // Once for each stamp: there are as many pairs as the square of them.
+        entered_ns.clear();
+        left_ns.clear();
+        for (place, rank) in block.members.iter().map(|member| member.rank()).enumerate() {
+            entered_ns.extend(block.entered_ns(place).iter().map(|ns| level(rank, *ns)));
+            left_ns.extend(block.left_ns(place).iter().map(|ns| level(rank, *ns)));
+        }
+        let block = block.with_stamps(&entered_ns, &left_ns);
+        for own in 0..block.members.len() {
+            for other in partners(&block, own, ranks) {
+                for (entered, left) in [(own, other), (other, own)] {
+                    let most_ns = block.tightest(entered, left).map(|(_, most_ns)| most_ns);
+                    bounds.at_most(block.members[entered].rank(), block.members[left].rank(), most_ns);
+                }
+            }
         }
     }
     bounds
@@ -132,6 +141,8 @@ mod tests {
     use rankscope_time::Instant;
 
     use super::super::RankClocks;
+    use super::super::intervals::columns;
+    use super::super::meetings::{Meeting, Stay};
     use super::super::sharing::by_host;
     use super::*;
 
@@ -181,7 +192,7 @@ mod tests {
             clocks[1].line = Line { center_ns: START_NS, offset_ns: offset_ns + wrong_ns, drift_ppb };
             let range = Some((-200_000.0, 200_000.0));
             let intervals = Intervals { bounds: Bounds::free(2), drift_ppb: vec![range, range] };
-            let choice = chosen(&clocks, &meetings, START_NS, &intervals);
+            let choice = chosen(&clocks, &columns(&meetings, 2), START_NS, &intervals);
             let (offset_ns, drift_ppb) = (choice.offset_ns[1], choice.drift_ppb[1]);
             let map = RankClocks { offset_ns, drift_ppb, drift_open_ppb: 0, bound: Bound::default(), applied: true }.map(START_NS);
             let moved = |ns: i64| map.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();

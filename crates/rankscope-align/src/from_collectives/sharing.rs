@@ -88,6 +88,9 @@ pub(crate) fn by_host(hosts: &[Option<&str>]) -> Vec<SharedClock> {
 /// Puts together what is of unknown hosts and cannot be told apart, each with the first that it may share a clock with. A clock
 /// that stays by itself keeps its line.
 pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &[Meeting]) -> Vec<SharedClock> {
+    if clocks.iter().filter(|clock| !clock.is_host).count() < 2 {
+        return clocks;
+    }
     let mut passages = passages(meetings, clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1));
     let mut together: Vec<(SharedClock, Vec<usize>, Passages)> = Vec::new();
     for clock in clocks {

@@ -2,7 +2,7 @@
 
 use rankscope_clock::Rng;
 
-use super::intervals::{Intervals, intervals};
+use super::intervals::{Intervals, columns, intervals};
 use super::meetings::{Meeting, Stay};
 use super::placing::placed;
 use crate::pairs::DENSE_RANKS_MAX;
@@ -89,7 +89,7 @@ fn along_chains_of_groups_every_clock_is_bounded_and_the_truth_is_inside() {
         let shown_ns: Vec<i64> = truth_ns.iter().map(|ahead| START_NS + ahead).collect();
         assert!(layout.ranks() > DENSE_RANKS_MAX);
 
-        let Intervals { bounds, .. } = intervals(&shown_ns, &meetings);
+        let Intervals { bounds, .. } = intervals(&shown_ns, &columns(&meetings, layout.ranks()));
         assert_eq!(bounds.contradiction(), None);
         for (rank, truth) in truth_ns.iter().enumerate().skip(1) {
             let bound = bounds.between(0, rank);
@@ -114,7 +114,7 @@ fn clocks_of_many_ranks_are_placed_where_all_their_bounds_hold() {
     let clocks = layout.clocks(&mut rng);
     let meetings = layout.meetings(2, &clocks, &mut rng);
     let shown_ns: Vec<i64> = clocks.iter().map(|clock| START_NS + clock(START_NS)).collect();
-    let Intervals { bounds, .. } = intervals(&shown_ns, &meetings);
+    let Intervals { bounds, .. } = intervals(&shown_ns, &columns(&meetings, layout.ranks()));
     for seed in 0..20 {
         let mut rng = Rng::new(seed);
         let mut alike: Vec<usize> = (0..layout.ranks()).collect();
@@ -139,7 +139,7 @@ fn what_is_kept_of_ten_thousand_ranks_grows_with_them_and_not_with_their_pairs()
     let clocks = layout.clocks(&mut rng);
     let meetings = layout.meetings(1, &clocks, &mut rng);
     let shown_ns: Vec<i64> = clocks.iter().map(|clock| START_NS + clock(START_NS)).collect();
-    let Intervals { bounds, .. } = intervals(&shown_ns, &meetings);
+    let Intervals { bounds, .. } = intervals(&shown_ns, &columns(&meetings, layout.ranks()));
     assert!((1..ranks).all(|rank| bounds.between(0, rank).width_ns().is_some()));
     // Both ways with the first of the eight and of the column, and with the same place of the stage before.
     let (edges, places) = bounds.kept();

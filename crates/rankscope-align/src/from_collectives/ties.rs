@@ -93,15 +93,24 @@ impl Tie {
 
 /// What a clock gains while it shows `elapsed_ns` to go by: of drifts that last, the square of them counts.
 pub(crate) fn gained_in_own_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
-    let gained =
-        (i128::from(drift_ppb) * i128::from(elapsed_ns)).div_euclid(1_000_000_000 + i128::from(drift_ppb).max(-500_000_000));
-    gained.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+    parts(drift_ppb, elapsed_ns, SECOND_NS.saturating_add(drift_ppb.max(-SECOND_NS / 2)))
 }
 
 /// What a clock gains within `elapsed_ns` of the first one's time.
 pub(crate) fn gained_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
-    let gained = (i128::from(drift_ppb) * i128::from(elapsed_ns)).div_euclid(1_000_000_000);
-    gained.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+    parts(drift_ppb, elapsed_ns, SECOND_NS)
+}
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// `a` times `b` divided by `by`, which is above 0, rounded down.
+fn parts(a: i64, b: i64, by: i64) -> i64 {
+    // Drifts of crystals over half a day fit, and division is ten times as fast then.
+    if let Some(product) = a.checked_mul(b) {
+        return product.div_euclid(by);
+    }
+    let parts = (i128::from(a) * i128::from(b)).div_euclid(i128::from(by));
+    parts.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
 /// The line through as many of the shortest collectives as tie as well as fewer do; `None` without any.
