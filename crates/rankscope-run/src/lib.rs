@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod clearing;
 mod clock;
 mod directory;
 mod encoded;
@@ -35,9 +36,9 @@ mod prune;
 mod removal;
 mod retention;
 mod sides;
-mod sweep;
 mod wall_clock;
 
+pub use clearing::{Left, Stays};
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{
     Attempt, Ending, Exit, FileCheck, FileEntry, FirstFailure, LockKind, Manifest, NewRun, NodeEntry, NodePart, RankEnd,
@@ -54,5 +55,4 @@ pub use prune::Pruned;
 pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
 pub use sides::{RunSource, runs_of};
-pub use sweep::{Left, Stays};
 pub use wall_clock::now_unix_ns;

@@ -2,15 +2,15 @@
 //!
 //! A run is renamed to `.trash-rankscope-...` before anything in it is deleted: cut short at any moment, it is either whole under
 //! its name or no run any more, and the rest goes the next time. Nothing is deleted that is not a run directory lying in the
-//! folder itself, none that is being written, and of a run only what is its own (see [`crate::sweep`]): what is not comes back
+//! folder itself, none that is being written, and of a run only what is its own (see [`crate::clearing`]): what is not comes back
 //! under the name of the run.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::clearing::{Task, clear};
 use crate::directory::WriterLock;
-use crate::sweep::{Task, sweep};
 use crate::{Error, Left, RunDirectory, StoredRun};
 
 /// What lies in a folder of runs.
@@ -55,7 +55,7 @@ pub fn runs_in(parent: &Path) -> Result<Runs, Error> {
 /// # Errors
 /// What the file system refuses.
 pub fn what_stays(parent: &Path, name: &str) -> Result<Vec<Left>, Error> {
-    sweep(parent, name.as_ref(), Task::Look)
+    clear(parent, name.as_ref(), Task::Look)
 }
 
 /// Takes the run away that `planned` describes, if it is still that run, and returns what stays of its directory.
@@ -70,7 +70,7 @@ pub fn remove_run(parent: &Path, planned: &StoredRun) -> Result<Vec<Left>, Error
     if !metadata.is_dir() || !is_child || !RunDirectory::is_run(&path) {
         return Err(Error::NotARun { path });
     }
-    let stays = sweep(parent, planned.name.as_ref(), Task::Look)?;
+    let stays = clear(parent, planned.name.as_ref(), Task::Look)?;
     if stays.iter().any(|left| left.path.as_os_str().is_empty()) {
         return Ok(stays);
     }
@@ -94,7 +94,7 @@ pub fn remove_leftover(trash: &Path) -> Result<Vec<Left>, Error> {
     let Some(Trash { parent, name, of_run }) = Trash::at(trash) else {
         return Err(Error::NotARun { path: trash.to_owned() });
     };
-    let left = sweep(parent, name.as_ref(), Task::Remove)?;
+    let left = clear(parent, name.as_ref(), Task::Remove)?;
     if left.is_empty() {
         return remove_emptied(trash).map(|()| left);
     }
@@ -109,7 +109,7 @@ pub fn remove_leftover(trash: &Path) -> Result<Vec<Left>, Error> {
 /// nothing yet.
 pub(crate) fn take_back(path: &Path) -> Result<(), Error> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-    match sweep(parent, name, Task::Remove)?.is_empty() {
+    match clear(parent, name, Task::Remove)?.is_empty() {
         true => remove_emptied(path),
         false => remove_manifest(path),
     }

@@ -63,7 +63,7 @@ pub(crate) enum Task {
 ///
 /// # Errors
 /// What the file system refuses; what could be removed until then is gone.
-pub(crate) fn sweep(parent: &Path, name: &OsStr, task: Task) -> Result<Vec<Left>, Error> {
+pub(crate) fn clear(parent: &Path, name: &OsStr, task: Task) -> Result<Vec<Left>, Error> {
     let path = parent.join(name);
     let failed = |error: Errno| Error::io(&path, error.into());
     let outside = openat(CWD, parent, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty()).map_err(failed)?;
