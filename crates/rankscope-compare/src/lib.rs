@@ -26,9 +26,11 @@
 //! assert_eq!(step.verdict, ChangeVerdict::Differs);
 //! ```
 
+pub mod beside;
 mod comparable;
 mod evidence;
 mod pair;
+mod plotted;
 mod ranking;
 mod series;
 mod settings;
@@ -38,7 +40,7 @@ mod steps;
 pub use settings::{RunSpread, Settings};
 pub use side::{Run, Side};
 
-use rankscope_document::CompareDocument;
+use rankscope_document::{CompareDocument, Comparison};
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
@@ -48,13 +50,18 @@ pub fn compare(sides: &[Side], settings: &Settings) -> CompareDocument {
     let Some((base, tests)) = sides.split_first() else { return CompareDocument::default() };
     let mut pairs = tests.iter().map(|test| pair::compared(base, test, settings));
     let first = pairs.next().unwrap_or_else(|| pair::compared(base, base, settings));
+    let others: Vec<Comparison> = pairs.collect();
+    let beside = std::iter::once(&first).chain(&others).zip(tests);
+    let side_by_side = beside.map(|(compared, test)| beside::of(base, test, compared, &settings.convention)).collect();
     CompareDocument {
         schema: SCHEMA,
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
         sides: sides.iter().map(Side::described).collect(),
         notes: comparable::notes(sides),
         first,
-        others: pairs.collect(),
+        others,
+        side_by_side,
+        series: plotted::series(sides),
         ranking: ranking::of(sides, settings),
         gate: None,
     }

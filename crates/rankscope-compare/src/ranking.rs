@@ -43,7 +43,7 @@ pub(crate) fn of(sides: &[Side], settings: &Settings) -> Option<Ranking> {
         verdict: evidence::verdict(pair.verdict),
     });
     let places = std::iter::once(first).chain(others).collect();
-    Some(Ranking { places, winner: is_certain.then(|| series[fastest].0.to_owned()) })
+    Some(Ranking { places, winner: is_certain.then(|| series[fastest].0.to_owned()), pairs: Vec::new() })
 }
 
 /// The median of the medians of `runs`, once warm-up is dropped.

@@ -1,5 +1,6 @@
 //! What a user may choose about evidence.
 
+use rankscope_document::Convention;
 pub use rankscope_stats::RunSpread;
 
 /// How much evidence a verdict takes, and what counts as no change.
@@ -14,11 +15,13 @@ pub struct Settings {
     pub bandwidth_margin: f64,
     /// How much the medians of runs of one configuration differ, where that is known: one run a side can then have a verdict.
     pub run_spread: Option<RunSpread>,
+    /// What signs mean in the figures that workbooks list.
+    pub convention: Convention,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { alpha: 0.05, time_margin: 0.01, bandwidth_margin: 0.02, run_spread: None }
+        Self { alpha: 0.05, time_margin: 0.01, bandwidth_margin: 0.02, run_spread: None, convention: Convention::Rankscope }
     }
 }
 
@@ -34,6 +37,13 @@ impl Settings {
     #[must_use]
     pub fn with_time_margin(mut self, margin: f64) -> Self {
         self.time_margin = margin;
+        self
+    }
+
+    /// The same, where figures beside each other follow `convention`.
+    #[must_use]
+    pub fn with_convention(mut self, convention: Convention) -> Self {
+        self.convention = convention;
         self
     }
 }

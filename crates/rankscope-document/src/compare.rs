@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Note;
 use crate::vocabulary::vocabulary;
+use crate::{MetricSeries, Note, PairOfSides, SideBySide};
 
 /// Runs of two or more sides, compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,12 @@ pub struct CompareDocument {
     /// The sides by the time of their steps, the fastest first, where there are more than two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
+    /// The figures of each test beside those of the base, in the order of the tests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub side_by_side: Vec<SideBySide>,
+    /// Values of the time of a step and its classes, and of each rank's step, for plots.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<MetricSeries>,
     /// What the policy of a gate says, where one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateResult>,
@@ -199,6 +205,9 @@ pub struct Ranking {
     pub places: Vec<Place>,
     /// The side that is faster than each other one, if the evidence says so of one.
     pub winner: Option<String>,
+    /// Every two sides beside each other.
+    #[serde(default)]
+    pub pairs: Vec<PairOfSides>,
 }
 
 /// One side in a ranking.

@@ -6,6 +6,7 @@
 
 mod across;
 mod alignment;
+mod beside;
 mod clock;
 mod collective_tables;
 mod combine;
@@ -29,6 +30,10 @@ mod vocabulary;
 
 pub use across::{AcrossRanks, AcrossRow, OverlapAcross};
 pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment};
+pub use beside::{
+    Beside, BesideStatus, CollectiveBeside, Convention, MetricSeries, PairOfSides, RankCollectiveBeside, SideBySide,
+    SideSeries, TimeBeside,
+};
 pub use clock::{ClockDocument, ClockPoint, NodeClock};
 pub use collective_tables::{
     CollectiveInstanceRow, CollectiveSummary, CollectiveTables, GroupRow, PairRow, ParallelismRow, RankCollectiveSummary,
