@@ -7,6 +7,7 @@
 //! `n log n` for each level found.
 
 use crate::energy::Split;
+use crate::estimate::{deviations, mean};
 use crate::ranks::Resemblance;
 use crate::{series, student};
 
@@ -31,40 +32,76 @@ const LEAST: usize = 3;
 pub fn change_points(values: &[f64], alpha: f64) -> Vec<ChangePoint> {
     let kept: Vec<usize> = (0..values.len()).filter(|index| series::usable(values[*index])).collect();
     let series: Vec<f64> = kept.iter().map(|index| values[*index]).collect();
-    let inflation = resemblance(&series).inflation();
-    let mut cuts = vec![0, series.len()];
-    divide(&series, 0, inflation, alpha, &mut cuts);
-    cuts.sort_unstable();
-    weed(&series, inflation, alpha, &mut cuts);
-    let point = |around: &[usize]| {
-        let (before, after) = (&series[around[0]..around[1]], &series[around[1]..around[2]]);
-        ChangePoint { index: kept[around[1]], before: mean(before), after: mean(after), p: p(before, after, inflation) }
+    let search = Search { series: &series, inflation: resemblance(&series).inflation(), alpha };
+    let cuts = search.weeded(search.divided());
+    let point = |around: &[usize]| ChangePoint {
+        index: kept[around[1]],
+        before: mean(&series[around[0]..around[1]]),
+        after: mean(&series[around[1]..around[2]]),
+        p: search.p(around[0], around[1], around[2]),
     };
     cuts.windows(3).map(point).collect()
 }
 
-/// Adds the places where `series`, which begins at `offset`, and then each of its parts, changes.
-fn divide(series: &[f64], offset: usize, inflation: f64, alpha: f64, cuts: &mut Vec<usize>) {
-    // A list instead of recursion: a staircase of ten thousand levels is as deep.
-    let mut left = vec![(offset, offset + series.len())];
-    while let Some((from, to)) = left.pop() {
-        let Some(at) = Split::best(&series[from..to], LEAST).map(|at| from + at) else { continue };
-        if p(&series[from..at], &series[at..to], inflation) <= alpha {
-            cuts.push(at);
-            left.extend([(from, at), (at, to)]);
-        }
-    }
+struct Search<'a> {
+    series: &'a [f64],
+    /// How many values are worth one.
+    inflation: f64,
+    alpha: f64,
 }
 
-/// Takes out, weakest first, what its neighbours no longer bear out once they are known.
-fn weed(series: &[f64], inflation: f64, alpha: f64, cuts: &mut Vec<usize>) {
-    let chance = |around: &[usize]| p(&series[around[0]..around[1]], &series[around[1]..around[2]], inflation);
-    loop {
-        let weakest = cuts.windows(3).map(chance).enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
-        match weakest {
-            Some((index, p)) if p > alpha => cuts.remove(index + 1),
-            _ => return,
-        };
+impl Search<'_> {
+    /// The places where the series, and then each of its parts, changes, between its ends.
+    fn divided(&self) -> Vec<usize> {
+        let mut cuts = vec![0, self.series.len()];
+        // A list instead of recursion: a staircase of ten thousand levels is as deep.
+        let mut left = vec![(0, self.series.len())];
+        while let Some((from, to)) = left.pop() {
+            let Some(at) = Split::best(&self.series[from..to], LEAST).map(|at| from + at) else { continue };
+            if self.p(from, at, to) <= self.alpha {
+                cuts.push(at);
+                left.extend([(from, at), (at, to)]);
+            }
+        }
+        cuts.sort_unstable();
+        cuts
+    }
+
+    /// Without those, weakest first, that their neighbours no longer bear out once they are known.
+    fn weeded(&self, mut cuts: Vec<usize>) -> Vec<usize> {
+        let chance = |cuts: &[usize], at: usize| self.p(cuts[at - 1], cuts[at], cuts[at + 1]);
+        // One for each cut but the ends, which are none.
+        let mut chances: Vec<f64> = (1..cuts.len() - 1).map(|at| chance(&cuts, at)).collect();
+        while let Some(weakest) = (0..chances.len()).max_by(|a, b| chances[*a].total_cmp(&chances[*b])) {
+            if chances[weakest] <= self.alpha {
+                break;
+            }
+            cuts.remove(weakest + 1);
+            chances.remove(weakest);
+            for beside in [weakest, weakest + 1] {
+                if (1..cuts.len() - 1).contains(&beside) {
+                    chances[beside - 1] = chance(&cuts, beside);
+                }
+            }
+        }
+        cuts
+    }
+
+    /// The chance of two such levels from `from` to `at` and on to `to`, were there one: Student's t with a common variance, of the
+    /// best of all places. A part of the series is one of as many, each of which had its chance.
+    fn p(&self, from: usize, at: usize, to: usize) -> f64 {
+        let (before, after) = (&self.series[from..at], &self.series[at..to]);
+        let (n, m) = (before.len() as f64, after.len() as f64);
+        let shift = mean(after) - mean(before);
+        if shift == 0.0 {
+            return 1.0;
+        }
+        let df = ((n + m) / self.inflation - 2.0).max(1.0);
+        let deviation = deviations(before).hypot(deviations(after)) / (n + m - 2.0).sqrt();
+        let error = deviation * ((1.0 / n + 1.0 / m) * self.inflation).sqrt();
+        // Levels without any variation that differ have an infinite t.
+        let parts = self.series.len() as f64 / (n + m);
+        (parts * best_of_all(student::p(shift / error, df), n + m)).min(1.0)
     }
 }
 
@@ -80,41 +117,79 @@ fn resemblance(series: &[f64]) -> Resemblance {
     Resemblance::unbiased(if one > 0.0 { (two / one).powi(2) - 1.0 } else { 0.0 }, 0.0, 0.0, 1.0)
 }
 
-/// The chance of two such levels, were there one: Student's t with a common variance, of the best of all places.
-fn p(before: &[f64], after: &[f64], inflation: f64) -> f64 {
-    let (n, m) = (before.len() as f64, after.len() as f64);
-    let shift = mean(after) - mean(before);
-    let squares = squares(before) + squares(after);
-    if shift == 0.0 {
-        return 1.0;
-    }
-    let df = ((n + m) / inflation - 2.0).max(1.0);
-    let error = (squares / (n + m - 2.0) * (1.0 / n + 1.0 / m) * inflation).sqrt();
-    // Levels without any variation that differ have an infinite t.
-    best_of_all(student::p(shift / error, df), n + m)
-}
-
 /// The chance that the largest of all places of `n` values has a chance of `p` by itself: the tail of the standardised bridge
 /// (Vostrikova 1981).
 fn best_of_all(p: f64, n: f64) -> f64 {
     let z = student::normal_quantile(p);
+    // The tail of a small z is no tail; that of an infinite one is nothing.
+    if z < 1.5 {
+        return 1.0;
+    }
+    if z == f64::INFINITY {
+        return 0.0;
+    }
     let edge = LEAST as f64 / n;
     let length = 2.0 * ((1.0 - edge) / edge).ln();
     let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
     let chance = z * density * (length - length / (z * z) + 4.0 / (z * z));
-    if z == f64::INFINITY {
-        return 0.0;
+    chance.clamp(p, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankscope_testkit::Rng;
+    use rankscope_testkit::steps::{Shape, Steps, share};
+
+    fn noise(count: usize, seed: u64) -> Vec<f64> {
+        Steps::new(Shape::Spikes, 0.0).run(count, &mut Rng::new(seed))
     }
-    // The tail of a small z is no tail; no place is better than all places.
-    if z < 1.5 { 1.0 } else { chance.clamp(p, 1.0) }
-}
 
-fn mean(values: &[f64]) -> f64 {
-    let first = values[0];
-    first + values.iter().map(|value| (value - first) / values.len() as f64).sum::<f64>()
-}
+    fn places(values: &[f64]) -> Vec<usize> {
+        change_points(values, 0.05).iter().map(|point| point.index).collect()
+    }
 
-fn squares(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
+    #[test]
+    fn levels_are_found_where_they_begin() {
+        let mut values = noise(90, 1);
+        values[30..].iter_mut().for_each(|value| *value += 20.0);
+        values[60..].iter_mut().for_each(|value| *value -= 50.0);
+        let found = change_points(&values, 0.05);
+        assert_eq!(found.iter().map(|point| point.index).collect::<Vec<_>>(), [30, 60]);
+        assert!((found[0].after - found[0].before - 20.0).abs() < 2.0 && found[0].p < 1e-3, "{found:?}");
+        assert_eq!(found[0].after, found[1].before);
+    }
+
+    #[test]
+    fn noise_has_no_levels_but_in_a_few_cases_of_a_hundred() {
+        assert!(share(300, |seed| !places(&noise(100, seed)).is_empty()) < 0.08);
+    }
+
+    #[test]
+    fn one_spike_is_no_level() {
+        let mut values = noise(60, 3);
+        values[20] += 500.0;
+        assert!(places(&values).is_empty());
+    }
+
+    #[test]
+    fn exact_levels_are_found_and_a_constant_has_none() {
+        assert_eq!(places(&[[1.0; 10], [2.0; 10]].concat()), [10]);
+        assert!(places(&[1e-200; 20]).is_empty());
+        assert!(places(&[1.0, 2.0]).is_empty() && places(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_number_is_passed_over_and_places_are_those_of_the_series() {
+        let values = [[1.0; 10], [f64::NAN; 10], [2.0; 10]].concat();
+        assert_eq!(places(&values), [20]);
+        assert!(change_points(&values, f64::NAN).is_empty());
+    }
+
+    #[test]
+    fn ten_thousand_steps_of_a_hundred_levels_are_divided() {
+        let mut values = noise(10_000, 4);
+        values.iter_mut().enumerate().for_each(|(step, value)| *value += 30.0 * ((step / 100) % 7) as f64);
+        assert_eq!(places(&values), (1..100).map(|level| 100 * level).collect::<Vec<_>>());
+    }
 }

@@ -32,12 +32,13 @@ pub(crate) struct Judge<'a> {
 /// The shift in the unit in which it is judged, and what made its interval wide.
 struct Relative {
     basis: Basis,
-    estimate: Estimate,
     judged: Judged,
     /// Clocks, in that unit.
     clocks: f64,
-    /// What one part of the baseline is in that unit.
-    per_baseline: f64,
+    /// By how much a known spread between runs widens the interval on each side, in that unit.
+    spread: f64,
+    /// That spread, one standard deviation of one run, in that unit.
+    deviation: f64,
 }
 
 impl<'a> Judge<'a> {
@@ -54,8 +55,10 @@ impl<'a> Judge<'a> {
     pub(crate) fn evidence(&self, shared: Evidence) -> Evidence {
         let [base, test] = self.sample.middles();
         let clocks = self.settings.clock_uncertainty;
-        let absolute = self.sample.estimate(self.settings.alpha, clocks + self.spread_reach() * base.abs());
-        let relative = self.relative(&absolute, base);
+        // The two runs have a level each, so that it does not matter which of them is the base.
+        let spread = self.spread_reach() * base.hypot(test);
+        let absolute = self.sample.estimate(self.settings.alpha, clocks + spread);
+        let relative = self.relative(&absolute, base, spread);
         let verdict = self.verdict(&relative.judged);
         let ratio = |value: f64| match relative.basis {
             Basis::Differences => value / base.abs(),
@@ -71,7 +74,7 @@ impl<'a> Judge<'a> {
             ratio: Some(ratio(relative.judged.shift)).filter(|ratio| ratio.is_finite()),
             ratio_interval: relative.judged.interval.map(|(low, high)| (ratio(low), ratio(high))).filter(is_finite),
             basis: relative.basis,
-            p: Some(relative.estimate.p),
+            p: Some(absolute.p),
             between_runs,
             run_spread: self.spread,
             verdict,
@@ -82,23 +85,24 @@ impl<'a> Judge<'a> {
     }
 
     /// The shift as it is judged: in logarithms where the baseline is uncertain and all values are positive.
-    fn relative(&self, absolute: &Estimate, base: f64) -> Relative {
+    fn relative(&self, absolute: &Estimate, base: f64, spread: f64) -> Relative {
         let Settings { alpha, margin, clock_uncertainty, .. } = *self.settings;
         let (size, half) = (base.abs(), self.sample.base_half_width(alpha));
+        let known = self.spread.map_or(0.0, |spread| spread.relative);
         let uncertain = half.is_none_or(|half| half >= UNCERTAIN * size);
         if let Some(logarithms) = uncertain.then(|| self.sample.logarithms()).flatten() {
             let clocks = clock_uncertainty / size;
-            let estimate = logarithms.estimate(alpha, self.spread_reach() + clocks.ln_1p());
+            let spread = self.spread_reach() * std::f64::consts::SQRT_2;
+            let estimate = logarithms.estimate(alpha, spread + clocks.ln_1p());
             let interval = estimate.interval.map(|(low, high)| (low.exp_m1(), high.exp_m1())).filter(is_finite);
             let judged = Judged { shift: estimate.shift.exp_m1(), interval, matters: margin, equivalent: margin };
-            return Relative { basis: Basis::Logarithms, estimate, judged, clocks, per_baseline: 1.0 };
+            return Relative { basis: Basis::Logarithms, judged, clocks, spread, deviation: known };
         }
         // Where no logarithm helps, a baseline that may be smaller makes the same shift a larger part of it.
         let least = if uncertain { half.map_or(0.0, |half| (size - half).max(0.0)) } else { size };
         let judged =
             Judged { shift: absolute.shift, interval: absolute.interval, matters: margin * size, equivalent: margin * least };
-        let (estimate, clocks) = (*absolute, clock_uncertainty);
-        Relative { basis: Basis::Differences, estimate, judged, clocks, per_baseline: size }
+        Relative { basis: Basis::Differences, judged, clocks: clock_uncertainty, spread, deviation: known * size }
     }
 
     fn verdict(&self, judged: &Judged) -> Verdict {
@@ -108,7 +112,7 @@ impl<'a> Judge<'a> {
         judged.verdict(self.settings.direction)
     }
 
-    /// How far the spread between runs widens an interval, as part of the baseline. No number for a spread that is none.
+    /// How many times its level a run's own part may reach, as far as it widens an interval. No number for a spread that is none.
     fn spread_reach(&self) -> f64 {
         let Some(RunSpread { relative, runs }) = self.spread else { return 0.0 };
         let alpha = self.settings.alpha;
@@ -116,7 +120,7 @@ impl<'a> Judge<'a> {
             None => Some(STATED.max(student::normal_quantile(alpha))),
             Some(runs) => student::quantile(alpha, runs.saturating_sub(1) as f64),
         };
-        deviations.filter(|_| relative >= 0.0).map_or(f64::NAN, |deviations| deviations * std::f64::consts::SQRT_2 * relative)
+        deviations.filter(|_| relative >= 0.0).map_or(f64::NAN, |deviations| deviations * relative)
     }
 
     fn needed(&self, verdict: Verdict, relative: &Relative) -> Option<Needed> {
@@ -128,18 +132,17 @@ impl<'a> Judge<'a> {
             let unbounded = matches!(&self.sample, Sample::Steps(steps) if steps.depth(alpha).is_none());
             return unbounded.then(|| needed::any_bounds(self.inflation, alpha)).flatten();
         };
-        let spread = self.spread_reach() * relative.per_baseline;
         let at_hand = AtHand {
             counts: self.sample.counts(),
             inflation: self.inflation,
-            half_width: (high - low) / 2.0 - relative.clocks - spread,
+            half_width: (high - low) / 2.0 - relative.clocks - relative.spread,
             wanted: relative.judged.wanted_half_width(),
             fixed: relative.clocks,
             alpha,
         };
         match (&self.sample, self.spread) {
             (Sample::Runs(_), _) => at_hand.runs(),
-            (Sample::Steps(_), Some(known)) => at_hand.steps_or_runs(spread, known.relative * relative.per_baseline),
+            (Sample::Steps(_), Some(_)) => at_hand.steps_or_runs(relative.spread, relative.deviation),
             (Sample::Steps(_), None) => at_hand.runs_at_least(),
         }
     }

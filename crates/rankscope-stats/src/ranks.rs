@@ -14,7 +14,8 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// How much a step resembles the one before it, by the ranks within each run, and what steps are worth because of it.
+/// How much a step resembles the one before it in the same run, by ranks among the steps of both sides, and what steps are worth
+/// because of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Resemblance {
     /// Correlation with the step before, without its bias in short runs, 0 to [`LARGEST`].
@@ -27,12 +28,20 @@ const LARGEST: f64 = 0.95;
 impl Resemblance {
     /// Of both sides, by sums of products, so that a long run says more than a short one.
     pub(crate) fn of(base: &[Vec<f64>], test: &[Vec<f64>]) -> Self {
-        let ([product, square], [other_product, other_square]) = (sums(base), sums(test));
-        let (product, square) = (product + other_product, square + other_square);
-        let steps: usize = base.iter().chain(test).map(Vec::len).sum();
-        let n = steps as f64 / (base.len() + test.len()).max(1) as f64;
+        let runs: Vec<&Vec<f64>> = base.iter().chain(test).collect();
+        let mut left = ranks(&[base.concat(), test.concat()].concat());
+        let mut each = Vec::new();
+        for run in &runs {
+            let rest = left.split_off(run.len());
+            each.push(sums_of(&centred(&left)));
+            left = rest;
+        }
+        // In an order of their own, so that neither the order of runs nor that of sides matters to the last bit.
+        each.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+        let [product, square] = each.iter().fold([0.0; 2], |sum, [product, square]| [sum[0] + product, sum[1] + square]);
+        let steps: usize = runs.iter().map(|run| run.len()).sum();
         let r = if square > 0.0 { product / square } else { 0.0 };
-        Self::unbiased(r, 1.0, 3.0, n)
+        Self::unbiased(r, 1.0, 3.0, steps as f64 / runs.len().max(1) as f64)
     }
 
     /// A correlation found in `n` steps comes out too small, by `shift/n` and by a part of `shrink/n`.
@@ -47,17 +56,10 @@ impl Resemblance {
     }
 }
 
-/// Over all runs of a side: products of neighbours, and squares, of ranks less their mean, relative to the length of the run.
-fn sums(runs: &[Vec<f64>]) -> [f64; 2] {
-    let mut each: Vec<[f64; 2]> = runs.iter().map(|run| sums_of(&scaled(run))).collect();
-    // In an order of their own, so that the order of runs does not matter to the last bit.
-    each.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
-    each.iter().fold([0.0; 2], |sum, [product, square]| [sum[0] + product, sum[1] + square])
-}
-
-fn scaled(run: &[f64]) -> Vec<f64> {
-    let n = run.len() as f64;
-    ranks(run).into_iter().map(|rank| (rank - (n + 1.0) / 2.0) / (n + 1.0)).collect()
+/// Numbers less their mean.
+fn centred(numbers: &[f64]) -> Vec<f64> {
+    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+    numbers.iter().map(|number| number - mean).collect()
 }
 
 /// Products of neighbours and squares of numbers whose mean is zero.

@@ -20,9 +20,9 @@ pub(crate) fn p(t: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(1.0, |student| (2.0 * student.cdf(-t.abs())).min(1.0))
 }
 
-/// What the absolute value of a normal number exceeds with chance `p`; infinite for 0.
+/// What the absolute value of a normal number exceeds with chance `p`; infinite for 0, no number for what is no chance.
 pub(crate) fn normal_quantile(p: f64) -> f64 {
-    -Normal::standard().inverse_cdf((p / 2.0).clamp(0.0, 0.5))
+    if (0.0..=1.0).contains(&p) { -Normal::standard().inverse_cdf(p / 2.0) } else { f64::NAN }
 }
 
 #[cfg(test)]
@@ -89,5 +89,6 @@ mod tests {
         }
         assert_eq!((p(f64::INFINITY, 3.0), p(f64::NAN, f64::NAN)), (0.0, 1.0));
         assert_eq!((normal_quantile(0.0), normal_quantile(1.0)), (f64::INFINITY, 0.0));
+        assert!(normal_quantile(-1.0).is_nan() && normal_quantile(f64::NAN).is_nan());
     }
 }

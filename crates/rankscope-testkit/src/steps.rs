@@ -1,6 +1,6 @@
 //! Series of step times whose truth is known: for those who judge how often statistics are wrong.
 //!
-//! Steps resemble the step before (an autoregression of first order), have one of four shapes, and come from a seed. What is
+//! Steps resemble the step before (an autoregression of first order), have one of a few shapes, and come from a seed. What is
 //! counted over many seeds is here, too, so that tests and the benchmark count alike; what is asked about a series is the caller's.
 
 use rankscope_clock::Rng;
@@ -12,15 +12,17 @@ pub enum Shape {
     Normal,
     /// As Student's t with three degrees of freedom: now and then far out, on both sides.
     HeavyTails,
-    /// Normal, and one step in twenty is longer by an exponential amount.
+    /// Normal, and one step in twenty is longer by an exponential amount, which steps after it share as they share all else.
     Spikes,
     /// As the exponential of a normal number: long on one side.
     LogNormal,
+    /// As spikes, but no other step has anything of them.
+    SingleSpikes,
 }
 
 impl Shape {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Normal, Self::HeavyTails, Self::Spikes, Self::LogNormal];
+    /// The four that intervals have to hold for. Single spikes hide how much steps resemble each other.
+    pub const REQUIRED: [Self; 4] = [Self::Normal, Self::HeavyTails, Self::Spikes, Self::LogNormal];
 
     /// For tables.
     pub fn name(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Shape {
             Self::HeavyTails => "t3",
             Self::Spikes => "spikes",
             Self::LogNormal => "log-normal",
+            Self::SingleSpikes => "single spikes",
         }
     }
 }
@@ -63,26 +66,69 @@ impl Steps {
         let mut state = 0.0;
         let mut next = || {
             state = self.rho * state + (1.0 - self.rho * self.rho).sqrt() * self.innovation(rng);
-            let spike = self.shape == Shape::Spikes && rng.unit() < 0.05;
-            let by = state + if spike { SPIKE * rng.exponential() } else { 0.0 };
             match self.shape {
-                Shape::LogNormal => self.level * (self.deviation * by).exp(),
-                _ => self.level * (1.0 + self.deviation * by),
+                Shape::LogNormal => self.level * (self.deviation * state).exp(),
+                Shape::SingleSpikes => self.level * (1.0 + self.deviation * (state + spike(rng))),
+                _ => self.level * (1.0 + self.deviation * state),
             }
         };
         (0..FORGOTTEN + count).map(|_| next()).skip(FORGOTTEN).collect()
     }
 
+    /// `runs` runs of `count` steps, each with a level of its own, which differ by `spread` relative to the level.
+    pub fn runs(&self, runs: usize, count: usize, spread: f64, rng: &mut Rng) -> Vec<Vec<f64>> {
+        let mut run = |_| {
+            let own = 1.0 + spread * rng.normal();
+            self.run(count, rng).into_iter().map(|step| own * step).collect()
+        };
+        (0..runs).map(&mut run).collect()
+    }
+
+    /// One run of as many metrics, any two of which are correlated by `correlation`, as are their levels.
+    pub fn family(&self, metrics: usize, correlation: f64, count: usize, spread: f64, rng: &mut Rng) -> Vec<Vec<f64>> {
+        let shared = self.runs(1, count, spread, rng).concat();
+        let parts = [correlation.sqrt(), (1.0 - correlation).sqrt()];
+        let mut metric = |_| {
+            let own = self.runs(1, count, spread, rng).concat();
+            let mixed =
+                |(shared, own): (&f64, &f64)| self.level + parts[0] * (shared - self.level) + parts[1] * (own - self.level);
+            shared.iter().zip(&own).map(mixed).collect()
+        };
+        (0..metrics).map(&mut metric).collect()
+    }
+
+    /// What is new in a step, beside what it has of the one before.
     fn innovation(&self, rng: &mut Rng) -> f64 {
-        let normal = rng.normal();
-        if self.shape != Shape::HeavyTails {
-            return normal;
+        match self.shape {
+            Shape::Normal | Shape::LogNormal | Shape::SingleSpikes => rng.normal(),
+            Shape::Spikes => rng.normal() + spike(rng),
+            Shape::HeavyTails => heavy(rng),
         }
-        let square: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
-        // Of variance 3 before it is scaled.
-        normal / (square / 3.0).sqrt() / 3.0_f64.sqrt()
     }
 }
+
+/// An exponential amount now and then, else nothing.
+fn spike(rng: &mut Rng) -> f64 {
+    if rng.unit() < 0.05 { SPIKE * rng.exponential() } else { 0.0 }
+}
+
+/// Student's t with three degrees of freedom, scaled to a variance of 1.
+fn heavy(rng: &mut Rng) -> f64 {
+    let square: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
+    rng.normal() / square.sqrt()
+}
+
+/// Steps of base and test for which intervals have to hold.
+pub const SIZES: [(usize, usize); 5] = [(10, 10), (20, 20), (30, 30), (100, 100), (10, 50)];
+
+/// Correlations with the step before for which they have to hold.
+pub const RHOS: [f64; 4] = [0.0, 0.3, 0.6, 0.8];
+
+/// How often nominal intervals of 95 % have to hold the truth.
+pub const COVER: (f64, f64) = (0.925, 0.995);
+
+/// How often a difference may be seen where there is none.
+pub const ALARMS: f64 = 0.075;
 
 /// What was said about two series whose true difference is zero.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +164,11 @@ impl Rates {
     }
 }
 
+/// The standard error of a share found with so many seeds.
+pub fn error(share: f64, seeds: u64) -> f64 {
+    (share * (1.0 - share) / seeds.max(1) as f64).sqrt()
+}
+
 /// The share of `seeds` seeds for which something is true.
 pub fn share(seeds: u64, is_true: impl Fn(u64) -> bool) -> f64 {
     (0..seeds).filter(|seed| is_true(*seed)).count() as f64 / seeds.max(1) as f64
@@ -141,7 +192,7 @@ mod tests {
 
     #[test]
     fn one_seed_gives_one_run() {
-        for shape in Shape::ALL {
+        for shape in Shape::REQUIRED {
             let run = |seed| Steps::new(shape, 0.3).run(20, &mut Rng::new(seed));
             assert_eq!(run(1), run(1));
             assert_ne!(run(1), run(2));
