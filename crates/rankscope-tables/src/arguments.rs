@@ -61,6 +61,11 @@ pub(crate) fn rows(trace: &Trace, operators: impl IntoIterator<Item = (SpanId, S
     rows
 }
 
+/// What `span` was called with under each of [`KEYS`].
+pub(crate) fn all_recorded(trace: &Trace, span: SpanId) -> [Option<StrId>; 4] {
+    KEYS.map(|key| recorded(trace, span, trace.strings.find(key)?))
+}
+
 /// What `span` was called with under `key`, where it is recorded as text.
 pub(crate) fn recorded(trace: &Trace, span: SpanId, key: StrId) -> Option<StrId> {
     match trace.spans.args.value(span.0 as usize, key)? {

@@ -3,12 +3,15 @@
 //! Work is of the HLO instruction that it or its launch names; else of the operator around the call that launched it, the innermost one;
 //! where no operator is around it, of the operator that has the same external id; where there is none, of the call itself; and where no
 //! call is recorded, of nobody. Frames of the Python tracer and annotations are no operators, they are around them.
+//!
+//! What a graph launch ran again is of the operator around the captured call, where [`graphs`](crate::graphs) finds that call.
 
 use rankscope_analyze::ClassMode;
 use rankscope_analyze::spans::Nesting;
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::graphs::{GraphRemarks, Replays};
 use crate::instructions::Recorded;
 use crate::launches::Launches;
 use crate::owners::{Owners, sum_ns};
@@ -20,6 +23,8 @@ pub enum Owner {
     Operator(SpanId),
     /// A launching call's that no operator is around.
     Call(SpanId),
+    /// An operator's, or a call's that none is around, which was captured into a graph that this call launched.
+    Replayed(SpanId, SpanId),
     /// The HLO instruction's of this name, which this call launched; the work itself stands here where no call is recorded.
     Instruction(SpanId, StrId),
     /// Nobody's that is recorded.
@@ -30,7 +35,7 @@ impl Owner {
     /// The operator or the call.
     pub fn span(self) -> Option<SpanId> {
         match self {
-            Self::Operator(span) | Self::Call(span) | Self::Instruction(span, _) => Some(span),
+            Self::Operator(span) | Self::Call(span) | Self::Replayed(span, _) | Self::Instruction(span, _) => Some(span),
             Self::Nobody => None,
         }
     }
@@ -38,7 +43,7 @@ impl Owner {
     /// What it is called in `trace`.
     pub fn name(self, trace: &Trace) -> Option<StrId> {
         match self {
-            Self::Operator(span) | Self::Call(span) => Some(trace.spans.name[span.0 as usize]),
+            Self::Operator(span) | Self::Call(span) | Self::Replayed(span, _) => Some(trace.spans.name[span.0 as usize]),
             Self::Instruction(_, name) => Some(name),
             Self::Nobody => None,
         }
@@ -56,6 +61,16 @@ pub struct Attributed {
     pub owner: Owner,
 }
 
+impl Attributed {
+    /// Where in the program it comes from: what was captured, if a graph launch ran it again, and else the call that launched it.
+    pub(crate) fn origin(&self) -> Option<SpanId> {
+        match self.owner {
+            Owner::Replayed(captured, _) => Some(captured),
+            _ => self.launch.or(self.owner.span()),
+        }
+    }
+}
+
 /// The device work of a trace, each piece with its owner.
 #[derive(Clone, Debug, Default)]
 pub struct Attribution {
@@ -69,6 +84,10 @@ pub struct Attribution {
     pub(crate) mode: ClassMode,
     /// How many correlation ids are of several calls that do not lie in each other.
     pub(crate) shared_ids: u64,
+    /// Calls that were captured, and launched nothing when they were made.
+    pub(crate) captured: FxHashSet<SpanId>,
+    /// What became of the work of graphs.
+    pub(crate) graphs: GraphRemarks,
 }
 
 impl Attribution {
@@ -83,12 +102,15 @@ impl Attribution {
         let launches = Launches::of(trace);
         let operators = by_external_id(trace);
         let recorded = Some(Recorded::of(trace)).filter(Recorded::is_any);
+        let operator = |call: Option<SpanId>, work: Option<SpanId>| {
+            let around = call.and_then(|call| operator_around(trace, &nesting, call));
+            let id = || [work, call].into_iter().flatten().find_map(|span| trace.external_ids.get(span));
+            around.or_else(|| operators.get(&id()?).copied())
+        };
         let attributed = |work: SpanId| {
             let launch = launches.of_work(work);
-            let around = launch.and_then(|call| operator_around(trace, &nesting, call));
-            let named = || operators.get(&trace.external_ids.get(work).or(trace.external_ids.get(launch?))?).copied();
             let instruction = recorded.as_ref().and_then(|recorded| recorded.name(work).or_else(|| recorded.name(launch?)));
-            let owner = match (instruction, around.or_else(named), launch) {
+            let owner = match (instruction, operator(launch, Some(work)), launch) {
                 (Some(name), ..) => Owner::Instruction(launch.unwrap_or(work), name),
                 (None, Some(operator), _) => Owner::Operator(operator),
                 (None, None, Some(call)) => Owner::Call(call),
@@ -96,9 +118,23 @@ impl Attribution {
             };
             Attributed { work, launch, owner }
         };
-        let work: Vec<Attributed> =
+        let mut work: Vec<Attributed> =
             trace.spans.ids().filter(|span| trace.kind(*span).is_device_work()).map(attributed).collect();
-        Self { owners: Owners::of(trace, &work, mode), nesting, work, mode, shared_ids: launches.shared_ids() }
+        let replays = Replays::of(trace, &nesting, &work);
+        for one in work.iter_mut().filter(|one| !matches!(one.owner, Owner::Instruction(..))) {
+            if let (Some(call), Some(launch)) = (replays.captured.get(&one.work), one.launch) {
+                one.owner = Owner::Replayed(operator(Some(*call), None).unwrap_or(*call), launch);
+            }
+        }
+        Self {
+            owners: Owners::of(trace, &work, mode),
+            nesting,
+            work,
+            mode,
+            shared_ids: launches.shared_ids(),
+            captured: replays.calls.into_iter().collect(),
+            graphs: replays.remarks,
+        }
     }
 
     /// Sum of the lengths of all work, in nanoseconds.
@@ -119,7 +155,7 @@ impl Attribution {
 }
 
 /// What is around `span`, innermost first.
-fn around(nesting: &Nesting, span: SpanId) -> impl Iterator<Item = SpanId> {
+pub(crate) fn around(nesting: &Nesting, span: SpanId) -> impl Iterator<Item = SpanId> {
     std::iter::successors(nesting.parent(span), |span| nesting.parent(*span))
 }
 

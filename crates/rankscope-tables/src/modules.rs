@@ -51,7 +51,7 @@ pub(crate) fn modules(trace: &Trace, attribution: &Attribution, tied: &Tied) -> 
         let ns = dur_ns(trace, one.work);
         let at = |stacks: &mut Stacks, span| stacks.around(trace, attribution, span, is_module);
         let is_backward = backward_of(attribution, tied, one.owner.span());
-        let here = one.launch.or(one.owner.span()).and_then(|span| at(&mut forward, span));
+        let here = one.origin().and_then(|span| at(&mut forward, span));
         match is_backward.and_then(|span| at(&mut forward, span)).filter(|_| here.is_none()) {
             Some(node) => {
                 backward_ns.resize(forward.nodes.len(), 0);
@@ -138,7 +138,7 @@ fn of_hierarchy(trace: &Trace, attribution: &Attribution, tied: &Tied) -> Vec<Mo
         });
         let sum = if backward.is_some() { &mut rows[at].backward_kernel_ns } else { &mut rows[at].forward_kernel_ns };
         *sum = sum.saturating_add(ns);
-        rows[at].count += u64::from(one.owner.span().is_some_and(|span| operators.insert(span)));
+        rows[at].count += u64::from(operators.insert(one.owner));
     }
     for at in 0..rows.len() {
         let path = rows[at].path.clone().unwrap_or_default();

@@ -18,6 +18,12 @@ pub(crate) struct Working {
     pub(crate) work: Vec<SpanId>,
 }
 
+impl Working {
+    fn key(&self) -> (SpanId, Owner) {
+        (self.span, self.owner)
+    }
+}
+
 /// All of them, in order of the span.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Owners {
@@ -49,8 +55,7 @@ impl Owners {
 
     /// What sort `owner` is.
     pub(crate) fn category(&self, owner: Owner) -> Category {
-        let place =
-            owner.span().map(|span| self.all.binary_search_by_key(&(span, owner), |working| (working.span, working.owner)));
+        let place = owner.span().map(|span| self.all.binary_search_by_key(&(span, owner), Working::key));
         place.and_then(Result::ok).map_or(Category::Other, |at| self.all[at].category)
     }
 
@@ -58,17 +63,29 @@ impl Owners {
     pub(crate) fn below(&self, attribution: &Attribution) -> Vec<Vec<SpanId>> {
         let mut below = vec![Vec::new(); self.all.len()];
         for owner in &self.all {
-            for around in attribution.around(owner.span) {
-                if let Some(at) = self.place(around) {
+            let add = |below: &mut Vec<Vec<SpanId>>, at: Option<usize>| {
+                if let Some(at) = at {
                     below[at].extend_from_slice(&owner.work);
                 }
-            }
+            };
+            let Owner::Replayed(_, launch) = owner.owner else {
+                attribution.around(owner.span).for_each(|around| add(&mut below, self.place(around)));
+                continue;
+            };
+            // Within what was captured with it, and within what replays it.
+            let captured =
+                |around: SpanId| self.all.binary_search_by_key(&(around, Owner::Replayed(around, launch)), Working::key).ok();
+            attribution.around(owner.span).for_each(|around| add(&mut below, captured(around)));
+            attribution.around(launch).for_each(|around| add(&mut below, self.place(around)));
         }
         below
     }
 
+    /// The operator `span`, for what it launched itself.
     fn place(&self, span: SpanId) -> Option<usize> {
-        self.all.binary_search_by_key(&span, |owner| owner.span).ok()
+        let from = self.all.partition_point(|owner| owner.span < span);
+        let of_span = self.all[from..].iter().take_while(|owner| owner.span == span);
+        of_span.zip(from..).find(|(owner, _)| !matches!(owner.owner, Owner::Replayed(..))).map(|(_, at)| at)
     }
 }
 

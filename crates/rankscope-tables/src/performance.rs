@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::models::kernel_type;
 use crate::owners::busy_ns;
 use crate::{
-    ArgumentRow, Attribution, Card, Category, Dtype, Inputs, Model, NoFigures, Params, Product, Spread, Work, arguments,
+    ArgumentRow, Attribution, Card, Category, Dtype, Inputs, Model, NoFigures, Owner, Params, Product, Spread, Work, arguments,
 };
 
 /// All operators of one name that were called with the same, and what each of them does.
@@ -102,19 +102,24 @@ pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceR
         trace.kind(*span) == CategoryKind::CpuOp
             && *encloses.entry(name).or_insert_with(|| Model::encloses(trace.strings.text(name)))
     };
-    type Key = (SpanId, StrId);
+    type Key = (SpanId, StrId, Option<SpanId>);
     let mut work: FxHashMap<Key, (Category, Vec<SpanId>)> = FxHashMap::default();
     for owner in &attribution.owners.all {
         let outermost = attribution.around(owner.span).filter(&mut known).last();
         let name_of = |span: SpanId| trace.spans.name[span.0 as usize];
-        let key = outermost.map_or((owner.span, owner.name), |span| (span, name_of(span)));
+        // Each replay of a graph is an operator of its own.
+        let replay = match owner.owner {
+            Owner::Replayed(_, launch) => Some(launch),
+            _ => None,
+        };
+        let key = outermost.map_or((owner.span, owner.name, replay), |span| (span, name_of(span), replay));
         let text = |span: SpanId| trace.strings.text(name_of(span));
         let category = outermost.map_or(owner.category, |span| Category::by(attribution.mode, text(span), text(owner.work[0])));
         work.entry(key).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
     }
     let mut alike: BTreeMap<Launched, Vec<(SpanId, StrId, Category, i64)>> = BTreeMap::new();
     let mut takes_type: FxHashMap<StrId, bool> = FxHashMap::default();
-    for ((span, name), (category, work)) in work {
+    for ((span, name, _), (category, work)) in work {
         let of_name = || Model::of(trace.strings.text(name)).is_some_and(Model::takes_kernel_type);
         let takes_type = *takes_type.entry(name).or_insert_with(of_name);
         let operators = alike.entry(Launched::of(trace, takes_type, &work)).or_default();

@@ -69,8 +69,8 @@ pub fn recompute(trace: &Trace, attribution: &Attribution) -> Vec<RecomputeRow> 
     let mut rows: FxHashMap<(StrId, Category, Evidence), RecomputeRow> = FxHashMap::default();
     let mut seen = FxHashSet::default();
     for one in &attribution.work {
-        let Some(from) = one.owner.span() else { continue };
-        let Some(evidence) = recomputed.evidence(attribution, one.launch.unwrap_or(from)) else { continue };
+        let (Some(from), Some(origin)) = (one.owner.span(), one.origin()) else { continue };
+        let Some(evidence) = recomputed.evidence(attribution, origin) else { continue };
         let (name, category) = (trace.spans.name[from.0 as usize], attribution.owners.category(one.owner));
         let row = rows.entry((name, category, evidence)).or_insert_with(|| RecomputeRow {
             name: trace.strings.text(name).to_owned(),
@@ -81,10 +81,10 @@ pub fn recompute(trace: &Trace, attribution: &Attribution) -> Vec<RecomputeRow> 
             kernel_ns: 0,
         });
         row.kernel_ns = row.kernel_ns.saturating_add(dur_ns(trace, one.work));
-        if seen.insert(from) {
+        if seen.insert(one.owner) {
             row.count += 1;
             let forward = forward.get_or_insert_with(|| Forward::of(trace, &recomputed, attribution));
-            let is_operator = matches!(one.owner, Owner::Operator(_));
+            let is_operator = matches!(one.owner, Owner::Operator(_) | Owner::Replayed(..));
             row.matched += u64::from(is_operator && forward.has_before(trace, from));
         }
     }

@@ -4,7 +4,7 @@ use rankscope_trace::Trace;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use crate::{Attribution, NoFigures, PerformanceRow};
+use crate::{Attribution, GraphRemarks, NoFigures, PerformanceRow};
 
 /// What is missing or odd in a trace, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct Remarks {
     pub shared_ids: u64,
     /// Spans of threads that outlast one that they began in.
     pub overruns: u64,
+    /// What became of the work of graphs.
+    #[serde(default)]
+    pub graphs: GraphRemarks,
 }
 
 impl Remarks {
@@ -30,6 +33,7 @@ impl Remarks {
             trace.kind(*call).is_launch()
                 && !launching.contains(call)
                 && !with_work.contains(id)
+                && !attribution.captured.contains(call)
                 && launches(trace.strings.text(trace.spans.name[call.0 as usize]))
         };
         Self {
@@ -38,6 +42,7 @@ impl Remarks {
             without_work: trace.correlations.iter().filter(is_idle).count() as u64,
             shared_ids: attribution.shared_ids,
             overruns: attribution.nesting.overruns(),
+            graphs: attribution.graphs,
         }
     }
 
@@ -48,6 +53,7 @@ impl Remarks {
         self.without_work += later.without_work;
         self.shared_ids += later.shared_ids;
         self.overruns += later.overruns;
+        self.graphs.join(later.graphs);
     }
 
     /// In sentences.
@@ -55,7 +61,7 @@ impl Remarks {
         let mut all = Vec::new();
         let mut say = |count: u64, text: String| all.extend((count > 0).then_some(text));
         say(u64::from(self.work == 0), "No device work is recorded: tables of operators and kernels are empty.".to_owned());
-        let Self { work, without_launch, without_work, shared_ids, overruns } = *self;
+        let Self { work, without_launch, without_work, shared_ids, overruns, graphs } = *self;
         say(
             without_launch,
             format!("The trace does not say what launched {without_launch} of its {work} kernels, copies and fills."),
@@ -68,6 +74,7 @@ impl Remarks {
             ),
         );
         say(overruns, format!("{overruns} spans end after the span that they began in; they do not count as called by it."));
+        all.extend(graphs.sentences());
         all
     }
 
@@ -118,7 +125,8 @@ mod tests {
         made.kernel("k", 7, 100, 5, 1);
         made.kernel("k", 7, 200, 5, 77);
         let tables = RankTables::of(&made.trace);
-        let expected = Remarks { work: 3, without_launch: 1, without_work: 1, shared_ids: 1, overruns: 1 };
+        let expected =
+            Remarks { work: 3, without_launch: 1, without_work: 1, shared_ids: 1, overruns: 1, ..Remarks::default() };
         assert_eq!(tables.remarks, expected);
         assert_eq!(tables.remarks.sentences().len(), 4);
         let figures = Remarks::of_figures(&tables.performance);

@@ -6,6 +6,9 @@ use proptest::prelude::*;
 use rankscope_tables::{Attribution, RankTables};
 use rankscope_trace::{CategoryKind, SpanId, SpanRow, Trace, TrackId, TrackKey, TrackKind};
 
+#[path = "truth/graphs.rs"]
+mod graphs;
+
 /// An operator: what it launches itself, and what it calls afterwards.
 #[derive(Clone, Debug)]
 struct Operator {
