@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use rankscope_align::{ClockEstimate, estimate};
 use rankscope_clock::Rng;
-use rankscope_collectives::{Group, Kind, LocalCollective, Matched, Operation, RankCollectives, match_ranks};
+use rankscope_collectives::{Group, Kind, LocalCollective, Matched, Operation, RankCollectives, Sequence, match_ranks};
 use rankscope_time::{Instant, Rank};
 use rankscope_trace::SpanId;
 
@@ -85,7 +85,7 @@ impl Work {
 
 fn stay(start_ns: i64, end_ns: i64, sequence: u64) -> LocalCollective {
     let mut stay = LocalCollective::new(SpanId(0), start_ns, end_ns, Operation::of(Kind::AllReduce));
-    stay.sequence = Some(sequence);
+    stay.sequence = Sequence::of(Some(sequence));
     stay
 }
 

@@ -61,8 +61,6 @@ pub struct Accounting {
     compute: Packed,
     comm: Packed,
     memory: Packed,
-    exposed_comm: Packed,
-    exposed_memory: Packed,
     extent_ns: (i64, i64),
 }
 
@@ -82,11 +80,8 @@ impl Accounting {
 
     /// The sets of work of which these are the unions by class, and whose first start and last end are `extent_ns`.
     pub fn of_sets(compute: Intervals, comm: Intervals, memory: Intervals, extent_ns: (i64, i64)) -> Self {
-        let exposed_comm = comm.minus(&compute);
-        let exposed_memory = memory.minus(&compute).minus(&comm);
         let [compute, comm, memory] = [&compute, &comm, &memory].map(Packed::of);
-        let [exposed_comm, exposed_memory] = [&exposed_comm, &exposed_memory].map(Packed::of);
-        Self { compute, comm, memory, exposed_comm, exposed_memory, extent_ns }
+        Self { compute, comm, memory, extent_ns }
     }
 
     /// Union of compute.
@@ -115,8 +110,6 @@ impl Accounting {
         add(&mut self.compute, other.compute);
         add(&mut self.comm, other.comm);
         add(&mut self.memory, other.memory);
-        add(&mut self.exposed_comm, other.exposed_comm);
-        add(&mut self.exposed_memory, other.exposed_memory);
         let worked = |(from, to): &(i64, i64)| from < to;
         let extents = [self.extent_ns, other.extent_ns].into_iter().filter(worked);
         self.extent_ns = extents.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or(self.extent_ns);
@@ -124,7 +117,7 @@ impl Accounting {
 
     /// Communication no compute hides.
     pub fn exposed_comm(&self) -> Intervals {
-        self.exposed_comm.unpacked()
+        self.comm().minus(&self.compute())
     }
 
     /// The account of everything.
@@ -134,20 +127,22 @@ impl Accounting {
 
     /// The account of the window from `start` to `end`.
     pub fn window(&self, start: i64, end: i64) -> Account {
-        let length = |set: &Packed| set.length_within(start, end);
-        let (computation_ns, exposed_comm_ns) = (length(&self.compute), length(&self.exposed_comm));
-        let exposed_memcpy_ns = length(&self.exposed_memory);
+        let length = |sets: &[&Packed]| Packed::length_of_all_within(sets, start, end);
+        let Self { compute, comm, memory, .. } = self;
+        let (computation_ns, total_memcpy_ns) = (length(&[compute]), length(&[memory]));
+        // What a class adds to those before it is what they do not hide.
+        let with_comm_ns = length(&[compute, comm]);
+        let busy_ns = if total_memcpy_ns == 0 { with_comm_ns } else { length(&[compute, comm, memory]) };
         let total_ns = end.saturating_sub(start);
-        let busy_ns = computation_ns + exposed_comm_ns + exposed_memcpy_ns;
         Account {
             computation_ns,
-            exposed_comm_ns,
-            exposed_memcpy_ns,
+            exposed_comm_ns: with_comm_ns - computation_ns,
+            exposed_memcpy_ns: busy_ns - with_comm_ns,
             busy_ns,
             idle_ns: total_ns - busy_ns,
             total_ns,
-            total_comm_ns: length(&self.comm),
-            total_memcpy_ns: length(&self.memory),
+            total_comm_ns: length(&[comm]),
+            total_memcpy_ns,
         }
     }
 }

@@ -49,12 +49,31 @@ impl Packed {
         Intervals::union_of(self.starting_at(0))
     }
 
-    /// How much time it holds inside the window from `start` to `end`.
-    pub(crate) fn length_within(&self, start: i64, end: i64) -> i64 {
+    /// How much time `sets` hold together inside the window from `start` to `end`.
+    pub(crate) fn length_of_all_within(sets: &[&Self], start: i64, end: i64) -> i64 {
+        match sets {
+            [only] => only.inside(start, end).fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(from))),
+            several => {
+                let mut rest: Vec<_> = several.iter().map(|set| set.inside(start, end).peekable()).collect();
+                let (mut sum_ns, mut until_ns) = (0i64, start);
+                let begins = |set: &mut std::iter::Peekable<_>| set.peek().map(|(from, _): &(i64, i64)| *from);
+                while let Some((_, next)) =
+                    rest.iter_mut().filter_map(|set| Some((begins(set)?, set))).min_by_key(|(from, _)| *from)
+                {
+                    let Some((from, to)) = next.next() else { break };
+                    sum_ns = sum_ns.saturating_add(to.saturating_sub(from.max(until_ns)).max(0));
+                    until_ns = until_ns.max(to);
+                }
+                sum_ns
+            }
+        }
+    }
+
+    /// Its intervals inside the window from `start` to `end`, cut off at its edges.
+    fn inside(&self, start: i64, end: i64) -> impl Iterator<Item = (i64, i64)> {
         let first = self.blocks.partition_point(|block| block.start_ns <= start).saturating_sub(1);
-        let inside =
-            self.starting_at(first).take_while(|(from, _)| *from < end).map(|(from, to)| (from.max(start), to.min(end)));
-        inside.filter(|(from, to)| from < to).fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(from)))
+        let cut = self.starting_at(first).take_while(move |(from, _)| *from < end);
+        cut.map(move |(from, to)| (from.max(start), to.min(end))).filter(|(from, to)| from < to)
     }
 
     /// Its intervals from the block numbered `first` on, in order.
@@ -105,8 +124,19 @@ mod tests {
             prop_assert_eq!(packed.unpacked(), set.clone());
             let at = |index: usize| spans.get(index).map_or(i64::MAX, |span| span.0.saturating_add(off));
             let (start, end) = (at(from), at(until));
-            prop_assert_eq!(packed.length_within(start, end), set.within(start, end).length_ns());
-            prop_assert_eq!(packed.length_within(i64::MIN, i64::MAX), set.length_ns());
+            let length = |start, end| Packed::length_of_all_within(&[&packed], start, end);
+            prop_assert_eq!(length(start, end), set.within(start, end).length_ns());
+            prop_assert_eq!(length(i64::MIN, i64::MAX), set.length_ns());
+        }
+
+        #[test]
+        fn sets_together_are_as_long_as_their_union(
+            sets in prop::collection::vec(prop::collection::vec((-50i64..900, 1i64..90), 0..40), 0..4), start in -60i64..900, long in 0i64..500
+        ) {
+            let union = |spans: &[(i64, i64)]| Intervals::union_of(spans.iter().map(|(from, long)| (*from, from + long)));
+            let packed: Vec<Packed> = sets.iter().map(|spans| Packed::of(&union(spans))).collect();
+            let all = union(&sets.concat()).within(start, start + long).length_ns();
+            prop_assert_eq!(Packed::length_of_all_within(&packed.iter().collect::<Vec<_>>(), start, start + long), all);
         }
     }
 

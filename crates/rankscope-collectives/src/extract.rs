@@ -13,7 +13,7 @@ use rankscope_trace::{
 use rustc_hash::FxHashMap;
 
 use crate::matching::RankCollectives;
-use crate::{CommPatterns, Group, Kind, LocalCollective, Operation, Splits, Step};
+use crate::{CommPatterns, Group, Kind, LocalCollective, Operation, Sequence, Splits, Step};
 
 /// All collectives of `trace`, in order of their start.
 pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollectives {
@@ -38,7 +38,7 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
             None => ungrouped.push((collectives.len(), stream)),
         }
         let mut collective = local(trace, span, args, &mut operations);
-        collective.group = group.unwrap_or(0);
+        collective.group = group.unwrap_or(0) as u32;
         if collective.kind.is_point_to_point()
             && collective.peer.is_none()
             && let Some((start_ns, peer)) = described.message_around(trace, span)
@@ -54,11 +54,11 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
             Some(OnStream::Only(only)) => *only,
             _ => groups.index(Group::only(trace).unwrap_or_else(|| Group::standing_in(unnamed[&stream].clone()))),
         };
-        collectives[at].group = group;
+        collectives[at].group = group as u32;
     }
     for at in within_group {
         let collective = &mut collectives[at];
-        collective.peer = collective.peer.and_then(|peer| rank_within(trace, &groups.list[collective.group], peer));
+        collective.peer = collective.peer.and_then(|peer| rank_within(trace, &groups.list[collective.group as usize], peer));
     }
     collectives.sort_by_key(|collective| (collective.start_ns, collective.span));
     RankCollectives { rank, groups: groups.list, collectives, steps: steps(trace) }
@@ -154,7 +154,7 @@ fn local(trace: &Trace, span: SpanId, args: Option<&CollectiveArgs>, operations:
         Kind::Recv | Kind::Broadcast | Kind::Scatter => args.source_rank,
         _ => None,
     };
-    LocalCollective { sequence: args.sequence, peer, ..stay(operation) }
+    LocalCollective { sequence: Sequence::of(args.sequence), peer, ..stay(operation) }
 }
 
 /// Names for the groups of collectives of which only their streams are known. A library gives each communicator a stream of its

@@ -62,7 +62,7 @@ fn is_message(kind: Kind) -> bool {
 
 /// The members of each collective of one lane, ascending in rank; in order of time. `clocks` is what is known of them.
 pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, clocks: &mut Clocks<'_>) -> Vec<Vec<Member>> {
-    let numbered = |rank: usize, list: &[usize]| list.iter().all(|at| ranks[rank].collectives[*at].sequence.is_some());
+    let numbered = |rank: usize, list: &[usize]| list.iter().all(|at| ranks[rank].collectives[*at].sequence.get().is_some());
     let mut instances = match lane.between {
         Between::NotTold => return alone(&lane.sequences),
         Between::Group if lane.sequences.iter().all(|(rank, list)| numbered(*rank, list)) => {
@@ -90,7 +90,7 @@ fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<M
     let mut numbered: Vec<(u64, u32, Member)> = Vec::with_capacity(sequences.values().map(Vec::len).sum());
     for (rank, list) in sequences {
         let first = numbered.len();
-        let of_rank = list.iter().filter_map(|at| Some((ranks[*rank].collectives[*at].sequence?, *at)));
+        let of_rank = list.iter().filter_map(|at| Some((ranks[*rank].collectives[*at].sequence.get()?, *at)));
         numbered.extend(of_rank.map(|(number, collective)| (number, 0, Member::of(*rank, collective))));
         let own = &mut numbered[first..];
         own.sort_by_key(|(number, ..)| *number);

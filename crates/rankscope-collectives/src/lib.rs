@@ -57,7 +57,7 @@ pub use extract::extract;
 pub use group::Group;
 pub use hints::Hints;
 pub use kind::Kind;
-pub use local::{LocalCollective, Operation};
+pub use local::{LocalCollective, Operation, Sequence};
 pub use matching::{Instance, Matched, Member, RankCollectives, Step, match_nothing, match_ranks, match_with};
 pub use parallelism::Parallelism;
 pub use pattern::{CommPatterns, PatternError};

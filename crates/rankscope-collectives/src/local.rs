@@ -3,6 +3,7 @@
 //! A rank does the same few operations thousands of times. So what is done is kept once a rank and shared by all collectives
 //! that do it; a collective itself holds only when, where and with whom.
 
+use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -35,6 +36,22 @@ impl Operation {
     }
 }
 
+/// A sequence number, where there is one: as large as the number alone. A job has millions of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sequence(Option<NonZeroU64>);
+
+impl Sequence {
+    /// That number. The largest that there is, which no communicator counts to, is none.
+    pub fn of(number: Option<u64>) -> Self {
+        Self(number.and_then(|number| NonZeroU64::new(number.wrapping_add(1))))
+    }
+
+    /// The number.
+    pub fn get(self) -> Option<u64> {
+        self.0.map(|next| next.get() - 1)
+    }
+}
+
 /// One rank's stay in one collective. What it does is read through it: `collective.kind`, `collective.name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -48,9 +65,9 @@ pub struct LocalCollective {
     /// When it left.
     pub end_ns: i64,
     /// Index of the process group in the rank's list.
-    pub group: usize,
+    pub group: u32,
     /// Sequence number within the communicator.
-    pub sequence: Option<u64>,
+    pub sequence: Sequence,
     /// The other rank of a point-to-point operation; the root of an operation from or to one rank, where it is recorded.
     pub peer: Option<u32>,
 }
@@ -66,7 +83,7 @@ impl Deref for LocalCollective {
 impl LocalCollective {
     /// A stay in the rank's first group, without a number or a peer.
     pub fn new(span: SpanId, start_ns: i64, end_ns: i64, operation: impl Into<Arc<Operation>>) -> Self {
-        Self { operation: operation.into(), span, start_ns, end_ns, group: 0, sequence: None, peer: None }
+        Self { operation: operation.into(), span, start_ns, end_ns, group: 0, sequence: Sequence::default(), peer: None }
     }
 
     /// How long the rank stayed.
@@ -96,5 +113,20 @@ impl LocalCollective {
     /// Like [`may_be`](Self::may_be), but both must say the same, even if that is nothing.
     pub(crate) fn looks_like(&self, other: &Self) -> bool {
         (self.kind == Kind::Unknown) == (other.kind == Kind::Unknown) && self.may_be(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_and_a_stay_takes_48_bytes() {
+        for number in [None, Some(0), Some(1), Some(u64::MAX - 1)] {
+            assert_eq!(Sequence::of(number).get(), number);
+        }
+        assert_eq!(Sequence::of(Some(u64::MAX)).get(), None);
+        assert!(Sequence::of(None) < Sequence::of(Some(0)) && Sequence::of(Some(0)) < Sequence::of(Some(1)));
+        assert_eq!(size_of::<LocalCollective>(), 48);
     }
 }

@@ -183,7 +183,7 @@ fn by_group(ranks: &[RankCollectives]) -> BTreeMap<Group, Sequences> {
     for (rank, list) in ranks.iter().enumerate() {
         let mut of_group = vec![Vec::new(); list.groups.len() + 1];
         for (at, collective) in list.collectives.iter().enumerate() {
-            of_group[collective.group.min(list.groups.len())].push(at);
+            of_group[(collective.group as usize).min(list.groups.len())].push(at);
         }
         for (group, own) in list.groups.iter().chain([&unknown]).zip(of_group).filter(|(_, own)| !own.is_empty()) {
             let sequence = groups.entry(group).or_default().entry(rank).or_default();
@@ -221,11 +221,11 @@ mod tests {
     use rankscope_trace::SpanId;
 
     use super::*;
-    use crate::{Kind, Operation};
+    use crate::{Kind, Operation, Sequence};
 
     fn collective(kind: Kind, start_ns: i64, sequence: Option<u64>, peer: Option<u32>) -> LocalCollective {
         let stay = LocalCollective::new(SpanId(0), start_ns, start_ns + 50, Operation::of(kind));
-        LocalCollective { sequence, peer, ..stay }
+        LocalCollective { sequence: Sequence::of(sequence), peer, ..stay }
     }
 
     fn rank(rank: u32, world: u32, collectives: Vec<LocalCollective>) -> RankCollectives {
@@ -327,7 +327,7 @@ mod tests {
             let stay = |at: u32| {
                 let (start_ns, sequence) = (i64::from(at) * 1_000, Some(u64::from(at)));
                 let stay = LocalCollective::new(SpanId(at), start_ns, start_ns + 500, Arc::clone(&operation));
-                LocalCollective { group: at as usize % 14, sequence, ..stay }
+                LocalCollective { group: at as u32 % 14, sequence: Sequence::of(sequence), ..stay }
             };
             let (groups, collectives) = ((0..14).map(group).collect(), (0..28).map(stay).collect());
             RankCollectives { rank: Rank(own), groups, collectives, steps: Vec::new() }
@@ -347,7 +347,7 @@ mod tests {
                 let stay = |at: u32| {
                     let start_ns = i64::from(at * at) * 1_000;
                     let stay = LocalCollective::new(SpanId(at), start_ns, start_ns + 500, Arc::clone(&operation));
-                    LocalCollective { sequence: Some(u64::from(at)).filter(|_| is_numbered), ..stay }
+                    LocalCollective { sequence: Sequence::of(Some(u64::from(at)).filter(|_| is_numbered)), ..stay }
                 };
                 // Every hundredth has lost one.
                 let kept = (0..20).filter(|at| own % 100 != 7 || *at != 11);

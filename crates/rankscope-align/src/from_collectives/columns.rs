@@ -257,9 +257,10 @@ mod tests {
         fn the_tightest_of_a_stretch_is_found_as_from_meeting_to_meeting(meetings in meetings(), length in 1usize..200) {
             let columns = Columns::of(&meetings, 5, length);
             for (a, b) in (0..5).flat_map(|a| (0..5).filter(move |b| *b != a).map(move |b| (a, b))) {
+                let stay = |meeting: &Meeting, rank| meeting.stays.iter().find(|stay| stay.rank() == rank).copied();
                 let mut slowly = Vec::new();
                 for (stretch, meetings) in meetings.chunks(length).enumerate() {
-                    let pair = |meeting: &Meeting| Some((meeting.stays[meeting.place(a)?], meeting.stays[meeting.place(b)?]));
+                    let pair = |meeting: &Meeting| Some((stay(meeting, a)?, stay(meeting, b)?));
                     let slack = |(at, meeting): (usize, &Meeting)| {
                         let (entered, left) = pair(meeting).filter(|(entered, left)| entered.is_needed && left.needs)?;
                         Some((left.end_ns.saturating_sub(entered.start_ns), stretch * length + at))

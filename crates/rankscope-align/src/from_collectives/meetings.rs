@@ -39,13 +39,6 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// Which of the stays is that of the rank at index `rank`.
-    pub(crate) fn place(&self, rank: usize) -> Option<usize> {
-        // Where all ranks of a job take part each stands at its own index.
-        let is_own = self.stays.get(rank).is_some_and(|stay| stay.rank() == rank);
-        if is_own { Some(rank) } else { self.stays.binary_search_by_key(&rank, Stay::rank).ok() }
-    }
-
     /// The shortest stay: what remained once everybody had come.
     pub(crate) fn shortest_ns(&self) -> i64 {
         self.stays.iter().map(|stay| stay.end_ns.saturating_sub(stay.start_ns)).min().unwrap_or(0)

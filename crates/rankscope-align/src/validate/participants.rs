@@ -92,7 +92,7 @@ fn regrouped(evidence: &RankEvidence, all: &RankCollectives, places: &[usize]) -
             Key::Text(_) => (i64::MAX, place),
         })
     };
-    let stands_in = |at: usize| all.groups[all.collectives[at].group].name.starts_with("unnamed ");
+    let stands_in = |at: usize| all.groups[all.collectives[at].group as usize].name.starts_with("unnamed ");
     let mut streams: Vec<_> = places.iter().filter(|at| stands_in(**at)).filter_map(|at| stream(*at)).collect();
     streams.sort_unstable();
     streams.dedup();
@@ -104,7 +104,7 @@ fn regrouped(evidence: &RankEvidence, all: &RankCollectives, places: &[usize]) -
         if stands_in(*at)
             && let Some(Ok(number)) = stream(*at).map(|stream| streams.binary_search(&stream))
         {
-            collective.group = first + number;
+            collective.group = (first + number) as u32;
         }
         collective
     };

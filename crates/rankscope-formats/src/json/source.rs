@@ -1,11 +1,11 @@
-//! The decompressed text of a file, in pieces of about a megabyte.
+//! The decompressed text of a file, in pieces of about a quarter of a megabyte.
 
 use std::io::{self, Read};
 
 use super::layout::Layout;
 
 /// Text is read in steps of this size. Large enough that a step costs nothing beside its content, small enough for the caches.
-const CHUNK_BYTES: usize = 1 << 20;
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// A chunk grows up to this size in search of a place to cut it.
 const UNCUT_BYTES_MAX: usize = 32 << 20;

@@ -88,7 +88,7 @@ fn part(scene: &Scene<'_>, seen: &Seen<'_>, at: usize) -> RankInstanceRow {
         in_elements: stay.one.in_elements,
         out_elements: stay.one.out_elements,
         process_group: scene.groups[seen.group()].label.clone(),
-        sequence: stay.one.sequence,
+        sequence: stay.one.sequence.get(),
         peer: stay.one.peer,
         at_ns: seen.at_ns.saturating_add(seen.start_skew_ns()).saturating_sub(stay.before_last_ns),
         arrival: at as u32,

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rankscope_collectives::{Group, Kind, LocalCollective, Operation, RankCollectives, Splits, Step};
+use rankscope_collectives::{Group, Kind, LocalCollective, Operation, RankCollectives, Sequence, Splits, Step};
 use rankscope_time::Rank;
 use rankscope_trace::SpanId;
 use rustc_hash::FxHashMap;
@@ -30,14 +30,14 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i
     if exposed_ns.len() != all.len() {
         return Err(Error::Unwritable { what: "there are not as many exposed times as collectives" });
     }
-    if all.iter().any(|collective| collective.group >= rank.groups.len()) {
+    if all.iter().any(|collective| collective.group as usize >= rank.groups.len()) {
         return Err(Error::Unwritable { what: "a collective is of a process group that is not there" });
     }
     write_groups(writer, rank)?;
     let operations = Operations::of(all);
     operations.write(writer)?;
     write_splits(writer, &operations.different)?;
-    writer.block(kinds::ORDER, |columns| columns.counts(all.iter().map(|collective| collective.group as u64)))?;
+    writer.block(kinds::ORDER, |columns| columns.counts(all.iter().map(|collective| u64::from(collective.group))))?;
     let mut places: Vec<usize> = (0..all.len()).collect();
     places.sort_by_key(|place| all[*place].group);
     for places in places.chunks(BLOCK_ROWS) {
@@ -48,7 +48,7 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i
             columns.spans(rows.iter().map(|row| (row.start_ns, row.end_ns)));
             columns.deltas(rows.iter().map(|row| i64::from(row.span.0)));
             columns.counts(places.iter().map(|place| operations.numbers[*place] as u64));
-            columns.options(&rows.iter().map(|row| row.sequence).collect::<Vec<_>>());
+            columns.options(&rows.iter().map(|row| row.sequence.get()).collect::<Vec<_>>());
             columns.options(&rows.iter().map(|row| row.peer.map(u64::from)).collect::<Vec<_>>());
             columns.bits(&whole);
             columns.signed(&exposed.iter().zip(&whole).filter(|(_, whole)| !**whole).map(|(ns, _)| *ns).collect::<Vec<_>>());
@@ -108,7 +108,7 @@ fn in_order(mut rows: Rows, order: &[usize], groups: usize) -> Rows {
             exposed_ns: places.iter().map(|place| rows.exposed_ns[*place]).collect(),
         };
     }
-    rows.collectives.iter_mut().zip(order).for_each(|(collective, group)| collective.group = *group);
+    rows.collectives.iter_mut().zip(order).for_each(|(collective, group)| collective.group = *group as u32);
     rows
 }
 
@@ -137,7 +137,7 @@ fn read_rows(columns: &mut Columns<'_>, operations: &[Arc<Operation>], rows: &mu
         let operation = operations.get(numbers[at]);
         let operation = operation.ok_or_else(|| columns.misfit("a collective is of an operation that is not there"))?;
         let mut row = LocalCollective::new(SpanId(columns.one(spans[at])?), start_ns, end_ns, Arc::clone(operation));
-        row.sequence = sequences[at];
+        row.sequence = Sequence::of(sequences[at]);
         row.peer = peers[at].map(|peer| columns.one(peer)).transpose()?;
         let exposed_ns = if whole[at] { Some(length(&row)) } else { exposed.next() };
         let missing = || columns.misfit("there are not as many exposed times as collectives");

@@ -10,9 +10,6 @@ use crate::{Columns, Reader, Writer};
 pub(super) fn write(writer: &mut Writer, report: &RankReport) -> Result<(), Error> {
     let sets = &report.accounting;
     let (compute, comm, memory) = (sets.compute(), sets.comm(), sets.memory());
-    if Accounting::of_sets(compute.clone(), comm.clone(), memory.clone(), sets.extent_ns()) != *sets {
-        return Err(Error::Unwritable { what: "its exposed time does not follow from its work" });
-    }
     let (sides, sources) = (numbers([report.side])?, numbers([report.step_source])?);
     let copies = sorts_of(&report.copies);
     writer.block(kinds::TOTALS, |columns| {

@@ -28,7 +28,7 @@ fn a_file_of_schema_1_means_what_it_meant() {
     let first = &part.collectives.collectives[0];
     assert_eq!((first.kind, first.dtype.as_str(), first.in_elements), (Kind::AllReduce, "BFloat16", Some(2_048)));
     assert_eq!((first.start_ns, first.end_ns), (1_795_213_554_919_731_240, 1_795_213_554_919_743_558));
-    assert_eq!((first.span, first.sequence, first.peer), (SpanId(81), None, None));
+    assert_eq!((first.span, first.sequence.get(), first.peer), (SpanId(81), None, None));
     let groups =
         part.collectives.groups.iter().map(|group| (group.name.as_str(), group.description.as_str(), group.ranks.len()));
     assert_eq!(groups.collect::<Vec<_>>(), [("1", "mesh_tp", 2), ("0", "default_pg", 4)]);

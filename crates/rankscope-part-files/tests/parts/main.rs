@@ -14,7 +14,7 @@ use common::{checked_part, file, part, part_of, rules, small_job, tabulated_part
 use proptest::prelude::*;
 use rankscope_align::validate::{Check, Device, Finding, Key, RankEvidence, Recorded, Rule, Stream};
 use rankscope_analyze::{Accounting, Class, ClassMode, Copied, Direction, HotName, Intervals, Side, StepSource, StepWindow};
-use rankscope_collectives::{ExpertKernel, ExpertOp, Group, Kind, LocalCollective, Operation, Reach, Splits, Step};
+use rankscope_collectives::{ExpertKernel, ExpertOp, Group, Kind, LocalCollective, Operation, Reach, Sequence, Splits, Step};
 use rankscope_job::{Export, Fingerprint, Part, Place, Rules, SettledTracer};
 use rankscope_part_files::{
     ColumnFault, Error, Reader, SCHEMA, STRING_BYTES_MAX, StoredPart, is_part, laid_bare, read_part, write_part,
@@ -168,7 +168,7 @@ fn kind() -> impl Strategy<Value = Kind> {
 prop_compose! {
     fn collective()(
         kind in kind(), name in text(), dtype in text(), elements in any::<(Option<u64>, Option<u64>)>(),
-        stamps in stamps(), span in any::<u32>(), group in 0usize..3, sequence in any::<Option<u64>>(), peer in any::<Option<u32>>(),
+        stamps in stamps(), span in any::<u32>(), group in 0u32..3, sequence in any::<Option<u64>>(), peer in any::<Option<u32>>(),
         exposed in prop_oneof![Just(None), stamp().prop_map(Some)],
         splits in prop::option::of((prop::collection::vec(any::<u32>(), 0..4), prop::collection::vec(any::<u32>(), 0..4))),
     ) -> (LocalCollective, i64) {
@@ -176,7 +176,7 @@ prop_compose! {
         (operation.name, operation.dtype, (operation.in_elements, operation.out_elements)) = (name, dtype, elements);
         operation.splits = splits.and_then(|(sent, received)| Splits::new(sent, received));
         let mut one = LocalCollective::new(SpanId(span), stamps.0, stamps.1, operation);
-        (one.group, one.sequence, one.peer) = (group, sequence, peer);
+        (one.group, one.sequence, one.peer) = (group, Sequence::of(sequence), peer);
         (one, exposed.unwrap_or(stamps.1.wrapping_sub(stamps.0)))
     }
 }
@@ -320,7 +320,8 @@ fn more_collectives_than_a_block_takes_come_back() {
     part.collectives.collectives = (0..70_000)
         .map(|at| {
             let mut next = one.clone();
-            (next.start_ns, next.group, next.sequence) = (one.start_ns + at, usize::from(at % 3 == 0), Some(at as u64));
+            (next.start_ns, next.group, next.sequence) =
+                (one.start_ns + at, u32::from(at % 3 == 0), Sequence::of(Some(at as u64)));
             next
         })
         .collect();
