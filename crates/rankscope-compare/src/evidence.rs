@@ -4,12 +4,15 @@
 //! chance: there a difference counts only where it stays one when all of its family are looked at together.
 
 use rankscope_document::{ChangeVerdict, Direction, MetricComparison, MetricUnit, MoreEvidence, Observation};
-use rankscope_stats::{Evidence, Needed, Unit, Verdict};
+use rankscope_stats::{Evidence, Needed, RunSpread, Unit, Verdict};
 use rustc_hash::FxHashMap;
 
 use crate::Settings;
 use crate::series::{self, Family, Metric};
 use crate::side::{Run, Side};
+
+/// Runs of a side whose medians tell how much runs differ.
+const RUNS_MIN: usize = 3;
 
 /// Every metric that both sides have, the time of a step first.
 pub(crate) fn metrics(base: &Side, test: &Side, settings: &Settings) -> Vec<MetricComparison> {
@@ -30,7 +33,7 @@ pub(crate) fn metrics(base: &Side, test: &Side, settings: &Settings) -> Vec<Metr
 }
 
 /// The metrics that every run of `side` has, with the values of each run.
-fn of_side(side: &Side) -> Vec<(Metric, Vec<Vec<f64>>)> {
+pub(crate) fn of_side(side: &Side) -> Vec<(Metric, Vec<Vec<f64>>)> {
     let Some((first, others)) = side.runs.split_first() else { return Vec::new() };
     let mut others: Vec<FxHashMap<String, Vec<f64>>> = others.iter().map(by_name).collect();
     let with_others = |(metric, values): (Metric, Vec<f64>)| {
@@ -48,12 +51,14 @@ fn by_name(run: &Run) -> FxHashMap<String, Vec<f64>> {
 }
 
 /// What the clocks of two ranks may be off against each other in any run of `side`.
-fn uncertainty_ns(side: &Side) -> i64 {
+pub(crate) fn uncertainty_ns(side: &Side) -> i64 {
     let rows = side.documents().filter_map(|document| document.collective_tables.as_ref()?.nccl_implicit_sync.as_ref());
     rows.flatten().filter_map(|row| row.clock_error_ns).max().unwrap_or(0)
 }
 
-fn evidence(metric: &Metric, base: &[Vec<f64>], test: &[Vec<f64>], clocks_ns: i64, settings: &Settings) -> Evidence {
+/// What `base` and `test`, the values of each run, say of `metric`.
+pub(crate) fn evidence(metric: &Metric, base: &[Vec<f64>], test: &[Vec<f64>], clocks_ns: i64, settings: &Settings) -> Evidence {
+    let spread = settings.run_spread_of(&metric.name).or_else(|| of_repeats(base, test));
     let base: Vec<&[f64]> = base.iter().map(Vec::as_slice).collect();
     let test: Vec<&[f64]> = test.iter().map(Vec::as_slice).collect();
     let direction = match metric.direction {
@@ -62,13 +67,24 @@ fn evidence(metric: &Metric, base: &[Vec<f64>], test: &[Vec<f64>], clocks_ns: i6
         _ => rankscope_stats::Direction::Neutral,
     };
     let mut asked = rankscope_stats::Settings::new(direction).with_alpha(settings.alpha).with_margin(margin(metric, settings));
-    if let Some(spread) = settings.run_spread {
+    if let Some(spread) = spread {
         asked = asked.with_run_spread(spread);
     }
     if metric.crosses_ranks {
         asked = asked.with_clock_uncertainty(clocks_ns as f64);
     }
     rankscope_stats::compare(&rankscope_stats::Side { runs: &base }, &rankscope_stats::Side { runs: &test }, &asked)
+}
+
+/// How much runs differ by those of the side that has several, where the other has too few to be counted in runs.
+fn of_repeats(base: &[Vec<f64>], test: &[Vec<f64>]) -> Option<RunSpread> {
+    let side = match (base.len() >= RUNS_MIN, test.len() >= RUNS_MIN) {
+        (true, false) => base,
+        (false, true) => test,
+        _ => return None,
+    };
+    let medians: Vec<f64> = side.iter().filter_map(|run| series::median_of_run(run)).collect();
+    rankscope_stats::run_spread(&medians)
 }
 
 fn margin(metric: &Metric, settings: &Settings) -> f64 {
@@ -99,9 +115,21 @@ fn adjusted(compared: &[(Metric, Evidence)]) -> Vec<Option<f64>> {
 fn row(metric: Metric, evidence: &Evidence, p_adjusted: Option<f64>, settings: &Settings) -> MetricComparison {
     let own = verdict(evidence.verdict);
     let is_by_chance = metric.family != Family::Job && p_adjusted.is_none_or(|p| p >= settings.alpha);
+    let verdict = if is_by_chance { tempered(own) } else { own };
+    figures(metric, evidence, p_adjusted, verdict, settings)
+}
+
+/// The figures of `metric`, with what they are taken to say.
+pub(crate) fn figures(
+    metric: Metric,
+    evidence: &Evidence,
+    p_adjusted: Option<f64>,
+    verdict: ChangeVerdict,
+    settings: &Settings,
+) -> MetricComparison {
     MetricComparison {
         margin: margin(&metric, settings),
-        verdict: if is_by_chance { tempered(own) } else { own },
+        verdict,
         name: metric.name,
         unit: metric.unit,
         direction: metric.direction,

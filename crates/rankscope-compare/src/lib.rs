@@ -29,14 +29,18 @@
 pub mod beside;
 mod comparable;
 mod evidence;
+mod gate;
 mod pair;
 mod plotted;
+mod policy;
 mod ranking;
 mod series;
 mod settings;
 mod side;
 mod steps;
 
+pub use gate::gate;
+pub use policy::{METRICS_MAX, Policy, PolicyError, draft};
 pub use settings::{RunSpread, Settings};
 pub use side::{Run, Side};
 

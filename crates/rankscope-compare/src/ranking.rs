@@ -62,7 +62,7 @@ fn slower(fastest: &[Vec<f64>], other: &[Vec<f64>], settings: &Settings) -> Evid
     let other: Vec<&[f64]> = other.iter().map(Vec::as_slice).collect();
     let mut asked =
         rankscope_stats::Settings::new(Direction::LowerIsBetter).with_alpha(settings.alpha).with_margin(settings.time_margin);
-    if let Some(spread) = settings.run_spread {
+    if let Some(spread) = settings.run_spread_of(series::STEP) {
         asked = asked.with_run_spread(spread);
     }
     rankscope_stats::compare(&rankscope_stats::Side { runs: &fastest }, &rankscope_stats::Side { runs: &other }, &asked)

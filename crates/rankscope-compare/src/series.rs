@@ -48,6 +48,9 @@ const CLASSES: [Class; 8] = [
     ("total_memcpy_ns", Direction::Neutral, |time| time.total_memcpy),
 ];
 
+/// The metric of the job's time.
+pub(crate) const STEP: &str = "step_ns";
+
 /// A metric, and its values in a run.
 pub(crate) type Series = (Metric, Vec<f64>);
 
@@ -76,7 +79,7 @@ fn of_job(run: &Run) -> Vec<Series> {
         family: Family::Job,
         crosses_ranks: false,
     };
-    let mut all = vec![(time("step_ns", Direction::LowerIsBetter, Over::MaxOfRanks), step_times(run))];
+    let mut all = vec![(time(STEP, Direction::LowerIsBetter, Over::MaxOfRanks), step_times(run))];
     all.extend(
         CLASSES.iter().map(|(name, direction, class)| {
             (time(name, direction.clone(), Over::MedianOfRanks), over_ranks(run, class, median))
@@ -102,7 +105,7 @@ fn of_rank(run: &Run, index: usize, class: impl Fn(&Time) -> i64) -> Vec<f64> {
 }
 
 fn of_ranks(run: &Run) -> impl Iterator<Item = Series> {
-    let step: Class = ("step_ns", Direction::LowerIsBetter, |time| time.total);
+    let step: Class = (STEP, Direction::LowerIsBetter, |time| time.total);
     let classes = move || std::iter::once(step.clone()).chain(CLASSES);
     run.document.ranks.iter().enumerate().flat_map(move |(index, rank)| {
         classes().map(move |(name, direction, class)| {
@@ -198,4 +201,10 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
         n if n % 2 == 1 => values[n / 2],
         n => f64::midpoint(values[n / 2 - 1], values[n / 2]),
     }
+}
+
+/// The median of a run's `values` once warm-up is dropped; none where none is left.
+pub(crate) fn median_of_run(values: &[f64]) -> Option<f64> {
+    let mut kept = values[rankscope_stats::warm_up(values.len())..].to_vec();
+    Some(median(&mut kept)).filter(|median| median.is_finite())
 }

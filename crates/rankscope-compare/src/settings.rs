@@ -1,5 +1,7 @@
 //! What a user may choose about evidence.
 
+use std::collections::BTreeMap;
+
 use rankscope_document::Convention;
 pub use rankscope_stats::RunSpread;
 
@@ -17,11 +19,20 @@ pub struct Settings {
     pub run_spread: Option<RunSpread>,
     /// What signs mean in the figures that workbooks list.
     pub convention: Convention,
+    /// The same by the name of the metric, from runs of before. What is stated above goes before it.
+    pub run_spreads: BTreeMap<String, RunSpread>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { alpha: 0.05, time_margin: 0.01, bandwidth_margin: 0.02, run_spread: None, convention: Convention::Rankscope }
+        Self {
+            alpha: 0.05,
+            time_margin: 0.01,
+            bandwidth_margin: 0.02,
+            run_spread: None,
+            convention: Convention::Rankscope,
+            run_spreads: BTreeMap::new(),
+        }
     }
 }
 
@@ -31,6 +42,18 @@ impl Settings {
     pub fn with_run_spread(mut self, spread: Option<RunSpread>) -> Self {
         self.run_spread = spread;
         self
+    }
+
+    /// The same, where runs of one configuration are known to differ in each metric by what `spreads` says.
+    #[must_use]
+    pub fn with_run_spreads(mut self, spreads: BTreeMap<String, RunSpread>) -> Self {
+        self.run_spreads = spreads;
+        self
+    }
+
+    /// How much runs of one configuration are known to differ in `metric`.
+    pub fn run_spread_of(&self, metric: &str) -> Option<RunSpread> {
+        self.run_spread.or_else(|| self.run_spreads.get(metric).copied())
     }
 
     /// The same, where a difference of times of the share `margin` counts as none.

@@ -232,9 +232,21 @@ pub struct Place {
 pub struct GateResult {
     /// Whether nothing failed.
     pub passed: bool,
+    /// The policy's file.
+    #[serde(default)]
+    pub policy: String,
+    /// How often the gate may fail at most where nothing changed, all its metrics together.
+    #[serde(default)]
+    pub alpha: f64,
+    /// Metrics that were looked at together, of all tests: what patterns match counts one by one.
+    #[serde(default)]
+    pub family: usize,
+    /// What becomes of a metric that the evidence does not decide.
+    #[serde(default)]
+    pub on_inconclusive: OnInconclusive,
     /// Metrics that failed, each with the reason.
     pub failed: Vec<GateCheck>,
-    /// Metrics that the evidence does not decide.
+    /// Metrics that the evidence does not decide, where the policy does not fail them.
     pub undecided: Vec<GateCheck>,
     /// Metrics that passed.
     pub held: Vec<GateCheck>,
@@ -251,6 +263,21 @@ pub struct GateCheck {
     pub verdict: ChangeVerdict,
     /// A sentence about it.
     pub reason: String,
+    /// The figures, at the policy's margin and direction and corrected for all metrics of the gate; null where a side lacks the metric.
+    #[serde(default)]
+    pub figures: Option<MetricComparison>,
+}
+
+vocabulary! {
+    /// What becomes of a metric of a gate that the evidence does not decide.
+    OnInconclusive {
+        /// It fails the gate.
+        Fail = "fail",
+        /// It is reported, and the gate passes.
+        Warn = "warn",
+        /// It passes.
+        Pass = "pass",
+    }
 }
 
 vocabulary! {
