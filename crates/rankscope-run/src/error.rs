@@ -162,6 +162,25 @@ pub enum Error {
         /// Who, and how to go on if it is known to be gone.
         holder: String,
     },
+    /// Another process carries out this sweep.
+    #[error("{path}: {holder} is running this sweep. Wait for it to end, or give another directory", path = .path.display())]
+    SweepInUse {
+        /// The directory.
+        path: PathBuf,
+        /// Who, and how to go on if it is known to be gone.
+        holder: String,
+    },
+    /// A new sweep was to lie where something else does.
+    #[error(
+        "{path}: this directory contains {entry} but no sweep.json, so it cannot hold a new sweep. Give a new or empty directory",
+        path = path.display()
+    )]
+    NoPlaceForSweep {
+        /// The directory.
+        path: PathBuf,
+        /// The first thing found.
+        entry: String,
+    },
     /// A change to a run that was opened to be read.
     #[error("{path}: this run was opened read-only; only its writer can change it", path = path.display())]
     NotTheWriter {

@@ -36,13 +36,14 @@ mod prune;
 mod removal;
 mod retention;
 mod sides;
+mod sweep_folder;
 mod wall_clock;
 
 pub use clearing::{Left, Stays};
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{
     Attempt, Ending, Exit, FileCheck, FileEntry, FirstFailure, LockKind, Manifest, NewRun, NodeEntry, NodePart, RankEnd,
-    RankEntry, RunDirectory, State, node_part, settle_ends,
+    RankEntry, RunDirectory, State, SweepEntry, node_part, settle_ends,
 };
 pub use encoded::{file_name, refuse_same_file, same_file, write_encoded};
 pub use error::Error;
@@ -55,4 +56,5 @@ pub use prune::Pruned;
 pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
 pub use sides::{RunSource, runs_of};
+pub use sweep_folder::SweepFolder;
 pub use wall_clock::now_unix_ns;

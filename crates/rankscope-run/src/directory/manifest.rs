@@ -50,6 +50,23 @@ pub struct Manifest {
     /// What lay in the directory when the run ended.
     #[serde(default)]
     pub files: Vec<FileEntry>,
+    /// Which run of a sweep this is, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepEntry>,
+}
+
+/// A run's place in a sweep over configurations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepEntry {
+    /// The label of its configuration.
+    pub configuration: String,
+    /// What that sets in the environment of the job, by variable.
+    pub set: BTreeMap<String, String>,
+    /// Which repetition of the configuration it is, from 1; 0 for a warm-up.
+    pub round: u32,
+    /// Whether it only warmed the machine up and is not to be compared.
+    #[serde(default)]
+    pub warm_up: bool,
 }
 
 /// How far a run is.
@@ -202,7 +219,7 @@ impl Document {
 }
 
 /// Writes `value` as JSON into the file `path`, whole, and returns when it is on the disk.
-pub(super) fn write_durably(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+pub(crate) fn write_durably(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_file(path, |writer| {
         let failed = |error| Error::io(path, error);
         serde_json::to_writer_pretty(&mut *writer, value).map_err(|error| failed(error.into()))?;

@@ -32,7 +32,8 @@ pub(crate) use lease::host;
 pub use lock::LockKind;
 pub(crate) use lock::WriterLock;
 use manifest::Document;
-pub use manifest::{Attempt, Exit, FileEntry, Manifest, NodeEntry, RankEntry, State};
+pub(crate) use manifest::write_durably;
+pub use manifest::{Attempt, Exit, FileEntry, Manifest, NodeEntry, RankEntry, State, SweepEntry};
 pub use nodes::{NodePart, node_part};
 
 /// A run that begins.
