@@ -10,10 +10,11 @@ use rankscope_run::{NewRun, RunDirectory};
 use crate::error::Error;
 use crate::name::RunName;
 use crate::notice::{Notice, Observer};
+use crate::run::Request;
 use crate::{hooks, name};
 
 /// Variables for the processes of a job.
-pub(crate) type Variables = Vec<(&'static str, OsString)>;
+pub(crate) type Variables = Vec<(String, OsString)>;
 
 /// Where a run is to lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,19 +64,18 @@ impl Seat {
 impl Directory {
     /// Makes the directory, or joins it where another node leads.
     pub(crate) fn begin(
-        place: Place,
+        request: &Request,
         words: &[String],
         described: &JobCommand,
-        ranks: Option<u32>,
         observer: &dyn Observer,
     ) -> Result<Self, Error> {
         let seat = Seat::of(&described.agents);
         let shared = seat.num_nodes > 1 || seat.local > 0;
-        if shared && place == Place::Any && described.job.is_none() {
+        if shared && request.place == Place::Any && described.job.is_none() {
             observer.notice(&Notice::NoSharedName);
         }
-        let path = match place {
-            Place::Path(path) => path,
+        let path = match &request.place {
+            Place::Path(path) => path.clone(),
             Place::Name(name) => Path::new("runs").join(name.to_string()),
             Place::Any => free(Path::new("runs"), &name::usual(words, described, shared), shared),
         };
@@ -84,10 +84,11 @@ impl Directory {
             return Err(Error::FolderOfRuns { path });
         }
         let called = path.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
-        let run_id = std::env::var("RANKSCOPE_RUN_ID").ok().filter(|id| !id.is_empty());
+        let told = || std::env::var("RANKSCOPE_RUN_ID").ok().filter(|id| !id.is_empty());
+        let run_id = request.run_id.clone().or_else(told);
         let run_id = run_id.or_else(|| described.job.clone().filter(|_| shared)).unwrap_or(called);
         let manifest = if seat.leads() {
-            let world_size = ranks.or(described.ranks);
+            let world_size = request.ranks.or(described.ranks);
             let new =
                 NewRun { run_id: run_id.clone(), command: words.to_vec(), world_size, reference_node: 0, restart: restart() };
             Some(RunDirectory::create(&path, new)?)
@@ -131,16 +132,22 @@ impl Directory {
         self.path.join("clock")
     }
 
-    /// What the processes of the job are told.
-    pub(crate) fn environment(&self, with_hooks: bool, observer: &dyn Observer) -> Variables {
-        let mut variables = vec![
+    /// What the processes of the job are told, over what `request` has for them.
+    pub(crate) fn environment(&self, request: &Request, observer: &dyn Observer) -> Variables {
+        let mut variables = request.variables();
+        let own = [
             ("RANKSCOPE_RUN_DIR", self.path.clone().into_os_string()),
             ("RANKSCOPE_RAW_DIR", self.raw().into_os_string()),
             ("RANKSCOPE_RUN_ID", OsString::from(&self.run_id)),
         ];
-        if with_hooks {
+        variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        if request.hooks {
             match hooks::write(&self.path) {
-                Ok(folder) => variables.push(("PYTHONPATH", hooks::python_path(&folder))),
+                Ok(folder) => {
+                    let given = request.environment.get(PYTHON_PATH).map(OsString::from);
+                    let rest = given.or_else(|| std::env::var_os(PYTHON_PATH));
+                    variables.push((PYTHON_PATH.to_owned(), hooks::python_path(&folder, rest)));
+                }
                 Err(error) => observer.notice(&Notice::NoHooks { path: self.path.clone(), reason: error.to_string() }),
             }
         }
@@ -157,6 +164,8 @@ impl Directory {
         command.iter().enumerate().map(|(at, word)| if at == 0 { word.clone() } else { fill(word) }).collect()
     }
 }
+
+const PYTHON_PATH: &str = "PYTHONPATH";
 
 /// Whether `path` is the `runs/` here, in which every run that is given no other place begins.
 fn is_folder_of_runs(path: &Path) -> bool {

@@ -38,10 +38,10 @@ pub(crate) fn remove(run: &Path) {
     let _stays = fs::remove_dir_all(run.join(FOLDER));
 }
 
-/// `PYTHONPATH` with `folder` in front.
-pub(crate) fn python_path(folder: &Path) -> OsString {
+/// `PYTHONPATH` with `folder` in front of `rest`, which is what it would be otherwise.
+pub(crate) fn python_path(folder: &Path, rest: Option<OsString>) -> OsString {
     let mut path = folder.as_os_str().to_owned();
-    if let Some(rest) = std::env::var_os("PYTHONPATH").filter(|rest| !rest.is_empty()) {
+    if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
         path.push(":");
         path.push(rest);
     }

@@ -4,7 +4,7 @@
 //! becomes a [`Notice`] and is left out. Nothing is printed here and no trace is read: an [`Observer`] hears what is worth a line,
 //! and the report is made by a process of its own, of the [`Executable`] that has the verbs.
 //!
-//! [`run`] starts a job; [`agent`] measures the clock of one node.
+//! [`run`] starts a job, [`sweep`](sweep()) one after the other; [`agent`] measures the clock of one node.
 
 pub mod agent;
 mod agents;
@@ -23,6 +23,7 @@ mod outcome;
 mod run;
 mod signals;
 mod summary;
+mod sweep;
 mod tied;
 mod words;
 
@@ -36,4 +37,5 @@ pub use outcome::Outcome;
 pub use run::{Ended, Request, run};
 pub use signals::{outlive_file_limit, stop_switch};
 pub use summary::{Caution, Found, Reported, Summary};
+pub use sweep::{Begins, Intent, SweepError, SweepNotice, SweepObserver, SweepRequest, Swept, planned, seen_warnings, sweep};
 pub use tied::become_command;

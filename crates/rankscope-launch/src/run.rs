@@ -1,5 +1,6 @@
 //! A run from its first to its last step: directory, agents, job, and what is left to complete.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use rankscope_run::{SideFile, read_side_text};
 
 use crate::agents::{self, AgentProcess};
 use crate::collect::Collection;
-use crate::directory::{Directory, Place};
+use crate::directory::{Directory, Place, Variables};
 use crate::error::Error;
 use crate::finish::{Finish, finish};
 use crate::job::Job;
@@ -25,8 +26,12 @@ pub struct Request {
     pub command: Vec<OsString>,
     /// Start the command this many times, as ranks of this host; none runs it as it is.
     pub ranks: Option<u32>,
+    /// Variables that the job gets beside those that this process has.
+    pub environment: BTreeMap<String, String>,
     /// Where the run directory is to lie.
     pub place: Place,
+    /// The name that all processes of the run share; none takes it from the environment, or else from the directory.
+    pub run_id: Option<String>,
     /// The settings of the clock agents; none measures no clocks.
     pub clock: Option<ClockSettings>,
     /// Hook into Python programs and keep the profiles that they export.
@@ -52,69 +57,100 @@ pub struct Ended {
     pub kept: bool,
 }
 
+impl Request {
+    /// What the user has for the job's environment.
+    pub(crate) fn variables(&self) -> Variables {
+        self.environment.iter().map(|(name, value)| (name.clone(), OsString::from(value))).collect()
+    }
+}
+
 /// Runs the job that `request` describes and completes its run directory. Returns when all of that is over or was cut short.
 ///
 /// # Errors
 /// Only what keeps the job from being started as asked: ranks of a command that starts its own, and signals that cannot be
 /// received. A command that does not start is an [`Outcome`], as a shell tells it.
 pub fn run(request: Request, observer: &Arc<dyn Observer>) -> Result<Ended, Error> {
-    let words: Vec<String> = request.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let described = described(&words);
-    if request.ranks.is_some() && described.launcher != Launcher::None {
-        return Err(Error::StartsItsOwn { program: words[0].clone() });
-    }
+    let described = described(&request.command, request.ranks)?;
     // Before anything is started, so that the end of no process is missed.
-    let signals = Signals::listen(request.ranks.is_some_and(|ranks| ranks > 1))?;
-    let directory = directory(&request, &words, &described, &**observer);
+    let signals = listen(&request)?;
+    let directory = match begin(&request, &described, &**observer) {
+        Ok(directory) => Some(directory),
+        Err(error) => {
+            observer.notice(&Notice::NothingKept(error));
+            None
+        }
+    };
+    Ok(run_in(directory, &request, described, &signals, observer))
+}
+
+/// Listens for signals as the job of `request` needs it.
+pub(crate) fn listen(request: &Request) -> Result<Signals, Error> {
+    Signals::listen(request.ranks.is_some_and(|ranks| ranks > 1))
+}
+
+/// Makes the run directory.
+pub(crate) fn begin(request: &Request, described: &JobCommand, observer: &dyn Observer) -> Result<Directory, Error> {
+    Directory::begin(request, &words(&request.command), described, observer)
+}
+
+/// The job, with what is kept of it in `directory`.
+pub(crate) fn run_in(
+    directory: Option<Directory>,
+    request: &Request,
+    described: JobCommand,
+    signals: &Signals,
+    observer: &Arc<dyn Observer>,
+) -> Ended {
     let collection = Collection::before(&request.collect, &**observer);
     let agent = match (&directory, &request.clock) {
         (Some(directory), Some(settings)) => AgentProcess::start(&described.agents, directory, settings, Arc::clone(observer)),
         _ => None,
     };
     let command = directory.as_ref().map_or_else(|| request.command.clone(), |directory| directory.filled_in(&request.command));
-    let environment = directory.as_ref().map(|directory| directory.environment(request.hooks, &**observer)).unwrap_or_default();
+    let environment =
+        directory.as_ref().map_or_else(|| request.variables(), |directory| directory.environment(request, &**observer));
     let ended = Job::start(&command, request.ranks, environment, request.aside)
-        .map(|job| job.run(&signals, agent.as_ref(), request.grace));
+        .map(|job| job.run(signals, agent.as_ref(), request.grace));
     if let Some(agent) = agent {
         agent.stop();
     }
     let (outcome, directory) = match ended {
         Ok(outcome) => (outcome, directory),
         Err(error) => {
-            observer.notice(&Notice::NotStarted { program: words[0].clone(), reason: error.to_string() });
+            let program = words(&request.command).swap_remove(0);
+            observer.notice(&Notice::NotStarted { program, reason: error.to_string() });
             (not_started(&error), directory.and_then(|directory| directory.without_a_job(&**observer)))
         }
     };
     let kept = directory.is_some();
     if let Some(directory) = directory {
         let what = Finish { collection, numbered: request.ranks.is_some(), report: request.report };
-        finish(directory, described, outcome.clone(), what, &signals, request.finish_within, observer);
+        finish(directory, described, outcome.clone(), what, signals, request.finish_within, observer);
     }
-    Ok(Ended { outcome, kept })
+    Ended { outcome, kept }
+}
+
+fn words(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// What is known of the job before it runs. What its variables get wrong costs the clocks and nothing else.
-fn described(words: &[String]) -> JobCommand {
+pub(crate) fn described(command: &[OsString], ranks: Option<u32>) -> Result<JobCommand, Error> {
+    let words = words(command);
     let world = World {
         variable: &|name| std::env::var(name).ok(),
         file: &|path| read_side_text(path.as_ref(), SideFile::Config).ok(),
         version: &agents::version,
     };
-    recognise(words, &world).unwrap_or_else(|wrong| JobCommand {
+    let described = recognise(&words, &world).unwrap_or_else(|wrong| JobCommand {
         launcher: Launcher::None,
         ranks: None,
         job: None,
         program: 0,
         agents: Agents::Impossible(wrong.to_string()),
-    })
-}
-
-fn directory(request: &Request, words: &[String], described: &JobCommand, observer: &dyn Observer) -> Option<Directory> {
-    match Directory::begin(request.place.clone(), words, described, request.ranks, observer) {
-        Ok(directory) => Some(directory),
-        Err(error) => {
-            observer.notice(&Notice::NothingKept(error));
-            None
-        }
+    });
+    if ranks.is_some() && described.launcher != Launcher::None {
+        return Err(Error::StartsItsOwn { program: words.first().cloned().unwrap_or_default() });
     }
+    Ok(described)
 }

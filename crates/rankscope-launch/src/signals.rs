@@ -3,6 +3,7 @@
 //! A terminal sends a signal to every process in its foreground, the job's among them; such a signal is not passed on again to a
 //! job that shares our group. What somebody sends to this process alone is.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -34,6 +35,8 @@ pub(crate) enum Heard {
 pub(crate) struct Signals {
     queue: Receiver<Heard>,
     sender: Sender<Heard>,
+    /// The first signal that asked this process to end, since it listens.
+    asked_to_end: Cell<Option<i32>>,
 }
 
 const PASSED_ON: [i32; 7] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH];
@@ -63,13 +66,13 @@ impl Signals {
                 }
             })
             .map_err(Error::Signals)?;
-        Ok(Self { queue, sender })
+        Ok(Self { queue, sender, asked_to_end: Cell::new(None) })
     }
 
     /// What is heard next, or nothing until `deadline`.
     pub(crate) fn next(&self, deadline: Option<Instant>) -> Heard {
         let patience = deadline.map_or(FOREVER, |deadline| deadline.saturating_duration_since(Instant::now()));
-        self.queue.recv_timeout(patience).unwrap_or(Heard::Nothing)
+        self.noted(self.queue.recv_timeout(patience).unwrap_or(Heard::Nothing))
     }
 
     /// Where a thread of ours says that it is done.
@@ -79,7 +82,25 @@ impl Signals {
 
     /// Forgets what was heard until now.
     pub(crate) fn forget(&self) {
-        self.queue.try_iter().for_each(drop);
+        for heard in self.queue.try_iter() {
+            self.noted(heard);
+        }
+    }
+
+    /// The first signal that asked this process to end, since it listens, whoever heard it. What else was heard until now is forgotten.
+    pub(crate) fn asked_to_end(&self) -> Option<i32> {
+        self.forget();
+        self.asked_to_end.get()
+    }
+
+    fn noted(&self, heard: Heard) -> Heard {
+        if let Heard::Signal { number, .. } = heard
+            && heard.ends()
+            && self.asked_to_end.get().is_none()
+        {
+            self.asked_to_end.set(Some(number));
+        }
+        heard
     }
 }
 

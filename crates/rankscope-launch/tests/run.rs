@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test of what is said and left")]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,7 +28,9 @@ fn request(at: &Path, ranks: Option<u32>, command: &[&str]) -> Request {
     Request {
         command: command.iter().map(Into::into).collect(),
         ranks,
+        environment: BTreeMap::new(),
         place: Place::Path(at.to_owned()),
+        run_id: None,
         clock: None,
         hooks: false,
         report: false,

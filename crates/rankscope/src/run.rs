@@ -2,6 +2,7 @@
 
 mod summary;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -89,11 +90,13 @@ fn request(args: Args) -> Result<Request> {
     Ok(Request {
         command: args.command,
         ranks: args.ranks,
+        environment: BTreeMap::new(),
         place: match (args.out, args.name) {
             (Some(path), _) => Place::Path(path),
             (None, Some(name)) => Place::Name(name),
             (None, None) => Place::Any,
         },
+        run_id: None,
         clock: (!args.no_clock).then(|| ClockSettings::of(&settings)),
         hooks: !args.no_hooks,
         report: !args.no_report,
