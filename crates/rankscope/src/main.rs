@@ -26,6 +26,8 @@ mod run;
 mod runs;
 mod size;
 mod spans;
+#[cfg(feature = "clock")]
+mod sweep;
 mod validate;
 mod verbs;
 
@@ -51,6 +53,8 @@ enum Verb {
     DemoRank(demo::RankArgs),
     #[cfg(feature = "clock")]
     Run(run::Args),
+    #[cfg(feature = "clock")]
+    Sweep(sweep::Args),
     #[cfg(feature = "clock")]
     Agent(agent::Args),
     Report(report::Args),
@@ -83,6 +87,8 @@ fn main() -> ExitCode {
         Verb::DemoRank(args) => demo::train(args),
         #[cfg(feature = "clock")]
         Verb::Run(args) => run::run(args),
+        #[cfg(feature = "clock")]
+        Verb::Sweep(args) => sweep::run(args),
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
