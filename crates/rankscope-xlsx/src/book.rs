@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, Worksheet};
+use rust_xlsxwriter::{Chart, DocProperties, ExcelDateTime, Note, Workbook, Worksheet};
 
 use crate::Error;
 use crate::column::{Column, differ};
@@ -43,6 +43,22 @@ pub(crate) struct Summary<'a> {
     pub(crate) written: &'a [Written],
     /// Tables that have no rows, and so no sheets.
     pub(crate) empty: &'a [String],
+}
+
+/// What a sheet has besides its table.
+#[derive(Default)]
+pub(crate) struct Besides {
+    /// What its signs mean: a note on the first header, and the header of printed pages.
+    pub(crate) signs: Option<&'static str>,
+    /// Charts below the table, beside each other.
+    pub(crate) charts: Vec<Chart>,
+    /// Whether it is there for programs, and not shown.
+    pub(crate) is_hidden: bool,
+}
+
+/// Pixels that a chart is wide.
+pub(crate) const fn chart_width() -> u32 {
+    560
 }
 
 /// A workbook that sheets are added to.
@@ -85,7 +101,12 @@ impl Book {
     }
 
     /// Adds `sheet`. A table without rows is none in Excel; it is only remembered.
-    pub(crate) fn add<R>(&mut self, mut sheet: Sheet<'_, R>) -> Result<(), Error> {
+    pub(crate) fn add<R>(&mut self, sheet: Sheet<'_, R>) -> Result<(), Error> {
+        self.add_with(sheet, Besides::default())
+    }
+
+    /// Adds `sheet`, and what is to be on it besides its table.
+    pub(crate) fn add_with<R>(&mut self, mut sheet: Sheet<'_, R>, besides: Besides) -> Result<(), Error> {
         if sheet.rows.is_empty() {
             self.empty.push(sheet.name);
             return Ok(());
@@ -102,9 +123,33 @@ impl Book {
                 worksheet.set_column_width(col, column.width())?;
             }
             put(worksheet, &self.styles, &table, &sheet.columns, rows)?;
+            if let Some(signs) = besides.signs {
+                worksheet.set_header(format!("&L{}", signs.replace('&', "&&")));
+                worksheet.insert_note(0, 0, &Note::new(signs).set_author("rankscope").add_author_prefix(false))?;
+            }
+            let below = u32::try_from(rows.len()).unwrap_or(u32::MAX).saturating_add(2);
+            for (place, chart) in (0..).zip(&besides.charts) {
+                worksheet.insert_chart_with_offset(below, 0, chart, place * (chart_width() + 24), 0)?;
+            }
+            if besides.is_hidden {
+                worksheet.set_hidden(true);
+            }
             self.written.push(Written { sheet: name, about: sheet.about, rows: rows.len(), part: (i + 1, parts) });
         }
         Ok(())
+    }
+
+    /// Adds a sheet of the name `wanted` that is no table, and gives it to `fill`.
+    pub(crate) fn add_plain(
+        &mut self,
+        wanted: &str,
+        is_hidden: bool,
+        fill: impl FnOnce(&mut Worksheet, &Styles) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let name = self.names.sheet(wanted);
+        let worksheet = self.workbook.add_worksheet();
+        worksheet.set_name(&name)?.set_hidden(is_hidden);
+        fill(worksheet, &self.styles)
     }
 
     /// The dashboard, and what is needed to fill it.

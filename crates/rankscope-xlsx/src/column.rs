@@ -52,6 +52,8 @@ impl<'a> Cell<'a> {
 pub(crate) enum Kind {
     /// Text, with about so many characters to be seen.
     Text(u16),
+    /// A word of what the evidence says, on the colour of that word.
+    Verdict,
     /// A number that names something: a rank, a step.
     Id,
     Count,
@@ -88,6 +90,7 @@ impl Kind {
     fn width(self) -> u16 {
         match self {
             Self::Text(width) => width,
+            Self::Verdict => 18,
             Self::Id => 6,
             _ => 13,
         }

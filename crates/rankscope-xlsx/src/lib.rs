@@ -8,6 +8,7 @@
 pub mod aorta;
 mod book;
 mod column;
+pub mod compare;
 mod error;
 mod job;
 mod names;

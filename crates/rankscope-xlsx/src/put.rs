@@ -30,6 +30,7 @@ pub(crate) fn put<R>(
         for (col, column) in (0..).zip(columns) {
             let cell = (column.of)(item);
             let format = match &cell {
+                Cell::Text(word) if column.kind == Kind::Verdict => styles.verdict(word),
                 Cell::Text(text) => styles.text(text),
                 _ => styles.number(column.kind),
             };

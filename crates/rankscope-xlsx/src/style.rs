@@ -21,6 +21,21 @@ pub(crate) const FINDING: u32 = 0xD5_E8F4;
 pub(crate) const CAUTION: u32 = 0xFB_ECCC;
 pub(crate) const PROBLEM: u32 = 0xF3_E0EC;
 
+/// Behind verdicts: blue and orange are told apart by all, and the word says it, too.
+const GOOD: u32 = 0xCF_E6_F5;
+const BAD: u32 = 0xF9_DC_B0;
+const SAME: u32 = 0xE9_EEF4;
+
+/// The colour behind the word of a verdict. It depends on the word alone, never on what else is in the column.
+fn behind(verdict: &str) -> Option<u32> {
+    match verdict {
+        "improved" | "Better" => Some(GOOD),
+        "regressed" | "Worse" => Some(BAD),
+        "equivalent" | "Similar" => Some(SAME),
+        _ => None,
+    }
+}
+
 /// The formats of cells, made once.
 pub(crate) struct Styles {
     text: Format,
@@ -36,6 +51,10 @@ pub(crate) struct Styles {
     header_text: Format,
     /// Headers of numbers: over them, and clear of the button that filters.
     header_right: Format,
+    /// Verdicts by their words.
+    good: Format,
+    bad: Format,
+    same: Format,
 }
 
 impl Styles {
@@ -48,7 +67,12 @@ impl Styles {
             .set_background_color(Color::RGB(HEADER))
             .set_border_bottom(FormatBorder::Thin)
             .set_border_color(Color::RGB(MUTED));
+        let text = Format::new().set_align(FormatAlign::Left).set_indent(1);
+        let on = |fill: u32| text.clone().set_background_color(Color::RGB(fill));
         Self {
+            good: on(GOOD),
+            bad: on(BAD).set_bold(),
+            same: on(SAME),
             // Clear of the number before it.
             text: Format::new().set_align(FormatAlign::Left).set_indent(1),
             quoted: Format::new().set_align(FormatAlign::Left).set_indent(1).set_quote_prefix(),
@@ -68,7 +92,7 @@ impl Styles {
     pub(crate) fn header(&self, kind: Kind) -> &Format {
         match kind {
             Kind::Id => &self.header,
-            Kind::Text(_) => &self.header_text,
+            Kind::Text(_) | Kind::Verdict => &self.header_text,
             _ => &self.header_right,
         }
     }
@@ -76,13 +100,23 @@ impl Styles {
     /// The format of a number of this kind.
     pub(crate) fn number(&self, kind: Kind) -> &Format {
         match kind {
-            Kind::Text(_) => &self.text,
+            Kind::Text(_) | Kind::Verdict => &self.text,
             Kind::Id => &self.id,
             Kind::Count => &self.count,
             Kind::Ms | Kind::Us => &self.time,
             Kind::Percent | Kind::Bar => &self.percent,
             Kind::Share => &self.share,
             Kind::Rate | Kind::Giga | Kind::MiB => &self.rate,
+        }
+    }
+
+    /// The format of the word of a verdict.
+    pub(crate) fn verdict(&self, word: &str) -> &Format {
+        match behind(word) {
+            Some(GOOD) => &self.good,
+            Some(BAD) => &self.bad,
+            Some(_) => &self.same,
+            None => &self.text,
         }
     }
 

@@ -5,7 +5,7 @@ mod blocks;
 mod chart;
 mod facts;
 mod lacks;
-mod page;
+pub(crate) mod page;
 mod top;
 
 use rankscope_document::{Document, NoteLevel};

@@ -14,7 +14,7 @@ use rankscope_document::{Rank, Rows, Value};
 use serde::Serialize;
 
 use crate::Error;
-use crate::book::{Book, Sheet};
+use crate::book::{Besides, Book, Sheet};
 use crate::column::{Cell, Column, Kind};
 use figure::Line;
 
@@ -57,6 +57,27 @@ pub(crate) fn add_of_job(book: &mut Book, document: &impl Serialize, keys: &[&st
                 book.add(sheet(&rows, &|_| 0.0, false))?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Adds the table `name` of several sides to `book` as `sheet_name`, each row with the `source` it is of.
+pub(crate) fn add_of_sides<S: Serialize>(
+    book: &mut Book,
+    (name, sheet_name): (&str, &str),
+    sides: &[(&str, &S)],
+    is_hidden: bool,
+) -> Result<(), Error> {
+    // The number of a side goes where that of a rank is in tables of ranks.
+    let tables = (0..).zip(sides).map(|(side, (_, tables))| (Some(side), Value::under(name, *tables)));
+    for rows in Rows::of(name, tables) {
+        let mut sheet = sheet(&rows, &|_| 0.0, false);
+        sheet_name.clone_into(&mut sheet.name);
+        let of_side = |line: &Line<'_>| line.row.rank.and_then(|side| sides.get(side as usize)).map(|(label, _)| *label);
+        sheet.columns.push(Column::new("source", Kind::Text(24), move |line: &Line<'_>| {
+            of_side(line).map_or(Cell::Empty, |label| Cell::text(label.to_owned()))
+        }));
+        book.add_with(sheet, Besides { is_hidden, ..Besides::default() })?;
     }
     Ok(())
 }

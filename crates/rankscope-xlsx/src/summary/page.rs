@@ -26,22 +26,22 @@ const ROW_PIXELS: u32 = 20;
 const HEADER_PIXELS: u32 = 43;
 
 /// The page, and the next row of it that is free.
-pub(super) struct Page<'a> {
+pub(crate) struct Page<'a> {
     sheet: &'a mut Worksheet,
     styles: &'a Styles,
     /// The other sheets.
-    pub(super) written: &'a [Written],
+    pub(crate) written: &'a [Written],
     row: u32,
 }
 
 /// Where a block was put: its first and last row of data.
-pub(super) struct Placed {
-    pub(super) first: u32,
-    pub(super) last: u32,
+pub(crate) struct Placed {
+    pub(crate) first: u32,
+    pub(crate) last: u32,
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn begin(sheet: &'a mut Worksheet, styles: &'a Styles, written: &'a [Written]) -> Result<Self, Error> {
+    pub(crate) fn begin(sheet: &'a mut Worksheet, styles: &'a Styles, written: &'a [Written]) -> Result<Self, Error> {
         sheet.set_screen_gridlines(false).set_landscape().set_print_fit_to_pages(1, 0).set_freeze_panes(1, 0)?;
         sheet.set_column_width(0, FIRST)?;
         for col in 1..COLUMNS {
@@ -50,7 +50,7 @@ impl<'a> Page<'a> {
         Ok(Self { sheet, styles, written, row: 0 })
     }
 
-    pub(super) fn title(&mut self, text: &str) -> Result<(), Error> {
+    pub(crate) fn title(&mut self, text: &str) -> Result<(), Error> {
         let format = ink().set_bold().set_font_size(18).set_align(FormatAlign::VerticalCenter);
         self.sheet.set_row_height(self.row, 30)?.write_string_with_format(self.row, 0, &*fitting(text), &format)?;
         self.row += 1;
@@ -58,7 +58,7 @@ impl<'a> Page<'a> {
     }
 
     /// A heading, what is to be said beside it, and the sheet that has all.
-    pub(super) fn heading(&mut self, title: &str, aside: &str, sheet: Option<&str>) -> Result<(), Error> {
+    pub(crate) fn heading(&mut self, title: &str, aside: &str, sheet: Option<&str>) -> Result<(), Error> {
         let bold = ink().set_bold().set_font_size(13).set_align(FormatAlign::Bottom);
         let muted = Format::new().set_font_color(Color::RGB(MUTED)).set_align(FormatAlign::Bottom);
         self.row += 1;
@@ -76,7 +76,7 @@ impl<'a> Page<'a> {
     }
 
     /// A label and a text beside it, over as many lines as it takes.
-    pub(super) fn paragraph(&mut self, label: &str, text: &str, fill: Option<u32>) -> Result<(), Error> {
+    pub(crate) fn paragraph(&mut self, label: &str, text: &str, fill: Option<u32>) -> Result<(), Error> {
         let top = ink().set_align(FormatAlign::Top);
         let tag = match fill {
             Some(fill) => top.clone().set_bold().set_background_color(Color::RGB(fill)),
@@ -94,7 +94,7 @@ impl<'a> Page<'a> {
     }
 
     /// `rows` under their headers.
-    pub(super) fn block<R>(&mut self, columns: &[Column<'_, R>], rows: &[R]) -> Result<Placed, Error> {
+    pub(crate) fn block<R>(&mut self, columns: &[Column<'_, R>], rows: &[R]) -> Result<Placed, Error> {
         let places = places(columns);
         self.sheet.set_row_height(self.row, HEADER_HEIGHT)?;
         for (column, place) in columns.iter().zip(&places) {
@@ -118,14 +118,14 @@ impl<'a> Page<'a> {
     }
 
     /// `chart` beside the block that was `placed`, from the column `col` on; what comes next is below both.
-    pub(super) fn beside(&mut self, placed: &Placed, col: u16, chart: &Chart, height: u32) -> Result<(), Error> {
+    pub(crate) fn beside(&mut self, placed: &Placed, col: u16, chart: &Chart, height: u32) -> Result<(), Error> {
         self.sheet.insert_chart_with_offset(placed.first.saturating_sub(1), col, chart, 12, 0)?;
         self.row = self.row.max(placed.first + height.saturating_sub(HEADER_PIXELS).div_ceil(ROW_PIXELS));
         Ok(())
     }
 
     /// Turns the first cells from `first` on into links to the `sheets` of these names.
-    pub(super) fn links<'s>(&mut self, first: u32, sheets: impl Iterator<Item = &'s str>) -> Result<(), Error> {
+    pub(crate) fn links<'s>(&mut self, first: u32, sheets: impl Iterator<Item = &'s str>) -> Result<(), Error> {
         for (row, sheet) in (first..).zip(sheets) {
             link(self.sheet, (row, 0), sheet, sheet, 0)?;
         }
@@ -147,6 +147,7 @@ impl<'a> Page<'a> {
 
     fn format(&self, kind: Kind, cell: &Cell<'_>, col: u16) -> Format {
         let format = match cell {
+            Cell::Text(word) if kind == Kind::Verdict => self.styles.verdict(word).clone(),
             Cell::Text(text) => self.styles.text(text).clone().set_indent(indent(kind, col)),
             _ => self.styles.number(kind).clone(),
         };
@@ -179,7 +180,7 @@ fn header(kind: Kind, col: u16) -> Format {
         .set_border_bottom_color(Color::RGB(MUTED))
         .set_text_wrap()
         .set_align(FormatAlign::VerticalCenter);
-    if matches!(kind, Kind::Text(_) | Kind::Id) {
+    if matches!(kind, Kind::Text(_) | Kind::Id | Kind::Verdict) {
         format.set_align(FormatAlign::Left).set_indent(indent(kind, col))
     } else {
         format.set_align(FormatAlign::Right)
