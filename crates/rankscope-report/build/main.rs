@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Each page begins with the module of its name.
-const PAGES: [&str; 3] = ["report", "clock", "dispatch"];
+const PAGES: [&str; 4] = ["report", "clock", "dispatch", "compare"];
 
 fn main() {
     println!("cargo::rerun-if-changed=web/js");

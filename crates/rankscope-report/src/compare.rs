@@ -2,6 +2,10 @@
 //!
 //! Ranks and collectives are shown where they stand out; `--format json` has all of them.
 
+mod page;
+
+pub use page::compare_html;
+
 use rankscope_document::{
     ChangeVerdict, CompareDocument, ComparedSide, Comparison, Contribution, Direction, MetricComparison, MetricUnit,
     Observation, Over, Ranking, StructureChange,
@@ -15,7 +19,7 @@ use crate::units::{ABSENT, counted, duration, or_absent, rate};
 pub fn comparison(document: &CompareDocument, style: Style) -> String {
     let sheet = Sheet::of(style);
     let mut parts = vec![heading(document, sheet), notes(document, sheet)];
-    for pair in std::iter::once(&document.first).chain(&document.others) {
+    for pair in pairs(document) {
         parts.push(answer(pair, sheet));
         parts.push(job(pair, sheet));
         parts.push(contributions(pair, sheet));
@@ -59,13 +63,21 @@ fn notes(document: &CompareDocument, sheet: Sheet) -> Vec<String> {
     document.notes.iter().flat_map(|note| wrap(&format!("! {}", note.text), sheet.width())).collect()
 }
 
+/// Every test beside the base.
+fn pairs(document: &CompareDocument) -> impl Iterator<Item = &Comparison> {
+    std::iter::once(&document.first).chain(&document.others)
+}
+
 /// The answer in a sentence: what the step time does.
-fn answer(pair: &Comparison, sheet: Sheet) -> Vec<String> {
+fn answer_text(pair: &Comparison) -> String {
     let Some(step) = pair.metrics.iter().find(|metric| metric.name == "step_ns") else {
-        return vec![format!("{} beside {}: they have no metric in common", pair.test, pair.base)];
+        return format!("{} beside {}: they have no metric in common", pair.test, pair.base);
     };
-    let sentence = format!("{} beside {}: {}", pair.test, pair.base, step_sentence(step, &pair.unit));
-    wrap(&sentence, sheet.width()).into_iter().map(|line| sheet.paint().bold(&line)).collect()
+    format!("{} beside {}: {}", pair.test, pair.base, step_sentence(step, &pair.unit))
+}
+
+fn answer(pair: &Comparison, sheet: Sheet) -> Vec<String> {
+    wrap(&answer_text(pair), sheet.width()).into_iter().map(|line| sheet.paint().bold(&line)).collect()
 }
 
 fn step_sentence(step: &MetricComparison, unit: &Observation) -> String {

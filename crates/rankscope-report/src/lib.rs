@@ -21,7 +21,7 @@ mod units;
 
 pub use alignment::alignment_terminal;
 pub use clock::{ClockTables, clock_html, clock_terminal};
-pub use compare::comparison;
+pub use compare::{compare_html, comparison};
 pub use dispatch::dispatch_html;
 pub use error::Error;
 pub use html::html;

@@ -1,0 +1,90 @@
+//! What `rankscope compare` leaves: a folder with the document and the page, and workbooks.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use rankscope_compare::Side;
+use rankscope_document::{CompareDocument, Document, SideBySide};
+use rankscope_run::{Outputs, write_file};
+use rankscope_xlsx::compare::aorta::{FOR_ALL, Workbook, write_for_all};
+
+/// Which files are written.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct WrittenArgs {
+    /// Write compare.json and compare.html into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Also write the comparison as an Excel workbook
+    #[arg(long, value_name = "FILE")]
+    xlsx: Option<PathBuf>,
+    /// Also write the workbooks that other tools' scripts expect, into --out
+    #[arg(long, value_name = "TOOL", requires = "out")]
+    layout: Option<Tree>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Tree {
+    /// gpu_timeline_comparison.xlsx, collective_comparison.xlsx, final_analysis_report.xlsx and the others that aorta leaves; of several
+    /// tests a folder for each, and final_analysis_report_for_all.xlsx
+    Aorta,
+}
+
+impl WrittenArgs {
+    /// Writes them, each whole or not at all. Returns what was written.
+    pub(super) fn write(&self, document: &CompareDocument, sides: &[Side]) -> Result<Vec<PathBuf>> {
+        let mut written = Vec::new();
+        if let Some(path) = &self.xlsx {
+            write_file(path, |file| rankscope_xlsx::compare::write(document, file).map_err(anyhow::Error::from))
+                .with_context(|| format!("write {}", path.display()))?;
+            written.push(path.clone());
+        }
+        let Some(folder) = &self.out else { return Ok(written) };
+        written.extend(page(document, folder).with_context(|| format!("write {}", folder.display()))?);
+        if let Some(Tree::Aorta) = self.layout {
+            written.extend(workbooks(document, sides, folder).with_context(|| format!("write {}", folder.display()))?);
+        }
+        Ok(written)
+    }
+}
+
+fn page(document: &CompareDocument, folder: &Path) -> Result<Vec<PathBuf>> {
+    let html = rankscope_report::compare_html(document)?;
+    let mut outputs = Outputs::into_directory(folder)?;
+    outputs.write("compare.json", |file| -> Result<()> { Ok(rankscope_report::write_comparison(document, file)?) })?;
+    outputs.write("compare.html", |file| -> Result<()> { Ok(file.write_all(html.as_bytes())?) })?;
+    Ok(outputs.commit()?)
+}
+
+/// The workbooks of one test go into `folder`; those of several go into folders by their labels, and one of all beside them.
+fn workbooks(document: &CompareDocument, sides: &[Side], folder: &Path) -> Result<Vec<PathBuf>> {
+    let Some((base, tests)) = sides.split_first() else { return Ok(Vec::new()) };
+    let mut written = Vec::new();
+    for (beside, test) in document.side_by_side.iter().zip(tests) {
+        let folder = if tests.len() > 1 { folder.join(file_name(test.label())) } else { folder.to_owned() };
+        if let (Some(base), Some(test)) = (base.documents().next(), test.documents().next()) {
+            written.extend(of_pair(beside, [base, test], &folder)?);
+        }
+    }
+    if tests.len() > 1 {
+        let mut outputs = Outputs::into_directory(folder)?;
+        outputs.write(FOR_ALL, |file| write_for_all(document, file).map_err(anyhow::Error::from))?;
+        written.extend(outputs.commit()?);
+    }
+    Ok(written)
+}
+
+fn of_pair(beside: &SideBySide, documents: [&Document; 2], folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut outputs = Outputs::into_directory(folder)?;
+    for workbook in Workbook::ALL {
+        outputs.write(workbook.name(), |file| workbook.write(beside, documents, file).map_err(anyhow::Error::from))?;
+    }
+    Ok(outputs.commit()?)
+}
+
+/// `label` as the name of a folder. Labels are parts of paths, so they differ, but may have separators.
+fn file_name(label: &str) -> String {
+    let plain: String = label.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+    if plain.trim_matches('.').is_empty() { format!("side_{plain}") } else { plain }
+}
