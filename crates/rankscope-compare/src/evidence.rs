@@ -157,7 +157,7 @@ pub(crate) fn figures(
 }
 
 /// `verdict` where the difference may be one of those that many metrics show by chance.
-fn tempered(verdict: ChangeVerdict) -> ChangeVerdict {
+pub(crate) fn tempered(verdict: ChangeVerdict) -> ChangeVerdict {
     match verdict {
         ChangeVerdict::Improved | ChangeVerdict::Regressed | ChangeVerdict::Changed => ChangeVerdict::Inconclusive,
         ChangeVerdict::Differs => ChangeVerdict::NoDifferenceSeen,

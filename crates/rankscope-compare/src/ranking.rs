@@ -1,49 +1,81 @@
 //! Which of several sides is the fastest, and whether that is certain.
 //!
-//! A winner is named only where the evidence tells it apart from each of the others: with many sides, some are in front by chance, so the
-//! pairs are corrected as one family.
+//! Every two sides are compared, and all pairs are corrected as one family: with many sides, some are in front by chance. A winner is
+//! named only where the evidence tells it apart from each of the others.
 
-use rankscope_document::{ChangeVerdict, Place, Ranking};
-use rankscope_stats::{Direction, Evidence, Verdict};
+use rankscope_document::{ChangeVerdict, PairOfSides, Place, Ranking};
+use rankscope_stats::{Direction, Evidence};
 
 use crate::side::Side;
 use crate::{Settings, evidence, series};
+
+/// A side with the times of its steps, a list a run, and the time that is typical of them.
+struct Ranked<'a> {
+    label: &'a str,
+    runs: Vec<Vec<f64>>,
+    typical: f64,
+}
 
 /// The ranking of more than two sides that have steps; of fewer there is none to make.
 pub(crate) fn of(sides: &[Side], settings: &Settings) -> Option<Ranking> {
     if sides.len() < 3 {
         return None;
     }
-    let series: Vec<(&str, Vec<Vec<f64>>)> =
-        sides.iter().map(|side| (side.label(), side.runs.iter().map(series::step_times).collect())).collect();
-    let mut known: Vec<(usize, f64)> =
-        series.iter().enumerate().filter_map(|(index, (_, runs))| Some((index, typical(runs)?))).collect();
-    known.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let fastest = known.first()?.0;
-    let pairs: Vec<(usize, Evidence)> =
-        known[1..].iter().map(|(other, _)| (*other, slower(&series[fastest].1, &series[*other].1, settings))).collect();
-    let p: Vec<f64> = pairs.iter().map(|(_, evidence)| evidence.p.unwrap_or(1.0)).collect();
-    let corrected = rankscope_stats::holm(&p);
-    let is_certain =
-        pairs.iter().zip(&corrected).all(|((_, pair), p)| pair.verdict == Verdict::Regressed && *p < settings.alpha);
+    let ranked = |side| -> Option<Ranked<'_>> {
+        let side: &Side = side;
+        let runs: Vec<Vec<f64>> = side.runs.iter().map(series::step_times).collect();
+        Some(Ranked { label: side.label(), typical: typical(&runs)?, runs })
+    };
+    let mut order: Vec<Ranked<'_>> = sides.iter().filter_map(ranked).collect();
+    order.sort_by(|a, b| a.typical.total_cmp(&b.typical));
+    let fastest = order.first()?;
+    let pairs = pairs(&order, settings);
+    // Pairs are in order of their faster side, so those of the fastest come first.
+    let of_fastest = &pairs[..order.len() - 1];
+    let is_certain = !of_fastest.is_empty() && of_fastest.iter().all(|pair| pair.verdict == ChangeVerdict::Regressed);
     let first = Place {
-        label: series[fastest].0.to_owned(),
-        step_ns: Some(known[0].1),
+        label: fastest.label.to_owned(),
+        step_ns: Some(fastest.typical),
         shift: Some(0.0),
         lo: Some(0.0),
         hi: Some(0.0),
         verdict: ChangeVerdict::Equivalent,
     };
-    let others = pairs.iter().map(|(other, pair)| Place {
-        label: series[*other].0.to_owned(),
-        step_ns: typical(&series[*other].1),
+    let others = order[1..].iter().zip(of_fastest).map(|(side, pair)| Place {
+        label: side.label.to_owned(),
+        step_ns: Some(side.typical),
         shift: pair.shift,
-        lo: pair.interval.map(|(lo, _)| lo),
-        hi: pair.interval.map(|(_, hi)| hi),
-        verdict: evidence::verdict(pair.verdict),
+        lo: pair.lo,
+        hi: pair.hi,
+        verdict: pair.verdict.clone(),
     });
-    let places = std::iter::once(first).chain(others).collect();
-    Some(Ranking { places, winner: is_certain.then(|| series[fastest].0.to_owned()), pairs: Vec::new() })
+    let winner = is_certain.then(|| fastest.label.to_owned());
+    Some(Ranking { places: std::iter::once(first).chain(others).collect(), winner, pairs })
+}
+
+/// Every two of `order`, the faster for the base.
+fn pairs(order: &[Ranked<'_>], settings: &Settings) -> Vec<PairOfSides> {
+    let all = order.iter().enumerate().flat_map(|(at, base)| order[at + 1..].iter().map(move |test| (base, test)));
+    let compared: Vec<(&Ranked<'_>, &Ranked<'_>, Evidence)> =
+        all.map(|(base, test)| (base, test, slower(&base.runs, &test.runs, settings))).collect();
+    let p: Vec<f64> = compared.iter().filter_map(|(_, _, evidence)| evidence.p).collect();
+    let mut corrected = rankscope_stats::holm(&p).into_iter();
+    let pair = |(base, test, evidence): &(&Ranked<'_>, &Ranked<'_>, Evidence)| {
+        let p_adjusted = evidence.p.and_then(|_| corrected.next());
+        let own = evidence::verdict(evidence.verdict);
+        let is_by_chance = p_adjusted.is_none_or(|p| p >= settings.alpha);
+        PairOfSides {
+            base: base.label.to_owned(),
+            test: test.label.to_owned(),
+            shift: evidence.shift,
+            lo: evidence.interval.map(|(lo, _)| lo),
+            hi: evidence.interval.map(|(_, hi)| hi),
+            ratio: evidence.ratio,
+            p_adjusted,
+            verdict: if is_by_chance { evidence::tempered(own) } else { own },
+        }
+    };
+    compared.iter().map(pair).collect()
 }
 
 /// The median of the medians of `runs`, once warm-up is dropped.
@@ -66,4 +98,57 @@ fn slower(fastest: &[Vec<f64>], other: &[Vec<f64>], settings: &Settings) -> Evid
         asked = asked.with_run_spread(spread);
     }
     rankscope_stats::compare(&rankscope_stats::Side { runs: &fastest }, &rankscope_stats::Side { runs: &other }, &asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_document::{Document, Rank, Step, Time};
+
+    use super::*;
+    use crate::Run;
+
+    /// A side of `runs` runs of 30 steps around `step_ns`, which differ by up to 1 % from step to step and 0.1 % from run to run.
+    fn side(label: &str, step_ns: i64, runs: i64) -> Side {
+        let run = |number: i64| {
+            let noise = |step: i64| ((step * 7919 + number * 104_729 + step_ns) % 101 - 50) * step_ns / 5_000;
+            let total = |step: i64| step_ns + (number % 3 - 1) * step_ns / 1_000 + noise(step);
+            let step =
+                |step| Step { step, window_ns: [step, step + 1], time_ns: Time { total: total(step), ..Time::default() } };
+            let rank = Rank { steps: (0..30).map(step).collect(), ..Rank::default() };
+            Run::new(format!("{label}-{number}"), Document { ranks: vec![rank], ..Document::default() })
+        };
+        Side::new(label, (0..runs).map(run).collect())
+    }
+
+    fn ranking(sides: &[Side]) -> Ranking {
+        of(sides, &Settings::default()).expect("a ranking")
+    }
+
+    #[test]
+    fn a_winner_is_faster_than_every_other_side() {
+        let sides = [side("slow", 1_100_000, 7), side("fast", 1_000_000, 7), side("middle", 1_060_000, 7)];
+        let ranking = ranking(&sides);
+        let order: Vec<&str> = ranking.places.iter().map(|place| place.label.as_str()).collect();
+        assert_eq!(order, ["fast", "middle", "slow"]);
+        assert_eq!(ranking.winner.as_deref(), Some("fast"), "{ranking:?}");
+        let pairs: Vec<(&str, &str)> = ranking.pairs.iter().map(|pair| (pair.base.as_str(), pair.test.as_str())).collect();
+        assert_eq!(pairs, [("fast", "middle"), ("fast", "slow"), ("middle", "slow")]);
+    }
+
+    #[test]
+    fn nobody_wins_where_the_first_two_cannot_be_told_apart() {
+        let ranking = ranking(&[side("a", 1_000_000, 5), side("b", 1_000_500, 5), side("c", 1_200_000, 5)]);
+        assert_eq!(ranking.winner, None, "{ranking:?}");
+    }
+
+    #[test]
+    fn one_run_a_side_names_no_winner_however_far_apart_they_are() {
+        let ranking = ranking(&[side("a", 1_000_000, 1), side("b", 2_000_000, 1), side("c", 3_000_000, 1)]);
+        assert_eq!(ranking.winner, None, "{ranking:?}");
+    }
+
+    #[test]
+    fn two_sides_are_no_ranking() {
+        assert!(of(&[side("a", 1_000, 3), side("b", 2_000, 3)], &Settings::default()).is_none());
+    }
 }
