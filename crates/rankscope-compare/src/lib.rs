@@ -28,8 +28,11 @@
 
 pub mod beside;
 mod comparable;
+mod contributions;
 mod evidence;
 mod gate;
+mod iterations;
+mod names;
 mod pair;
 mod plotted;
 mod policy;
@@ -38,6 +41,8 @@ mod series;
 mod settings;
 mod side;
 mod steps;
+mod structure;
+mod work;
 
 pub use gate::gate;
 pub use policy::{METRICS_MAX, Policy, PolicyError, draft};

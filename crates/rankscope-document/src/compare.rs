@@ -78,10 +78,25 @@ pub struct Comparison {
     pub unit: Observation,
     /// Every metric, with the evidence for its change.
     pub metrics: Vec<MetricComparison>,
+    /// Mean time of a step of the base: of all steps that every rank marked, each as long as on its slowest rank.
+    #[serde(default)]
+    pub base_step_ns: i64,
+    /// The same of the test.
+    #[serde(default)]
+    pub test_step_ns: i64,
     /// The change of the mean time of a step, which `contributions` add up to.
     pub step_delta_ns: i64,
+    /// The rank whose step the contributions are parts of; null where no rank is on both sides.
+    #[serde(default)]
+    pub paced_by: Option<u32>,
     /// What it is made of, the largest first.
     pub contributions: Vec<Contribution>,
+    /// The same change by class of time; adds up to it, too.
+    #[serde(default)]
+    pub classes: Vec<ClassChange>,
+    /// The change of each rank that is on both sides, by class.
+    #[serde(default)]
+    pub ranks: Vec<RankChange>,
     /// What was added, removed or replaced.
     pub structure: StructureChanges,
 }
@@ -155,11 +170,47 @@ pub struct Contribution {
     pub hi_ns: Option<i64>,
     /// The rank whose step it is a part of.
     pub rank: Option<u32>,
-    /// The share of the whole class, where the part is one of several of it.
+    /// The class of time that it is a part of; null of what is of no class.
     pub class: Option<String>,
     /// What is known about why: another kernel, more calls, other shapes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+}
+
+/// The change of one class of time, in each step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassChange {
+    /// The class, as in the account of time; or `step_marks` or `other_ranks`, as of contributions.
+    pub class: String,
+    /// Its time in the base.
+    pub base_ns: i64,
+    /// Its time in the test.
+    pub test_ns: i64,
+    /// Test minus base.
+    pub delta_ns: i64,
+}
+
+/// The change of one rank's step. The four deltas of classes add up to `delta_ns`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RankChange {
+    /// The rank.
+    pub rank: u32,
+    /// Mean time of its step in the base.
+    pub base_ns: i64,
+    /// In the test.
+    pub test_ns: i64,
+    /// Test minus base.
+    pub delta_ns: i64,
+    /// Of it computation.
+    pub computation_delta_ns: i64,
+    /// Communication that no computation hides.
+    pub exposed_comm_delta_ns: i64,
+    /// Copies that neither hides.
+    pub exposed_memcpy_delta_ns: i64,
+    /// Idle time.
+    pub idle_delta_ns: i64,
+    /// Change of its waiting for others in collectives, in each step; a part of it may be hidden.
+    pub wait_delta_ns: i64,
 }
 
 /// What is on one side only, or differs in more than its time.
@@ -186,7 +237,7 @@ pub struct StructureChange {
     pub within: Option<String>,
     /// What took its place, where something did.
     pub replaced_by: Option<String>,
-    /// How often it is in the base.
+    /// How often it is in the base: in all, or in each iteration where the sides have other numbers of them.
     pub base_count: u64,
     /// How often it, or what took its place, is in the test.
     pub test_count: u64,

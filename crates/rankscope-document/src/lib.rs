@@ -41,9 +41,9 @@ pub use collective_tables::{
 };
 pub use combine::{CombineDocument, CombinedNode, Extrapolations, LeftOutKind, NumberedBy, RestoredStamps};
 pub use compare::{
-    ChangeVerdict, CompareDocument, ComparedRun, ComparedSide, Comparison, Contribution, ContributionKind, Direction,
-    GateCheck, GateResult, MetricComparison, MetricUnit, MoreEvidence, Observation, OnInconclusive, Over, Place, Ranking,
-    StructureChange, StructureChanges, StructureKind,
+    ChangeVerdict, ClassChange, CompareDocument, ComparedRun, ComparedSide, Comparison, Contribution, ContributionKind,
+    Direction, GateCheck, GateResult, MetricComparison, MetricUnit, MoreEvidence, Observation, OnInconclusive, Over, Place,
+    RankChange, Ranking, StructureChange, StructureChanges, StructureKind,
 };
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};

@@ -1,0 +1,147 @@
+//! The parts of a change as rows, the largest first.
+
+use rankscope_document::{Contribution, ContributionKind};
+use rankscope_stats::{Direction, Side, Unit};
+
+use super::account::RankPair;
+use super::split::{Amounts, Part, Split};
+use super::why::{self, Why};
+use crate::Settings;
+use crate::work::{Class, Leaf};
+
+/// The contributions of `split`: all that changed, in time or in structure.
+pub(super) fn contributions(split: &Split, paced: Option<&RankPair<'_>>, settings: &Settings) -> Vec<Contribution> {
+    let row = |((class, part), amounts): (&(Option<Class>, Part), &Amounts)| {
+        let why = paced.map_or_else(Why::default, |pair| why::of(part, amounts, pair));
+        let is_lost = *part == Part::Marks && split.lost.is_some();
+        let is_structural = why.is_structural || is_lost;
+        (amounts.delta_ns() != 0 || is_structural)
+            .then(|| (is_structural, contribution(*class, part, amounts, why, split, paced, settings)))
+    };
+    let mut rows: Vec<(bool, Contribution)> = split.parts.iter().filter_map(row).collect();
+    // What is a cause comes before what may follow from it, where both are as large.
+    rows.sort_by_cached_key(|(is_structural, row)| {
+        (std::cmp::Reverse(row.delta_ns.unsigned_abs()), !is_structural, order(&row.kind), row.name.clone(), row.class.clone())
+    });
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn order(kind: &ContributionKind) -> usize {
+    const ORDER: [ContributionKind; 9] = [
+        ContributionKind::StepMarks,
+        ContributionKind::Operator,
+        ContributionKind::Kernel,
+        ContributionKind::CollectiveTransfer,
+        ContributionKind::Copy,
+        ContributionKind::Idle,
+        ContributionKind::CollectiveWait,
+        ContributionKind::Overlap,
+        ContributionKind::OutsideSteps,
+    ];
+    ORDER.iter().position(|other| other == kind).unwrap_or(ORDER.len())
+}
+
+fn contribution(
+    class: Option<Class>,
+    part: &Part,
+    amounts: &Amounts,
+    why: Why,
+    split: &Split,
+    paced: Option<&RankPair<'_>>,
+    settings: &Settings,
+) -> Contribution {
+    let (kind, name) = named(part, split);
+    let rank = match part {
+        Part::OtherRanks => None,
+        Part::Marks => split.lost.as_ref().and_then(|(_, rank, _)| *rank),
+        _ => paced.map(|pair| pair.number),
+    };
+    let interval = interval(amounts, settings);
+    Contribution {
+        kind,
+        name,
+        delta_ns: amounts.delta_ns(),
+        lo_ns: interval.map(|(lo, _)| lo.floor() as i64),
+        hi_ns: interval.map(|(_, hi)| hi.ceil() as i64),
+        rank,
+        class: class.map(|class| class.key().to_owned()),
+        detail: match (part, &split.lost) {
+            (Part::Marks, Some((_, _, in_test))) => Some(why::lost_marks(*in_test)),
+            _ => why.detail,
+        },
+    }
+}
+
+fn named(part: &Part, split: &Split) -> (ContributionKind, String) {
+    match part {
+        Part::Leaf(leaf) => leaf_named(leaf),
+        Part::Overlap(Class::Idle) => (ContributionKind::Idle, "of unknown cause".to_owned()),
+        Part::Overlap(class) => (ContributionKind::Overlap, overlap(*class).to_owned()),
+        Part::Outside(class) => (ContributionKind::OutsideSteps, format!("{} outside the marked steps", plain(*class))),
+        Part::OtherRanks => (ContributionKind::OtherRanks, "steps in which another rank is the slowest".to_owned()),
+        Part::Marks => {
+            let name = split.lost.as_ref().map_or_else(|| "marks of steps".to_owned(), |(name, ..)| name.clone());
+            (ContributionKind::StepMarks, name)
+        }
+    }
+}
+
+fn leaf_named(leaf: &Leaf) -> (ContributionKind, String) {
+    match leaf {
+        Leaf::Operator { name, arguments: Some(arguments) } => (ContributionKind::Operator, format!("{name}({arguments})")),
+        Leaf::Operator { name, arguments: None } => (ContributionKind::Operator, name.clone()),
+        Leaf::Kernel(name) => (ContributionKind::Kernel, name.clone()),
+        Leaf::Copy { name, .. } => (ContributionKind::Copy, name.clone()),
+        Leaf::Wait(of) => (ContributionKind::CollectiveWait, format!("{}@{}", of.name(), of.group)),
+        Leaf::Transfer(of) => (ContributionKind::CollectiveTransfer, format!("{}@{}", of.name(), of.group)),
+        Leaf::Unmatched(of) => (ContributionKind::CollectiveTransfer, format!("{}@{} (not matched)", of.name(), of.group)),
+        Leaf::Idle(cause) => (ContributionKind::Idle, (*cause).to_owned()),
+        Leaf::Unsplit(class) => {
+            let kind = match class {
+                Class::Computation => ContributionKind::Kernel,
+                Class::ExposedComm => ContributionKind::CollectiveTransfer,
+                Class::ExposedMemcpy => ContributionKind::Copy,
+                Class::Idle => ContributionKind::Idle,
+            };
+            (kind, plain(*class).to_owned())
+        }
+    }
+}
+
+fn overlap(class: Class) -> &'static str {
+    match class {
+        Class::Computation => "computation side by side",
+        Class::ExposedComm => "hidden communication",
+        Class::ExposedMemcpy => "hidden copies",
+        Class::Idle => "idle",
+    }
+}
+
+fn plain(class: Class) -> &'static str {
+    match class {
+        Class::Computation => "computation",
+        Class::ExposedComm => "exposed communication",
+        Class::ExposedMemcpy => "exposed copies",
+        Class::Idle => "idle",
+    }
+}
+
+/// Values that stand for one run: as many as a series needs to count.
+const REPEATED: usize = 16;
+
+/// Runs of each side from which on their differences tell how sure the mean is.
+const RUNS_MIN: usize = 3;
+
+/// The interval of the difference, by runs: each has one value, which its steps repeat.
+fn interval(amounts: &Amounts, settings: &Settings) -> Option<(f64, f64)> {
+    if amounts.runs.iter().any(|runs| runs.len() < RUNS_MIN) {
+        return None;
+    }
+    let series = |side: usize| -> Vec<Vec<f64>> { amounts.runs[side].iter().map(|ns| vec![*ns as f64; REPEATED]).collect() };
+    let (base, test) = (series(0), series(1));
+    let base: Vec<&[f64]> = base.iter().map(Vec::as_slice).collect();
+    let test: Vec<&[f64]> = test.iter().map(Vec::as_slice).collect();
+    let asked = rankscope_stats::Settings::new(Direction::Neutral).with_alpha(settings.alpha);
+    let evidence = rankscope_stats::compare(&Side { runs: &base }, &Side { runs: &test }, &asked);
+    evidence.interval.filter(|_| evidence.unit == Unit::Run)
+}
