@@ -33,6 +33,11 @@ impl Bound {
         self.lo_ns.is_none_or(|lo| lo <= 0) && self.hi_ns.is_none_or(|hi| hi >= 0)
     }
 
+    /// Whether the difference may be `offset_ns`.
+    pub(crate) fn contains(self, offset_ns: i64) -> bool {
+        self.clamp(offset_ns) == offset_ns
+    }
+
     /// `offset_ns`, moved into the interval if it lies outside.
     pub fn clamp(self, offset_ns: i64) -> i64 {
         let low = self.lo_ns.map_or(offset_ns, |lo| offset_ns.max(lo));

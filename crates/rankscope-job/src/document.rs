@@ -69,7 +69,7 @@ pub(crate) fn document(source: &Source<'_>) -> Document {
 
 /// The tables of `ranks` side by side.
 fn across_ranks(ranks: &[JobRank]) -> Option<AcrossRanks> {
-    let tabulated = ranks.iter().filter_map(|rank| Some((rank.rank.0, rank.tables.as_ref()?)));
+    let tabulated = ranks.iter().filter_map(|rank| Some((rank.rank.0, rank.tables.as_deref()?)));
     across(&tabulated.collect::<Vec<_>>())
 }
 
@@ -116,7 +116,7 @@ fn rank(rank: &JobRank, placed: &PlacedRank, ranks: usize) -> Rank {
         step_source: report.step_source.name().into(),
         steps: placed.steps.iter().map(step).collect(),
         kernels: listed::kernels_of_rank(&report.names, ranks),
-        tables: tables.as_ref().map(tabulated::tables),
+        tables: tables.as_deref().map(tabulated::tables),
     }
 }
 

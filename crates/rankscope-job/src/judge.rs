@@ -98,7 +98,7 @@ pub struct JobRank {
     /// What validation found in its traces, where the job's rules ask for that.
     pub evidence: Option<RankEvidence>,
     /// Its tables, where they were made.
-    pub tables: Option<RankTables>,
+    pub tables: Option<Box<RankTables>>,
 }
 
 /// A job, with a map for every rank.

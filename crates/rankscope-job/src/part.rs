@@ -32,7 +32,7 @@ pub struct Part {
     /// What validation found in it and wants of it, where its rules ask for that.
     pub evidence: Option<RankEvidence>,
     /// Its tables of operators and kernels, where its rules ask for them.
-    pub tables: Option<RankTables>,
+    pub tables: Option<Box<RankTables>>,
 }
 
 /// What a file says of itself, and what it is known by.
@@ -136,7 +136,7 @@ impl Part {
 
     /// Adds the tables of `trace`, which it was made of, with rooflines where its devices are among `cards`.
     pub fn tabulate(&mut self, trace: &Trace, classes: &Classes, cards: &Cards) {
-        self.tables = Some(RankTables::with(trace, classes, cards));
+        self.tables = Some(Box::new(RankTables::with(trace, classes, cards)));
     }
 
     /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.
@@ -176,7 +176,7 @@ impl Part {
         });
         // Nor are tables of some of the exports those of the rank.
         self.tables = self.tables.take().zip(later.tables).map(|(mut own, later)| {
-            own.join(later);
+            own.join(*later);
             own
         });
     }

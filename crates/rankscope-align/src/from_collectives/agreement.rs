@@ -4,18 +4,18 @@
 //! the clocks may be off where ends are honest. It is no bound.
 
 use super::RankClocks;
-use super::meetings::{Meeting, room_for_each};
+use super::meetings::{Meeting, Meetings};
 use super::ties::{gained_ns, median};
 
 /// The worst of any rank, over all collectives if the longer ones agree as well as the shorter half, else over that half. `None`
 /// where no collective was found on two ranks.
-pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &[Meeting], at_ns: i64) -> Option<i64> {
-    let mut shortest: Vec<&Meeting> = meetings.iter().collect();
-    shortest.sort_by_cached_key(|meeting| meeting.shortest_ns());
+pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Option<i64> {
+    let mut shortest: Vec<usize> = (0..meetings.len()).collect();
+    shortest.sort_by_cached_key(|at| meetings.get(*at).shortest_ns());
     let (short, long) = shortest.split_at(shortest.len().div_ceil(2));
-    let mut off: Vec<Vec<i64>> = room_for_each(meetings, clocks.len());
-    let mut worst = |meetings: &[&Meeting]| {
-        meetings.iter().for_each(|meeting| stray(&mut off, clocks, meeting, at_ns));
+    let mut off: Vec<Vec<i64>> = meetings.room_for_each(clocks.len());
+    let mut worst = |own: &[usize]| {
+        own.iter().for_each(|at| stray(&mut off, clocks, &meetings.get(*at), at_ns));
         off.iter_mut().filter_map(|off| strays_ns(off)).max()
     };
     let half = worst(short)?;
@@ -24,10 +24,10 @@ pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &[Meeting], at_ns: i
 }
 
 /// Notes how far the ends of one collective are `off` their middle, by rank.
-fn stray(off: &mut [Vec<i64>], clocks: &[RankClocks], meeting: &Meeting, at_ns: i64) {
-    let ends: Vec<i64> = meeting.stays.iter().map(|stay| corrected_ns(&clocks[stay.rank()], stay.end_ns, at_ns)).collect();
+fn stray(off: &mut [Vec<i64>], clocks: &[RankClocks], meeting: &Meeting<'_>, at_ns: i64) {
+    let ends: Vec<i64> = meeting.stays().map(|stay| corrected_ns(&clocks[stay.rank()], stay.end_ns, at_ns)).collect();
     let Some(ended) = median(ends.clone()) else { return };
-    for (stay, end) in meeting.stays.iter().zip(ends) {
+    for (stay, end) in meeting.stays().zip(ends) {
         off[stay.rank()].push(end.saturating_sub(ended));
     }
 }

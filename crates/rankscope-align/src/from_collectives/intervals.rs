@@ -10,8 +10,7 @@ use std::ops::Range;
 use rankscope_clock::fit::{Estimator, FitOptions, possible};
 use rankscope_time::{Rate, Span};
 
-use super::columns::{Block, Columns};
-use super::meetings::Meeting;
+use super::meetings::{Block, Meetings};
 use crate::Bounds;
 use crate::pairs::DENSE_RANKS_MAX;
 
@@ -91,14 +90,21 @@ impl Tightest {
         Self { above: none.clone(), below: none, stretch, met_in_stretch: Vec::new(), met: Vec::new() }
     }
 
-    /// Looks at the rank at index `rank`.
-    fn look_at(&mut self, rank: usize, columns: &Columns) {
+    /// Looks at the rank that has these blocks of `meetings`, and these places among their members.
+    fn look_at(&mut self, own: &[(u32, u32)], meetings: &Meetings) {
         for other in self.met.drain(..) {
             self.above[other].clear();
             self.below[other].clear();
         }
-        for stretch in columns.of_rank(rank) {
-            stretch.for_each(|(block, place)| self.take_up(&block, place));
+        let length = meetings.len().div_ceil(STRETCHES).max(1);
+        let of_block = |(block, place): &(u32, u32)| {
+            let place = *place as usize;
+            meetings.block(*block as usize).stretches(length).map(move |(stretch, block)| (stretch, block, place))
+        };
+        let mut stretches: Vec<(usize, Block<'_>, usize)> = own.iter().flat_map(of_block).collect();
+        stretches.sort_by_key(|(stretch, ..)| *stretch);
+        for stretch in stretches.chunk_by(|(a, ..), (b, ..)| a == b) {
+            stretch.iter().for_each(|(_, block, place)| self.take_up(block, *place));
             self.end_stretch();
         }
         self.met.sort_unstable();
@@ -130,21 +136,16 @@ impl Tightest {
     }
 }
 
-/// The stamps of `meetings`, which are in order of time, for [`intervals`].
-pub(crate) fn columns(meetings: &[Meeting], ranks: usize) -> Columns {
-    Columns::of(meetings, ranks, meetings.len().div_ceil(STRETCHES).max(1))
-}
-
-/// The intervals at the instant when each rank's clock shows about `shown_ns`.
-pub(crate) fn intervals(shown_ns: &[i64], columns: &Columns) -> Intervals {
+/// The intervals at the instant when each rank's clock shows about `shown_ns`, from `meetings` in order of time.
+pub(crate) fn intervals(shown_ns: &[i64], meetings: &Meetings) -> Intervals {
     let ranks = shown_ns.len();
     let options = FitOptions::usual(Estimator::Band).with_skew_max(DRIFT_MAX);
     let mut direct = Bounds::free(ranks);
     let mut drift_ppb = vec![None; ranks];
     let mut refuted = None;
     let mut tightest = Tightest::of(ranks);
-    for a in 0..ranks {
-        tightest.look_at(a, columns);
+    for (a, own) in meetings.blocks_by_rank(ranks).iter().enumerate() {
+        tightest.look_at(own, meetings);
         for &b in &tightest.met {
             let span = |since: i64| Span::from_nanos(since.saturating_sub(shown_ns[a]));
             let differs = |theirs: i64, ours: i64| Span::from_nanos(theirs.saturating_sub(ours));

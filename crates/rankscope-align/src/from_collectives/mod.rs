@@ -12,7 +12,6 @@
 //!   if the span shows it above the noise. Both stay inside what causality allows.
 
 mod agreement;
-mod columns;
 mod ends;
 mod intervals;
 mod meetings;
@@ -30,7 +29,7 @@ use rankscope_time::{ClockMap, Knot, RankClock, ReferenceClock, Span};
 use self::agreement::agreement_ns;
 pub use self::ends::{IntervalEnd, Side};
 pub use self::intervals::DRIFT_MAX;
-use self::intervals::{columns, intervals};
+use self::intervals::intervals;
 use self::meetings::meetings;
 use self::placing::{Choice, chosen};
 pub(crate) use self::sharing::host_name;
@@ -122,15 +121,14 @@ pub fn estimate_at_start(
     tie_all(&mut clocks, &meetings, None, &mut known);
     let lines = by_rank(&clocks, ranks.len());
     let since = |rank: usize, own_ns: i64| own_ns.saturating_sub(lines[rank].at(own_ns));
-    meetings.sort_by_cached_key(|meeting| meeting.stays.first().map(|stay| since(stay.rank(), stay.end_ns)));
+    meetings.sort_by_key(|meeting| meeting.stays().next().map(|stay| since(stay.rank(), stay.end_ns)));
     let first_ns = |rank: usize| {
         let recorded = starts_ns.get(rank).copied().flatten();
         Some(since(rank, recorded.or(ranks[rank].collectives.first().map(|first| first.start_ns))?))
     };
     let at_ns = (0..ranks.len()).filter_map(first_ns).min().unwrap_or(0);
     let shown_ns: Vec<i64> = lines.iter().map(|line| at_ns.saturating_add(line.at(at_ns))).collect();
-    let columns = columns(&meetings, ranks.len());
-    let intervals = intervals(&shown_ns, &columns);
+    let intervals = intervals(&shown_ns, &meetings);
     let bounds = &intervals.bounds;
 
     let named: Vec<_> = hosts.iter().map(|host| host_name(*host)).collect();
@@ -146,7 +144,7 @@ pub fn estimate_at_start(
         if clocks.len() < apart {
             tie_all(&mut clocks, &meetings, Some(bounds), &mut KnownTies::default());
         }
-        choice = chosen(&clocks, &columns, at_ns, &intervals);
+        choice = chosen(&clocks, &meetings, at_ns, &intervals);
     }
     let of_rank = |rank: usize| {
         let (offset_ns, drift_ppb) = (choice.offset_ns[rank], choice.drift_ppb[rank]);

@@ -4,8 +4,8 @@
 //! paths close. In a closed system clocks can be placed one after the other: any place that agrees with those already there
 //! leaves a place for the rest. The ranks of one clock move together as long as they can.
 
-use super::columns::Columns;
 use super::intervals::{Intervals, partners};
+use super::meetings::Meetings;
 use super::sharing::SharedClock;
 use super::ties::{Line, gained_in_own_ns, gained_ns};
 use crate::bounds::Placing;
@@ -25,9 +25,9 @@ impl Choice {
     }
 }
 
-/// The lines of `clocks` at `at_ns`, moved as far as the constraints in `columns` force them; where lines of these slopes break
+/// The lines of `clocks` at `at_ns`, moved as far as the constraints of `meetings` force them; where lines of these slopes break
 /// one anywhere, as far as `intervals` do at that instant.
-pub(crate) fn chosen(clocks: &[SharedClock], columns: &Columns, at_ns: i64, intervals: &Intervals) -> Choice {
+pub(crate) fn chosen(clocks: &[SharedClock], meetings: &Meetings, at_ns: i64, intervals: &Intervals) -> Choice {
     let possible_ppb = &intervals.drift_ppb;
     let wanted = clocks.iter().map(|clock| within(clock.line.drift_ppb, clock, possible_ppb)).collect();
     let middles = clocks.iter().map(|clock| {
@@ -40,7 +40,7 @@ pub(crate) fn chosen(clocks: &[SharedClock], columns: &Columns, at_ns: i64, inte
     // Where the slope of the ends cannot be, the middle of what can; a level line is tried last.
     let tries: [Vec<i64>; 3] = [wanted, middles.collect(), vec![0; clocks.len()]];
     let fits = tries.iter().map(|drifts| with_drifts(drifts)).find_map(|lines| {
-        let bounds = level_bounds(clocks, &lines, columns, at_ns, possible_ppb.len());
+        let bounds = level_bounds(clocks, &lines, meetings, at_ns, possible_ppb.len());
         [bounds.tightened(ROOM_NS), bounds].into_iter().find_map(closed).map(|bounds| (lines, bounds))
     });
     let (lines, bounds) = match &fits {
@@ -54,7 +54,10 @@ pub(crate) fn chosen(clocks: &[SharedClock], columns: &Columns, at_ns: i64, inte
             // Drifts were counted from where the line was, and the clock is somewhere else now.
             let moved_ns = choice.offset_ns[*rank].saturating_sub(line.at(at_ns));
             choice.drift_ppb[*rank] = line.drift_ppb;
-            choice.offset_ns[*rank] = choice.offset_ns[*rank].saturating_add(gained_ns(line.drift_ppb, moved_ns));
+            let offset_ns = choice.offset_ns[*rank].saturating_add(gained_ns(line.drift_ppb, moved_ns));
+            // What a drift gains is rounded, and may be a nanosecond more than the interval has.
+            let bound = if *rank == 0 { Bound::default() } else { intervals.bounds.between(0, *rank) };
+            choice.offset_ns[*rank] = if bound.contains(choice.offset_ns[*rank]) { bound.clamp(offset_ns) } else { offset_ns };
         }
     }
     choice
@@ -85,8 +88,11 @@ fn within(drift_ppb: i64, clock: &SharedClock, possible_ppb: &[Option<(f64, f64)
     if met && least <= most { drift_ppb.clamp(least, most) } else { drift_ppb }
 }
 
+/// Meetings whose stamps are freed of drifts at a time: few enough for the caches.
+const LEVELLED: usize = 256;
+
 /// The constraints between clocks that are freed of their drifts.
-fn level_bounds(clocks: &[SharedClock], lines: &[Line], columns: &Columns, at_ns: i64, ranks: usize) -> Bounds {
+fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &Meetings, at_ns: i64, ranks: usize) -> Bounds {
     let mut clock_of = vec![(0, 0); ranks];
     for (clock, line) in clocks.iter().zip(lines) {
         let shown_ns = at_ns.saturating_add(line.at(at_ns));
@@ -98,7 +104,7 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], columns: &Columns, at_ns
     };
     let mut bounds = Bounds::free(ranks);
     let (mut entered_ns, mut left_ns) = (Vec::new(), Vec::new());
-    for block in columns.blocks() {
+    for block in meetings.blocks().flat_map(|block| block.in_runs(LEVELLED)) {
         // Once for each stamp: there are as many pairs as the square of them.
         entered_ns.clear();
         left_ns.clear();
@@ -141,8 +147,7 @@ mod tests {
     use rankscope_time::Instant;
 
     use super::super::RankClocks;
-    use super::super::intervals::columns;
-    use super::super::meetings::{Meeting, Stay};
+    use super::super::meetings::Stay;
     use super::super::sharing::by_host;
     use super::*;
 
@@ -185,19 +190,19 @@ mod tests {
             let meeting = |(at, stays_ns, first_is_late): &(i64, i64, bool)| {
                 let (first, second) = if *first_is_late { (0, -700_000) } else { (-700_000, 0) };
                 let (own, other) = (START_NS + at, |ns: i64| theirs_ns(at + ns));
-                Meeting { stays: vec![Stay::of(0, own + first, own + stays_ns), Stay::of(1, other(second), other(*stays_ns))] }
+                vec![Stay::of(0, own + first, own + stays_ns), Stay::of(1, other(second), other(*stays_ns))]
             };
-            let meetings: Vec<Meeting> = together.iter().map(meeting).collect();
+            let meetings: Meetings = together.iter().map(meeting).collect();
             let mut clocks = by_host(&[None, None]);
             clocks[1].line = Line { center_ns: START_NS, offset_ns: offset_ns + wrong_ns, drift_ppb };
             let range = Some((-200_000.0, 200_000.0));
             let intervals = Intervals { bounds: Bounds::free(2), drift_ppb: vec![range, range] };
-            let choice = chosen(&clocks, &columns(&meetings, 2), START_NS, &intervals);
+            let choice = chosen(&clocks, &meetings, START_NS, &intervals);
             let (offset_ns, drift_ppb) = (choice.offset_ns[1], choice.drift_ppb[1]);
             let map = RankClocks { offset_ns, drift_ppb, drift_open_ppb: 0, bound: Bound::default(), applied: true }.map(START_NS);
             let moved = |ns: i64| map.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
-            for meeting in meetings {
-                let [own, other] = [meeting.stays[0], meeting.stays[1]];
+            for meeting in meetings.iter() {
+                let [own, other] = [0, 1].map(|rank| meeting.stays().nth(rank).expect("both were there"));
                 prop_assert!(own.start_ns < moved(other.end_ns) && moved(other.start_ns) < own.end_ns, "{meeting:?}");
             }
         }

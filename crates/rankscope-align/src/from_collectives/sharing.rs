@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::meetings::{Meeting, room_for_each};
+use super::meetings::Meetings;
 use super::ties::{ENDS_MIN, Line, Tie};
 
 /// Ranks that are taken to have one clock.
@@ -49,7 +49,7 @@ impl SharedClock {
 }
 
 /// Whether the stamps of the `chosen` ranks, as they are, keep every cause before its effect.
-pub(crate) fn equal_clocks_fit(meetings: &[Meeting], chosen: impl Fn(usize) -> bool) -> bool {
+pub(crate) fn equal_clocks_fit(meetings: &Meetings, chosen: impl Fn(usize) -> bool) -> bool {
     meetings.iter().all(|meeting| meeting.slack_ns(&chosen).is_none_or(|slack| slack >= 0))
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn by_host(hosts: &[Option<&str>]) -> Vec<SharedClock> {
 
 /// Puts together what is of unknown hosts and cannot be told apart, each with the first that it may share a clock with. A clock
 /// that stays by itself keeps its line.
-pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &[Meeting]) -> Vec<SharedClock> {
+pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &Meetings) -> Vec<SharedClock> {
     if clocks.iter().filter(|clock| !clock.is_host).count() < 2 {
         return clocks;
     }
@@ -119,10 +119,10 @@ pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &[Meeting]) -> Vec<Shar
 struct Passages(Vec<(usize, i64, i64)>);
 
 /// The passages of each rank by itself.
-fn passages(meetings: &[Meeting], ranks: usize) -> Vec<Passages> {
-    let mut passages: Vec<Passages> = room_for_each(meetings, ranks).into_iter().map(Passages).collect();
+fn passages(meetings: &Meetings, ranks: usize) -> Vec<Passages> {
+    let mut passages: Vec<Passages> = meetings.room_for_each(ranks).into_iter().map(Passages).collect();
     for (at, meeting) in meetings.iter().enumerate() {
-        for stay in meeting.stays.iter().filter(|stay| stay.is_needed || stay.needs) {
+        for stay in meeting.stays().filter(|stay| stay.is_needed || stay.needs) {
             let entered_ns = if stay.is_needed { stay.start_ns } else { i64::MIN };
             let left_ns = if stay.needs { stay.end_ns } else { i64::MAX };
             passages[stay.rank()].0.push((at, entered_ns, left_ns));
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     /// As `merged`, by looking through all meetings for every pair of clocks.
-    fn merged_slowly(clocks: &[SharedClock], meetings: &[Meeting]) -> Vec<Vec<usize>> {
+    fn merged_slowly(clocks: &[SharedClock], meetings: &Meetings) -> Vec<Vec<usize>> {
         let mut together: Vec<(&SharedClock, Vec<usize>)> = Vec::new();
         for clock in clocks {
             let fits =
@@ -184,16 +184,14 @@ mod tests {
         together.into_iter().map(|(_, ranks)| ranks).collect()
     }
 
-    fn meetings() -> impl Strategy<Value = Vec<Meeting>> {
+    fn meetings() -> impl Strategy<Value = Meetings> {
         let stay = (any::<bool>(), 0i64..400, 200i64..600, any::<bool>(), any::<bool>());
         prop::collection::vec(prop::collection::vec(stay, 9), 1..12).prop_map(|all| {
             let of_rank = |(rank, (is_there, start_ns, end_ns, is_needed, needs)): (usize, (bool, i64, i64, bool, bool))| {
                 let end_ns = start_ns.max(end_ns);
                 is_there.then(|| Stay { is_needed, needs, ..Stay::of(rank, start_ns, end_ns) })
             };
-            let meeting = |stays: Vec<(bool, i64, i64, bool, bool)>| Meeting {
-                stays: stays.into_iter().enumerate().filter_map(of_rank).collect(),
-            };
+            let meeting = |stays: Vec<_>| stays.into_iter().enumerate().filter_map(of_rank).collect::<Vec<_>>();
             all.into_iter().map(meeting).collect()
         })
     }

@@ -2,8 +2,8 @@
 
 use rankscope_clock::Rng;
 
-use super::intervals::{Intervals, columns, intervals};
-use super::meetings::{Meeting, Stay};
+use super::intervals::{Intervals, intervals};
+use super::meetings::{Meetings, Stay};
 use super::placing::placed;
 use crate::pairs::DENSE_RANKS_MAX;
 
@@ -60,7 +60,7 @@ impl Layout {
         (0..self.ranks()).map(clock).collect()
     }
 
-    fn meetings(self, steps: usize, clocks: &[impl Fn(i64) -> i64], rng: &mut Rng) -> Vec<Meeting> {
+    fn meetings(self, steps: usize, clocks: &[impl Fn(i64) -> i64], rng: &mut Rng) -> Meetings {
         let mut now_ns = START_NS;
         let mut meetings = Vec::new();
         for together in (0..steps).flat_map(|_| self.step()) {
@@ -72,9 +72,9 @@ impl Layout {
                 let shown_ns = |at_ns: i64| at_ns + clocks[*rank](at_ns);
                 Stay { is_needed: *is_needed, needs: *needs, ..Stay::of(*rank, shown_ns(came_ns), shown_ns(left_ns)) }
             });
-            meetings.push(Meeting { stays: stays.collect() });
+            meetings.push(stays.collect::<Vec<_>>());
         }
-        meetings
+        meetings.into_iter().collect()
     }
 }
 
@@ -89,15 +89,15 @@ fn along_chains_of_groups_every_clock_is_bounded_and_the_truth_is_inside() {
         let shown_ns: Vec<i64> = truth_ns.iter().map(|ahead| START_NS + ahead).collect();
         assert!(layout.ranks() > DENSE_RANKS_MAX);
 
-        let Intervals { bounds, .. } = intervals(&shown_ns, &columns(&meetings, layout.ranks()));
+        let Intervals { bounds, .. } = intervals(&shown_ns, &meetings);
         assert_eq!(bounds.contradiction(), None);
         for (rank, truth) in truth_ns.iter().enumerate().skip(1) {
             let bound = bounds.between(0, rank);
             assert!(bound.width_ns().is_some(), "{layout:?}: nothing bounds {rank}");
             assert_eq!(bound.clamp(*truth), *truth, "{layout:?}: {rank} in {bound:?}");
         }
-        for meeting in &meetings {
-            for (a, b) in meeting.stays.iter().flat_map(|a| meeting.stays.iter().map(move |b| (a.rank(), b.rank()))) {
+        for meeting in meetings.iter() {
+            for (a, b) in meeting.stays().flat_map(|a| meeting.stays().map(move |b| (a.rank(), b.rank()))) {
                 let (bound, apart) = (bounds.between(a, b), truth_ns[b] - truth_ns[a]);
                 assert!(bound.width_ns().is_some() || a == b, "{layout:?}: nothing bounds {b} by {a}");
                 assert_eq!(bound.clamp(apart), apart, "{layout:?}: {b} by {a} in {bound:?}");
@@ -114,7 +114,7 @@ fn clocks_of_many_ranks_are_placed_where_all_their_bounds_hold() {
     let clocks = layout.clocks(&mut rng);
     let meetings = layout.meetings(2, &clocks, &mut rng);
     let shown_ns: Vec<i64> = clocks.iter().map(|clock| START_NS + clock(START_NS)).collect();
-    let Intervals { bounds, .. } = intervals(&shown_ns, &columns(&meetings, layout.ranks()));
+    let Intervals { bounds, .. } = intervals(&shown_ns, &meetings);
     for seed in 0..20 {
         let mut rng = Rng::new(seed);
         let mut alike: Vec<usize> = (0..layout.ranks()).collect();
@@ -139,7 +139,7 @@ fn what_is_kept_of_ten_thousand_ranks_grows_with_them_and_not_with_their_pairs()
     let clocks = layout.clocks(&mut rng);
     let meetings = layout.meetings(1, &clocks, &mut rng);
     let shown_ns: Vec<i64> = clocks.iter().map(|clock| START_NS + clock(START_NS)).collect();
-    let Intervals { bounds, .. } = intervals(&shown_ns, &columns(&meetings, layout.ranks()));
+    let Intervals { bounds, .. } = intervals(&shown_ns, &meetings);
     assert!((1..ranks).all(|rank| bounds.between(0, rank).width_ns().is_some()));
     // Both ways with the first of the eight and of the column, and with the same place of the stage before.
     let (edges, places) = bounds.kept();

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::meetings::Meeting;
+use super::meetings::Meetings;
 use super::sharing::SharedClock;
 use super::ties::{ENDS_MIN, EndPair, Line, Tie, median, tie};
 use crate::{Bound, Bounds};
@@ -17,7 +17,7 @@ pub(crate) type KnownTies = FxHashMap<(usize, usize, Line), Option<Tie>>;
 /// Gives every clock its line: from the first clock along the collectives that they share, nearest first. Clocks that share none
 /// with it, not even through others, are tied to the first of their own. Where `bounds` are given, ends that are noisier than
 /// those are wide are not believed. Ties that are `known` are not looked for again.
-pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &[Meeting], bounds: Option<&Bounds>, known: &mut KnownTies) {
+pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &Meetings, bounds: Option<&Bounds>, known: &mut KnownTies) {
     let mut ends = Ends::of(clocks, meetings);
     let mut reached = vec![false; clocks.len()];
     for root in 0..clocks.len() {
@@ -69,13 +69,13 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(clocks: &[SharedClock], meetings: &[Meeting]) -> Self {
+    fn of(clocks: &[SharedClock], meetings: &Meetings) -> Self {
         let ranks = clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1);
         let mut clock_of = vec![0; ranks];
         for (at, clock) in clocks.iter().enumerate() {
             clock.ranks.iter().for_each(|rank| clock_of[*rank] = at);
         }
-        let stays = meetings.iter().map(|meeting| meeting.stays.len()).sum();
+        let stays = meetings.stays();
         let mut ends = Self {
             shortest_ns: Vec::with_capacity(meetings.len()),
             until: Vec::with_capacity(meetings.len()),
@@ -86,9 +86,9 @@ impl Ends {
         };
         let mut by_clock: Vec<(usize, i64)> = Vec::new();
         let mut counts = vec![0; clocks.len()];
-        for meeting in meetings {
+        for meeting in meetings.iter() {
             by_clock.clear();
-            by_clock.extend(meeting.stays.iter().map(|stay| (clock_of[stay.rank()], stay.end_ns)));
+            by_clock.extend(meeting.stays().map(|stay| (clock_of[stay.rank()], stay.end_ns)));
             by_clock.sort_by_key(|(clock, _)| *clock);
             for own in by_clock.chunk_by(|(a, _), (b, _)| a == b) {
                 let ended_ns = match own {
@@ -175,9 +175,8 @@ mod tests {
             let end_ns = at_ns + rank as i64 * 1_000;
             Stay::of(rank, end_ns - 500, end_ns)
         };
-        let pair = |first: usize, at_ns: i64| Meeting { stays: vec![stay(first, at_ns), stay(first + 1, at_ns)] };
-        let meetings: Vec<Meeting> =
-            (0..40).flat_map(|at| [0, 1, 2, 4, 5, 6].map(|first| pair(first, at * 1_000_000))).collect();
+        let pair = |first: usize, at_ns: i64| vec![stay(first, at_ns), stay(first + 1, at_ns)];
+        let meetings: Meetings = (0..40).flat_map(|at| [0, 1, 2, 4, 5, 6].map(|first| pair(first, at * 1_000_000))).collect();
         let mut clocks = by_host(&[None; 8]);
         tie_all(&mut clocks, &meetings, None, &mut KnownTies::default());
         let ahead: Vec<i64> = clocks.iter().map(|clock| clock.line.offset_ns).collect();

@@ -99,7 +99,7 @@ pub fn read_part(input: impl Read) -> Result<StoredPart, Error> {
     let evidence = checks::read(&reader, collectives.collectives.len())?;
     let StoredPart { rules, place, mut part } = about::read(&reader, collectives, report)?;
     part.evidence = evidence;
-    part.tables = tables::read(&reader)?;
+    part.tables = tables::read(&reader)?.map(Box::new);
     // Whether a trace was checked or tabulated is told by what came of it.
     let rules = rules.with_checks(part.evidence.is_some()).with_tables(part.tables.is_some());
     Ok(StoredPart { rules, place, part })
