@@ -4,7 +4,10 @@
 //! numbered the numbers decide. Else sequences are paired in order, and what two ranks' clocks were found to differ by serves
 //! wherever the two meet again, and as a hint for other ranks of their hosts.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use rankscope_time::Rank;
 
@@ -38,8 +41,11 @@ pub(crate) fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequenc
     let mut lanes: BTreeMap<Between, Sequences> = BTreeMap::new();
     for (rank, list) in sequences {
         let own = &ranks[rank];
-        let (messages, of_all): (Vec<usize>, Vec<usize>) =
-            list.into_iter().partition(|at| is_message(own.collectives[*at].kind));
+        let is_message = |at: &usize| is_message(own.collectives[*at].kind);
+        let (messages, of_all): (Vec<usize>, Vec<usize>) = match list.iter().any(is_message) {
+            true => list.into_iter().partition(is_message),
+            false => (Vec::new(), list),
+        };
         if !of_all.is_empty() {
             lanes.entry(Between::Group).or_default().insert(rank, of_all);
         }
@@ -87,23 +93,67 @@ fn alone(sequences: &Sequences) -> Vec<Vec<Member>> {
 
 /// By sequence number, and by order among those that share one (operations coalesced into one).
 fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<Member>> {
-    let mut numbered: Vec<(u64, u32, Member)> = Vec::with_capacity(sequences.values().map(Vec::len).sum());
-    for (rank, list) in sequences {
-        let first = numbered.len();
-        let of_rank = list.iter().filter_map(|at| Some((ranks[*rank].collectives[*at].sequence.get()?, *at)));
-        numbered.extend(of_rank.map(|(number, collective)| (number, 0, Member::of(*rank, collective))));
-        let own = &mut numbered[first..];
-        own.sort_by_key(|(number, ..)| *number);
-        for at in 1..own.len() {
-            if own[at].0 == own[at - 1].0 {
-                own[at].1 = own[at - 1].1 + 1;
-            }
+    let mut lists: Vec<Numbered<'_>> =
+        sequences.iter().map(|(rank, list)| Numbered::of(*rank, &ranks[*rank].collectives, list)).collect();
+    // What each rank has next, the first of all on top; of the same number ranks come in order.
+    let mut next: BinaryHeap<Reverse<(Number, usize)>> =
+        lists.iter_mut().enumerate().filter_map(|(at, list)| Some(Reverse((list.next_number()?, at)))).collect();
+    let mut instances: Vec<Vec<Member>> = Vec::with_capacity(lists.iter().map(|list| list.order.len()).max().unwrap_or(0));
+    let mut of: Option<Number> = None;
+    while let Some(mut top) = next.peek_mut() {
+        let Reverse((number, at)) = *top;
+        if of.replace(number) != Some(number) {
+            instances.push(Vec::with_capacity(instances.last().map_or(0, Vec::len)));
+        }
+        instances.last_mut().into_iter().for_each(|members| members.push(lists[at].taken()));
+        match lists[at].next_number() {
+            Some(number) => *top = Reverse((number, at)),
+            None => drop(PeekMut::pop(top)),
         }
     }
-    // Stable, so that ranks stay in order; and quick, as it finds one ascending run of each rank and merges them.
-    numbered.sort_by_key(|(number, ordinal, _)| (*number, *ordinal));
-    let same = |a: &(u64, u32, Member), b: &(u64, u32, Member)| (a.0, a.1) == (b.0, b.1);
-    numbered.chunk_by(same).map(|members| members.iter().map(|(.., member)| *member).collect()).collect()
+    instances
+}
+
+/// A sequence number, and how many before it of the same rank have the same.
+type Number = (u64, u32);
+
+/// One rank's collectives by their numbers.
+struct Numbered<'a> {
+    rank: usize,
+    collectives: &'a [LocalCollective],
+    /// Their indices.
+    order: Cow<'a, [usize]>,
+    /// Those that were gone through, and the number of the last.
+    gone: usize,
+    last: Option<Number>,
+}
+
+impl<'a> Numbered<'a> {
+    fn of(rank: usize, collectives: &'a [LocalCollective], list: &'a [usize]) -> Self {
+        let number = |at: &usize| collectives[*at].sequence;
+        let mut order = Cow::Borrowed(list);
+        if !list.is_sorted_by_key(number) {
+            order.to_mut().sort_by_key(number);
+        }
+        Self { rank, collectives, order, gone: 0, last: None }
+    }
+
+    /// Goes on to the next one that has a number, and tells it.
+    fn next_number(&mut self) -> Option<Number> {
+        loop {
+            let at = *self.order.get(self.gone)?;
+            self.gone += 1;
+            let Some(number) = self.collectives[at].sequence.get() else { continue };
+            let ordinal = self.last.filter(|(last, _)| *last == number).map_or(0, |(_, ordinal)| ordinal + 1);
+            self.last = Some((number, ordinal));
+            return self.last;
+        }
+    }
+
+    /// The one whose number was told last.
+    fn taken(&self) -> Member {
+        Member::of(self.rank, self.order[self.gone - 1])
+    }
 }
 
 /// By pairing every rank with the fullest one, then the rest with each other.

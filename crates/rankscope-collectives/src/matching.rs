@@ -181,14 +181,19 @@ fn by_group(ranks: &[RankCollectives]) -> BTreeMap<Group, Sequences> {
     let unknown = Group::default();
     let mut groups: BTreeMap<&Group, Sequences> = BTreeMap::new();
     for (rank, list) in ranks.iter().enumerate() {
-        let mut of_group = vec![Vec::new(); list.groups.len() + 1];
-        for (at, collective) in list.collectives.iter().enumerate() {
-            of_group[(collective.group as usize).min(list.groups.len())].push(at);
-        }
+        let group_of = |collective: &LocalCollective| (collective.group as usize).min(list.groups.len());
+        let mut counts = vec![0; list.groups.len() + 1];
+        list.collectives.iter().for_each(|collective| counts[group_of(collective)] += 1);
+        let mut of_group: Vec<Vec<usize>> = counts.into_iter().map(Vec::with_capacity).collect();
+        list.collectives.iter().enumerate().for_each(|(at, collective)| of_group[group_of(collective)].push(at));
         for (group, own) in list.groups.iter().chain([&unknown]).zip(of_group).filter(|(_, own)| !own.is_empty()) {
             let sequence = groups.entry(group).or_default().entry(rank).or_default();
-            sequence.extend(own);
-            sequence.sort_unstable();
+            if sequence.is_empty() {
+                *sequence = own;
+            } else {
+                sequence.extend(own);
+                sequence.sort_unstable();
+            }
         }
     }
     groups.into_iter().map(|(group, sequences)| (group.clone(), sequences)).collect()

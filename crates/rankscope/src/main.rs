@@ -74,6 +74,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    memory::map_large_blocks();
     #[cfg(feature = "clock")]
     rankscope_launch::outlive_file_limit();
     let verb = match parsed(std::env::args_os()) {

@@ -1,7 +1,26 @@
-//! Giving memory back between reading and judging.
+//! Giving memory back: large blocks at once, the rest between reading and judging.
 //!
 //! Threads that read traces leave their arenas of the heap full of holes, from which the one thread that judges takes nothing: without
 //! this, a job of many collectives takes half as much memory again. No other allocator than glibc's is helped.
+
+/// Blocks of so many bytes are mapped by themselves, and go back to the system as soon as they are free. Left to itself glibc takes
+/// ever larger ones from its heap, once one of their size was freed: the columns of traces leave it full of holes then.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const MAPPED_BYTES: libc::c_int = 1 << 20;
+
+/// To be called before any other thread runs.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn map_large_blocks() {
+    #[expect(unsafe_code, reason = "a function of the C library that takes two numbers")]
+    // SAFETY: mallopt has no requirements.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
+    }
+}
+
+/// Nothing to do.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn map_large_blocks() {}
 
 /// Gives what is free back to the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
