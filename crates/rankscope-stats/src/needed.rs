@@ -28,13 +28,13 @@ pub(crate) struct AtHand {
 
 /// Steps a run that leave enough for any verdict.
 pub(crate) fn any_evidence() -> Needed {
-    Needed::Steps(whole_run(series::LEAST))
+    Needed::Steps(series::whole_run(series::LEAST))
 }
 
 /// Steps a run that bound the shift at all.
 pub(crate) fn any_bounds(inflation: f64, alpha: f64) -> Option<Needed> {
     least(series::LEAST, MOST_STEPS, |n| steps::depth(n as f64, n as f64, inflation, alpha).is_some())
-        .map(|n| Needed::Steps(whole_run(n)))
+        .map(|n| Needed::Steps(series::whole_run(n)))
 }
 
 impl AtHand {
@@ -65,7 +65,7 @@ impl AtHand {
             let steps = steps as f64;
             quantile(steps, steps).is_some_and(|t| now * t * (2.0 / steps).sqrt() < reach)
         };
-        least(from, MOST_STEPS, enough).map(|n| Needed::Steps(whole_run(n)))
+        least(from, MOST_STEPS, enough).map(|n| Needed::Steps(series::whole_run(n)))
     }
 
     /// How much medians of runs of such steps vary because of the steps alone.
@@ -83,11 +83,6 @@ impl AtHand {
         };
         least(from, MOST_RUNS, |runs| half_width(runs).is_some_and(|half| half < reach)).map(Needed::Runs)
     }
-}
-
-/// The length of a run of which `n` steps are left.
-fn whole_run(n: usize) -> usize {
-    (n..).find(|whole| whole - series::warm_up(*whole) >= n).unwrap_or(n)
 }
 
 /// The least number from `from` to `most` that is enough, where whatever is larger than one that is enough is enough, too.

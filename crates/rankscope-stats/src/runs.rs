@@ -51,8 +51,8 @@ impl Runs {
         let (shift, error, df) = (test - base + 0.0, self.error(), self.freedom());
         let half = student::quantile(alpha, df).map(|t| t * error);
         let interval = half.and_then(|half| widened((shift - half, shift + half), widening));
-        let excess = (shift.abs() - widening).max(0.0);
-        let p = if excess > 0.0 { student::p(excess / error, df) } else { 1.0 };
+        let excess = shift.abs() - widening;
+        let p = if excess > 0.0 && widening >= 0.0 { student::p(excess / error, df) } else { 1.0 };
         Estimate { shift, interval, p }
     }
 

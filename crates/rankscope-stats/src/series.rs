@@ -7,6 +7,11 @@ pub fn warm_up(n: usize) -> usize {
     5.min(n / 4)
 }
 
+/// The length of a run of which `n` steps are left without its warm-up.
+pub fn whole_run(n: usize) -> usize {
+    (n..).find(|whole| whole - warm_up(*whole) >= n).unwrap_or(n)
+}
+
 /// Steps below which a run is no evidence.
 pub(crate) const LEAST: usize = 10;
 
@@ -70,6 +75,8 @@ mod tests {
     #[test]
     fn a_quarter_of_a_short_run_and_five_steps_of_a_long_one_are_warm_up() {
         assert_eq!([0, 1, 3, 4, 13, 19, 20, 1000].map(warm_up), [0, 0, 0, 1, 3, 4, 5, 5]);
+        assert_eq!([0, 1, 10, 30].map(whole_run), [0, 1, 13, 35]);
+        assert!((0..200).all(|n| whole_run(n) - warm_up(whole_run(n)) == n));
     }
 
     #[test]

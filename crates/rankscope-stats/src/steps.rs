@@ -76,6 +76,10 @@ impl Steps {
 
     /// The chance of so many differences beyond `widening` on one side of zero, if there were no more than that.
     fn p(&self, widening: f64) -> f64 {
+        // What is no width explains everything.
+        if widening.is_nan() || widening < 0.0 {
+            return 1.0;
+        }
         // Equal numbers of differences on both sides are what no shift gives; those that lie on the border are shared.
         let beyond = |smaller: u64, at_most: u64| (smaller + at_most) as f64 / 2.0;
         let all = self.differences.count() as f64;

@@ -2,7 +2,7 @@
 //! with more seeds, and prints it.
 
 use rankscope_stats::{
-    Direction, Evidence, RunSpread, Settings, Side, Verdict, benjamini_hochberg, compare, holm, trend, warm_up,
+    Direction, Evidence, RunSpread, Settings, Side, Verdict, benjamini_hochberg, compare, holm, trend, whole_run,
 };
 use rankscope_testkit::Rng;
 use rankscope_testkit::steps::{ALARMS, COVER, RHOS, Rates, SIZES, Said, Shape, Steps, error, share};
@@ -21,11 +21,6 @@ fn at_most(found: f64, gate: f64, what: &str) {
     assert!(found <= gate + ERRORS * error(gate, SEEDS), "{what}: {found} of {SEEDS} seeds, not {gate}");
 }
 
-/// The length of a run of which `steps` are left without its warm-up.
-fn whole(steps: usize) -> usize {
-    (steps..).find(|whole| whole - warm_up(*whole) == steps).expect("each length more leaves one step more or as many")
-}
-
 fn compared(base: &[Vec<f64>], test: &[Vec<f64>], settings: &Settings) -> Evidence {
     let base: Vec<&[f64]> = base.iter().map(Vec::as_slice).collect();
     let test: Vec<&[f64]> = test.iter().map(Vec::as_slice).collect();
@@ -38,12 +33,7 @@ fn lower() -> Settings {
 
 /// Runs of thirty steps with spikes, as the gates about runs ask for.
 fn sides(runs: [usize; 2], spread: f64, shift: f64, seed: u64) -> [Vec<Vec<f64>>; 2] {
-    let steps = Steps::new(Shape::Spikes, 0.3);
-    let shifted = Steps { level: steps.level * (1.0 + shift), ..steps };
-    [
-        steps.runs(runs[0], whole(30), spread, &mut Rng::lane(seed, 0)),
-        shifted.runs(runs[1], whole(30), spread, &mut Rng::lane(seed, 1)),
-    ]
+    Steps::new(Shape::Spikes, 0.3).sides(runs, whole_run(30), spread, shift, seed)
 }
 
 fn said(evidence: &Evidence) -> Said {
@@ -57,8 +47,8 @@ fn intervals_by_steps_hold_the_truth_however_steps_scatter_and_resemble_each_oth
             for rho in RHOS {
                 let steps = Steps::new(shape, rho);
                 let rates = Rates::of(SEEDS, |seed| {
-                    let base = steps.run(whole(n), &mut Rng::lane(seed, 0));
-                    let test = steps.run(whole(m), &mut Rng::lane(seed, 1));
+                    let base = steps.run(whole_run(n), &mut Rng::lane(seed, 0));
+                    let test = steps.run(whole_run(m), &mut Rng::lane(seed, 1));
                     said(&compared(&[base], &[test], &lower()))
                 });
                 let what = format!("{n} against {m}, {}, rho {rho}", shape.name());
@@ -129,20 +119,9 @@ fn a_shift_of_the_margin_is_seldom_equivalent() {
 
 /// p values of metrics correlated by a half, five runs a side, none of which changed but the first `changed`.
 fn family(metrics: usize, changed: usize, seed: u64) -> Vec<f64> {
-    let steps = Steps::new(Shape::Spikes, 0.3);
-    let mut rng = Rng::lane(seed, 2);
-    let mut side = |shift: f64| {
-        let mut runs: Vec<Vec<Vec<f64>>> = (0..5).map(|_| steps.family(metrics, 0.5, whole(10), 0.005, &mut rng)).collect();
-        runs.iter_mut().flat_map(|run| &mut run[..changed]).flatten().for_each(|step| *step *= 1.0 + shift);
-        runs
-    };
-    let (base, test) = (side(0.0), side(0.03));
-    let metric =
-        |runs: &[Vec<Vec<f64>>], metric: usize| -> Vec<Vec<f64>> { runs.iter().map(|run| run[metric].clone()).collect() };
-    (0..metrics)
-        .map(|index| compared(&metric(&base, index), &metric(&test, index), &lower()))
-        .map(|found| said(&found).p)
-        .collect()
+    let [base, mut test] = Steps::new(Shape::Spikes, 0.3).families(metrics, 5, whole_run(10), 0.005, seed);
+    test[..changed].iter_mut().flatten().flatten().for_each(|step| *step *= 1.03);
+    base.iter().zip(&test).map(|(base, test)| said(&compared(base, test, &lower())).p).collect()
 }
 
 #[test]

@@ -84,17 +84,25 @@ impl Steps {
         (0..runs).map(&mut run).collect()
     }
 
-    /// One run of as many metrics, any two of which are correlated by `correlation`, as are their levels.
-    pub fn family(&self, metrics: usize, correlation: f64, count: usize, spread: f64, rng: &mut Rng) -> Vec<Vec<f64>> {
-        let shared = self.runs(1, count, spread, rng).concat();
-        let parts = [correlation.sqrt(), (1.0 - correlation).sqrt()];
-        let mut metric = |_| {
-            let own = self.runs(1, count, spread, rng).concat();
-            let mixed =
-                |(shared, own): (&f64, &f64)| self.level + parts[0] * (shared - self.level) + parts[1] * (own - self.level);
-            shared.iter().zip(&own).map(mixed).collect()
-        };
-        (0..metrics).map(&mut metric).collect()
+    /// The runs of a base and of a test whose steps are longer by `shift` relative to the level.
+    pub fn sides(&self, runs: [usize; 2], count: usize, spread: f64, shift: f64, seed: u64) -> [Vec<Vec<f64>>; 2] {
+        let shifted = Self { level: self.level * (1.0 + shift), ..*self };
+        let side = |steps: &Self, side| steps.runs(runs[side], count, spread, &mut Rng::lane(seed, side as u64));
+        [side(self, 0), side(&shifted, 1)]
+    }
+
+    /// As [`Self::sides`] without a shift, of many metrics: by side and metric, runs. Any two metrics are correlated by a half, step by
+    /// step and run by run.
+    pub fn families(&self, metrics: usize, runs: usize, count: usize, spread: f64, seed: u64) -> [Vec<Vec<Vec<f64>>>; 2] {
+        let half = 0.5_f64.sqrt();
+        [0, 1].map(|side| {
+            let mut rng = Rng::lane(seed, side);
+            let shared = self.runs(runs, count, spread, &mut rng);
+            let mixed = |(shared, own): (&f64, &f64)| self.level + half * (shared + own - 2.0 * self.level);
+            let run = |(shared, own): (&Vec<f64>, &Vec<f64>)| shared.iter().zip(own).map(mixed).collect();
+            let mut metric = || shared.iter().zip(&self.runs(runs, count, spread, &mut rng)).map(run).collect();
+            (0..metrics).map(|_| metric()).collect()
+        })
     }
 
     /// What is new in a step, beside what it has of the one before.
