@@ -3,7 +3,7 @@
 //! costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench
 //! dispatch`: what plans for context-parallel attention cost. `cargo xtask bench overhead`: what a job pays for being watched.
 //! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench tables`: what
-//! tables of operators and kernels add to a report.
+//! tables of operators and kernels add to a report. `cargo xtask bench compare`: how often comparisons are wrong.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -11,6 +11,7 @@
 mod align;
 mod child;
 mod clock;
+mod compare;
 mod dispatch;
 mod inflate;
 mod inputs;
@@ -60,6 +61,8 @@ enum What {
     Scale(scale::Args),
     /// Time reports with tables of operators and kernels, and with the workbook.
     Tables(OfTraces),
+    /// Simulate comparisons whose truth is known, and tell how often they are wrong.
+    Compare(compare::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf, which: String },
@@ -124,6 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Overhead(args) => overhead::run(args),
         What::Scale(args) => scale::run(args),
         What::Tables(args) => tables::run(args),
+        What::Compare(args) => compare::run(args),
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),

@@ -185,6 +185,7 @@ const EDGES: &[Edge] = &[
     ("xtask", "rankscope-dispatch", "and those of plans and of what benchmarks print"),
     ("xtask", "rankscope-part-files", "and that of parts"),
     ("xtask", "rankscope-pickle", "and that of pickles"),
+    ("xtask", "rankscope-stats", "how often comparisons are wrong is simulated"),
     ("xtask", "rankscope-time", "spans and rates of the clocks that the clock bench injects"),
     ("xtask", "rankscope-testkit", "seeds for fuzzing, inputs for benchmarks"),
 ];

@@ -1,0 +1,58 @@
+//! `cargo xtask bench compare`: what a comparison is worth. `--statistics` simulates runs whose truth is known and counts how often
+//! intervals, verdicts and families of metrics are wrong.
+
+mod gates;
+mod grid;
+mod markdown;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use gates::Gate;
+use grid::Cell;
+
+/// Options of `cargo xtask bench compare`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Simulate, and count how often the statistics are wrong. Takes a minute or two.
+    #[arg(long)]
+    statistics: bool,
+    /// Repeat each simulation with this many seeds.
+    #[arg(long, default_value_t = 1_500, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// `json` for one document on stdout, anything else for Markdown tables.
+    #[arg(long, default_value = "table")]
+    format: String,
+}
+
+/// What is printed with `--format json`.
+#[derive(Serialize)]
+struct Outcome {
+    seeds: u64,
+    /// Intervals by steps, one run a side.
+    cells: Vec<Cell>,
+    gates: Vec<Gate>,
+}
+
+/// So many standard errors of a simulation may lie between what it found and a gate, or the seeds would decide.
+const ERRORS: f64 = 2.0;
+
+/// Runs what is asked for.
+pub(super) fn run(args: &Args) -> Result<()> {
+    if !args.statistics {
+        bail!("nothing to do: ask for --statistics");
+    }
+    let cells = grid::cells(args.seeds);
+    let mut gates = gates::of_cells(&cells, args.seeds);
+    gates.extend(gates::all(args.seeds));
+    let outcome = Outcome { seeds: args.seeds, cells, gates };
+    match args.format.as_str() {
+        "json" => println!("{}", serde_json::to_string(&outcome)?),
+        _ => print!("{}", markdown::tables(&outcome)),
+    }
+    let missed: Vec<&str> = outcome.gates.iter().filter(|gate| gate.is_missed()).map(|gate| gate.what.as_str()).collect();
+    if !missed.is_empty() {
+        bail!("missed by more than {ERRORS} standard errors: {}", missed.join("; "));
+    }
+    Ok(())
+}
