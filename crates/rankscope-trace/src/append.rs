@@ -53,6 +53,7 @@ impl Trace {
         self.spans.dur_ns.extend_from_slice(&other.spans.dur_ns);
         self.spans.offset.extend_from_slice(&other.spans.offset);
         self.spans.picos.extend_from_slice(&other.spans.picos);
+        self.spans.append_places(remap.span_base, &other.spans.place);
         self.spans.name.extend(other.spans.name.iter().map(|name| remap.string(*name)));
         self.spans.track.extend(other.spans.track.iter().map(|track| remap.track(*track)));
         self.spans.category.extend(other.spans.category.iter().map(|category| remap.category(*category)));

@@ -20,7 +20,7 @@ impl Spans {
     fn heap_bytes(&self) -> usize {
         let times = list_bytes(&self.start_ns) + list_bytes(&self.dur_ns) + list_bytes(&self.offset);
         let ids = list_bytes(&self.name) + list_bytes(&self.track) + list_bytes(&self.category);
-        times + ids + list_bytes(&self.picos) + list_bytes(&self.description) + self.args.heap_bytes()
+        times + ids + list_bytes(&self.picos) + list_bytes(&self.description) + list_bytes(&self.place) + self.args.heap_bytes()
     }
 }
 

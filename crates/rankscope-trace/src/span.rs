@@ -42,11 +42,17 @@ pub struct Spans {
     pub picos: Vec<(u16, u16)>,
     /// Indexes into the trace's descriptions; empty unless the reader kept those.
     pub description: Vec<u32>,
+    /// Numbers of their events in the file's list of events, from 0, or [`NO_PLACE`](Self::NO_PLACE). Empty, or shorter than the other
+    /// columns, where the reader did not keep them.
+    pub place: Vec<u32>,
     /// Arguments; no rows unless the reader was asked to keep them.
     pub args: ArgColumn,
 }
 
 impl Spans {
+    /// Stands in `place` for the number of an event that is not known.
+    pub const NO_PLACE: u32 = u32::MAX;
+
     /// Appends a span.
     ///
     /// # Panics
@@ -101,6 +107,19 @@ impl Spans {
     /// End of a span, pinned to the end of time.
     pub fn end_ns(&self, id: SpanId) -> i64 {
         self.start_ns[id.0 as usize].saturating_add(self.dur_ns[id.0 as usize])
+    }
+
+    /// The number of its event in the file's list of events, where it is known.
+    pub fn place(&self, id: SpanId) -> Option<u32> {
+        self.place.get(id.0 as usize).copied().filter(|place| *place != Self::NO_PLACE)
+    }
+
+    /// Appends those of `more`, whose first span is number `base` here.
+    pub(crate) fn append_places(&mut self, base: u32, more: &[u32]) {
+        if !more.is_empty() {
+            self.place.resize(base as usize, Self::NO_PLACE);
+            self.place.extend_from_slice(more);
+        }
     }
 
     /// Picoseconds beyond start and length.

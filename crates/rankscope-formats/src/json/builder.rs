@@ -55,6 +55,7 @@ impl<'a> Builder<'a> {
         self.mode = mode;
         self.controls = event.controls;
         self.sort(event, offset);
+        self.piece.events = self.piece.events.saturating_add(1);
         if self.controls > 0 {
             let detail = "in the event that starts here".to_owned();
             self.piece.trace.provenance.problems.add_detailed(ProblemKind::ControlCharacter, offset, self.controls, detail);
@@ -111,6 +112,7 @@ impl<'a> Builder<'a> {
         }
         if self.options.args == ArgsPolicy::All {
             self.keep_args(event.args, |trace| &mut trace.spans.args);
+            self.piece.trace.spans.place.push(self.piece.events);
         }
         self.bound_flow(event, start_ns);
     }

@@ -92,6 +92,8 @@ struct Gathered {
     /// Text of an event that was cut by the end of its stretch, and where it starts.
     carry: Vec<u8>,
     carry_offset: u64,
+    /// How many events were read.
+    events: u32,
     /// What the first item of the array begins with.
     first_item: Option<u8>,
     /// What follows the array of events, and where it starts.
@@ -246,7 +248,9 @@ impl Gathered {
     }
 
     fn settle(&mut self, piece: Piece, reached: Reached, text: &[u8], offset: u64) {
-        let Piece { trace, pending } = piece;
+        let Piece { mut trace, pending, events } = piece;
+        trace.spans.place.iter_mut().for_each(|place| *place = place.saturating_add(self.events));
+        self.events = self.events.saturating_add(events);
         let remap = self.trace.append(trace);
         self.pending.take_over(pending, &remap);
         match reached {
@@ -294,6 +298,11 @@ impl Gathered {
         }
         let met = std::mem::take(&mut self.pending.met);
         met.report(&mut provenance.problems);
+        // What was passed over may be one event or two: after that no number is certain.
+        let passed_over = [ProblemKind::MalformedEvent, ProblemKind::TooLong];
+        if passed_over.iter().any(|kind| self.trace.provenance.problems.count(*kind) > 0) {
+            self.trace.spans.place = Vec::new();
+        }
         finish::finish(&mut self.trace, self.pending);
         // A trace without what was asked for is a trace all the same.
         if self.trace.events() == 0 && met.passed_over == 0 {

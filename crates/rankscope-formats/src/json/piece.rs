@@ -11,6 +11,8 @@ use crate::Unread;
 pub(super) struct Piece {
     pub(super) trace: Trace,
     pub(super) pending: Pending,
+    /// How many events the stretch has.
+    pub(super) events: u32,
 }
 
 /// What waits for the whole file. Its ids belong to the trace it lies beside.

@@ -55,6 +55,25 @@ fn every_dialect_says_the_same() {
 }
 
 #[test]
+fn a_span_knows_the_number_of_its_event_in_the_file() {
+    let job = Job { layers: 300, ..small() };
+    let json = job.rank_bytes(0, &Dialect::default());
+    let events: serde_json::Value = serde_json::from_slice(&json).expect("it is JSON");
+    let trace = read_all(&json, ArgsPolicy::All).expect("readable");
+    assert!(json.len() > 3 << 20, "it is read in several pieces: {}", json.len());
+    for span in trace.spans.ids() {
+        let place = trace.spans.place(span).expect("it is known");
+        assert_eq!(events["traceEvents"][place as usize]["name"], trace.name(span));
+    }
+    // Where something is passed over, what follows it may have another number.
+    let text = String::from_utf8(json).expect("it is text");
+    let first = text.find("\"traceEvents\"").and_then(|key| Some(key + text[key..].find('[')? + 1)).expect("it has events");
+    let damaged = read_all(format!("{}7, {}", &text[..first], &text[first..]).as_bytes(), ArgsPolicy::All).expect("readable");
+    assert_eq!(damaged.provenance.problems.count(ProblemKind::MalformedEvent), 1);
+    assert!(damaged.spans.len() > 1_000 && damaged.spans.ids().all(|span| damaged.spans.place(span).is_none()));
+}
+
+#[test]
 fn damaged_names_are_counted_where_they_are_and_nothing_is_lost() {
     let json = small().rank_bytes(0, &Dialect::default());
     let whole = trace(&json);
