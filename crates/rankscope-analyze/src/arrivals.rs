@@ -6,9 +6,10 @@ use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
 use crate::intervals::Length;
 
 /// Who waits for whom in a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
     /// Everybody for the last to come.
+    #[default]
     ForTheLast,
     /// The receiver of a message for its sender, and perhaps the sender for the receiver.
     Pairwise,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Matched, RankCollectives};
 
-use crate::arrivals::{Arrival, Map, RankArrivals, arrival, by_rank};
+use crate::arrivals::{Arrival, Map, RankArrivals, Waiting, arrival, by_rank};
 
 /// Collectives of one name, type, size and process group. Means are over the matched ones, and absent where there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +13,8 @@ pub struct CollectiveRow {
     pub name: String,
     /// The operation.
     pub kind: &'static str,
+    /// Whom a rank waits for in it.
+    pub waiting: Waiting,
     /// Element type as recorded.
     pub dtype: String,
     /// Elements each rank put in.
@@ -215,6 +217,7 @@ impl Sums {
         let row = CollectiveRow {
             name: first.name.clone(),
             kind: first.kind.name(),
+            waiting: Waiting::of(first.kind),
             dtype: first.dtype.clone(),
             in_elements: first.in_elements,
             bytes: first.bytes(ranks),

@@ -186,6 +186,9 @@ pub struct RankCollectiveSummary {
     pub min_ns: i64,
     /// Longest.
     pub max_ns: i64,
+    /// Whom a rank waits for in it: where that is `some`, `wait_ns` is what it can have waited at most.
+    #[serde(default)]
+    pub waits_for: WaitsFor,
 }
 
 /// One collective of the job. What needs all ranks is null where it is not matched.
@@ -284,6 +287,9 @@ pub struct RankInstanceRow {
     pub wait_ns: Option<i64>,
     /// The rest of its time; null where not matched.
     pub transfer_ns: Option<i64>,
+    /// Whom a rank waits for in it: where that is `some`, `wait_ns` is what it can have waited at most.
+    #[serde(default)]
+    pub waits_for: WaitsFor,
 }
 
 /// One rank's part in all collectives. It counts as first or last where more than one rank takes part; messages are left out of these.
@@ -329,6 +335,10 @@ pub struct StragglerRow {
     pub unmatched_ns: i64,
     /// Its time in collectives: `total_wait_ns + total_transfer_ns + unmatched_ns`.
     pub collective_ns: i64,
+    /// Of `total_wait_ns`, what was in collectives of which a root decides, or whose operation is not known: a rank may have left before others
+    /// came, so that much is what it can have waited at most.
+    #[serde(default)]
+    pub wait_at_most_ns: i64,
 }
 
 /// Uneven all-to-alls of one name, type and process group. Statistics of times are over the matched ones.
@@ -473,6 +483,10 @@ pub struct GroupRow {
     pub nodes: Option<u64>,
     /// Bytes that bandwidths count, of all whose number is known.
     pub bytes: u64,
+    /// Of `wait_ns`, what was in collectives of which a root decides, or whose operation is not known: a rank may have left before others
+    /// came, so that much is what ranks can have waited at most.
+    #[serde(default)]
+    pub wait_at_most_ns: i64,
 }
 
 /// All collectives of the process groups that are for the same and reach as far.
@@ -500,6 +514,10 @@ pub struct ParallelismRow {
     pub unmatched_ns: i64,
     /// `wait_ns / collective_ns`.
     pub wait_share: Option<f64>,
+    /// Of `wait_ns`, what was in collectives of which a root decides, or whose operation is not known: a rank may have left before others
+    /// came, so that much is what ranks can have waited at most.
+    #[serde(default)]
+    pub wait_at_most_ns: i64,
 }
 
 /// Matched collectives of one process group, kind and size, beside the line through all sizes: `latency_ns + bytes / bandwidth`.

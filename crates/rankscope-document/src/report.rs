@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AcrossRanks;
 use crate::vocabulary::{
-    AccountingSide, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource, StepSource,
+    AccountingSide, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource, StepSource, WaitsFor,
 };
 use crate::{Caution, CautionKind, CollectiveTables, Tables, Verdict};
 
@@ -272,6 +272,9 @@ pub struct CollectiveGroup {
     pub transfer_ns_mean: Option<f64>,
     /// Wait for the last arrival, averaged over ranks.
     pub wait_ns_mean: Option<f64>,
+    /// Whom a rank waits for in it: where that is `some`, the wait is what ranks can have waited at most.
+    #[serde(default)]
+    pub waits_for: WaitsFor,
     /// Last arrival minus first.
     pub start_skew_ns_mean: Option<f64>,
     /// Last end minus first, the largest.

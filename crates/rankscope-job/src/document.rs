@@ -10,6 +10,7 @@ use rankscope_document::{
 use rankscope_trace::RankSource;
 
 use crate::across::across;
+use crate::collective_tables::whom;
 use crate::notes::{cautions, notes};
 use crate::{Job, JobRank, listed, tabulated};
 
@@ -245,6 +246,7 @@ fn group(row: &CollectiveRow) -> CollectiveGroup {
         matched: row.matched,
         transfer_ns_mean: row.transfer_ns_mean,
         wait_ns_mean: row.wait_ns_mean,
+        waits_for: whom(row.waiting),
         start_skew_ns_mean: row.start_skew_ns_mean,
         end_skew_ns_max: row.end_skew_ns_max,
         algbw_gbps_mean: row.algbw_gbps_mean,

@@ -21,6 +21,7 @@ struct Sums {
     bytes: u64,
     collective_ns: i64,
     wait_ns: i64,
+    wait_at_most_ns: i64,
     transfer_ns: i64,
     unmatched_ns: i64,
 }
@@ -51,6 +52,7 @@ impl Groups {
                 transfer_ns: sums.transfer_ns,
                 unmatched_ns: sums.unmatched_ns,
                 wait_share: sums.wait_share(),
+                wait_at_most_ns: sums.wait_at_most_ns,
             });
             kinds.entry((parallelism, facts.link.clone())).or_default().join(sums);
         }
@@ -75,6 +77,7 @@ fn parallelism_row(((parallelism, link), sums): ((Option<Parallelism>, Link), Su
         transfer_ns: sums.transfer_ns,
         unmatched_ns: sums.unmatched_ns,
         wait_share: sums.wait_share(),
+        wait_at_most_ns: sums.wait_at_most_ns,
     }
 }
 
@@ -84,8 +87,10 @@ impl<'a> Gathers<'a> for Groups {
             |of: fn(&super::seen::Stay<'_>) -> i64| seen.stays.iter().fold(0, |sum: i64, stay| sum.saturating_add(of(stay)));
         let stay_ns = sum(|stay| stay.stay_ns);
         let one = Sums { groups: 0, count: 1, bytes: seen.bytes.unwrap_or(0), collective_ns: stay_ns, ..Sums::default() };
+        let wait_ns = sum(|stay| stay.wait_ns);
+        let wait_at_most_ns = seen.at_most_ns(wait_ns);
         self.sums[seen.group()].join(&match seen.is_matched() {
-            true => Sums { matched: 1, wait_ns: sum(|stay| stay.wait_ns), transfer_ns: sum(|stay| stay.transfer_ns), ..one },
+            true => Sums { matched: 1, wait_ns, wait_at_most_ns, transfer_ns: sum(|stay| stay.transfer_ns), ..one },
             false => Sums { unmatched_ns: stay_ns, ..one },
         });
     }
@@ -99,6 +104,7 @@ impl Sums {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.collective_ns = self.collective_ns.saturating_add(other.collective_ns);
         self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
+        self.wait_at_most_ns = self.wait_at_most_ns.saturating_add(other.wait_at_most_ns);
         self.transfer_ns = self.transfer_ns.saturating_add(other.transfer_ns);
         self.unmatched_ns = self.unmatched_ns.saturating_add(other.unmatched_ns);
     }

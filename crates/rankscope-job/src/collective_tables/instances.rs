@@ -96,5 +96,6 @@ fn part(scene: &Scene<'_>, seen: &Seen<'_>, at: usize) -> RankInstanceRow {
         stay_ns: stay.stay_ns,
         wait_ns: of_all(stay.wait_ns),
         transfer_ns: of_all(stay.transfer_ns),
+        waits_for: seen.waits_for(),
     }
 }

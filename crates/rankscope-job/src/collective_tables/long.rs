@@ -7,7 +7,7 @@ use rankscope_document::RankCollectiveSummary;
 use rustc_hash::FxHashMap;
 
 use super::Gathers;
-use super::seen::{Scene, Seen, Stay, ranges};
+use super::seen::{Scene, Seen, Stay, ranges, waits_for};
 
 /// Rank, name, kind, type, elements in and out, and process group.
 type Key<'a> = (usize, &'a str, Kind, &'a str, Option<u64>, Option<u64>, usize);
@@ -94,6 +94,7 @@ impl Sums {
             wait_ns: self.wait_ns,
             transfer_ns: self.transfer_ns,
             unmatched_ns: self.unmatched_ns,
+            waits_for: waits_for(kind),
         }
     }
 }

@@ -18,6 +18,8 @@ mod stragglers;
 mod summary;
 mod uneven;
 
+pub(crate) use self::seen::whom;
+
 use rankscope_document::CollectiveTables;
 
 use self::groups::Groups;

@@ -197,6 +197,11 @@ impl<'a> Seen<'a> {
         waits_for(self.first.kind)
     }
 
+    /// As much of `wait_ns` as is only what ranks can have waited at most.
+    pub(super) fn at_most_ns(&self, wait_ns: i64) -> i64 {
+        if self.waits_for() == WaitsFor::Some { wait_ns } else { 0 }
+    }
+
     /// Whether ranks race to it: more than one, and it is no message, whose receiver may come last without anybody waiting.
     pub(super) fn is_race(&self) -> bool {
         self.is_matched() && self.stays.len() > 1 && self.arrival.waiting != Waiting::Pairwise
@@ -253,7 +258,12 @@ impl<'a> Seen<'a> {
 
 /// Whom a rank waits for in an operation of this kind.
 pub(super) fn waits_for(kind: Kind) -> WaitsFor {
-    match Waiting::of(kind) {
+    whom(Waiting::of(kind))
+}
+
+/// Whom a rank waits for, as the document has it.
+pub(crate) fn whom(waiting: Waiting) -> WaitsFor {
+    match waiting {
         Waiting::ForTheLast => WaitsFor::Last,
         Waiting::Pairwise => WaitsFor::Peer,
         Waiting::ForSome => WaitsFor::Some,

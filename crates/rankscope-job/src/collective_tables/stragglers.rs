@@ -58,6 +58,7 @@ impl<'a> Gathers<'a> for Stragglers {
             row.matched += 1;
             row.arrivals += u64::from(seen.is_race());
             row.total_wait_ns = row.total_wait_ns.saturating_add(stay.wait_ns);
+            row.wait_at_most_ns = row.wait_at_most_ns.saturating_add(seen.at_most_ns(stay.wait_ns));
             row.total_transfer_ns = row.total_transfer_ns.saturating_add(stay.transfer_ns);
             let error_ns = scene.error_ns(stay.rank, last.rank, Bar::InPractice);
             row.wait_error_ns = row.wait_error_ns.zip(error_ns).map(|(sum, error)| sum.saturating_add(error));

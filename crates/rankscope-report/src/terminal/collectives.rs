@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use rankscope_document::{CollectiveGroup, Document, spelling};
+use rankscope_document::{CollectiveGroup, Document, WaitsFor, spelling};
 
 use super::Sheet;
 use super::table::Table;
@@ -58,13 +58,20 @@ fn figures(groups: &[&CollectiveGroup]) -> Table {
         table.push(vec![
             of(group.matched, group.count),
             or_absent(group.transfer_ns_mean, duration),
-            or_absent(group.wait_ns_mean, duration),
+            wait(group),
             or_absent(group.start_skew_ns_mean, duration),
             or_absent(group.busbw_gbps_mean, rate),
             duration(group.exposed_ns as f64),
         ]);
     }
     table
+}
+
+/// The wait; where a root decides, a rank may have left before the others came, and waited no longer than this.
+fn wait(group: &CollectiveGroup) -> String {
+    let wait = or_absent(group.wait_ns_mean, duration);
+    let is_at_most = group.waits_for == WaitsFor::Some && group.wait_ns_mean.is_some_and(|ns| ns > 0.0);
+    if is_at_most { format!("\u{2264}{wait}") } else { wait }
 }
 
 /// Rows before the rest is for report.html.

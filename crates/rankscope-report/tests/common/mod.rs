@@ -346,6 +346,7 @@ fn group(name: &str, ranks: u32, count: u64, matched: u64, bytes: u64) -> Collec
         busbw_gbps_mean: Some(231.0),
         stay_ns_mean: 2.5e6,
         exposed_ns: 1_210 * MS,
+        waits_for: rankscope_document::WaitsFor::Last,
     }
 }
 

@@ -8,7 +8,7 @@ pub(super) const TABLES: &[Known] = &[
     Known {
         key: "nccl_summary_implicit_sync",
         sheet: "nccl_summary_implicit_sync",
-        about: "Collectives by name, type, size and group: times in µs, over the matched ones",
+        about: "Collectives by name, type, size and group: times in µs, over the matched ones; waits are at most where waits_for is some",
         columns: &[
             named("Collective name", Text(28), Key("name")),
             named("dtype", Text(12), Key("dtype")),
@@ -44,7 +44,7 @@ pub(super) const TABLES: &[Known] = &[
     Known {
         key: "nccl_summary_long",
         sheet: "nccl_summary_long",
-        about: "Collectives of each rank by name, type, size and group: times in µs",
+        about: "Collectives of each rank by name, type, size and group: times in µs; waits are at most where waits_for is some",
         columns: &[
             named("rank", Id, Key("rank")),
             named("Process Group Name", Text(24), Key("process_group")),
@@ -69,7 +69,7 @@ pub(super) const TABLES: &[Known] = &[
     Known {
         key: "nccl_implicit_sync",
         sheet: "nccl_implicit_sync",
-        about: "Every collective: times in µs",
+        about: "Every collective: times in µs; waits are at most where waits_for is some",
         columns: &[
             named("collective_id", Id, Key("id")),
             named("Process Group Name", Text(24), Key("process_group")),
@@ -91,7 +91,7 @@ pub(super) const TABLES: &[Known] = &[
     Known {
         key: "nccl_long",
         sheet: "nccl_long",
-        about: "Every rank's part in every collective: dur in µs",
+        about: "Every rank's part in every collective: dur in µs; waits are at most where waits_for is some",
         columns: &[
             named("collective_id", Id, Key("id")),
             named("rank", Id, Key("rank")),
@@ -107,7 +107,7 @@ pub(super) const TABLES: &[Known] = &[
     Known {
         key: "straggler_summary",
         sheet: "straggler_summary",
-        about: "Ranks by how long they waited for others, least first",
+        about: "Ranks by how often they came last, then by how long they waited; of that, wait_at_most is at most",
         columns: &[
             named("rank", Id, Key("rank")),
             named("total_wait_time_us", Us, Key("total_wait_ns")),
@@ -133,11 +133,16 @@ pub(super) const TABLES: &[Known] = &[
         about: "What each rank sent to each in uneven all-to-alls",
         columns: &[],
     },
-    Known { key: "by_group", sheet: "by_group", about: "Time in collectives by process group", columns: &[] },
+    Known {
+        key: "by_group",
+        sheet: "by_group",
+        about: "Time in collectives by process group; of the waits, wait_at_most is at most",
+        columns: &[],
+    },
     Known {
         key: "by_parallelism",
         sheet: "by_parallelism",
-        about: "Time in collectives by what process groups are for",
+        about: "Time in collectives by what process groups are for; of the waits, wait_at_most is at most",
         columns: &[],
     },
     Known {
