@@ -9,7 +9,7 @@ mod text;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use rankscope_document::{Document, PARAMS, Row, Rows, Value as Held};
+use rankscope_document::{Document, PARAMS, Row, Rows, Value as Held, WaitsFor};
 use serde::Serialize;
 use serde_json::{Number, Value};
 
@@ -98,6 +98,21 @@ impl TableView {
         let Some(at) = self.columns.iter().position(|known| known == column) else { return false };
         self.rows.sort_by(|a, b| compare(&a[at], &b[at]));
         true
+    }
+
+    /// Whether `row` has waits that are what ranks can have waited at most, as not all of them wait for the last.
+    pub fn waits_at_most(&self, row: &[Value]) -> bool {
+        let of = |column: &str| self.columns.iter().position(|known| known == column).map(|at| &row[at]);
+        let is_some = of("waits_for").is_some_and(|whom| whom == WaitsFor::Some.as_str());
+        is_some || of("wait_at_most_ns").and_then(Value::as_i64).is_some_and(|ns| ns > 0)
+    }
+
+    /// Puts the rows of all ranks in the order that those of each are in. Of one rank, and of a table in order of time or of names,
+    /// nothing changes.
+    pub fn mix_ranks(&mut self) {
+        for column in front::order(&self.name) {
+            self.sort_by(column);
+        }
     }
 }
 

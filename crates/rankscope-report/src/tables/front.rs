@@ -1,5 +1,7 @@
 //! Which columns a terminal shows first, where it has no room for all of them. Files have all, in the document's order.
 
+use rankscope_document::OperatorSheet;
+
 /// By table, its columns that matter most, the most first; the others follow in the document's order.
 const FRONT: [(&str, &[&str]); 13] = [
     ("ops_unique_args", &["name", "category", "input_dims", "count", "direct_kernel_ns", "mean_ns"]),
@@ -51,6 +53,33 @@ const FRONT: [(&str, &[&str]); 13] = [
         ],
     ),
 ];
+
+/// By table, the columns that its rows are in order of, most first, the last one before those ahead of it. Tables in order of time
+/// or of names are not here.
+const ORDER: [(&str, &[&str]); 13] = [
+    ("ops_summary", &["direct_kernel_ns"]),
+    ("ops_summary_by_category", &["direct_kernel_ns"]),
+    ("ops_unique_args", &["direct_kernel_ns"]),
+    ("kernel_summary", &["sum_ns"]),
+    ("short_kernels_summary", &["sum_ns"]),
+    ("copies", &["sum_ns"]),
+    ("annotations", &["sum_ns"]),
+    ("recompute", &["kernel_ns"]),
+    ("modules", &["subtree_kernel_ns"]),
+    ("hlo_ops", &["sum_ns"]),
+    ("gemm", &["kernel_ns"]),
+    ("nccl_summary_long", &["sum_ns"]),
+    (PERFORMANCE, &["kernel_ns", "saved_ns"]),
+];
+
+/// The table that sheets of operators are taken from, whose order is theirs.
+const PERFORMANCE: &str = "unified_perf_summary";
+
+/// The columns that rows of the table called `name` are in order of, the weightiest last; none of a table in another order.
+pub(super) fn order(name: &str) -> &'static [&'static str] {
+    let name = if OperatorSheet::named(name).is_some() && name != "gemm" { PERFORMANCE } else { name };
+    ORDER.iter().find(|(table, _)| *table == name).map_or(&[][..], |(_, order)| order)
+}
 
 /// The places of `columns` of the table called `name`, those in front first; the rank of a row before all of them.
 pub(super) fn ordered(name: &str, columns: &[String]) -> Vec<usize> {

@@ -100,6 +100,9 @@ impl TableArgs {
                 let why = format!("table {name} has no column {column:?}; its columns are {}", view.columns.join(", "));
                 return Ok(output::misused(&why));
             }
+        } else if document.ranks.len() > 1 && (is_text || self.top.is_some()) {
+            // Whoever gets some of the rows gets those with most, whatever the rank.
+            view.mix_ranks();
         }
         if self.csv || format == Format::Json {
             view.rows.truncate(self.top.unwrap_or(usize::MAX));
@@ -109,10 +112,16 @@ impl TableArgs {
             Format::Json => output::answer(&serde_json::to_string_pretty(&json(&view))?)?,
             Format::Table => output::answer(&view.text(&document.title, self.top.unwrap_or(TOP_DEFAULT), output::style()))?,
         }
+        if view.rows.iter().any(|row| view.waits_at_most(row)) {
+            output::remark(AT_MOST);
+        }
         say_notes(document, named);
         Ok(ExitCode::SUCCESS)
     }
 }
+
+/// What waits in a table are where not every rank waits for the last.
+const AT_MOST: &str = "waits in broadcasts, reduces, gathers and scatters, and in collectives whose operation is not known, are at most what is shown: a rank may have left before the others came";
 
 /// What a column of a rank's table is called where ranks are side by side.
 fn sort_word_across(column: &str) -> &str {
