@@ -60,8 +60,8 @@ pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
     AnnotationSummary, BackwardSummary, BandwidthPoint, CategorySummary, CopySummary, CounterSummary, FunctionSummary,
     GemmSummary, HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary,
-    ModuleSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, PeriodSummary, QueuePoint,
-    QueueSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote, Tables,
+    LaunchedKernel, ModuleSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, PeriodSummary,
+    QueuePoint, QueueSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote, Tables,
 };
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use value::Value;

@@ -1,5 +1,6 @@
 //! Tables of one rank, as `report --tables` writes them.
 
+mod achieved;
 mod device;
 mod operators;
 mod time;
@@ -8,13 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};
 
+pub use achieved::{GemmSummary, OperatorPerformance};
 pub use device::{
     BandwidthPoint, CopySummary, CounterSummary, KernelOverlap, KernelSummary, OverlapSummary, PeriodSummary, SequenceSummary,
     ShortKernelBin, ShortKernelSummary,
 };
 pub use operators::{
-    BackwardSummary, CategorySummary, FunctionSummary, GemmSummary, HloInstruction, ModuleSummary, OperatorArguments,
-    OperatorPerformance, OperatorSummary,
+    BackwardSummary, CategorySummary, FunctionSummary, HloInstruction, LaunchedKernel, ModuleSummary, OperatorArguments,
+    OperatorSummary,
 };
 pub use time::{
     AnnotationSummary, IdleBreakdown, IdleGapSummary, InferenceSteps, LaunchSummary, QueuePoint, QueueSummary, StreamIdle,

@@ -67,6 +67,21 @@ impl Value {
     }
 }
 
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => to.serialize_unit(),
+            Self::Bool(is) => to.serialize_bool(*is),
+            Self::Integer(number) => to.serialize_i64(*number),
+            Self::Unsigned(number) => to.serialize_u64(*number),
+            Self::Float(number) => to.serialize_f64(*number),
+            Self::Text(text) => to.serialize_str(text),
+            Self::List(items) => to.collect_seq(items),
+            Self::Object(entries) => to.collect_map(entries.iter().map(|(key, value)| (key, value))),
+        }
+    }
+}
+
 /// What is taken of an object at the top; of those inside, all is.
 #[derive(Clone, Copy)]
 enum Taken<'a> {

@@ -54,6 +54,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("`streams`", &["StreamIdle"]),
     ("`gemm`", &["GemmSummary"]),
     ("`unified_perf_summary`", &["OperatorPerformance"]),
+    ("`kernels` of `ops_unique_args`", &["LaunchedKernel"]),
     ("`backward`", &["BackwardSummary"]),
     ("`modules`", &["ModuleSummary"]),
     ("`python_functions`", &["FunctionSummary"]),

@@ -3,16 +3,21 @@
 //! Arguments are compared as the file writes them, and only where the reader was asked to keep them all; else every operator of a
 //! name is one row. Lists that the profiler cut stay cut.
 
+mod measured;
+
 use rankscope_trace::{ArgValue, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::owners::busy_ns;
 use crate::rows::join_rows;
-use crate::{Attribution, Category, Spread};
+use crate::{Attribution, Category, Distribution, Spread};
+
+use self::measured::Measured;
 
 /// All operators of one name that were called with the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ArgumentRow {
     /// The name.
     pub name: String,
@@ -26,7 +31,39 @@ pub struct ArgumentRow {
     pub strides: Option<String>,
     /// Values of what is no tensor.
     pub concrete: Option<String>,
-    /// How long devices worked on what each of them launched itself: work that overlaps counts once.
+    /// How long devices worked on what is each one's: work that overlaps counts once.
+    pub time: Distribution,
+    /// The same with what the operators that each of them called launched; of none where that is not told.
+    pub subtree: Distribution,
+    /// How long they took on the host; of none where they are no spans of the host.
+    pub host: Distribution,
+    /// Whose thread they ran on; none where they ran on several.
+    pub thread: Option<Thread>,
+    /// The first of them in the file, by its number in the list of events, where that is known.
+    pub example: Option<u32>,
+    /// What they launched, by name and stream, that with most time first.
+    pub kernels: Vec<LaunchedKernel>,
+}
+
+/// A thread and its process, as the file calls them; what has no name there has none here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    /// The thread's name.
+    pub name: Option<String>,
+    /// The process's name.
+    pub process: Option<String>,
+    /// What else the file calls the process.
+    pub label: Option<String>,
+}
+
+/// All runs of one kernel, copy or fill on one stream that the operators of a row launched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchedKernel {
+    /// The name.
+    pub name: String,
+    /// The stream, as the file writes it; where there are streams of several devices, `DEVICE:STREAM`.
+    pub stream: String,
+    /// How long it ran.
     pub time: Spread,
 }
 
@@ -34,29 +71,57 @@ pub struct ArgumentRow {
 pub(crate) const DIMS: &str = "Input Dims";
 
 /// The keys of the arguments, in the order of [`ArgumentRow`].
-const KEYS: [&str; 4] = [DIMS, "Input type", "Input Strides", "Concrete Inputs"];
+const KEYS: [&str; 4] = [DIMS, "Input type", STRIDES, CONCRETE];
+
+/// The key of the strides of an operator's inputs.
+pub(crate) const STRIDES: &str = "Input Strides";
+
+/// The key of the values of what is no tensor.
+pub(crate) const CONCRETE: &str = "Concrete Inputs";
+
+/// An operator, and the device work that is its.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Working<'a> {
+    pub(crate) span: SpanId,
+    pub(crate) name: StrId,
+    pub(crate) category: Category,
+    pub(crate) work: &'a [SpanId],
+    /// What the operators within it launched, where that is asked for.
+    pub(crate) below: Option<&'a [SpanId]>,
+}
 
 /// The operators of `trace` that launched device work, by their arguments; those with most time first.
 pub fn arguments(trace: &Trace, attribution: &Attribution) -> Vec<ArgumentRow> {
-    let all = attribution.owners.all.iter();
-    rows(trace, all.map(|owner| (owner.span, owner.name, owner.category, busy_ns(trace, &owner.work))))
+    let below = attribution.owners.below(attribution);
+    let all = attribution.owners.all.iter().zip(&below);
+    rows(
+        trace,
+        all.map(|(owner, below)| Working {
+            span: owner.span,
+            name: owner.name,
+            category: owner.category,
+            work: &owner.work,
+            below: Some(below),
+        }),
+    )
 }
 
-/// `operators`, each with its name and how long devices worked for it, by their arguments; those with most time first.
-pub(crate) fn rows(trace: &Trace, operators: impl IntoIterator<Item = (SpanId, StrId, Category, i64)>) -> Vec<ArgumentRow> {
+/// `operators` by their arguments; those with most time first.
+pub(crate) fn rows<'a>(trace: &Trace, operators: impl IntoIterator<Item = Working<'a>>) -> Vec<ArgumentRow> {
     let keys = KEYS.map(|key| trace.strings.find(key));
     let recorded = |span: SpanId| keys.map(|key| recorded(trace, span, key?));
-    let mut sums: FxHashMap<(StrId, Category, [Option<StrId>; 4]), Spread> = FxHashMap::default();
-    for (span, name, category, busy_ns) in operators {
-        let key = (name, category, recorded(span));
-        sums.entry(key).or_default().add(busy_ns);
+    let mut all: FxHashMap<(StrId, Category, [Option<StrId>; 4]), Measured> = FxHashMap::default();
+    for one in operators {
+        let key = (one.name, one.category, recorded(one.span));
+        all.entry(key).or_default().add(trace, &one);
     }
     let text = |id: StrId| trace.strings.text(id).to_owned();
-    let row = |((name, category, recorded), time): ((StrId, Category, [Option<StrId>; 4]), Spread)| {
+    let row = |((name, category, recorded), measured): ((StrId, Category, [Option<StrId>; 4]), Measured)| {
         let [dims, types, strides, concrete] = recorded.map(|id| id.map(text));
-        ArgumentRow { name: text(name), category, dims, types, strides, concrete, time }
+        measured
+            .row(trace, ArgumentRow { name: text(name), category, dims, types, strides, concrete, ..ArgumentRow::default() })
     };
-    let mut rows: Vec<ArgumentRow> = sums.into_iter().map(row).collect();
+    let mut rows: Vec<ArgumentRow> = all.into_iter().map(row).collect();
     sort(&mut rows);
     rows
 }
@@ -80,14 +145,36 @@ pub(crate) fn join(rows: &mut Vec<ArgumentRow>, later: Vec<ArgumentRow>) {
         let recorded = [&row.dims, &row.types, &row.strides, &row.concrete];
         (row.name.clone(), row.category, recorded.map(Clone::clone))
     };
-    join_rows(rows, later, key, |row, more| row.time.join(more.time));
+    join_rows(rows, later, key, |row, more| {
+        row.time.join(more.time);
+        row.subtree.join(more.subtree);
+        row.host.join(more.host);
+        row.thread.take_if(|thread| more.thread.as_ref() != Some(thread));
+        let key = |kernel: &LaunchedKernel| (kernel.name.clone(), kernel.stream.clone());
+        join_rows(&mut row.kernels, more.kernels, key, |kernel, more| kernel.time.join(more.time));
+        sort_kernels(&mut row.kernels);
+    });
+    // Of several files a number does not tell which one it is of.
+    rows.iter_mut().for_each(|row| row.example = None);
     sort(rows);
 }
 
 fn sort(rows: &mut [ArgumentRow]) {
     rows.sort_by(|a, b| {
-        let key = |row: &ArgumentRow| std::cmp::Reverse(row.time.sum_ns);
+        let key = |row: &ArgumentRow| std::cmp::Reverse(row.time.spread.sum_ns);
         let texts = |row: &'_ ArgumentRow| [row.dims.clone(), row.types.clone(), row.strides.clone(), row.concrete.clone()];
         (key(a), &a.name, a.category).cmp(&(key(b), &b.name, b.category)).then_with(|| texts(a).cmp(&texts(b)))
     });
+}
+
+fn sort_kernels(kernels: &mut [LaunchedKernel]) {
+    kernels.sort_by(|a, b| (b.time.sum_ns, &a.name, &a.stream).cmp(&(a.time.sum_ns, &b.name, &b.stream)));
+}
+
+/// How long devices worked for `one`, and for it with all that it called.
+fn times_ns(trace: &Trace, one: &Working<'_>) -> (i64, Option<i64>) {
+    let direct_ns = busy_ns(trace, one.work);
+    let subtree_ns =
+        one.below.map(|below| if below.is_empty() { direct_ns } else { busy_ns(trace, &[one.work, below].concat()) });
+    (direct_ns, subtree_ns)
 }

@@ -9,7 +9,7 @@ use rankscope_analyze::ClassMode;
 use crate::Model;
 
 /// A sort of operators. Names are those of TraceLens where it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Category {
     /// Products of matrices.
@@ -39,6 +39,7 @@ pub enum Category {
     /// Collectives.
     Communication,
     /// Anything else.
+    #[default]
     Other,
 }
 

@@ -70,7 +70,7 @@ mod stored;
 mod tables;
 
 pub use annotations::{AnnotationRow, annotations};
-pub use arguments::{ArgumentRow, arguments};
+pub use arguments::{ArgumentRow, LaunchedKernel, Thread, arguments};
 pub use attribution::{Attributed, Attribution, Owner};
 pub use backward::BackwardRow;
 pub use bounded::POINTS;
@@ -101,5 +101,5 @@ pub use remarks::Remarks;
 pub use sequences::{SEQUENCES, SequenceRow, sequences};
 pub use short_kernels::{SHORT_KERNEL_BINS, SHORT_KERNEL_NS, ShortKernelRow, ShortKernels, short_kernels};
 pub use snapshot::{FailedAllocation, Snapshot, SnapshotDevice, SnapshotError, SnapshotPeak, SnapshotSegment, StackHeld};
-pub use spread::{Lengths, Spread};
+pub use spread::{Distribution, Lengths, Rates, Spread};
 pub use tables::RankTables;

@@ -11,10 +11,11 @@ use rankscope_trace::{CategoryKind, CopyDirection, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::arguments::Working;
 use crate::models::kernel_type;
-use crate::owners::busy_ns;
 use crate::{
-    ArgumentRow, Attribution, Card, Category, Dtype, Inputs, Model, NoFigures, Owner, Params, Product, Spread, Work, arguments,
+    ArgumentRow, Attribution, Card, Category, Dtype, Engine, Inputs, Model, NoFigures, Owner, Params, Product, Spread, Work,
+    arguments,
 };
 
 /// All operators of one name that were called with the same, and what each of them does.
@@ -117,13 +118,14 @@ pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceR
         let category = outermost.map_or(owner.category, |span| Category::by(attribution.mode, text(span), text(owner.work[0])));
         work.entry(key).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
     }
-    let mut alike: BTreeMap<Launched, Vec<(SpanId, StrId, Category, i64)>> = BTreeMap::new();
+    let mut alike: BTreeMap<Launched, Vec<Working<'_>>> = BTreeMap::new();
     let mut takes_type: FxHashMap<StrId, bool> = FxHashMap::default();
-    for ((span, name, _), (category, work)) in work {
+    for ((span, name, _), (category, work)) in &work {
+        let (span, name, category) = (*span, *name, *category);
         let of_name = || Model::of(trace.strings.text(name)).is_some_and(Model::takes_kernel_type);
         let takes_type = *takes_type.entry(name).or_insert_with(of_name);
-        let operators = alike.entry(Launched::of(trace, takes_type, &work)).or_default();
-        operators.push((span, name, category, busy_ns(trace, &work)));
+        let operators = alike.entry(Launched::of(trace, takes_type, work)).or_default();
+        operators.push(Working { span, name, category, work, below: None });
     }
     of_all(alike.into_iter().map(|(launched, operators)| (launched, arguments::rows(trace, operators))))
 }
@@ -147,7 +149,7 @@ fn of_all(alike: impl IntoIterator<Item = (Launched, Vec<ArgumentRow>)>) -> Vec<
     let rows =
         alike.into_iter().flat_map(|(launched, rows)| rows.into_iter().map(move |row| PerformanceRow::of(row, launched)));
     let mut rows: Vec<PerformanceRow> = rows.collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.operator.time.sum_ns));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.operator.time.spread.sum_ns));
     rows
 }
 
@@ -167,7 +169,7 @@ pub fn gemm(rows: &[PerformanceRow]) -> Vec<GemmRow> {
             params: row.params.clone(),
             time: Spread::default(),
         });
-        sum.time.join(row.operator.time);
+        sum.time.join(row.operator.time.spread);
         sum.params.retain(|param| row.params.contains(param));
     }
     let mut rows: Vec<GemmRow> = sums.into_values().collect();
@@ -213,8 +215,8 @@ impl PerformanceRow {
 
     /// Time that would be saved if all its operators were as fast as `card` allows, in nanoseconds; none where that is not known.
     pub fn saved_ns(&self, card: &Card) -> Option<i64> {
-        let least = self.work?.roofline(self.operator.time, card)?;
-        Some((self.operator.time.sum_ns as f64 - least.ns).max(0.0).round() as i64)
+        let least = self.work?.roofline(self.operator.time.spread, card)?;
+        Some((self.operator.time.spread.sum_ns as f64 - least.ns).max(0.0).round() as i64)
     }
 }
 
@@ -228,6 +230,16 @@ impl Work {
     /// Bytes in 10^12 a second, likewise.
     pub fn tb_per_s(&self, time: Spread) -> Option<f64> {
         rate(self.bytes, time)
+    }
+
+    /// Which units of a device compute it, and in which type, as TraceLens spells both: `matrix_bf16`. None of what computes nothing.
+    pub fn spec(&self) -> Option<String> {
+        self.flops.filter(|flops| *flops > 0)?;
+        let engine = match self.engine {
+            Engine::Matrix => "matrix",
+            Engine::Vector => "vector",
+        };
+        Some(format!("{engine}_{}", self.dtype.spec()))
     }
 
     /// Operations for each byte; none of work that moves nothing.

@@ -93,7 +93,7 @@ impl Remarks {
         ];
         let sentence = |(why, text): (NoFigures, &str)| {
             let rows = rows.iter().filter(|row| row.why_none == Some(why));
-            let count: u64 = rows.map(|row| row.operator.time.count).sum();
+            let count: u64 = rows.map(|row| row.operator.time.spread.count).sum();
             (count > 0).then(|| format!("{count} operators that have a model have no figures: {text}."))
         };
         why.into_iter().filter_map(sentence).collect()

@@ -6,7 +6,7 @@ use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{DIMS, recorded};
+use crate::arguments::{CONCRETE, DIMS, STRIDES, recorded};
 use crate::attribution::dur_ns;
 use crate::rows::join_rows;
 use crate::{Attribution, Spread};
@@ -31,12 +31,17 @@ pub struct ShortKernels {
 }
 
 /// All short runs of one kernel for one operator on inputs of one shape.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ShortKernelRow {
     /// The operator that launched it, or the call where no operator is around that; none where nothing tells.
     pub parent_op: Option<String>,
     /// Shapes of the operator's inputs, as JSON; none where they are not recorded.
     pub dims: Option<String>,
+    /// Their strides, likewise.
+    pub strides: Option<String>,
+    /// Values of what is no tensor, likewise.
+    pub concrete: Option<String>,
     /// The kernel's name.
     pub name: String,
     /// How long its short runs took.
@@ -51,9 +56,9 @@ impl Default for ShortKernels {
 
 /// The kernels of `trace` that took less than [`SHORT_KERNEL_NS`].
 pub fn short_kernels(trace: &Trace, attribution: &Attribution) -> ShortKernels {
-    let key = trace.strings.find(DIMS);
-    let dims = |span: SpanId| recorded(trace, span, key?);
-    type Key = (Option<StrId>, Option<StrId>, StrId);
+    let keys = [DIMS, STRIDES, CONCRETE].map(|key| trace.strings.find(key));
+    let inputs = |span: SpanId| keys.map(|key| recorded(trace, span, key?));
+    type Key = (Option<StrId>, [Option<StrId>; 3], StrId);
     let mut sums: FxHashMap<Key, Spread> = FxHashMap::default();
     let mut short = ShortKernels::default();
     for one in attribution.work.iter().filter(|one| trace.kind(one.work) == CategoryKind::Kernel) {
@@ -62,14 +67,12 @@ pub fn short_kernels(trace: &Trace, attribution: &Attribution) -> ShortKernels {
         short.bins[bin] += 1;
         let name_of = |span: SpanId| trace.spans.name[span.0 as usize];
         let owner = one.owner;
-        sums.entry((owner.name(trace), owner.span().and_then(dims), name_of(one.work))).or_default().add(ns);
+        sums.entry((owner.name(trace), owner.span().map(inputs).unwrap_or_default(), name_of(one.work))).or_default().add(ns);
     }
     let text = |id: StrId| trace.strings.text(id).to_owned();
-    let row = |((parent, dims, name), time): (Key, Spread)| ShortKernelRow {
-        parent_op: parent.map(text),
-        dims: dims.map(text),
-        name: text(name),
-        time,
+    let row = |((parent, inputs, name), time): (Key, Spread)| {
+        let [dims, strides, concrete] = inputs.map(|id| id.map(text));
+        ShortKernelRow { parent_op: parent.map(text), dims, strides, concrete, name: text(name), time }
     };
     short.rows = sums.into_iter().map(row).collect();
     sort(&mut short.rows);
@@ -85,7 +88,10 @@ impl ShortKernels {
 
     /// Adds those of a later export of the same rank.
     pub(crate) fn join(&mut self, later: Self) {
-        let key = |row: &ShortKernelRow| (row.parent_op.clone(), row.dims.clone(), row.name.clone());
+        let key = |row: &ShortKernelRow| {
+            let inputs = [&row.dims, &row.strides, &row.concrete];
+            (row.parent_op.clone(), inputs.map(Clone::clone), row.name.clone())
+        };
         join_rows(&mut self.rows, later.rows, key, |row, more| row.time.join(more.time));
         sort(&mut self.rows);
         self.bins.iter_mut().zip(later.bins).for_each(|(count, more)| *count += more);
@@ -99,7 +105,10 @@ fn bin(ns: i64) -> Option<usize> {
 
 fn sort(rows: &mut [ShortKernelRow]) {
     rows.sort_by(|a, b| {
-        let texts = |row: &'_ ShortKernelRow| (row.name.clone(), row.parent_op.clone(), row.dims.clone());
+        let texts = |row: &'_ ShortKernelRow| {
+            let inputs = [&row.dims, &row.strides, &row.concrete];
+            (row.name.clone(), row.parent_op.clone(), inputs.map(Clone::clone))
+        };
         b.time.sum_ns.cmp(&a.time.sum_ns).then_with(|| texts(a).cmp(&texts(b)))
     });
 }
@@ -122,7 +131,7 @@ mod tests {
         let short = short_kernels(&made.trace, &Attribution::of(&made.trace));
         let row = |parent: Option<&str>, name: &str, ns| {
             let time = Spread { count: 1, sum_ns: ns, min_ns: ns, max_ns: ns };
-            ShortKernelRow { parent_op: parent.map(str::to_owned), dims: None, name: name.to_owned(), time }
+            ShortKernelRow { parent_op: parent.map(str::to_owned), name: name.to_owned(), time, ..ShortKernelRow::default() }
         };
         assert_eq!(short.rows, [row(Some("aten::mul"), "mul", 49_000), row(None, "nobody's", 0)]);
         let filled: Vec<_> = short.histogram().filter(|(.., count)| *count > 0).collect();

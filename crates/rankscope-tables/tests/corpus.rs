@@ -12,6 +12,8 @@ use rankscope_trace::Trace;
 
 #[path = "corpus/backward.rs"]
 mod backward;
+#[path = "corpus/details.rs"]
+mod details;
 #[path = "corpus/hta.rs"]
 mod hta;
 #[path = "corpus/joined.rs"]
@@ -84,7 +86,7 @@ fn every_table_of_every_trace_has_the_sum_of_the_trace() {
         let own_ns: i64 = tables.operators.iter().map(|row| row.kernel_sum_ns).sum();
         assert_eq!(own_ns + unattributed_ns, kernel_ns, "{path:?}");
         let direct_ns: i64 = tables.operators.iter().map(|row| row.direct_kernel_ns).sum();
-        assert_eq!(tables.arguments.iter().map(|row| row.time.sum_ns).sum::<i64>(), direct_ns, "{path:?}");
+        assert_eq!(tables.arguments.iter().map(|row| row.time.spread.sum_ns).sum::<i64>(), direct_ns, "{path:?}");
         let launched: u64 = tables.calls.iter().map(|row| row.work.spread.count).sum();
         assert_eq!(tables.queues.iter().map(|row| row.count).sum::<u64>(), launched, "{path:?}");
         let levels = tables.queue_levels.iter().flatten().flat_map(|(_, levels)| levels).map(|point| point.level);

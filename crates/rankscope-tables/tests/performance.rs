@@ -208,7 +208,7 @@ fn every_operator_is_in_the_table_and_none_is_faster_than_the_sum_of_its_parts()
     for name in TRACES {
         let own = tables(&corpus, name);
         let direct_ns: i64 = own.operators.iter().map(|row| row.direct_kernel_ns).sum();
-        let of_rows_ns: i64 = own.performance.iter().map(|row| row.operator.time.sum_ns).sum();
+        let of_rows_ns: i64 = own.performance.iter().map(|row| row.operator.time.spread.sum_ns).sum();
         // Work of several operators within one may overlap, and then counts once.
         assert!(of_rows_ns <= direct_ns && of_rows_ns > direct_ns / 100 * 95, "{name}: {of_rows_ns} of {direct_ns}");
         let unmodelled = own.operators.iter().find(|row| Model::of(&row.name).is_none());
@@ -274,7 +274,7 @@ fn a_copy_from_the_host_is_not_held_against_the_memory_of_the_device() {
     let of = |own: &RankTables| -> Vec<(u64, bool, Option<u64>)> {
         own.performance
             .iter()
-            .map(|row| (row.operator.time.count, row.leaves_device, row.work.map(|work| work.bytes)))
+            .map(|row| (row.operator.time.spread.count, row.leaves_device, row.work.map(|work| work.bytes)))
             .collect()
     };
     assert_eq!(of(&own), [(1, false, Some(8_000)), (1, true, None)]);
@@ -299,7 +299,7 @@ fn lists_have_the_type_that_their_kernels_name() {
     let mut own = RankTables::of(&trace);
     own.join(RankTables::of(&trace));
     let mut bytes: Vec<_> =
-        own.performance.iter().map(|row| (row.work.map(|work| work.bytes), row.operator.time.count)).collect();
+        own.performance.iter().map(|row| (row.work.map(|work| work.bytes), row.operator.time.spread.count)).collect();
     bytes.sort_unstable();
     assert_eq!(bytes, [(None, 2), (Some(3 * 40), 2), (Some(3 * 80), 2)]);
 }
@@ -330,7 +330,7 @@ fn who_has_no_figures_says_why() {
         let own = RankTables::of(&trace(&[(name, args, &[], "kernel", "kernel")]));
         assert_eq!(own.performance[0].why_none, why, "{name} {args}");
         assert_eq!(own.performance[0].work.is_none(), why.is_some(), "{name} {args}");
-        assert_eq!(own.performance[0].operator.time.sum_ns, 10_000, "its time is there in any case");
+        assert_eq!(own.performance[0].operator.time.spread.sum_ns, 10_000, "its time is there in any case");
     }
 }
 

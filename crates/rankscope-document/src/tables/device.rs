@@ -30,8 +30,14 @@ pub struct KernelSummary {
 pub struct ShortKernelSummary {
     /// The operator that launched it, or the call; absent where nothing recorded tells.
     pub parent_op: Option<String>,
-    /// Shapes of the operator's inputs, as JSON, as recorded. Absent where they are not recorded.
+    /// Shapes of the operator's inputs, as JSON, as recorded. Absent where they are not recorded; so are the next two.
     pub input_dims: Option<String>,
+    /// Their strides.
+    #[serde(default)]
+    pub input_strides: Option<String>,
+    /// Values of what is no tensor.
+    #[serde(default)]
+    pub concrete_inputs: Option<String>,
     /// The kernel.
     pub name: String,
     /// How many of its runs were short.

@@ -29,6 +29,8 @@ pub(super) fn short_kernels(tables: &RankTables) -> Vec<ShortKernelSummary> {
     let summary = |row: &ShortKernelRow| ShortKernelSummary {
         parent_op: row.parent_op.clone(),
         input_dims: row.dims.clone(),
+        input_strides: row.strides.clone(),
+        concrete_inputs: row.concrete.clone(),
         name: row.name.clone(),
         count: row.time.count,
         sum_ns: row.time.sum_ns,

@@ -1,8 +1,8 @@
 //! Operators, and what they achieved.
 
 use rankscope_document::{
-    BackwardSummary, CategorySummary, FunctionSummary, GemmSummary, HloInstruction, ModuleSummary, OperatorArguments,
-    OperatorPerformance, OperatorSummary, Params, RecomputeSummary,
+    BackwardSummary, CategorySummary, FunctionSummary, GemmSummary, HloInstruction, LaunchedKernel, ModuleSummary,
+    OperatorArguments, OperatorPerformance, OperatorSummary, Params, RecomputeSummary,
 };
 use rankscope_tables::{
     ArgumentRow, BackwardRow, Bound, Card, FunctionRow, GemmRow, InstructionRow, ModuleRow, NoFigures, OperatorRow,
@@ -32,6 +32,8 @@ pub(super) fn category(row: &rankscope_tables::CategoryRow) -> CategorySummary {
 }
 
 pub(super) fn arguments(row: &ArgumentRow) -> OperatorArguments {
+    let (own, subtree) = (row.time.spread, row.subtree.spread);
+    let thread = row.thread.clone().unwrap_or_default();
     OperatorArguments {
         name: row.name.clone(),
         category: row.category.name().to_owned(),
@@ -39,12 +41,38 @@ pub(super) fn arguments(row: &ArgumentRow) -> OperatorArguments {
         input_types: row.types.clone(),
         input_strides: row.strides.clone(),
         concrete_inputs: row.concrete.clone(),
-        count: row.time.count,
-        direct_kernel_ns: row.time.sum_ns,
-        mean_ns: row.time.mean_ns(),
-        min_ns: row.time.min_ns,
-        max_ns: row.time.max_ns,
+        count: own.count,
+        direct_kernel_ns: own.sum_ns,
+        mean_ns: own.mean_ns(),
+        min_ns: own.min_ns,
+        max_ns: own.max_ns,
+        median_ns: row.time.median_ns(),
+        std_ns: row.time.std_ns(),
+        subtree_kernel_ns: Some(subtree.sum_ns),
+        subtree_mean_ns: Some(subtree.mean_ns()),
+        subtree_min_ns: Some(subtree.min_ns),
+        subtree_max_ns: Some(subtree.max_ns),
+        subtree_median_ns: row.subtree.median_ns(),
+        subtree_std_ns: row.subtree.std_ns(),
+        process_name: thread.process,
+        process_label: thread.label,
+        thread_name: thread.name,
+        example_event: row.example,
+        kernels: launched(row),
     }
+}
+
+fn launched(row: &ArgumentRow) -> Vec<LaunchedKernel> {
+    let kernel = |kernel: &rankscope_tables::LaunchedKernel| LaunchedKernel {
+        name: kernel.name.clone(),
+        stream: kernel.stream.clone(),
+        count: kernel.time.count,
+        sum_ns: kernel.time.sum_ns,
+        mean_ns: kernel.time.mean_ns(),
+        min_ns: kernel.time.min_ns,
+        max_ns: kernel.time.max_ns,
+    };
+    row.kernels.iter().map(kernel).collect()
 }
 
 pub(super) fn product(row: &GemmRow, card: Option<&Card>) -> GemmSummary {
@@ -67,7 +95,11 @@ pub(super) fn product(row: &GemmRow, card: Option<&Card>) -> GemmSummary {
 }
 
 pub(super) fn performance(row: &PerformanceRow, card: Option<&Card>) -> OperatorPerformance {
-    let (operator, time) = (&row.operator, row.operator.time);
+    let (operator, time) = (&row.operator, row.operator.time.spread);
+    let thread = operator.thread.clone().unwrap_or_default();
+    let host = Some(operator.host).filter(|host| host.spread.count > 0);
+    let tflops = row.work.and_then(|work| operator.time.rates(work.flops?));
+    let tb_per_s = row.work.and_then(|work| operator.time.rates(work.bytes));
     let least = row.work.zip(card).and_then(|(work, card)| work.roofline(time, card));
     let bound = |bound: Bound| match bound {
         Bound::Compute => "compute",
@@ -94,6 +126,28 @@ pub(super) fn performance(row: &PerformanceRow, card: Option<&Card>) -> Operator
         roofline_ns: least.map(|least| least.ns),
         roofline_share: least.and_then(|least| least.share(time)),
         saved_ns: card.and_then(|card| row.saved_ns(card)),
+        min_ns: Some(time.min_ns),
+        max_ns: Some(time.max_ns),
+        median_ns: operator.time.median_ns(),
+        std_ns: operator.time.std_ns(),
+        tflops_median: tflops.and_then(|rates| rates.median),
+        tflops_min: tflops.map(|rates| rates.min),
+        tflops_max: tflops.map(|rates| rates.max),
+        tb_per_s_median: tb_per_s.and_then(|rates| rates.median),
+        tb_per_s_min: tb_per_s.map(|rates| rates.min),
+        tb_per_s_max: tb_per_s.map(|rates| rates.max),
+        compute_spec: row.work.and_then(|work| work.spec()),
+        host_ns: host.map(|host| host.spread.sum_ns),
+        host_mean_ns: host.map(|host| host.spread.mean_ns()),
+        host_min_ns: host.map(|host| host.spread.min_ns),
+        host_max_ns: host.map(|host| host.spread.max_ns),
+        host_median_ns: host.and_then(|host| host.median_ns()),
+        host_std_ns: host.and_then(|host| host.std_ns()),
+        process_name: thread.process,
+        process_label: thread.label,
+        thread_name: thread.name,
+        example_event: operator.example,
+        kernels: launched(operator),
     }
 }
 

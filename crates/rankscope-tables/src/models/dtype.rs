@@ -67,6 +67,23 @@ impl Dtype {
         })
     }
 
+    /// Its name as that of a unit of a device.
+    pub(crate) fn spec(self) -> &'static str {
+        match self {
+            Self::Fp64 => "fp64",
+            Self::Fp32 => "fp32",
+            Self::Fp16 => "fp16",
+            Self::Bf16 => "bf16",
+            Self::Fp8 => "fp8",
+            Self::Int64 => "int64",
+            Self::Int32 => "int32",
+            Self::Int16 => "int16",
+            Self::Int8 => "int8",
+            Self::Uint8 => "uint8",
+            Self::Bool => "bool",
+        }
+    }
+
     /// Its name as it is recorded; of several the first.
     pub(super) fn name(self) -> &'static str {
         match self {

@@ -21,7 +21,7 @@ fn an_export_joined_to_itself_has_each_row_once_and_twice_the_time() {
         [
             tables.kernel_ns,
             tables.operators.iter().map(|row| row.direct_kernel_ns).sum(),
-            tables.arguments.iter().map(|row| row.time.sum_ns).sum(),
+            tables.arguments.iter().map(|row| row.time.spread.sum_ns).sum(),
             tables.kernels.iter().map(|row| row.time.sum_ns).sum(),
             tables.short_kernels.rows.iter().map(|row| row.time.sum_ns).sum(),
             tables.calls.iter().map(|row| row.delay.spread.sum_ns).sum(),

@@ -1,4 +1,4 @@
-//! Short kernels are those of TraceLens, inputs of one shape taken together.
+//! Short kernels are those of TraceLens.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use rankscope_testkit::{Need, given};
 
 use super::{ROUNDING_NS, csv, number, tables};
 
-/// How both write shapes: TraceLens as Python's tuples.
-fn shapes(text: &str) -> String {
-    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+/// How both write lists: TraceLens as Python's.
+fn plain(text: &str) -> String {
+    let text: String = text.chars().filter(|c| !(c.is_whitespace() || matches!(c, '"' | '\''))).collect();
     text.replace('(', "[").replace(')', "]").replace(",]", "]")
 }
 
@@ -19,21 +19,24 @@ fn short_kernels_are_those_of_tracelens() {
     // The summary of the A100 trace has columns for nothing and no rows.
     for name in ["b200_eager", "h100_qwen1.5", "mi300x_resnet_act_checkpoint"] {
         let own = tables(&corpus.join(format!("traces/kineto/{name}.json.gz"))).short_kernels;
-        let mut expected: BTreeMap<[String; 3], (f64, f64)> = BTreeMap::new();
+        let mut expected: BTreeMap<[String; 5], (f64, f64)> = BTreeMap::new();
         for row in csv(&corpus.join("expected/tracelens").join(name).join("short_kernels_summary.csv")) {
             // What has no operator in TraceLens may have one here.
             if !row["Parent cpu_op"].is_empty() {
-                let key = [row["Parent cpu_op"].clone(), shapes(&row["Input dims"]), row["Kernel name"].clone()];
+                let [dims, strides, concrete] =
+                    ["Input dims", "Input strides", "Concrete Inputs"].map(|column| plain(&row[column]));
+                let key = [row["Parent cpu_op"].clone(), dims, strides, concrete, row["Kernel name"].clone()];
                 let sum = expected.entry(key).or_default();
                 sum.0 += number(&row, "Short Kernel count");
                 sum.1 += 1_000.0 * number(&row, "Short Kernel duration (µs) sum");
             }
         }
         assert!(!expected.is_empty(), "{name}");
-        for ([parent, dims, kernel], (count, sum_ns)) in expected {
+        for ([parent, dims, strides, concrete, kernel], (count, sum_ns)) in expected {
             let is_row = |row: &&rankscope_tables::ShortKernelRow| {
                 let parents = row.parent_op.as_deref() == Some(&parent) && row.name == kernel;
-                parents && shapes(row.dims.as_deref().unwrap_or_default()) == dims
+                let recorded = [(&row.dims, &dims), (&row.strides, &strides), (&row.concrete, &concrete)];
+                parents && recorded.into_iter().all(|(own, theirs)| plain(own.as_deref().unwrap_or_default()) == *theirs)
             };
             let found = own.rows.iter().find(is_row).unwrap_or_else(|| panic!("{name}: {parent} {dims} {kernel}"));
             assert_eq!(found.time.count as f64, count, "{name}: {found:?}");

@@ -247,7 +247,8 @@ fn captures_of_other_shapes_are_told_apart_by_grids_or_not_at_all() {
         }
         captured.iter().for_each(|graph| writer.replay(graph));
         let tables = writer.tables();
-        let sizes: Vec<_> = tables.arguments.iter().filter(|row| row.name == "aten::mm").map(|row| row.time.count).collect();
+        let sizes: Vec<_> =
+            tables.arguments.iter().filter(|row| row.name == "aten::mm").map(|row| row.time.spread.count).collect();
         if is_told {
             assert_eq!((sizes, tables.remarks.graphs), (vec![2, 2], graphs(|graphs| graphs.tied = [2, 6])));
         } else {

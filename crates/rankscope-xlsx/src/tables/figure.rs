@@ -44,6 +44,8 @@ pub(super) enum Figure {
     Running(&'static str),
     /// The key in percent of the time that was recorded of the rank.
     OfTotal(&'static str),
+    /// A list, as JSON.
+    Json(&'static str),
     /// Whether there is a value.
     Known(&'static str),
 }
@@ -52,7 +54,7 @@ impl Figure {
     /// The key that it shows.
     pub(super) fn shows(self) -> Option<&'static str> {
         match self {
-            Self::Key(key) | Self::Hundred(key) => Some(key),
+            Self::Key(key) | Self::Hundred(key) | Self::Json(key) => Some(key),
             // The others say something about a key, but do not show it.
             Self::Mean(..) | Self::Share(_) | Self::Running(_) | Self::OfTotal(_) | Self::Known(_) => None,
         }
@@ -71,6 +73,13 @@ impl Figure {
             Self::Key(key) => {
                 let at = rows.column(key)?;
                 Column::new(header, kind, move |line: &Line<'_>| keyed::cell(&line.row.values[at]))
+            }
+            Self::Json(key) => {
+                let at = rows.column(key)?;
+                Column::new(header, kind, move |line: &Line<'_>| match &line.row.values[at] {
+                    Value::Null => Cell::Empty,
+                    value => serde_json::to_string(value).map_or(Cell::Empty, Cell::text),
+                })
             }
             Self::Mean(sum, count) => {
                 let (sum, count) = (number(rows.column(sum)?), number(rows.column(count)?));

@@ -3,7 +3,7 @@
 
 use rankscope_document::{PARAMS, Row, Rows, Value};
 
-use super::figure::Figure::{self, Hundred, Key, Mean};
+use super::figure::Figure::{self, Hundred, Json, Key, Mean};
 use super::figure::{Line, lines};
 use super::{keyed, leading};
 use crate::Error;
@@ -14,19 +14,35 @@ use crate::column::{Column, Kind};
 pub(super) const TABLE: &str = "unified_perf_summary";
 
 /// The columns after the parameters.
-const COLUMNS: [(&str, Kind, Figure); 17] = [
+const COLUMNS: &[(&str, Kind, Figure)] = &[
     ("GFLOPS_first", Kind::Giga, Key("flops")),
     ("Data Moved (MB)_first", Kind::MiB, Key("bytes")),
     ("FLOPS/Byte_first", Kind::Rate, Key("intensity")),
     ("TB/s_mean", Kind::Rate, Key("tb_per_s")),
+    ("TB/s_median", Kind::Rate, Key("tb_per_s_median")),
+    ("TB/s_min", Kind::Rate, Key("tb_per_s_min")),
+    ("TB/s_max", Kind::Rate, Key("tb_per_s_max")),
     ("TFLOPS/s_mean", Kind::Rate, Key("tflops")),
+    ("TFLOPS/s_median", Kind::Rate, Key("tflops_median")),
+    ("TFLOPS/s_min", Kind::Rate, Key("tflops_min")),
+    ("TFLOPS/s_max", Kind::Rate, Key("tflops_max")),
+    ("process_name_first", Kind::Text(12), Key("process_name")),
+    ("process_label_first", Kind::Text(12), Key("process_label")),
+    ("thread_name_first", Kind::Text(24), Key("thread_name")),
+    ("Compute Spec", Kind::Text(12), Key("compute_spec")),
+    ("kernel_details__summarize_kernel_stats", Kind::Text(40), Json("kernels")),
     ("Input Dims_first", Kind::Text(40), Key("input_dims")),
     ("Input type_first", Kind::Text(30), Key("input_types")),
     ("Input Strides_first", Kind::Text(30), Key("input_strides")),
     ("Concrete Inputs_first", Kind::Text(30), Key("concrete_inputs")),
     ("Kernel Time (µs)_mean", Kind::Us, Mean("kernel_ns", "count")),
+    ("Kernel Time (µs)_median", Kind::Us, Key("median_ns")),
+    ("Kernel Time (µs)_std", Kind::Us, Key("std_ns")),
+    ("Kernel Time (µs)_min", Kind::Us, Key("min_ns")),
+    ("Kernel Time (µs)_max", Kind::Us, Key("max_ns")),
     ("Kernel Time (µs)_sum", Kind::Us, Key("kernel_ns")),
     ("name_count", Kind::Count, Key("count")),
+    ("UID_first", Kind::Count, Key("example_event")),
     ("Roofline Bound", Kind::Text(12), Key("bound")),
     ("Roofline Time (µs)", Kind::Us, Mean("roofline_ns", "count")),
     ("Pct Roofline_mean", Kind::Bar, Hundred("roofline_share")),
