@@ -84,7 +84,7 @@ pub use job_table::JobTable;
 pub use judge::{ClockChoice, Job, JobRank, Judging, judge, passed_over};
 pub use part::{About, Export, Part, SettledTracer};
 pub use parts::{Conflict, Parts, Place, Unread, WhyUnread};
-pub use rankscope_tables::{Cards, CardsError, Table};
+pub use rankscope_tables::{Cards, CardsError, Table, TableSet};
 pub use rules::{ACCOUNTING, Rules};
 pub use snapshot::{SnapshotFault, memory_snapshot};
 pub use tabulated::select_tables;

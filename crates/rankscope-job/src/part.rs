@@ -9,7 +9,7 @@ use rankscope_align::{Settled, settle_tracers};
 use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport};
 use rankscope_collectives::{RankCollectives, extract};
-use rankscope_tables::{Cards, RankTables};
+use rankscope_tables::{Cards, RankTables, TableSet};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace, rank_of_name};
 
@@ -134,9 +134,9 @@ impl Part {
         self.evidence = Some(RankEvidence::of(trace, &self.collectives));
     }
 
-    /// Adds the tables of `trace`, which it was made of, with rooflines where its devices are among `cards`.
-    pub fn tabulate(&mut self, trace: &Trace, classes: &Classes, cards: &Cards) {
-        self.tables = Some(Box::new(RankTables::with(trace, classes, cards)));
+    /// Adds the tables of `trace`, which it was made of, as far as they are `wanted`, with rooflines where its devices are among `cards`.
+    pub fn tabulate(&mut self, trace: &Trace, classes: &Classes, cards: &Cards, wanted: TableSet) {
+        self.tables = Some(Box::new(RankTables::wanted(trace, classes, cards, wanted)));
     }
 
     /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Part, Rules};
+use crate::{Cards, Part, Rules};
 
 /// Where a trace stands among the inputs: files in the order in which they were named or found, and traces in the order in which
 /// their archive holds them. What says nothing of its rank is numbered by it.
@@ -105,6 +105,11 @@ impl Parts {
     /// None yet, to be made by `rules`.
     pub fn new(rules: Rules) -> Self {
         Self { rules: Some(rules), ..Self::default() }
+    }
+
+    /// Takes the cards of their tables from `cards`: rooflines follow from what a part has and the card it is drawn with.
+    pub fn use_cards(&mut self, cards: &Cards) {
+        self.parts.values_mut().filter_map(|part| part.tables.as_mut()).for_each(|tables| tables.use_cards(cards));
     }
 
     /// What they were made by, once any is there.

@@ -105,8 +105,8 @@ pub fn select_tables(document: &mut Document, chosen: &[Table], of_job: &[JobTab
 fn notes(tables: &RankTables) -> Vec<TableNote> {
     let of = |about: &'static str| move |text: String| TableNote { about: about.to_owned(), text };
     let attribution = tables.remarks.sentences().into_iter().map(of("attribution"));
-    let card = tables.unknown_card.iter().map(|device| Remarks::of_card(device));
-    attribution.chain(card.chain(Remarks::of_figures(&tables.performance)).map(of("figures"))).collect()
+    let card = tables.unknown_card().map(Remarks::of_card);
+    attribution.chain(card.into_iter().chain(Remarks::of_figures(&tables.performance)).map(of("figures"))).collect()
 }
 
 /// `part` of `whole`, 0 to 1; 0 of nothing.
@@ -116,10 +116,33 @@ fn share(part: i64, whole: i64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
+    use rankscope_analyze::Classes;
     use rankscope_document::Rank;
+    use rankscope_formats::{ArgsPolicy, ReadOptions, read};
+    use rankscope_tables::{Cards, TableSet};
+    use rankscope_testkit::{Dialect, Job};
     use rankscope_trace::Trace;
 
     use super::*;
+
+    #[test]
+    fn a_table_that_is_made_alone_is_the_one_that_is_made_with_all() {
+        let json = Job { ranks: 2, steps: 3, ..Job::default() }.rank_bytes(1, &Dialect::default());
+        let options = ReadOptions::default().with_args(ArgsPolicy::All);
+        let trace = read(Cursor::new(json), &options).expect("it is a trace").remove(0).trace.expect("and can be read");
+        let told = |wanted: TableSet, table: Table| {
+            let made = RankTables::wanted(&trace, &Classes::default(), Cards::known(), wanted);
+            let rank = serde_json::to_value(tables(&made)).expect("it is JSON");
+            let across = serde_json::to_value(crate::across::across(&[(0, &made), (1, &made)])).expect("it is JSON");
+            let sums = ["kernel_ns", "unattributed_kernel_ns", "card"].map(|key| rank[key].clone());
+            (sums, rank[table.name()].clone(), across[table.name()].clone())
+        };
+        for table in Table::ALL {
+            assert_eq!(told(TableSet::of([*table]), *table), told(TableSet::ALL, *table), "{table}");
+        }
+    }
 
     #[test]
     fn every_table_can_be_chosen_and_is_left_out_where_another_is() {

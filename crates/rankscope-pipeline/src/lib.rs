@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use rankscope_formats::{ArgsPolicy, Scope};
-//! use rankscope_job::{Analysed, Cards, Judging, Rules};
+//! use rankscope_job::{Analysed, Cards, Judging, Rules, TableSet};
 //! use rankscope_pipeline::{Keep, Mapping, Places, Quiet, Reading, Request, judged, memory_default, write_report};
 //!
 //! # let job = rankscope_testkit::Job { ranks: 2, steps: 2, ..rankscope_testkit::Job::default() };
@@ -29,6 +29,7 @@
 //!         rules: Rules::default(),
 //!         keep: Keep::UpTo(memory_default()),
 //!         cards: Cards::known().clone(),
+//!         tables: TableSet::ALL,
 //!     },
 //!     judging: Judging::default(),
 //! };

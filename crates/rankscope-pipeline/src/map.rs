@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use rankscope_analyze::Classes;
 use rankscope_formats::{ArgsPolicy, Error as ReadError, Member};
-use rankscope_job::{Cards, Part, Parts, Place, Rules, Unread, WhyUnread};
+use rankscope_job::{Cards, Part, Parts, Place, Rules, TableSet, Unread, WhyUnread};
 use rankscope_run::{Found, InputFile, discover_all};
 use rayon::prelude::*;
 
@@ -25,6 +25,8 @@ pub struct Mapping {
     pub keep: Keep,
     /// The cards that tables go by, where the rules ask for tables.
     pub cards: Cards,
+    /// Which tables are made there; parts that are kept want all.
+    pub tables: TableSet,
 }
 
 /// What was mapped.
@@ -108,7 +110,7 @@ impl Mapper<'_> {
             part.check(&trace);
         }
         if self.mapping.rules.tables {
-            part.tabulate(&trace, self.classes, &self.mapping.cards);
+            part.tabulate(&trace, self.classes, &self.mapping.cards, self.mapping.tables);
         }
         self.held.keep(place, trace);
         Ok(part)

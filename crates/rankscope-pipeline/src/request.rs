@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{ClockChoice, Job, Judging, Rules, judge};
+use rankscope_job::{Cards, ClockChoice, Job, Judging, Rules, judge};
 use rankscope_run::{InputFile, is_parts_folder};
 
 use crate::error::PartsFault;
@@ -74,7 +74,8 @@ pub fn judged(request: &Request, progress: &dyn Progress) -> Result<Judged, Erro
     if let [folder] = request.paths.as_slice()
         && is_parts_folder(folder)
     {
-        return judged_parts(folder, &request.mapping.rules, request.clocks.as_deref(), request.judging, progress);
+        let Mapping { rules, cards, .. } = &request.mapping;
+        return judged_parts(folder, rules, cards, request.clocks.as_deref(), request.judging, progress);
     }
     judged_by(request, |mapping, readings| map(&request.paths, mapping, readings, progress))
 }
@@ -87,19 +88,21 @@ pub fn judged_files(request: &Request, files: &[InputFile], progress: &dyn Progr
     judged_by(request, |mapping, readings| map_files(files, mapping, readings, progress))
 }
 
-/// Judges the parts in `folder` for who `wanted` such parts, by the clocks in the folder `clocks` where the user named one.
+/// Judges the parts in `folder` for who `wanted` such parts, with the rooflines of `cards`, by the clocks in the folder `clocks` where the user named one.
 ///
 /// # Errors
 /// [`Error`]; [`Error::Parts`] where the parts were made by other rules than are wanted, too.
 pub fn judged_parts(
     folder: &Path,
     wanted: &Rules,
+    cards: &Cards,
     clocks: Option<&Path>,
     judging: Judging,
     progress: &dyn Progress,
 ) -> Result<Judged, Error> {
     serve(&read_plan_of(folder)?.rules(), wanted).map_err(|fault| Error::Parts { path: folder.to_owned(), fault })?;
-    let (plan, parts) = read_folder(folder, judging.partial, progress)?;
+    let (plan, mut parts) = read_folder(folder, judging.partial, progress)?;
+    parts.use_cards(cards);
     let mut known = plan.facts();
     let measured = clocks.or(plan.clocks.as_deref());
     if let Some(measured) = measured.filter(|_| judging.clocks == ClockChoice::Best) {

@@ -146,12 +146,19 @@ impl Cards {
 
     /// The card that all `devices` are; none where they differ or it is not in the table.
     pub fn of_devices(&self, devices: &[DeviceInfo]) -> Option<&Card> {
-        let (first, others) = devices.split_first()?;
-        if others.iter().any(|other| other.name != first.name) {
-            return None;
-        }
-        self.all.iter().find(|card| card.devices.contains(&first.name))
+        self.of_device(name_of_all(devices)?)
     }
+
+    /// The card that drivers call `name`; none where it is not in the table.
+    pub fn of_device(&self, name: &str) -> Option<&Card> {
+        self.all.iter().find(|card| card.devices.iter().any(|device| device == name))
+    }
+}
+
+/// The name of all `devices`; none where they differ, or there are none.
+pub(crate) fn name_of_all(devices: &[DeviceInfo]) -> Option<&str> {
+    let (first, others) = devices.split_first()?;
+    others.iter().all(|other| other.name == first.name).then_some(first.name.as_str())
 }
 
 impl Card {

@@ -77,6 +77,29 @@ pub enum Table {
     HloOps,
 }
 
+/// Some tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSet(u64);
+
+impl TableSet {
+    /// All of them.
+    pub const ALL: Self = Self(u64::MAX);
+
+    /// `tables`.
+    pub fn of(tables: impl IntoIterator<Item = Table>) -> Self {
+        Self(tables.into_iter().fold(0, |set, table| set | Self::bit(table)))
+    }
+
+    /// Whether one of `tables` is in it.
+    pub fn has_any(self, tables: &[Table]) -> bool {
+        tables.iter().any(|table| self.0 & Self::bit(*table) != 0)
+    }
+
+    const fn bit(table: Table) -> u64 {
+        1 << table as u64
+    }
+}
+
 impl Table {
     /// All of them.
     pub const ALL: &[Self] = &[

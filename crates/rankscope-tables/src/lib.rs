@@ -77,7 +77,7 @@ pub use bounded::POINTS;
 pub use calls::{CallRow, LATE_START_NS, LONG_CALL_NS, calls};
 pub use cards::{Card, Cards, CardsError};
 pub use category::Category;
-pub use choice::{Table, UnknownTable};
+pub use choice::{Table, TableSet, UnknownTable};
 pub use copies::{Bandwidth, CopyRow, copies};
 pub use counters::{CounterRow, counters};
 pub use graphs::GraphRemarks;

@@ -5,14 +5,15 @@ use rankscope_trace::Trace;
 use serde::{Deserialize, Serialize};
 
 use crate::backward::{Tied, backward};
+use crate::cards::name_of_all;
 use crate::modules::modules;
 use crate::python::python_functions;
 use crate::{
     AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, CounterRow, FunctionRow, Idle,
     IdleGapRow, InferenceRow, InstructionRow, KernelRow, Level, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow,
-    PeriodRow, QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels, annotations, arguments, bandwidth_levels, calls,
-    copies, counters, idle, idle_gaps, inference, instructions, kernels, memory, operators, overlap, performance, periods,
-    queue_levels, queues, recompute, sequences, short_kernels,
+    PeriodRow, QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels, Table, TableSet, annotations, arguments,
+    bandwidth_levels, calls, copies, counters, idle, idle_gaps, inference, instructions, kernels, memory, operators, overlap,
+    performance, periods, queue_levels, queues, recompute, sequences, short_kernels,
 };
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
@@ -77,8 +78,9 @@ pub struct RankTables {
     pub instructions: Vec<InstructionRow>,
     /// The card that all devices of the rank's host are; none where it is not known.
     pub card: Option<Card>,
-    /// The name of all its devices, where they have one that is no known card's.
-    pub unknown_card: Option<String>,
+    /// The name that drivers have for all its devices; none where it is not recorded, or they differ.
+    #[serde(alias = "unknown_card")]
+    pub device: Option<String>,
 }
 
 impl RankTables {
@@ -89,49 +91,67 @@ impl RankTables {
 
     /// The tables of `trace`, whose work is of `classes` and whose devices are among `cards`.
     pub fn with(trace: &Trace, classes: &Classes, cards: &Cards) -> Self {
+        Self::wanted(trace, classes, cards, TableSet::ALL)
+    }
+
+    /// The same, but of the tables only those that are `wanted`; the others are empty. What is said of all work is there in any case.
+    pub fn wanted(trace: &Trace, classes: &Classes, cards: &Cards, wanted: TableSet) -> Self {
+        use Table as Of;
         let attribution = Attribution::by(trace, classes.mode);
-        let tied = Tied::of(trace, &attribution);
-        let (side, mut classed) = classes.work(trace);
-        if side == Side::Host {
-            classed.clear();
-        }
-        let devices = &trace.provenance.devices;
-        let card = cards.of_devices(devices).cloned();
-        let unknown_card =
-            devices.first().filter(|first| card.is_none() && devices.iter().all(|other| other.name == first.name));
-        let mut performance = performance(trace, &attribution);
-        crate::performance::sort(&mut performance, card.as_ref());
-        Self {
+        let classed = classed(trace, classes);
+        let is_wanted = |tables: &[Table]| wanted.has_any(tables);
+        let tied = made(is_wanted(&[Of::Backward, Of::Modules]), || Tied::of(trace, &attribution));
+        let mut tables = Self {
             kernel_ns: attribution.kernel_ns(trace),
             unattributed_kernel_ns: attribution.unattributed_ns(trace),
-            operators: operators(trace, &attribution),
-            arguments: arguments(trace, &attribution),
-            kernels: kernels(trace, &attribution),
-            short_kernels: short_kernels(trace, &attribution),
-            calls: calls(trace, &attribution),
-            queues: queues(trace, &attribution),
-            queue_levels: Some(queue_levels(trace, &attribution)),
-            bandwidth_levels: Some(bandwidth_levels(trace, &classed)),
-            overlap: overlap(trace, &classed),
-            copies: copies(trace, &classed),
-            annotations: annotations(trace, &attribution),
-            sequences: Some(sequences(trace, &attribution)),
-            inference: inference(trace, &attribution),
-            periods: periods(trace, &attribution),
-            idle: idle(trace, &attribution),
-            idle_gaps: idle_gaps(trace, &attribution),
-            recompute: recompute(trace, &attribution),
-            memory: memory(trace, &attribution),
-            counters: counters(trace, &attribution),
-            performance,
-            backward: backward(trace, &attribution, &tied),
-            modules: modules(trace, &attribution, &tied),
-            python_functions: python_functions(trace, &attribution),
+            operators: made(is_wanted(&[Of::OpsSummary, Of::OpsSummaryByCategory, Of::OpsAcrossRanks]), || {
+                operators(trace, &attribution)
+            }),
+            arguments: made(is_wanted(&[Of::OpsUniqueArgs]), || arguments(trace, &attribution)),
+            kernels: made(is_wanted(&[Of::KernelSummary, Of::KernelsAcrossRanks]), || kernels(trace, &attribution)),
+            short_kernels: made(is_wanted(&[Of::ShortKernelsSummary, Of::ShortKernelHistogram]), || {
+                short_kernels(trace, &attribution)
+            }),
+            calls: made(is_wanted(&[Of::Launches]), || calls(trace, &attribution)),
+            queues: made(is_wanted(&[Of::Queue]), || queues(trace, &attribution)),
+            queue_levels: made(is_wanted(&[Of::QueueTimeline]), || Some(queue_levels(trace, &attribution))),
+            bandwidth_levels: made(is_wanted(&[Of::BandwidthTimeline]), || Some(bandwidth_levels(trace, &classed))),
+            overlap: made(is_wanted(&[Of::Overlap, Of::OverlapAcrossRanks]), || overlap(trace, &classed)),
+            copies: made(is_wanted(&[Of::Copies]), || copies(trace, &classed)),
+            annotations: made(is_wanted(&[Of::Annotations, Of::AnnotationsAcrossRanks]), || annotations(trace, &attribution)),
+            sequences: made(is_wanted(&[Of::Sequences]), || Some(sequences(trace, &attribution))),
+            inference: made(is_wanted(&[Of::InferenceSteps]), || inference(trace, &attribution)),
+            periods: made(is_wanted(&[Of::Periods]), || periods(trace, &attribution)),
+            idle: made(is_wanted(&[Of::Idle, Of::IdleAcrossRanks]), || idle(trace, &attribution)),
+            idle_gaps: made(is_wanted(&[Of::IdleGaps]), || idle_gaps(trace, &attribution)),
+            recompute: made(is_wanted(&[Of::Recompute]), || recompute(trace, &attribution)),
+            memory: made(is_wanted(&[Of::Memory, Of::MemoryPeak, Of::MemoryTimeline]), || memory(trace, &attribution)),
+            counters: made(is_wanted(&[Of::Counters]), || counters(trace, &attribution)),
+            performance: made(is_wanted(&[Of::UnifiedPerfSummary, Of::Gemm]), || performance(trace, &attribution)),
+            backward: made(is_wanted(&[Of::Backward]), || backward(trace, &attribution, &tied)),
+            modules: made(is_wanted(&[Of::Modules]), || modules(trace, &attribution, &tied)),
+            python_functions: made(is_wanted(&[Of::PythonFunctions]), || python_functions(trace, &attribution)),
             remarks: Remarks::of(trace, &attribution),
-            instructions: instructions(trace, &attribution),
-            card,
-            unknown_card: unknown_card.map(|device| device.name.clone()),
+            instructions: made(is_wanted(&[Of::HloOps]), || instructions(trace, &attribution)),
+            device: name_of_all(&trace.provenance.devices).map(str::to_owned),
+            card: None,
+        };
+        tables.use_cards(cards);
+        tables
+    }
+
+    /// Takes the card of the rank's devices from `cards`, and orders by it what a card orders. Where the name of the devices is not
+    /// known, the card stays.
+    pub fn use_cards(&mut self, cards: &Cards) {
+        if let Some(device) = &self.device {
+            self.card = cards.of_device(device).cloned();
         }
+        crate::performance::sort(&mut self.performance, self.card.as_ref());
+    }
+
+    /// The name of all its devices, where it is no known card's.
+    pub fn unknown_card(&self) -> Option<&str> {
+        self.device.as_deref().filter(|_| self.card.is_none())
     }
 
     /// Adds those of a later export of the same rank.
@@ -162,8 +182,19 @@ impl RankTables {
         self.remarks.join(later.remarks);
         crate::instructions::join(&mut self.instructions, later.instructions);
         crate::counters::join(&mut self.counters, later.counters);
-        self.unknown_card = self.unknown_card.take().or(later.unknown_card);
+        self.device = self.device.take().filter(|device| later.device.as_ref() == Some(device));
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
     }
+}
+
+/// What classes make of device work; nothing where there is none.
+fn classed(trace: &Trace, classes: &Classes) -> Vec<rankscope_analyze::Work> {
+    let (side, classed) = classes.work(trace);
+    if side == Side::Host { Vec::new() } else { classed }
+}
+
+/// What `make` makes where it is wanted, else nothing.
+fn made<T: Default>(is_wanted: bool, make: impl FnOnce() -> T) -> T {
+    if is_wanted { make() } else { T::default() }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Cards, ClockChoice, Judging, Rules, WindowChoice};
+use rankscope_job::{Cards, ClockChoice, Judging, Rules, TableSet, WindowChoice};
 use rankscope_pipeline::{Keep, Mapping, Progress, Reading, Request, Stage};
 
 use crate::size::size_by_letter;
@@ -82,7 +82,8 @@ pub(crate) fn request(paths: &[PathBuf], partial: bool, clocks: &ClockArgs) -> R
 /// The same, by the clocks of `choice`.
 pub(crate) fn request_by(paths: &[PathBuf], partial: bool, measured: &MeasuredArgs, choice: ClockChoice) -> Request {
     let reading = Reading { args: ArgsPolicy::Analysis, scope: Scope::All };
-    let mapping = Mapping { reading, rules: Rules::default(), keep: Keep::Nothing, cards: Cards::known().clone() };
+    let mapping =
+        Mapping { reading, rules: Rules::default(), keep: Keep::Nothing, cards: Cards::known().clone(), tables: TableSet::ALL };
     Request { paths: paths.to_vec(), clocks: measured.folder.clone(), mapping, judging: judging(partial, measured, choice) }
 }
 

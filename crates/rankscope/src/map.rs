@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::Cards;
+use rankscope_job::{Cards, TableSet};
 use rankscope_pipeline::{Keep, MapRequest, MapSummary, Mapping, Reading, Shard, map_into};
 use rankscope_run::{SideFile, listed, read_side, side_bytes};
 use serde_json::json;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let reading = Reading { args: ArgsPolicy::Analysis, scope };
     let rules = args.rules.rules().with_checks(args.checks).with_tables(args.tables);
     let request = MapRequest {
-        mapping: Mapping { reading, rules, keep: Keep::Nothing, cards: Cards::known().clone() },
+        mapping: Mapping { reading, rules, keep: Keep::Nothing, cards: Cards::known().clone(), tables: TableSet::ALL },
         paths: inputs(args.paths, args.list.as_deref())?,
         clocks: args.clocks,
         parts: args.parts,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use rankscope_job::{Rules, select_tables};
+use rankscope_job::{Cards, Rules, select_tables};
 use rankscope_pipeline::{Places, judged_parts, write_report};
 
 use crate::job::{Bar, ClockArgs, WindowArgs, judging};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let bar = Bar::default();
     let tables = Chosen::of(&args.tables, None);
     let wanted = Rules::default().with_tables(!tables.of_ranks.is_empty());
-    let judged = judged_parts(&args.parts, &wanted, args.clocks.measured.folder(), judging, &bar)?;
+    let judged = judged_parts(&args.parts, &wanted, Cards::known(), args.clocks.measured.folder(), judging, &bar)?;
     let (judged, mut document) = analysed(judged, args.shown, false, &tables.of_job)?;
     select_tables(&mut document, &tables.of_ranks, &tables.of_job);
     let written = places.map(|places| write_report(&places, &document, None, &bar)).transpose()?;

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Analysed, JobTable, Rules, select_rank, select_tables};
+use rankscope_job::{Analysed, JobTable, Rules, TableSet, select_rank, select_tables};
 use rankscope_pipeline::{Judged, Places, judged, run_directory, write_report};
 use rankscope_report::Layout;
 use rankscope_run::is_parts_folder;
@@ -175,12 +175,12 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     let tables = args.tables.chosen(named);
     let no_tables = args.no_tables();
     request.mapping.rules.tables = !tables.of_ranks.is_empty() || (args.workbooks.any() && no_tables.is_none());
+    if !args.workbooks.any() {
+        request.mapping.tables = TableSet::of(tables.of_ranks.iter().copied());
+    }
     if let Some(cards) = args.tables.cards()? {
         if !request.mapping.rules.tables {
             return Ok(output::misused("--cards is about tables; ask for one, or for --tables or --xlsx"));
-        }
-        if matches!(args.paths.as_slice(), [folder] if is_parts_folder(folder)) {
-            return Ok(output::misused("--cards goes with traces: parts have their tables already"));
         }
         request.mapping.cards = cards;
     }

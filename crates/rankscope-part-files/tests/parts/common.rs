@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use rankscope_analyze::Classes;
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
-use rankscope_job::{Cards, Part, Place, Rules};
+use rankscope_job::{Cards, Part, Place, Rules, TableSet};
 use rankscope_part_files::{ColumnsWriter, laid_bare, write_part};
 use rankscope_testkit::{Dialect, Job};
 use rankscope_trace::Trace;
@@ -41,7 +41,7 @@ pub(crate) fn checked_part(rank: u32, dialect: &Dialect) -> Part {
 pub(crate) fn tabulated_part(rank: u32, dialect: &Dialect) -> Part {
     let mut trace = traces(&small_job().rank_bytes(rank, dialect), "rank1.json").remove(0);
     let mut part = Part::of(&mut trace, &Classes::default());
-    part.tabulate(&trace, &Classes::default(), Cards::known());
+    part.tabulate(&trace, &Classes::default(), Cards::known(), TableSet::ALL);
     part
 }
 

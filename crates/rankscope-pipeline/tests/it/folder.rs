@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Cards, Judging, Rules};
+use rankscope_job::{Cards, Judging, Rules, TableSet};
 use rankscope_pipeline::{Judged, Keep, Mapping, Quiet, Reading, Request, judged_files};
 use rankscope_run::InputFile;
 use rankscope_testkit::{Dialect, Job, NodeClock};
@@ -101,5 +101,5 @@ impl Folder {
 /// Everything of every trace.
 pub(crate) fn mapping(keep: Keep) -> Mapping {
     let reading = Reading { args: ArgsPolicy::All, scope: Scope::All };
-    Mapping { reading, rules: Rules::default(), keep, cards: Cards::default() }
+    Mapping { reading, rules: Rules::default(), keep, cards: Cards::default(), tables: TableSet::ALL }
 }

@@ -3,7 +3,7 @@
 use crate::common::{report, write_job};
 use rankscope_analyze::ClassMode;
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Analysed, Cards, Judging, Rules, select_rank};
+use rankscope_job::{Analysed, Cards, Judging, Rules, TableSet, select_rank};
 use rankscope_pipeline::{Keep, Mapping, Quiet, Reading, Request, judged};
 use rankscope_testkit::{Job, NodeClock, Straggler};
 use rankscope_time::Rank;
@@ -36,7 +36,7 @@ fn the_binary_says_what_the_crates_do() {
         let request = Request {
             paths: vec![directory.path().to_owned()],
             clocks: None,
-            mapping: Mapping { reading, rules, keep: Keep::Nothing, cards: Cards::default() },
+            mapping: Mapping { reading, rules, keep: Keep::Nothing, cards: Cards::default(), tables: TableSet::ALL },
             judging: Judging::default(),
         };
         let job = judged(&request, &Quiet).expect("it can be judged").job;

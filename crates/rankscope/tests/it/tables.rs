@@ -6,7 +6,7 @@ use std::process::Output;
 use serde_json::Value;
 
 use crate::common::{failure, rankscope, report, write_job};
-use crate::map_merge::{job, mapped, text};
+use crate::map_merge::{job, mapped, mapped_with, text};
 
 fn sum(rows: &Value, key: &str) -> i64 {
     rows.as_array().expect("rows").iter().map(|row| row[key].as_i64().unwrap_or_else(|| panic!("{key} in {row}"))).sum()
@@ -121,6 +121,56 @@ fn a_card_of_ones_own_makes_rooflines_and_what_is_wrong_with_it_is_told_by_line(
     card("memory = -1.0");
     let said = String::from_utf8(ask(&["--cards", text(&cards)]).stderr).unwrap();
     assert!(said.contains("line 5, \"memory = -1.0\": a figure must be above 0"), "{said}");
+    // Parts have what a roofline is made of, and take the card when they are drawn.
+    card("memory = 1.0\nmatrix = { fp32 = 0.001 }");
+    let parts = mapped_with(&trace, 1, &["--tables"]);
+    for table in ["gemm", "unified_perf_summary"] {
+        let of = |path: &Path| json(&[table, text(path), "--cards", text(&cards)]);
+        assert_eq!(of(parts.path()), of(&trace), "{table}");
+    }
+    assert_eq!(json(&["gemm", text(parts.path())])[0]["roofline_share"], Value::Null);
+}
+
+#[test]
+fn the_first_rows_are_those_with_most_of_all_ranks() {
+    let directory = write_job(&job());
+    let path = text(directory.path());
+    let all = json(&["kernels", path]);
+    let mut most: Vec<i64> = all.as_array().unwrap().iter().map(|row| row["sum_ns"].as_i64().unwrap()).collect();
+    most.sort_by_key(|ns| std::cmp::Reverse(*ns));
+    let top = json(&["kernels", path, "--top", "5"]);
+    let top: Vec<i64> = top.as_array().unwrap().iter().map(|row| row["sum_ns"].as_i64().unwrap()).collect();
+    assert_eq!(top, most[..5]);
+    let args = json(&["args", path, "--top", "9"]);
+    let rows = args.as_array().unwrap();
+    assert_eq!(rows[0]["rank"], 2, "what takes longest takes longest on the straggler");
+    assert!(rows.iter().any(|row| row["rank"] != 2) && rows.is_sorted_by_key(|row| -row["direct_kernel_ns"].as_i64().unwrap()));
+}
+
+#[test]
+fn waits_that_are_at_most_are_told_apart() {
+    let directory = write_job(&job());
+    let path = text(directory.path());
+    let rows = |table: &str| json(&[table, path]);
+    let long = rows("nccl_long");
+    let at_most_ns = |is_of: &dyn Fn(&Value) -> bool| -> i64 {
+        let some = long.as_array().unwrap().iter().filter(|row| row["waits_for"] == "some" && is_of(row));
+        some.filter_map(|row| row["wait_ns"].as_i64()).sum()
+    };
+    let all_ns = at_most_ns(&|_| true);
+    assert!(all_ns > 0, "its broadcasts are waited for");
+    for row in rows("straggler_summary").as_array().unwrap() {
+        assert_eq!(row["wait_at_most_ns"].as_i64(), Some(at_most_ns(&|part| part["rank"] == row["rank"])), "{row}");
+    }
+    for table in ["by_group", "by_parallelism"] {
+        assert_eq!(sum(&rows(table), "wait_at_most_ns"), all_ns, "{table}");
+    }
+    for table in ["collectives", "nccl_summary_long", "instances", "nccl_long", "stragglers", "groups", "parallelism"] {
+        let said = rankscope(&["report", table, path]).stderr;
+        assert!(String::from_utf8_lossy(&said).contains("at most"), "{table}");
+    }
+    let said = rankscope(&["report", "sizes", path]).stderr;
+    assert!(!String::from_utf8_lossy(&said).contains("at most"), "it shows no wait");
 }
 
 #[test]
