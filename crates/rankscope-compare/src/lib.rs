@@ -31,6 +31,7 @@ mod comparable;
 mod contributions;
 mod evidence;
 mod gate;
+mod history;
 mod iterations;
 mod names;
 mod pair;
@@ -45,6 +46,7 @@ mod structure;
 mod work;
 
 pub use gate::gate;
+pub use history::{Past, history, run_spreads};
 pub use policy::{METRICS_MAX, Policy, PolicyError, draft};
 pub use settings::{RunSpread, Settings};
 pub use side::{Run, Side};

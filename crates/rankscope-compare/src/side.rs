@@ -19,8 +19,18 @@ impl Run {
         Self { path: path.into(), document, steps }
     }
 
+    /// Where it was read from.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether it has any rank.
+    pub fn has_ranks(&self) -> bool {
+        !self.document.ranks.is_empty()
+    }
+
     /// Steps of it that are compared: those left when warm-up is dropped, and the last if it is cut.
-    fn kept(&self) -> usize {
+    pub(crate) fn kept(&self) -> usize {
         self.steps.len().saturating_sub(self.steps.warm_up())
     }
 
@@ -51,6 +61,11 @@ impl Side {
     /// What it is called.
     pub fn label(&self) -> &str {
         &self.label
+    }
+
+    /// Its runs.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
     }
 
     /// The documents of its runs.

@@ -13,6 +13,7 @@ mod combine;
 mod compare;
 mod dispatch;
 mod from_traces;
+mod history;
 mod memory;
 mod operator_sheets;
 mod params;
@@ -47,6 +48,7 @@ pub use compare::{
 };
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
+pub use history::{HistoryDocument, HistoryMetric, HistoryOrder, LevelChange, PastRun, Segment, StartSource};
 pub use memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};
 pub use operator_sheets::OperatorSheet;
 pub use params::{Param, Params};

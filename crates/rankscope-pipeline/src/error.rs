@@ -70,6 +70,26 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A folder that should be a history holds no run.
+    #[error(
+        "--history {}: holds no run that can be read (run directories, saved report.json files, folders of traces or parts){}{first}",
+        path.display(),
+        if first.is_empty() { "" } else { "; " }
+    )]
+    NoHistory {
+        /// The folder.
+        path: PathBuf,
+        /// What was wrong with the first entry; empty where there is none.
+        first: String,
+    },
+    /// A run of a side of a comparison cannot be read.
+    #[error("the side {side}")]
+    Side {
+        /// What the side is called.
+        side: String,
+        /// Why.
+        source: Box<Error>,
+    },
     /// Events are wanted of a job that was judged by its parts.
     #[error("{}: parts hold no events. Give the traces they were made of", folder.display())]
     NoEvents {
@@ -184,6 +204,7 @@ impl Error {
                 ExitClass::Usage
             }
             Self::Run(error) => ExitClass::of(error),
+            Self::Side { source, .. } => source.class(),
             Self::Changed { .. }
             | Self::Conflict(Conflict::Twice { .. })
             | Self::Parts { fault: PartsFault::OtherPlan, .. } => ExitClass::InputChanged,

@@ -6,6 +6,7 @@ use rankscope_compare::{Run, Side};
 use rankscope_document::Document;
 use rankscope_job::{Analysed, JobTable, Table, select_tables};
 use rankscope_run::{RunSource, open, runs_of};
+use serde::de::DeserializeOwned;
 
 use crate::request::{Judged, Request, judged};
 use crate::{Error, Progress};
@@ -39,23 +40,32 @@ const OF_JOB: [JobTable; 4] =
 /// Reads every run of `sides`, by what `like` says of reading and judging; its paths are not looked at.
 ///
 /// # Errors
-/// [`Error::Report`] for a saved report that cannot be read, else those of [`judged`].
+/// [`Error::Side`] names the side, and holds [`Error::Report`] for a saved report that cannot be read, else those of [`judged`].
 pub fn read_sides(sides: &[SideRequest], like: &Request, progress: &dyn Progress) -> Result<Vec<Side>, Error> {
-    let side = |side: &SideRequest| {
-        let sources = side.paths.iter().map(|path| runs_of(path)).collect::<Result<Vec<_>, _>>()?;
-        let runs = sources.iter().flatten().map(|source| run(source, like, progress)).collect::<Result<_, Error>>()?;
-        Ok(Side::new(&side.label, runs))
+    let of = |side: &SideRequest, error| Error::Side { side: side.label.clone(), source: Box::new(error) };
+    let sources = |side: &SideRequest| side.paths.iter().map(|path| Ok(runs_of(path)?)).collect::<Result<Vec<_>, Error>>();
+    // All are looked for before any is read: a misspelt path is told of at once.
+    let found = sides.iter().map(|side| sources(side).map_err(|error| of(side, error)).map(|sources| (side, sources)));
+    let found: Vec<(&SideRequest, Vec<Vec<RunSource>>)> = found.collect::<Result<_, Error>>()?;
+    let read = |(side, sources): (&SideRequest, Vec<Vec<RunSource>>)| {
+        let runs = sources.iter().flatten().map(|source| run(source, like, progress)).collect::<Result<_, Error>>();
+        Ok(Side::new(&side.label, runs.map_err(|error| of(side, error))?))
     };
-    sides.iter().map(side).collect()
+    found.into_iter().map(read).collect()
 }
 
 fn run(source: &RunSource, like: &Request, progress: &dyn Progress) -> Result<Run, Error> {
     let mut document = match source {
         RunSource::Report(path) => saved(path)?,
-        source => of_traces(source.path(), like, progress)?,
+        source => traced(source, like, progress)?,
     };
     select_tables(&mut document, &OF_RANKS, &OF_JOB);
     Ok(Run::new(source.path().display().to_string(), document))
+}
+
+/// The report of the traces or parts at `source`.
+pub(crate) fn traced(source: &RunSource, like: &Request, progress: &dyn Progress) -> Result<Document, Error> {
+    of_traces(source.path(), like, progress)
 }
 
 fn of_traces(path: &Path, like: &Request, progress: &dyn Progress) -> Result<Document, Error> {
@@ -78,14 +88,37 @@ fn of_traces(path: &Path, like: &Request, progress: &dyn Progress) -> Result<Doc
 /// Newest layout of a report that is read.
 const SCHEMA: u32 = 1;
 
-fn saved(path: &Path) -> Result<Document, Error> {
+/// What is read of a saved report.
+pub(crate) trait Saved: DeserializeOwned {
+    /// The version of its layout.
+    fn schema(&self) -> u32;
+}
+
+impl Saved for Document {
+    fn schema(&self) -> u32 {
+        self.schema
+    }
+}
+
+/// The saved report at `path`.
+pub(crate) fn saved<D: Saved>(path: &Path) -> Result<D, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let refused = |reason: String| Error::Report { path: path.to_owned(), reason };
     let mut bytes = Vec::new();
     std::io::Read::read_to_end(&mut open(path)?, &mut bytes).map_err(io)?;
-    let document: Document = serde_json::from_slice(&bytes).map_err(|error| refused(error.to_string()))?;
-    if document.schema > SCHEMA {
-        return Err(refused(format!("schema {} is newer than this rankscope; use the version that wrote it", document.schema)));
+    let newer = |schema| refused(format!("schema {schema} is newer than this rankscope; use the version that wrote it"));
+    match serde_json::from_slice::<D>(&bytes) {
+        Ok(report) if report.schema() > SCHEMA => Err(newer(report.schema())),
+        Ok(report) => Ok(report),
+        // A newer layout may well not fit; then its number says more than what did not.
+        Err(error) => Err(match serde_json::from_slice::<Version>(&bytes) {
+            Ok(Version { schema }) if schema > SCHEMA => newer(schema),
+            _ => refused(error.to_string()),
+        }),
     }
-    Ok(document)
+}
+
+#[derive(serde::Deserialize)]
+struct Version {
+    schema: u32,
 }

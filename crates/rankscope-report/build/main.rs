@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Each page begins with the module of its name.
-const PAGES: [&str; 4] = ["report", "clock", "dispatch", "compare"];
+const PAGES: [&str; 5] = ["report", "clock", "dispatch", "compare", "history"];
 
 fn main() {
     println!("cargo::rerun-if-changed=web/js");

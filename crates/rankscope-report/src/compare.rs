@@ -2,25 +2,34 @@
 //!
 //! Ranks and collectives are shown where they stand out; `--format json` has all of them.
 
+mod gate;
+mod junit;
+mod markdown;
 mod page;
-
-pub use page::compare_html;
+mod sentence;
 
 use rankscope_document::{
-    ChangeVerdict, CompareDocument, ComparedSide, Comparison, Contribution, Direction, MetricComparison, MetricUnit,
-    Observation, Over, Ranking, StructureChange,
+    ChangeVerdict, CompareDocument, ComparedSide, Comparison, Contribution, MetricComparison, MetricUnit, Over, Ranking,
+    StructureChange,
 };
+
+pub use junit::junit;
+pub use markdown::markdown;
+pub use page::compare_html;
+
+pub(crate) use sentence::signed_percent;
 
 use crate::terminal::{Sheet, Style, Table, drawn, joined};
 use crate::text::{shorten, wrap};
-use crate::units::{ABSENT, counted, duration, or_absent, rate};
+use crate::units::{ABSENT, duration, or_absent, rate};
 
 /// The comparison as text of at most `style.width` columns, ending in a line break.
 pub fn comparison(document: &CompareDocument, style: Style) -> String {
     let sheet = Sheet::of(style);
     let mut parts = vec![heading(document, sheet), notes(document, sheet)];
+    parts.extend(document.gate.as_ref().map(|gate| gate::shown(gate, sheet)));
     for pair in pairs(document) {
-        parts.push(answer(pair, sheet));
+        parts.push(answer(pair, runs_of(document, pair), sheet));
         parts.push(job(pair, sheet));
         parts.push(contributions(pair, sheet));
         parts.push(standing_out(pair, sheet));
@@ -69,53 +78,18 @@ fn pairs(document: &CompareDocument) -> impl Iterator<Item = &Comparison> {
 }
 
 /// The answer in a sentence: what the step time does.
-fn answer_text(pair: &Comparison) -> String {
-    let Some(step) = pair.metrics.iter().find(|metric| metric.name == "step_ns") else {
-        return format!("{} beside {}: they have no metric in common", pair.test, pair.base);
-    };
-    format!("{} beside {}: {}", pair.test, pair.base, step_sentence(step, &pair.unit))
+fn answer(pair: &Comparison, runs: [usize; 2], sheet: Sheet) -> Vec<String> {
+    let lines = wrap(&sentence::of_pair(pair, runs), sheet.width());
+    lines.into_iter().map(|line| sheet.paint().bold(&line)).collect()
 }
 
-fn answer(pair: &Comparison, sheet: Sheet) -> Vec<String> {
-    wrap(&answer_text(pair), sheet.width()).into_iter().map(|line| sheet.paint().bold(&line)).collect()
+/// Runs of the base and of the test of `pair`.
+fn runs_of(document: &CompareDocument, pair: &Comparison) -> [usize; 2] {
+    let of = |label: &str| document.sides.iter().find(|side| side.label == label).map_or(0, |side| side.runs.len());
+    [of(&pair.base), of(&pair.test)]
 }
 
-fn step_sentence(step: &MetricComparison, unit: &Observation) -> String {
-    let size = change(step);
-    let between = if *unit == Observation::Run { String::new() } else { " between these two runs".to_owned() };
-    let more = step.needed.as_ref().map_or_else(String::new, |needed| match needed.unit {
-        Observation::Run => format!("; {} a side would decide", counted(needed.count, "run")),
-        _ => format!("; {} in each run would decide", counted(needed.count, "step")),
-    });
-    match step.verdict {
-        ChangeVerdict::Regressed => format!("regressed, a step takes {size} longer"),
-        ChangeVerdict::Improved => format!("improved, a step takes {size} less"),
-        ChangeVerdict::Equivalent if step.is_measurable => format!("equivalent, measurably {}", signed_percent(step.ratio)),
-        ChangeVerdict::Equivalent => "equivalent".to_owned(),
-        ChangeVerdict::Differs => format!(
-            "the step time differs{between} by {}; three runs a side tell whether the configurations do",
-            signed_percent(step.ratio)
-        ),
-        ChangeVerdict::NoDifferenceSeen => format!("no difference of the step time seen{between}{more}"),
-        ChangeVerdict::NoEvidence => format!(
-            "no evidence, too few steps; the step time is {} and was {}",
-            or_absent(step.test, duration),
-            or_absent(step.base, duration)
-        ),
-        _ => format!("inconclusive, the step time is {} off the base's{more}", signed_percent(step.ratio)),
-    }
-}
-
-fn change(metric: &MetricComparison) -> String {
-    let percent = or_absent(metric.ratio, |ratio| format!("{:.1} %", ratio.abs() * 100.0));
-    format!("{} ({percent})", or_absent(metric.shift, |shift| duration(shift.abs())))
-}
-
-fn signed_percent(ratio: Option<f64>) -> String {
-    or_absent(ratio, |ratio| format!("{:+.1} %", ratio * 100.0))
-}
-
-fn value(metric: &MetricComparison, value: f64) -> String {
+pub(crate) fn value(metric: &MetricComparison, value: f64) -> String {
     match metric.unit {
         MetricUnit::GigabytesPerSecond => rate(value),
         _ => duration(value),
@@ -127,7 +101,7 @@ fn signed(metric: &MetricComparison, amount: f64) -> String {
     if amount == 0.0 { "0".to_owned() } else { format!("{sign}{}", value(metric, amount.abs())) }
 }
 
-fn interval(metric: &MetricComparison) -> String {
+pub(crate) fn interval(metric: &MetricComparison) -> String {
     match (metric.lo, metric.hi) {
         (Some(lo), Some(hi)) => format!("{} .. {}", signed(metric, lo), signed(metric, hi)),
         _ => ABSENT.to_owned(),
@@ -151,7 +125,7 @@ fn metrics_table<'a>(title: &str, aside: &str, rows: impl Iterator<Item = &'a Me
             or_absent(metric.shift, |shift| signed(metric, shift)),
             signed_percent(metric.ratio),
             interval(metric),
-            word(&metric.verdict, &metric.direction),
+            word(&metric.verdict),
         ]);
     }
     if !any {
@@ -162,11 +136,11 @@ fn metrics_table<'a>(title: &str, aside: &str, rows: impl Iterator<Item = &'a Me
     lines
 }
 
-fn word(verdict: &ChangeVerdict, direction: &Direction) -> String {
-    match (verdict, direction) {
-        (ChangeVerdict::NoDifferenceSeen, _) => "no difference seen".to_owned(),
-        (ChangeVerdict::NoEvidence, _) => "no evidence".to_owned(),
-        (verdict, _) => verdict.to_string(),
+pub(crate) fn word(verdict: &ChangeVerdict) -> String {
+    match verdict {
+        ChangeVerdict::NoDifferenceSeen => "no difference seen".to_owned(),
+        ChangeVerdict::NoEvidence => "no evidence".to_owned(),
+        verdict => verdict.to_string(),
     }
 }
 
@@ -275,7 +249,7 @@ fn ranks(ranking: &Ranking, sheet: Sheet) -> Vec<String> {
                 (Some(lo), Some(hi)) => format!("{} .. {}", signed(lo), signed(hi)),
                 _ => ABSENT.to_owned(),
             },
-            word(&place.verdict, &Direction::LowerIsBetter),
+            word(&place.verdict),
         ]);
     }
     let aside = match &ranking.winner {

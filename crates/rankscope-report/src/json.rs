@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rankscope_document::{CompareDocument, Document};
+use rankscope_document::{CompareDocument, Document, HistoryDocument};
 
 /// White space of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,4 +40,12 @@ pub fn write_json(document: &Document, layout: Layout, to: impl io::Write) -> io
 /// Those of `to`.
 pub fn write_comparison(document: &CompareDocument, to: impl io::Write) -> io::Result<()> {
     Ok(serde_json::to_writer_pretty(to, document)?)
+}
+
+/// `history.json`: the history as JSON on one line, as its values are many; written to `to`.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_history(document: &HistoryDocument, to: impl io::Write) -> io::Result<()> {
+    Ok(serde_json::to_writer(to, document)?)
 }

@@ -26,6 +26,7 @@ mod clock;
 mod directory;
 mod encoded;
 mod error;
+mod history;
 mod inputs;
 mod live;
 mod open;
@@ -47,6 +48,7 @@ pub use directory::{
 };
 pub use encoded::{file_name, refuse_same_file, same_file, write_encoded};
 pub use error::Error;
+pub use history::{HistoryEntry, history_of};
 pub use inputs::{Found, InputFile, discover, discover_all, listed};
 pub use live::{open_live, recovered_path};
 pub use open::{SideFile, open, read_side, read_side_text, side_bytes};

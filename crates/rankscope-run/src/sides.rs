@@ -51,7 +51,7 @@ pub fn runs_of(path: &Path) -> Result<Vec<RunSource>, Error> {
 }
 
 /// The run that the folder at `path` is by itself, if it is one.
-fn one_run(path: &Path) -> Option<RunSource> {
+pub(crate) fn one_run(path: &Path) -> Option<RunSource> {
     own_run(path).or_else(|| {
         let saved = path.join("report.json");
         (path.is_dir() && is_report(&saved) && discover(&[path.to_owned()]).is_err()).then_some(RunSource::Report(saved))
@@ -72,10 +72,14 @@ fn own_run(folder: &Path) -> Option<RunSource> {
 }
 
 /// Whether the file at `path` begins as a report does that this program wrote.
-fn is_report(path: &Path) -> bool {
+pub(crate) fn is_report(path: &Path) -> bool {
     use std::io::Read as _;
+    if !path.is_file() {
+        return false;
+    }
     let mut head = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut head));
+    let Ok(file) = crate::open(path) else { return false };
+    let read = file.take(HEAD_BYTES as u64).read_to_end(&mut head);
     let head = String::from_utf8_lossy(&head);
     read.is_ok() && head.trim_start().starts_with('{') && head.contains("\"schema\"") && head.contains("\"rankscope_version\"")
 }

@@ -1,5 +1,7 @@
 //! `rankscope compare`: runs in; what changed and how sure that is out.
 
+mod gate;
+mod history;
 mod sides;
 mod written;
 
@@ -7,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use rankscope_compare::{RunSpread, Settings, compare};
+use rankscope_compare::{RunSpread, Settings, compare, gate as held_against};
 use rankscope_document::Convention;
 use rankscope_pipeline::read_sides;
 
@@ -18,11 +20,16 @@ use crate::report::RulesArgs;
 /// Compare runs: what changed, by how much, how sure that is, and what it is made of.
 ///
 /// Each of BASE and TEST is a run directory, a folder of traces, a folder of such runs (one a repetition), parts, or a report.json that
-/// was saved with --tables all. Three runs a side or more give a verdict; two single runs only tell how these two differ.
+/// was saved with --tables all. Three runs a side or more give a verdict (five are better); two single runs only tell how these two differ,
+/// unless --run-spread says how much runs of one configuration differ anyway. With --policy the exit code is 3 if the gate
+/// fails; without, what is found does not change it.
+///
+/// With --history DIR and no BASE, the runs of a folder are followed over time: where the level of each metric changed, and how the latest
+/// run is beside those before it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The base, and one test or more
-    #[arg(required = true, num_args = 2.., value_names = ["BASE", "TEST"])]
+    #[arg(value_names = ["BASE", "TEST"], num_args = 1.., required_unless_present = "history")]
     sides: Vec<PathBuf>,
     /// Further runs of a side: a pattern, by its first letters that of the side it names ('base-*' for base/), or SIDE=PATTERN (may be repeated)
     #[arg(long, value_name = "[SIDE=]PATTERN")]
@@ -41,6 +48,10 @@ pub(crate) struct Args {
     /// The change of a time that counts as none, as a share of the base
     #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
     margin: f64,
+    #[command(flatten)]
+    history: history::HistoryArgs,
+    #[command(flatten)]
+    gate: gate::GateArgs,
     #[command(flatten)]
     rules: RulesArgs,
     /// Compare even if ranks are missing or files cannot be read
@@ -69,9 +80,23 @@ impl From<Signs> for Convention {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let sides = match sides::requested(&args.sides, &args.repeat) {
+    if args.sides.is_empty() && args.gate.is_asked() {
+        return Ok(output::misused("a gate takes a BASE and a TEST"));
+    }
+    if args.sides.len() == 1 && args.gate.init_policy.is_none() {
+        return Ok(output::misused("compare takes a BASE and a TEST, or one or more of them with --init-policy"));
+    }
+    if args.run_spread.is_some_and(|spread| !spread.is_finite() || spread < 0.0) {
+        return Ok(output::misused("--run-spread is a share of at least 0, such as 0.003 for 0.3 %"));
+    }
+    let requested = match sides::requested(&args.sides, &args.repeat) {
         Ok(sides) => sides,
         Err(why) => return Ok(output::misused(&why)),
+    };
+    let policy = match args.gate.policy() {
+        Ok(policy) => policy,
+        Err(gate::Refused::Policy(why)) => return Ok(output::misused(&why)),
+        Err(gate::Refused::File(error)) => return Err(error.into()),
     };
     let mut like = request(&[], args.partial, &args.clocks);
     like.mapping.rules = args.rules.rules();
@@ -79,8 +104,20 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         .with_time_margin(args.margin)
         .with_run_spread(args.run_spread.map(RunSpread::stated))
         .with_convention(args.convention.into());
-    let sides = read_sides(&sides, &like, &Bar::default())?;
-    let document = compare(&sides, &settings);
+    let settings = match args.history.folder() {
+        Some(folder) if args.sides.is_empty() => return args.history.show(folder, &like, &settings, args.format),
+        Some(folder) => {
+            let tests = requested[1..].iter().flat_map(|side| side.paths.clone()).collect::<Vec<_>>();
+            settings.with_run_spreads(history::run_spreads(folder, &tests, &like)?)
+        }
+        None => settings,
+    };
+    if let Some(file) = &args.gate.init_policy {
+        return gate::begin(file, args.gate.force, &read_sides(&requested, &like, &Bar::default())?, &settings);
+    }
+    let sides = read_sides(&requested, &like, &Bar::default())?;
+    let mut document = compare(&sides, &settings);
+    document.gate = policy.map(|(policy, file)| held_against(&sides, &policy, &file, &settings));
     for path in args.written.write(&document, &sides)? {
         output::remark(&format!("wrote {}", path.display()));
     }
@@ -89,5 +126,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Format::Table => output::answer(&rankscope_report::comparison(&document, output::style()))?,
     }
     std::mem::forget(sides);
-    Ok(ExitCode::SUCCESS)
+    args.gate.write(&document)?;
+    Ok(gate::exit_code(&document))
 }

@@ -4,7 +4,7 @@
 
 use rankscope_document::{CompareDocument, Convention, Note, NoteLevel};
 
-use super::{answer_text, pairs};
+use super::{pairs, runs_of, sentence};
 use crate::Error;
 use crate::html::Cuts;
 use crate::html::page::{Banner, Kind, Page, Section};
@@ -15,8 +15,9 @@ use crate::units::counted;
 /// # Errors
 /// None that a document causes: only a defect in the compiled-in template.
 pub fn compare_html(document: &CompareDocument) -> Result<String, Error> {
-    let mut notes: Vec<Note> =
-        pairs(document).map(|pair| Note { level: NoteLevel::Finding, text: answer_text(pair) }).collect();
+    let mut notes: Vec<Note> = pairs(document)
+        .map(|pair| Note { level: NoteLevel::Finding, text: sentence::of_pair(pair, runs_of(document, pair)) })
+        .collect();
     notes.extend(document.notes.iter().cloned());
     let drawn = !document.first.metrics.is_empty();
     let nothing = Banner { strong: "", text: "The sides have no metric in common, so there is nothing to draw." };

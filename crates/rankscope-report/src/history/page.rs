@@ -1,0 +1,42 @@
+//! The history as one page: sparklines of every metric with its changes of level, and the latest run beside its level.
+
+use rankscope_document::HistoryDocument;
+
+use super::facts;
+use crate::Error;
+use crate::html::Cuts;
+use crate::html::page::{Banner, Kind, Page, Section};
+
+/// The document as a self-contained page.
+///
+/// # Errors
+/// None that a document causes: only a defect in the compiled-in template.
+pub fn history_html(document: &HistoryDocument) -> Result<String, Error> {
+    let page = Page {
+        kind: &HISTORY,
+        title: &document.title,
+        version: &document.rankscope_version,
+        facts: vec![facts(document)],
+        notes: &document.notes,
+        banner: document.metrics.is_empty().then_some(Banner { strong: "", text: "The latest run has no metric to follow." }),
+        drawn: !document.metrics.is_empty(),
+        document,
+        cuts: Cuts::default(),
+    };
+    page.render()
+}
+
+const HISTORY: Kind = Kind {
+    name: "rankscope history",
+    kicker: "rankscope compare --history",
+    sections: &[
+        Section { id: "levels", heading: "Metrics over all runs", link: "Metrics" },
+        Section { id: "changes", heading: "Changes of level", link: "Changes" },
+        Section { id: "runs", heading: "Runs", link: "Runs" },
+    ],
+    linked: true,
+    tiles: false,
+    no_findings: "",
+    footer: "A run's value is the median of its steps, warm-up left out. Differences are later minus earlier: a positive time takes longer.",
+    script: include_str!(concat!(env!("OUT_DIR"), "/history.js")),
+};
