@@ -14,8 +14,7 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// How much a step resembles the one before it in the same run, by ranks among the steps of both sides, and what steps are worth
-/// because of it.
+/// How much a step resembles the one before it, by its rank in its run, and what steps are worth because of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Resemblance {
     /// Correlation with the step before, without its bias in short runs, 0 to [`LARGEST`].
@@ -26,22 +25,16 @@ pub(crate) struct Resemblance {
 const LARGEST: f64 = 0.95;
 
 impl Resemblance {
-    /// Of both sides, by sums of products, so that a long run says more than a short one.
+    /// Of both sides, by sums of products, so that a long run says more than a short one. What shifts or stretches a run leaves it alone.
     pub(crate) fn of(base: &[Vec<f64>], test: &[Vec<f64>]) -> Self {
-        let runs: Vec<&Vec<f64>> = base.iter().chain(test).collect();
-        let mut left = ranks(&[base.concat(), test.concat()].concat());
-        let mut each = Vec::new();
-        for run in &runs {
-            let rest = left.split_off(run.len());
-            each.push(sums_of(&centred(&left)));
-            left = rest;
-        }
+        let runs = base.iter().chain(test);
+        let mut each: Vec<[f64; 2]> = runs.clone().map(|run| sums_of(&centred(&ranks(run)))).collect();
         // In an order of their own, so that neither the order of runs nor that of sides matters to the last bit.
         each.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
         let [product, square] = each.iter().fold([0.0; 2], |sum, [product, square]| [sum[0] + product, sum[1] + square]);
-        let steps: usize = runs.iter().map(|run| run.len()).sum();
+        let steps: usize = runs.map(Vec::len).sum();
         let r = if square > 0.0 { product / square } else { 0.0 };
-        Self::unbiased(r, 1.0, 3.0, steps as f64 / runs.len().max(1) as f64)
+        Self::unbiased(r, 1.0, 3.0, steps as f64 / each.len().max(1) as f64)
     }
 
     /// A correlation found in `n` steps comes out too small, by `shift/n` and by a part of `shrink/n`.
