@@ -37,5 +37,5 @@ pub use outcome::Outcome;
 pub use run::{Ended, Request, run};
 pub use signals::{outlive_file_limit, stop_switch};
 pub use summary::{Caution, Found, Reported, Summary};
-pub use sweep::{Begins, Intent, SweepError, SweepNotice, SweepObserver, SweepRequest, Swept, planned, seen_warnings, sweep};
+pub use sweep::{Begins, Intent, Plan, SweepError, SweepNotice, SweepObserver, SweepRequest, Swept, planned, sweep};
 pub use tied::become_command;

@@ -16,7 +16,7 @@ use rankscope_sweep::{Asked, Case, Definition, Error, Options, Order, Preset, Va
 
 use crate::config;
 use crate::output::{self, Format};
-use print::{Plan, Printer};
+use print::Printer;
 
 /// Run a command in several configurations, several times each, in a balanced order.
 ///
@@ -114,23 +114,18 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Err(wrong) => return Ok(output::misused(&wrong.to_string())),
     };
     let format = args.format;
-    let plan = match rankscope_launch::planned(&folder, &intent) {
-        Err(error) => return ended_by(error),
-        Ok(sweep) => Plan { warnings: rankscope_launch::seen_warnings(&sweep), sweep, folder: std::path::absolute(&folder)? },
-    };
     if args.dry_run {
-        print::dry_run(&plan, format)?;
-        return Ok(ExitCode::SUCCESS);
+        return match rankscope_launch::planned(&folder, &intent) {
+            Err(error) => ended_by(error),
+            Ok(plan) => print::dry_run(&plan, format).map(|()| ExitCode::SUCCESS),
+        };
     }
-    print::begins(&plan);
     let observer: Arc<dyn SweepObserver> = Arc::new(Printer);
-    // The order as it was printed, also where its seed was drawn.
-    let request = request(&args, folder, with_seed(intent, plan.sweep.seed))?;
-    match rankscope_launch::sweep(&request, &observer) {
+    match rankscope_launch::sweep(&request(&args, folder, intent)?, &observer) {
         Err(error) => ended_by(error),
         Ok(swept) => {
-            print::over(&swept, &plan.warnings, format)?;
-            let code = swept.stopped_by.map_or(i32::from(!swept.sweep.is_complete()), |signal| 128 + signal);
+            print::over(&swept, format)?;
+            let code = swept.stopped_by.map_or(i32::from(!swept.plan.sweep.is_complete()), |signal| 128 + signal);
             Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
         }
     }
@@ -170,16 +165,6 @@ fn definition(args: &Args, here: String) -> std::result::Result<Definition, Erro
         OrderArg::Grouped => Order::Grouped,
     };
     Ok(Definition::new(command, here, &asked, options)?.repeated(args.repeat)?.ordered(order, args.seed.map(u64::from)))
-}
-
-fn with_seed(intent: Intent, seed: u64) -> Intent {
-    match intent {
-        Intent::GoOn => Intent::GoOn,
-        Intent::Defined(definition) => {
-            let order = definition.order;
-            Intent::Defined(definition.ordered(order, Some(seed)))
-        }
-    }
 }
 
 fn request(args: &Args, folder: PathBuf, intent: Intent) -> Result<SweepRequest> {

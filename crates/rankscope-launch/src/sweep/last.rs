@@ -26,3 +26,8 @@ pub(super) fn settle(path: &Path, run: &mut Run) {
     };
     run.traces = Some(Left::of(path, manifest.world_size).files as u64);
 }
+
+/// When the job ended whose run directory is at `path`, by that; completing the directory takes longer.
+pub(super) fn ended_unix_ns(path: &Path) -> Option<i64> {
+    RunDirectory::open(path).ok()?.attempts().last()?.ended_unix_ns
+}

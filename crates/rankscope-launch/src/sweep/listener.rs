@@ -1,14 +1,18 @@
 //! What is heard of a sweep while it is carried out, and what a sweep hears of its runs.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rankscope_sweep::{Configuration, Run};
+use rankscope_sweep::{Configuration, Run, Sweep, Warning};
 
 use crate::notice::{Notice, Observer};
 use crate::summary::{Reported, Summary};
 
 /// Whoever carries out a sweep, and prints.
 pub trait SweepObserver: Send + Sync {
+    /// Hears what is going to happen, before anything does.
+    fn plan(&self, plan: &Plan);
+
     /// Hears what is worth a line about the run at work.
     fn notice(&self, notice: &Notice);
 
@@ -20,6 +24,18 @@ pub trait SweepObserver: Send + Sync {
 
     /// Hears how a run ended.
     fn ended(&self, run: &Run);
+}
+
+/// A sweep that nothing keeps from beginning.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Plan {
+    /// Its runs, with what has become of them.
+    pub sweep: Sweep,
+    /// Where it lies.
+    pub folder: PathBuf,
+    /// What is to be said before it begins.
+    pub warnings: Vec<Warning>,
 }
 
 /// A run that begins.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rankscope_config::ClockSettings;
-use rankscope_probe::launch::command::{Agents, JobCommand};
+use rankscope_probe::launch::command::JobCommand;
 use rankscope_run::{SweepEntry, SweepFolder, now_unix_ns};
 use rankscope_sweep::{Configuration, Run, RunState, Sweep, WarmUp};
 
@@ -28,9 +28,9 @@ use crate::directory::Place;
 use crate::run::{self, Ended, Request};
 use crate::signals::Signals;
 pub use error::SweepError;
-pub use listener::{Begins, SweepNotice, SweepObserver};
+pub use listener::{Begins, Plan, SweepNotice, SweepObserver};
 use listener::{Listener, Told};
-pub use planned::{Intent, planned, seen_warnings};
+pub use planned::{Intent, planned};
 
 /// A sweep that is to be carried out.
 #[derive(Clone, Debug)]
@@ -60,9 +60,7 @@ pub struct SweepRequest {
 #[non_exhaustive]
 pub struct Swept {
     /// As it stands now.
-    pub sweep: Sweep,
-    /// Where it lies.
-    pub folder: PathBuf,
+    pub plan: Plan,
     /// The signal that ended it early.
     pub stopped_by: Option<i32>,
 }
@@ -76,24 +74,15 @@ pub fn sweep(request: &SweepRequest, observer: &Arc<dyn SweepObserver>) -> Resul
         return Err(SweepError::NoSweep { path: request.folder.clone() });
     }
     let folder = SweepFolder::take(&request.folder)?;
-    let sweep = planned(folder.path(), &request.intent)?;
-    let described = described(&sweep)?;
-    let signals = run::listen(&run_request(request, &sweep))?;
-    folder.write(&sweep)?;
-    let mut work = Work { request, folder, sweep, described, signals, observer };
+    let plan = planned(folder.path(), &request.intent)?;
+    let described = planned::described(&plan.sweep)?;
+    let signals = run::listen(&run_request(request, &plan.sweep))?;
+    folder.write(&plan.sweep)?;
+    observer.plan(&plan);
+    let mut work = Work { request, folder, sweep: plan.sweep, described, signals, observer };
     work.settle()?;
     let stopped_by = work.all()?;
-    Ok(Swept { folder: work.folder.path().to_owned(), sweep: work.sweep, stopped_by })
-}
-
-/// What the command line says of the job, whose processes have to begin here.
-fn described(sweep: &Sweep) -> Result<JobCommand, SweepError> {
-    let command: Vec<OsString> = sweep.command.iter().map(OsString::from).collect();
-    let described = run::described(&command, sweep.options.ranks)?;
-    match described.agents {
-        Agents::Here { num_nodes, local_rank, .. } if num_nodes > 1 || local_rank > 0 => Err(SweepError::ManyProcesses),
-        _ => Ok(described),
-    }
+    Ok(Swept { plan: Plan { sweep: work.sweep, ..plan }, stopped_by })
 }
 
 /// What all runs of a sweep share.
@@ -243,7 +232,8 @@ impl Work<'_> {
             manifest.update(|manifest| manifest.sweep = Some(entry))?;
         }
         let ended = run::run_in(Some(directory), &request, self.described.clone(), &self.signals, &observer);
-        Ok(Over { ended, told: listener.told(), ended_unix_ns: now_unix_ns().ok() })
+        let ended_unix_ns = last::ended_unix_ns(&folder.join(path)).or_else(|| now_unix_ns().ok());
+        Ok(Over { ended, told: listener.told(), ended_unix_ns })
     }
 
     fn configuration(&self, index: usize) -> Option<Configuration> {

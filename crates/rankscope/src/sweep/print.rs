@@ -2,26 +2,18 @@
 //! to compare them.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use rankscope_launch::{Begins, Notice, SweepNotice, SweepObserver, Swept};
-use rankscope_sweep::{Configuration, Order, Run, RunState, Sweep, Warning, compare_command};
+use rankscope_launch::{Begins, Notice, Plan, SweepNotice, SweepObserver, Swept};
+use rankscope_sweep::{Configuration, Order, Run, RunState, compare_command};
 use serde_json::{Value, json};
 
 use crate::output::{self, Format, Lines};
 
-/// A sweep before it begins.
-pub(super) struct Plan {
-    pub(super) sweep: Sweep,
-    pub(super) folder: PathBuf,
-    pub(super) warnings: Vec<Warning>,
-}
-
 /// The plan as an answer.
 pub(super) fn dry_run(plan: &Plan, format: Format) -> Result<()> {
     if format == Format::Json {
-        return Ok(output::answer(&document(&plan.sweep, &plan.folder, &plan.warnings, None)?.to_string())?);
+        return Ok(output::answer(&document(plan, None)?.to_string())?);
     }
     let mut lines = Lines::default();
     head(plan).iter().for_each(|line| lines.line(format_args!("{line}")));
@@ -33,23 +25,16 @@ pub(super) fn dry_run(plan: &Plan, format: Format) -> Result<()> {
     Ok(output::answer(&lines.into_text())?)
 }
 
-/// The plan as remarks, without its runs.
-pub(super) fn begins(plan: &Plan) {
-    let mut lines = head(plan).into_iter();
-    lines.next().into_iter().for_each(|line| output::remark(&format!("rankscope: {line}")));
-    lines.for_each(|line| output::remark(&line));
-}
-
 fn head(plan: &Plan) -> Vec<String> {
     let sweep = &plan.sweep;
     let done = sweep.runs.iter().filter(|run| run.state == RunState::Succeeded).count();
     let done = if done == 0 { String::new() } else { format!(", {done} of them have succeeded") };
     let seed = if sweep.order == Order::Balanced { format!(" from seed {}", sweep.seed) } else { String::new() };
     let mut lines = vec![format!(
-        "{} runs in {}: {} configurations, {} each, order {}{seed}{done}",
-        sweep.runs.len(),
+        "{} in {}: {}, {} each, order {}{seed}{done}",
+        counted(sweep.runs.len(), "run"),
         plan.folder.display(),
-        sweep.configurations.len(),
+        counted(sweep.configurations.len(), "configuration"),
         times(sweep.repeat),
         sweep.order.name(),
     )];
@@ -64,6 +49,10 @@ fn head(plan: &Plan) -> Vec<String> {
 
 /// From how many runs a side a difference can be told from the spread between runs.
 const RUNS_FOR_A_VERDICT: u32 = 3;
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
 
 fn times(repeat: u32) -> String {
     if repeat == 1 { "once".to_owned() } else { format!("{repeat} times") }
@@ -82,6 +71,12 @@ fn assignments(configuration: &Configuration) -> String {
 pub(super) struct Printer;
 
 impl SweepObserver for Printer {
+    fn plan(&self, plan: &Plan) {
+        let mut lines = head(plan).into_iter();
+        lines.next().into_iter().for_each(|line| output::remark(&format!("rankscope: {line}")));
+        lines.for_each(|line| output::remark(&line));
+    }
+
     fn notice(&self, notice: &Notice) {
         output::remark(&format!("rankscope: {}", output::told_of(notice)));
     }
@@ -99,12 +94,14 @@ impl SweepObserver for Printer {
     }
 
     fn ended(&self, run: &Run) {
-        let seconds = run.started_unix_ns.zip(run.ended_unix_ns).map(|(start, end)| end.saturating_sub(start) / 1_000_000);
-        let took = seconds.map_or_else(String::new, |ms| format!(" after {}.{} s", ms / 1_000, ms % 1_000 / 100));
+        let took_ms = run.started_unix_ns.zip(run.ended_unix_ns).map(|(start, end)| end.saturating_sub(start) / 1_000_000);
+        let took = took_ms.map_or_else(String::new, |ms| match ms {
+            ..1_000 => format!(" after {ms} ms"),
+            ms => format!(" after {}.{} s", ms / 1_000, ms % 1_000 / 100),
+        });
         let traces = run.traces.filter(|_| run.state == RunState::Succeeded).map_or_else(String::new, |count| match count {
             0 => ", and left no traces: there is nothing to compare".to_owned(),
-            1 => ", 1 trace".to_owned(),
-            count => format!(", {count} traces"),
+            count => format!(", {}", counted(usize::try_from(count).unwrap_or(usize::MAX), "trace")),
         });
         output::remark(&format!("rankscope: run {} {}{took}{traces}{}", run.number, run.state.name(), why(run)));
     }
@@ -113,46 +110,47 @@ impl SweepObserver for Printer {
 fn why(run: &Run) -> String {
     match (run.state, &run.problem, run.exit_code) {
         (RunState::Succeeded, ..) => String::new(),
-        (_, Some(problem), Some(code)) => format!(" (exit code {code}): {problem}"),
-        (_, Some(problem), None) => format!(": {problem}"),
+        (_, Some(problem), _) => format!(": {problem}"),
         (_, None, Some(code)) => format!(" (exit code {code})"),
         (_, None, None) => String::new(),
     }
 }
 
 /// How the sweep stands at its end.
-pub(super) fn over(swept: &Swept, warnings: &[Warning], format: Format) -> Result<()> {
+pub(super) fn over(swept: &Swept, format: Format) -> Result<()> {
+    let Plan { sweep, folder, .. } = &swept.plan;
     if format == Format::Json {
-        return Ok(output::answer(&document(&swept.sweep, &swept.folder, warnings, swept.stopped_by)?.to_string())?);
+        return Ok(output::answer(&document(&swept.plan, swept.stopped_by)?.to_string())?);
     }
-    let left = swept.sweep.runs.iter().filter(|run| run.state != RunState::Succeeded).count();
-    output::remark_apart(&format!("rankscope: the sweep is in {}", swept.folder.display()));
-    for summed in swept.sweep.summed() {
+    let stopped = swept.stopped_by.map_or_else(String::new, |signal| format!("was stopped by signal {signal} and "));
+    output::remark_apart(&format!("rankscope: the sweep {stopped}is in {}", folder.display()));
+    for summed in sweep.summed() {
         let of = summed.succeeded + summed.failed.len() + summed.left;
         output::remark(&format!("  {}: {} of {of} runs succeeded", summed.configuration.directory, summed.succeeded));
         for run in summed.failed {
-            output::remark(&format!("    {} failed{}", swept.folder.join(&run.path).display(), why(run)));
+            output::remark(&format!("    {} failed{}", folder.join(&run.path).display(), why(run)));
         }
     }
+    let left = sweep.runs.iter().filter(|run| run.state != RunState::Succeeded).count();
     if left > 0 {
         let resume = ["rankscope", "sweep", "--resume"].map(OsString::from).into_iter();
-        let resume: Vec<OsString> = resume.chain([swept.folder.clone().into_os_string()]).collect();
+        let resume: Vec<OsString> = resume.chain([folder.clone().into_os_string()]).collect();
         output::remark(&format!("  {left} left to run; to go on: {}", line(&resume)));
     }
-    if let Some(command) = compare_command(&swept.sweep, &swept.folder) {
+    if let Some(command) = compare_command(sweep, folder) {
         output::remark(&format!("  to compare: {}", line(&command)));
     }
     Ok(())
 }
 
 /// `sweep.json`, with what is not in it: where it lies, warnings, and how to compare.
-fn document(sweep: &Sweep, folder: &Path, warnings: &[Warning], stopped_by: Option<i32>) -> Result<Value> {
-    let mut document = serde_json::to_value(sweep)?;
+fn document(plan: &Plan, stopped_by: Option<i32>) -> Result<Value> {
+    let mut document = serde_json::to_value(&plan.sweep)?;
     let words = |words: Vec<OsString>| words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
-    document["folder"] = json!(folder.display().to_string());
-    document["warnings"] = json!(warnings.iter().map(ToString::to_string).collect::<Vec<_>>());
+    document["folder"] = json!(plan.folder.display().to_string());
+    document["warnings"] = json!(plan.warnings.iter().map(ToString::to_string).collect::<Vec<_>>());
     document["stopped_by_signal"] = json!(stopped_by);
-    document["compare"] = json!(compare_command(sweep, folder).map(words));
+    document["compare"] = json!(compare_command(&plan.sweep, &plan.folder).map(words));
     Ok(document)
 }
 

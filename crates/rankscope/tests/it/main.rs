@@ -48,6 +48,8 @@ mod run_ranks;
 mod run_signals;
 mod runs;
 mod spans;
+mod sweep;
+mod sweep_interrupted;
 mod tables;
 mod timeline;
 mod validate;
