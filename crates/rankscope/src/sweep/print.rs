@@ -166,12 +166,12 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::quoted;
 
     #[test]
     fn words_are_quoted_for_a_shell() {
-        for (word, quoted) in [("a/b-c=4", "a/b-c=4"), ("a b", "'a b'"), ("", "''"), ("it's", "'it'\\''s'"), ("$x", "'$x'")] {
-            assert_eq!(super::quoted(word), quoted);
+        for (word, expected) in [("a/b-c=4", "a/b-c=4"), ("a b", "'a b'"), ("", "''"), ("it's", "'it'\\''s'"), ("$x", "'$x'")] {
+            assert_eq!(quoted(word), expected);
         }
     }
 }
