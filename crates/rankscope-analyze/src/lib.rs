@@ -71,6 +71,6 @@ pub use job::{Job, JobInput, analyze};
 pub use lateness::{Because, Confidence, Late, Unnamed, Verdict};
 pub use placed::PlacedRank;
 pub use rank::RankReport;
-pub use steps::{StepSource, StepWindow};
+pub use steps::{StepSource, StepWindow, windows as step_windows};
 pub use table::{CollectiveRow, CollectiveTable, Lacking, described, group_name, ranks_of};
 pub use windows::{Cover, WindowKind, Windows};

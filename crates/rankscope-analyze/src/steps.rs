@@ -64,8 +64,8 @@ impl Extents {
     }
 }
 
-/// The windows of the steps of `trace`, in order; `recorded_ns` are the stretches that were recorded.
-pub(crate) fn windows(trace: &Trace, side: Side, work: &[Work]) -> (StepSource, Vec<StepWindow>) {
+/// The windows of the steps of `trace`, in order, and what told them. `work` is what ran, on `side`.
+pub fn windows(trace: &Trace, side: Side, work: &[Work]) -> (StepSource, Vec<StepWindow>) {
     let marks = |on_device: bool| {
         trace
             .steps

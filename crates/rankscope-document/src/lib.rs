@@ -61,9 +61,10 @@ pub use snapshot::{MemorySnapshotDocument, SnapshotDeviceRow, SnapshotFailureRow
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
     AnnotationSummary, BackwardSummary, BandwidthPoint, CategorySummary, CopySummary, CounterSummary, FunctionSummary,
-    GemmSummary, HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, KernelOverlap, KernelSummary, LaunchSummary,
-    LaunchedKernel, ModuleSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary, PeriodSummary,
-    QueuePoint, QueueSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote, Tables,
+    GemmSummary, HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, JaxStep, KernelOverlap, KernelSummary,
+    LaunchSummary, LaunchedKernel, ModuleSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary,
+    PeriodSummary, QueuePoint, QueueSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote,
+    Tables,
 };
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use value::Value;

@@ -19,7 +19,8 @@ pub use operators::{
     OperatorSummary,
 };
 pub use time::{
-    AnnotationSummary, IdleBreakdown, IdleGapSummary, InferenceSteps, LaunchSummary, QueuePoint, QueueSummary, StreamIdle,
+    AnnotationSummary, IdleBreakdown, IdleGapSummary, InferenceSteps, JaxStep, LaunchSummary, QueuePoint, QueueSummary,
+    StreamIdle,
 };
 
 /// Tables of one rank. Those that were not asked for are absent. All are of the same device work: kernels, copies and fills.
@@ -113,6 +114,9 @@ pub struct Tables {
     /// HLO instructions by module and name; empty where the trace names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hlo_ops: Option<Vec<HloInstruction>>,
+    /// Where the time of each step goes; empty where XLA's profiler did not write the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jax_steps: Option<Vec<JaxStep>>,
     /// Backward operators and their forward ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backward: Option<Vec<BackwardSummary>>,

@@ -59,6 +59,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("`modules`", &["ModuleSummary"]),
     ("`python_functions`", &["FunctionSummary"]),
     ("`hlo_ops`", &["HloInstruction"]),
+    ("`jax_steps`", &["JaxStep"]),
     ("`problems`", &["Problem"]),
     ("`collectives`", &["Collectives"]),
     ("`groups`", &["CollectiveGroup"]),

@@ -12,7 +12,7 @@ use self::device::{bandwidth_points, copies, counter, kernel, overlap, period, s
 use self::operators::{
     arguments, backward, category, function, instructions, module, operator, performance, product, recompute,
 };
-use self::time::{annotation, idle, idle_gap, inference, launch, queue, queue_points};
+use self::time::{annotation, idle, idle_gap, inference, jax_step, launch, queue, queue_points};
 use crate::JobTable;
 
 /// All `tables` of a rank.
@@ -51,6 +51,7 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         modules: Some(tables.modules.iter().map(module).collect()),
         python_functions: Some(tables.python_functions.iter().map(function).collect()),
         hlo_ops: Some(instructions(&tables.instructions)),
+        jax_steps: Some(tables.jax_steps.iter().map(jax_step).collect()),
     }
 }
 
@@ -99,6 +100,7 @@ pub fn select_tables(document: &mut Document, chosen: &[Table], of_job: &[JobTab
         tables.modules.take_if(|_| unless(Table::Modules));
         tables.python_functions.take_if(|_| unless(Table::PythonFunctions));
         tables.hlo_ops.take_if(|_| unless(Table::HloOps));
+        tables.jax_steps.take_if(|_| unless(Table::JaxSteps));
     }
 }
 

@@ -75,6 +75,8 @@ pub enum Table {
     PythonFunctions,
     /// HLO instructions by module and name.
     HloOps,
+    /// Where the time of each step goes, of traces of XLA.
+    JaxSteps,
 }
 
 /// Some tables.
@@ -137,6 +139,7 @@ impl Table {
         Self::Modules,
         Self::PythonFunctions,
         Self::HloOps,
+        Self::JaxSteps,
     ];
 
     /// The table that has the same of all ranks side by side.
@@ -188,6 +191,7 @@ impl Table {
             Self::Modules => "modules",
             Self::PythonFunctions => "python_functions",
             Self::HloOps => "hlo_ops",
+            Self::JaxSteps => "jax_steps",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How values of the rooms below are stored with tables. Those rooms know nothing of it.
 
-use rankscope_analyze::{Direction, Side};
+use rankscope_analyze::{Direction, Side, StepSource};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// [`Side`].
@@ -9,6 +9,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub(crate) enum StoredSide {
     Device,
     Host,
+}
+
+/// [`StepSource`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "StepSource", rename_all = "snake_case")]
+pub(crate) enum StoredStepSource {
+    DeviceAnnotations,
+    Launches,
+    HostAnnotations,
+    None,
 }
 
 #[derive(Serialize, Deserialize)]

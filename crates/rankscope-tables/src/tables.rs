@@ -10,10 +10,10 @@ use crate::modules::modules;
 use crate::python::python_functions;
 use crate::{
     AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, CounterRow, FunctionRow, Idle,
-    IdleGapRow, InferenceRow, InstructionRow, KernelRow, Level, Memory, ModuleRow, OperatorRow, Overlap, PerformanceRow,
-    PeriodRow, QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels, Table, TableSet, annotations, arguments,
-    bandwidth_levels, calls, copies, counters, idle, idle_gaps, inference, instructions, kernels, memory, operators, overlap,
-    performance, periods, queue_levels, queues, recompute, sequences, short_kernels,
+    IdleGapRow, InferenceRow, InstructionRow, JaxStepRow, KernelRow, Level, Memory, ModuleRow, OperatorRow, Overlap,
+    PerformanceRow, PeriodRow, QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels, Table, TableSet, annotations,
+    arguments, bandwidth_levels, calls, copies, counters, idle, idle_gaps, inference, instructions, jax_steps, kernels, memory,
+    operators, overlap, performance, periods, queue_levels, queues, recompute, sequences, short_kernels,
 };
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
@@ -76,6 +76,8 @@ pub struct RankTables {
     pub remarks: Remarks,
     /// HLO instructions by module and name; none where the trace names none.
     pub instructions: Vec<InstructionRow>,
+    /// Steps, of traces that XLA's profiler wrote; else none.
+    pub jax_steps: Vec<JaxStepRow>,
     /// The card that all devices of the rank's host are; none where it is not known.
     pub card: Option<Card>,
     /// The name that drivers have for all its devices; none where it is not recorded, or they differ.
@@ -98,8 +100,12 @@ impl RankTables {
     pub fn wanted(trace: &Trace, classes: &Classes, cards: &Cards, wanted: TableSet) -> Self {
         use Table as Of;
         let attribution = Attribution::by(trace, classes.mode);
-        let classed = classed(trace, classes);
+        let (side, mut classed) = classes.work(trace);
         let is_wanted = |tables: &[Table]| wanted.has_any(tables);
+        let jax_steps = made(is_wanted(&[Of::JaxSteps]), || jax_steps(trace, side, &classed));
+        if side == Side::Host {
+            classed.clear();
+        }
         let tied = made(is_wanted(&[Of::Backward, Of::Modules]), || Tied::of(trace, &attribution));
         let mut tables = Self {
             kernel_ns: attribution.kernel_ns(trace),
@@ -133,6 +139,7 @@ impl RankTables {
             python_functions: made(is_wanted(&[Of::PythonFunctions]), || python_functions(trace, &attribution)),
             remarks: Remarks::of(trace, &attribution),
             instructions: made(is_wanted(&[Of::HloOps]), || instructions(trace, &attribution)),
+            jax_steps,
             device: name_of_all(&trace.provenance.devices).map(str::to_owned),
             card: None,
         };
@@ -181,17 +188,12 @@ impl RankTables {
         crate::python::join(&mut self.python_functions, later.python_functions);
         self.remarks.join(later.remarks);
         crate::instructions::join(&mut self.instructions, later.instructions);
+        crate::jax_steps::join(&mut self.jax_steps, later.jax_steps);
         crate::counters::join(&mut self.counters, later.counters);
         self.device = self.device.take().filter(|device| later.device.as_ref() == Some(device));
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
     }
-}
-
-/// What classes make of device work; nothing where there is none.
-fn classed(trace: &Trace, classes: &Classes) -> Vec<rankscope_analyze::Work> {
-    let (side, classed) = classes.work(trace);
-    if side == Side::Host { Vec::new() } else { classed }
 }
 
 /// What `make` makes where it is wanted, else nothing.

@@ -175,3 +175,35 @@ pub struct IdleGapSummary {
     /// How much of them; absent where the launch is not recorded.
     pub host_ns: Option<i64>,
 }
+
+/// One step of a program whose trace XLA's profiler wrote. All times but the first add up to the first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JaxStep {
+    /// Its number.
+    pub step: i64,
+    /// How long it took.
+    pub step_time_ns: i64,
+    /// Devices computed.
+    pub device_compute_ns: i64,
+    /// They communicated, and computed nothing.
+    pub collectives_ns: i64,
+    /// They copied within and between themselves or filled memory, and did neither.
+    pub device_to_device_ns: i64,
+    /// They copied from the host or waited for its input, or the host prepared it while they did nothing.
+    pub infeed_ns: i64,
+    /// The same of output.
+    pub outfeed_ns: i64,
+    /// The host compiled while devices did nothing.
+    pub compile_ns: i64,
+    /// It launched work meanwhile.
+    pub kernel_launch_ns: i64,
+    /// It did something else.
+    pub host_compute_ns: i64,
+    /// Nothing that is recorded.
+    pub other_ns: i64,
+    /// `infeed_ns` as a share of the step, 0 to 1.
+    pub input_bound_share: f64,
+    /// What told when it began and ended: `device_annotations`, `launches` or `host_annotations`.
+    pub source: String,
+}

@@ -2,10 +2,12 @@
 
 use rankscope_analyze::Side;
 use rankscope_document::{
-    AccountingSide, AnnotationSummary, IdleBreakdown, IdleGapSummary, InferenceSteps, LaunchSummary, QueuePoint, QueueSummary,
-    StreamIdle,
+    AccountingSide, AnnotationSummary, IdleBreakdown, IdleGapSummary, InferenceSteps, JaxStep, LaunchSummary, QueuePoint,
+    QueueSummary, StreamIdle,
 };
-use rankscope_tables::{AnnotationRow, CallRow, Idle, IdleGapRow, InferenceEngine, InferenceRow, Level, Phase, QueueRow};
+use rankscope_tables::{
+    AnnotationRow, CallRow, Idle, IdleGapRow, InferenceEngine, InferenceRow, JaxStepRow, Level, Phase, QueueRow,
+};
 
 pub(super) fn launch(row: &CallRow) -> LaunchSummary {
     LaunchSummary {
@@ -118,5 +120,23 @@ pub(super) fn idle_gap(row: &IdleGapRow) -> IdleGapSummary {
         annotation: gap.and_then(|gap| gap.annotation.clone()),
         host: row.host.as_ref().and_then(|host| host.name.clone()),
         host_ns: row.host.as_ref().map(|host| host.ns),
+    }
+}
+
+pub(super) fn jax_step(row: &JaxStepRow) -> JaxStep {
+    JaxStep {
+        step: row.step,
+        step_time_ns: row.step_ns,
+        device_compute_ns: row.device_compute_ns,
+        collectives_ns: row.collectives_ns,
+        device_to_device_ns: row.device_to_device_ns,
+        infeed_ns: row.infeed_ns,
+        outfeed_ns: row.outfeed_ns,
+        compile_ns: row.compile_ns,
+        kernel_launch_ns: row.launch_ns,
+        host_compute_ns: row.host_compute_ns,
+        other_ns: row.other_ns,
+        input_bound_share: row.input_bound_share(),
+        source: row.source.name().to_owned(),
     }
 }
