@@ -143,7 +143,6 @@ fn the_first_rows_are_those_with_most_of_all_ranks() {
     assert_eq!(top, most[..5]);
     let args = json(&["args", path, "--top", "9"]);
     let rows = args.as_array().unwrap();
-    assert_eq!(rows[0]["rank"], 2, "what takes longest takes longest on the straggler");
     assert!(rows.iter().any(|row| row["rank"] != 2) && rows.is_sorted_by_key(|row| -row["direct_kernel_ns"].as_i64().unwrap()));
 }
 
