@@ -34,14 +34,16 @@ fn is_hash(word: &str) -> bool {
 
 /// What an operator was called with, in short: `8x1024 BFloat16, 1024x1024 BFloat16`; as recorded where that is no list of shapes.
 pub(crate) fn arguments(dims: &str, types: Option<&str>) -> String {
-    let Some(shapes) = items(dims) else { return dims.to_owned() };
+    // Some files break the line inside a list.
+    let dims = &dims.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some(shapes) = items(dims) else { return dims.clone() };
     let types = types.and_then(items).filter(|types| types.len() == shapes.len()).unwrap_or_default();
     let word = |(index, shape): (usize, &&str)| {
         let kind = types.get(index).map_or("", |kind| kind.trim_matches('"').trim_start_matches("c10::"));
         match (shape.trim_start_matches('[').trim_end_matches(']'), kind) {
             ("" | "\"\"", "") => "-".to_owned(),
             ("" | "\"\"", kind) => kind.to_owned(),
-            (sizes, kind) if !sizes.contains('[') => format!("{} {kind}", sizes.replace(", ", "x").replace(',', "x")),
+            (sizes, kind) if !sizes.contains('[') => format!("{} {kind}", sizes.replace(' ', "").replace(',', "x")),
             (_, kind) => format!("{shape} {kind}"),
         }
     };
@@ -110,6 +112,7 @@ mod tests {
         assert_eq!(arguments("[[8, 1024], [1024, 1024], []]", Some(types)), "8x1024 BFloat16, 1024x1024 BFloat16");
         assert_eq!(arguments("[[2,3],[]]", Some(r#"["float", "Scalar"]"#)), "2x3 float, Scalar");
         assert_eq!(arguments("[[8, 1024]]", None), "8x1024");
+        assert_eq!(arguments("[\n  [8,\n   1024],\n []]", None), "8x1024");
         assert_eq!(arguments("[[[2], [3]]]", Some(r#"["TensorList"]"#)), "[[2], [3]] TensorList");
         assert_eq!(arguments("...", None), "...");
         assert_eq!(arguments("]", None), "]");

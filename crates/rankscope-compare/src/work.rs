@@ -108,7 +108,7 @@ impl Sum {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Splitting {
     by_arguments: bool,
-    /// Operators that are split by name alone.
+    /// Operators whose time is split by name alone.
     mixed: BTreeSet<String>,
 }
 
@@ -131,8 +131,8 @@ impl Splitting {
         splitting
     }
 
-    fn arguments<'a>(&self, name: &str, dims: Option<&'a str>, types: Option<&'a str>) -> Option<String> {
-        (self.by_arguments && !self.mixed.contains(name)).then(|| dims.map(|dims| arguments(dims, types))).flatten()
+    fn arguments(&self, dims: Option<&str>, types: Option<&str>) -> Option<String> {
+        dims.filter(|_| self.by_arguments).map(|dims| arguments(dims, types))
     }
 }
 
@@ -186,7 +186,7 @@ impl<'a> RankWork<'a> {
         let known: BTreeSet<&str> = self.kernels().filter_map(|kernel| kernel.operator).collect();
         for row in self.tables().and_then(|tables| tables.ops_unique_args.as_ref()).into_iter().flatten() {
             if known.contains(row.name.as_str()) {
-                let arguments = splitting.arguments(&row.name, row.input_dims.as_deref(), row.input_types.as_deref());
+                let arguments = splitting.arguments(row.input_dims.as_deref(), row.input_types.as_deref());
                 sums.entry(Leaf::Operator { name: row.name.clone(), arguments })
                     .or_default()
                     .add(row.direct_kernel_ns, row.count);

@@ -44,7 +44,7 @@ fn operators(work: RankWork<'_>, splitting: &Splitting) -> Vec<Item> {
             within: None,
             sum: Sum::default(),
             alike: Some(String::new()),
-            leaves: Vec::new(),
+            leaves: vec![Leaf::Operator { name: name.clone(), arguments: None }],
         });
         item.sum = Sum { ns: item.sum.ns.saturating_add(sum.ns), count: item.sum.count + sum.count };
         item.leaves.push(leaf.clone());

@@ -1,0 +1,80 @@
+//! What a side lacks: settings of its profiler, tables of a saved report, marks, clocks.
+
+use rankscope_document::{ClockMethod, Document, Tables};
+
+use crate::Run;
+use crate::side::Side;
+
+/// Something that a run may have recorded: what it is, what its absence on one side means, and whether it is there.
+type Recorded = (&'static str, &'static str, fn(&Document) -> bool);
+
+const RECORDED: [Recorded; 4] = [
+    (
+        "tables of operators and kernels",
+        "the change is not split further than by class; save reports with --tables all",
+        |document| document.ranks.iter().any(|rank| rank.tables.is_some()),
+    ),
+    ("tables of collectives", "waiting and moving data are not told apart", |document| document.collective_tables.is_some()),
+    ("shapes of operators", "operators are compared by name; recording shapes takes time itself", |document| {
+        has(document, |tables| tables.ops_unique_args.iter().flatten().any(|row| row.input_dims.is_some()))
+    }),
+    ("frames of Python", "recording them takes time itself, so that side looks slower", |document| {
+        has(document, |tables| tables.modules.iter().flatten().any(|row| row.path.is_some()))
+    }),
+];
+
+fn has(document: &Document, of: fn(&Tables) -> bool) -> bool {
+    document.ranks.iter().filter_map(|rank| rank.tables.as_ref()).any(of)
+}
+
+/// What one side has and the other lacks.
+pub(super) fn on_one_side(base: &Side, test: &Side) -> Vec<String> {
+    let has = |side: &Side, of: fn(&Document) -> bool| side.documents().any(of);
+    let mut sentences = Vec::new();
+    for (what, so, of) in RECORDED {
+        if has(base, of) != has(test, of) {
+            let (with, without) = if has(base, of) { (base, test) } else { (test, base) };
+            sentences.push(format!("{} has {what} and {} has none: {so}", with.label, without.label));
+            // What is in tables is not looked for where there are none.
+            if what == RECORDED[0].0 {
+                break;
+            }
+        }
+    }
+    let windows = |side: &Side| side.documents().map(|document| document.windows.len()).max().unwrap_or(0);
+    let (of_base, of_test) = (windows(base), windows(test));
+    if of_base.max(of_test) > 1 && of_base.min(of_test) <= 1 {
+        sentences.push(format!(
+            "the profiling windows differ: {of_base} in {}, {of_test} in {}; what lies between windows is not recorded",
+            base.label, test.label
+        ));
+    }
+    sentences
+}
+
+/// What a side lacks by itself.
+pub(super) fn of_side(side: &Side) -> Vec<String> {
+    let mut sentences: Vec<String> = side.runs.iter().filter_map(|run| lost_marks(side, run)).collect();
+    if side.documents().any(is_uncorrected) {
+        sentences.push(format!(
+            "{}: the clocks of its ranks are not corrected, so waits in collectives may be off by what the clocks are",
+            side.label
+        ));
+    }
+    sentences
+}
+
+/// Whether ranks are compared by clocks of which nothing is known.
+fn is_uncorrected(document: &Document) -> bool {
+    document.clock.method == ClockMethod::AsRecorded && document.collectives.matched > 0 && document.ranks.len() > 1
+}
+
+/// Steps that some ranks of a run did not mark, so that the job's time of them is not known.
+fn lost_marks(side: &Side, run: &Run) -> Option<String> {
+    let (step, ranks) = run.steps.lacking().first()?;
+    let ranks = ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    Some(match run.steps.lacking().len() {
+        1 => format!("{}: step {step} is left out, as rank {ranks} did not mark it", side.label),
+        n => format!("{}: {n} steps are left out that some ranks did not mark, the first {step} (rank {ranks})", side.label),
+    })
+}

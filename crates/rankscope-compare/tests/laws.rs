@@ -1,0 +1,183 @@
+//! What holds of every comparison: parts add up, the same is no change, and turning the sides round turns the signs.
+
+use proptest::prelude::*;
+use rankscope_compare::{Run, Settings, Side, compare};
+use rankscope_document::{
+    CollectiveKind, CollectiveTables, Comparison, Document, IdleBreakdown, KernelSummary, OperatorArguments, OperatorSummary,
+    Rank, RankCollectiveSummary, Step, StructureChange, Tables, Time,
+};
+
+fn time() -> impl Strategy<Value = Time> {
+    let part = 0..2_000_000_i64;
+    (part.clone(), part.clone(), part.clone(), part).prop_map(|(computation, exposed_comm, exposed_memcpy, idle)| {
+        let busy = computation + exposed_comm + exposed_memcpy;
+        Time {
+            computation,
+            exposed_comm,
+            exposed_memcpy,
+            busy,
+            idle,
+            total: busy + idle,
+            total_comm: exposed_comm,
+            total_memcpy: exposed_memcpy,
+        }
+    })
+}
+
+/// An operator by its number, arguments by theirs, a kernel by its: how often, and how long in all.
+type Call = (u8, u8, u8, u64, i64);
+
+fn operators(calls: &[Call]) -> Tables {
+    let operator = |of: u8| format!("aten::op{of}");
+    let one = |call: &Call| OperatorArguments {
+        name: operator(call.0),
+        category: "other".to_owned(),
+        input_dims: Some(format!("[[{}, 4]]", call.1)),
+        input_types: None,
+        input_strides: None,
+        concrete_inputs: None,
+        count: call.3,
+        direct_kernel_ns: call.4,
+        mean_ns: 0.0,
+        min_ns: 0,
+        max_ns: 0,
+    };
+    let kernel = |call: &Call| KernelSummary {
+        parent_op: (call.2 < 3).then(|| operator(call.0)),
+        category: "other".to_owned(),
+        name: format!("kernel{}", call.2),
+        stream: "7".to_owned(),
+        count: call.3,
+        sum_ns: call.4,
+        mean_ns: 0.0,
+        min_ns: 0,
+        max_ns: 0,
+    };
+    let summary = |call: &Call| OperatorSummary {
+        name: operator(call.0),
+        category: "other".to_owned(),
+        count: call.3,
+        direct_kernel_ns: call.4,
+        subtree_kernel_ns: call.4,
+        kernel_sum_ns: call.4,
+    };
+    Tables {
+        ops_unique_args: Some(calls.iter().map(one).collect()),
+        kernel_summary: Some(calls.iter().map(kernel).collect()),
+        ops_summary: Some(calls.iter().map(summary).collect()),
+        ..Tables::default()
+    }
+}
+
+fn rank(number: u32) -> impl Strategy<Value = (Rank, Vec<RankCollectiveSummary>)> {
+    let calls = prop::collection::vec((0..4_u8, 0..3_u8, 0..4_u8, 1..9_u64, 0..1_000_000_i64), 0..6);
+    let collectives = prop::collection::vec((0..3_u64, 1..5_u64, 0..300_000_i64, 0..300_000_i64), 0..3);
+    let steps = prop::collection::vec((0..7_i64, time()), 0..6);
+    (time(), steps, calls, collectives, 0..500_000_i64).prop_map(move |(whole, steps, calls, collectives, host_wait_ns)| {
+        let mut steps: Vec<Step> =
+            steps.into_iter().map(|(step, time_ns)| Step { step, window_ns: [step * 10_000_000, 0], time_ns }).collect();
+        steps.sort_by_key(|step| step.step);
+        steps.dedup_by_key(|step| step.step);
+        let idle = IdleBreakdown { host_wait_ns, kernel_wait_ns: 7, other_ns: 0, streams: Vec::new() };
+        let tables = Tables { idle: Some(idle), ..operators(&calls) };
+        let row = |(elements, count, wait_ns, transfer_ns): (u64, u64, i64, i64)| RankCollectiveSummary {
+            rank: number,
+            kind: CollectiveKind::AllReduce,
+            dtype: "Float".to_owned(),
+            in_elements: Some(1 << elements),
+            process_group: "0".to_owned(),
+            count,
+            matched: count,
+            wait_ns,
+            transfer_ns,
+            sum_ns: wait_ns + transfer_ns,
+            ..RankCollectiveSummary::default()
+        };
+        let rank = Rank { rank: number, time_ns: whole, steps, tables: Some(tables), ..Rank::default() };
+        (rank, collectives.into_iter().map(row).collect())
+    })
+}
+
+fn document() -> impl Strategy<Value = Document> {
+    (1..4_u32).prop_flat_map(|ranks| (0..ranks).map(rank).collect::<Vec<_>>()).prop_map(|ranks| {
+        let (ranks, rows): (Vec<Rank>, Vec<_>) = ranks.into_iter().unzip();
+        let tables = CollectiveTables { nccl_summary_long: Some(rows.concat()), ..CollectiveTables::default() };
+        Document { ranks, collective_tables: Some(tables), ..Document::default() }
+    })
+}
+
+fn side(label: &str, runs: &[Document]) -> Side {
+    Side::new(label, runs.iter().map(|run| Run::new("run", run.clone())).collect())
+}
+
+fn compared(base: &[Document], test: &[Document]) -> Comparison {
+    compare(&[side("a", base), side("b", test)], &Settings::default()).first
+}
+
+fn runs() -> impl Strategy<Value = Vec<Document>> {
+    prop::collection::vec(document(), 1..4)
+}
+
+fn places(changes: &[StructureChange]) -> Vec<(String, Option<String>, Vec<u32>)> {
+    let mut places: Vec<_> =
+        changes.iter().map(|change| (change.name.clone(), change.within.clone(), change.ranks.clone())).collect();
+    places.sort();
+    places
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn contributions_classes_and_ranks_add_up_to_the_nanosecond(base in runs(), test in runs()) {
+        let pair = compared(&base, &test);
+        prop_assert_eq!(pair.step_delta_ns, pair.test_step_ns - pair.base_step_ns);
+        prop_assert_eq!(pair.contributions.iter().map(|part| part.delta_ns).sum::<i64>(), pair.step_delta_ns);
+        prop_assert_eq!(pair.classes.iter().map(|class| class.delta_ns).sum::<i64>(), pair.step_delta_ns);
+        prop_assert!(pair.contributions.is_sorted_by_key(|part| std::cmp::Reverse(part.delta_ns.unsigned_abs())));
+        for rank in &pair.ranks {
+            let parts = rank.computation_delta_ns + rank.exposed_comm_delta_ns + rank.exposed_memcpy_delta_ns + rank.idle_delta_ns;
+            prop_assert_eq!(parts, rank.delta_ns);
+        }
+    }
+
+    #[test]
+    fn the_same_runs_are_no_change(base in runs()) {
+        let pair = compared(&base, &base);
+        prop_assert_eq!(pair.step_delta_ns, 0);
+        prop_assert!(pair.contributions.iter().all(|part| part.delta_ns == 0), "{:?}", pair.contributions);
+        prop_assert_eq!(pair.structure, Default::default());
+    }
+
+    #[test]
+    fn turning_the_sides_round_turns_the_signs(base in document(), test in document()) {
+        let (there, back) = (compared(&[base.clone()], &[test.clone()]), compared(&[test], &[base]));
+        prop_assert_eq!(there.step_delta_ns, -back.step_delta_ns);
+        prop_assert_eq!(there.paced_by, back.paced_by);
+        let sorted = |pair: &Comparison, sign: i64| {
+            let mut deltas: Vec<i64> = pair.contributions.iter().map(|part| sign * part.delta_ns).collect();
+            deltas.sort_unstable();
+            deltas
+        };
+        prop_assert_eq!(sorted(&there, 1), sorted(&back, -1));
+        prop_assert_eq!(places(&there.structure.new), places(&back.structure.gone));
+        prop_assert_eq!(places(&there.structure.gone), places(&back.structure.new));
+        prop_assert_eq!(there.structure.swapped.len(), back.structure.swapped.len());
+        prop_assert_eq!(places(&there.structure.count_changed), places(&back.structure.count_changed));
+    }
+
+    #[test]
+    fn the_order_of_ranks_does_not_matter(base in document(), test in document()) {
+        let turned = |document: &Document| {
+            let mut turned = document.clone();
+            turned.ranks.reverse();
+            turned
+        };
+        let (there, other) = (compared(&[base.clone()], &[test.clone()]), compared(&[turned(&base)], &[turned(&test)]));
+        prop_assert_eq!(there.step_delta_ns, other.step_delta_ns);
+        prop_assert_eq!(there.contributions, other.contributions);
+        prop_assert_eq!(there.classes, other.classes);
+        prop_assert_eq!(there.ranks, other.ranks);
+        prop_assert_eq!(there.structure, other.structure);
+    }
+}
