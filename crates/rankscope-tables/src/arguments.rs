@@ -81,7 +81,7 @@ pub(crate) const CONCRETE: &str = "Concrete Inputs";
 
 /// An operator, and the device work that is its.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Working<'a> {
+pub(crate) struct Called<'a> {
     pub(crate) span: SpanId,
     pub(crate) name: StrId,
     pub(crate) category: Category,
@@ -96,7 +96,7 @@ pub fn arguments(trace: &Trace, attribution: &Attribution) -> Vec<ArgumentRow> {
     let all = attribution.owners.all.iter().zip(&below);
     rows(
         trace,
-        all.map(|(owner, below)| Working {
+        all.map(|(owner, below)| Called {
             span: owner.span,
             name: owner.name,
             category: owner.category,
@@ -107,7 +107,7 @@ pub fn arguments(trace: &Trace, attribution: &Attribution) -> Vec<ArgumentRow> {
 }
 
 /// `operators` by their arguments; those with most time first.
-pub(crate) fn rows<'a>(trace: &Trace, operators: impl IntoIterator<Item = Working<'a>>) -> Vec<ArgumentRow> {
+pub(crate) fn rows<'a>(trace: &Trace, operators: impl IntoIterator<Item = Called<'a>>) -> Vec<ArgumentRow> {
     let keys = KEYS.map(|key| trace.strings.find(key));
     let recorded = |span: SpanId| keys.map(|key| recorded(trace, span, key?));
     let mut all: FxHashMap<(StrId, Category, [Option<StrId>; 4]), Measured> = FxHashMap::default();
@@ -172,7 +172,7 @@ fn sort_kernels(kernels: &mut [LaunchedKernel]) {
 }
 
 /// How long devices worked for `one`, and for it with all that it called.
-fn times_ns(trace: &Trace, one: &Working<'_>) -> (i64, Option<i64>) {
+fn times_ns(trace: &Trace, one: &Called<'_>) -> (i64, Option<i64>) {
     let direct_ns = busy_ns(trace, one.work);
     let subtree_ns =
         one.below.map(|below| if below.is_empty() { direct_ns } else { busy_ns(trace, &[one.work, below].concat()) });

@@ -11,7 +11,7 @@ use rankscope_trace::{CategoryKind, CopyDirection, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::Working;
+use crate::arguments::Called;
 use crate::models::kernel_type;
 use crate::{
     ArgumentRow, Attribution, Card, Category, Dtype, Engine, Inputs, Model, NoFigures, Owner, Params, Product, Spread, Work,
@@ -118,14 +118,14 @@ pub fn performance(trace: &Trace, attribution: &Attribution) -> Vec<PerformanceR
         let category = outermost.map_or(owner.category, |span| Category::by(attribution.mode, text(span), text(owner.work[0])));
         work.entry(key).or_insert_with(|| (category, Vec::new())).1.extend_from_slice(&owner.work);
     }
-    let mut alike: BTreeMap<Launched, Vec<Working<'_>>> = BTreeMap::new();
+    let mut alike: BTreeMap<Launched, Vec<Called<'_>>> = BTreeMap::new();
     let mut takes_type: FxHashMap<StrId, bool> = FxHashMap::default();
     for ((span, name, _), (category, work)) in &work {
         let (span, name, category) = (*span, *name, *category);
         let of_name = || Model::of(trace.strings.text(name)).is_some_and(Model::takes_kernel_type);
         let takes_type = *takes_type.entry(name).or_insert_with(of_name);
         let operators = alike.entry(Launched::of(trace, takes_type, work)).or_default();
-        operators.push(Working { span, name, category, work, below: None });
+        operators.push(Called { span, name, category, work, below: None });
     }
     of_all(alike.into_iter().map(|(launched, operators)| (launched, arguments::rows(trace, operators))))
 }

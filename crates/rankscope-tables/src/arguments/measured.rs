@@ -3,7 +3,7 @@
 use rankscope_trace::{SpanId, StrId, Trace, TrackId};
 use rustc_hash::FxHashMap;
 
-use super::{ArgumentRow, LaunchedKernel, Thread, Working, sort_kernels, times_ns};
+use super::{ArgumentRow, Called, LaunchedKernel, Thread, sort_kernels, times_ns};
 use crate::attribution::dur_ns;
 use crate::kernels::stream;
 use crate::{Distribution, Spread};
@@ -27,7 +27,7 @@ enum Track {
 }
 
 impl Measured {
-    pub(super) fn add(&mut self, trace: &Trace, one: &Working<'_>) {
+    pub(super) fn add(&mut self, trace: &Trace, one: &Called<'_>) {
         let (time_ns, subtree_ns) = times_ns(trace, one);
         self.time.push(time_ns);
         self.subtree.extend(subtree_ns);
