@@ -288,7 +288,7 @@ fn dashboard(book: &mut Book, beside: &SideBySide) -> Result<(), Error> {
     let mut charts = Vec::new();
     if times > 0 {
         charts.push(charts::grouped(cells, "Mean time of the ranks, ms", "ms", [(&beside.base, 1), (&beside.test, 2)]));
-        charts.push(charts::single(cells, &format!("{change}: {text}"), "%", (change, 3)));
+        charts.push(charts::single(cells, change, "%", (change, 3)));
     }
     let sheet = Sheet { name: NAME.to_owned(), about: "", columns, rows };
     book.add_with(sheet, Besides { signs: Some(signs(&beside.convention)), charts, ..Besides::default() })

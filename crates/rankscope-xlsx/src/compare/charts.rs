@@ -1,7 +1,7 @@
 //! Native charts of a comparison. They read the cells of a sheet, so they change with them.
 
 use rust_xlsxwriter::{
-    Chart, ChartAxisLabelPosition, ChartFormat, ChartLegendPosition, ChartLine, ChartSolidFill, ChartType, Color,
+    Chart, ChartAxisLabelPosition, ChartFont, ChartFormat, ChartLegendPosition, ChartLine, ChartSolidFill, ChartType, Color,
 };
 
 use crate::book::chart_width;
@@ -66,7 +66,7 @@ fn filled(color: u32) -> ChartFormat {
 fn finished(mut chart: Chart, title: &str, axis: &str) -> Chart {
     let mut lines = ChartLine::new();
     lines.set_color(Color::RGB(LINES)).set_width(0.75);
-    chart.title().set_name(title);
+    chart.title().set_name(title).set_font(ChartFont::new().set_size(11));
     chart.y_axis().set_name(axis).set_major_gridlines_line(&lines);
     // Below the plot, also where values are negative.
     chart.x_axis().set_label_position(ChartAxisLabelPosition::Low);

@@ -1,6 +1,7 @@
 //! Workbooks as programs that are not ours read them.
 
 mod aorta;
+mod compare;
 mod limits;
 mod programs;
 mod read;
