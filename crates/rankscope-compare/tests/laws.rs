@@ -33,14 +33,9 @@ fn operators(calls: &[Call]) -> Tables {
         name: operator(call.0),
         category: "other".to_owned(),
         input_dims: Some(format!("[[{}, 4]]", call.1)),
-        input_types: None,
-        input_strides: None,
-        concrete_inputs: None,
         count: call.3,
         direct_kernel_ns: call.4,
-        mean_ns: 0.0,
-        min_ns: 0,
-        max_ns: 0,
+        ..OperatorArguments::default()
     };
     let kernel = |call: &Call| KernelSummary {
         parent_op: (call.2 < 3).then(|| operator(call.0)),

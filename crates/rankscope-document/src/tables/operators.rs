@@ -33,7 +33,7 @@ pub struct CategorySummary {
 }
 
 /// All operators of one name that were called with the same.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperatorArguments {
     /// The operator.
     pub name: String,
