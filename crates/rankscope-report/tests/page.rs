@@ -14,8 +14,8 @@ use std::process::Command;
 
 use browser::{Browser, Look, Visit};
 use promise::Allowed;
-use rankscope_document::{ClockDocument, Document};
-use rankscope_report::{clock_html, dispatch_html, html};
+use rankscope_document::{ClockDocument, CompareDocument, Document};
+use rankscope_report::{clock_html, compare_html, dispatch_html, html};
 use rankscope_testkit::{Need, skip};
 use serde_json::Value;
 
@@ -125,10 +125,17 @@ fn pages() -> Vec<(String, String)> {
         ("plan_300", common::plans::plan(300, 30)),
         ("plan_1", common::plans::plan(1, 0)),
     ];
+    let compared = [
+        ("compared_8", common::compared::document(8, 40, 1)),
+        ("compared_4_of_three", common::compared::document(4, 12, 3)),
+        ("compared_100", common::compared::document(100, 6, 1)),
+        ("compared_nothing", CompareDocument::default()),
+    ];
+    let compared = compared.map(|(name, document)| (name, compare_html(&document).expect("the template renders")));
     let reports = reports.map(|(name, document)| (name, html(&document).expect("the template renders")));
     let clocks = clocks.map(|(name, document)| (name, clock_html(&document).expect("the template renders")));
     let plans = plans.map(|(name, document)| (name, dispatch_html(&document).expect("the template renders")));
-    reports.into_iter().chain(clocks).chain(plans).map(|(name, page)| (name.to_owned(), page)).collect()
+    reports.into_iter().chain(clocks).chain(plans).chain(compared).map(|(name, page)| (name.to_owned(), page)).collect()
 }
 
 fn written(name: &str, page: &str) -> PathBuf {

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test file uses its own part")]
 
 pub(crate) mod clocks;
+pub(crate) mod compared;
 pub(crate) mod plans;
 
 use rankscope_document::*;

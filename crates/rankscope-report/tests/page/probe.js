@@ -36,10 +36,13 @@
     element.dispatchEvent(new FocusEvent("blur"));
   }
   for (const choice of used("select")) {
+    const part = choice.closest("section");
+    // Another choice may have replaced the section with its controls.
+    if (part === null) continue;
     for (const option of [...choice.options].slice(0, 20)) {
       choice.value = option.value;
       choice.dispatchEvent(new Event("change"));
-      texts.push(...figures(choice.closest("section")));
+      texts.push(...figures(part));
     }
   }
   for (const button of used("main button")) {

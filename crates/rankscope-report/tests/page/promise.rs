@@ -54,6 +54,11 @@ impl Allowed {
             let of_ranks = of_ranks.flat_map(|rank| ["work_before", "work_after"].map(|key| number(&rank[key]))).flatten();
             self.parts.extend(of_this.chain(of_ranks).map(|part| part / whole));
         }
+        // Shares and percentages that the document has.
+        let shares = ["ratio", "ratio_lo", "ratio_hi", "margin"].map(|key| number(&fields[key]));
+        let percents = ["percent_change", "base_percent", "test_percent", "diff_percent"].map(|key| number(&fields[key]));
+        self.parts.extend(shares.into_iter().flatten().map(f64::abs));
+        self.parts.extend(percents.into_iter().flatten().map(|percent| (percent / 100.0).abs()));
         if let (Some(matched), Some(unmatched)) = (number(&fields["matched"]), number(&fields["unmatched"])) {
             self.plain.push(matched + unmatched);
         }

@@ -39,6 +39,6 @@ if (given.metrics.length > 0) {
   drawComparison(0);
   if (tests.length > 1) {
     const options = tests.map((pair, at) => [String(at), pair.test]);
-    document.querySelector("nav").append(select("Test shown", options, (at) => drawComparison(Number(at))));
+    document.getElementById("findings").append(select("Test shown", options, (at) => drawComparison(Number(at))));
   }
 }

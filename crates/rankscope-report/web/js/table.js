@@ -3,7 +3,8 @@ import { h } from "./dom.js";
 import { formatCount } from "./pure/format.js";
 import { ordered } from "./pure/order.js";
 
-// columns: { head, text, key(row), cell(row), tip, first: "ascending" | "descending" }; absent keys sort last either way.
+// columns: { head, text, key(row), cell(row), tip, first: "ascending" | "descending" }; absent keys sort last either way. Sorted by column -1 the
+// rows keep the order they are given in.
 export function table({ columns, rows, sort: [column, direction], limit = 32, label }) {
   let ascending = direction === "ascending";
   let all = rows.length <= limit + 4;
@@ -19,7 +20,8 @@ export function table({ columns, rows, sort: [column, direction], limit = 32, la
 
   function draw() {
     heads.forEach((head, i) => (i === column ? head.setAttribute("aria-sort", ascending ? "ascending" : "descending") : head.removeAttribute("aria-sort")));
-    const shown = ordered(rows, columns[column].key, ascending).slice(0, all ? rows.length : limit);
+    const sorted = column < 0 ? rows : ordered(rows, columns[column].key, ascending);
+    const shown = sorted.slice(0, all ? rows.length : limit);
     body.replaceChildren(...shown.map((row) => h("tr", {}, ...columns.map((c) => bodyCell(c, row)))));
     more.hidden = all;
     more.textContent = `Show all ${formatCount(rows.length)} (${formatCount(shown.length)} shown)`;

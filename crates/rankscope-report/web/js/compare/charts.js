@@ -4,7 +4,7 @@ import { tip } from "../tip.js";
 import { extent, labelEvery, ticks } from "../pure/scale.js";
 import { isKnown } from "./figures.js";
 
-const CHART = { width: 600, height: 250, left: 74, right: 12, top: 10, bottom: 46 };
+const CHART = { width: 600, height: 265, left: 74, right: 12, top: 10, bottom: 62 };
 
 // A chart with its title: what `draw` makes of an axis for `values`.
 export const framed = (title, ...parts) => h("figure", {}, h("figcaption", {}, title), ...parts);
@@ -46,7 +46,7 @@ function columnBars(column, left, pitch, y) {
 
 function slanted(name, x, slants) {
   const y = CHART.height - CHART.bottom + 14;
-  const text = name.length > 22 ? `${name.slice(0, 21)}…` : name;
+  const text = name.length > 18 ? `${name.slice(0, 17)}…` : name;
   return slants ? svgElement("text", { x, y, "text-anchor": "end", transform: `rotate(-24 ${x} ${y})` }, text) : svgElement("text", { x, y, "text-anchor": "middle" }, text);
 }
 

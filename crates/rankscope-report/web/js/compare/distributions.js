@@ -55,7 +55,7 @@ function stepsPlot([base, test], metric) {
     ...median(metric?.base, "of-base"), ...median(metric?.test, "of-test"),
     svgElement("text", { x: (STEPS.left + right) / 2, y: STEPS.height - 6, "text-anchor": "middle" }, "steps in order of time"),
     svgElement("text", { x: right + 110, y: STEPS.height - 6, "text-anchor": "middle" }, "how often"));
-  const said = metric === null ? "" : `Medians ${inUnit(metric.unit, metric.base)} and ${inUnit(metric.unit, metric.test)}; change ${withSign(metric.unit, metric.shift)}, interval ${withSign(metric.unit, metric.lo)} … ${withSign(metric.unit, metric.hi)}: ${spelledVerdict(metric.verdict)}.`;
+  const said = metric === null ? "" : `Medians ${inUnit(metric.unit, metric.base)} and ${inUnit(metric.unit, metric.test)}; change ${withSign(metric.unit, metric.shift)}, interval ${withSign(metric.unit, metric.lo)} … ${withSign(metric.unit, metric.hi)}, ${spelledVerdict(metric.verdict)}.`;
   return h("div", {}, h("div", { class: "scroll" }, plot), note(said));
 }
 
