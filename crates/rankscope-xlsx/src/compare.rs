@@ -9,6 +9,7 @@ mod charts;
 mod every;
 mod evidence;
 mod summary;
+pub mod tracelens;
 
 use std::io::Write;
 

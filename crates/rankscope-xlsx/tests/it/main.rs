@@ -7,3 +7,4 @@ mod programs;
 mod read;
 mod sheets;
 mod text;
+mod tracelens;

@@ -9,6 +9,7 @@ use rankscope_compare::Side;
 use rankscope_document::{CompareDocument, Document, SideBySide};
 use rankscope_run::{Outputs, write_file};
 use rankscope_xlsx::compare::aorta::{FOR_ALL, Workbook, write_for_all};
+use rankscope_xlsx::compare::tracelens;
 
 /// Which files are written.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -22,6 +23,9 @@ pub(crate) struct WrittenArgs {
     /// Also write the workbooks that other tools' scripts expect, into --out
     #[arg(long, value_name = "TOOL", requires = "out")]
     layout: Option<Tree>,
+    /// Also write TraceLens' comparison of the first rank of each test into this folder: sheets _intersect, _only_baseline, _only_variant
+    #[arg(long, value_name = "DIR")]
+    tracelens: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -39,6 +43,9 @@ impl WrittenArgs {
             write_file(path, |file| rankscope_xlsx::compare::write(document, file).map_err(anyhow::Error::from))
                 .with_context(|| format!("write {}", path.display()))?;
             written.push(path.clone());
+        }
+        if let Some(folder) = &self.tracelens {
+            written.extend(of_tracelens(sides, folder).with_context(|| format!("write {}", folder.display()))?);
         }
         let Some(folder) = &self.out else { return Ok(written) };
         written.extend(page(document, folder).with_context(|| format!("write {}", folder.display()))?);
@@ -79,6 +86,20 @@ fn of_pair(beside: &SideBySide, documents: [&Document; 2], folder: &Path) -> Res
     let mut outputs = Outputs::into_directory(folder)?;
     for workbook in Workbook::ALL {
         outputs.write(workbook.name(), |file| workbook.write(beside, documents, file).map_err(anyhow::Error::from))?;
+    }
+    Ok(outputs.commit()?)
+}
+
+/// A workbook for each test: `compare_BASE_vs_TEST.xlsx`.
+fn of_tracelens(sides: &[Side], folder: &Path) -> Result<Vec<PathBuf>> {
+    let Some((base, tests)) = sides.split_first() else { return Ok(Vec::new()) };
+    let mut outputs = Outputs::into_directory(folder)?;
+    for test in tests {
+        let (Some(of_base), Some(of_test)) = (base.documents().next(), test.documents().next()) else { continue };
+        let name = format!("compare_{}_vs_{}.xlsx", file_name(base.label()), file_name(test.label()));
+        outputs.write(&name, |file| {
+            tracelens::write([of_base, of_test], [base.label(), test.label()], file).map_err(anyhow::Error::from)
+        })?;
     }
     Ok(outputs.commit()?)
 }
