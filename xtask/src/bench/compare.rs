@@ -1,15 +1,21 @@
 //! `cargo xtask bench compare`: what a comparison is worth. `--statistics` simulates runs whose truth is known and counts how often
-//! intervals, verdicts and families of metrics are wrong.
+//! intervals, verdicts and families of metrics are wrong. `--history` measures what it costs to follow 500 runs.
 
 mod gates;
 mod grid;
+mod history;
 mod markdown;
 
-use anyhow::{Result, bail};
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use gates::Gate;
 use grid::Cell;
+
+use crate::cargo;
 
 /// Options of `cargo xtask bench compare`.
 #[derive(clap::Args)]
@@ -17,6 +23,12 @@ pub(crate) struct Args {
     /// Simulate, and count how often the statistics are wrong. Takes a minute or two.
     #[arg(long)]
     statistics: bool,
+    /// Time `compare --history` of 500 saved reports.
+    #[arg(long)]
+    history: bool,
+    /// Measure this program instead of building target/release/rankscope.
+    #[arg(long)]
+    binary: Option<PathBuf>,
     /// Repeat each simulation with this many seeds.
     #[arg(long, default_value_t = 1_500, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
@@ -39,8 +51,11 @@ const ERRORS: f64 = 2.0;
 
 /// Runs what is asked for.
 pub(super) fn run(args: &Args) -> Result<()> {
+    if args.history {
+        return of_history(args);
+    }
     if !args.statistics {
-        bail!("nothing to do: ask for --statistics");
+        bail!("nothing to do: ask for --statistics or --history");
     }
     let cells = grid::cells(args.seeds);
     let mut gates = gates::of_cells(&cells, args.seeds);
@@ -53,6 +68,22 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let missed: Vec<&str> = outcome.gates.iter().filter(|gate| gate.is_missed()).map(|gate| gate.what.as_str()).collect();
     if !missed.is_empty() {
         bail!("missed by more than {ERRORS} standard errors: {}", missed.join("; "));
+    }
+    Ok(())
+}
+
+fn of_history(args: &Args) -> Result<()> {
+    let target = cargo::metadata()?.target_directory;
+    let binary = match &args.binary {
+        Some(binary) => binary.clone(),
+        None => cargo::release_binary(&target)?,
+    };
+    let folder = target.join("bench");
+    fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
+    let measured = history::measured(&binary, &folder)?;
+    match args.format.as_str() {
+        "json" => println!("{}", serde_json::to_string(&measured)?),
+        _ => print!("{}", history::table(&measured)),
     }
     Ok(())
 }
