@@ -18,6 +18,7 @@ mod json;
 mod need;
 pub mod operations;
 pub mod origin;
+pub mod planted;
 mod recorder;
 mod rounds;
 mod schedule;
