@@ -63,6 +63,7 @@ fn pair(ranks: u32, test: &str, at: usize) -> Comparison {
             gone: vec![change(HOSTILE, None, 9, 0)],
             count_changed: vec![change("aten::mul", None, 3, 6)],
         },
+        ..Comparison::default()
     }
 }
 
