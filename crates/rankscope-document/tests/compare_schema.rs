@@ -1,0 +1,103 @@
+//! `compare.json` and docs/reference/formats/compare-json.md agree, both ways: every key that a document can have is described,
+//! and what is described exists.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rankscope_document::{
+    ChangeVerdict, ClassChange, CompareDocument, ComparedRun, ComparedSide, Comparison, Contribution, ContributionKind,
+    Direction, GateCheck, GateResult, MetricComparison, MetricUnit, MoreEvidence, Note, NoteLevel, Observation, Over, Place,
+    RankChange, Ranking, StructureChange, StructureChanges, StructureKind,
+};
+use serde_json::Value;
+
+const PAGE: &str = include_str!("../../../docs/reference/formats/compare-json.md");
+
+/// A table of the page, by its heading, and where in a document its keys are.
+const TABLES: &[(&str, &str)] = &[
+    ("`sides`", "/sides/0"),
+    ("`runs`", "/sides/0/runs/0"),
+    ("A comparison", "/others/0"),
+    ("`metrics`", "/metrics/0"),
+    ("`contributions`", "/contributions/0"),
+    ("`classes`", "/classes/0"),
+    ("`ranks` of a comparison", "/ranks/0"),
+    ("`structure`", "/structure"),
+    ("Changes of `structure`", "/structure/new/0"),
+    ("`ranking`", "/ranking"),
+    ("`places`", "/ranking/places/0"),
+    ("`gate`", "/gate"),
+    ("Checks of `gate`", "/gate/failed/0"),
+];
+
+/// A document with one of everything.
+fn full() -> Value {
+    let change = || vec![StructureChange::default()];
+    let pair = Comparison {
+        metrics: vec![MetricComparison { needed: Some(MoreEvidence::default()), ..MetricComparison::default() }],
+        contributions: vec![Contribution { detail: Some(String::new()), ..Contribution::default() }],
+        classes: vec![ClassChange::default()],
+        ranks: vec![RankChange::default()],
+        structure: StructureChanges { new: change(), gone: change(), swapped: change(), count_changed: change() },
+        ..Comparison::default()
+    };
+    let check = || vec![GateCheck::default()];
+    let document = CompareDocument {
+        sides: vec![ComparedSide { runs: vec![ComparedRun::default()], ..ComparedSide::default() }],
+        notes: vec![Note { level: NoteLevel::Caution, text: String::new() }],
+        first: pair.clone(),
+        others: vec![pair],
+        ranking: Some(Ranking { places: vec![Place::default()], winner: None }),
+        gate: Some(GateResult { passed: true, failed: check(), undecided: check(), held: check() }),
+        ..CompareDocument::default()
+    };
+    serde_json::to_value(document).expect("a document is JSON")
+}
+
+fn keys(value: &Value) -> BTreeSet<String> {
+    value.as_object().expect("an object").keys().cloned().collect()
+}
+
+#[test]
+fn every_key_is_described_and_every_described_key_exists() {
+    let document = full();
+    let mut described = described();
+    for (heading, place) in TABLES {
+        let known = keys(document.pointer(place).expect("the document has one of everything"));
+        assert_eq!(described.remove(*heading).unwrap_or_default(), known, "the table under {heading}");
+    }
+    let of_pair = keys(&document["others"][0]);
+    let own: BTreeSet<String> = keys(&document).difference(&of_pair).cloned().collect();
+    assert_eq!(described.remove("The document").unwrap_or_default(), own, "the table of the document");
+    assert!(described.is_empty(), "{described:?} is of nothing");
+}
+
+#[test]
+fn every_word_of_a_closed_vocabulary_is_in_the_page() {
+    let vocabularies = [
+        ChangeVerdict::WORDS,
+        ContributionKind::WORDS,
+        Direction::WORDS,
+        MetricUnit::WORDS,
+        Observation::WORDS,
+        Over::WORDS,
+        StructureKind::WORDS,
+    ];
+    let ticked: BTreeSet<&str> = PAGE.split('`').skip(1).step_by(2).collect();
+    let missing: Vec<&str> = vocabularies.concat().into_iter().filter(|word| !ticked.contains(word)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// The keys in the first columns of the tables, by heading.
+fn described() -> BTreeMap<&'static str, BTreeSet<String>> {
+    let mut sections: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut current = "";
+    for line in PAGE.lines() {
+        if line.starts_with('#') {
+            current = line.trim_start_matches('#').trim();
+        } else if line.starts_with("| `") {
+            let cell = line.split(" | ").next().unwrap_or_default();
+            sections.entry(current).or_default().extend(cell.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    sections
+}
