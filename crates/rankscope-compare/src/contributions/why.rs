@@ -5,7 +5,11 @@ use rankscope_document::{CollectiveInstanceRow, CollectiveSummary, StructureChan
 use super::account::RankPair;
 use super::split::{Amounts, Part};
 use crate::series::collective_name;
+use crate::structure::Fate;
 use crate::work::{Collective, Leaf, RankWork};
+
+/// Kernels of an operator that are told; `structure` has all of them.
+const KERNELS_MAX: usize = 4;
 
 /// Why, and whether more than time changed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,8 +55,15 @@ fn structural(leaf: &Leaf, pair: &RankPair<'_>) -> Vec<String> {
             let operator = changes.within(&StructureKind::Operator, None).find(|(_, change)| change.name == *name);
             let own = |change: &&StructureChange| arguments.as_ref().is_none_or(|arguments| *arguments == change.name);
             let shapes = changes.within(&StructureKind::Arguments, Some(name)).map(|(_, change)| change).find(own);
-            let kernels = changes.within(&StructureKind::Kernel, Some(name)).map(|(_, change)| change);
-            let kernels = kernels.filter_map(|change| replaced(Some(change), "other kernel"));
+            let mut kernels: Vec<_> = changes.within(&StructureKind::Kernel, Some(name)).collect();
+            kernels.sort_by_key(|(fate, _)| *fate == Fate::Gone);
+            let kernels = kernels.into_iter().filter_map(|(fate, change)| match fate {
+                Fate::Swapped => replaced(Some(change), "other kernel"),
+                Fate::New => Some(format!("new kernel: {}", change.name)),
+                Fate::Gone => Some(format!("kernel gone: {}", change.name)),
+                Fate::Count => None,
+            });
+            let kernels = kernels.take(KERNELS_MAX);
             let mut words: Vec<String> = replaced(operator.map(|(_, change)| change), "other operator").into_iter().collect();
             words.extend(replaced(shapes, "other arguments"));
             words.extend(kernels);

@@ -15,7 +15,8 @@ use crate::iterations::{Iterations, share};
 use crate::work::{Leaf, RankWork, Splitting, Sum};
 
 use items::{Item, items};
-use matching::{Fate, Match, matched};
+pub(crate) use matching::Fate;
+use matching::{Match, matched};
 
 /// What changed on one rank.
 #[derive(Clone, Debug, Default)]
