@@ -3,5 +3,6 @@
 mod changed;
 mod clocks;
 mod folder;
+mod planted;
 mod readings;
 mod threads;
