@@ -117,7 +117,7 @@ pub(crate) fn rows<'a>(trace: &Trace, operators: impl IntoIterator<Item = Called
     }
     let text = |id: StrId| trace.strings.text(id).to_owned();
     let row = |((name, category, recorded), measured): ((StrId, Category, [Option<StrId>; 4]), Measured)| {
-        let [dims, types, strides, concrete] = recorded.map(|id| id.map(text));
+        let [dims, types, strides, concrete] = recorded.map(|id| id.map(|id| on_one_line(trace.strings.text(id))));
         measured
             .row(trace, ArgumentRow { name: text(name), category, dims, types, strides, concrete, ..ArgumentRow::default() })
     };
@@ -137,6 +137,11 @@ pub(crate) fn recorded(trace: &Trace, span: SpanId, key: StrId) -> Option<StrId>
         ArgValue::Json(text) | ArgValue::Text(text) => Some(text),
         _ => None,
     }
+}
+
+/// A list that the file breaks over several lines, as `jq` and others write it, on one. No string of JSON holds a line break.
+pub(crate) fn on_one_line(list: &str) -> String {
+    if list.contains('\n') { list.lines().map(str::trim).collect() } else { list.to_owned() }
 }
 
 /// Adds the rows of another stretch of time.
@@ -177,4 +182,15 @@ fn times_ns(trace: &Trace, one: &Called<'_>) -> (i64, Option<i64>) {
     let subtree_ns =
         one.below.map(|below| if below.is_empty() { direct_ns } else { busy_ns(trace, &[one.work, below].concat()) });
     (direct_ns, subtree_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_on_one_line_and_otherwise_as_recorded() {
+        assert_eq!(on_one_line("[\n  [\n    888,\n    \"a b\"\n  ],\n  []\n]"), "[[888,\"a b\"],[]]");
+        assert_eq!(on_one_line("[[888, 3], []]"), "[[888, 3], []]");
+    }
 }

@@ -6,7 +6,7 @@ use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{CONCRETE, DIMS, STRIDES, recorded};
+use crate::arguments::{CONCRETE, DIMS, STRIDES, on_one_line, recorded};
 use crate::attribution::dur_ns;
 use crate::rows::join_rows;
 use crate::{Attribution, Spread};
@@ -71,7 +71,7 @@ pub fn short_kernels(trace: &Trace, attribution: &Attribution) -> ShortKernels {
     }
     let text = |id: StrId| trace.strings.text(id).to_owned();
     let row = |((parent, inputs, name), time): (Key, Spread)| {
-        let [dims, strides, concrete] = inputs.map(|id| id.map(text));
+        let [dims, strides, concrete] = inputs.map(|id| id.map(|id| on_one_line(trace.strings.text(id))));
         ShortKernelRow { parent_op: parent.map(text), dims, strides, concrete, name: text(name), time }
     };
     short.rows = sums.into_iter().map(row).collect();
