@@ -8,7 +8,7 @@ use std::io::Write;
 use rust_xlsxwriter::{Chart, DocProperties, ExcelDateTime, Note, Workbook, Worksheet};
 
 use crate::Error;
-use crate::column::{Column, differ};
+use crate::column::{Column, Kind, differ};
 use crate::names::Names;
 use crate::put::put;
 use crate::style::Styles;
@@ -117,8 +117,12 @@ impl Book {
             let wanted = if i == 0 { sheet.name.clone() } else { format!("{} ({})", sheet.name, i + 1) };
             let (name, table) = (self.names.sheet(&wanted), self.names.table(&wanted));
             let worksheet = self.workbook.add_worksheet_with_low_memory()?;
-            worksheet.set_name(&name)?.set_freeze_panes(1, 0)?;
-            worksheet.set_landscape().set_print_fit_to_pages(1, 0).set_repeat_rows(0, 0)?;
+            let held = held(&sheet.columns);
+            worksheet.set_name(&name)?.set_freeze_panes(1, held)?;
+            worksheet.set_landscape().set_print_fit_to_pages(pages_across(&sheet.columns), 0).set_repeat_rows(0, 0)?;
+            if held > 0 {
+                worksheet.set_repeat_columns(0, held - 1)?;
+            }
             for (col, column) in (0..).zip(&sheet.columns) {
                 worksheet.set_column_width(col, column.width())?;
             }
@@ -165,5 +169,47 @@ impl Book {
             self.workbook.add_worksheet().set_name("empty")?;
         }
         Ok(self.workbook.save_to_writer(out)?)
+    }
+}
+
+/// Characters that can still be read of a page's width.
+const PAGE: u16 = 240;
+
+/// Characters that columns which stay in sight may take.
+const HELD: u16 = 80;
+
+/// Pages side by side that `columns` are printed on.
+fn pages_across<R>(columns: &[Column<'_, R>]) -> u16 {
+    width(columns).div_ceil(PAGE).max(1)
+}
+
+/// How many of `columns` stay in sight when the others are scrolled: up to the first text, in a table that is wider than a page.
+fn held<R>(columns: &[Column<'_, R>]) -> u16 {
+    let named = columns.iter().position(|column| matches!(column.kind, Kind::Text(_))).map_or(0, |at| at + 1);
+    let is_held = pages_across(columns) > 1 && width(&columns[..named]) <= HELD;
+    if is_held { named as u16 } else { 0 }
+}
+
+fn width<R>(columns: &[Column<'_, R>]) -> u16 {
+    columns.iter().map(Column::width).fold(0, u16::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::Cell;
+
+    #[test]
+    fn names_stay_in_sight_in_wide_tables() {
+        let column = |kind| Column::new("x", kind, |_: &()| Cell::Empty);
+        let of = |figures: usize| {
+            let names = [Kind::Id, Kind::Text(50), Kind::Text(20)].map(column);
+            names.into_iter().chain((0..figures).map(|_| column(Kind::Us))).collect::<Vec<_>>()
+        };
+        assert_eq!((pages_across(&of(5)), held(&of(5))), (1, 0));
+        assert_eq!((pages_across(&of(40)), held(&of(40))), (3, 2));
+        let wide = [column(Kind::Id), column(Kind::Text(60)), column(Kind::Text(200))];
+        assert_eq!(held(&wide), 2);
+        assert_eq!(held(&[column(Kind::Text(100)), column(Kind::Text(200))]), 0, "too wide to be held");
     }
 }

@@ -42,7 +42,7 @@ const COLUMNS: &[(&str, Kind, Figure)] = &[
     ("Kernel Time (µs)_max", Kind::Us, Key("max_ns")),
     ("Kernel Time (µs)_sum", Kind::Us, Key("kernel_ns")),
     ("name_count", Kind::Count, Key("count")),
-    ("UID_first", Kind::Count, Key("example_event")),
+    ("UID_first", Kind::Id, Key("example_event")),
     ("Roofline Bound", Kind::Text(12), Key("bound")),
     ("Roofline Time (µs)", Kind::Us, Mean("roofline_ns", "count")),
     ("Pct Roofline_mean", Kind::Bar, Hundred("roofline_share")),

@@ -1,7 +1,7 @@
 //! Tables of single ranks.
 
 use super::{Known, named};
-use crate::column::Kind::{Bar, Count, Giga, MiB, Ms, Percent, Rate, Text, Us};
+use crate::column::Kind::{Bar, Count, Giga, Id, MiB, Ms, Percent, Rate, Text, Us};
 use crate::tables::figure::Figure::{Hundred, Json, Key, Known as Has, Mean, OfTotal, Running, Share};
 
 pub(super) const TABLES: &[Known] = &[
@@ -60,7 +60,7 @@ pub(super) const TABLES: &[Known] = &[
             named("total_subtree_kernel_time_max", Us, Key("subtree_max_ns")),
             named("total_direct_kernel_time_sum", Us, Key("direct_kernel_ns")),
             named("total_subtree_kernel_time_sum", Us, Key("subtree_kernel_ns")),
-            named("ex_UID", Count, Key("example_event")),
+            named("ex_UID", Id, Key("example_event")),
             named("kernel_details_summary", Text(40), Json("kernels")),
             named("Percentage (%)", Bar, Share("direct_kernel_ns")),
             named("Cumulative Percentage (%)", Percent, Running("direct_kernel_ns")),
@@ -80,7 +80,7 @@ pub(super) const TABLES: &[Known] = &[
             named("Input type", Text(30), Key("input_types")),
             named("Input Strides", Text(30), Key("input_strides")),
             named("Concrete Inputs", Text(30), Key("concrete_inputs")),
-            named("ex_UID", Count, Key("example_event")),
+            named("ex_UID", Id, Key("example_event")),
             named("operation_count", Count, Key("count")),
             named("total_duration_us", Us, Key("host_ns")),
             named("mean_duration_us", Us, Key("host_mean_ns")),
