@@ -109,6 +109,10 @@ fn compared(base: &[Document], test: &[Document]) -> Comparison {
     compare(&[side("a", base), side("b", test)], &Settings::default()).first
 }
 
+fn alone(base: &Document, test: &Document) -> Comparison {
+    compared(std::slice::from_ref(base), std::slice::from_ref(test))
+}
+
 fn runs() -> impl Strategy<Value = Vec<Document>> {
     prop::collection::vec(document(), 1..4)
 }
@@ -146,7 +150,7 @@ proptest! {
 
     #[test]
     fn turning_the_sides_round_turns_the_signs(base in document(), test in document()) {
-        let (there, back) = (compared(&[base.clone()], &[test.clone()]), compared(&[test], &[base]));
+        let (there, back) = (alone(&base, &test), alone(&test, &base));
         prop_assert_eq!(there.step_delta_ns, -back.step_delta_ns);
         prop_assert_eq!(there.paced_by, back.paced_by);
         let sorted = |pair: &Comparison, sign: i64| {
@@ -168,7 +172,7 @@ proptest! {
             turned.ranks.reverse();
             turned
         };
-        let (there, other) = (compared(&[base.clone()], &[test.clone()]), compared(&[turned(&base)], &[turned(&test)]));
+        let (there, other) = (alone(&base, &test), alone(&turned(&base), &turned(&test)));
         prop_assert_eq!(there.step_delta_ns, other.step_delta_ns);
         prop_assert_eq!(there.contributions, other.contributions);
         prop_assert_eq!(there.classes, other.classes);

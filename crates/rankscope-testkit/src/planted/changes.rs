@@ -101,7 +101,7 @@ impl PlantedJob {
         let to: Value = serde_json::from_str(to).expect("shapes are JSON");
         for rank in ranks {
             for event in of_mut(&mut self.ranks[*rank]).iter_mut() {
-                if category(event) == "cpu_op" && name(event) == operator && event["args"]["Input Dims"].to_string() == from {
+                if category(event) == "cpu_op" && name(event) == operator && has_shapes(event, from) {
                     event["args"]["Input Dims"] = to.clone();
                 }
             }
@@ -172,9 +172,7 @@ impl PlantedJob {
 fn work(trace: &Value, device: Device<'_>) -> Vec<usize> {
     let events = of(trace);
     let of_operator = |operator: &str, shapes: Option<&str>| {
-        let is_meant = |event: &Value| {
-            name(event) == operator && shapes.is_none_or(|shapes| event["args"]["Input Dims"].to_string() == shapes)
-        };
+        let is_meant = |event: &Value| name(event) == operator && shapes.is_none_or(|shapes| has_shapes(event, shapes));
         launched(trace).into_iter().filter(|one| is_meant(&events[one.operator])).map(|one| one.work).collect::<Vec<_>>()
     };
     let found = match device {
@@ -185,6 +183,11 @@ fn work(trace: &Value, device: Device<'_>) -> Vec<usize> {
         }
     };
     found.into_iter().filter(|index| !is_collective(&events[*index])).collect()
+}
+
+fn has_shapes(operator: &Value, shapes: &str) -> bool {
+    let own = operator["args"]["Input Dims"].to_string();
+    own == shapes
 }
 
 fn stretched(trace: &Value, work: &[usize], factor: f64) -> Vec<Insertion> {

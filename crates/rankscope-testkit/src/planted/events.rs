@@ -65,11 +65,14 @@ pub(super) struct Launched {
     pub(super) operator: usize,
 }
 
+/// Spans of each thread: start, end below zero so that the outer of two sorts first, and which event it is.
+type Threads = BTreeMap<(String, String), Vec<(i64, i64, usize)>>;
+
 /// All work whose operator is known, in order of its launch.
 pub(super) fn launched(trace: &Value) -> Vec<Launched> {
     let events = of(trace);
     let thread = |event: &Value| (event["pid"].to_string(), event["tid"].to_string());
-    let mut operators: BTreeMap<(String, String), Vec<(i64, i64, usize)>> = BTreeMap::new();
+    let mut operators = Threads::new();
     let mut work: HashMap<i64, Vec<usize>> = HashMap::new();
     for (index, event) in events.iter().enumerate() {
         if category(event) == "cpu_op" {
