@@ -171,6 +171,10 @@ impl Candidate<'_> {
         let (runs, steps) = policy.least(self.guarded);
         let least = |of: [usize; 2]| of[0].min(of[1]);
         let (has_runs, has_steps) = (least(self.evidence.runs), least(self.evidence.steps));
+        // Where every run is too short, that is what the evidence says; or both sides are the same values.
+        if has_runs == 0 {
+            return None;
+        }
         if has_runs < runs {
             return Some(format!("{has_runs} of the {runs} runs a side that the policy asks for"));
         }

@@ -39,11 +39,13 @@ pub fn junit(document: &CompareDocument) -> Result<String, Error> {
     let suites: Vec<_> = suites.collect();
     let mut environment = Environment::new();
     environment.add_template(NAME, TEMPLATE)?;
-    Ok(environment.get_template(NAME)?.render(context! {
+    let text = environment.get_template(NAME)?.render(context! {
         tests => gate::checks(gate).count(),
         failures => gate.failed.len(),
         suites,
-    })?)
+    })?;
+    // The engine takes the last line break away.
+    Ok(text + "\n")
 }
 
 /// Ends in `.xml` so that the engine escapes what it inserts.
@@ -71,4 +73,43 @@ const TEMPLATE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 /// The text without what XML cannot hold, escaped or not.
 fn legal(text: &str) -> String {
     clean(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_document::{ChangeVerdict, GateCheck};
+
+    use super::*;
+
+    fn check(metric: &str, test: &str) -> GateCheck {
+        let (metric, test) = (metric.to_owned(), test.to_owned());
+        GateCheck { metric, test, verdict: ChangeVerdict::Regressed, reason: "a < b & \"c\" ]]>".to_owned(), figures: None }
+    }
+
+    fn written(on_inconclusive: OnInconclusive) -> String {
+        let gate = GateResult {
+            failed: vec![check("<step>\u{1b}\u{ffff}", "a&b")],
+            undecided: vec![check("comm", "a&b")],
+            held: vec![check("held", "other")],
+            on_inconclusive,
+            ..GateResult::default()
+        };
+        junit(&CompareDocument { gate: Some(gate), ..CompareDocument::default() }).unwrap()
+    }
+
+    #[test]
+    fn names_are_escaped_and_what_xml_cannot_hold_is_replaced() {
+        let text = written(OnInconclusive::Warn);
+        assert!(text.contains("name=\"&lt;step&gt;\u{fffd}\u{fffd}\"") && text.contains("a&amp;b beside"), "{text}");
+        assert!(text.contains("message=\"a &lt; b &amp; &quot;c&quot; ]]&gt;\""), "{text}");
+    }
+
+    #[test]
+    fn each_test_is_a_suite_and_what_is_undecided_is_skipped_unless_it_passes() {
+        let text = written(OnInconclusive::Warn);
+        assert_eq!((text.matches("<testsuite ").count(), text.matches("<testcase ").count()), (2, 3));
+        assert_eq!((text.matches("<failure ").count(), text.matches("<skipped ").count()), (1, 1), "{text}");
+        assert!(text.contains("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\""), "{text}");
+        assert_eq!(written(OnInconclusive::Pass).matches("<skipped ").count(), 0);
+    }
 }
