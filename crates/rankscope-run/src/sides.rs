@@ -41,13 +41,15 @@ pub fn runs_of(path: &Path) -> Result<Vec<RunSource>, Error> {
     if let Some(one) = one_run(path) {
         return Ok(vec![one]);
     }
-    let below: Vec<RunSource> = folders(path).iter().filter_map(|folder| one_run(folder)).collect();
-    if below.is_empty() {
+    let folders = folders(path);
+    if folders.iter().all(|folder| one_run(folder).is_none()) {
         // Traces in a folder, or a pattern of them; or the reason why there are none.
         discover(&[path.to_owned()])?;
         return Ok(vec![RunSource::Traces(path.to_owned())]);
     }
-    Ok(below)
+    // Beside a run, traces in a folder are another: of one run, no folder would say that it is all of it.
+    let of_traces = |folder: &PathBuf| discover(&[folder.clone()]).is_ok().then(|| RunSource::Traces(folder.clone()));
+    Ok(folders.iter().filter_map(|folder| one_run(folder).or_else(|| of_traces(folder))).collect())
 }
 
 /// The run that the folder at `path` is by itself, if it is one.
