@@ -27,9 +27,9 @@ struct Sheet {
 impl Sheet {
     fn open(path: &Path, name: &str) -> Self {
         let mut book: Xlsx<_> = open_workbook(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let range = book.worksheet_range(name).unwrap();
+        let range = book.worksheet_range(name).expect("a sheet");
         let mut rows = range.rows().map(<[Data]>::to_vec);
-        let headers = rows.next().unwrap().iter().map(ToString::to_string).collect();
+        let headers = rows.next().expect("headers").iter().map(ToString::to_string).collect();
         Self { headers, rows: rows.collect() }
     }
 
