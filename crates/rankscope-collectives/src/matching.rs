@@ -332,7 +332,7 @@ mod tests {
             let stay = |at: u32| {
                 let (start_ns, sequence) = (i64::from(at) * 1_000, Some(u64::from(at)));
                 let stay = LocalCollective::new(SpanId(at), start_ns, start_ns + 500, Arc::clone(&operation));
-                LocalCollective { group: at as u32 % 14, sequence: Sequence::of(sequence), ..stay }
+                LocalCollective { group: at % 14, sequence: Sequence::of(sequence), ..stay }
             };
             let (groups, collectives) = ((0..14).map(group).collect(), (0..28).map(stay).collect());
             RankCollectives { rank: Rank(own), groups, collectives, steps: Vec::new() }

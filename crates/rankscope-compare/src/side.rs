@@ -50,12 +50,20 @@ impl Run {
 pub struct Side {
     pub(crate) label: String,
     pub(crate) runs: Vec<Run>,
+    pub(crate) unfinished: Vec<String>,
 }
 
 impl Side {
     /// The side called `label`, of `runs`.
     pub fn new(label: impl Into<String>, runs: Vec<Run>) -> Self {
-        Self { label: label.into(), runs }
+        Self { label: label.into(), runs, unfinished: Vec::new() }
+    }
+
+    /// The same, beside runs at these paths that are not compared because their job did not finish.
+    #[must_use]
+    pub fn with_unfinished(mut self, paths: Vec<String>) -> Self {
+        self.unfinished = paths;
+        self
     }
 
     /// What it is called.

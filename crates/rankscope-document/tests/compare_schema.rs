@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_document::{
-    ChangeVerdict, ClassChange, CompareDocument, ComparedRun, ComparedSide, Comparison, Contribution, ContributionKind,
-    Direction, GateCheck, GateResult, MetricComparison, MetricUnit, MoreEvidence, Note, NoteLevel, Observation, Over, Place,
-    RankChange, Ranking, StructureChange, StructureChanges, StructureKind,
+    BesideStatus, ChangeVerdict, ClassChange, CollectiveBeside, CompareDocument, ComparedRun, ComparedSide, Comparison,
+    Contribution, ContributionKind, Convention, Direction, GateCheck, GateResult, MetricComparison, MetricSeries, MetricUnit,
+    MoreEvidence, Note, NoteLevel, Observation, OnInconclusive, Over, PairOfSides, Place, RankChange, RankCollectiveBeside,
+    Ranking, SideBySide, SideSeries, StructureChange, StructureChanges, StructureKind, TimeBeside,
 };
 use serde_json::Value;
 
@@ -25,6 +26,14 @@ const TABLES: &[(&str, &str)] = &[
     ("Changes of `structure`", "/structure/new/0"),
     ("`ranking`", "/ranking"),
     ("`places`", "/ranking/places/0"),
+    ("`pairs`", "/ranking/pairs/0"),
+    ("`side_by_side`", "/side_by_side/0"),
+    ("`ranks` and `summary` of `side_by_side`", "/side_by_side/0/ranks/0"),
+    ("`collectives` of `side_by_side`", "/side_by_side/0/collectives/0"),
+    ("`rank_collectives` of `side_by_side`", "/side_by_side/0/rank_collectives/0"),
+    ("Figures of `side_by_side`", "/side_by_side/0/summary/0/time"),
+    ("`series`", "/series/0"),
+    ("`sides` of `series`", "/series/0/sides/0"),
     ("`gate`", "/gate"),
     ("Checks of `gate`", "/gate/failed/0"),
 ];
@@ -40,14 +49,23 @@ fn full() -> Value {
         structure: StructureChanges { new: change(), gone: change(), swapped: change(), count_changed: change() },
         ..Comparison::default()
     };
+    let side_by_side = SideBySide {
+        ranks: vec![TimeBeside::default()],
+        summary: vec![TimeBeside::default()],
+        collectives: vec![CollectiveBeside::default()],
+        rank_collectives: vec![RankCollectiveBeside::default()],
+        ..SideBySide::default()
+    };
     let check = || vec![GateCheck::default()];
     let document = CompareDocument {
         sides: vec![ComparedSide { runs: vec![ComparedRun::default()], ..ComparedSide::default() }],
         notes: vec![Note { level: NoteLevel::Caution, text: String::new() }],
         first: pair.clone(),
         others: vec![pair],
-        ranking: Some(Ranking { places: vec![Place::default()], winner: None }),
-        gate: Some(GateResult { passed: true, failed: check(), undecided: check(), held: check() }),
+        ranking: Some(Ranking { places: vec![Place::default()], winner: None, pairs: vec![PairOfSides::default()] }),
+        side_by_side: vec![side_by_side],
+        series: vec![MetricSeries { sides: vec![SideSeries::default()], ..MetricSeries::default() }],
+        gate: Some(GateResult { failed: check(), ..GateResult::default() }),
         ..CompareDocument::default()
     };
     serde_json::to_value(document).expect("a document is JSON")
@@ -74,7 +92,10 @@ fn every_key_is_described_and_every_described_key_exists() {
 #[test]
 fn every_word_of_a_closed_vocabulary_is_in_the_page() {
     let vocabularies = [
+        BesideStatus::WORDS,
         ChangeVerdict::WORDS,
+        Convention::WORDS,
+        OnInconclusive::WORDS,
         ContributionKind::WORDS,
         Direction::WORDS,
         MetricUnit::WORDS,

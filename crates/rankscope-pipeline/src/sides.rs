@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rankscope_compare::{Run, Side};
 use rankscope_document::Document;
-use rankscope_job::{Analysed, JobTable, Table, select_tables};
-use rankscope_run::{RunSource, open, runs_of};
+use rankscope_job::{Analysed, JobTable, Table, TableSet, select_tables};
+use rankscope_run::{RunSource, SideRuns, open, runs_of};
 use serde::de::DeserializeOwned;
 
 use crate::request::{Judged, Request, judged};
@@ -46,10 +46,15 @@ pub fn read_sides(sides: &[SideRequest], like: &Request, progress: &dyn Progress
     let sources = |side: &SideRequest| side.paths.iter().map(|path| Ok(runs_of(path)?)).collect::<Result<Vec<_>, Error>>();
     // All are looked for before any is read: a misspelt path is told of at once.
     let found = sides.iter().map(|side| sources(side).map_err(|error| of(side, error)).map(|sources| (side, sources)));
-    let found: Vec<(&SideRequest, Vec<Vec<RunSource>>)> = found.collect::<Result<_, Error>>()?;
-    let read = |(side, sources): (&SideRequest, Vec<Vec<RunSource>>)| {
-        let runs = sources.iter().flatten().map(|source| run(source, like, progress)).collect::<Result<_, Error>>();
-        Ok(Side::new(&side.label, runs.map_err(|error| of(side, error))?))
+    let found: Vec<(&SideRequest, Vec<SideRuns>)> = found.collect::<Result<_, Error>>()?;
+    let read = |(side, sources): (&SideRequest, Vec<SideRuns>)| {
+        let runs = sources
+            .iter()
+            .flat_map(|found| &found.runs)
+            .map(|source| run(source, like, progress))
+            .collect::<Result<_, Error>>();
+        let unfinished = sources.iter().flat_map(|found| &found.unfinished).map(|path| path.display().to_string());
+        Ok(Side::new(&side.label, runs.map_err(|error| of(side, error))?).with_unfinished(unfinished.collect()))
     };
     found.into_iter().map(read).collect()
 }
@@ -71,6 +76,7 @@ pub(crate) fn traced(source: &RunSource, like: &Request, progress: &dyn Progress
 fn of_traces(path: &Path, like: &Request, progress: &dyn Progress) -> Result<Document, Error> {
     let mut request = Request { paths: vec![path.to_owned()], ..like.clone() };
     request.mapping.rules.tables = true;
+    request.mapping.tables = TableSet::of(OF_RANKS);
     let Judged { job, title, .. } = judged(&request, progress).or_else(|error| match error {
         // Parts of a user who asked for no tables have accounts and collectives.
         Error::Parts { fault: crate::PartsFault::NoTables, .. } => {

@@ -57,6 +57,6 @@ pub use parts::{PARTS_PLAN, is_parts_folder};
 pub use prune::Pruned;
 pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
-pub use sides::{RunSource, runs_of};
+pub use sides::{RunSource, SideRuns, runs_of};
 pub use sweep_folder::SweepFolder;
 pub use wall_clock::now_unix_ns;

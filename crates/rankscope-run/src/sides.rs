@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::directory::RunDirectory;
+use crate::directory::{RunDirectory, State};
 use crate::parts::is_parts_folder;
 use crate::{Error, discover};
 
@@ -29,27 +29,60 @@ impl RunSource {
 /// Bytes of a file in which a report has said what it is.
 const HEAD_BYTES: usize = 256;
 
+/// The runs of a side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SideRuns {
+    /// Those that are compared.
+    pub runs: Vec<RunSource>,
+    /// Run directories beside them whose job failed or was stopped: their steps are not what the configuration takes.
+    pub unfinished: Vec<PathBuf>,
+}
+
+impl SideRuns {
+    fn one(run: RunSource) -> Self {
+        Self { runs: vec![run], unfinished: Vec::new() }
+    }
+
+    /// `runs` of one folder. Where none of them finished, all are compared.
+    fn of(runs: Vec<RunSource>) -> Self {
+        let (finished, unfinished): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| !is_unfinished(run.path()));
+        match finished.is_empty() {
+            true => Self { runs: unfinished, unfinished: Vec::new() },
+            false => Self { runs: finished, unfinished: unfinished.into_iter().map(|run| run.path().to_owned()).collect() },
+        }
+    }
+}
+
+/// Whether `folder` is the run directory of a job that did not end as it should.
+fn is_unfinished(folder: &Path) -> bool {
+    let is_finished = |run: RunDirectory| run.manifest().state == State::Finished;
+    RunDirectory::is_run(folder) && !RunDirectory::open(folder).is_ok_and(is_finished)
+}
+
 /// The runs that `path` means, in order of their names: a trace file, a folder of traces or of parts, a run directory, a saved report.json or
 /// the folder it lies in is one run; a folder of run directories, such as a sweep leaves for each configuration, is as many as it holds.
 ///
 /// # Errors
 /// Those of [`discover`].
-pub fn runs_of(path: &Path) -> Result<Vec<RunSource>, Error> {
+pub fn runs_of(path: &Path) -> Result<SideRuns, Error> {
     if path.is_file() {
-        return Ok(vec![if is_report(path) { RunSource::Report(path.to_owned()) } else { RunSource::Traces(path.to_owned()) }]);
+        let source = if is_report(path) { RunSource::Report } else { RunSource::Traces };
+        return Ok(SideRuns::one(source(path.to_owned())));
     }
     if let Some(one) = one_run(path) {
-        return Ok(vec![one]);
+        return Ok(SideRuns::one(one));
     }
     let folders = folders(path);
     if folders.iter().all(|folder| one_run(folder).is_none()) {
         // Traces in a folder, or a pattern of them; or the reason why there are none.
         discover(&[path.to_owned()])?;
-        return Ok(vec![RunSource::Traces(path.to_owned())]);
+        return Ok(SideRuns::one(RunSource::Traces(path.to_owned())));
     }
     // Beside a run, traces in a folder are another: of one run, no folder would say that it is all of it.
-    let of_traces = |folder: &PathBuf| discover(&[folder.clone()]).is_ok().then(|| RunSource::Traces(folder.clone()));
-    Ok(folders.iter().filter_map(|folder| one_run(folder).or_else(|| of_traces(folder))).collect())
+    let of_traces =
+        |folder: &PathBuf| discover(std::slice::from_ref(folder)).is_ok().then(|| RunSource::Traces(folder.clone()));
+    Ok(SideRuns::of(folders.iter().filter_map(|folder| one_run(folder).or_else(|| of_traces(folder))).collect()))
 }
 
 /// The run that the folder at `path` is by itself, if it is one.

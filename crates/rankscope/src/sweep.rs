@@ -11,8 +11,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use rankscope_config::ClockSettings;
-use rankscope_launch::{ExitClass, Intent, SweepError, SweepObserver, SweepRequest};
-use rankscope_sweep::{Asked, Case, Definition, Error, Options, Order, Preset, Variable};
+use rankscope_launch::{ExitClass, Intent, SweepError, SweepObserver, SweepRequest, Swept};
+use rankscope_sweep::{Asked, Case, Definition, Error, Options, Order, Preset, Variable, compare_command};
 
 use crate::config;
 use crate::output::{self, Format};
@@ -125,9 +125,24 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Err(error) => ended_by(error),
         Ok(swept) => {
             print::over(&swept, format)?;
+            if format == Format::Table && swept.stopped_by.is_none() {
+                compare(&swept);
+            }
             let code = swept.stopped_by.map_or(i32::from(!swept.plan.sweep.is_complete()), |signal| 128 + signal);
             Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
         }
+    }
+}
+
+/// The comparison of the configurations, where there are two to compare. Where it fails, the runs are there, and the command is said.
+fn compare(swept: &Swept) {
+    let Some(command) = compare_command(&swept.plan.sweep, &swept.plan.folder) else { return };
+    let compared = match crate::parsed(command) {
+        Ok(crate::Cli { verb: crate::Verb::Compare(args) }) => crate::compare::run(args),
+        _ => return,
+    };
+    if let Err(error) = compared {
+        output::fail(&error);
     }
 }
 

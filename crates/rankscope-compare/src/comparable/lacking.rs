@@ -55,6 +55,11 @@ pub(super) fn on_one_side(base: &Side, test: &Side) -> Vec<String> {
 /// What a side lacks by itself.
 pub(super) fn of_side(side: &Side) -> Vec<String> {
     let mut sentences: Vec<String> = side.runs.iter().filter_map(|run| lost_marks(side, run)).collect();
+    sentences.extend(side.runs.iter().filter_map(|run| stretched(side, run)));
+    if let Some(first) = side.unfinished.first() {
+        let runs = if side.unfinished.len() == 1 { "1 run".to_owned() } else { format!("{} runs", side.unfinished.len()) };
+        sentences.push(format!("{}: {runs} left out whose job did not finish, the first {first}", side.label));
+    }
     if side.documents().any(is_uncorrected) {
         sentences.push(format!(
             "{}: the clocks of its ranks are not corrected, so waits in collectives may be off by what the clocks are",
@@ -77,4 +82,12 @@ fn lost_marks(side: &Side, run: &Run) -> Option<String> {
         1 => format!("{}: step {step} is left out, as rank {ranks} did not mark it", side.label),
         n => format!("{}: {n} steps are left out that some ranks did not mark, the first {step} (rank {ranks})", side.label),
     })
+}
+
+/// Steps of a run that last until the mark after a lost one.
+fn stretched(side: &Side, run: &Run) -> Option<String> {
+    let steps = run.steps.stretched();
+    let (first, more) = (steps.first()?, steps.len() - 1);
+    let which = if more == 0 { format!("step {first} is") } else { format!("step {first} and {more} more are") };
+    Some(format!("{}: {which} left out, as the mark after it is lost and it seems to last until the next one", side.label))
 }

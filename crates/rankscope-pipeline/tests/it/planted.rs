@@ -3,7 +3,7 @@
 use rankscope_compare::{Settings, Side, compare};
 use rankscope_document::{CompareDocument, Contribution, ContributionKind};
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Cards, Judging, Rules};
+use rankscope_job::{Cards, Judging, Rules, TableSet};
 use rankscope_pipeline::{Keep, Mapping, Quiet, Reading, Request, SideRequest, read_sides};
 use rankscope_testkit::planted::{Device, PlantedJob};
 use rankscope_testkit::{Job, Need, given};
@@ -40,7 +40,8 @@ fn side(job: &PlantedJob, label: &str) -> Side {
     let folder = tempfile::tempdir().expect("a temporary directory");
     job.write(folder.path());
     let reading = Reading { args: ArgsPolicy::All, scope: Scope::All };
-    let mapping = Mapping { reading, rules: Rules::default(), keep: Keep::Nothing, cards: Cards::default() };
+    let mapping =
+        Mapping { reading, rules: Rules::default(), keep: Keep::Nothing, cards: Cards::default(), tables: TableSet::ALL };
     let like = Request { paths: Vec::new(), clocks: None, mapping, judging: Judging::default() };
     let asked = SideRequest { label: label.to_owned(), paths: vec![folder.path().to_owned()] };
     read_sides(&[asked], &like, &Quiet).expect("the job can be judged").remove(0)

@@ -31,11 +31,7 @@ fn signed() -> Besides {
 type Row<'a, T> = Vec<Option<&'a T>>;
 
 /// Rows that have the same key in every pair, in the order in which they are first met.
-fn aligned<'a, T, K: PartialEq>(
-    all: &'a [SideBySide],
-    of: impl Fn(&'a SideBySide) -> &'a [T],
-    key: impl Fn(&T) -> K,
-) -> Vec<Row<'a, T>>
+fn aligned<'a, T, K>(all: &'a [SideBySide], of: impl Fn(&'a SideBySide) -> &'a [T], key: impl Fn(&T) -> K) -> Vec<Row<'a, T>>
 where
     K: Eq + std::hash::Hash,
 {

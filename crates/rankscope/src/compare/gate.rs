@@ -67,7 +67,7 @@ impl GateArgs {
 }
 
 pub(crate) fn written(path: &Path, text: &str) -> Result<()> {
-    write_file(path, |to| Ok(to.write_all(text.as_bytes()).with_context(|| path.display().to_string())?))
+    write_file(path, |to| to.write_all(text.as_bytes()).with_context(|| path.display().to_string()))
 }
 
 /// Writes a policy by the runs of all of `sides`, which are runs of one configuration.

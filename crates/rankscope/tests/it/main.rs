@@ -14,6 +14,7 @@ mod combine;
 mod combine_run;
 mod common;
 mod comparable;
+mod compare_files;
 mod compare_gate;
 mod compare_history;
 mod compare_sides;
