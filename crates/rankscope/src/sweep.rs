@@ -136,6 +136,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 /// The comparison of the configurations, where there are two to compare. Where it fails, the runs are there, and the command is said.
 fn compare(swept: &Swept) {
+    if swept.plan.sweep.runs.iter().all(|run| run.traces.is_none_or(|traces| traces == 0)) {
+        return;
+    }
     let Some(command) = compare_command(&swept.plan.sweep, &swept.plan.folder) else { return };
     let compared = match crate::parsed(command) {
         Ok(crate::Cli { verb: crate::Verb::Compare(args) }) => crate::compare::run(args),

@@ -74,7 +74,7 @@ fn change(metric: &MetricComparison) -> String {
 }
 
 pub(crate) fn signed_percent(ratio: Option<f64>) -> String {
-    or_absent(ratio, |ratio| format!("{:+.1} %", ratio * 100.0))
+    or_absent(ratio, |ratio| if ratio == 0.0 { "0 %".to_owned() } else { format!("{:+.1} %", ratio * 100.0) })
 }
 
 #[cfg(test)]

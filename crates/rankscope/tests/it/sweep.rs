@@ -68,12 +68,35 @@ fn each_run_has_a_directory_and_sees_what_its_configuration_sets() {
     assert_eq!(ran, planned);
     let start: Vec<i64> = each(&sweep, "started_unix_ns").iter().map(|start| start.as_i64().unwrap()).collect();
     assert!(start.is_sorted(), "{start:?}");
-    let compare = said.lines().last().unwrap();
+    let compare = said.lines().find(|line| line.contains("to compare")).unwrap();
     assert!(
         compare.contains("rankscope compare") && compare.contains("/s/base ") && compare.contains("/s/A-16+B--z-1"),
         "{said}"
     );
     assert!(!room.path().join("s/base/rep1/report").exists(), "reports are made where they are asked for");
+}
+
+/// Writes a trace of twenty steps of about LENGTH microseconds.
+const STEPS: &str = r#"
+awk 'BEGIN {
+  printf "{\"traceEvents\": ["
+  for (s = 0; s < 20; s++) {
+    at += dur; dur = ENVIRON["LENGTH"] + s % 3
+    printf "%s{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#%d\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":%d},", s ? "," : "", s, at, dur
+    printf "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d,\"args\":{\"device\":0,\"stream\":7}}", at, dur
+  }
+  print "]}"
+}' > "$RANKSCOPE_RAW_DIR/rank-${RANK:-0}.json"
+"#;
+
+#[test]
+fn a_sweep_ends_with_the_comparison_of_its_configurations() {
+    let room = Room::new();
+    let asked = ["--no-clock", "--set", "LENGTH=500,600", "--repeat", "3", "--out", "s", "--", "sh", "-c", STEPS];
+    let output = plain(&room, &asked);
+    let (said, answer) = (text(&output.stderr), text(&output.stdout));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(answer.contains("LENGTH-600 beside LENGTH-500: regressed: a step takes 100 us (20.0 %) longer"), "{answer}{said}");
 }
 
 #[test]
