@@ -1,4 +1,4 @@
-//! `rankscope sweep`: its arguments. `rankscope-sweep` plans, `rankscope-launch` carries it out, [`print`] says what happens.
+//! `rankscope sweep`: its arguments. `rankscope-sweep` plans, `rankscope-launch` carries it out, `print` says what happens.
 
 mod print;
 
