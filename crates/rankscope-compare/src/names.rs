@@ -34,8 +34,7 @@ fn is_hash(word: &str) -> bool {
 
 /// What an operator was called with, in short: `8x1024 BFloat16, 1024x1024 BFloat16`; as recorded where that is no list of shapes.
 pub(crate) fn arguments(dims: &str, types: Option<&str>) -> String {
-    // Some files break the line inside a list.
-    let dims = &dims.split_whitespace().collect::<Vec<_>>().join(" ");
+    let dims = &compact(dims);
     let Some(shapes) = items(dims) else { return dims.clone() };
     let types = types.and_then(items).filter(|types| types.len() == shapes.len()).unwrap_or_default();
     let word = |(index, shape): (usize, &&str)| {
@@ -44,7 +43,7 @@ pub(crate) fn arguments(dims: &str, types: Option<&str>) -> String {
             ("" | "\"\"", "") => "-".to_owned(),
             ("" | "\"\"", kind) => kind.to_owned(),
             (sizes, kind) if !sizes.contains('[') => format!("{} {kind}", sizes.replace(' ', "").replace(',', "x")),
-            (_, kind) => format!("{shape} {kind}"),
+            (_, kind) => format!("{} {kind}", shape.replace(',', ", ")),
         }
     };
     let mut words: Vec<String> = shapes.iter().enumerate().map(word).map(|word| word.trim_end().to_owned()).collect();
@@ -52,6 +51,16 @@ pub(crate) fn arguments(dims: &str, types: Option<&str>) -> String {
         words.pop();
     }
     words.join(", ")
+}
+
+/// `json` without the white space between its words: two programs write the same list in two ways.
+pub(crate) fn compact(json: &str) -> String {
+    let mut is_quoted = false;
+    let is_kept = |c: &char| {
+        is_quoted ^= *c == '"';
+        is_quoted || !c.is_whitespace()
+    };
+    json.chars().filter(is_kept).collect()
 }
 
 /// The outermost items of a list as JSON writes it.
@@ -115,6 +124,12 @@ mod tests {
         assert_eq!(arguments("[\n  [8,\n   1024],\n []]", None), "8x1024");
         assert_eq!(arguments("[[[2], [3]]]", Some(r#"["TensorList"]"#)), "[[2], [3]] TensorList");
         assert_eq!(arguments("...", None), "...");
+        // Two programs that write the same list.
+        assert_eq!(
+            arguments("[[[2],[3]],[]]", Some(r#"["TensorList",""]"#)),
+            arguments("[[[2], [3]], []]", Some(r#"["TensorList", ""]"#))
+        );
+        assert_eq!(compact(r#"[ "a b", [1, 2] ]"#), r#"["a b",[1,2]]"#);
         assert_eq!(arguments("]", None), "]");
         assert_eq!(arguments("[]", None), "");
     }

@@ -89,7 +89,8 @@ pub struct Comparison {
     /// The rank whose step the contributions are parts of; null where no rank is on both sides.
     #[serde(default)]
     pub paced_by: Option<u32>,
-    /// What it is made of, the largest first.
+    /// What it is made of, the largest first; where a collective's waiting and moving data change in opposite directions, both rank by
+    /// what remains.
     pub contributions: Vec<Contribution>,
     /// The same change by class of time; adds up to it, too.
     #[serde(default)]

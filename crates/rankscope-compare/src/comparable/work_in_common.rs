@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rankscope_document::Rank;
 
+use crate::names;
 use crate::side::Side;
 
 /// Less of the time in common than this, in percent, is another model or another batch.
@@ -27,7 +28,7 @@ pub(super) fn note(base: &Side, test: &Side) -> Option<String> {
     })
 }
 
-type Calls<'a> = BTreeMap<(&'a str, &'a str), i64>;
+type Calls<'a> = BTreeMap<(&'a str, String), i64>;
 
 /// Time by operator and shapes of the first rank that has shapes; none where no shapes are recorded.
 fn calls(side: &Side) -> Option<Calls<'_>> {
@@ -39,7 +40,7 @@ fn of_rank(rank: &Rank) -> Option<Calls<'_>> {
     let mut calls = Calls::new();
     for row in rows {
         if let Some(dims) = &row.input_dims {
-            *calls.entry((&row.name, dims)).or_default() += row.direct_kernel_ns;
+            *calls.entry((&row.name, names::compact(dims))).or_default() += row.direct_kernel_ns;
         }
     }
     (!calls.is_empty()).then_some(calls)

@@ -1,7 +1,11 @@
 //! The parts of a change as rows, the largest first.
+//!
+//! When ranks arrive in another order, time in a collective moves from waiting to moving data or back, and the step takes as long as before:
+//! where the two change in opposite directions, both rank by what remains.
 
 use rankscope_document::{Contribution, ContributionKind};
 use rankscope_stats::{Direction, Side, Unit};
+use rustc_hash::FxHashMap;
 
 use super::account::RankPair;
 use super::split::{Amounts, Part, Split};
@@ -19,11 +23,46 @@ pub(super) fn contributions(split: &Split, paced: Option<&RankPair<'_>>, setting
             .then(|| (is_structural, contribution(*class, part, amounts, why, split, paced, settings)))
     };
     let mut rows: Vec<(bool, Contribution)> = split.parts.iter().filter_map(row).collect();
+    let size = Sizes::of(rows.iter().map(|(_, row)| row));
     // What is a cause comes before what may follow from it, where both are as large.
     rows.sort_by_cached_key(|(is_structural, row)| {
-        (std::cmp::Reverse(row.delta_ns.unsigned_abs()), !is_structural, order(&row.kind), row.name.clone(), row.class.clone())
+        (std::cmp::Reverse(size.of_row(row)), !is_structural, order(&row.kind), row.name.clone(), row.class.clone())
     });
     rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// How large parts are beside each other.
+struct Sizes {
+    /// Change of waiting and of moving data, by collective.
+    collectives: FxHashMap<String, [i64; 2]>,
+}
+
+impl Sizes {
+    fn of<'a>(rows: impl Iterator<Item = &'a Contribution>) -> Self {
+        let mut collectives: FxHashMap<String, [i64; 2]> = FxHashMap::default();
+        for row in rows {
+            let side = match row.kind {
+                ContributionKind::CollectiveWait => 0,
+                ContributionKind::CollectiveTransfer => 1,
+                _ => continue,
+            };
+            collectives.entry(row.name.clone()).or_default()[side] += row.delta_ns;
+        }
+        Self { collectives }
+    }
+
+    fn of_row(&self, row: &Contribution) -> u64 {
+        match self.collectives.get(&row.name) {
+            Some([wait, transfer]) if is_collective(&row.kind) && wait.signum() * transfer.signum() < 0 => {
+                (wait + transfer).unsigned_abs()
+            }
+            _ => row.delta_ns.unsigned_abs(),
+        }
+    }
+}
+
+fn is_collective(kind: &ContributionKind) -> bool {
+    matches!(kind, ContributionKind::CollectiveWait | ContributionKind::CollectiveTransfer)
 }
 
 fn order(kind: &ContributionKind) -> usize {
@@ -144,4 +183,24 @@ fn interval(amounts: &Amounts, settings: &Settings) -> Option<(f64, f64)> {
     let asked = rankscope_stats::Settings::new(Direction::Neutral).with_alpha(settings.alpha);
     let evidence = rankscope_stats::compare(&Side { runs: &base }, &Side { runs: &test }, &asked);
     evidence.interval.filter(|_| evidence.unit == Unit::Run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_that_becomes_moving_data_ranks_by_what_remains() {
+        let row =
+            |kind, name: &str, delta_ns| Contribution { kind, name: name.to_owned(), delta_ns, ..Contribution::default() };
+        let rows = [
+            row(ContributionKind::CollectiveWait, "all_reduce", -52_400),
+            row(ContributionKind::CollectiveTransfer, "all_reduce", 57_900),
+            row(ContributionKind::CollectiveWait, "broadcast", 900),
+            row(ContributionKind::CollectiveTransfer, "broadcast", 100),
+            row(ContributionKind::Operator, "aten::mm", 16_100),
+        ];
+        let size = Sizes::of(rows.iter());
+        assert_eq!(rows.each_ref().map(|row| size.of_row(row)), [5_500, 5_500, 900, 100, 16_100]);
+    }
 }
