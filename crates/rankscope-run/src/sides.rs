@@ -1,11 +1,12 @@
 //! Which runs a path means where several are compared: a folder may hold one run, or one run in each of its folders.
 
 use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::directory::{RunDirectory, State};
 use crate::parts::is_parts_folder;
-use crate::{Error, discover};
+use crate::{Error, InputFile, discover};
 
 /// What one run is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +27,13 @@ impl RunSource {
     }
 }
 
-/// Bytes of a file in which a report has said what it is.
-const HEAD_BYTES: usize = 256;
+/// Folders that reports are written into.
+const OUTPUTS: [&str; 2] = ["report", "rankscope-report"];
+
+/// Bytes at the beginning of a file in which a report has said what it is.
+const HEAD_BYTES: u64 = 256;
+/// The same at its end, where its keys are in order of their names: windows follow.
+const TAIL_BYTES: u64 = 1 << 16;
 
 /// The runs of a side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,10 +79,15 @@ pub fn runs_of(path: &Path) -> Result<SideRuns, Error> {
     if let Some(one) = one_run(path) {
         return Ok(SideRuns::one(one));
     }
-    let folders = folders(path);
-    if folders.iter().all(|folder| one_run(folder).is_none()) {
+    let found = discover(&[path.to_owned()]);
+    // Reports of what lies beside them are no runs.
+    let is_output = |folder: &PathBuf| folder.file_name().is_some_and(|name| OUTPUTS.iter().any(|output| name == *output));
+    let folders: Vec<PathBuf> = folders(path).into_iter().filter(|folder| found.is_err() || !is_output(folder)).collect();
+    let lies_here = |file: &InputFile| file.path.parent() == Some(path);
+    let is_one = found.as_ref().is_ok_and(|files| files.iter().any(lies_here));
+    if is_one || folders.iter().all(|folder| one_run(folder).is_none()) {
         // Traces in a folder, or a pattern of them; or the reason why there are none.
-        discover(&[path.to_owned()])?;
+        found?;
         return Ok(SideRuns::one(RunSource::Traces(path.to_owned())));
     }
     // Beside a run, traces in a folder are another: of one run, no folder would say that it is all of it.
@@ -106,17 +117,29 @@ fn own_run(folder: &Path) -> Option<RunSource> {
     Some(if !has_traces && is_report(&saved) { RunSource::Report(saved) } else { RunSource::Traces(folder.to_owned()) })
 }
 
-/// Whether the file at `path` begins as a report does that this program wrote.
+/// Whether the file at `path` is a report that this program wrote. Programs that order keys by name put what it says of itself at the end.
 pub(crate) fn is_report(path: &Path) -> bool {
-    use std::io::Read as _;
-    if !path.is_file() {
-        return false;
+    path.is_file() && crate::open(path).is_ok_and(|file| names_itself(file).unwrap_or(false))
+}
+
+fn names_itself(mut file: fs::File) -> io::Result<bool> {
+    let says = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        text.contains("\"schema\"") && text.contains("\"rankscope_version\"")
+    };
+    let mut bytes = Vec::new();
+    (&mut file).take(HEAD_BYTES).read_to_end(&mut bytes)?;
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Ok(false);
     }
-    let mut head = Vec::new();
-    let Ok(file) = crate::open(path) else { return false };
-    let read = file.take(HEAD_BYTES as u64).read_to_end(&mut head);
-    let head = String::from_utf8_lossy(&head);
-    read.is_ok() && head.trim_start().starts_with('{') && head.contains("\"schema\"") && head.contains("\"rankscope_version\"")
+    if says(&bytes) {
+        return Ok(true);
+    }
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    bytes.clear();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    Ok(says(&bytes))
 }
 
 fn folders(path: &Path) -> Vec<PathBuf> {
@@ -124,4 +147,47 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort();
     folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_beside_the_traces_it_is_of_is_no_run() {
+        const TRACE: &str = r#"{"traceEvents": []}"#;
+        const REPORT: &str = r#"{"schema": 1, "rankscope_version": "0.1.0"}"#;
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        };
+        write("flat/rank0.json", TRACE);
+        write("flat/report/report.json", REPORT);
+        write("nested/torch_profiler/rank0/trace.json", TRACE);
+        write("nested/rankscope-report/report.json", REPORT);
+        write("saved/report/report.json", REPORT);
+        let runs = |path: &str| runs_of(&folder.path().join(path)).expect("runs").runs;
+        let traces = |path: &str| vec![RunSource::Traces(folder.path().join(path))];
+        assert_eq!(runs("flat"), traces("flat"));
+        assert_eq!(runs("nested"), traces("nested"));
+        assert_eq!(runs("saved"), [RunSource::Report(folder.path().join("saved/report/report.json"))]);
+    }
+
+    #[test]
+    fn a_report_is_known_by_what_it_says_of_itself_at_either_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let is = |text: &str| {
+            let path = folder.path().join("a.json");
+            fs::write(&path, text).expect("a file");
+            is_report(&path)
+        };
+        let ranks = "x".repeat(100_000);
+        assert!(is(r#"{"schema": 1, "rankscope_version": "0.1.0", "ranks": []}"#));
+        assert!(is(&format!(r#"{{"ranks": "{ranks}", "rankscope_version": "0.1.0", "schema": 1, "windows": []}}"#)));
+        assert!(!is(&format!(r#"{{"schemaVersion": 1, "traceEvents": "{ranks}"}}"#)));
+        assert!(!is(r#"["schema", "rankscope_version"]"#));
+        assert!(!is(""));
+    }
 }

@@ -1,10 +1,12 @@
 //! `cargo xtask bench compare`: what a comparison is worth. `--statistics` simulates runs whose truth is known and counts how often
-//! intervals, verdicts and families of metrics are wrong. `--history` measures what it costs to follow 500 runs.
+//! intervals, verdicts and families of metrics are wrong. `--history` measures what it costs to follow 500 runs, `--sides` what two runs of eight
+//! ranks cost.
 
 mod gates;
 mod grid;
 mod history;
 mod markdown;
+mod sides;
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,6 +28,9 @@ pub(crate) struct Args {
     /// Time `compare --history` of 500 saved reports.
     #[arg(long)]
     history: bool,
+    /// Time `compare` of two runs of eight ranks, from traces and from saved reports to all workbooks and the page.
+    #[arg(long)]
+    sides: bool,
     /// Measure this program instead of building target/release/rankscope.
     #[arg(long)]
     binary: Option<PathBuf>,
@@ -51,11 +56,11 @@ const ERRORS: f64 = 2.0;
 
 /// Runs what is asked for.
 pub(super) fn run(args: &Args) -> Result<()> {
-    if args.history {
-        return of_history(args);
+    if args.history || args.sides {
+        return of_program(args);
     }
     if !args.statistics {
-        bail!("nothing to do: ask for --statistics or --history");
+        bail!("nothing to do: ask for --statistics, --history or --sides");
     }
     let cells = grid::cells(args.seeds);
     let mut gates = gates::of_cells(&cells, args.seeds);
@@ -72,7 +77,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn of_history(args: &Args) -> Result<()> {
+fn of_program(args: &Args) -> Result<()> {
     let target = cargo::metadata()?.target_directory;
     let binary = match &args.binary {
         Some(binary) => binary.clone(),
@@ -80,10 +85,13 @@ fn of_history(args: &Args) -> Result<()> {
     };
     let folder = target.join("bench");
     fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
-    let measured = history::measured(&binary, &folder)?;
-    match args.format.as_str() {
-        "json" => println!("{}", serde_json::to_string(&measured)?),
-        _ => print!("{}", history::table(&measured)),
+    let sides = args.sides.then(|| sides::measured(&binary, &folder)).transpose()?;
+    let history = args.history.then(|| history::measured(&binary, &folder)).transpose()?;
+    if args.format == "json" {
+        println!("{}", serde_json::json!({ "sides": sides, "history": history }));
+        return Ok(());
     }
+    let tables = [sides.map(|rows| sides::table(&rows)), history.map(|measured| history::table(&measured))];
+    print!("{}", tables.into_iter().flatten().collect::<Vec<_>>().join("\n"));
     Ok(())
 }

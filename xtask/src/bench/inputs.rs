@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rankscope_testkit::planted::{Device, PlantedJob};
 use rankscope_testkit::{Dialect, Job};
 
 use super::repeat::Base;
@@ -88,6 +89,29 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Two runs of eight ranks, the second with one operator half as slow again on one rank; made where they are missing.
+pub(crate) fn make_sides(folder: &Path) -> Result<[PathBuf; 2]> {
+    let kind = if corpus_trace().is_some() { "mi300x" } else { "synthetic" };
+    let [base, test] = ["base", "test"].map(|side| folder.join(format!("{kind}-8ranks-{side}")));
+    if !base.exists() || !test.exists() {
+        let mut trace = Vec::new();
+        Source::find()?.write(0, 1, 1, &mut trace)?;
+        let mut job = PlantedJob::alike(&trace, RANKS);
+        let write = |job: &PlantedJob, path: &Path| {
+            once(path, |part| {
+                fs::create_dir_all(part)?;
+                job.write(part);
+                Ok(())
+            })
+        };
+        write(&job, &base)?;
+        let (slow, _) = job.operators(0).into_iter().next().context("the trace has no operators")?;
+        job.slow(3, Device::Operator(&slow), 1.5);
+        write(&job, &test)?;
+    }
+    Ok([base, test])
 }
 
 enum Source {

@@ -1,0 +1,88 @@
+//! `cargo xtask bench compare --sides`: what a comparison of two runs of eight ranks costs, from traces and from saved reports to all workbooks
+//! and the page. The second run is the first with one operator half as slow again on one rank.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+use super::super::child::{self, Cost};
+use super::super::inputs;
+
+/// What is printed with `--format json`: a row for each way in.
+#[derive(Serialize)]
+pub(super) struct Row {
+    from: &'static str,
+    /// Of all inputs.
+    megabytes: f64,
+    /// Of the fastest of three.
+    cost: Cost,
+}
+
+/// Makes what is missing of the runs, and measures `binary`.
+pub(super) fn measured(binary: &Path, folder: &Path) -> Result<Vec<Row>> {
+    let traces = inputs::make_sides(folder)?;
+    let reports = traces.clone().map(|run| run.join("report"));
+    for (run, report) in traces.iter().zip(&reports) {
+        let mut command = Command::new(binary);
+        command.arg("report").arg(run).args(["--tables", "all", "--no-timeline", "--out"]).arg(report).stdout(Stdio::null());
+        once(binary, &mut command)?;
+    }
+    let reports = reports.map(|report| report.join("report.json"));
+    Ok(vec![
+        Row { from: "traces", megabytes: megabytes(&traces)?, cost: fastest(binary, &traces, folder)? },
+        Row { from: "saved reports", megabytes: megabytes(&reports)?, cost: fastest(binary, &reports, folder)? },
+    ])
+}
+
+/// As Markdown.
+pub(super) fn table(rows: &[Row]) -> String {
+    let line = |Row { from, megabytes, cost }: &Row| {
+        format!("| {from} | {megabytes:.0} | {:.2} | {:.2} | {:.0} |\n", cost.seconds, cost.cpu_seconds, cost.peak_mb)
+    };
+    let head = "| two runs of 8 ranks, from | MB | wall s | CPU s | peak MB |\n|---|--:|--:|--:|--:|\n";
+    rows.iter().fold(head.to_owned(), |text, row| text + &line(row))
+}
+
+/// The fastest of three comparisons of `sides` that write everything.
+fn fastest(binary: &Path, sides: &[PathBuf; 2], folder: &Path) -> Result<Cost> {
+    let out = folder.join("compared");
+    let mut costs = Vec::new();
+    for _ in 0..3 {
+        let mut command = Command::new(binary);
+        command.arg("compare").args(sides).arg("--out").arg(&out).args(["--layout", "aorta", "--xlsx"]);
+        command
+            .arg(out.join("compared.xlsx"))
+            .arg("--tracelens")
+            .arg(out.join("tracelens"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        costs.push(once(binary, &mut command)?);
+    }
+    costs.into_iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds)).context("three runs")
+}
+
+fn once(binary: &Path, command: &mut Command) -> Result<Cost> {
+    match child::run(command)? {
+        (cost, 0) => Ok(cost),
+        (_, code) => bail!("{} ended with {code}", binary.display()),
+    }
+}
+
+/// Bytes of the files at `paths`, or of the traces in folders.
+fn megabytes(paths: &[PathBuf; 2]) -> Result<f64> {
+    let mut bytes = 0;
+    for path in paths {
+        if path.is_file() {
+            bytes += fs::metadata(path)?.len();
+            continue;
+        }
+        for entry in fs::read_dir(path)? {
+            let about = entry?.metadata()?;
+            bytes += if about.is_file() { about.len() } else { 0 };
+        }
+    }
+    Ok(bytes as f64 / 1e6)
+}
