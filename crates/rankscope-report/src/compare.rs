@@ -167,7 +167,7 @@ fn contributions(pair: &Comparison, sheet: Sheet) -> Vec<String> {
         table.push(vec![format!("{more} more"), String::new(), signed_ns(rest), String::new(), String::new()]);
     }
     let whose = pair.paced_by.map_or_else(String::new, |rank| format!("parts of rank {rank}'s step; "));
-    let total = format!("{whose}they add up to {}, the change of the mean step", signed_ns(pair.step_delta_ns));
+    let total = format!("{whose}in all {}", signed_ns(pair.step_delta_ns));
     let mut lines = vec![sheet.heading("What the change is made of", &total)];
     lines.extend(drawn(&table, sheet));
     lines
