@@ -4,15 +4,12 @@
 //! chance: there a difference counts only where it stays one when all of its family are looked at together.
 
 use rankscope_document::{ChangeVerdict, Direction, MetricComparison, MetricUnit, MoreEvidence, Observation};
-use rankscope_stats::{Evidence, Needed, RunSpread, Unit, Verdict};
+use rankscope_stats::{Evidence, Needed, RUNS_MIN, RunSpread, Unit, Verdict};
 use rustc_hash::FxHashMap;
 
 use crate::Settings;
 use crate::series::{self, Family, Metric};
 use crate::side::{Run, Side};
-
-/// Runs of a side whose medians tell how much runs differ.
-const RUNS_MIN: usize = 3;
 
 /// Every metric that both sides have, the time of a step first.
 pub(crate) fn metrics(base: &Side, test: &Side, settings: &Settings) -> Vec<MetricComparison> {

@@ -1,13 +1,11 @@
 //! One test beside the base.
 
 use rankscope_document::{Comparison, Observation};
+use rankscope_stats::RUNS_MIN;
 
 use crate::Settings;
 use crate::side::Side;
 use crate::{contributions, evidence};
-
-/// Runs of each side from which on runs are what is counted.
-const RUNS_MIN: usize = 3;
 
 pub(crate) fn compared(base: &Side, test: &Side, settings: &Settings) -> Comparison {
     let is_by_run = base.runs.len() >= RUNS_MIN && test.runs.len() >= RUNS_MIN;

@@ -150,7 +150,7 @@ impl<'a> Judge<'a> {
 
 /// The spread between runs that one side shows where the other has too few.
 fn repeats(sides: &[Cleaned; 2]) -> Option<RunSpread> {
-    let side = sides.iter().find(|side| side.runs.len() >= runs::LEAST)?;
+    let side = sides.iter().find(|side| side.runs.len() >= runs::RUNS_MIN)?;
     run_spread(&estimate::medians(&side.runs))
 }
 

@@ -52,7 +52,7 @@ pub use change_points::{ChangePoint, change_points};
 pub use compare::compare;
 pub use evidence::{Basis, Evidence, Needed, Unit, Verdict};
 pub use family::{benjamini_hochberg, holm};
-pub use runs::run_spread;
+pub use runs::{RUNS_MIN, between_runs, run_spread};
 pub use series::{warm_up, whole_run};
 pub use settings::{Direction, RunSpread, Settings, Side};
 pub use trend::{Trend, trend};

@@ -42,13 +42,13 @@ impl AtHand {
     pub(crate) fn runs(&self) -> Option<Needed> {
         let [n, m] = self.counts;
         let deviation = self.half_width / (student::quantile(self.alpha, n + m - 2.0)? * (1.0 / n + 1.0 / m).sqrt());
-        self.runs_of(deviation, runs::LEAST)
+        self.runs_of(deviation, runs::RUNS_MIN)
     }
 
     /// Steps, where the spread between runs is known and widens the interval by `spread`; or runs, if no number of steps would do.
     pub(crate) fn steps_or_runs(&self, spread: f64, deviation_of_runs: f64) -> Option<Needed> {
         let reach = self.wanted - self.fixed - spread;
-        self.steps_within(reach).or_else(|| self.runs_of(deviation_of_runs.hypot(self.deviation_of_medians()?), runs::LEAST))
+        self.steps_within(reach).or_else(|| self.runs_of(deviation_of_runs.hypot(self.deviation_of_medians()?), runs::RUNS_MIN))
     }
 
     /// Runs, where nothing is known of how they vary: what their steps alone make necessary, and never fewer than recommended.

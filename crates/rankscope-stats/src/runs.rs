@@ -8,7 +8,7 @@ use crate::settings::RunSpread;
 use crate::student;
 
 /// From how many runs on each side a verdict is about runs.
-pub(crate) const LEAST: usize = 3;
+pub const RUNS_MIN: usize = 3;
 
 /// The medians of the runs of two sides, two or more each.
 #[derive(Clone, Debug)]
@@ -77,6 +77,16 @@ impl Runs {
     }
 }
 
+/// The interval of the difference of the means of `base` and `test`, which have one value a run, at level `alpha`: Student's with a common
+/// variance. Two sides of the same values do not differ. None with fewer than [`RUNS_MIN`] runs on a side, or where nothing bounds it.
+pub fn between_runs(base: &[f64], test: &[f64], alpha: f64) -> Option<(f64, f64)> {
+    if base.len() < RUNS_MIN || test.len() < RUNS_MIN {
+        return None;
+    }
+    let runs = Runs::of_medians([base.to_vec(), test.to_vec()])?;
+    if runs.sides[0] == runs.sides[1] { Some((0.0, 0.0)) } else { runs.estimate(alpha, 0.0).interval }
+}
+
 /// The spread between runs by the medians of at least two of them; none with fewer, or where their mean is zero.
 ///
 /// Medians that are no finite numbers do not count.
@@ -104,6 +114,20 @@ mod tests {
         for (found, expected) in [(low, 0.9924393740985451), (high, 9.674227292568112), (found.p, 0.026997302257346475)] {
             assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         }
+    }
+
+    #[test]
+    fn one_value_a_run_has_the_interval_of_a_series_of_it() {
+        let (base, test) = ([100.0, 101.0, 99.0], [105.0, 103.0, 108.0]);
+        let repeated = |values: [f64; 3]| values.map(|value| [value; 16]);
+        let of_series = |base: [[f64; 16]; 3], test: [[f64; 16]; 3]| {
+            let (base, test) = (base.each_ref().map(<[f64; 16]>::as_slice), test.each_ref().map(<[f64; 16]>::as_slice));
+            let settings = crate::Settings::new(crate::Direction::Neutral);
+            crate::compare(&crate::Side { runs: &base }, &crate::Side { runs: &test }, &settings).interval
+        };
+        assert_eq!(between_runs(&base, &test, 0.05), of_series(repeated(base), repeated(test)));
+        assert_eq!(between_runs(&base, &[99.0, 100.0, 101.0], 0.05), Some((0.0, 0.0)));
+        assert_eq!(between_runs(&base, &test[..2], 0.05), None);
     }
 
     #[test]

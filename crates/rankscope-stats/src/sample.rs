@@ -16,7 +16,7 @@ pub(crate) enum Sample {
 impl Sample {
     /// Runs where both sides have enough of them, else the steps of all.
     pub(crate) fn of(sides: &[Cleaned; 2], steps: Steps) -> Self {
-        let enough = sides.iter().all(|side| side.runs.len() >= runs::LEAST);
+        let enough = sides.iter().all(|side| side.runs.len() >= runs::RUNS_MIN);
         let runs = enough.then(|| Runs::of(&sides[0].runs, &sides[1].runs)).flatten();
         runs.map_or(Self::Steps(steps), Self::Runs)
     }

@@ -4,7 +4,6 @@
 //! where the two change in opposite directions, both rank by what remains.
 
 use rankscope_document::{Contribution, ContributionKind};
-use rankscope_stats::{Direction, Side, Unit};
 use rustc_hash::FxHashMap;
 
 use super::account::RankPair;
@@ -165,24 +164,10 @@ fn plain(class: Class) -> &'static str {
     }
 }
 
-/// Values that stand for one run: as many as a series needs to count.
-const REPEATED: usize = 16;
-
-/// Runs of each side from which on their differences tell how sure the mean is.
-const RUNS_MIN: usize = 3;
-
-/// The interval of the difference, by runs: each has one value, which its steps repeat.
+/// The interval of the difference, by runs: each has one value.
 fn interval(amounts: &Amounts, settings: &Settings) -> Option<(f64, f64)> {
-    if amounts.runs.iter().any(|runs| runs.len() < RUNS_MIN) {
-        return None;
-    }
-    let series = |side: usize| -> Vec<Vec<f64>> { amounts.runs[side].iter().map(|ns| vec![*ns as f64; REPEATED]).collect() };
-    let (base, test) = (series(0), series(1));
-    let base: Vec<&[f64]> = base.iter().map(Vec::as_slice).collect();
-    let test: Vec<&[f64]> = test.iter().map(Vec::as_slice).collect();
-    let asked = rankscope_stats::Settings::new(Direction::Neutral).with_alpha(settings.alpha);
-    let evidence = rankscope_stats::compare(&Side { runs: &base }, &Side { runs: &test }, &asked);
-    evidence.interval.filter(|_| evidence.unit == Unit::Run)
+    let [base, test] = amounts.runs.each_ref().map(|runs| runs.iter().map(|ns| *ns as f64).collect::<Vec<f64>>());
+    rankscope_stats::between_runs(&base, &test, settings.alpha)
 }
 
 #[cfg(test)]
