@@ -11,17 +11,19 @@ use crate::Settings;
 use crate::series::{self, Family, Metric};
 use crate::side::{Run, Side};
 
+/// The values of a metric, a list a run.
+pub(crate) type Runs<'a> = Vec<&'a [f64]>;
+
 /// Every metric that both sides have, the time of a step first.
 pub(crate) fn metrics(base: &Side, test: &Side, settings: &Settings) -> Vec<MetricComparison> {
-    let base_series = of_side(base);
-    let mut test_series: FxHashMap<String, Vec<Vec<f64>>> =
-        of_side(test).into_iter().map(|(metric, runs)| (metric.name, runs)).collect();
+    let mut test_series: FxHashMap<&str, Runs<'_>> =
+        of_side(test).into_iter().map(|(metric, runs)| (metric.name.as_str(), runs)).collect();
     let clocks = uncertainty_ns(base).max(uncertainty_ns(test));
-    let both = base_series.into_iter().filter_map(|(metric, base)| Some((test_series.remove(&metric.name)?, metric, base)));
-    let mut compared: Vec<(Metric, Evidence)> = both
-        .map(|(test, metric, base)| {
-            let evidence = evidence(&metric, &base, &test, clocks, settings);
-            (metric, evidence)
+    let mut compared: Vec<(&Metric, Evidence)> = of_side(base)
+        .into_iter()
+        .filter_map(|(metric, base)| {
+            let test = test_series.remove(metric.name.as_str())?;
+            Some((metric, evidence(metric, &base, &test, clocks, settings)))
         })
         .collect();
     compared.sort_by_key(|(metric, _)| metric.family);
@@ -30,21 +32,20 @@ pub(crate) fn metrics(base: &Side, test: &Side, settings: &Settings) -> Vec<Metr
 }
 
 /// The metrics that every run of `side` has, with the values of each run.
-pub(crate) fn of_side(side: &Side) -> Vec<(Metric, Vec<Vec<f64>>)> {
+pub(crate) fn of_side(side: &Side) -> Vec<(&Metric, Runs<'_>)> {
     let Some((first, others)) = side.runs.split_first() else { return Vec::new() };
-    let mut others: Vec<FxHashMap<String, Vec<f64>>> = others.iter().map(by_name).collect();
-    let with_others = |(metric, values): (Metric, Vec<f64>)| {
-        let mut runs = vec![values];
-        for other in &mut others {
-            runs.push(other.remove(&metric.name)?);
-        }
-        Some((metric, runs))
+    let by_name = |run| -> FxHashMap<&str, &[f64]> {
+        let run: &Run = run;
+        run.series.iter().map(|(metric, values)| (metric.name.as_str(), values.as_slice())).collect()
     };
-    series::of(first).into_iter().filter_map(with_others).collect()
-}
-
-fn by_name(run: &Run) -> FxHashMap<String, Vec<f64>> {
-    series::of(run).into_iter().map(|(metric, values)| (metric.name, values)).collect()
+    let others: Vec<FxHashMap<&str, &[f64]>> = others.iter().map(by_name).collect();
+    let with_others = |(metric, values)| {
+        let (metric, values): (&Metric, &Vec<f64>) = (metric, values);
+        let of_others = others.iter().map(|other| other.get(metric.name.as_str()).copied());
+        let runs: Option<Runs<'_>> = std::iter::once(Some(values.as_slice())).chain(of_others).collect();
+        Some((metric, runs?))
+    };
+    first.series.iter().filter_map(|(metric, values)| with_others((metric, values))).collect()
 }
 
 /// What the clocks of two ranks may be off against each other in any run of `side`.
@@ -54,10 +55,20 @@ pub(crate) fn uncertainty_ns(side: &Side) -> i64 {
 }
 
 /// What `base` and `test`, the values of each run, say of `metric`.
-pub(crate) fn evidence(metric: &Metric, base: &[Vec<f64>], test: &[Vec<f64>], clocks_ns: i64, settings: &Settings) -> Evidence {
+pub(crate) fn evidence(metric: &Metric, base: &[&[f64]], test: &[&[f64]], clocks_ns: i64, settings: &Settings) -> Evidence {
     let spread = settings.run_spread_of(&metric.name).or_else(|| of_repeats(base, test));
-    let base: Vec<&[f64]> = base.iter().map(Vec::as_slice).collect();
-    let test: Vec<&[f64]> = test.iter().map(Vec::as_slice).collect();
+    by_spread(metric, base, test, spread, clocks_ns, settings)
+}
+
+/// The same, where runs are known to differ by `spread`.
+pub(crate) fn by_spread(
+    metric: &Metric,
+    base: &[&[f64]],
+    test: &[&[f64]],
+    spread: Option<RunSpread>,
+    clocks_ns: i64,
+    settings: &Settings,
+) -> Evidence {
     let direction = match metric.direction {
         Direction::LowerIsBetter => rankscope_stats::Direction::LowerIsBetter,
         Direction::HigherIsBetter => rankscope_stats::Direction::HigherIsBetter,
@@ -70,11 +81,11 @@ pub(crate) fn evidence(metric: &Metric, base: &[Vec<f64>], test: &[Vec<f64>], cl
     if metric.crosses_ranks {
         asked = asked.with_clock_uncertainty(clocks_ns as f64);
     }
-    rankscope_stats::compare(&rankscope_stats::Side { runs: &base }, &rankscope_stats::Side { runs: &test }, &asked)
+    rankscope_stats::compare(&rankscope_stats::Side { runs: base }, &rankscope_stats::Side { runs: test }, &asked)
 }
 
 /// How much runs differ by those of the side that has several, where the other has too few to be counted in runs.
-fn of_repeats(base: &[Vec<f64>], test: &[Vec<f64>]) -> Option<RunSpread> {
+fn of_repeats(base: &[&[f64]], test: &[&[f64]]) -> Option<RunSpread> {
     let side = match (base.len() >= RUNS_MIN, test.len() >= RUNS_MIN) {
         (true, false) => base,
         (false, true) => test,
@@ -92,7 +103,7 @@ fn margin(metric: &Metric, settings: &Settings) -> f64 {
 }
 
 /// The p value of each metric, corrected for the others of its family; none where there is none.
-fn adjusted(compared: &[(Metric, Evidence)]) -> Vec<Option<f64>> {
+fn adjusted(compared: &[(&Metric, Evidence)]) -> Vec<Option<f64>> {
     let mut adjusted = vec![None; compared.len()];
     for family in [Family::Job, Family::Ranks, Family::Collectives] {
         let own = || compared.iter().enumerate().filter(move |(_, (metric, _))| metric.family == family);
@@ -109,11 +120,18 @@ fn adjusted(compared: &[(Metric, Evidence)]) -> Vec<Option<f64>> {
     adjusted
 }
 
-fn row(metric: Metric, evidence: &Evidence, p_adjusted: Option<f64>, settings: &Settings) -> MetricComparison {
+fn row(metric: &Metric, evidence: &Evidence, p_adjusted: Option<f64>, settings: &Settings) -> MetricComparison {
+    let verdict = match metric.family {
+        Family::Job => verdict(evidence.verdict),
+        Family::Ranks | Family::Collectives => verdict_of_many(evidence, p_adjusted, settings),
+    };
+    figures(metric.clone(), evidence, p_adjusted, verdict, settings)
+}
+
+/// What `evidence` says that is one of many: a difference counts where it stays one in `p_adjusted`, corrected for them.
+pub(crate) fn verdict_of_many(evidence: &Evidence, p_adjusted: Option<f64>, settings: &Settings) -> ChangeVerdict {
     let own = verdict(evidence.verdict);
-    let is_by_chance = metric.family != Family::Job && p_adjusted.is_none_or(|p| p >= settings.alpha);
-    let verdict = if is_by_chance { tempered(own) } else { own };
-    figures(metric, evidence, p_adjusted, verdict, settings)
+    if p_adjusted.is_none_or(|p| p >= settings.alpha) { tempered(own) } else { own }
 }
 
 /// The figures of `metric`, with what they are taken to say.
@@ -154,7 +172,7 @@ pub(crate) fn figures(
 }
 
 /// `verdict` where the difference may be one of those that many metrics show by chance.
-pub(crate) fn tempered(verdict: ChangeVerdict) -> ChangeVerdict {
+fn tempered(verdict: ChangeVerdict) -> ChangeVerdict {
     match verdict {
         ChangeVerdict::Improved | ChangeVerdict::Regressed | ChangeVerdict::Changed => ChangeVerdict::Inconclusive,
         ChangeVerdict::Differs => ChangeVerdict::NoDifferenceSeen,

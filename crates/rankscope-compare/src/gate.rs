@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rankscope_document::{ChangeVerdict, Direction, GateCheck, GateResult, MetricComparison, OnInconclusive};
 use rankscope_stats::{Evidence, RunSpread, Verdict};
 
+use crate::Settings;
+use crate::evidence::{self, Runs};
 use crate::policy::{Guarded, Policy};
 use crate::series::Metric;
 use crate::side::Side;
-use crate::{Settings, evidence};
 
 /// Every test of `sides` beside the first of them, held against `policy`, which was read from `file`.
 ///
@@ -51,12 +52,9 @@ pub fn gate(sides: &[Side], policy: &Policy, file: &str, settings: &Settings) ->
 struct Pair<'a> {
     test: &'a Side,
     /// Every metric of a side, with the values of each run on each side that has it, in order of names.
-    metrics: BTreeMap<String, (Metric, [Option<Runs>; 2])>,
+    metrics: BTreeMap<&'a str, (&'a Metric, [Option<Runs<'a>>; 2])>,
     clocks_ns: i64,
 }
-
-/// The values of each run.
-type Runs = Vec<Vec<f64>>;
 
 #[derive(Default)]
 struct Found<'a> {
@@ -80,11 +78,11 @@ enum Outcome {
 }
 
 impl<'a> Pair<'a> {
-    fn of(base: &Side, test: &'a Side) -> Self {
+    fn of(base: &'a Side, test: &'a Side) -> Self {
         let mut metrics = BTreeMap::new();
         for (index, side) in [base, test].into_iter().enumerate() {
             for (metric, runs) in evidence::of_side(side) {
-                let entry = metrics.entry(metric.name.clone()).or_insert_with(|| (metric, [None, None]));
+                let entry = metrics.entry(metric.name.as_str()).or_insert_with(|| (metric, [None, None]));
                 entry.1[index] = Some(runs);
             }
         }
@@ -130,7 +128,7 @@ impl<'a> Pair<'a> {
         &self,
         guarded: &'a Guarded,
         metric: &Metric,
-        [base, test]: [&Runs; 2],
+        [base, test]: [&Runs<'_>; 2],
         policy: &Policy,
         settings: &Settings,
     ) -> Candidate<'a> {

@@ -11,6 +11,8 @@ use rankscope_document::{
 };
 use rankscope_stats::{ChangePoint, RunSpread};
 
+use rustc_hash::FxHashMap;
+
 use crate::series::{self, Family, Metric};
 use crate::side::Run;
 use crate::{Settings, evidence};
@@ -99,26 +101,23 @@ fn described(past: Past, start_ns: Option<i64>, start_from: StartSource) -> Past
 }
 
 /// The values of each run that has them, by step.
-type Column = Vec<Option<Vec<f64>>>;
+type Column<'a> = Vec<Option<&'a [f64]>>;
 
 /// Every metric of the latest run, with the steps of each run.
-fn columns(runs: &[&Run]) -> Vec<(Metric, Column)> {
-    let mut others: Vec<BTreeMap<String, Vec<f64>>> =
-        runs.iter().map(|run| series::of(run).into_iter().map(|(metric, values)| (metric.name, values)).collect()).collect();
+fn columns<'a>(runs: &[&'a Run]) -> Vec<(&'a Metric, Column<'a>)> {
     let Some(latest) = runs.last() else { return Vec::new() };
-    let mut columns: Vec<(Metric, Column)> = series::of(latest)
-        .into_iter()
-        .map(|(metric, _)| {
-            let column = others.iter_mut().map(|run| run.remove(&metric.name)).collect();
-            (metric, column)
-        })
-        .collect();
+    let by_name = |run: &&'a Run| -> FxHashMap<&'a str, &'a [f64]> {
+        run.series.iter().map(|(metric, values)| (metric.name.as_str(), values.as_slice())).collect()
+    };
+    let all: Vec<FxHashMap<&str, &[f64]>> = runs.iter().map(by_name).collect();
+    let column = |metric: &Metric| all.iter().map(|run| run.get(metric.name.as_str()).copied()).collect();
+    let mut columns: Vec<(&Metric, Column<'_>)> = latest.series.iter().map(|(metric, _)| (metric, column(metric))).collect();
     columns.sort_by_key(|(metric, _)| metric.family);
     columns
 }
 
-fn of_metric(metric: Metric, steps: &Column, alpha: f64, settings: &Settings) -> HistoryMetric {
-    let values: Vec<Option<f64>> = steps.iter().map(|run| series::median_of_run(run.as_ref()?)).collect();
+fn of_metric(metric: &Metric, steps: &Column<'_>, alpha: f64, settings: &Settings) -> HistoryMetric {
+    let values: Vec<Option<f64>> = steps.iter().map(|run| series::median_of_run((*run)?)).collect();
     // What a run lacks is passed over.
     let series: Vec<f64> = values.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
     let points = rankscope_stats::change_points(&series, alpha);
@@ -127,11 +126,11 @@ fn of_metric(metric: Metric, steps: &Column, alpha: f64, settings: &Settings) ->
     HistoryMetric {
         changes: points.iter().map(|point| change(point, &metric.direction)).collect(),
         segment: segment(first, before),
-        latest: latest(&metric, &steps[first..], before, settings),
-        name: metric.name,
-        unit: metric.unit,
-        direction: metric.direction,
-        over: metric.over,
+        latest: latest(metric, &steps[first..], before, settings),
+        name: metric.name.clone(),
+        unit: metric.unit.clone(),
+        direction: metric.direction.clone(),
+        over: metric.over.clone(),
         values,
     }
 }
@@ -161,13 +160,13 @@ fn segment(first_run: usize, before: &[Option<f64>]) -> Option<Segment> {
 /// The last of `steps` beside the others, where runs are known to differ as `before` do.
 fn latest(
     metric: &Metric,
-    steps: &[Option<Vec<f64>>],
+    steps: &[Option<&[f64]>],
     before: &[Option<f64>],
     settings: &Settings,
 ) -> Option<rankscope_document::MetricComparison> {
     let (last, others) = steps.split_last()?;
-    let test = vec![last.clone()?];
-    let mut base: Vec<Vec<f64>> = others.iter().rev().flatten().take(RUNS_COMPARED).cloned().collect();
+    let test = [(*last)?];
+    let mut base: Vec<&[f64]> = others.iter().rev().flatten().take(RUNS_COMPARED).copied().collect();
     base.reverse();
     if base.is_empty() {
         return None;

@@ -32,6 +32,13 @@ fn is_hash(word: &str) -> bool {
         && word.bytes().any(|byte| matches!(byte.to_ascii_lowercase(), b'a' | b'b' | b'f'))
 }
 
+/// What a collective moves, in a word: `all_reduce.float32.1048576`, as far as that is recorded.
+pub(crate) fn collective(kind: &str, dtype: &str, elements: Option<u64>) -> String {
+    let dtype = if dtype.is_empty() { "unknown" } else { dtype };
+    let elements = elements.map_or_else(|| "unknown".to_owned(), |elements| elements.to_string());
+    format!("{kind}.{dtype}.{elements}")
+}
+
 /// What an operator was called with, in short: `8x1024 BFloat16, 1024x1024 BFloat16`; as recorded where that is no list of shapes.
 pub(crate) fn arguments(dims: &str, types: Option<&str>) -> String {
     let dims = &compact(dims);

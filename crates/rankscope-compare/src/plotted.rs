@@ -20,7 +20,7 @@ pub(crate) fn series(sides: &[Side]) -> Vec<MetricSeries> {
     let mut all: Vec<MetricSeries> = Vec::new();
     for (index, side) in sides.iter().enumerate() {
         for run in &side.runs {
-            for (metric, values) in series::of(run).into_iter().filter(|(metric, _)| is_shown(metric)) {
+            for (metric, values) in run.series.iter().filter(|(metric, _)| is_shown(metric)) {
                 let at = all.iter().position(|known| known.name == metric.name).unwrap_or_else(|| {
                     let empty = |side: &Side| SideSeries { label: side.label.clone(), ..SideSeries::default() };
                     all.push(MetricSeries { name: metric.name.clone(), sides: sides.iter().map(empty).collect() });
@@ -37,10 +37,8 @@ pub(crate) fn series(sides: &[Side]) -> Vec<MetricSeries> {
 }
 
 /// The values once warm-up is left out.
-fn kept(run: &Run, mut values: Vec<f64>) -> Vec<f64> {
-    let warm_up = run.steps.warm_up().min(values.len());
-    values.drain(..warm_up);
-    values
+fn kept(run: &Run, values: &[f64]) -> Vec<f64> {
+    values[run.steps.warm_up().min(values.len())..].to_vec()
 }
 
 fn thinned(all: &mut [MetricSeries]) {

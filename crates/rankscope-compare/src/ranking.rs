@@ -4,16 +4,32 @@
 //! named only where the evidence tells it apart from each of the others.
 
 use rankscope_document::{ChangeVerdict, PairOfSides, Place, Ranking};
-use rankscope_stats::{Direction, Evidence};
+use rankscope_stats::Evidence;
 
+use crate::Settings;
+use crate::evidence::{self, Runs};
+use crate::series::{self, Metric, STEP};
 use crate::side::Side;
-use crate::{Settings, evidence, series};
 
 /// A side with the times of its steps, a list a run, and the time that is typical of them.
 struct Ranked<'a> {
     label: &'a str,
-    runs: Vec<Vec<f64>>,
+    metric: &'a Metric,
+    runs: Runs<'a>,
     typical: f64,
+}
+
+impl<'a> Ranked<'a> {
+    fn of(side: &'a Side) -> Option<Self> {
+        let (metric, runs) = evidence::of_side(side).into_iter().find(|(metric, _)| metric.name == STEP)?;
+        let mut medians: Vec<f64> = runs.iter().filter_map(|run| series::median_of_run(run)).collect();
+        (!medians.is_empty()).then(|| Self { label: side.label(), metric, runs, typical: series::median(&mut medians) })
+    }
+
+    /// What says how much slower `other` is. Where one side alone has repeats, they do not stand in for those of the other.
+    fn beside(&self, other: &Self, settings: &Settings) -> Evidence {
+        evidence::by_spread(self.metric, &self.runs, &other.runs, settings.run_spread_of(STEP), 0, settings)
+    }
 }
 
 /// The ranking of more than two sides that have steps; of fewer there is none to make.
@@ -21,12 +37,7 @@ pub(crate) fn of(sides: &[Side], settings: &Settings) -> Option<Ranking> {
     if sides.len() < 3 {
         return None;
     }
-    let ranked = |side| -> Option<Ranked<'_>> {
-        let side: &Side = side;
-        let runs: Vec<Vec<f64>> = side.runs.iter().map(series::step_times).collect();
-        Some(Ranked { label: side.label(), typical: typical(&runs)?, runs })
-    };
-    let mut order: Vec<Ranked<'_>> = sides.iter().filter_map(ranked).collect();
+    let mut order: Vec<Ranked<'_>> = sides.iter().filter_map(Ranked::of).collect();
     order.sort_by(|a, b| a.typical.total_cmp(&b.typical));
     let fastest = order.first()?;
     let pairs = pairs(&order, settings);
@@ -57,13 +68,11 @@ pub(crate) fn of(sides: &[Side], settings: &Settings) -> Option<Ranking> {
 fn pairs(order: &[Ranked<'_>], settings: &Settings) -> Vec<PairOfSides> {
     let all = order.iter().enumerate().flat_map(|(at, base)| order[at + 1..].iter().map(move |test| (base, test)));
     let compared: Vec<(&Ranked<'_>, &Ranked<'_>, Evidence)> =
-        all.map(|(base, test)| (base, test, slower(&base.runs, &test.runs, settings))).collect();
+        all.map(|(base, test)| (base, test, base.beside(test, settings))).collect();
     let p: Vec<f64> = compared.iter().filter_map(|(_, _, evidence)| evidence.p).collect();
     let mut corrected = rankscope_stats::holm(&p).into_iter();
     let pair = |(base, test, evidence): &(&Ranked<'_>, &Ranked<'_>, Evidence)| {
         let p_adjusted = evidence.p.and_then(|_| corrected.next());
-        let own = evidence::verdict(evidence.verdict);
-        let is_by_chance = p_adjusted.is_none_or(|p| p >= settings.alpha);
         PairOfSides {
             base: base.label.to_owned(),
             test: test.label.to_owned(),
@@ -72,32 +81,10 @@ fn pairs(order: &[Ranked<'_>], settings: &Settings) -> Vec<PairOfSides> {
             hi: evidence.interval.map(|(_, hi)| hi),
             ratio: evidence.ratio,
             p_adjusted,
-            verdict: if is_by_chance { evidence::tempered(own) } else { own },
+            verdict: evidence::verdict_of_many(evidence, p_adjusted, settings),
         }
     };
     compared.iter().map(pair).collect()
-}
-
-/// The median of the medians of `runs`, once warm-up is dropped.
-fn typical(runs: &[Vec<f64>]) -> Option<f64> {
-    let of_run = |run: &Vec<f64>| {
-        let mut kept = run[rankscope_stats::warm_up(run.len())..].to_vec();
-        series::median(&mut kept)
-    };
-    let mut medians: Vec<f64> = runs.iter().map(of_run).filter(|median| median.is_finite()).collect();
-    (!medians.is_empty()).then(|| series::median(&mut medians))
-}
-
-/// How much slower `other` is than `fastest`.
-fn slower(fastest: &[Vec<f64>], other: &[Vec<f64>], settings: &Settings) -> Evidence {
-    let fastest: Vec<&[f64]> = fastest.iter().map(Vec::as_slice).collect();
-    let other: Vec<&[f64]> = other.iter().map(Vec::as_slice).collect();
-    let mut asked =
-        rankscope_stats::Settings::new(Direction::LowerIsBetter).with_alpha(settings.alpha).with_margin(settings.time_margin);
-    if let Some(spread) = settings.run_spread_of(series::STEP) {
-        asked = asked.with_run_spread(spread);
-    }
-    rankscope_stats::compare(&rankscope_stats::Side { runs: &fastest }, &rankscope_stats::Side { runs: &other }, &asked)
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use rankscope_document::{CollectiveInstanceRow, Direction, MetricUnit, Over, Time};
+use rankscope_document::{CollectiveInstanceRow, Direction, Document, MetricUnit, Over, Time};
 
-use crate::side::Run;
+use crate::names;
+use crate::steps::Steps;
 
 /// Metrics among which a change is looked for together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,20 +55,23 @@ pub(crate) const STEP: &str = "step_ns";
 /// A metric, and its values in a run.
 pub(crate) type Series = (Metric, Vec<f64>);
 
-/// All metrics of `run`, the time of a step first.
-pub(crate) fn of(run: &Run) -> Vec<Series> {
+/// A run's document, and the steps of it that are compared.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    document: &'a Document,
+    steps: &'a Steps,
+}
+
+/// All metrics of the run of `document` by its `steps`, the time of a step first.
+pub(crate) fn of(document: &Document, steps: &Steps) -> Vec<Series> {
+    let run = Source { document, steps };
     let mut all = of_job(run);
     all.extend(of_ranks(run));
     all.extend(of_collectives(run));
     all
 }
 
-/// The time of each step of the job: that of its slowest rank.
-pub(crate) fn step_times(run: &Run) -> Vec<f64> {
-    over_ranks(run, |time| time.total, |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
-}
-
-fn of_job(run: &Run) -> Vec<Series> {
+fn of_job(run: Source<'_>) -> Vec<Series> {
     if run.document.ranks.is_empty() {
         return Vec::new();
     }
@@ -79,7 +83,9 @@ fn of_job(run: &Run) -> Vec<Series> {
         family: Family::Job,
         crosses_ranks: false,
     };
-    let mut all = vec![(time(STEP, Direction::LowerIsBetter, Over::MaxOfRanks), step_times(run))];
+    let slowest = |values: &mut [f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let steps = over_ranks(run, |time| time.total, slowest);
+    let mut all = vec![(time(STEP, Direction::LowerIsBetter, Over::MaxOfRanks), steps)];
     all.extend(
         CLASSES.iter().map(|(name, direction, class)| {
             (time(name, direction.clone(), Over::MedianOfRanks), over_ranks(run, class, median))
@@ -89,7 +95,7 @@ fn of_job(run: &Run) -> Vec<Series> {
 }
 
 /// One value a step, `of` all ranks' values of `class`.
-fn over_ranks(run: &Run, class: impl Fn(&Time) -> i64, of: impl Fn(&mut [f64]) -> f64) -> Vec<f64> {
+fn over_ranks(run: Source<'_>, class: impl Fn(&Time) -> i64, of: impl Fn(&mut [f64]) -> f64) -> Vec<f64> {
     let by_rank: Vec<Vec<f64>> = (0..run.document.ranks.len()).map(|index| of_rank(run, index, &class)).collect();
     let mut values = Vec::with_capacity(by_rank.len());
     let step = |step: usize| {
@@ -100,11 +106,11 @@ fn over_ranks(run: &Run, class: impl Fn(&Time) -> i64, of: impl Fn(&mut [f64]) -
     (0..by_rank.first().map_or(0, Vec::len)).map(step).collect()
 }
 
-fn of_rank(run: &Run, index: usize, class: impl Fn(&Time) -> i64) -> Vec<f64> {
-    run.steps.accounts(&run.document, index).map(|time| class(time) as f64).collect()
+fn of_rank(run: Source<'_>, index: usize, class: impl Fn(&Time) -> i64) -> Vec<f64> {
+    run.steps.accounts(run.document, index).map(|time| class(time) as f64).collect()
 }
 
-fn of_ranks(run: &Run) -> impl Iterator<Item = Series> {
+fn of_ranks(run: Source<'_>) -> impl Iterator<Item = Series> + '_ {
     let step: Class = (STEP, Direction::LowerIsBetter, |time| time.total);
     let classes = move || std::iter::once(step.clone()).chain(CLASSES);
     run.document.ranks.iter().enumerate().flat_map(move |(index, rank)| {
@@ -125,7 +131,7 @@ fn of_ranks(run: &Run) -> impl Iterator<Item = Series> {
 /// What a collective's metric is of: what it moves, and the process group where several move the same.
 type CollectiveKey = (String, Option<String>);
 
-fn of_collectives(run: &Run) -> Vec<Series> {
+fn of_collectives(run: Source<'_>) -> Vec<Series> {
     let Some(rows) = run.document.collective_tables.as_ref().and_then(|tables| tables.nccl_implicit_sync.as_ref()) else {
         return Vec::new();
     };
@@ -142,11 +148,9 @@ fn of_collectives(run: &Run) -> Vec<Series> {
     each.collect()
 }
 
-/// `all_reduce.float32.1048576`, as far as that is recorded.
+/// The beginning of the names of its collective's metrics: `comm.all_reduce.float32.1048576`.
 pub(crate) fn collective_name(row: &CollectiveInstanceRow) -> String {
-    let dtype = if row.dtype.is_empty() { "unknown" } else { &row.dtype };
-    let elements = row.in_elements.map_or_else(|| "unknown".to_owned(), |elements| elements.to_string());
-    format!("comm.{}.{dtype}.{elements}", row.kind)
+    format!("comm.{}", names::collective(row.kind.as_str(), &row.dtype, row.in_elements))
 }
 
 /// A figure of a collective by its name, unit, which way is better, whether it compares ranks' stamps, and how it is read.
@@ -158,7 +162,7 @@ const FIGURES: [Figure; 3] = [
     ("wait", MetricUnit::Nanoseconds, Direction::LowerIsBetter, true, |row| row.wait_mean_ns),
 ];
 
-fn collective_series(run: &Run, (name, group): &CollectiveKey, rows: &[&CollectiveInstanceRow]) -> Vec<Series> {
+fn collective_series(run: Source<'_>, (name, group): &CollectiveKey, rows: &[&CollectiveInstanceRow]) -> Vec<Series> {
     let named = |figure: &str| match group {
         Some(group) => format!("{name}.{figure}@{group}"),
         None => format!("{name}.{figure}"),
@@ -178,7 +182,11 @@ fn collective_series(run: &Run, (name, group): &CollectiveKey, rows: &[&Collecti
 }
 
 /// The median of `value` in each step that has any; of all `rows` where nothing marks steps.
-fn by_step(run: &Run, rows: &[&CollectiveInstanceRow], value: impl Fn(&CollectiveInstanceRow) -> Option<f64>) -> Vec<f64> {
+fn by_step(
+    run: Source<'_>,
+    rows: &[&CollectiveInstanceRow],
+    value: impl Fn(&CollectiveInstanceRow) -> Option<f64>,
+) -> Vec<f64> {
     if run.steps.is_whole() {
         let mut values: Vec<f64> = rows.iter().filter_map(|row| value(row)).collect();
         return if values.is_empty() { values } else { vec![median(&mut values)] };

@@ -2,21 +2,25 @@
 
 use rankscope_document::{ComparedRun, ComparedSide, Document};
 
+use crate::series::{self, Series};
 use crate::steps::Steps;
 
-/// One run: its report's document, and the steps that its ranks have in common.
+/// One run: its report's document, the steps that its ranks have in common, and its metrics by these.
 #[derive(Clone, Debug)]
 pub struct Run {
     path: String,
     pub(crate) document: Document,
     pub(crate) steps: Steps,
+    /// All its metrics, the time of a step first.
+    pub(crate) series: Vec<Series>,
 }
 
 impl Run {
     /// The run whose report is `document`, which was made of what is at `path`.
     pub fn new(path: impl Into<String>, document: Document) -> Self {
         let steps = Steps::of(&document);
-        Self { path: path.into(), document, steps }
+        let series = series::of(&document, &steps);
+        Self { path: path.into(), document, steps, series }
     }
 
     /// Where it was read from.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rankscope_document::{Document, KernelClass, Rank, RankCollectiveSummary, Tables};
 
 use crate::iterations::share;
-use crate::names::{arguments, normal};
+use crate::names::{self, arguments, normal};
 
 /// Something whose time is known, by which both sides are matched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,9 +43,7 @@ pub(crate) struct Collective {
 
 impl Collective {
     pub(crate) fn name(&self) -> String {
-        let dtype = if self.dtype.is_empty() { "unknown" } else { &self.dtype };
-        let elements = self.elements.map_or_else(|| "unknown".to_owned(), |elements| elements.to_string());
-        format!("{}.{dtype}.{elements}", self.kind)
+        names::collective(&self.kind, &self.dtype, self.elements)
     }
 
     fn of(row: &RankCollectiveSummary) -> Self {

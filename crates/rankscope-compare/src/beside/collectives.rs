@@ -9,6 +9,7 @@ use rankscope_document::{BesideStatus, CollectiveBeside, Convention, RankCollect
 
 use super::convention::{Better, beside, word};
 use super::figures::{CollectiveFigures, RankCollectiveFigures, SideFigures};
+use crate::names;
 
 /// Bytes of a gigabyte as aorta's rates count them, over ours.
 const GIB: f64 = 1_073_741_824.0 / 1e9;
@@ -113,10 +114,8 @@ pub(super) fn groups(
 
 /// The metric whose evidence a collective's latency goes by.
 fn metric(kind: &str, dtype: &str, in_elements: Option<u64>, group: Option<&str>) -> String {
-    let dtype = if dtype.is_empty() { "unknown" } else { dtype };
-    let elements = in_elements.map_or_else(|| "unknown".to_owned(), |elements| elements.to_string());
     let group = group.map_or_else(String::new, |group| format!("@{group}"));
-    format!("comm.{kind}.{dtype}.{elements}.latency{group}")
+    format!("comm.{}.latency{group}", names::collective(kind, dtype, in_elements))
 }
 
 /// How long ranks are in them.

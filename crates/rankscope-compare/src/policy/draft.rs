@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use rankscope_stats::RunSpread;
 
+use crate::evidence::{self, Runs};
 use crate::series::{self, Family, Metric};
-use crate::{Settings, Side, evidence};
+use crate::{Settings, Side};
 
 /// How many standard deviations between runs a margin is at least. With five runs a side an interval is about 1.5 of them to
 /// each side, with three 2.3, so a narrower margin would leave most comparisons undecided.
@@ -80,7 +81,7 @@ fn entry(name: &str, least: f64, spread: Option<RunSpread>, runs: usize) -> Stri
 }
 
 /// What could be guarded as well, commented out.
-fn further(series: &[(Metric, Vec<Vec<f64>>)]) -> String {
+fn further(series: &[(&Metric, Runs<'_>)]) -> String {
     let count = |family| series.iter().filter(|(metric, _)| metric.family == family).count();
     let mut text = String::from(
         "# At most ten [[metric]] entries. A name may hold * and ?; every metric that it matches is looked at, and the more there are,\n\
