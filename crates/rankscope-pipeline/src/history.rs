@@ -42,7 +42,8 @@ pub fn read_history(path: &Path, except: &[PathBuf], like: &Request, progress: &
         let run = match (read, &entry.source) {
             (Some(read), _) => read,
             (None, Some(source)) => {
-                traced(source, like, progress).map(|document| Run::new(source.path().display().to_string(), document))
+                let document = traced(source.path(), like, &[], progress);
+                document.map(|document| Run::new(source.path().display().to_string(), document))
             }
             (None, None) => {
                 past.notes.push(left_out(&entry, "neither a run directory, a saved report, nor a folder of traces or parts"));

@@ -21,14 +21,13 @@ pub struct SideRequest {
 }
 
 /// Tables of ranks that a change is told by.
-const OF_RANKS: [Table; 9] = [
+const OF_RANKS: [Table; 8] = [
     Table::OpsSummary,
     Table::OpsUniqueArgs,
     Table::KernelSummary,
     Table::Overlap,
     Table::Copies,
     Table::Idle,
-    Table::Annotations,
     Table::Modules,
     Table::Launches,
 ];
@@ -62,21 +61,17 @@ pub fn read_sides(sides: &[SideRequest], like: &Request, progress: &dyn Progress
 fn run(source: &RunSource, like: &Request, progress: &dyn Progress) -> Result<Run, Error> {
     let mut document = match source {
         RunSource::Report(path) => saved(path)?,
-        source => traced(source, like, progress)?,
+        source => traced(source.path(), like, &OF_RANKS, progress)?,
     };
     select_tables(&mut document, &OF_RANKS, &OF_JOB);
     Ok(Run::new(source.path().display().to_string(), document))
 }
 
-/// The report of the traces or parts at `source`.
-pub(crate) fn traced(source: &RunSource, like: &Request, progress: &dyn Progress) -> Result<Document, Error> {
-    of_traces(source.path(), like, progress)
-}
-
-fn of_traces(path: &Path, like: &Request, progress: &dyn Progress) -> Result<Document, Error> {
+/// The report of the traces or parts at `path`, with the `tables` of ranks.
+pub(crate) fn traced(path: &Path, like: &Request, tables: &[Table], progress: &dyn Progress) -> Result<Document, Error> {
     let mut request = Request { paths: vec![path.to_owned()], ..like.clone() };
-    request.mapping.rules.tables = true;
-    request.mapping.tables = TableSet::of(OF_RANKS);
+    request.mapping.rules.tables = !tables.is_empty();
+    request.mapping.tables = TableSet::of(tables.iter().copied());
     let Judged { job, title, .. } = judged(&request, progress).or_else(|error| match error {
         // Parts of a user who asked for no tables have accounts and collectives.
         Error::Parts { fault: crate::PartsFault::NoTables, .. } => {

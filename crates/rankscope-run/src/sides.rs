@@ -113,8 +113,8 @@ fn own_run(folder: &Path) -> Option<RunSource> {
         return None;
     }
     let saved = folder.join("report").join("report.json");
-    let has_traces = discover(&[folder.to_owned()]).is_ok();
-    Some(if !has_traces && is_report(&saved) { RunSource::Report(saved) } else { RunSource::Traces(folder.to_owned()) })
+    let stands_in = is_report(&saved) && discover(&[folder.to_owned()]).is_err();
+    Some(if stands_in { RunSource::Report(saved) } else { RunSource::Traces(folder.to_owned()) })
 }
 
 /// Whether the file at `path` is a report that this program wrote. Programs that order keys by name put what it says of itself at the end.
