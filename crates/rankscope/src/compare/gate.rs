@@ -1,5 +1,6 @@
 //! The options of a gate: where its policy is, what is written for a CI, and how the process ends.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use rankscope_compare::{Policy, Settings, Side, draft};
 use rankscope_document::{CompareDocument, OnInconclusive};
-use rankscope_run::{SideFile, read_side_text, write_file};
+use rankscope_run::{SideFile, read_side_text};
 
+use super::written::write_text;
 use crate::output;
 
 /// What a gate is told.
@@ -57,17 +59,15 @@ impl GateArgs {
     /// Writes what a CI shows.
     pub(crate) fn write(&self, document: &CompareDocument) -> Result<()> {
         if let Some(path) = &self.junit {
-            written(path, &rankscope_report::junit(document)?)?;
+            write_text(path, &rankscope_report::junit(document)?)?;
         }
         if let Some(path) = &self.markdown {
-            written(path, &rankscope_report::markdown(document, &command_line()))?;
+            let command_line =
+                output::command_line([OsString::from("rankscope")].into_iter().chain(std::env::args_os().skip(1)));
+            write_text(path, &rankscope_report::markdown(document, &command_line))?;
         }
         Ok(())
     }
-}
-
-pub(crate) fn written(path: &Path, text: &str) -> Result<()> {
-    write_file(path, |to| to.write_all(text.as_bytes()).with_context(|| path.display().to_string()))
 }
 
 /// Writes a policy by the runs of all of `sides`, which are runs of one configuration.
@@ -75,7 +75,7 @@ pub(crate) fn begin(file: &Path, force: bool, sides: &[Side], settings: &Setting
     let base = Side::new(sides.first().map_or("", Side::label), sides.iter().flat_map(Side::runs).cloned().collect());
     let text = draft(&base, settings);
     if force {
-        written(file, &text)?;
+        write_text(file, &text)?;
     } else {
         let mut to = match File::create_new(file) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -118,15 +118,4 @@ fn names(checks: &[rankscope_document::GateCheck]) -> String {
         names.push(&more);
     }
     names.join(", ")
-}
-
-/// The command line as a shell takes it.
-fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
-    std::iter::once("rankscope".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,@+%".contains(c));
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use rankscope_compare::{RunSpread, Settings, history, run_spreads as spreads_of};
 use rankscope_pipeline::{PastRuns, Request, read_history};
 
-use super::gate::written;
+use super::written::write_text;
 use crate::job::Bar;
 use crate::output::{self, Format};
 
@@ -39,7 +39,7 @@ impl HistoryArgs {
             Format::Table => output::answer(&rankscope_report::history(&document, output::style()))?,
         }
         if let Some(path) = &self.html {
-            written(path, &rankscope_report::history_html(&document)?)?;
+            write_text(path, &rankscope_report::history_html(&document)?)?;
         }
         Ok(ExitCode::SUCCESS)
     }

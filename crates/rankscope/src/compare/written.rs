@@ -109,3 +109,8 @@ fn file_name(label: &str) -> String {
     let plain: String = label.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
     if plain.trim_matches('.').is_empty() { format!("side_{plain}") } else { plain }
 }
+
+/// `text` as the file at `path`, whole or not at all.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
+    write_file(path, |to| to.write_all(text.as_bytes()).with_context(|| path.display().to_string()))
+}

@@ -63,7 +63,7 @@ fn assignments(configuration: &Configuration) -> String {
     if configuration.set.is_empty() {
         return "(sets nothing)".to_owned();
     }
-    let set: Vec<String> = configuration.set.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
+    let set: Vec<String> = configuration.set.iter().map(|(name, value)| format!("{name}={}", output::quoted(value))).collect();
     set.join(" ")
 }
 
@@ -135,10 +135,10 @@ pub(super) fn over(swept: &Swept, format: Format) -> Result<()> {
     if left > 0 {
         let resume = ["rankscope", "sweep", "--resume"].map(OsString::from).into_iter();
         let resume: Vec<OsString> = resume.chain([folder.clone().into_os_string()]).collect();
-        output::remark(&format!("  {left} left to run; to go on: {}", line(&resume)));
+        output::remark(&format!("  {left} left to run; to go on: {}", output::command_line(&resume)));
     }
     if let Some(command) = compare_command(sweep, folder) {
-        output::remark(&format!("  to compare: {}", line(&command)));
+        output::remark(&format!("  to compare: {}", output::command_line(&command)));
     }
     Ok(())
 }
@@ -152,26 +152,4 @@ fn document(plan: &Plan, stopped_by: Option<i32>) -> Result<Value> {
     document["stopped_by_signal"] = json!(stopped_by);
     document["compare"] = json!(compare_command(&plan.sweep, &plan.folder).map(words));
     Ok(document)
-}
-
-/// `words` as one types them.
-fn line(words: &[OsString]) -> String {
-    words.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+:,=@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (word, expected) in [("a/b-c=4", "a/b-c=4"), ("a b", "'a b'"), ("", "''"), ("it's", "'it'\\''s'"), ("$x", "'$x'")] {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 }
