@@ -1,7 +1,9 @@
 //! `compare.json` and docs/reference/formats/compare-json.md agree, both ways: every key that a document can have is described,
 //! and what is described exists.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod page;
+
+use std::collections::BTreeSet;
 
 use rankscope_document::{
     BesideStatus, ChangeVerdict, ClassChange, CollectiveBeside, CompareDocument, ComparedRun, ComparedSide, Comparison,
@@ -10,6 +12,8 @@ use rankscope_document::{
     Ranking, SideBySide, SideSeries, StructureChange, StructureChanges, StructureKind, TimeBeside,
 };
 use serde_json::Value;
+
+use page::{described, ticked};
 
 const PAGE: &str = include_str!("../../../docs/reference/formats/compare-json.md");
 
@@ -78,7 +82,7 @@ fn keys(value: &Value) -> BTreeSet<String> {
 #[test]
 fn every_key_is_described_and_every_described_key_exists() {
     let document = full();
-    let mut described = described();
+    let mut described = described(PAGE);
     for (heading, place) in TABLES {
         let known = keys(document.pointer(place).expect("the document has one of everything"));
         assert_eq!(described.remove(*heading).unwrap_or_default(), known, "the table under {heading}");
@@ -103,22 +107,7 @@ fn every_word_of_a_closed_vocabulary_is_in_the_page() {
         Over::WORDS,
         StructureKind::WORDS,
     ];
-    let ticked: BTreeSet<&str> = PAGE.split('`').skip(1).step_by(2).collect();
+    let ticked: BTreeSet<&str> = ticked(PAGE).collect();
     let missing: Vec<&str> = vocabularies.concat().into_iter().filter(|word| !ticked.contains(word)).collect();
     assert!(missing.is_empty(), "{missing:?}");
-}
-
-/// The keys in the first columns of the tables, by heading.
-fn described() -> BTreeMap<&'static str, BTreeSet<String>> {
-    let mut sections: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    let mut current = "";
-    for line in PAGE.lines() {
-        if line.starts_with('#') {
-            current = line.trim_start_matches('#').trim();
-        } else if line.starts_with("| `") {
-            let cell = line.split(" | ").next().unwrap_or_default();
-            sections.entry(current).or_default().extend(cell.split('`').skip(1).step_by(2).map(str::to_owned));
-        }
-    }
-    sections
 }

@@ -1,13 +1,17 @@
 //! `report.json` and docs/reference/formats/report-json.md agree, both ways: what the types have is described, and what is
 //! described exists.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod page;
+
+use std::collections::BTreeSet;
 
 use rankscope_document::{
     AccountingSide, Because, CautionKind, Classes, Confidence, Document, KernelClass, NoteLevel, RankSource, StepSource,
     Unnamed,
 };
 use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
+
+use page::{described, ticked};
 
 const PAGE: &str = include_str!("../../../docs/reference/formats/report-json.md");
 
@@ -91,10 +95,11 @@ const PROSE: [(&str, &str); 3] = [
 #[test]
 fn every_key_is_described_and_every_described_key_exists() {
     let registry = registry();
+    let described = described(PAGE);
     let mut of_types: BTreeSet<&str> = BTreeSet::new();
     for (heading, types) in TABLES {
         let known: BTreeSet<String> = types.iter().flat_map(|name| fields(&registry, name)).collect();
-        assert_eq!(described(heading), known, "the table under {heading} and {types:?}");
+        assert_eq!(described.get(heading).cloned().unwrap_or_default(), known, "the table under {heading} and {types:?}");
         of_types.extend(*types);
     }
     for (name, beginning) in PROSE {
@@ -162,29 +167,9 @@ fn variants(registry: &Registry, name: &str) -> Vec<String> {
     }
 }
 
-/// The keys in the first columns of the tables under `heading`.
-fn described(heading: &str) -> BTreeSet<String> {
-    let mut sections: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    let mut current = "";
-    for line in PAGE.lines() {
-        if line.starts_with('#') {
-            current = line.trim_start_matches('#').trim();
-        } else if line.starts_with("| `") {
-            let keys = line.split(" | ").next().into_iter().flat_map(ticked).map(str::to_owned);
-            sections.entry(current).or_default().extend(keys);
-        }
-    }
-    sections.remove(heading).unwrap_or_default()
-}
-
 /// The words in the first row about `key` that are no key.
 fn words_of_row(key: &str) -> BTreeSet<&'static str> {
     let start = format!("| `{key}` |");
     let row = PAGE.lines().find(|line| line.starts_with(&start)).expect("a row");
     ticked(row).skip(1).collect()
-}
-
-/// What stands between back ticks.
-fn ticked(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2)
 }

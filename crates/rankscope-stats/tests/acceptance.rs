@@ -1,9 +1,10 @@
 //! How often comparisons are wrong, over seeds, where the truth is known. `cargo xtask bench compare --statistics` asks the same
 //! with more seeds, and prints it.
 
-use rankscope_stats::{
-    Direction, Evidence, RunSpread, Settings, Side, Verdict, benjamini_hochberg, compare, holm, trend, whole_run,
-};
+mod common;
+
+use common::{compared, lower};
+use rankscope_stats::{Evidence, RunSpread, Settings, Verdict, benjamini_hochberg, holm, trend, whole_run};
 use rankscope_testkit::Rng;
 use rankscope_testkit::steps::{ALARMS, COVER, RHOS, Rates, SIZES, Said, Shape, Steps, error, share};
 
@@ -19,16 +20,6 @@ fn at_least(found: f64, gate: f64, what: &str) {
 
 fn at_most(found: f64, gate: f64, what: &str) {
     assert!(found <= gate + ERRORS * error(gate, SEEDS), "{what}: {found} of {SEEDS} seeds, not {gate}");
-}
-
-fn compared(base: &[Vec<f64>], test: &[Vec<f64>], settings: &Settings) -> Evidence {
-    let base: Vec<&[f64]> = base.iter().map(Vec::as_slice).collect();
-    let test: Vec<&[f64]> = test.iter().map(Vec::as_slice).collect();
-    compare(&Side { runs: &base }, &Side { runs: &test }, settings)
-}
-
-fn lower() -> Settings {
-    Settings::new(Direction::LowerIsBetter)
 }
 
 /// Runs of thirty steps with spikes, as the gates about runs ask for.

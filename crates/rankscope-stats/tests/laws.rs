@@ -1,19 +1,12 @@
 //! What holds for every pair of sides, and the rank interval by brute force.
 
+mod common;
+
+use common::{compared, lower};
 use proptest::prelude::*;
-use rankscope_stats::{Basis, Direction, Evidence, RunSpread, Settings, Side, Unit, Verdict, compare, run_spread};
+use rankscope_stats::{Basis, Direction, Evidence, RunSpread, Settings, Unit, Verdict, run_spread};
 
 type Runs = Vec<Vec<f64>>;
-
-fn compared(base: &[Vec<f64>], test: &[Vec<f64>], settings: &Settings) -> Evidence {
-    let base: Vec<&[f64]> = base.iter().map(Vec::as_slice).collect();
-    let test: Vec<&[f64]> = test.iter().map(Vec::as_slice).collect();
-    compare(&Side { runs: &base }, &Side { runs: &test }, settings)
-}
-
-fn lower() -> Settings {
-    Settings::new(Direction::LowerIsBetter)
-}
 
 /// Runs as jobs leave them: one to four of them, positive, with ties.
 fn runs() -> impl Strategy<Value = Runs> {
