@@ -1,7 +1,7 @@
 //! The dashboard: what was reported on, the answers, where the time goes, who is late, and what costs most. Every block of it is
 //! short, and says which sheet has all.
 
-mod blocks;
+pub(crate) mod blocks;
 mod chart;
 mod facts;
 mod lacks;

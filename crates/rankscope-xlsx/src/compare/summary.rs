@@ -5,9 +5,10 @@ use rankscope_document::{CompareDocument, ComparedSide, Comparison, Contribution
 use super::charts::{self, Cells};
 use super::{pairs, signs};
 use crate::Error;
-use crate::book::{Book, SUMMARY, Summary, Written};
+use crate::book::{Book, SUMMARY, Summary};
 use crate::column::{Cell, Column, Kind};
 use crate::style::{CAUTION, FINDING, PROBLEM};
+use crate::summary::blocks;
 use crate::summary::page::Page;
 
 /// Contributions that the waterfall shows.
@@ -34,7 +35,7 @@ pub(super) fn write(book: &mut Book, document: &CompareDocument) -> Result<(), E
         verdicts(&mut page, pair)?;
         waterfall(&mut page, pair)?;
     }
-    sheets(&mut page, empty)
+    blocks::sheets(&mut page, empty)
 }
 
 /// What became of the time of a step, in a sentence.
@@ -146,20 +147,4 @@ fn axis_from(bars: &[Bar<'_>]) -> f64 {
     let ends = bars.iter().flat_map(|bar| [bar.level + bar.whole, bar.level + bar.whole + bar.more + bar.less]);
     let (low, high) = ends.fold((i64::MAX, i64::MIN), |(low, high), end| (low.min(end), high.max(end)));
     ((low - (high - low)).max(0) as f64 / 1e6 * 100.0).floor() / 100.0
-}
-
-fn sheets(page: &mut Page<'_>, empty: &[String]) -> Result<(), Error> {
-    page.heading("Sheets", "", None)?;
-    let columns = [
-        Column::<&Written>::new("sheet", Kind::Text(24), |sheet| Cell::text(&sheet.sheet)),
-        Column::<&Written>::new("rows", Kind::Count, |sheet| Cell::count(sheet.rows as u64)),
-        Column::<&Written>::new("what it holds", Kind::Text(130), |sheet| Cell::text(sheet.about)),
-    ];
-    let written: Vec<&Written> = page.written.iter().collect();
-    let placed = page.block(&columns, &written)?;
-    page.links(placed.first, written.iter().map(|sheet| sheet.sheet.as_str()))?;
-    if !empty.is_empty() {
-        page.paragraph("without rows", &empty.join(", "), None)?;
-    }
-    Ok(())
 }

@@ -86,7 +86,7 @@ pub(super) fn products(page: &mut Page<'_>, document: &Document) -> Result<(), E
 }
 
 /// What else is in the workbook, with links.
-pub(super) fn sheets(page: &mut Page<'_>, empty: &[String]) -> Result<(), Error> {
+pub(crate) fn sheets(page: &mut Page<'_>, empty: &[String]) -> Result<(), Error> {
     page.heading("Sheets", "", None)?;
     let columns = [
         Column::<&Written>::new("sheet", Kind::Text(24), |sheet| Cell::text(&sheet.sheet)),
