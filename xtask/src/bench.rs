@@ -134,16 +134,22 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
+/// The program to measure, built unless it is `given`, and the folder for inputs.
+fn at_hand(given: Option<&Path>) -> Result<(PathBuf, PathBuf)> {
+    let target = cargo::metadata()?.target_directory;
+    let binary = match given {
+        Some(binary) => binary.to_owned(),
+        None => cargo::release_binary(&target)?,
+    };
+    let folder = target.join("bench");
+    fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
+    Ok((binary, folder))
+}
+
 impl OfTraces {
     /// The program to measure, the folder for what it writes, and the inputs.
     fn prepared(&self) -> Result<(PathBuf, PathBuf, Vec<Input>)> {
-        let target = cargo::metadata()?.target_directory;
-        let binary = match &self.binary {
-            Some(binary) => binary.clone(),
-            None => cargo::release_binary(&target)?,
-        };
-        let folder = target.join("bench");
-        fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
+        let (binary, folder) = at_hand(self.binary.as_deref())?;
         let given = || self.files.iter().map(|file| Input::given(file)).collect();
         let inputs = if self.files.is_empty() { made(&folder)? } else { given() };
         Ok((binary, folder, inputs))

@@ -18,7 +18,6 @@ use serde::Serialize;
 
 use super::child::{self, Cost};
 use super::inputs;
-use crate::cargo;
 
 /// Options of `cargo xtask bench align`.
 #[derive(clap::Args)]
@@ -59,12 +58,7 @@ struct Outcome {
 /// Runs the benchmark.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let runs = args.runs.max(1);
-    let target = cargo::metadata()?.target_directory;
-    let binary = match &args.binary {
-        Some(binary) => binary.clone(),
-        None => cargo::release_binary(&target)?,
-    };
-    let folder = target.join("bench");
+    let (binary, folder) = super::at_hand(args.binary.as_deref())?;
     let ranks = inputs::sixteen(&folder);
     if !ranks.iter().all(|rank| rank.exists()) {
         super::prepare(&folder, super::SIXTEEN)?;

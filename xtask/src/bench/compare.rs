@@ -8,16 +8,13 @@ mod history;
 mod markdown;
 mod sides;
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde::Serialize;
 
 use gates::Gate;
 use grid::Cell;
-
-use crate::cargo;
 
 /// Options of `cargo xtask bench compare`.
 #[derive(clap::Args)]
@@ -78,13 +75,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 fn of_program(args: &Args) -> Result<()> {
-    let target = cargo::metadata()?.target_directory;
-    let binary = match &args.binary {
-        Some(binary) => binary.clone(),
-        None => cargo::release_binary(&target)?,
-    };
-    let folder = target.join("bench");
-    fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
+    let (binary, folder) = super::at_hand(args.binary.as_deref())?;
     let sides = args.sides.then(|| sides::measured(&binary, &folder)).transpose()?;
     let history = args.history.then(|| history::measured(&binary, &folder)).transpose()?;
     if args.format == "json" {

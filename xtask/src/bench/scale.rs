@@ -16,7 +16,6 @@ use serde::Serialize;
 use super::child::{self, Cost};
 use super::inputs::once;
 use super::table::push;
-use crate::cargo;
 
 /// Options of `cargo xtask bench scale`.
 #[derive(clap::Args)]
@@ -83,13 +82,7 @@ const BYTES_MAX: f64 = 200.0;
 /// Runs the benchmark.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let sets = chosen(&args.sets)?;
-    let target = cargo::metadata()?.target_directory;
-    let binary = match &args.binary {
-        Some(binary) => binary.clone(),
-        None => cargo::release_binary(&target)?,
-    };
-    let folder = target.join("bench");
-    fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
+    let (binary, folder) = super::at_hand(args.binary.as_deref())?;
     let measured: Vec<Measured> = sets.iter().map(|set| set.measure(&binary, &folder)).collect::<Result<_>>()?;
     let outcome = Outcome { sets: measured };
     match args.format.as_str() {
