@@ -6,6 +6,7 @@
 
 mod across;
 mod alignment;
+mod answers;
 mod beside;
 mod clock;
 mod collective_tables;
@@ -31,6 +32,10 @@ mod vocabulary;
 
 pub use across::{AcrossRanks, AcrossRow, OverlapAcross};
 pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment};
+pub use answers::{
+    Advice, AdviceRule, Blame, Budget, CriticalPath, LatePattern, PathShare, RankedChange, Reason, ReasonKind, Slack,
+    WhatIfDocument,
+};
 pub use beside::{
     Beside, BesideStatus, CollectiveBeside, Convention, MetricSeries, PairOfSides, RankCollectiveBeside, SideBySide,
     SideSeries, TimeBeside,

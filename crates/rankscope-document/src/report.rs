@@ -10,7 +10,7 @@ use crate::AcrossRanks;
 use crate::vocabulary::{
     AccountingSide, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource, StepSource, WaitsFor,
 };
-use crate::{Caution, CautionKind, CollectiveTables, Tables, Verdict};
+use crate::{Advice, Blame, Budget, Caution, CautionKind, CollectiveTables, CriticalPath, Tables, Verdict};
 
 /// One run, as reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -55,6 +55,21 @@ pub struct Document {
     pub collective_tables: Option<CollectiveTables>,
     /// What is known about the ranks' clocks.
     pub clock: Clock,
+    /// What waiting and transfers cost, by group and sort of collective; most exposed first.
+    #[serde(default)]
+    pub budgets: Vec<Budget>,
+    /// Who made the others wait, and why; most caused first.
+    #[serde(default)]
+    pub blame: Vec<Blame>,
+    /// The critical path of each step.
+    #[serde(default)]
+    pub critical_path: Vec<CriticalPath>,
+    /// What to do first.
+    #[serde(default)]
+    pub advice: Vec<Advice>,
+    /// Why some of these answers cannot be given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<String>,
 }
 
 impl Document {

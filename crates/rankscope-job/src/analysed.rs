@@ -8,6 +8,7 @@ use rankscope_collectives::{Kind, LocalCollective, RankCollectives};
 use rankscope_document::{CollectiveTables, Document};
 use rankscope_time::Rank;
 
+use crate::answers::Answers;
 use crate::collective_tables::collective_tables;
 use crate::document::Source;
 use crate::{Error, Job, JobTable};
@@ -22,6 +23,7 @@ pub struct Analysed {
     step: Option<i64>,
     /// Ranks with messages that do not tell their peer, and how many.
     peerless: Vec<(Rank, usize)>,
+    answers: Answers,
 }
 
 impl Analysed {
@@ -45,13 +47,19 @@ impl Analysed {
         });
         job.weigh(&mut analysis.verdict, analysis.windows.length_ns());
         let peerless = job.collectives.iter().map(|rank| (rank.rank, peerless(rank))).filter(|(_, count)| *count > 0).collect();
-        Ok(Self { job, analysis, step, peerless })
+        Ok(Self { job, analysis, step, peerless, answers: Answers::default() })
     }
 
     /// The tables over all ranks that are `chosen`, for [`Document::collective_tables`]; none where none is. The collectives must be
     /// there still.
     pub fn collective_tables(&self, chosen: &[JobTable]) -> Option<CollectiveTables> {
         collective_tables(&self.job, chosen)
+    }
+
+    /// Answers why ranks are late and what would help, for [`document`](Self::document), where the ranks' parts hold their executions.
+    /// The collectives must be there still.
+    pub fn answer(&mut self) {
+        self.answers = Answers::of(&self.job, &self.analysis);
     }
 
     /// Lets go of the collectives themselves: the document is made of the tables, and only a timeline is drawn of these. In jobs of
@@ -65,6 +73,7 @@ impl Analysed {
     pub fn document(&self, title: &str) -> Document {
         let mut document =
             crate::document::document(&Source { title, job: &self.job, analysis: &self.analysis, peerless: &self.peerless });
+        self.answers.clone().into_document(&mut document);
         if let Some(step) = self.step {
             select_step(&mut document, step);
         }

@@ -63,8 +63,8 @@ pub(crate) fn document(source: &Source<'_>) -> Document {
         kernels: listed::kernels_of_job(ranks),
         across_ranks: across_ranks(ranks),
         collectives: collectives(source),
-        collective_tables: None,
         clock: clock(source),
+        ..Document::default()
     }
 }
 

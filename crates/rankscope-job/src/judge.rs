@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use rankscope_align::validate::RankEvidence;
 use rankscope_align::{JobClocks, Method, hints};
 use rankscope_collectives::{Matched, RankCollectives, match_nothing, match_with};
+use rankscope_execution::Execution;
 use rankscope_tables::RankTables;
 use rankscope_time::Rank;
 
@@ -99,6 +100,8 @@ pub struct JobRank {
     pub evidence: Option<RankEvidence>,
     /// Its tables, where they were made.
     pub tables: Option<Box<RankTables>>,
+    /// What ran and what each piece of it waited for, where that was asked for.
+    pub execution: Option<Box<Execution>>,
 }
 
 /// A job, with a map for every rank.
@@ -226,7 +229,7 @@ fn own_name(label: &str) -> &str {
 impl JobRank {
     fn of(part: Part) -> (Self, RankCollectives) {
         let rank = part.rank();
-        let Part { about, exports, tracers, collectives, report, evidence, tables } = part;
-        (Self { rank, about, exports, tracers, report, evidence, tables }, collectives)
+        let Part { about, exports, tracers, collectives, report, evidence, tables, execution } = part;
+        (Self { rank, about, exports, tracers, report, evidence, tables, execution }, collectives)
     }
 }

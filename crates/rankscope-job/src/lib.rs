@@ -47,6 +47,7 @@
 mod across;
 mod alignment;
 mod analysed;
+mod answers;
 mod certainty;
 mod clocks;
 mod collective_tables;

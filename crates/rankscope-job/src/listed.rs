@@ -168,6 +168,7 @@ mod tests {
             report: report.clone(),
             evidence: None,
             tables: None,
+            execution: None,
         };
         let few: Vec<JobRank> = (0..256).map(rank).collect();
         assert_eq!((kernels_of_rank(&report.names, 256).len(), kernels_of_job(&few).len()), (2, 0));

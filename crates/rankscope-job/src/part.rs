@@ -9,6 +9,7 @@ use rankscope_align::{Settled, settle_tracers};
 use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport};
 use rankscope_collectives::{RankCollectives, extract};
+use rankscope_execution::Execution;
 use rankscope_tables::{Cards, RankTables, TableSet};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace, rank_of_name};
@@ -33,6 +34,8 @@ pub struct Part {
     pub evidence: Option<RankEvidence>,
     /// Its tables of operators and kernels, where its rules ask for them.
     pub tables: Option<Box<RankTables>>,
+    /// What ran and what each piece of it waited for, where its rules ask for that.
+    pub execution: Option<Box<Execution>>,
 }
 
 /// What a file says of itself, and what it is known by.
@@ -126,6 +129,7 @@ impl Part {
             collectives,
             evidence: None,
             tables: None,
+            execution: None,
         }
     }
 
@@ -147,7 +151,7 @@ impl Part {
         collectives: RankCollectives,
         report: RankReport,
     ) -> Self {
-        Self { about, exports, tracers, collectives, report, evidence: None, tables: None }
+        Self { about, exports, tracers, collectives, report, evidence: None, tables: None, execution: None }
     }
 
     /// The rank, where it is settled; 0 before.
@@ -177,6 +181,10 @@ impl Part {
         // Nor are tables of some of the exports those of the rank.
         self.tables = self.tables.take().zip(later.tables).map(|(mut own, later)| {
             own.join(*later);
+            own
+        });
+        self.execution = self.execution.take().zip(later.execution).map(|(mut own, later)| {
+            own.join(&later);
             own
         });
     }

@@ -1,0 +1,476 @@
+//! [`Execution`]: the execution graph of one rank, in columns, on the rank's own clock.
+//!
+//! A piece is a stretch of one lane, which is a thread or a stream, that does one thing: a kernel, a copy, a collective, or what the
+//! host did between two events that others wait for. A piece starts once everything that it depends on has ended: the piece
+//! before it in its lane, the host's call that launched it, and the one piece elsewhere that it is known to wait for. What lies
+//! between the last of those ends and its start is its lag.
+//!
+//! Pieces stand in order of their start, and whatever a piece depends on ended when it started, so that their order is one in which
+//! they can be run again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Key;
+
+/// A piece, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PieceId(pub u32);
+
+/// A thread or a stream, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LaneId(pub u32);
+
+/// A [`Key`], by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct KeyId(pub u32);
+
+/// What a lane is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneKind {
+    /// A thread of the host.
+    Thread,
+    /// A stream of a device.
+    Stream,
+}
+
+/// A thread or a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    /// Which of the two.
+    pub kind: LaneKind,
+    /// Its name, as the trace has it.
+    pub name: String,
+}
+
+/// Time of a piece that goes to one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// To what.
+    pub key: KeyId,
+    /// How much, in nanoseconds.
+    pub ns: i64,
+}
+
+/// How a piece depends on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dependency {
+    /// It is the next one in its lane.
+    Lane,
+    /// It waits for that piece of another lane: a stream for an event of another stream, the host for a device, a thread for another.
+    Wait,
+    /// The host launched it when that piece ended.
+    Launch,
+}
+
+/// One piece, read from the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its lane.
+    pub lane: LaneId,
+    /// When it started, in nanoseconds since the epoch.
+    pub start_ns: i64,
+    /// How long it took.
+    pub dur_ns: i64,
+    /// What it is; of a stretch of the host, what most of it is.
+    pub key: KeyId,
+    /// The piece of the host that ended with the call which launched it.
+    pub launched_by: Option<PieceId>,
+    /// The piece of another lane that it waits for.
+    pub waits_for: Option<PieceId>,
+}
+
+impl Piece {
+    /// When it ended.
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add(self.dur_ns)
+    }
+}
+
+/// The execution graph of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Execution {
+    keys: Vec<Key>,
+    lanes: Vec<Lane>,
+    pieces: Pieces,
+    /// The piece of each of the rank's collectives, in their order; [`NONE`] where the graph has none.
+    collectives: Vec<u32>,
+    /// Those again by piece, ascending.
+    by_piece: Vec<(u32, u32)>,
+}
+
+/// The columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Pieces {
+    lane: Vec<u32>,
+    start_ns: Vec<i64>,
+    dur_ns: Vec<i64>,
+    key: Vec<u32>,
+    launched_by: Vec<u32>,
+    waits_for: Vec<u32>,
+    /// The piece before it in its lane.
+    previous: Vec<u32>,
+    /// Where the shares of each end; those of a piece of one key are not stored.
+    shares_end: Vec<u32>,
+    shares: Vec<Share>,
+}
+
+/// No piece.
+const NONE: u32 = u32::MAX;
+
+fn some(at: u32) -> Option<PieceId> {
+    (at != NONE).then_some(PieceId(at))
+}
+
+impl Execution {
+    /// One to be filled.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// How many pieces there are.
+    pub fn len(&self) -> usize {
+        self.pieces.start_ns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.start_ns.is_empty()
+    }
+
+    /// All pieces, in order of their start.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = PieceId> + use<> {
+        (0..self.pieces.start_ns.len() as u32).map(PieceId)
+    }
+
+    /// One piece.
+    pub fn piece(&self, id: PieceId) -> Piece {
+        let at = id.0 as usize;
+        Piece {
+            lane: LaneId(self.pieces.lane[at]),
+            start_ns: self.pieces.start_ns[at],
+            dur_ns: self.pieces.dur_ns[at],
+            key: KeyId(self.pieces.key[at]),
+            launched_by: some(self.pieces.launched_by[at]),
+            waits_for: some(self.pieces.waits_for[at]),
+        }
+    }
+
+    /// When it started, in nanoseconds since the epoch.
+    pub fn start_ns(&self, id: PieceId) -> i64 {
+        self.pieces.start_ns[id.0 as usize]
+    }
+
+    /// When it ended.
+    pub fn end_ns(&self, id: PieceId) -> i64 {
+        self.start_ns(id).saturating_add(self.pieces.dur_ns[id.0 as usize])
+    }
+
+    /// The piece before it in its lane.
+    pub fn previous(&self, id: PieceId) -> Option<PieceId> {
+        some(self.pieces.previous[id.0 as usize])
+    }
+
+    /// What its time goes to: shares that add up to its length, in order of first appearance within it.
+    pub fn shares(&self, id: PieceId) -> impl Iterator<Item = Share> + '_ {
+        let at = id.0 as usize;
+        let begin = if at == 0 { 0 } else { self.pieces.shares_end[at - 1] as usize };
+        let stored = &self.pieces.shares[begin..self.pieces.shares_end[at] as usize];
+        let whole = Share { key: KeyId(self.pieces.key[at]), ns: self.pieces.dur_ns[at] };
+        stored.iter().copied().chain(stored.is_empty().then_some(whole))
+    }
+
+    /// Everything that it depends on.
+    pub fn dependencies(&self, id: PieceId) -> impl Iterator<Item = (PieceId, Dependency)> + use<> {
+        let at = id.0 as usize;
+        let all = [
+            (self.pieces.previous[at], Dependency::Lane),
+            (self.pieces.waits_for[at], Dependency::Wait),
+            (self.pieces.launched_by[at], Dependency::Launch),
+        ];
+        all.into_iter().filter_map(|(piece, how)| Some((some(piece)?, how)))
+    }
+
+    /// What it depended on that ended last, and so let it start; of several that ended together the one of its own lane first. A piece
+    /// that overlaps with the one before it in its lane did not wait for that one.
+    pub fn bound_by(&self, id: PieceId) -> Option<(PieceId, Dependency)> {
+        let start_ns = self.start_ns(id);
+        let ended = self.dependencies(id).filter(|(piece, _)| self.end_ns(*piece) <= start_ns);
+        ended.min_by_key(|(piece, how)| (std::cmp::Reverse(self.end_ns(*piece)), *how))
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// One key.
+    pub fn key(&self, id: KeyId) -> &Key {
+        &self.keys[id.0 as usize]
+    }
+
+    /// All lanes.
+    pub fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+
+    /// One lane.
+    pub fn lane(&self, id: LaneId) -> &Lane {
+        &self.lanes[id.0 as usize]
+    }
+
+    /// The piece of the rank's collective number `collective`.
+    pub fn of_collective(&self, collective: usize) -> Option<PieceId> {
+        some(*self.collectives.get(collective)?)
+    }
+
+    /// Which of the rank's collectives the piece is.
+    pub fn collective(&self, id: PieceId) -> Option<usize> {
+        let found = self.by_piece.binary_search_by_key(&id.0, |(piece, _)| *piece).ok()?;
+        Some(self.by_piece[found].1 as usize)
+    }
+
+    /// The last piece that has started by `ns`.
+    pub fn last_started(&self, ns: i64) -> Option<PieceId> {
+        let after = self.pieces.start_ns.partition_point(|start| *start <= ns);
+        after.checked_sub(1).map(|at| PieceId(at as u32))
+    }
+
+    /// Adds what a later export of the same rank recorded, whose collectives follow those of this one. Nothing of the two depends
+    /// on each other.
+    pub fn join(&mut self, later: &Self) {
+        let mut builder = Builder::default();
+        for (own, execution) in [(0, &*self), (self.collectives.len(), later)] {
+            builder.append(execution, own);
+        }
+        builder.collectives = self.collectives.len() + later.collectives.len();
+        *self = builder.finish();
+    }
+}
+
+/// A piece that is to be added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPiece {
+    /// Its lane.
+    pub lane: LaneId,
+    /// Start, in nanoseconds since the epoch.
+    pub start_ns: i64,
+    /// How long it took.
+    pub dur_ns: i64,
+    /// What its time goes to, in order; the lengths add up to its own. One key of any length stands for all of it.
+    pub shares: Vec<Share>,
+    /// Which of the rank's collectives it is.
+    pub collective: Option<usize>,
+}
+
+/// Collects pieces in any order.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    keys: indexed::Indexed<Key>,
+    lanes: Vec<Lane>,
+    pieces: Vec<NewPiece>,
+    launches: Vec<(u32, u32)>,
+    waits: Vec<(u32, u32)>,
+    /// How many collectives the rank has.
+    collectives: usize,
+}
+
+impl Builder {
+    /// The place of `key`.
+    pub fn key(&mut self, key: Key) -> KeyId {
+        KeyId(self.keys.place(key))
+    }
+
+    /// A new lane.
+    pub fn lane(&mut self, kind: LaneKind, name: impl Into<String>) -> LaneId {
+        self.lanes.push(Lane { kind, name: name.into() });
+        LaneId(self.lanes.len() as u32 - 1)
+    }
+
+    /// Adds a piece. Its number is good for [`launch`](Self::launch) and [`wait`](Self::wait), and another one once all are in order.
+    pub fn piece(&mut self, piece: NewPiece) -> PieceId {
+        if let Some(collective) = piece.collective {
+            self.collectives = self.collectives.max(collective + 1);
+        }
+        self.pieces.push(piece);
+        PieceId(self.pieces.len() as u32 - 1)
+    }
+
+    /// The host launched `work` when its piece `by` ended.
+    pub fn launch(&mut self, work: PieceId, by: PieceId) {
+        self.launches.push((work.0, by.0));
+    }
+
+    /// `piece` waits for `other`, of another lane. Of several the last one added counts.
+    pub fn wait(&mut self, piece: PieceId, other: PieceId) {
+        self.waits.push((piece.0, other.0));
+    }
+
+    /// The rank has so many collectives, of which some may have no piece.
+    pub fn collectives(&mut self, count: usize) {
+        self.collectives = self.collectives.max(count);
+    }
+
+    fn append(&mut self, execution: &Execution, first_collective: usize) {
+        let (first_piece, first_lane) = (self.pieces.len() as u32, self.lanes.len() as u32);
+        self.lanes.extend(execution.lanes.iter().cloned());
+        let keys: Vec<KeyId> = execution.keys.iter().map(|key| self.key(key.clone())).collect();
+        for id in execution.ids() {
+            let piece = execution.piece(id);
+            let own = |share: Share| Share { key: keys[share.key.0 as usize], ns: share.ns };
+            self.pieces.push(NewPiece {
+                lane: LaneId(first_lane + piece.lane.0),
+                start_ns: piece.start_ns,
+                dur_ns: piece.dur_ns,
+                shares: execution.shares(id).map(own).collect(),
+                collective: execution.collective(id).map(|collective| first_collective + collective),
+            });
+            self.launches.extend(piece.launched_by.map(|by| (first_piece + id.0, first_piece + by.0)));
+            self.waits.extend(piece.waits_for.map(|by| (first_piece + id.0, first_piece + by.0)));
+        }
+    }
+
+    /// Puts all pieces in order. A launch or a wait of something that had not ended when the piece started is none, and left out.
+    pub fn finish(self) -> Execution {
+        let mut order: Vec<u32> = (0..self.pieces.len() as u32).collect();
+        let end_ns = |at: u32| {
+            let piece = &self.pieces[at as usize];
+            piece.start_ns.saturating_add(piece.dur_ns)
+        };
+        order.sort_by_key(|at| (self.pieces[*at as usize].start_ns, end_ns(*at), self.pieces[*at as usize].lane, *at));
+        let mut place = vec![0_u32; order.len()];
+        order.iter().zip(0..).for_each(|(at, new)| place[*at as usize] = new);
+        let count = order.len();
+        let mut execution = Execution {
+            keys: self.keys.into_all(),
+            pieces: Pieces { launched_by: vec![NONE; count], waits_for: vec![NONE; count], ..Pieces::default() },
+            collectives: vec![NONE; self.collectives],
+            by_piece: Vec::new(),
+            lanes: self.lanes,
+        };
+        let columns = &mut execution.pieces;
+        let mut last_of_lane = vec![NONE; execution.lanes.len()];
+        for (new, at) in (0_u32..).zip(&order) {
+            let piece = &self.pieces[*at as usize];
+            columns.lane.push(piece.lane.0);
+            columns.start_ns.push(piece.start_ns);
+            columns.dur_ns.push(piece.dur_ns);
+            let most = piece.shares.iter().enumerate().max_by_key(|(at, share)| (share.ns, std::cmp::Reverse(*at)));
+            columns.key.push(most.map_or(0, |(_, share)| share.key.0));
+            columns.previous.push(std::mem::replace(&mut last_of_lane[piece.lane.0 as usize], new));
+            if piece.shares.len() > 1 {
+                columns.shares.extend_from_slice(&piece.shares);
+            }
+            columns.shares_end.push(columns.shares.len() as u32);
+            if let Some(collective) = piece.collective {
+                execution.collectives[collective] = new;
+                execution.by_piece.push((new, collective as u32));
+            }
+        }
+        let ended = |(piece, by): &(u32, u32)| {
+            end_ns(*by) <= self.pieces[*piece as usize].start_ns && place[*by as usize] < place[*piece as usize]
+        };
+        for (piece, by) in self.launches.iter().filter(|pair| ended(pair)) {
+            columns.launched_by[place[*piece as usize] as usize] = place[*by as usize];
+        }
+        for (piece, by) in self.waits.iter().filter(|pair| ended(pair)) {
+            columns.waits_for[place[*piece as usize] as usize] = place[*by as usize];
+        }
+        execution
+    }
+}
+
+mod indexed {
+    //! A list of different values, each with its place.
+
+    use std::hash::Hash;
+
+    use rustc_hash::FxHashMap;
+
+    #[derive(Clone, Debug)]
+    pub(super) struct Indexed<T> {
+        all: Vec<T>,
+        places: FxHashMap<T, u32>,
+    }
+
+    impl<T> Default for Indexed<T> {
+        fn default() -> Self {
+            Self { all: Vec::new(), places: FxHashMap::default() }
+        }
+    }
+
+    impl<T: Clone + Eq + Hash> Indexed<T> {
+        pub(super) fn place(&mut self, value: T) -> u32 {
+            *self.places.entry(value).or_insert_with_key(|value| {
+                self.all.push(value.clone());
+                self.all.len() as u32 - 1
+            })
+        }
+
+        pub(super) fn into_all(self) -> Vec<T> {
+            self.all
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Activity;
+
+    fn piece(lane: LaneId, start_ns: i64, end_ns: i64, key: KeyId) -> NewPiece {
+        NewPiece {
+            lane,
+            start_ns,
+            dur_ns: end_ns - start_ns,
+            shares: vec![Share { key, ns: end_ns - start_ns }],
+            collective: None,
+        }
+    }
+
+    #[test]
+    fn a_piece_is_bound_by_what_ended_last_before_it() {
+        let mut builder = Execution::builder();
+        let (host, stream) = (builder.lane(LaneKind::Thread, "main"), builder.lane(LaneKind::Stream, "7"));
+        let (op, kernel) = (builder.key(Key::new(Activity::Operator, "mm")), builder.key(Key::new(Activity::Kernel, "gemm")));
+        // Given in no order.
+        let second = builder.piece(piece(stream, 60, 90, kernel));
+        let first = builder.piece(piece(stream, 12, 50, kernel));
+        let call = builder.piece(piece(host, 0, 10, op));
+        let late = builder.piece(piece(host, 10, 55, op));
+        builder.launch(first, call);
+        builder.launch(second, late);
+        let execution = builder.finish();
+        let bound = |at| execution.bound_by(PieceId(at));
+        assert_eq!(execution.ids().map(|id| execution.start_ns(id)).collect::<Vec<_>>(), [0, 10, 12, 60]);
+        assert_eq!(bound(0), None);
+        assert_eq!(bound(1), Some((PieceId(0), Dependency::Lane)));
+        assert_eq!(bound(2), Some((PieceId(0), Dependency::Launch)));
+        assert_eq!(bound(3), Some((PieceId(1), Dependency::Launch)), "the host came after the kernel before it");
+    }
+
+    #[test]
+    fn what_had_not_ended_is_nothing_that_was_waited_for() {
+        let mut builder = Execution::builder();
+        let (a, b) = (builder.lane(LaneKind::Stream, "7"), builder.lane(LaneKind::Stream, "8"));
+        let key = builder.key(Key::new(Activity::Kernel, "k"));
+        let (one, other) = (builder.piece(piece(a, 0, 10, key)), builder.piece(piece(b, 5, 20, key)));
+        builder.wait(other, one);
+        let execution = builder.finish();
+        assert_eq!(execution.bound_by(PieceId(1)), None);
+    }
+
+    #[test]
+    fn joined_exports_are_those_of_one_rank() {
+        let mut builder = Execution::builder();
+        let lane = builder.lane(LaneKind::Stream, "7");
+        let key = builder.key(Key::new(Activity::Communication, "all_reduce"));
+        builder.piece(NewPiece { collective: Some(0), ..piece(lane, 0, 10, key) });
+        let one = builder.finish();
+        let mut both = one.clone();
+        both.join(&one);
+        assert_eq!((both.len(), both.keys().len(), both.lanes().len()), (2, 1, 2));
+        assert_eq!((both.of_collective(0), both.of_collective(1)), (Some(PieceId(0)), Some(PieceId(1))));
+    }
+}

@@ -1,0 +1,122 @@
+//! [`JobExecution`]: the graphs of all ranks, tied together by the collectives that they have in common.
+//!
+//! A meeting is a matched collective whose members have pieces in their ranks' graphs. Times of two ranks are compared on the job's
+//! clock alone; what a clock leaves open is the caller's to know.
+
+use rankscope_analyze::{Map, Waiting};
+use rankscope_collectives::{Kind, Matched, RankCollectives};
+use rankscope_time::Instant;
+
+use crate::{Execution, PieceId};
+
+/// A meeting, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MeetingId(pub u32);
+
+/// One rank's part in a meeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Participant {
+    /// Index of the rank.
+    pub rank: u32,
+    /// Its piece.
+    pub piece: PieceId,
+    /// When it came, on the job's clock, in nanoseconds since the epoch.
+    pub came_ns: i64,
+    /// When it left, on the job's clock.
+    pub left_ns: i64,
+    /// What it does there: the receiver of a message waits for its sender.
+    pub kind: Kind,
+}
+
+/// A matched collective.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meeting {
+    /// Index of its process group in [`Matched::groups`].
+    pub group: usize,
+    /// Index of it in [`Matched::instances`].
+    pub instance: usize,
+    /// Who waits for whom.
+    pub waiting: Waiting,
+    /// Those who take part, in order of their coming; of those who come together, in order of rank.
+    pub participants: Vec<Participant>,
+}
+
+impl Meeting {
+    /// Who came last.
+    pub fn last(&self) -> &Participant {
+        self.participants.last().expect("a meeting has two participants or more")
+    }
+
+    /// Whom the rank at index `rank` waits for, as far as the operation's kind tells: of a collective that needs all, the last to come;
+    /// of a message, its sender for the receiver and nobody for the sender; where a root decides, the last who came before the rank
+    /// left. Nobody where that is the rank itself, or who comes no later than it.
+    pub fn awaited(&self, rank: u32) -> Option<&Participant> {
+        let own = self.participants.iter().find(|one| one.rank == rank)?;
+        let other = match self.waiting {
+            Waiting::ForTheLast => self.participants.last(),
+            Waiting::Pairwise if own.kind == Kind::Send => None,
+            Waiting::Pairwise => self.participants.iter().find(|one| one.rank != rank),
+            Waiting::ForSome => self.participants.iter().rev().find(|one| one.came_ns < own.left_ns),
+        };
+        other.filter(|other| other.rank != rank && other.came_ns > own.came_ns)
+    }
+}
+
+/// The execution graph of a job. Lists are by rank, in one order.
+#[derive(Clone, Debug)]
+pub struct JobExecution<'a> {
+    /// Each rank's graph.
+    pub ranks: Vec<&'a Execution>,
+    /// From each rank's clock to the job's.
+    pub maps: Vec<&'a Map>,
+    /// The meetings of two ranks or more, in the order of [`Matched::instances`].
+    pub meetings: Vec<Meeting>,
+    /// By rank: the meeting of each of its collectives.
+    of_collective: Vec<Vec<Option<MeetingId>>>,
+}
+
+impl<'a> JobExecution<'a> {
+    /// Ties the graphs of `ranks` together by what is `matched` of their `collectives`.
+    pub fn new(ranks: Vec<&'a Execution>, maps: Vec<&'a Map>, collectives: &[RankCollectives], matched: &Matched) -> Self {
+        let of_collective = collectives.iter().map(|rank| vec![None; rank.collectives.len()]).collect();
+        let mut job = Self { ranks, maps, meetings: Vec::new(), of_collective };
+        for (instance, one) in matched.instances.iter().enumerate() {
+            let mut kind = Kind::Unknown;
+            let mut participants: Vec<Participant> = Vec::with_capacity(one.members.len());
+            for member in &one.members {
+                let rank = member.rank();
+                let Some(piece) = job.ranks[rank].of_collective(member.collective()) else { continue };
+                let own = &collectives[rank].collectives[member.collective()];
+                kind = if kind == Kind::Unknown { own.kind } else { kind };
+                let (came_ns, left_ns) = (job.on_job_clock(rank, own.start_ns), job.on_job_clock(rank, own.end_ns));
+                participants.push(Participant { rank: rank as u32, piece, came_ns, left_ns, kind: own.kind });
+            }
+            if participants.len() < 2 {
+                continue;
+            }
+            participants.sort_by_key(|one| (one.came_ns, one.rank));
+            let id = MeetingId(job.meetings.len() as u32);
+            for member in &one.members {
+                job.of_collective[member.rank()][member.collective()] = Some(id);
+            }
+            job.meetings.push(Meeting { group: one.group, instance, waiting: Waiting::of(kind), participants });
+        }
+        job
+    }
+
+    /// `nanos` of the clock of the rank at index `rank`, on the job's, in nanoseconds since the epoch.
+    pub fn on_job_clock(&self, rank: usize, nanos: i64) -> i64 {
+        self.maps[rank].map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch()
+    }
+
+    /// The meeting that `piece` of the rank at index `rank` is the rank's part of.
+    pub fn meeting(&self, rank: usize, piece: PieceId) -> Option<MeetingId> {
+        let collective = self.ranks[rank].collective(piece)?;
+        self.of_collective[rank].get(collective).copied().flatten()
+    }
+
+    /// One meeting.
+    pub fn get(&self, id: MeetingId) -> &Meeting {
+        &self.meetings[id.0 as usize]
+    }
+}

