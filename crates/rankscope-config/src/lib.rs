@@ -16,6 +16,7 @@ mod nearest;
 mod origin;
 mod presets;
 mod setting;
+mod size;
 mod table;
 mod template;
 mod value;
@@ -27,6 +28,7 @@ pub use layers::{ConfigFile, ResolvedValue, Settings, Sources, config_file, reso
 pub use origin::Origin;
 pub use presets::presets;
 pub use setting::{Key, Kind, Setting, Unit};
+pub use size::{size, size_by_letter};
 pub use table::SETTINGS;
 pub use template::{sections, template};
 pub use value::{Secret, Value};

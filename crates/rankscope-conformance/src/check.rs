@@ -7,6 +7,7 @@ mod arrays;
 mod compare;
 mod findings;
 mod plan;
+mod table;
 
 use std::borrow::Cow;
 
@@ -25,6 +26,7 @@ use crate::whole::planned;
 
 pub use self::findings::{CONSISTENCY, Checked, Findings, Found};
 pub use self::plan::check as check_plan;
+pub use self::table::table;
 
 /// Metadata and their reverse, by their names in a case.
 const PAIRS: [(&str, &str, Tensors); 3] =

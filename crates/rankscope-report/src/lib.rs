@@ -13,6 +13,7 @@ mod error;
 mod history;
 mod html;
 mod json;
+pub mod plain;
 mod snapshot;
 mod spans;
 mod tables;

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use rankscope_config::size_by_letter;
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{Cards, ClockChoice, Judging, Rules, TableSet, WindowChoice};
 use rankscope_pipeline::{Keep, Mapping, Progress, Reading, Request, Stage};
 
-use crate::size::size_by_letter;
 use crate::{memory, output};
 
 /// Where measured clocks are, beside traces that are no run directory.

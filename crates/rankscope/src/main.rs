@@ -24,7 +24,6 @@ mod report;
 #[cfg(feature = "clock")]
 mod run;
 mod runs;
-mod size;
 mod spans;
 #[cfg(feature = "clock")]
 mod sweep;

@@ -1,7 +1,6 @@
 //! Talking to the user: progress and errors on stderr, answers on stdout. This is the one place that does, and nothing passes it
-//! that could steer a terminal (see [`plain`]), wherever it came from.
+//! that could steer a terminal (see [`rankscope_report::plain`]), wherever it came from.
 
-mod plain;
 mod told;
 
 use std::fmt;
@@ -11,9 +10,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rankscope_pipeline::ExitClass;
-use rankscope_report::Style;
+use rankscope_report::{Style, plain};
 
-pub(crate) use plain::one_line;
+pub(crate) use rankscope_report::plain::one_line;
 pub(crate) use told::told;
 #[cfg(feature = "clock")]
 pub(crate) use told::told_of;

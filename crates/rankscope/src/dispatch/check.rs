@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::case_files::CaseFiles;
 use super::check_trace::{self, TraceArgs};
-use super::{findings_table, paths};
+use super::paths;
 use crate::output::{self, Format};
 
 /// Check every entry of a plan or of metadata; exit code 3 if one is wrong
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let findings = check(&args.input)?;
     output::answer(&match args.format {
         Format::Json => serde_json::to_string(&findings)?,
-        Format::Table => findings_table::table(&findings),
+        Format::Table => check::table(&findings),
     })?;
     Ok(if findings.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(3) })
 }

@@ -7,7 +7,6 @@ mod case_files;
 mod check;
 mod check_trace;
 mod export;
-mod findings_table;
 mod metadata;
 mod paths;
 mod plan;

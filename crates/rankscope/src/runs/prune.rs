@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::ArgGroup;
+use rankscope_config::size;
 use rankscope_report::{bytes, columns};
 use rankscope_run::{Pruned, RetentionPlan, RetentionRules, Runs, now_unix_ns, plan, runs_in};
 use serde_json::json;
 
 use super::moment;
 use crate::output::{self, Format};
-use crate::size::size;
 
 /// List which runs in a folder can be pruned, and why; delete them with --execute.
 ///

@@ -1,7 +1,10 @@
 //! Numbers of bytes, as a user writes them.
 
 /// A number of bytes: `1048576`, `100GiB`, `2.5 TB`.
-pub(crate) fn size(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What a size looks like, where `text` is none.
+pub fn size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -15,7 +18,10 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 }
 
 /// The same, of units that may go without their B: `8G`, `512M`.
-pub(crate) fn size_by_letter(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// As [`size`].
+pub fn size_by_letter(text: &str) -> Result<u64, String> {
     size(text).or_else(|error| size(&format!("{text}B")).map_err(|_| error))
 }
 

@@ -6,15 +6,15 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use rankscope_report::steers;
+use crate::text::steers;
 
 /// One line, whatever `text` holds.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     escaped(text, |_| false)
 }
 
 /// Several lines, in cells set apart by tabs, and with `color` in our own colours.
-pub(super) fn lines(text: &str, color: bool) -> String {
+pub fn lines(text: &str, color: bool) -> String {
     if !color {
         return escaped(text, |c| matches!(c, '\n' | '\t'));
     }
@@ -47,14 +47,16 @@ fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> String {
 }
 
 /// Makes safe what is written through it, as [`lines`] does without colours, and keeps none of it.
-pub(super) struct Plain<W> {
+#[derive(Debug)]
+pub struct Plain<W> {
     to: W,
     /// What came of a character whose rest is still to come.
     cut: Vec<u8>,
 }
 
 impl<W: Write> Plain<W> {
-    pub(super) fn new(to: W) -> Self {
+    /// Writes to `to`.
+    pub fn new(to: W) -> Self {
         Self { to, cut: Vec::new() }
     }
 }

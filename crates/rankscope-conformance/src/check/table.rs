@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
-use rankscope_conformance::check::{CONSISTENCY, Checked, Findings, Found};
 use serde_json::Value;
 
-pub(super) fn table(findings: &Findings) -> String {
+use super::{CONSISTENCY, Checked, Findings, Found};
+
+/// `findings` as text.
+#[must_use]
+pub fn table(findings: &Findings) -> String {
     let mut text = String::new();
     let mut rest = findings.violations.as_slice();
     for Checked { name, values, violations } in &findings.checked {
