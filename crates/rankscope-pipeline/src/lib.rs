@@ -44,7 +44,9 @@
 //! ```
 
 mod artefacts;
+mod clock_document;
 mod clocks;
+mod combined_file;
 mod error;
 mod facts;
 mod held;
@@ -58,9 +60,12 @@ mod read;
 mod read_all;
 mod request;
 mod sides;
+mod spans;
 
 pub use artefacts::{Places, write_report};
+pub use clock_document::clock_document;
 pub use clocks::{offsets, pair, read_clocks, windows};
+pub use combined_file::{CombinedFile, CombinedFormat, CombinedPart};
 pub use error::{Error, ExitClass, PartsFault};
 pub use facts::{Clues, SideReadings, device_clocks, facts, run_directory};
 pub use held::{Held, Keep, memory_default};
@@ -72,3 +77,4 @@ pub use read::{Reading, load_file, read_members};
 pub use read_all::{Loaded, read_all};
 pub use request::{Judged, Request, clock_folder, judged, judged_files, judged_parts, title};
 pub use sides::{SideRequest, read_sides};
+pub use spans::{ReadSpans, spans_document};

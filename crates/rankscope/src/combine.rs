@@ -9,8 +9,6 @@ mod clocks;
 mod inputs;
 mod metadata;
 mod print;
-mod sink;
-mod verdict;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,10 +17,12 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_align::combine::keep_original;
+use rankscope_collectives::CommPatterns;
 use rankscope_document::CombineDocument;
 use rankscope_formats::xspace::PlaneNames;
 use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, LeftOut, Member, Scope, left_out};
-use rankscope_pipeline::{Reading, read_members, unread};
+use rankscope_job::{Numbering, Validated, combined_node, validation_document};
+use rankscope_pipeline::{CombinedFile, CombinedFormat, CombinedPart, Reading, read_members, title, unread};
 use rankscope_run::{InputFile, Outputs};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
@@ -31,9 +31,7 @@ use crate::job::ClockArgs;
 use crate::output::{self, Format};
 use crate::validate::BROKEN;
 use clocks::Clocks;
-use inputs::{Numbering, inputs};
-use sink::{Part, Sink};
-use verdict::Verdict;
+use inputs::inputs;
 
 /// Combine the traces of all ranks or nodes into one file, every event on one clock.
 ///
@@ -98,26 +96,6 @@ enum NamesArg {
     Readable,
 }
 
-/// What OUT is to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target {
-    XSpace(PlaneNames),
-    Json,
-    Perfetto,
-    Archive,
-}
-
-impl Target {
-    /// The format that each trace is written in.
-    fn format(self) -> TraceFormat {
-        match self {
-            Self::XSpace(_) => TraceFormat::XSpace,
-            Self::Json => TraceFormat::Json,
-            Self::Perfetto | Self::Archive => TraceFormat::Perfetto,
-        }
-    }
-}
-
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let name = args.output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let target = target(&name, args.names).with_context(|| args.output.display().to_string())?;
@@ -132,7 +110,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     outputs.write(&name, |file| {
         let mut encoder = Encoding::of_name(&name).encoder(file)?;
         let highest = Rank(found.files.len().saturating_sub(1) as u32);
-        let sink = Sink::new(target, &mut encoder, parent, highest)?;
+        let spool = || tempfile::tempfile_in(parent).with_context(|| parent.display().to_string());
+        let sink = CombinedFile::new(target, &mut encoder, highest, spool)?;
         lost = combine(&args, &found, &clocks, (target, sink), &mut document)?;
         encoder.finish().map_err(anyhow::Error::from)
     })?;
@@ -152,15 +131,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     Ok(if broken { ExitCode::from(BROKEN) } else { ExitCode::SUCCESS })
 }
 
-fn target(name: &str, names: NamesArg) -> Result<Target> {
+fn target(name: &str, names: NamesArg) -> Result<CombinedFormat> {
     let bare = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
     if bare.ends_with(".tar") {
-        return Ok(Target::Archive);
+        return Ok(CombinedFormat::Archive);
     }
     Ok(match TraceFormat::of_name(name) {
-        Some(TraceFormat::XSpace) => Target::XSpace(names.into()),
-        Some(TraceFormat::Json) => Target::Json,
-        Some(TraceFormat::Perfetto) => Target::Perfetto,
+        Some(TraceFormat::XSpace) => CombinedFormat::XSpace(names.into()),
+        Some(TraceFormat::Json) => CombinedFormat::Json,
+        Some(TraceFormat::Perfetto) => CombinedFormat::Perfetto,
         Some(TraceFormat::Recording) | None => {
             bail!("the suffix is not that of a format for several ranks; use .xplane.pb, .xspace, .json, .pftrace or .tar")
         }
@@ -181,12 +160,13 @@ fn combine(
     args: &Args,
     found: &inputs::Inputs,
     clocks: &Clocks,
-    (target, mut sink): (Target, Sink<'_>),
+    (target, mut sink): (CombinedFormat, CombinedFile<'_>),
     document: &mut CombineDocument,
 ) -> Result<LeftOut> {
     let mut lost = LeftOut::default();
     let mut numbering = Numbering::new(found.by_position);
-    let mut verdict = args.validate.then(|| Verdict::new(clocks));
+    let mut evidence = args.validate.then(|| clocks.evidence());
+    let patterns = CommPatterns::default();
     std::thread::scope(|scope| {
         // Without room, so that there is one trace being written and one read ahead, and never a third.
         let (sender, traces) = sync_channel(0);
@@ -209,20 +189,20 @@ fn combine(
             }
             let aligned = clocks.place(number, &mut trace)?;
             print::events(args, number, &trace)?;
-            if let Some(verdict) = &mut verdict {
-                verdict.hear(&trace, &aligned);
+            if let Some(evidence) = &mut evidence {
+                evidence.hear(&trace, &aligned, &patterns);
             }
             lost.merge(&left_out(&trace, target.format()));
             let facts = aligned.facts();
-            let node = metadata::node(number, numbered_by, &trace, aligned);
-            sink.add(Part { number, trace: &mut trace, ahead_ns: node.offset_ns, facts: &facts })?;
+            let node = combined_node(number, numbered_by, &trace, aligned);
+            sink.add(CombinedPart { number, trace: &mut trace, ahead_ns: node.offset_ns, facts: &facts })?;
             document.nodes.push(node);
         }
         if document.nodes.is_empty() {
             let why = document.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));
             bail!("none of the {} files found is a trace.{why}", found.files.len());
         }
-        document.validation = verdict.map(|verdict| verdict.speak(&found.paths));
+        document.validation = evidence.map(|evidence| validation_document(&Validated::of(evidence), title(&found.paths)));
         sink.finish()?;
         Ok(lost)
     })

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "clock")]
 mod doctor;
-mod document;
 mod fit;
 pub(crate) mod read;
 mod show;

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use rankscope_document::ClockDocument;
+use rankscope_pipeline::clock_document;
 use rankscope_report::{ClockTables, clock_html, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 
-use super::document::document;
 use super::read;
 use super::solve::{How, solved_files};
 use crate::output::{self, Format};
@@ -66,8 +66,8 @@ fn from_files(args: &Args) -> Result<ClockDocument> {
     let title = rankscope_pipeline::title(&args.paths);
     if files.offsets.is_empty() {
         let solved = solved_files(&files.windows, &args.how)?;
-        return Ok(document(title, &solved.rows, solved.header.reference, read::notes(&solved.oddities)));
+        return Ok(clock_document(title, &solved.rows, solved.header.reference, read::notes(&solved.oddities)));
     }
     let (offsets, notes) = read::offsets(&files.offsets)?;
-    Ok(document(title, &offsets.rows, offsets.header.and_then(|header| header.reference), notes))
+    Ok(clock_document(title, &offsets.rows, offsets.header.and_then(|header| header.reference), notes))
 }

@@ -8,12 +8,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use rankscope_clock::NodeId;
 use rankscope_clock::files::{encode_offset, encode_offsets_header};
 use rankscope_clock::solved::{HowSolved, SolveError, Solved, solved};
-use rankscope_pipeline::{title, windows};
+use rankscope_pipeline::{clock_document, title, windows};
 use rankscope_report::{ClockTables, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 use serde_json::{Value, json};
 
-use super::document::document;
 use super::read;
 use crate::output::{self, Format};
 
@@ -86,7 +85,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Format::Json => output::answer(&as_json(&solved)?.to_string())?,
         Format::Table => {
             let notes = read::notes(&solved.oddities);
-            let drawn = document(title(&paths), &solved.rows, solved.header.reference, notes);
+            let drawn = clock_document(title(&paths), &solved.rows, solved.header.reference, notes);
             let style = output::style();
             output::answer(&clock_terminal(&drawn, ClockTables::Nodes, style))?;
             if let Some(out) = &args.out {

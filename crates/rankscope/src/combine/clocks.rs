@@ -11,7 +11,7 @@ use rankscope_align::combine::{NodeOffsets, PlacedBy, PlacedTrace, offsets_by_no
 use rankscope_align::{Method, RankMap, settle_tracers};
 use rankscope_clock::files::read_snapshots;
 use rankscope_formats::{Scope, snapshot_pairs};
-use rankscope_job::ClockChoice;
+use rankscope_job::{ClockChoice, Evidence};
 use rankscope_pipeline::{Judged, SideReadings, device_clocks, judged_files};
 use rankscope_run::{SideFile, read_side};
 use rankscope_trace::{ClockScope, Trace, TracerClock};
@@ -67,6 +67,16 @@ impl Clocks {
 
     fn new(method: &'static str, ways: Ways) -> Self {
         Self { method, notes: Vec::new(), missing_ranks: Vec::new(), skipped: Vec::new(), ways }
+    }
+
+    /// What there is to validate, before the first trace.
+    pub(super) fn evidence(&self) -> Evidence {
+        let mut evidence = Evidence::default();
+        evidence.clocks = self.method;
+        evidence.notes.clone_from(&self.notes);
+        evidence.missing_ranks.clone_from(&self.missing_ranks);
+        evidence.skipped.clone_from(&self.skipped);
+        evidence
     }
 
     /// Whether the file called `label` is none of the job's: what it holds is no trace, or was read already.

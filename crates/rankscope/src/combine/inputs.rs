@@ -1,12 +1,10 @@
-//! Which files are combined, and which number each trace gets: its node in the origin's words, its rank in ours.
+//! Which files are combined.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use rankscope_document::NumberedBy;
 use rankscope_run::{InputFile, discover, same_file};
-use rankscope_trace::{Trace, rank_of_name};
+use rankscope_trace::rank_of_name;
 
 use super::Args;
 
@@ -44,30 +42,4 @@ pub(super) fn inputs(args: &Args) -> Result<Inputs> {
         files.extend(found);
     }
     Ok(Inputs { paths, files, by_position: !args.traces.is_empty() || args.offsets.is_some() })
-}
-
-/// Gives every trace a number of its own.
-#[derive(Debug)]
-pub(super) struct Numbering {
-    by_position: bool,
-    next: u32,
-    taken: BTreeSet<u32>,
-}
-
-impl Numbering {
-    pub(super) fn new(by_position: bool) -> Self {
-        Self { by_position, next: 0, taken: BTreeSet::new() }
-    }
-
-    /// The number of `trace`, whose rank in the job may be known from elsewhere.
-    pub(super) fn number(&mut self, trace: &Trace, known: Option<u32>) -> (u32, NumberedBy) {
-        let rank = if self.by_position { None } else { known.or_else(|| trace.provenance.own_rank().map(|rank| rank.0)) };
-        if let Some(rank) = rank.filter(|rank| self.taken.insert(*rank)) {
-            return (rank, NumberedBy::Rank);
-        }
-        while !self.taken.insert(self.next) {
-            self.next += 1;
-        }
-        (self.next, NumberedBy::Position)
-    }
 }

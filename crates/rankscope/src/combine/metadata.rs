@@ -1,10 +1,8 @@
-//! `OUT.metadata.json`: what was done to each trace. Translates; decides nothing.
+//! `OUT.metadata.json` before the first trace, and what people are told of it.
 
 use std::path::Path;
 
-use rankscope_align::combine::PlacedTrace;
-use rankscope_document::{CombineDocument, CombinedNode, Extrapolations, NumberedBy, RestoredStamps};
-use rankscope_trace::{Trace, TrackKind};
+use rankscope_document::{CombineDocument, NumberedBy};
 
 use super::clocks::Clocks;
 use crate::output::Lines;
@@ -54,42 +52,4 @@ pub(super) fn summary(document: &CombineDocument) -> String {
         text += &validate::text(document);
     }
     text
-}
-
-/// What was done to `trace`, which has the number `id`.
-pub(super) fn node(id: u32, numbered_by: NumberedBy, trace: &Trace, aligned: PlacedTrace) -> CombinedNode {
-    let moves = || aligned.settled.iter().map(|settled| &settled.moved).chain([&aligned.moved]);
-    let greatest =
-        |moved: &rankscope_align::Moved| moved.correction_min_ns.unsigned_abs().max(moved.correction_max_ns.unsigned_abs());
-    let clocks = || aligned.settled.iter().map(|settled| &settled.clock).chain(&trace.provenance.tracer_clocks);
-    let has_devices = trace.tracks.iter().any(|(_, track)| matches!(track.kind, TrackKind::Device | TrackKind::Stream));
-    let mut notes = aligned.notes.clone();
-    if aligned.restored.by_starts {
-        notes.push(
-            "the device clocks are aligned with the host only by the two start times of its collector: there are no snapshots"
-                .to_owned(),
-        );
-    }
-    CombinedNode {
-        id,
-        numbered_by,
-        node: aligned.node,
-        host: trace.provenance.host.clone(),
-        file: trace.provenance.file.clone(),
-        method: aligned.by.name().into(),
-        events: aligned.moved.events,
-        snapshots: clocks().map(|clock| clock.pairs.len()).sum(),
-        missing_snapshots: has_devices && (clocks().next().is_none() || aligned.restored.by_starts),
-        offset_windows: aligned.offset_windows,
-        offset_ns: aligned.ahead_ns,
-        max_correction_ns: moves().last().map_or(0, greatest),
-        uncertainty_ns: Some(aligned.uncertainty_ns()).filter(|ns| *ns < u64::MAX),
-        residual_ns: aligned.residual_ns,
-        extrapolations: Extrapolations {
-            snapshots: aligned.settled.iter().map(|settled| settled.moved.extrapolated).sum(),
-            offsets: aligned.moved.extrapolated,
-        },
-        restored: RestoredStamps { host_ns: aligned.restored.host_ns, devices_ns: aligned.restored.devices_ns },
-        notes,
-    }
 }

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rankscope_analyze::spans::{By, Selection, SpansOf, Stacks, counts};
-use rankscope_pipeline::title;
+use rankscope_pipeline::{ReadSpans, title};
 use rankscope_profile::{folded, otlp, pprof, speedscope};
 use rankscope_run::{refuse_same_file, write_encoded};
 
-use super::Read;
 use crate::output;
 
 /// What to write.
@@ -31,7 +30,7 @@ pub(super) enum Flame {
 }
 
 pub(super) fn write(
-    read: &Read,
+    read: &ReadSpans,
     export: Export,
     by: By,
     selection: Selection<'_>,
@@ -59,7 +58,7 @@ pub(super) fn write(
             output::answer(&String::from_utf8_lossy(&text))?;
         }
     }
-    read.loaded.skipped.iter().for_each(|skipped| output::remark(&format!("skipped {skipped}")));
+    read.skipped().iter().for_each(|skipped| output::remark(&format!("skipped {skipped}")));
     if shown > 0 {
         output::remark(&format!("left out: {shown} async spans, which belong to no thread; --otlp writes them"));
     }

@@ -1,7 +1,6 @@
 //! `rankscope spans`: what each name of span costs, of any program, as a table or for the viewers of profiles.
 
 mod csv;
-mod document;
 mod export;
 
 use std::path::PathBuf;
@@ -9,14 +8,11 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use rankscope_analyze::spans::{By, Nesting, Order, Selection, SpanTable, SpansOf, process_names};
+use rankscope_analyze::spans::{By, Order, Selection, SpanTable};
 use rankscope_document::{SpansBy, SpansSort};
-use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_pipeline::{Loaded, Reading, read_all, title};
+use rankscope_formats::ArgsPolicy;
+use rankscope_pipeline::{ReadSpans, spans_document, title};
 use rankscope_report::spans_terminal;
-use rankscope_run::discover_all;
-use rankscope_trace::Trace;
-use rayon::prelude::*;
 use regex_lite::Regex;
 
 use crate::job::Bar;
@@ -166,33 +162,6 @@ impl SortArg {
     }
 }
 
-/// Traces with what is known of their spans; lists have one entry a trace.
-struct Read {
-    loaded: Loaded,
-    nestings: Vec<Nesting>,
-    /// What the processes are called.
-    names: Vec<String>,
-}
-
-impl Read {
-    fn of(paths: &[PathBuf], args: ArgsPolicy, partial: bool) -> Result<Self> {
-        let files = discover_all(paths)?.files;
-        let loaded = read_all(&files, Reading { args, scope: Scope::All }, partial, &Bar::default())?;
-        let nestings = loaded.traces.par_iter().map(Nesting::of).collect();
-        let names = process_names(&loaded.traces, |trace| trace.provenance.own_rank());
-        Ok(Self { loaded, nestings, names })
-    }
-
-    fn spans(&self) -> Vec<SpansOf<'_>> {
-        let parts = self.loaded.traces.iter().zip(&self.nestings).zip(&self.names);
-        parts.map(|((trace, nesting), process)| SpansOf { process, trace, nesting }).collect()
-    }
-
-    fn traces(&self) -> &[Trace] {
-        &self.loaded.traces
-    }
-}
-
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let export = match (args.flame, args.pprof, args.otlp) {
         (Some(flame), ..) => Some(Export::Flame(flame)),
@@ -204,7 +173,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         bail!("{}: -o says where --flame, --pprof or --otlp write; redirect the table with >", path.display());
     }
     let policy = if export == Some(Export::Otlp) { ArgsPolicy::All } else { ArgsPolicy::Analysis };
-    let read = Read::of(&args.paths, policy, args.partial)?;
+    let read = ReadSpans::of(&args.paths, policy, args.partial, &Bar::default())?;
     let wanted = |pattern: &Option<Regex>, text: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
     let thread = |thread: &str| wanted(&args.thread, thread);
     let name = |name: &str| wanted(&args.name, name);
@@ -218,10 +187,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(read: &Read, args: &Args, selection: Selection<'_>) -> Result<()> {
+fn print(read: &ReadSpans, args: &Args, selection: Selection<'_>) -> Result<()> {
     let table = SpanTable::of(&read.spans(), args.by.into(), args.sort.into(), selection);
     let top = args.top.unwrap_or(if args.format == FormatArg::Table { TOP } else { usize::MAX });
-    let document = document::document(read, table, (args.by.word(), args.sort.word()), top, &title(&args.paths));
+    let document = spans_document(read, table, (args.by.word(), args.sort.word()), top, &title(&args.paths));
     let text = match args.format {
         FormatArg::Json => serde_json::to_string_pretty(&document)?,
         FormatArg::Csv => csv::text(&document),

@@ -1,6 +1,5 @@
 //! `rankscope validate`: can what the traces show have happened, and will a viewer show all of it?
 
-mod document;
 mod table;
 
 use std::io::Write;
@@ -9,16 +8,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use rankscope_align::RankMap;
-use rankscope_align::validate::{Meeting, Participants, RankEvidence, meet, write_csv};
+use rankscope_align::validate::write_csv;
 use rankscope_analyze::ClassMode;
-use rankscope_collectives::{Matched, RankCollectives, match_ranks};
-use rankscope_job::{ClockChoice, Job, Rules};
+use rankscope_job::{ClockChoice, Evidence, Rules, Validated, validation_document};
 use rankscope_pipeline::{clock_folder, judged};
 use rankscope_run::write_file;
-use rankscope_time::Rank;
 
-pub(crate) use self::document::document;
 pub(crate) use self::table::text;
 use crate::job::{Bar, MeasuredArgs, request_by};
 use crate::output::{self, Format};
@@ -70,44 +65,12 @@ enum Align {
     Best,
 }
 
-/// What there is to judge. Lists have one entry a rank.
-pub(crate) struct Evidence {
-    pub(crate) ranks: Vec<Origin>,
-    /// What is to be said of each by itself.
-    pub(crate) found: Vec<RankEvidence>,
-    pub(crate) collectives: Vec<RankCollectives>,
-    /// Which of those belong together, where anybody has looked already.
-    pub(crate) matched: Option<Matched>,
-    /// To the clock they are judged on.
-    pub(crate) maps: Vec<RankMap>,
-    /// Which clocks these are, by and large.
-    pub(crate) clocks: &'static str,
-    pub(crate) notes: Vec<String>,
-    pub(crate) missing_ranks: Vec<u32>,
-    pub(crate) skipped: Vec<String>,
-}
-
-/// Where what is said of a rank comes from.
-pub(crate) struct Origin {
-    pub(crate) rank: Rank,
-    pub(crate) host: Option<String>,
-    pub(crate) file: String,
-}
-
-/// What was judged, and what came of it.
-pub(crate) struct Judged {
-    evidence: Evidence,
-    participants: Participants,
-    matched: Matched,
-    meetings: Vec<Meeting>,
-}
-
 /// A broken rule, as the exit code tells it.
 pub(crate) const BROKEN: u8 = 3;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let (judged, title) = judge(&args)?;
-    let document = document(&judged, title);
+    let document = validation_document(&judged, title);
     if let Some(path) = &args.csv {
         write_file(path, |file| Ok::<_, anyhow::Error>(write_csv(file, &judged.meetings, judged.participants.list.len())?))?;
     }
@@ -127,46 +90,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 /// What is found, and what it is called.
-fn judge(args: &Args) -> Result<(Judged, String)> {
+fn judge(args: &Args) -> Result<(Validated, String)> {
     let mut request = request_by(&args.paths, args.partial, &args.measured, args.clocks()?);
     request.mapping.rules = Rules::new(ClassMode::Default, args.comm_pattern.clone(), false).with_checks(true);
     let judged = judged(&request, &Bar::default())?;
-    Ok((Judged::of(Evidence::of(judged.job)), judged.title))
-}
-
-impl Evidence {
-    fn of(job: Job) -> Self {
-        let (ranks, found) = job
-            .ranks
-            .into_iter()
-            .map(|rank| {
-                let origin = Origin { rank: rank.rank, host: rank.about.host, file: rank.about.file };
-                (origin, rank.evidence.unwrap_or_default())
-            })
-            .unzip();
-        Self {
-            ranks,
-            found,
-            collectives: job.collectives,
-            matched: Some(job.matched),
-            clocks: job.clocks.method.name(),
-            maps: job.clocks.ranks.into_iter().map(|rank| rank.map).collect(),
-            notes: job.notes,
-            missing_ranks: job.completeness.missing.iter().map(|rank| rank.0).collect(),
-            skipped: job.skipped,
-        }
-    }
-}
-
-impl Judged {
-    /// Judges `evidence`.
-    pub(crate) fn of(mut evidence: Evidence) -> Self {
-        let participants = Participants::of(&evidence.found, std::mem::take(&mut evidence.collectives));
-        let matched = evidence.matched.take().filter(|_| participants.are_ranks());
-        let matched = matched.unwrap_or_else(|| match_ranks(&participants.collectives));
-        let meetings = meet(&evidence.found, &evidence.maps.iter().collect::<Vec<_>>(), &participants, &matched);
-        Self { evidence, participants, matched, meetings }
-    }
+    Ok((Validated::of(Evidence::of(judged.job)), judged.title))
 }
 
 impl Args {

@@ -10,7 +10,7 @@ use rankscope_document::{ClockDocument, ClockPoint, NodeClock, Note};
 use rankscope_time::Span;
 
 /// The document of `rows`, in whatever order they are.
-pub(super) fn document(title: String, rows: &[OffsetRow], reference: Option<NodeId>, notes: Vec<Note>) -> ClockDocument {
+pub fn clock_document(title: String, rows: &[OffsetRow], reference: Option<NodeId>, notes: Vec<Note>) -> ClockDocument {
     let mut by_node: BTreeMap<NodeId, Vec<&OffsetRow>> = BTreeMap::new();
     for row in rows {
         by_node.entry(row.node).or_default().push(row);

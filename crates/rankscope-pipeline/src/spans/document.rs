@@ -5,13 +5,14 @@ use rankscope_document::{Note, NoteLevel, SpansBy, SpansDocument, SpansProcess, 
 use rankscope_job::problem;
 use rankscope_trace::{ProblemKind, Trace};
 
-use super::Read;
+use super::ReadSpans;
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
 
-pub(super) fn document(
-    read: &Read,
+/// The first `top` rows of each part of `table`, of what `read` holds, called `title`.
+pub fn spans_document(
+    read: &ReadSpans,
     table: SpanTable,
     (by, sort): (SpansBy, SpansSort),
     top: usize,
@@ -52,7 +53,7 @@ fn row(stats: SpanStats) -> SpansRow {
     }
 }
 
-fn processes(read: &Read) -> Vec<SpansProcess> {
+fn processes(read: &ReadSpans) -> Vec<SpansProcess> {
     let process = |((trace, nesting), name): ((&Trace, _), &String)| {
         let about = &trace.provenance;
         let (threads, spans, async_spans) = counts(nesting);
@@ -76,7 +77,7 @@ fn processes(read: &Read) -> Vec<SpansProcess> {
 }
 
 /// What is missing, and what was wrong with the files.
-fn notes(read: &Read) -> Vec<Note> {
+fn notes(read: &ReadSpans) -> Vec<Note> {
     let note = |level: NoteLevel| move |text: String| Note { level, text };
     let cautions = read.traces().iter().flat_map(|trace| {
         let file = &trace.provenance.file;
@@ -92,7 +93,7 @@ fn notes(read: &Read) -> Vec<Note> {
         });
         open.into_iter().chain(lost)
     });
-    let skipped = read.loaded.skipped.iter().map(|skipped| format!("Skipped {skipped}."));
+    let skipped = read.skipped().iter().map(|skipped| format!("Skipped {skipped}."));
     let problems = read.traces().iter().filter_map(|trace| {
         let about = &trace.provenance;
         let unfinished = trace.unfinished.len() as u64;

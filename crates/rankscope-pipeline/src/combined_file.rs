@@ -3,31 +3,60 @@
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
-use anyhow::{Context, Result};
 use rankscope_align::{RankMap, apply};
 use rankscope_formats::archive::{Archive, ArchiveMember};
 use rankscope_formats::json::{base_ns, runs};
 use rankscope_formats::perfetto::{RankView, Timeline};
 use rankscope_formats::xspace::{PlaneNames, Space};
+use rankscope_formats::{Error, Format};
 use rankscope_time::{Rank, Span};
 use rankscope_trace::Trace;
 
-use super::Target;
+type Result<T> = std::result::Result<T, Error>;
+
+/// What a combined file is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CombinedFormat {
+    /// One XSpace, with planes of these names.
+    XSpace(PlaneNames),
+    /// Chrome JSON.
+    Json,
+    /// A Perfetto trace.
+    Perfetto,
+    /// A tar archive with a Perfetto trace of each rank.
+    Archive,
+}
+
+impl CombinedFormat {
+    /// The format that each trace is written in.
+    pub fn format(self) -> Format {
+        match self {
+            Self::XSpace(_) => Format::XSpace,
+            Self::Json => Format::Json,
+            Self::Perfetto | Self::Archive => Format::Perfetto,
+        }
+    }
+}
 
 /// One trace on its way out, on the common clock.
-pub(super) struct Part<'a> {
-    pub(super) number: u32,
-    pub(super) trace: &'a mut Trace,
+#[derive(Debug)]
+pub struct CombinedPart<'a> {
+    /// Its number in the file.
+    pub number: u32,
+    /// Its events.
+    pub trace: &'a mut Trace,
     /// Its own clock minus the common one, in its middle.
-    pub(super) ahead_ns: i64,
+    pub ahead_ns: i64,
     /// What a metadata plane says about it.
-    pub(super) facts: &'a [(&'static str, i64)],
+    pub facts: &'a [(&'static str, i64)],
 }
 
 /// A combined file under construction.
-pub(super) enum Sink<'a> {
+pub struct CombinedFile<'a>(Sink<'a>);
+
+/// What it is made of.
+enum Sink<'a> {
     XSpace(Space<&'a mut dyn Write>, PlaneNames),
     Perfetto(Timeline<BufWriter<&'a mut dyn Write>>),
     Json(Spool, &'a mut dyn Write),
@@ -35,7 +64,7 @@ pub(super) enum Sink<'a> {
 }
 
 /// Ranks put aside in order of time, behind each other in one file that has no name.
-pub(super) struct Spool {
+struct Spool {
     file: BufWriter<File>,
     /// Where each rank ends.
     ends: Vec<u64>,
@@ -46,20 +75,45 @@ pub(super) struct Spool {
 /// Read ahead of each rank while merging: a thousand ranks take 32 MB.
 const BUFFER_BYTES: usize = 32 << 10;
 
-impl<'a> Sink<'a> {
-    /// A file written into `output`, of ranks up to `highest` as far as is known; what has to be put aside meanwhile lies in
-    /// `folder`.
-    pub(super) fn new(target: Target, output: &'a mut dyn Write, folder: &Path, highest: Rank) -> Result<Self> {
-        let spool = || tempfile::tempfile_in(folder).with_context(|| folder.display().to_string());
-        Ok(match target {
-            Target::XSpace(names) => Self::XSpace(Space::new(output, names), names),
-            Target::Perfetto => Self::Perfetto(Timeline::new(BufWriter::new(output)).ranks_up_to(highest)),
-            Target::Json => Self::Json(Spool::new(spool()?), output),
-            Target::Archive => Self::Archive { archive: Archive::new(output), spool: spool()?, first_ahead_ns: None },
-        })
+impl<'a> CombinedFile<'a> {
+    /// A file written into `output`, of ranks up to `highest` as far as is known; what has to be put aside meanwhile goes into the
+    /// file that `spool` opens.
+    ///
+    /// # Errors
+    /// What `spool` fails with.
+    pub fn new<E>(
+        format: CombinedFormat,
+        output: &'a mut dyn Write,
+        highest: Rank,
+        spool: impl FnOnce() -> std::result::Result<File, E>,
+    ) -> std::result::Result<Self, E> {
+        Ok(Self(match format {
+            CombinedFormat::XSpace(names) => Sink::XSpace(Space::new(output, names), names),
+            CombinedFormat::Perfetto => Sink::Perfetto(Timeline::new(BufWriter::new(output)).ranks_up_to(highest)),
+            CombinedFormat::Json => Sink::Json(Spool::new(spool()?), output),
+            CombinedFormat::Archive => Sink::Archive { archive: Archive::new(output), spool: spool()?, first_ahead_ns: None },
+        }))
     }
 
-    pub(super) fn add(&mut self, part: Part<'_>) -> Result<()> {
+    /// Adds a trace.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn add(&mut self, part: CombinedPart<'_>) -> Result<()> {
+        self.0.add(part)
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn finish(self) -> Result<()> {
+        self.0.finish()
+    }
+}
+
+impl Sink<'_> {
+    fn add(&mut self, part: CombinedPart<'_>) -> Result<()> {
         let rank = Rank(part.number);
         match self {
             Self::XSpace(space, names) => {
@@ -87,7 +141,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Result<()> {
+    fn finish(self) -> Result<()> {
         match self {
             Self::XSpace(space, _) => space.finish()?,
             Self::Perfetto(timeline) => {

@@ -6,12 +6,13 @@ use rankscope_align::validate::{Device, Finding, Meeting, Participant, Rule, Ver
 use rankscope_document::{MissedPair, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 use rankscope_time::Rank;
 
-use super::{Judged, Origin};
+use super::{Origin, Validated};
 
 /// Layout version of the document.
 const SCHEMA: u32 = 1;
 
-pub(crate) fn document(judged: &Judged, title: String) -> ValidationDocument {
+/// The document of `judged`, called `title`.
+pub fn validation_document(judged: &Validated, title: String) -> ValidationDocument {
     let rules = rules(judged);
     let of_weight = |weight: RuleWeight| rules.iter().filter(|rule| rule.weight == weight).map(|rule| rule.found).sum();
     let gaps = || judged.meetings.iter().filter(|meeting| meeting.rule == Some(Rule::CollectiveOverlap));
@@ -42,11 +43,11 @@ pub(crate) fn document(judged: &Judged, title: String) -> ValidationDocument {
     }
 }
 
-fn with_verdict(judged: &Judged, is: impl Fn(&Verdict) -> bool) -> u64 {
+fn with_verdict(judged: &Validated, is: impl Fn(&Verdict) -> bool) -> u64 {
     judged.meetings.iter().filter(|meeting| is(&meeting.verdict)).count() as u64
 }
 
-fn nodes(judged: &Judged) -> Vec<ValidationNode> {
+fn nodes(judged: &Validated) -> Vec<ValidationNode> {
     let of = |(node, participant): (usize, &Participant)| {
         let Origin { rank, host, file } = &judged.evidence.ranks[participant.rank];
         let devices = &judged.evidence.found[participant.rank].devices;
@@ -57,7 +58,7 @@ fn nodes(judged: &Judged) -> Vec<ValidationNode> {
 }
 
 /// Every rule with what it judged and found over all ranks, in the order the rules are told.
-fn rules(judged: &Judged) -> Vec<RuleCount> {
+fn rules(judged: &Validated) -> Vec<RuleCount> {
     let mut counts: BTreeMap<Rule, (u64, u64)> = BTreeMap::new();
     let across = judged.meetings.iter().filter_map(|meeting| {
         let is_broken = matches!(meeting.verdict, Verdict::Violation { .. });
@@ -77,14 +78,14 @@ fn rules(judged: &Judged) -> Vec<RuleCount> {
 }
 
 /// The violations: those across ranks, largest gap first, then those of single traces.
-fn details(judged: &Judged) -> Vec<RuleFinding> {
+fn details(judged: &Validated) -> Vec<RuleFinding> {
     let mut details: Vec<RuleFinding> = judged.meetings.iter().filter_map(|meeting| missed(judged, meeting)).collect();
     details.sort_by_key(|detail| std::cmp::Reverse(detail.gap_ns));
     details.extend(findings(judged, |weight| weight == Weight::Violation));
     details
 }
 
-fn missed(judged: &Judged, meeting: &Meeting) -> Option<RuleFinding> {
+fn missed(judged: &Validated, meeting: &Meeting) -> Option<RuleFinding> {
     let Verdict::Violation { late, early, gap_ns, certain } = meeting.verdict else { return None };
     let (late, early) = (meeting.stays[late], meeting.stays[early]);
     let rank = |participant: usize| judged.participants.collectives[participant].rank.0;
@@ -115,7 +116,7 @@ fn missed(judged: &Judged, meeting: &Meeting) -> Option<RuleFinding> {
     })
 }
 
-fn findings(judged: &Judged, of: impl Fn(Weight) -> bool) -> Vec<RuleFinding> {
+fn findings(judged: &Validated, of: impl Fn(Weight) -> bool) -> Vec<RuleFinding> {
     let of_rank = judged.evidence.ranks.iter().zip(&judged.evidence.found);
     of_rank
         .flat_map(|(origin, found)| found.checks.iter().map(move |check| (origin.rank, check)))
