@@ -164,6 +164,9 @@ pub struct RankCollectiveSummary {
     pub transfer_ns: i64,
     /// Time in those that are not matched.
     pub unmatched_ns: i64,
+    /// Time in them that no compute hid; null where an older version wrote the row.
+    #[serde(default)]
+    pub exposed_ns: Option<i64>,
     /// The operation.
     pub kind: CollectiveKind,
     /// Elements it got out; null where that is not recorded, or differs from one to the next.

@@ -30,6 +30,7 @@ struct Sums {
     wait_ns: i64,
     transfer_ns: i64,
     unmatched_ns: i64,
+    exposed_ns: i64,
 }
 
 impl<'a> Gathers<'a> for Long<'a> {
@@ -48,6 +49,7 @@ impl Sums {
     fn add(&mut self, stay: &Stay<'_>, is_matched: bool) {
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(stay.stay_ns);
+        self.exposed_ns = self.exposed_ns.saturating_add(stay.exposed_ns);
         self.squares = self.squares.saturating_add(i128::from(stay.stay_ns).pow(2));
         (self.min_ns, self.max_ns) = (self.min_ns.min(stay.stay_ns), self.max_ns.max(stay.stay_ns));
         if is_matched {
@@ -94,6 +96,7 @@ impl Sums {
             wait_ns: self.wait_ns,
             transfer_ns: self.transfer_ns,
             unmatched_ns: self.unmatched_ns,
+            exposed_ns: Some(self.exposed_ns),
             waits_for: waits_for(kind),
         }
     }

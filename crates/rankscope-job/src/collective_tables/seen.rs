@@ -75,6 +75,8 @@ pub(super) struct Stay<'a> {
     pub(super) wait_ns: i64,
     /// The rest.
     pub(super) transfer_ns: i64,
+    /// As much of its own time as no compute hid.
+    pub(super) exposed_ns: i64,
     /// By how much it came before the last, however long it stayed.
     pub(super) before_last_ns: i64,
 }
@@ -130,10 +132,13 @@ impl<'a> Scene<'a> {
         let stay = |(rank, before_last_ns): (&u32, &i64)| {
             let rank = *rank as usize;
             let at = instance.members.binary_search_by_key(&rank, |member| member.rank()).ok()?;
-            let one = &collectives[rank].collectives[instance.members[at].collective()];
+            let number = instance.members[at].collective();
+            let one = &collectives[rank].collectives[number];
+            let exposed_ns = self.job.ranks[rank].report.exposed_ns.get(number).copied().unwrap_or(0);
             let stay_ns = one.end_ns.saturating_sub(one.start_ns).max(0);
             let wait_ns = (*before_last_ns).clamp(0, stay_ns);
-            Some(Stay { rank, one, stay_ns, wait_ns, transfer_ns: stay_ns - wait_ns, before_last_ns: *before_last_ns })
+            let transfer_ns = stay_ns - wait_ns;
+            Some(Stay { rank, one, stay_ns, wait_ns, transfer_ns, exposed_ns, before_last_ns: *before_last_ns })
         };
         let stays: Vec<Stay<'a>> = arrival.order.iter().zip(&arrival.wait_ns).filter_map(stay).collect();
         let put_in = || stays.iter().map(|stay| stay.one.in_elements);

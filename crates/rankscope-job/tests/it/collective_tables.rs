@@ -81,6 +81,8 @@ fn assert_adds_up(tables: &CollectiveTables, document: &Document, job: &Job) {
         assert_eq!(of_rank(|one| one.wait_ns), row.total_wait_ns);
         assert_eq!(of_rank(|one| one.transfer_ns), row.total_transfer_ns);
         assert_eq!(of_rank(|one| one.unmatched_ns), row.unmatched_ns);
+        let account = document.ranks.iter().find(|own| own.rank == row.rank).expect("every rank");
+        assert_eq!(of_rank(|one| one.exposed_ns.unwrap_or(0)), account.time_ns.exposed_comm);
         let parts = || every.iter().filter(|one| one.rank == row.rank);
         assert_eq!(parts().map(|one| one.stay_ns).sum::<i64>(), own_ns);
         assert!(
