@@ -3,16 +3,19 @@
 //! Nothing is refused here. Two jobs of different sizes can be worth comparing; that their steps do other work must be said first.
 
 mod lacking;
+mod missing;
 mod properties;
 mod work_in_common;
 
+use std::collections::BTreeSet;
+
 use rankscope_document::{Note, NoteLevel};
 
-use crate::side::Side;
+pub(crate) use missing::{Common, in_common};
 
 /// What the reader must know before the figures, most important first.
-pub(crate) fn notes(sides: &[Side]) -> Vec<Note> {
-    let mut texts = Vec::new();
+pub(crate) fn notes(common: &Common<'_>) -> Vec<Note> {
+    let (sides, mut texts) = (&common.sides, common.sentences.clone());
     if let Some((base, tests)) = sides.split_first() {
         for test in tests {
             texts.extend(properties::differing(base, test));
@@ -22,4 +25,17 @@ pub(crate) fn notes(sides: &[Side]) -> Vec<Note> {
     }
     texts.extend(sides.iter().flat_map(lacking::of_side));
     texts.into_iter().map(|text| Note { level: NoteLevel::Caution, text }).collect()
+}
+
+/// Ascending numbers with ranges in short: `0-3, 8`.
+fn spans(numbers: &BTreeSet<u32>) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => runs.push((*number, *number)),
+        }
+    }
+    let run = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    runs.iter().map(run).collect::<Vec<_>>().join(", ")
 }

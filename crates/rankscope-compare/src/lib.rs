@@ -58,22 +58,24 @@ const SCHEMA: u32 = 1;
 
 /// Every side of `sides` beside the first of them. One side alone is compared with itself.
 pub fn compare(sides: &[Side], settings: &Settings) -> CompareDocument {
-    let Some((base, tests)) = sides.split_first() else { return CompareDocument::default() };
+    let common = comparable::in_common(sides);
+    let Some((base, tests)) = common.sides.split_first() else { return CompareDocument::default() };
     let mut pairs = tests.iter().map(|test| pair::compared(base, test, settings));
     let first = pairs.next().unwrap_or_else(|| pair::compared(base, base, settings));
     let others: Vec<Comparison> = pairs.collect();
+    let (base, tests) = (&sides[0], &sides[1..]);
     let beside = std::iter::once(&first).chain(&others).zip(tests);
     let side_by_side = beside.map(|(compared, test)| beside::of(base, test, compared, &settings.convention)).collect();
     CompareDocument {
         schema: SCHEMA,
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
         sides: sides.iter().map(Side::described).collect(),
-        notes: comparable::notes(sides),
+        notes: comparable::notes(&common),
         first,
         others,
         side_by_side,
-        series: plotted::series(sides),
-        ranking: ranking::of(sides, settings),
+        series: plotted::series(&common.sides),
+        ranking: ranking::of(&common.sides, settings),
         gate: None,
     }
 }

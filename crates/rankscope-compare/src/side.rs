@@ -1,5 +1,7 @@
 //! What is compared: sides, each of one or several runs.
 
+use std::collections::BTreeSet;
+
 use rankscope_document::{ComparedRun, ComparedSide, Document};
 
 use crate::series::{self, Series};
@@ -26,6 +28,16 @@ impl Run {
     /// Where it was read from.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// It with `ranks` alone.
+    fn of_ranks(&self, ranks: &BTreeSet<u32>) -> Self {
+        if self.document.ranks.iter().all(|rank| ranks.contains(&rank.rank)) {
+            return self.clone();
+        }
+        let mut document = self.document.clone();
+        document.ranks.retain(|rank| ranks.contains(&rank.rank));
+        Self::new(self.path.clone(), document)
     }
 
     /// Whether it has any rank.
@@ -68,6 +80,12 @@ impl Side {
     pub fn with_unfinished(mut self, paths: Vec<String>) -> Self {
         self.unfinished = paths;
         self
+    }
+
+    /// The same, of `ranks` alone.
+    pub(crate) fn of_ranks(&self, ranks: &BTreeSet<u32>) -> Self {
+        Self { runs: self.runs.iter().map(|run| run.of_ranks(ranks)).collect(), ..Self::new(self.label.clone(), Vec::new()) }
+            .with_unfinished(self.unfinished.clone())
     }
 
     /// What it is called.

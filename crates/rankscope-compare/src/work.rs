@@ -26,6 +26,8 @@ pub(crate) enum Leaf {
     Transfer(Collective),
     /// Time in collectives that are not matched, so that nobody knows which of both it is.
     Unmatched(Collective),
+    /// What compute hides of the time in it, which is less than nothing.
+    Hidden(Collective),
     /// Idle time by cause.
     Idle(&'static str),
     /// The time of a class that no table splits.
@@ -251,7 +253,10 @@ impl<'a> RankWork<'a> {
                 put(Leaf::Transfer(collective.clone()), row.transfer_ns, matched);
             }
             if row.count > matched {
-                put(Leaf::Unmatched(collective), row.unmatched_ns, row.count - matched);
+                put(Leaf::Unmatched(collective.clone()), row.unmatched_ns, row.count - matched);
+            }
+            if let Some(exposed_ns) = row.exposed_ns {
+                put(Leaf::Hidden(collective), exposed_ns - row.sum_ns, 0);
             }
         }
         if sums.is_empty() {
@@ -290,7 +295,7 @@ impl Leaf {
     /// The collective that it is of.
     pub(crate) fn collective(&self) -> Option<&Collective> {
         match self {
-            Self::Wait(collective) | Self::Transfer(collective) | Self::Unmatched(collective) => Some(collective),
+            Self::Wait(of) | Self::Transfer(of) | Self::Unmatched(of) | Self::Hidden(of) => Some(of),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rankscope_document::Document;
 
+use super::spans;
 use crate::side::Side;
 
 /// A property of a run: how it is called, whether that is plural, and its value where it is known.
@@ -40,17 +41,10 @@ pub(super) fn differing(base: &Side, test: &Side) -> Vec<String> {
     sentences
 }
 
-/// The numbers of the ranks, `0-3,8`.
+/// The numbers of the ranks, `0-3, 8`.
 fn ranks(document: &Document) -> Option<String> {
     let numbers: BTreeSet<u32> = document.ranks.iter().map(|rank| rank.rank).collect();
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match runs.last_mut() {
-            Some((_, last)) if number == *last + 1 => *last = number,
-            _ => runs.push((number, number)),
-        }
-    }
-    words(runs.into_iter().map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") }))
+    Some(spans(&numbers)).filter(|text| !text.is_empty())
 }
 
 /// Different words, in order, as one text.

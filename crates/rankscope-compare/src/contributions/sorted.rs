@@ -1,7 +1,8 @@
 //! The parts of a change as rows, the largest first.
 //!
 //! When ranks arrive in another order, time in a collective moves from waiting to moving data or back, and the step takes as long as before:
-//! where the two change in opposite directions, both rank by what remains.
+//! where the two change in opposite directions, both rank by what remains. Where compute hides what a collective takes longer, the
+//! collective ranks by its time, and what is hidden by what remains of both.
 
 use rankscope_document::{Contribution, ContributionKind};
 use rustc_hash::FxHashMap;
@@ -32,36 +33,43 @@ pub(super) fn contributions(split: &Split, paced: Option<&RankPair<'_>>, setting
 
 /// How large parts are beside each other.
 struct Sizes {
-    /// Change of waiting and of moving data, by collective.
-    collectives: FxHashMap<String, [i64; 2]>,
+    /// Change of waiting, of moving data and of what compute hides, by collective.
+    collectives: FxHashMap<String, [i64; 3]>,
 }
 
 impl Sizes {
     fn of<'a>(rows: impl Iterator<Item = &'a Contribution>) -> Self {
-        let mut collectives: FxHashMap<String, [i64; 2]> = FxHashMap::default();
+        let mut collectives: FxHashMap<String, [i64; 3]> = FxHashMap::default();
         for row in rows {
-            let side = match row.kind {
-                ContributionKind::CollectiveWait => 0,
-                ContributionKind::CollectiveTransfer => 1,
-                _ => continue,
-            };
-            collectives.entry(row.name.clone()).or_default()[side] += row.delta_ns;
+            if let Some(part) = part_of_collective(row) {
+                collectives.entry(row.name.clone()).or_default()[part] += row.delta_ns;
+            }
         }
         Self { collectives }
     }
 
     fn of_row(&self, row: &Contribution) -> u64 {
-        match self.collectives.get(&row.name) {
-            Some([wait, transfer]) if is_collective(&row.kind) && wait.signum() * transfer.signum() < 0 => {
-                (wait + transfer).unsigned_abs()
-            }
-            _ => row.delta_ns.unsigned_abs(),
-        }
+        let part = part_of_collective(row);
+        let Some(([wait, transfer, hidden], part)) = self.collectives.get(&row.name).zip(part) else {
+            return row.delta_ns.unsigned_abs();
+        };
+        let remaining =
+            |a: i64, b: i64| if a.signum() * b.signum() < 0 { (a + b).unsigned_abs() } else { row.delta_ns.unsigned_abs() };
+        if part == HIDDEN { remaining(wait + transfer, *hidden) } else { remaining(*wait, *transfer) }
     }
 }
 
-fn is_collective(kind: &ContributionKind) -> bool {
-    matches!(kind, ContributionKind::CollectiveWait | ContributionKind::CollectiveTransfer)
+/// The place of what compute hides among the parts of a collective.
+const HIDDEN: usize = 2;
+
+/// Which part of a collective it is: waiting, moving data, or what compute hides of both.
+fn part_of_collective(row: &Contribution) -> Option<usize> {
+    match row.kind {
+        ContributionKind::CollectiveWait => Some(0),
+        ContributionKind::CollectiveTransfer => Some(1),
+        ContributionKind::Overlap if row.class.as_deref() == Some(Class::ExposedComm.key()) => Some(HIDDEN),
+        _ => None,
+    }
 }
 
 fn order(kind: &ContributionKind) -> usize {
@@ -133,6 +141,7 @@ fn leaf_named(leaf: &Leaf) -> (ContributionKind, String) {
         Leaf::Wait(of) => (ContributionKind::CollectiveWait, format!("{}@{}", of.name(), of.group)),
         Leaf::Transfer(of) => (ContributionKind::CollectiveTransfer, format!("{}@{}", of.name(), of.group)),
         Leaf::Unmatched(of) => (ContributionKind::CollectiveTransfer, format!("{}@{} (not matched)", of.name(), of.group)),
+        Leaf::Hidden(of) => (ContributionKind::Overlap, format!("{}@{}", of.name(), of.group)),
         Leaf::Idle(cause) => (ContributionKind::Idle, (*cause).to_owned()),
         Leaf::Unsplit(class) => {
             let kind = match class {
@@ -173,6 +182,22 @@ fn interval(amounts: &Amounts, settings: &Settings) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_compute_hides_of_a_slower_collective_ranks_by_what_remains() {
+        let row = |kind, delta_ns| Contribution {
+            kind,
+            name: "all_reduce".to_owned(),
+            class: Some(Class::ExposedComm.key().to_owned()),
+            delta_ns,
+            ..Contribution::default()
+        };
+        let rows = [row(ContributionKind::CollectiveTransfer, 8_000), row(ContributionKind::Overlap, -7_900)];
+        let size = Sizes::of(rows.iter());
+        assert_eq!(rows.each_ref().map(|row| size.of_row(row)), [8_000, 100]);
+        let lost = [row(ContributionKind::CollectiveTransfer, 0), row(ContributionKind::Overlap, 7_900)];
+        assert_eq!(lost.each_ref().map(|row| Sizes::of(lost.iter()).of_row(row)), [0, 7_900]);
+    }
 
     #[test]
     fn waiting_that_becomes_moving_data_ranks_by_what_remains() {

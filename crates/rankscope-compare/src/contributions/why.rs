@@ -34,6 +34,7 @@ pub(super) fn of(part: &Part, amounts: &Amounts, pair: &RankPair<'_>) -> Why {
         words.extend(match leaf {
             Leaf::Transfer(of) => bandwidth(of, pair),
             Leaf::Wait(of) => last_rank(of, pair),
+            Leaf::Hidden(of) => hidden(of, pair),
             Leaf::Copy { direction, name } => copy_rate(direction, name, pair),
             _ => None,
         });
@@ -73,6 +74,8 @@ fn structural(leaf: &Leaf, pair: &RankPair<'_>) -> Vec<String> {
             let own = changes.within(&StructureKind::Kernel, None).map(|(_, change)| change);
             replaced(own.into_iter().find(|change| change.name == *name), "other kernel").into_iter().collect()
         }
+        // That it is another one is said of its time.
+        Leaf::Hidden(_) => Vec::new(),
         _ => leaf.collective().map_or_else(Vec::new, |of| {
             let name = of.name();
             let own = changes.within(&StructureKind::Collective, Some(&of.group)).map(|(_, change)| change);
@@ -143,6 +146,19 @@ fn last_rank(of: &Collective, pair: &RankPair<'_>) -> Option<String> {
     let all: usize = last.values().sum();
     let (rank, most) = last.into_iter().max_by_key(|(rank, count)| (*count, std::cmp::Reverse(*rank)))?;
     (rank != pair.number).then(|| format!("rank {rank} comes last in {most} of {all}"))
+}
+
+/// How much of the time in it compute hides.
+fn hidden(of: &Collective, pair: &RankPair<'_>) -> Option<String> {
+    let after = pair.structure.test_of(&Leaf::Hidden(of.clone())).collective()?.clone();
+    let percent = |of: &Collective, work: RankWork<'_>| {
+        let rows = || work.collectives().filter(|(own, _)| own == of).map(|(_, row)| row);
+        let (sum_ns, exposed_ns) =
+            (rows().map(|row| row.sum_ns).sum::<i64>(), rows().filter_map(|row| row.exposed_ns).sum::<i64>());
+        (sum_ns > 0).then(|| (1.0 - exposed_ns as f64 / sum_ns as f64) * 100.0)
+    };
+    let (base, test) = (percent(of, pair.base[0].work)?, percent(&after, pair.test[0].work)?);
+    Some(format!("compute hides {base:.1} → {test:.1} % of it"))
 }
 
 fn copy_rate(direction: &str, name: &str, pair: &RankPair<'_>) -> Option<String> {

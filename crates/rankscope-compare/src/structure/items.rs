@@ -85,7 +85,7 @@ fn collectives(work: RankWork<'_>) -> Vec<Item> {
         within: Some(collective.group.clone()),
         sum: Sum { ns: row.sum_ns, count: row.count },
         alike: Some(format!("{}.{}", collective.kind, collective.dtype)),
-        leaves: [Leaf::Wait, Leaf::Transfer, Leaf::Unmatched].into_iter().map(|leaf| leaf(collective.clone())).collect(),
+        leaves: [Leaf::Wait, Leaf::Transfer, Leaf::Unmatched, Leaf::Hidden].map(|leaf| leaf(collective.clone())).into(),
     };
     let mut items: Vec<Item> = Vec::new();
     for item in work.collectives().map(item) {

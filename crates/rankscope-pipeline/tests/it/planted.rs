@@ -96,7 +96,7 @@ fn corpus(name: &str) -> Option<Vec<u8>> {
 
 #[test]
 fn changes_in_a_trace_of_data_parallel_training_are_named_first() {
-    use ContributionKind::{CollectiveTransfer, Copy, Idle, Operator, StepMarks};
+    use ContributionKind::{CollectiveTransfer, Copy, Idle, Operator, Overlap, StepMarks};
     let Some(trace) = corpus("a100_nccl_data.json.gz") else { return };
     let convolution = "aten::cudnn_convolution";
     let cases = vec![
@@ -140,6 +140,19 @@ fn changes_in_a_trace_of_data_parallel_training_are_named_first() {
         .because("gone, was 1 a step")
         .reversed(),
         case("the host of one rank is late", Idle, "host_wait", Some(1), |job| job.delay_launches(1, 30, 400_000)),
+        case("no kernel runs beside a collective any more", Overlap, "all_reduce.Float.6563840@", None, |job| {
+            job.lose_overlap(&[0, 1], 6_563_840);
+        })
+        .because("→ 0.0 % of it"),
+        case("no kernel runs beside a collective any more on one rank", Overlap, "all_reduce.Float.7875584@", Some(1), |job| {
+            job.lose_overlap(&[1], 7_875_584);
+        })
+        .because("→ 0.0 % of it"),
+        case("kernels run beside a collective that was alone", Overlap, "all_reduce.Float.6637568@", None, |job| {
+            job.lose_overlap(&[0, 1], 6_637_568);
+        })
+        .because("0.0 → ")
+        .reversed(),
         case("copies are slower on one rank", Copy, "Memcpy", Some(1), |job| {
             job.slow(1, Device::Named("Memcpy DtoD (Device -> Device)"), 3.0);
         }),
@@ -182,6 +195,28 @@ fn changes_in_a_trace_with_shapes_are_named_first() {
         }),
     ];
     check(&job, cases);
+}
+
+#[test]
+fn a_missing_rank_is_said_first_and_the_others_are_compared() {
+    let Some(trace) = corpus("sampled_rank-0_of_128.json.gz") else { return };
+    let whole = PlantedJob::alike(&trace, 4);
+    let mut without = whole.clone();
+    without.lose_rank(2);
+    let said = "rank 2 is missing from test, so only the 3 ranks that all runs have can be compared";
+    for (base, test, said) in [(&whole, &without, said), (&without, &whole, &said.replace("test", "base"))] {
+        let document = compare(&[side(base, "base"), side(test, "test")], &Settings::default());
+        assert!(document.notes[0].text.starts_with(said), "{:?}", document.notes);
+        assert_eq!(document.first.ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [0, 1, 3]);
+        assert!(document.first.contributions.is_empty() && document.first.step_delta_ns == 0, "{:?}", document.first);
+    }
+    let (operator, _) = longest(&whole);
+    without.slow(1, Device::Operator(&operator), 1.5);
+    let document = compare(&[side(&whole, "base"), side(&without, "test")], &Settings::default());
+    laws(&document, "a rank is missing");
+    let first = &document.first.contributions[0];
+    assert!(first.kind == ContributionKind::Operator && first.name.contains(&operator), "{first:?}");
+    assert_eq!(first.rank, Some(1), "{first:?}");
 }
 
 /// The operator with shapes that devices work longest for.

@@ -8,6 +8,7 @@
 
 mod changes;
 mod events;
+mod overlap;
 mod warp;
 
 use std::io::Read;
@@ -21,6 +22,8 @@ pub use changes::Device;
 #[derive(Clone, Debug)]
 pub struct PlantedJob {
     ranks: Vec<Value>,
+    /// Ranks whose traces are lost.
+    lost: Vec<usize>,
 }
 
 impl PlantedJob {
@@ -29,7 +32,7 @@ impl PlantedJob {
     /// # Panics
     /// If one is no Kineto trace.
     pub fn of(traces: &[Vec<u8>]) -> Self {
-        Self { ranks: traces.iter().map(|bytes| parsed(bytes)).collect() }
+        Self { ranks: traces.iter().map(|bytes| parsed(bytes)).collect(), lost: Vec::new() }
     }
 
     /// A job of `ranks` ranks that all left `trace`.
@@ -38,7 +41,12 @@ impl PlantedJob {
     /// If it is no Kineto trace.
     pub fn alike(trace: &[u8], ranks: u32) -> Self {
         let one = parsed(trace);
-        Self { ranks: (0..ranks).map(|rank| as_rank(one.clone(), rank, ranks)).collect() }
+        Self { ranks: (0..ranks).map(|rank| as_rank(one.clone(), rank, ranks)).collect(), lost: Vec::new() }
+    }
+
+    /// The trace of `rank` is lost.
+    pub fn lose_rank(&mut self, rank: usize) {
+        self.lost.push(rank);
     }
 
     /// Writes `rank0.json` and so on into `folder`.
@@ -46,7 +54,7 @@ impl PlantedJob {
     /// # Panics
     /// If they cannot be written.
     pub fn write(&self, folder: &Path) {
-        for (rank, trace) in self.ranks.iter().enumerate() {
+        for (rank, trace) in self.ranks.iter().enumerate().filter(|(rank, _)| !self.lost.contains(rank)) {
             let bytes = serde_json::to_vec(trace).expect("a tree of values is JSON");
             std::fs::write(folder.join(format!("rank{rank}.json")), bytes).expect("the folder can be written to");
         }

@@ -38,6 +38,11 @@ impl PlantedJob {
         warp(&mut self.ranks[rank], insertions);
     }
 
+    /// Puts `insertions` into `rank`, and nobody waits: the others are as late.
+    pub(super) fn insert_alone(&mut self, rank: usize, insertions: &[Insertion]) {
+        warp(&mut self.ranks[rank], insertions);
+    }
+
     /// Puts `insertions` of `each` rank into it: all take as much longer, and nobody waits.
     pub(super) fn insert_in_all(&mut self, each: impl Fn(&Value) -> Vec<Insertion>) {
         for rank in &mut self.ranks {
