@@ -131,7 +131,24 @@ fn of_series(seeds: u64) -> Vec<Gate> {
         ));
     }
     gates.push(Gate::at_most("50 runs in order: a change point at 5 % where there is none", broken(0.0, 50), 0.05, seeds));
+    for (shift, at) in [(0.02, 20), (0.03, 20), (0.04, 20), (0.04, 35)] {
+        let what = format!(
+            "40 runs on 4 ranks, each of spread 1 %, one of 9 metrics: +{:.0} % on 2 ranks from run {at} on is found within 3 runs",
+            shift * 100.0
+        );
+        gates.push(Gate::shown(what, share(seeds, |seed| is_found(shift, at, seed)), seeds));
+    }
     gates
+}
+
+/// Whether the slowest of four ranks shows that two of them take longer by `shift` from run `at` on.
+fn is_found(shift: f64, at: usize, seed: u64) -> bool {
+    let run = |rank| Steps::new(Shape::Normal, 0.0).run(40, &mut Rng::lane(seed, rank));
+    let ranks: Vec<Vec<f64>> = (0..4).map(run).collect();
+    let of_rank = |rank: usize, run: usize| ranks[rank][run] * if rank < 2 && run >= at { 1.0 + shift } else { 1.0 };
+    let slowest = |run| (0..4).map(|rank| of_rank(rank, run)).fold(0.0, f64::max);
+    let values: Vec<f64> = (0..40).map(slowest).collect();
+    change_points(&values, 0.05 / 9.0).iter().any(|point| point.index.abs_diff(at) <= 3)
 }
 
 fn lower() -> Settings {
