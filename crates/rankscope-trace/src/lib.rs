@@ -27,6 +27,7 @@ mod category;
 mod collective;
 mod copy;
 mod description;
+mod excerpt;
 mod flow;
 mod join;
 mod mark;
