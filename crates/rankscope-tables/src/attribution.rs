@@ -11,7 +11,7 @@ use rankscope_analyze::spans::Nesting;
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::graphs::{GraphRemarks, Replays};
+use crate::graphs::{Capture, GraphRemarks, Replays};
 use crate::instructions::Recorded;
 use crate::launches::Launches;
 use crate::owners::{Owners, sum_ns};
@@ -88,6 +88,8 @@ pub struct Attribution {
     pub(crate) captured: FxHashSet<SpanId>,
     /// What became of the work of graphs.
     pub(crate) graphs: GraphRemarks,
+    /// For each other file with captures, the graph launches that are tied to one of them, and their work.
+    pub(crate) elsewhere: Vec<[u64; 2]>,
 }
 
 impl Attribution {
@@ -98,6 +100,11 @@ impl Attribution {
 
     /// The same, with operators in the categories of `mode`.
     pub fn by(trace: &Trace, mode: ClassMode) -> Self {
+        Self::with_captures(trace, mode, &[])
+    }
+
+    /// The same, where `elsewhere` are captures of other files, whose calls stand in front of the trace's events.
+    pub(crate) fn with_captures(trace: &Trace, mode: ClassMode, elsewhere: &[Capture]) -> Self {
         let nesting = Nesting::of(trace);
         let launches = Launches::of(trace);
         let operators = by_external_id(trace);
@@ -120,7 +127,7 @@ impl Attribution {
         };
         let mut work: Vec<Attributed> =
             trace.spans.ids().filter(|span| trace.kind(*span).is_device_work()).map(attributed).collect();
-        let replays = Replays::of(trace, &nesting, &work);
+        let replays = Replays::of(trace, &nesting, &work, elsewhere);
         for one in work.iter_mut().filter(|one| !matches!(one.owner, Owner::Instruction(..))) {
             if let (Some(call), Some(launch)) = (replays.captured.get(&one.work), one.launch) {
                 one.owner = Owner::Replayed(operator(Some(*call), None).unwrap_or(*call), launch);
@@ -134,6 +141,7 @@ impl Attribution {
             shared_ids: launches.shared_ids(),
             captured: replays.calls.into_iter().collect(),
             graphs: replays.remarks,
+            elsewhere: replays.elsewhere,
         }
     }
 

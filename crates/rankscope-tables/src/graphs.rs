@@ -1,8 +1,8 @@
 //! [`Replays`]: which captured call each piece of work is of that a graph launch (CUDA, HIP) ran again.
 //!
 //! While a stream is captured, operators and their launches are recorded and nothing runs. Later one graph launch runs all of it, and
-//! the trace ties the work to that launch alone. Where a capture lies in the same trace, its calls stand in the order of the graph's
-//! nodes, so the first piece of work is of the first call, and so on. A replay is tied to a capture only if both have the same kernels,
+//! the trace ties the work to that launch alone. Where a capture lies in the same trace, or in [another file](Captures) of the same rank,
+//! its calls stand in the order of the graph's nodes, so the first piece of work is of the first call, and so on. A replay is tied to a capture only if both have the same kernels,
 //! copies and fills in the same order and no other capture that differs in operators or arguments has. Whatever is not certain stays
 //! with the graph launch, and [`GraphRemarks`] says why.
 //!
@@ -11,6 +11,7 @@
 //! arguments ran outside of captures, as it does when a program warms up.
 
 mod capture;
+mod elsewhere;
 mod known;
 mod remarks;
 
@@ -18,7 +19,11 @@ use rankscope_analyze::spans::Nesting;
 use rankscope_trace::{ArgValue, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
-use self::capture::{Capture, Roles};
+pub(crate) use self::capture::Capture;
+pub use self::capture::GraphCalls;
+use self::capture::Roles;
+pub(crate) use self::elsewhere::with_captures;
+pub use self::elsewhere::{CaptureFile, Captures};
 use self::known::{Known, Shape};
 pub use self::remarks::GraphRemarks;
 use crate::Attributed;
@@ -30,6 +35,8 @@ pub(crate) struct Replays {
     /// Calls within captures: they launched nothing yet.
     pub(crate) calls: Vec<SpanId>,
     pub(crate) remarks: GraphRemarks,
+    /// For each other file with captures, the launches that are tied to one of them, and their work.
+    pub(crate) elsewhere: Vec<[u64; 2]>,
 }
 
 /// Why a replay is not tied to a capture.
@@ -43,13 +50,14 @@ enum Untied {
 }
 
 impl Replays {
-    /// Those of `trace`, whose `work` is attributed as if there were no graphs.
-    pub(crate) fn of(trace: &Trace, nesting: &Nesting, work: &[Attributed]) -> Self {
+    /// Those of `trace`, whose `work` is attributed as if there were no graphs; `elsewhere` are the captures of other files.
+    pub(crate) fn of(trace: &Trace, nesting: &Nesting, work: &[Attributed], elsewhere: &[Capture]) -> Self {
         let roles = Roles::of(trace);
         if !roles.has_graphs() {
             return Self::default();
         }
-        let captures = Capture::all(trace, nesting, &roles, work);
+        let mut captures = Capture::all(trace, nesting, &roles, work);
+        captures.extend_from_slice(elsewhere);
         let mut replays: FxHashMap<SpanId, Vec<SpanId>> = FxHashMap::default();
         for one in work {
             if let Some(launch) = one.launch.filter(|launch| roles.is_graph_launch(trace, *launch)) {
@@ -67,11 +75,20 @@ impl Replays {
             });
             found.remarks.add(tied.err(), work.len() as u64);
             if let Ok(capture) = tied {
+                found.count_elsewhere(&captures[capture], work.len() as u64);
                 found.captured.extend(work.into_iter().zip(captures[capture].calls.iter().copied()));
             }
         }
         found.calls = captures.into_iter().flat_map(|capture| capture.calls).collect();
         found
+    }
+
+    fn count_elsewhere(&mut self, capture: &Capture, work: u64) {
+        if let Some((file, _)) = capture.elsewhere {
+            self.elsewhere.resize(self.elsewhere.len().max(file + 1), [0, 0]);
+            let sums = &mut self.elsewhere[file];
+            *sums = [sums[0] + 1, sums[1] + work];
+        }
     }
 }
 

@@ -81,7 +81,7 @@ pub use category::Category;
 pub use choice::{Table, TableSet, UnknownTable};
 pub use copies::{Bandwidth, CopyRow, copies};
 pub use counters::{CounterRow, counters};
-pub use graphs::GraphRemarks;
+pub use graphs::{CaptureFile, Captures, GraphCalls, GraphRemarks};
 pub use idle::{Idle, IdleCause, IdleTime, idle};
 pub use idle_gaps::{HostDoing, IdleGapRow, MACRO_GAPS, MICRO_GAP_NS_MAX, OneGap, idle_gaps};
 pub use inference::{InferenceEngine, InferenceRow, Phase, inference};

@@ -4,10 +4,11 @@ use rankscope_trace::Trace;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use crate::{Attribution, GraphRemarks, NoFigures, PerformanceRow};
+use crate::rows::join_rows;
+use crate::{Attribution, CaptureFile, GraphRemarks, NoFigures, PerformanceRow};
 
 /// What is missing or odd in a trace, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Remarks {
     /// Pieces of device work.
@@ -23,6 +24,9 @@ pub struct Remarks {
     /// What became of the work of graphs.
     #[serde(default)]
     pub graphs: GraphRemarks,
+    /// Other files of the rank that its graphs may have been captured in.
+    #[serde(default)]
+    pub capture_files: Vec<CaptureFile>,
 }
 
 impl Remarks {
@@ -43,6 +47,7 @@ impl Remarks {
             shared_ids: attribution.shared_ids,
             overruns: attribution.nesting.overruns(),
             graphs: attribution.graphs,
+            capture_files: Vec::new(),
         }
     }
 
@@ -54,6 +59,10 @@ impl Remarks {
         self.shared_ids += later.shared_ids;
         self.overruns += later.overruns;
         self.graphs.join(later.graphs);
+        let tied = |file: &mut CaptureFile, more: CaptureFile| {
+            file.tied = [file.tied[0] + more.tied[0], file.tied[1] + more.tied[1]];
+        };
+        join_rows(&mut self.capture_files, later.capture_files, |file| file.file.clone(), tied);
     }
 
     /// In sentences.
@@ -61,20 +70,24 @@ impl Remarks {
         let mut all = Vec::new();
         let mut say = |count: u64, text: String| all.extend((count > 0).then_some(text));
         say(u64::from(self.work == 0), "No device work is recorded: tables of operators and kernels are empty.".to_owned());
-        let Self { work, without_launch, without_work, shared_ids, overruns, graphs } = *self;
+        let Self { work, without_launch, without_work, shared_ids, overruns, graphs, capture_files } = self;
         say(
-            without_launch,
+            *without_launch,
             format!("The trace does not say what launched {without_launch} of its {work} kernels, copies and fills."),
         );
-        say(without_work, format!("{without_work} calls launched kernels that the trace does not have; they are in no table."));
         say(
-            shared_ids,
+            *without_work,
+            format!("{without_work} calls launched kernels that the trace does not have; they are in no table."),
+        );
+        say(
+            *shared_ids,
             format!(
                 "{shared_ids} correlation ids belong to several calls; work counts for the last of them that began before it."
             ),
         );
-        say(overruns, format!("{overruns} spans end after the span that they began in; they do not count as called by it."));
+        say(*overruns, format!("{overruns} spans end after the span that they began in; they do not count as called by it."));
         all.extend(graphs.sentences());
+        all.extend(capture_files.iter().map(CaptureFile::sentence));
         all
     }
 

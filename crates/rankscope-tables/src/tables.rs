@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::backward::{Tied, backward};
 use crate::cards::name_of_all;
+use crate::graphs::with_captures;
 use crate::modules::modules;
 use crate::python::python_functions;
 use crate::{
-    AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Card, Cards, CopyRow, CounterRow, FunctionRow, Idle,
-    IdleGapRow, InferenceRow, InstructionRow, JaxStepRow, KernelRow, Level, Memory, ModuleRow, OperatorRow, Overlap,
+    AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Captures, Card, Cards, CopyRow, CounterRow, FunctionRow,
+    Idle, IdleGapRow, InferenceRow, InstructionRow, JaxStepRow, KernelRow, Level, Memory, ModuleRow, OperatorRow, Overlap,
     PerformanceRow, PeriodRow, QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels, Table, TableSet, annotations,
     arguments, bandwidth_levels, calls, copies, counters, idle, idle_gaps, inference, instructions, jax_steps, kernels, memory,
     operators, overlap, performance, periods, queue_levels, queues, recompute, sequences, short_kernels,
@@ -98,47 +99,63 @@ impl RankTables {
 
     /// The same, but of the tables only those that are `wanted`; the others are empty. What is said of all work is there in any case.
     pub fn wanted(trace: &Trace, classes: &Classes, cards: &Cards, wanted: TableSet) -> Self {
-        use Table as Of;
         let attribution = Attribution::by(trace, classes.mode);
+        Self::attributed(trace, &attribution, classes, cards, wanted)
+    }
+
+    /// The same, where graphs that `trace` launches may have been captured in other files of its rank.
+    pub fn with_captures(trace: &Trace, elsewhere: &[Captures], classes: &Classes, cards: &Cards, wanted: TableSet) -> Self {
+        let (trace, captures) = with_captures(trace, elsewhere);
+        let attribution = Attribution::with_captures(&trace, classes.mode, &captures);
+        let mut tables = Self::attributed(&trace, &attribution, classes, cards, wanted);
+        tables.remarks.capture_files = elsewhere.iter().map(Captures::about).collect();
+        for (file, tied) in tables.remarks.capture_files.iter_mut().zip(&attribution.elsewhere) {
+            file.tied = *tied;
+        }
+        tables
+    }
+
+    fn attributed(trace: &Trace, attribution: &Attribution, classes: &Classes, cards: &Cards, wanted: TableSet) -> Self {
+        use Table as Of;
         let (side, mut classed) = classes.work(trace);
         let is_wanted = |tables: &[Table]| wanted.has_any(tables);
         let jax_steps = made(is_wanted(&[Of::JaxSteps]), || jax_steps(trace, side, &classed));
         if side == Side::Host {
             classed.clear();
         }
-        let tied = made(is_wanted(&[Of::Backward, Of::Modules]), || Tied::of(trace, &attribution));
+        let tied = made(is_wanted(&[Of::Backward, Of::Modules]), || Tied::of(trace, attribution));
         let mut tables = Self {
             kernel_ns: attribution.kernel_ns(trace),
             unattributed_kernel_ns: attribution.unattributed_ns(trace),
             operators: made(is_wanted(&[Of::OpsSummary, Of::OpsSummaryByCategory, Of::OpsAcrossRanks]), || {
-                operators(trace, &attribution)
+                operators(trace, attribution)
             }),
-            arguments: made(is_wanted(&[Of::OpsUniqueArgs]), || arguments(trace, &attribution)),
-            kernels: made(is_wanted(&[Of::KernelSummary, Of::KernelsAcrossRanks]), || kernels(trace, &attribution)),
+            arguments: made(is_wanted(&[Of::OpsUniqueArgs]), || arguments(trace, attribution)),
+            kernels: made(is_wanted(&[Of::KernelSummary, Of::KernelsAcrossRanks]), || kernels(trace, attribution)),
             short_kernels: made(is_wanted(&[Of::ShortKernelsSummary, Of::ShortKernelHistogram]), || {
-                short_kernels(trace, &attribution)
+                short_kernels(trace, attribution)
             }),
-            calls: made(is_wanted(&[Of::Launches]), || calls(trace, &attribution)),
-            queues: made(is_wanted(&[Of::Queue]), || queues(trace, &attribution)),
-            queue_levels: made(is_wanted(&[Of::QueueTimeline]), || Some(queue_levels(trace, &attribution))),
+            calls: made(is_wanted(&[Of::Launches]), || calls(trace, attribution)),
+            queues: made(is_wanted(&[Of::Queue]), || queues(trace, attribution)),
+            queue_levels: made(is_wanted(&[Of::QueueTimeline]), || Some(queue_levels(trace, attribution))),
             bandwidth_levels: made(is_wanted(&[Of::BandwidthTimeline]), || Some(bandwidth_levels(trace, &classed))),
             overlap: made(is_wanted(&[Of::Overlap, Of::OverlapAcrossRanks]), || overlap(trace, &classed)),
             copies: made(is_wanted(&[Of::Copies]), || copies(trace, &classed)),
-            annotations: made(is_wanted(&[Of::Annotations, Of::AnnotationsAcrossRanks]), || annotations(trace, &attribution)),
-            sequences: made(is_wanted(&[Of::Sequences]), || Some(sequences(trace, &attribution))),
-            inference: made(is_wanted(&[Of::InferenceSteps]), || inference(trace, &attribution)),
-            periods: made(is_wanted(&[Of::Periods]), || periods(trace, &attribution)),
-            idle: made(is_wanted(&[Of::Idle, Of::IdleAcrossRanks]), || idle(trace, &attribution)),
-            idle_gaps: made(is_wanted(&[Of::IdleGaps]), || idle_gaps(trace, &attribution)),
-            recompute: made(is_wanted(&[Of::Recompute]), || recompute(trace, &attribution)),
-            memory: made(is_wanted(&[Of::Memory, Of::MemoryPeak, Of::MemoryTimeline]), || memory(trace, &attribution)),
-            counters: made(is_wanted(&[Of::Counters]), || counters(trace, &attribution)),
-            performance: made(is_wanted(&[Of::UnifiedPerfSummary, Of::Gemm]), || performance(trace, &attribution)),
-            backward: made(is_wanted(&[Of::Backward]), || backward(trace, &attribution, &tied)),
-            modules: made(is_wanted(&[Of::Modules]), || modules(trace, &attribution, &tied)),
-            python_functions: made(is_wanted(&[Of::PythonFunctions]), || python_functions(trace, &attribution)),
-            remarks: Remarks::of(trace, &attribution),
-            instructions: made(is_wanted(&[Of::HloOps]), || instructions(trace, &attribution)),
+            annotations: made(is_wanted(&[Of::Annotations, Of::AnnotationsAcrossRanks]), || annotations(trace, attribution)),
+            sequences: made(is_wanted(&[Of::Sequences]), || Some(sequences(trace, attribution))),
+            inference: made(is_wanted(&[Of::InferenceSteps]), || inference(trace, attribution)),
+            periods: made(is_wanted(&[Of::Periods]), || periods(trace, attribution)),
+            idle: made(is_wanted(&[Of::Idle, Of::IdleAcrossRanks]), || idle(trace, attribution)),
+            idle_gaps: made(is_wanted(&[Of::IdleGaps]), || idle_gaps(trace, attribution)),
+            recompute: made(is_wanted(&[Of::Recompute]), || recompute(trace, attribution)),
+            memory: made(is_wanted(&[Of::Memory, Of::MemoryPeak, Of::MemoryTimeline]), || memory(trace, attribution)),
+            counters: made(is_wanted(&[Of::Counters]), || counters(trace, attribution)),
+            performance: made(is_wanted(&[Of::UnifiedPerfSummary, Of::Gemm]), || performance(trace, attribution)),
+            backward: made(is_wanted(&[Of::Backward]), || backward(trace, attribution, &tied)),
+            modules: made(is_wanted(&[Of::Modules]), || modules(trace, attribution, &tied)),
+            python_functions: made(is_wanted(&[Of::PythonFunctions]), || python_functions(trace, attribution)),
+            remarks: Remarks::of(trace, attribution),
+            instructions: made(is_wanted(&[Of::HloOps]), || instructions(trace, attribution)),
             jax_steps,
             device: name_of_all(&trace.provenance.devices).map(str::to_owned),
             card: None,

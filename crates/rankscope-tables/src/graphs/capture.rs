@@ -4,12 +4,13 @@ use rankscope_analyze::spans::Nesting;
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace, TrackId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::known::Shape;
 use crate::arguments::all_recorded;
 use crate::{Attributed, attribution};
 
 /// What a call or a piece of work does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Sort {
+pub(crate) enum Sort {
     Kernel,
     Copy,
     Fill,
@@ -49,6 +50,11 @@ impl Roles {
         Self(names.filter_map(|(id, name)| Some((id, Role::of(name)?))).collect())
     }
 
+    /// Whether anything is captured.
+    pub(super) fn has_captures(&self) -> bool {
+        self.0.values().any(|role| *role == Role::Begin)
+    }
+
     /// Whether graphs are launched at all.
     pub(super) fn has_graphs(&self) -> bool {
         self.0.values().any(|role| *role == Role::GraphLaunch)
@@ -71,16 +77,56 @@ impl Roles {
     }
 }
 
+/// How often a trace captures and launches graphs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GraphCalls {
+    /// Captures that begin in it.
+    pub captures: u64,
+    /// Launches of graphs.
+    pub launches: u64,
+}
+
+impl GraphCalls {
+    /// So many of each.
+    pub fn new(captures: u64, launches: u64) -> Self {
+        Self { captures, launches }
+    }
+
+    /// Those of `trace`.
+    pub fn of(trace: &Trace) -> Self {
+        let roles = Roles::of(trace);
+        let mut calls = Self::default();
+        if roles.has_captures() || roles.has_graphs() {
+            for span in trace.spans.ids().filter(|span| trace.kind(*span).is_launch()) {
+                match roles.role(trace, span) {
+                    Some(Role::Begin) => calls.captures += 1,
+                    Some(Role::GraphLaunch) => calls.launches += 1,
+                    _ => {}
+                }
+            }
+        }
+        calls
+    }
+}
+
 /// The launching calls of one capture, in order of time. None of them launched anything.
-#[derive(Debug)]
-pub(super) struct Capture {
+#[derive(Clone, Debug)]
+pub(crate) struct Capture {
     thread: TrackId,
     from_ns: i64,
     pub(super) end_ns: i64,
     pub(super) calls: Vec<SpanId>,
+    /// The other file that it is of, by its number, and what that file knows of the work of its calls.
+    pub(super) elsewhere: Option<(usize, Vec<Shape>)>,
 }
 
 impl Capture {
+    /// That of another file, whose `calls` stand in front of the trace's events.
+    pub(super) fn elsewhere(file: usize, end_ns: i64, calls: Vec<SpanId>, shapes: Vec<Shape>) -> Self {
+        Self { thread: TrackId(0), from_ns: end_ns, end_ns, calls, elsewhere: Some((file, shapes)) }
+    }
+
     /// Those of `trace` that began and ended in it.
     pub(super) fn all(trace: &Trace, nesting: &Nesting, roles: &Roles, work: &[Attributed]) -> Vec<Self> {
         let mut calls: Vec<SpanId> = trace.spans.ids().filter(|span| trace.kind(*span).is_launch()).collect();
@@ -120,7 +166,7 @@ impl Capture {
                 }
                 Some(Role::End) => captures.extend(begun.remove(&thread).map(|from_ns| {
                     let end_ns = trace.spans.start_ns(*call);
-                    Self { thread, from_ns, end_ns, calls: Vec::new() }
+                    Self { thread, from_ns, end_ns, calls: Vec::new(), elsewhere: None }
                 })),
                 _ => {}
             }

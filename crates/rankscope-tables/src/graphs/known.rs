@@ -10,7 +10,7 @@ use crate::{Attributed, Owner, attribution};
 
 /// A piece of work as far as it is known: what is none fits all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     sort: Sort,
     name: Option<StrId>,
     grid: Option<StrId>,
@@ -31,6 +31,12 @@ impl Shape {
             _ => Sort::Kernel,
         };
         Self { sort, name: Some(name), grid: arg(trace, work, "grid"), block: arg(trace, work, "block") }
+    }
+
+    /// The same in a trace that has a `string` for each of this one's.
+    pub(super) fn with(&self, mut string: impl FnMut(StrId) -> StrId) -> Self {
+        let Self { sort, name, grid, block } = *self;
+        Self { sort, name: name.map(&mut string), grid: grid.map(&mut string), block: block.map(&mut string) }
     }
 
     /// Whether enough is known to tell it from others.
@@ -108,7 +114,12 @@ impl Known {
                 None => ran.unwrap_or(nothing),
             }
         };
-        capture.calls.iter().zip(operators).map(shape).collect()
+        let mut shapes: Vec<Shape> = capture.calls.iter().zip(operators).map(shape).collect();
+        // The file that the capture is in knows its calls best.
+        if let Some((_, known)) = &capture.elsewhere {
+            shapes.iter_mut().zip(known).filter(|(_, known)| known.is_known()).for_each(|(shape, known)| *shape = *known);
+        }
+        shapes
     }
 }
 

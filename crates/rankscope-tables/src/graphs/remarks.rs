@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Untied;
+use super::{CaptureFile, Untied};
 
 /// Launches of graphs, and the kernels, copies and fills that they ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,11 @@ impl GraphRemarks {
             Some(Untied::Several) => &mut self.of_several_captures,
         };
         *sums = [sums[0] + 1, sums[1] + work];
+    }
+
+    /// Whether work of graphs counts for its launch for want of a capture that another file may have.
+    pub fn is_capture_wanted(&self) -> bool {
+        [self.without_capture, self.unequal, self.unnamed].iter().any(|[launches, _]| *launches > 0)
     }
 
     /// Adds those of another stretch of time.
@@ -72,5 +77,22 @@ impl GraphRemarks {
             (launches > 0).then(|| format!("{launches} graph launches ran {work} kernels, copies and fills. {text}"))
         };
         why.into_iter().filter_map(sentence).collect()
+    }
+}
+
+impl CaptureFile {
+    /// What became of it, in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let Self { file, captures, tied: [launches, work] } = self;
+        let count = format!("{captures} {}", if *captures == 1 { "capture" } else { "captures" });
+        match launches {
+            0 => {
+                format!("{file}, another file of the rank, holds {count}, of which no graph launch here is certain to run one.")
+            }
+            _ => format!(
+                "{file}, another file of the rank, holds {count}: {launches} of those graph launches, with {work} kernels, copies and \
+                 fills, ran one."
+            ),
+        }
     }
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 
 use proptest::prelude::*;
+use rankscope_analyze::Classes;
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
-use rankscope_tables::{GraphRemarks, RankTables};
+use rankscope_tables::{Captures, Cards, GraphRemarks, RankTables, TableSet};
+use rankscope_trace::Trace;
 use serde_json::{Value, json};
 
 /// An operator on inputs of a size, what it launches itself, and what it calls afterwards.
@@ -128,11 +130,22 @@ impl Writer {
         }
     }
 
-    fn tables(&self) -> RankTables {
+    fn trace(&self, file: &str) -> Trace {
         let text = json!({ "traceEvents": self.events }).to_string();
-        let options = ReadOptions::default().with_args(ArgsPolicy::All);
-        let trace = read(Cursor::new(text), &options).expect("readable").remove(0).trace.expect("a trace");
-        let tables = RankTables::of(&trace);
+        let options = ReadOptions::default().with_args(ArgsPolicy::All).with_label(file);
+        read(Cursor::new(text), &options).expect("readable").remove(0).trace.expect("a trace")
+    }
+
+    fn tables(&self) -> RankTables {
+        self.tables_with(&[])
+    }
+
+    /// The tables, with what `others` captured.
+    fn tables_with(&self, others: &[&Writer]) -> RankTables {
+        let file = |(at, other): (usize, &&Writer)| Captures::of(&other.trace(&format!("{at}.json")));
+        let captures: Vec<Captures> = others.iter().enumerate().filter_map(file).collect();
+        let trace = self.trace("run.json");
+        let tables = RankTables::with_captures(&trace, &captures, &Classes::default(), Cards::known(), TableSet::ALL);
         let kernels: i64 = tables.kernels.iter().map(|row| row.time.sum_ns).sum();
         let operators: i64 = tables.operators.iter().map(|row| row.kernel_sum_ns).sum();
         assert_eq!((kernels, operators, tables.unattributed_kernel_ns), (tables.kernel_ns, tables.kernel_ns, 0));
@@ -328,4 +341,109 @@ fn captures_on_two_threads_at_a_time_have_each_its_own_calls() {
     writer.events.extend(others);
     writer.replay(&graph);
     assert_eq!(writer.tables().remarks.graphs, graphs(|of| of.tied = [1, 3]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_replay_counts_as_the_same_work_if_another_file_holds_the_capture(
+        program in programs(), other in programs(), replays in 1usize..4,
+        profiler in prop::sample::select(vec![Profiler::Cuda, Profiler::CudaWithNodes, Profiler::Rocm]),
+    ) {
+        let (mut eager, mut run) = (Writer::new(profiler), Writer::new(profiler));
+        let [mut capture, mut unrelated] = [(); 2].map(|()| Writer::new(profiler));
+        program.iter().for_each(|operator| capture.run(operator, &mut None));
+        let captured = capture.capture(&program);
+        other.iter().for_each(|operator| unrelated.run(operator, &mut None));
+        unrelated.capture(&other);
+        for _ in 0..replays {
+            program.iter().for_each(|operator| eager.run(operator, &mut None));
+            run.replay(&captured);
+        }
+        let plain = run.tables();
+        let tables = run.tables_with(&[&capture, &unrelated]);
+        let launches: u64 = tables.remarks.capture_files.iter().map(|file| file.tied[0]).sum();
+        prop_assert_eq!(launches, tables.remarks.graphs.tied[0]);
+        if tables.remarks.graphs.tied[0] > 0 {
+            let mut eager = eager.tables();
+            // The first operator of a row is not in this file.
+            eager.arguments.iter_mut().for_each(|row| row.example = None);
+            eager.performance.iter_mut().for_each(|row| row.operator.example = None);
+            prop_assert_eq!(said(&tables), said(&eager));
+            prop_assert_eq!(tables.remarks.without_work, 0, "what is captured runs later");
+        } else {
+            prop_assert_eq!(said(&tables), said(&plain));
+        }
+        // The host's time is that of the run alone.
+        prop_assert_eq!((&tables.calls, &tables.queues, &tables.idle), (&plain.calls, &plain.queues, &plain.idle));
+        prop_assert_eq!(
+            (&tables.idle_gaps, &tables.annotations, &tables.python_functions, &tables.memory),
+            (&plain.idle_gaps, &plain.annotations, &plain.python_functions, &plain.memory)
+        );
+    }
+}
+
+/// A capture of `program` in a file of its own, after a warm-up, and what it captured.
+fn captured(profiler: Profiler, program: &[Operator]) -> (Writer, Vec<(Launch, u32)>) {
+    let mut writer = Writer::new(profiler);
+    program.iter().for_each(|operator| writer.run(operator, &mut None));
+    let graph = writer.capture(program);
+    (writer, graph)
+}
+
+#[test]
+fn of_several_files_each_ties_its_own_graphs_and_says_so() {
+    let files = [2, 3, 4].map(|size| captured(Profiler::Cuda, &step(size)));
+    let mut run = Writer::new(Profiler::Cuda);
+    run.replay(&files[0].1);
+    run.replay(&files[1].1);
+    run.replay(&files[0].1);
+    let tables = run.tables_with(&[&files[0].0, &files[1].0, &files[2].0]);
+    assert_eq!(parents(&tables), [("aten::add", 6), ("aten::mm", 3)].into());
+    let tied: Vec<[u64; 2]> = tables.remarks.capture_files.iter().map(|file| file.tied).collect();
+    assert_eq!(tied, [[2, 6], [1, 3], [0, 0]]);
+    let sentences = tables.remarks.sentences().join("\n");
+    assert!(sentences.contains("0.json, another file of the rank, holds 1 capture: 2 of those graph launches"), "{sentences}");
+    assert!(sentences.contains("2.json, another file of the rank, holds 1 capture, of which no graph launch"), "{sentences}");
+}
+
+#[test]
+fn files_that_leave_a_choice_tie_nothing() {
+    // Calls of ROCm name kernels and no grids: captures of other shapes look alike.
+    let files = [2, 3].map(|size| captured(Profiler::Rocm, &step(size)));
+    let mut run = Writer::new(Profiler::Rocm);
+    run.replay(&files[0].1);
+    let tables = run.tables_with(&[&files[0].0, &files[1].0]);
+    assert_eq!(parents(&tables), [("hipGraphLaunch", 3)].into());
+    assert_eq!(tables.remarks.graphs, graphs(|graphs| graphs.of_several_captures = [1, 3]));
+}
+
+#[test]
+fn another_graph_is_not_taken_for_the_one_that_ran() {
+    let (file, mut graph) = captured(Profiler::Rocm, &step(2));
+    graph.swap(0, 1);
+    let mut run = Writer::new(Profiler::Rocm);
+    run.replay(&graph);
+    let tables = run.tables_with(&[&file]);
+    assert_eq!(parents(&tables), [("hipGraphLaunch", 3)].into());
+    assert_eq!(tables.remarks.graphs, graphs(|graphs| graphs.unequal = [1, 3]));
+    assert_eq!(tables.remarks.capture_files[0].tied, [0, 0]);
+}
+
+#[test]
+fn what_was_captured_after_a_launch_is_not_what_it_launched() {
+    let (mut file, graph) = captured(Profiler::Rocm, &step(2));
+    let mut run = Writer::new(Profiler::Rocm);
+    run.replay(&graph);
+    // Both by the time of day, in microseconds since 1970; then the capture a minute later.
+    let day_us = 1_700_000_000_000_000_i64;
+    let shift = |writer: &mut Writer, by_us: i64| {
+        writer.events.iter_mut().for_each(|event| event["ts"] = (event["ts"].as_i64().expect("a stamp") + by_us).into());
+    };
+    shift(&mut run, day_us + 30_000_000);
+    shift(&mut file, day_us);
+    assert_eq!(run.tables_with(&[&file]).remarks.graphs, graphs(|graphs| graphs.tied = [1, 3]));
+    shift(&mut file, 60_000_000);
+    assert_eq!(run.tables_with(&[&file]).remarks.graphs, graphs(|graphs| graphs.without_capture = [1, 3]));
 }
