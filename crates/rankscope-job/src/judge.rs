@@ -12,6 +12,7 @@ use rankscope_execution::Execution;
 use rankscope_tables::RankTables;
 use rankscope_time::Rank;
 
+use crate::capture_traces;
 use crate::clocks::{clocks_of, nodes_of, sources_of, unused};
 use crate::compared::{self, Compared, WindowChoice};
 use crate::doubts::{Doubt, doubts};
@@ -157,6 +158,7 @@ pub fn judge(parts: Parts, facts: &Facts, judging: Judging) -> Result<Job, Error
     if parts.is_empty() {
         return Err(Error::NoTrace { files, first: skipped.into_iter().next() });
     }
+    skipped.extend(capture_traces::set_aside(&mut parts).iter().map(ToString::to_string));
     skipped.extend(settle_ranks(&mut parts)?.iter().map(ToString::to_string));
     if judging.one_file_a_rank {
         each_rank_once(&parts)?;

@@ -10,7 +10,7 @@ use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport};
 use rankscope_collectives::{RankCollectives, extract};
 use rankscope_execution::Execution;
-use rankscope_tables::{Cards, RankTables, TableSet};
+use rankscope_tables::{Captures, Cards, GraphCalls, RankTables, TableSet};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace, rank_of_name};
 
@@ -72,6 +72,8 @@ pub struct About {
     pub has_device_work: bool,
     /// Whether its run keeps it aside, as the rank's newest trace followed it.
     pub earlier: bool,
+    /// How often it captures and launches graphs of its devices.
+    pub graphs: GraphCalls,
     /// What copies of it have in common.
     pub fingerprint: Fingerprint,
 }
@@ -141,6 +143,16 @@ impl Part {
     /// Adds the tables of `trace`, which it was made of, as far as they are `wanted`, with rooflines where its devices are among `cards`.
     pub fn tabulate(&mut self, trace: &Trace, classes: &Classes, cards: &Cards, wanted: TableSet) {
         self.tables = Some(Box::new(RankTables::wanted(trace, classes, cards, wanted)));
+    }
+
+    /// The same with what other files of its rank captured of the graphs that `trace` launches.
+    pub fn tabulate_with(&mut self, trace: &Trace, captures: &[Captures], classes: &Classes, cards: &Cards, wanted: TableSet) {
+        self.tables = Some(Box::new(RankTables::with_captures(trace, captures, classes, cards, wanted)));
+    }
+
+    /// Whether its tables count work for graph launches that a capture in another file may tell more about.
+    pub fn wants_captures(&self) -> bool {
+        self.tables.as_ref().is_some_and(|tables| tables.remarks.graphs.is_capture_wanted())
     }
 
     /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.
@@ -234,6 +246,7 @@ impl About {
             is_training: is_training(trace, collectives),
             has_device_work: trace.categories.iter().any(|category| category.kind.is_device_work()),
             earlier: false,
+            graphs: GraphCalls::of(trace),
             fingerprint: Fingerprint::of(trace),
         }
     }
@@ -269,6 +282,8 @@ impl About {
         self.marked_steps.dedup();
         self.is_training |= later.is_training;
         self.has_device_work |= later.has_device_work;
+        self.graphs.captures += later.graphs.captures;
+        self.graphs.launches += later.graphs.launches;
         self.fingerprint = self.fingerprint.and(later.fingerprint);
     }
 }

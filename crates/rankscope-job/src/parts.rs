@@ -141,6 +141,11 @@ impl Parts {
         }
     }
 
+    /// The part of the trace at `place`, to add to what it has.
+    pub fn get_mut(&mut self, place: Place) -> Option<&mut Part> {
+        self.parts.get_mut(&place)
+    }
+
     /// Notes that what is at `place` gave none.
     ///
     /// # Errors

@@ -44,6 +44,7 @@
 //! ```
 
 mod artefacts;
+mod captures;
 mod clock_document;
 mod clocks;
 mod combined_file;

@@ -9,6 +9,7 @@ use rankscope_job::{Cards, Part, Parts, Place, Rules, TableSet, Unread, WhyUnrea
 use rankscope_run::{Found, InputFile, discover_all};
 use rayon::prelude::*;
 
+use crate::captures::{self, Tying};
 use crate::facts::SideReadings;
 use crate::held::{Held, Keep};
 use crate::read::{Reading, read_members};
@@ -44,17 +45,19 @@ pub struct Mapped {
 /// [`Error::Run`] where nothing is found, [`Error::Pattern`] for rules that are none. A file that cannot be read is no error here.
 pub fn map(paths: &[PathBuf], mapping: &Mapping, readings: &SideReadings, progress: &dyn Progress) -> Result<Mapped, Error> {
     let Found { files, attempts } = discover_all(paths)?;
-    let mut mapped = map_files(&files, mapping, readings, progress)?;
+    let mut mapped = map_files(&files, &files, mapping, readings, progress)?;
     attempts.iter().for_each(|folder| mapped.parts.add_attempt(folder.display().to_string()));
     Ok(mapped)
 }
 
-/// Maps `files`, whose places are their numbers.
+/// Maps `files`, whose places are their numbers. Graphs that they launch may have been captured in others of the files `among` which they
+/// were found.
 ///
 /// # Errors
 /// As [`map`].
 pub fn map_files(
     files: &[InputFile],
+    among: &[InputFile],
     mapping: &Mapping,
     readings: &SideReadings,
     progress: &dyn Progress,
@@ -88,7 +91,8 @@ pub fn map_files(
         progress.advance();
     });
     progress.end();
-    let parts = parts.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())?;
+    let mut parts = parts.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())?;
+    captures::tie(&mut parts, &Tying { files, among, held: &held, mapping, readings, classes: &classes })?;
     Ok(Mapped { parts, held })
 }
 

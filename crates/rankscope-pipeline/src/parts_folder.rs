@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rankscope_job::{Part, Parts, Place, Unread, WhyUnread};
 use rankscope_part_files::{StoredPart, read_part, write_part};
-use rankscope_run::{Outputs, PARTS_PLAN, SideFile, file_name, open, read_side_text, write_file};
+use rankscope_run::{InputFile, Outputs, PARTS_PLAN, SideFile, file_name, open, read_side_text, write_file};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::error::PartsFault;
 use crate::facts::{Clues, SideReadings};
 use crate::held::Keep;
 use crate::map::{Mapped, Mapping, map_files};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedInput};
 use crate::{Error, Progress, Quiet, Stage};
 
 /// Which inputs of a plan one mapper does: those at every `of`-th place from `number` on, counted from 1.
@@ -133,7 +133,8 @@ fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings
         return Ok(MapSummary { inputs: 1, done_before: 1, ..MapSummary::default() });
     }
     let mapping = Mapping { keep: Keep::Nothing, ..request.mapping.clone() };
-    let Mapped { parts, .. } = map_files(&[input.file()], &mapping, readings, &Quiet)?;
+    let among: Vec<InputFile> = plan.inputs.iter().map(PlannedInput::file).collect();
+    let Mapped { parts, .. } = map_files(&[input.file()], &among, &mapping, readings, &Quiet)?;
     if !input.is_unchanged() {
         return Err(Error::Changed { file: input.path.display().to_string() });
     }

@@ -85,7 +85,7 @@ pub fn judged(request: &Request, progress: &dyn Progress) -> Result<Judged, Erro
 /// # Errors
 /// [`Error`].
 pub fn judged_files(request: &Request, files: &[InputFile], progress: &dyn Progress) -> Result<Judged, Error> {
-    judged_by(request, |mapping, readings| map_files(files, mapping, readings, progress))
+    judged_by(request, |mapping, readings| map_files(files, files, mapping, readings, progress))
 }
 
 /// Judges the parts in `folder` for who `wanted` such parts, with the rooflines of `cards`, by the clocks in the folder `clocks` where the user named one.

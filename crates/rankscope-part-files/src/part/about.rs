@@ -2,7 +2,7 @@
 
 use rankscope_analyze::RankReport;
 use rankscope_collectives::RankCollectives;
-use rankscope_job::{About, Export, Fingerprint, Part, Place, Rules, SettledTracer};
+use rankscope_job::{About, Export, Fingerprint, GraphCalls, Part, Place, Rules, SettledTracer};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problem, Problems};
 
@@ -14,6 +14,7 @@ use crate::{Columns, Reader, Writer};
 pub(super) fn write(writer: &mut Writer, part: &Part, place: Place, rules: &Rules) -> Result<(), Error> {
     write_about(writer, &part.about, place, rules)?;
     write_problems(writer, &part.about.problems)?;
+    write_graphs(writer, part.about.graphs)?;
     let readings = &part.about.clock_readings;
     writer.block(kinds::READINGS, |columns| {
         columns.counts(readings.iter().map(|reading| clock_number(reading.clock)));
@@ -44,6 +45,7 @@ pub(super) fn write(writer: &mut Writer, part: &Part, place: Place, rules: &Rule
 pub(super) fn read(reader: &Reader<'_>, collectives: RankCollectives, report: RankReport) -> Result<StoredPart, Error> {
     let (rules, place, mut about) = block(reader, kinds::ABOUT, read_about)?;
     about.problems = block(reader, kinds::PROBLEMS, read_problems)?;
+    about.graphs = read_graphs(reader)?;
     about.clock_readings = block(reader, kinds::READINGS, read_readings)?;
     let exports = block(reader, kinds::EXPORTS, read_exports)?;
     let tracers = block(reader, kinds::TRACERS, read_tracers)?;
@@ -110,6 +112,27 @@ fn read_about(columns: &mut Columns<'_>) -> Result<(Rules, Place, About), Error>
     about.bounds_ns = at_most_one(columns, bounds)?;
     about.marked_steps = columns.deltas()?;
     Ok((rules, place, about))
+}
+
+/// Parts of traces without graphs have no such block, nor have those of earlier versions.
+fn write_graphs(writer: &mut Writer, graphs: GraphCalls) -> Result<(), Error> {
+    if graphs == GraphCalls::default() {
+        return Ok(());
+    }
+    writer.block(kinds::GRAPHS, |columns| columns.counts([graphs.captures, graphs.launches]))
+}
+
+fn read_graphs(reader: &Reader<'_>) -> Result<GraphCalls, Error> {
+    let mut graphs = GraphCalls::default();
+    for block in reader.blocks(kinds::GRAPHS) {
+        let block = block?;
+        let mut columns = block.columns();
+        let counts = columns.unsigned()?;
+        let [captures, launches] = columns.exactly(counts)?;
+        columns.end()?;
+        graphs = GraphCalls::new(captures, launches);
+    }
+    Ok(graphs)
 }
 
 fn at_most_one<T>(columns: &Columns<'_>, rows: impl IntoIterator<Item = T>) -> Result<Option<T>, Error> {

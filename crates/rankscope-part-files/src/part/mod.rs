@@ -44,6 +44,7 @@ mod kinds {
     pub(super) const RECORDED: Kind = Kind(18);
     pub(super) const SPLITS: Kind = Kind(19);
     pub(super) const TABLES: Kind = Kind(20);
+    pub(super) const GRAPHS: Kind = Kind(21);
 }
 
 /// One part read back.

@@ -14,7 +14,8 @@ fn on(threads: usize, work: impl FnOnce() -> Parts + Send) -> Parts {
 fn the_number_of_threads_changes_no_part() {
     let folder = Folder::of_everything();
     let (mapping, readings) = (mapping(Keep::Nothing), SideReadings::default());
-    let parts = || map_files(&folder.files, &mapping, &readings, &Quiet).expect("a file that is none is no error").parts;
+    let parts =
+        || map_files(&folder.files, &folder.files, &mapping, &readings, &Quiet).expect("a file that is none is no error").parts;
     let one = on(1, parts);
     assert_eq!((one.iter().count(), one.unread().count()), (15, 3));
     assert_eq!(on(2, parts), one);

@@ -32,6 +32,7 @@ mod dispatch_predict;
 mod dispatch_run;
 mod endless_input;
 mod fixtures;
+mod graph_captures;
 mod input_rules;
 mod job_truth;
 mod launch_files;
