@@ -150,6 +150,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-execution", "rankscope-trace", "its graph is made of a trace"),
     ("rankscope-job", "rankscope-answers", "why ranks are late, and what would help"),
     ("rankscope-job", "rankscope-execution", "a rank's execution graph travels in its part"),
+    ("rankscope-answers", "rankscope-analyze", "who waits for whom in a collective, and sets of time"),
     ("rankscope-answers", "rankscope-execution", "causes are found in the graph"),
     ("rankscope-job", "rankscope-pickle", "memory snapshots are pickles"),
     ("rankscope-job", "rankscope-tables", "a rank's tables travel in its part"),

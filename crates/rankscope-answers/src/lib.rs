@@ -4,3 +4,5 @@
 //! Everything rests on [`rankscope_execution`]: a cause is a stretch of a rank's time that the ranks beside it do not have, and the
 //! worth of a change is what running the graph again without it saves. What the graph does not hold is no cause: the answer says that
 //! it cannot be told, and why.
+
+pub mod budgets;

@@ -1,0 +1,306 @@
+//! Budgets: what the exposed time of collectives would be worth, if ranks were balanced and if the network were as fast as its best.
+//!
+//! A rank's exposed time in a collective is split at the instant at which the one that it waits for came: what lies before is
+//! waiting, the rest is transfer, and both add up to the exposed time exactly. A sort of collective has its sum over ranks, and what
+//! each half is worth in wall time a step: ranks wait and transfer side by side, so that a sum over them is nothing that a job could
+//! save. Nothing here knows an execution graph; who waits for whom is given.
+
+use rankscope_analyze::{Intervals, Waiting};
+
+/// One rank's part in a matched collective.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stay {
+    /// When the rank came, on the job's clock, in nanoseconds since the epoch.
+    pub came_ns: i64,
+    /// How long it stayed, by its own clock.
+    pub stay_ns: i64,
+    /// How much of that was before the one that it waits for came.
+    pub wait_ns: i64,
+    /// Its exposed time there.
+    pub exposed_ns: i64,
+    /// How much of that was before the one that it waits for came.
+    pub exposed_wait_ns: i64,
+}
+
+/// One matched collective.
+#[derive(Clone, Copy, Debug)]
+pub struct Collective<'a> {
+    /// The budget that it counts to.
+    pub sort: usize,
+    /// Which collectives it is as fast as, at best: those that do the same among as many ranks over the same sort of link.
+    pub alike: usize,
+    /// Who waits for whom in it.
+    pub waiting: Waiting,
+    /// Whether what it is worth counts: it lies in a step, or there are none.
+    pub in_step: bool,
+    /// Its ranks' parts.
+    pub stays: &'a [Stay],
+}
+
+/// What one sort of collective costs. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Collectives.
+    pub count: u64,
+    /// Exposed time of all ranks: waiting and transfer.
+    pub exposed_ns: i64,
+    /// The waiting.
+    pub wait_ns: i64,
+    /// The transfer.
+    pub transfer_ns: i64,
+    /// The transfer, had every collective been as fast as the fastest that is like it.
+    pub transfer_at_best_ns: i64,
+    /// How much of `wait_ns` may be transfer, or the other way round, for all that the clocks tell.
+    pub clock_ns: i64,
+    /// Wall time that a step would save if all ranks came as early as the median rank.
+    pub balance_saves_ns_per_step: i64,
+    /// Wall time that a step would save if every transfer took as long as at best.
+    pub network_saves_ns_per_step: i64,
+}
+
+/// How much of a stay's `exposed_ns` lies in its first `wait_ns`. `exposed` is the rank's exposed communication and `span_ns` the
+/// stay, both on the rank's clock. Where several collectives share exposed time, each has the same part of all of its own.
+pub fn exposed_wait_ns(exposed: &Intervals, span_ns: (i64, i64), wait_ns: i64, exposed_ns: i64) -> i64 {
+    let (start, end) = span_ns;
+    if exposed_ns <= 0 || wait_ns <= 0 {
+        return 0;
+    }
+    let until = start.saturating_add(wait_ns).min(end);
+    let (before_ns, all_ns) = match exposed.within(start, end).length_ns() {
+        // Exposed by other accounts than these: in the same proportion as its length.
+        0 => (until.saturating_sub(start), end.saturating_sub(start)),
+        all_ns => (exposed.within(start, until).length_ns(), all_ns),
+    };
+    part(exposed_ns, before_ns, all_ns)
+}
+
+/// `of * part / whole`, rounded down; nothing of nothing.
+fn part(of: i64, part: i64, whole: i64) -> i64 {
+    if whole <= 0 { 0 } else { (i128::from(of) * i128::from(part) / i128::from(whole)) as i64 }
+}
+
+/// The fastest transfer of collectives that are alike.
+#[derive(Clone, Debug, Default)]
+pub struct Best {
+    by_alike: Vec<Option<i64>>,
+}
+
+impl Best {
+    /// Looks at one more.
+    pub fn add(&mut self, one: &Collective<'_>) {
+        let Some(transfer_ns) = transfer_ns(one) else { return };
+        if self.by_alike.len() <= one.alike {
+            self.by_alike.resize(one.alike + 1, None);
+        }
+        let best = &mut self.by_alike[one.alike];
+        *best = Some(best.map_or(transfer_ns, |best| best.min(transfer_ns)));
+    }
+
+    fn of(&self, alike: usize) -> Option<i64> {
+        self.by_alike.get(alike).copied().flatten()
+    }
+}
+
+/// How long the transfer of one collective took. Once all have come each stays for that long, so that the shortest stay is as close
+/// as it can be told without comparing clocks; where a root decides, others may leave before.
+fn transfer_ns(one: &Collective<'_>) -> Option<i64> {
+    match one.waiting {
+        Waiting::ForSome => one.stays.iter().map(|stay| stay.stay_ns - stay.wait_ns).max(),
+        _ => one.stays.iter().map(|stay| stay.stay_ns).min(),
+    }
+}
+
+/// Adds collectives up.
+#[derive(Clone, Debug)]
+pub struct Budgets {
+    best: Best,
+    open_ns: i64,
+    sums: Vec<Sums>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    budget: Budget,
+    /// From the median rank's coming to the last rank's.
+    late: Vec<(i64, i64)>,
+    /// Waiting in those, hidden or not, and its exposed part.
+    waited_ns: (i64, i64),
+    network_ns: i64,
+}
+
+impl Budgets {
+    /// Where transfers are compared with `best` and the clocks leave `open_ns` open between two ranks.
+    pub fn new(best: Best, open_ns: i64) -> Self {
+        Self { best, open_ns, sums: Vec::new() }
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, one: &Collective<'_>) {
+        if self.sums.len() <= one.sort {
+            self.sums.resize(one.sort + 1, Sums::default());
+        }
+        let best_ns = self.best.of(one.alike);
+        let sums = &mut self.sums[one.sort];
+        sums.budget.count += 1;
+        let mut saved_ns = 0_i64;
+        for stay in one.stays {
+            saved_ns = saved_ns.saturating_add(sums.budget.add(stay, best_ns, self.open_ns));
+        }
+        if one.in_step {
+            sums.network_ns = sums.network_ns.saturating_add(saved_ns / one.stays.len().max(1) as i64);
+            if one.waiting == Waiting::ForTheLast {
+                sums.late(one.stays);
+            }
+        }
+    }
+
+    /// What they cost, by sort; worth a step where there are `steps`, else in all.
+    pub fn finish(self, steps: u64) -> Vec<Budget> {
+        let steps = i64::try_from(steps).unwrap_or(i64::MAX).max(1);
+        self.sums.into_iter().map(|sums| sums.finish(steps)).collect()
+    }
+}
+
+impl Budget {
+    /// Adds a stay; returns by how much the best transfer would be shorter, as far as it is exposed.
+    fn add(&mut self, stay: &Stay, best_ns: Option<i64>, open_ns: i64) -> i64 {
+        let wait_ns = stay.exposed_wait_ns.clamp(0, stay.exposed_ns.max(0));
+        let transfer_ns = stay.exposed_ns - wait_ns;
+        let whole_ns = stay.stay_ns - stay.wait_ns;
+        let at_best_ns = match best_ns {
+            Some(best_ns) if best_ns < whole_ns => part(transfer_ns, best_ns.max(0), whole_ns),
+            _ => transfer_ns,
+        };
+        self.exposed_ns = self.exposed_ns.saturating_add(stay.exposed_ns);
+        self.wait_ns = self.wait_ns.saturating_add(wait_ns);
+        self.transfer_ns = self.transfer_ns.saturating_add(transfer_ns);
+        self.transfer_at_best_ns = self.transfer_at_best_ns.saturating_add(at_best_ns);
+        self.clock_ns = self.clock_ns.saturating_add(open_ns.min(wait_ns.max(transfer_ns)).max(0));
+        transfer_ns - at_best_ns
+    }
+
+    /// Adds what others of another sort cost.
+    pub fn join(&mut self, other: &Self) {
+        let add = |own: &mut i64, other: i64| *own = own.saturating_add(other);
+        self.count += other.count;
+        add(&mut self.exposed_ns, other.exposed_ns);
+        add(&mut self.wait_ns, other.wait_ns);
+        add(&mut self.transfer_ns, other.transfer_ns);
+        add(&mut self.transfer_at_best_ns, other.transfer_at_best_ns);
+        add(&mut self.clock_ns, other.clock_ns);
+        add(&mut self.balance_saves_ns_per_step, other.balance_saves_ns_per_step);
+        add(&mut self.network_saves_ns_per_step, other.network_saves_ns_per_step);
+    }
+}
+
+impl Sums {
+    fn late(&mut self, stays: &[Stay]) {
+        let mut came: Vec<i64> = stays.iter().map(|stay| stay.came_ns).collect();
+        came.sort_unstable();
+        let (Some(median), Some(last)) = (came.get(came.len().saturating_sub(1) / 2), came.last()) else { return };
+        self.late.push((*median, *last));
+        for stay in stays {
+            self.waited_ns.0 = self.waited_ns.0.saturating_add(stay.wait_ns);
+            self.waited_ns.1 = self.waited_ns.1.saturating_add(stay.exposed_wait_ns);
+        }
+    }
+
+    fn finish(self, steps: i64) -> Budget {
+        // Where ranks had other work to do while they waited, coming earlier would not have helped as much.
+        let late_ns = Intervals::union_of(self.late).length_ns();
+        Budget {
+            balance_saves_ns_per_step: part(late_ns, self.waited_ns.1, self.waited_ns.0) / steps,
+            network_saves_ns_per_step: self.network_ns / steps,
+            ..self.budget
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn stay(came_ns: i64, stay_ns: i64, wait_ns: i64) -> Stay {
+        Stay { came_ns, stay_ns, wait_ns, exposed_ns: stay_ns, exposed_wait_ns: wait_ns }
+    }
+
+    fn collective(sort: usize, stays: &[Stay]) -> Collective<'_> {
+        Collective { sort, alike: 0, waiting: Waiting::ForTheLast, in_step: true, stays }
+    }
+
+    fn sums(all: &[Collective<'_>], open_ns: i64, steps: u64) -> Vec<Budget> {
+        let mut best = Best::default();
+        all.iter().for_each(|one| best.add(one));
+        let mut budgets = Budgets::new(best, open_ns);
+        all.iter().for_each(|one| budgets.add(one));
+        budgets.finish(steps)
+    }
+
+    #[test]
+    fn balance_and_network_are_worth_wall_time() {
+        // Three ranks, of which the last comes 30 after the median one; the transfer takes 10, and in the other group 25.
+        let near = [stay(0, 50, 40), stay(10, 40, 30), stay(40, 10, 0)];
+        let far = [stay(100, 25, 0), stay(100, 25, 0), stay(100, 25, 0)];
+        let budgets = sums(&[collective(0, &near), collective(0, &near), collective(1, &far)], 5, 1);
+        let expected = Budget {
+            count: 2,
+            exposed_ns: 200,
+            wait_ns: 140,
+            transfer_ns: 60,
+            transfer_at_best_ns: 60,
+            clock_ns: 30,
+            // Both are late at the same time, and that counts once.
+            balance_saves_ns_per_step: 30,
+            network_saves_ns_per_step: 0,
+        };
+        assert_eq!(budgets[0], expected);
+        assert_eq!((budgets[1].transfer_ns, budgets[1].transfer_at_best_ns), (75, 30));
+        assert_eq!((budgets[1].balance_saves_ns_per_step, budgets[1].network_saves_ns_per_step), (0, 15));
+    }
+
+    #[test]
+    fn waiting_that_other_work_hides_is_worth_nothing() {
+        let hidden = |stay: Stay| Stay { exposed_ns: 0, exposed_wait_ns: 0, ..stay };
+        let stays = [stay(0, 50, 40), stay(40, 10, 0)].map(hidden);
+        assert_eq!(sums(&[collective(0, &stays)], 0, 1)[0], Budget { count: 1, ..Budget::default() });
+    }
+
+    #[test]
+    fn exposed_time_is_waiting_where_it_lies_before_the_last_came() {
+        let exposed = Intervals::union_of([(0, 10), (30, 50)]);
+        // Computing from 10 to 30 hid the rest.
+        assert_eq!(exposed_wait_ns(&exposed, (0, 50), 20, 30), 10);
+        assert_eq!(exposed_wait_ns(&exposed, (0, 50), 40, 30), 20);
+        // Two share the exposed time.
+        assert_eq!(exposed_wait_ns(&exposed, (0, 50), 40, 15), 10);
+        assert_eq!(exposed_wait_ns(&Intervals::default(), (0, 50), 10, 5), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn waiting_and_transfer_are_the_exposed_time(
+            list in prop::collection::vec((0..3_usize, prop::collection::vec((0..100_i64, 0..100_i64, 0..=4_i64, 0..=4_i64), 1..5)), 0..20),
+            open_ns in prop_oneof![0..50_i64, Just(i64::MAX)],
+        ) {
+            let stays = |list: &[(i64, i64, i64, i64)]| -> Vec<Stay> {
+                list.iter().map(|&(came_ns, stay_ns, wait, exposed)| {
+                    let (wait_ns, exposed_ns) = (stay_ns * wait / 4, stay_ns * exposed / 4);
+                    Stay { came_ns, stay_ns, wait_ns, exposed_ns, exposed_wait_ns: wait_ns.min(exposed_ns) }
+                }).collect()
+            };
+            let all: Vec<(usize, Vec<Stay>)> = list.iter().map(|(sort, list)| (*sort, stays(list))).collect();
+            let collectives: Vec<_> = all.iter().map(|(sort, stays)| collective(*sort, stays)).collect();
+            let budgets = sums(&collectives, open_ns, 1);
+            for budget in &budgets {
+                prop_assert_eq!(budget.wait_ns + budget.transfer_ns, budget.exposed_ns);
+                prop_assert!((0..=budget.transfer_ns).contains(&budget.transfer_at_best_ns));
+                prop_assert!((0..=budget.exposed_ns).contains(&budget.clock_ns));
+                prop_assert!(budget.network_saves_ns_per_step >= 0 && budget.balance_saves_ns_per_step >= 0);
+            }
+            let exposed_ns: i64 = all.iter().flat_map(|(_, stays)| stays).map(|stay| stay.exposed_ns).sum();
+            prop_assert_eq!(budgets.iter().map(|budget| budget.exposed_ns).sum::<i64>(), exposed_ns);
+        }
+    }
+}
