@@ -64,6 +64,7 @@ mod from_traces;
 mod job_table;
 mod judge;
 mod listed;
+mod nodes;
 mod notes;
 mod part;
 mod parts;

@@ -2,8 +2,8 @@
 
 use rankscope_align::{Method, RankAlignment};
 
-use super::nodes::Nodes;
 use crate::Job;
+use crate::nodes::Nodes;
 
 /// What the clocks leave open between pairs of ranks. Ranks of one node have one clock.
 pub(super) struct ClockErrors<'a> {

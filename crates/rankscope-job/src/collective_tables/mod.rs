@@ -10,7 +10,6 @@ mod clock_error;
 mod groups;
 mod instances;
 mod long;
-mod nodes;
 mod seen;
 mod sizes;
 mod spread;

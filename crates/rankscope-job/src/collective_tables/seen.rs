@@ -6,8 +6,8 @@ use rankscope_document::{Link, WaitsFor};
 use rankscope_time::Rank;
 
 use super::clock_error::ClockErrors;
-use super::nodes::Nodes;
 use crate::Job;
+use crate::nodes::Nodes;
 
 /// What is the same for all collectives.
 pub(super) struct Scene<'a> {

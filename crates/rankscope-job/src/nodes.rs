@@ -8,7 +8,7 @@ use rankscope_time::Rank;
 use crate::Job;
 
 /// The node of each rank given.
-pub(super) struct Nodes {
+pub(crate) struct Nodes {
     /// By index.
     list: Vec<Option<u32>>,
     by_rank: BTreeMap<Rank, u32>,
@@ -16,7 +16,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     /// As the job knows them; where it knows none, hosts are numbered in order of their ranks.
-    pub(super) fn of(job: &Job) -> Self {
+    pub(crate) fn of(job: &Job) -> Self {
         let mut list = job.nodes.clone();
         if list.iter().all(Option::is_none) {
             let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
@@ -34,12 +34,12 @@ impl Nodes {
     }
 
     /// The node of the rank at `index`.
-    pub(super) fn at(&self, index: usize) -> Option<u32> {
+    pub(crate) fn at(&self, index: usize) -> Option<u32> {
         self.list.get(index).copied().flatten()
     }
 
     /// The nodes of `ranks`, each once; none where that of any is not known.
-    pub(super) fn all(&self, ranks: impl Iterator<Item = Rank>) -> Option<Vec<u32>> {
+    pub(crate) fn all(&self, ranks: impl Iterator<Item = Rank>) -> Option<Vec<u32>> {
         let mut nodes: Vec<u32> = ranks.map(|rank| self.by_rank.get(&rank).copied()).collect::<Option<_>>()?;
         nodes.sort_unstable();
         nodes.dedup();
@@ -47,7 +47,7 @@ impl Nodes {
     }
 
     /// How far `ranks` reach.
-    pub(super) fn link(&self, ranks: impl Iterator<Item = Rank> + Clone) -> Link {
+    pub(crate) fn link(&self, ranks: impl Iterator<Item = Rank> + Clone) -> Link {
         if ranks.clone().nth(1).is_none() {
             return Link::OneRank;
         }
