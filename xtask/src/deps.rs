@@ -146,6 +146,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-tables", "rankscope-trace", "sums up its device work"),
     ("rankscope-execution", "rankscope-analyze", "who waits for whom in a collective"),
     ("rankscope-execution", "rankscope-collectives", "collectives join ranks"),
+    ("rankscope-execution", "rankscope-tables", "which call and operator device work is of"),
     ("rankscope-execution", "rankscope-time", "ranks meet on the job's clock"),
     ("rankscope-execution", "rankscope-trace", "its graph is made of a trace"),
     ("rankscope-job", "rankscope-answers", "why ranks are late, and what would help"),
@@ -206,6 +207,7 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-analyze", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-job", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-tables", "rankscope-formats", "tests read the testkit's files"),
+    ("rankscope-execution", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-part-files", "rankscope-formats", "tests read the testkit's files"),
 ];
 

@@ -9,6 +9,7 @@
 //! under other durations is a what-if. Nothing here draws, advises or blames.
 
 mod activity;
+mod build;
 mod execution;
 mod job;
 mod walk;

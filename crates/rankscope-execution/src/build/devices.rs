@@ -1,0 +1,103 @@
+//! [`Devices`]: the pieces of streams.
+
+use rankscope_analyze::spans::thread_label;
+use rankscope_analyze::{Class, Work};
+use rankscope_tables::{Attributed, Owner};
+use rankscope_trace::{CategoryKind, SpanId, StrId, TrackId};
+use rustc_hash::FxHashMap;
+
+use crate::{Activity, Builder, LaneId, LaneKind, NewPiece, PieceId, Share};
+
+use super::keys::{Keys, TraceKey};
+use super::names::Names;
+
+/// A kernel, a copy or a fill.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DevicePiece {
+    pub(super) id: PieceId,
+    pub(super) track: TrackId,
+    pub(super) start_ns: i64,
+    pub(super) end_ns: i64,
+    pub(super) class: Class,
+    pub(super) name: StrId,
+    /// The call that launched it.
+    pub(super) launch: Option<SpanId>,
+    /// When that call began.
+    pub(super) launched_ns: Option<i64>,
+}
+
+/// All pieces of streams, in order of their start.
+#[derive(Default)]
+pub(super) struct Devices {
+    pub(super) pieces: Vec<DevicePiece>,
+}
+
+impl Devices {
+    /// Adds a piece for each of `work`.
+    pub(super) fn of(names: &Names<'_>, work: &[Work], keys: &mut Keys<'_>, builder: &mut Builder) -> Self {
+        let trace = names.trace;
+        let mut lanes: FxHashMap<TrackId, LaneId> = FxHashMap::default();
+        let mut tracks: Vec<TrackId> = work.iter().map(|one| trace.spans.track[one.span.0 as usize]).collect();
+        tracks.sort_unstable();
+        tracks.dedup();
+        for track in tracks {
+            lanes.insert(track, builder.lane(LaneKind::Stream, thread_label(trace, track)));
+        }
+        let mut pieces: Vec<DevicePiece> = Vec::with_capacity(work.len());
+        // Both list the device work of the trace in the order of the file.
+        for (one, owned) in work.iter().zip(&names.attribution.work) {
+            let track = trace.spans.track[one.span.0 as usize];
+            let dur_ns = one.end_ns.saturating_sub(one.start_ns);
+            let key = keys.place(key(names, one, owned), builder);
+            let id = builder.piece(NewPiece {
+                lane: lanes[&track],
+                start_ns: one.start_ns,
+                dur_ns,
+                shares: vec![Share { key, ns: dur_ns }],
+                collective: names.of_span.get(&one.span).copied(),
+            });
+            pieces.push(DevicePiece {
+                id,
+                track,
+                start_ns: one.start_ns,
+                end_ns: one.end_ns,
+                class: one.class,
+                name: names.name(one.span),
+                launch: owned.launch,
+                launched_ns: owned.launch.map(|launch| trace.spans.start_ns(launch)),
+            });
+        }
+        pieces.sort_by_key(|piece| (piece.start_ns, piece.end_ns, piece.track, piece.id));
+        Self { pieces }
+    }
+
+    /// Whether nothing but collectives ran, and no call that launched any is recorded.
+    pub(super) fn only_communicate(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.class == Class::Comm && piece.launch.is_none())
+    }
+}
+
+fn key(names: &Names<'_>, work: &Work, owned: &Attributed) -> TraceKey {
+    let activity = match work.class {
+        Class::Compute => Activity::Kernel,
+        Class::Comm => Activity::Communication,
+        Class::Memcpy(_) => Activity::Copy,
+        Class::Memset => Activity::Fill,
+    };
+    let (operator, origin) = match owned.owner {
+        Owner::Operator(span) => (Some(span), owned.launch.or(Some(span))),
+        Owner::Replayed(span, _) => (Some(span).filter(|span| names.trace.kind(*span) == CategoryKind::CpuOp), Some(span)),
+        _ => (None, owned.launch),
+    };
+    let named = match owned.owner {
+        Owner::Instruction(_, name) => name,
+        _ => operator.map_or(StrId::EMPTY, |span| names.name(span)),
+    };
+    TraceKey {
+        activity,
+        name: names.name(work.span),
+        operator: named,
+        shapes: operator.map_or(StrId::EMPTY, |span| names.shapes(span)),
+        place: origin.map_or(StrId::EMPTY, |span| names.place(span)),
+    }
+}

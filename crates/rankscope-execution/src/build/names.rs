@@ -1,0 +1,108 @@
+//! [`Names`]: what the spans of a trace are to its graph, by their categories and names.
+
+use rankscope_analyze::Side;
+use rankscope_collectives::RankCollectives;
+use rankscope_tables::Attribution;
+use rankscope_trace::{ArgValue, CategoryKind, SpanId, StrId, Trace};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// How frames of the Python tracer begin that are modules of the model.
+const MODULE: &str = "nn.Module: ";
+
+/// How operators begin that hand a collective over to a backend.
+const HANDS_OVER: &str = "c10d::";
+
+/// The key of the shapes of an operator's inputs.
+const SHAPES: &str = "Input Dims";
+
+/// What a span of the host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    Operator,
+    Annotation,
+    Function,
+    Module,
+    Call,
+    /// A step marker, or a collective, whose time is told by other means.
+    Passed,
+}
+
+/// A trace with what is known of its spans.
+pub(super) struct Names<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) attribution: &'a Attribution,
+    pub(super) collectives: &'a RankCollectives,
+    pub(super) side: Side,
+    /// Number of the collective that a span is.
+    pub(super) of_span: FxHashMap<SpanId, usize>,
+    marks: FxHashSet<SpanId>,
+    shapes: Option<StrId>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn of(trace: &'a Trace, attribution: &'a Attribution, collectives: &'a RankCollectives, side: Side) -> Self {
+        let numbered = collectives.collectives.iter().zip(0..);
+        Self {
+            trace,
+            attribution,
+            collectives,
+            side,
+            of_span: numbered.map(|(collective, at)| (collective.span, at)).collect(),
+            marks: trace.steps.iter().map(|mark| mark.span).collect(),
+            shapes: trace.strings.find(SHAPES),
+        }
+    }
+
+    pub(super) fn name(&self, span: SpanId) -> StrId {
+        self.trace.spans.name[span.0 as usize]
+    }
+
+    pub(super) fn sort(&self, span: SpanId) -> Sort {
+        match self.trace.kind(span) {
+            _ if self.of_span.contains_key(&span) || self.marks.contains(&span) => Sort::Passed,
+            CategoryKind::CpuOp => Sort::Operator,
+            CategoryKind::Runtime | CategoryKind::Driver => Sort::Call,
+            CategoryKind::PythonFunction if self.trace.name(span).starts_with(MODULE) => Sort::Module,
+            CategoryKind::PythonFunction => Sort::Function,
+            _ => Sort::Annotation,
+        }
+    }
+
+    /// Whether `span` is an operator that hands a collective over.
+    pub(super) fn hands_over(&self, span: SpanId) -> bool {
+        self.trace.kind(span) == CategoryKind::CpuOp && self.trace.name(span).starts_with(HANDS_OVER)
+    }
+
+    /// Shapes of the inputs of `operator`, where they are recorded and were read.
+    pub(super) fn shapes(&self, operator: SpanId) -> StrId {
+        let value = self.shapes.and_then(|key| self.trace.spans.args.value(operator.0 as usize, key));
+        match value {
+            Some(ArgValue::Json(text) | ArgValue::Text(text)) => text,
+            _ => StrId::EMPTY,
+        }
+    }
+
+    /// The same of an operator whose own time is the work, as no device works.
+    pub(super) fn host_shapes(&self, operator: SpanId) -> StrId {
+        if self.side == Side::Host { self.shapes(operator) } else { StrId::EMPTY }
+    }
+
+    /// The innermost module around `span`, else the innermost function.
+    pub(super) fn place(&self, span: SpanId) -> StrId {
+        let mut function = StrId::EMPTY;
+        for around in self.attribution.around(span).filter(|span| self.trace.kind(*span) == CategoryKind::PythonFunction) {
+            let name = self.name(around);
+            if self.trace.strings.text(name).starts_with(MODULE) {
+                return name;
+            }
+            function = if function.is_empty() { name } else { function };
+        }
+        function
+    }
+
+    /// Steps that the host marks: first and last instant of each mark.
+    pub(super) fn step_marks(&self) -> impl Iterator<Item = i64> + '_ {
+        let on_host = self.trace.steps.iter().filter(|mark| !self.trace.kind(mark.span).is_on_device());
+        on_host.flat_map(|mark| [self.trace.spans.start_ns(mark.span), self.trace.spans.end_ns(mark.span)])
+    }
+}
