@@ -2,10 +2,14 @@
 //!
 //! One module an answer; this one ties the ranks' graphs together and says why there is no answer where there is none.
 
+mod budgets;
+mod steps;
+
 use rankscope_analyze::Job as Analysis;
 use rankscope_document::{Advice, Blame, Budget, CriticalPath, Document};
 use rankscope_execution::JobExecution;
 
+use self::steps::Steps;
 use crate::Job;
 
 /// The answers, as the document has them.
@@ -21,8 +25,10 @@ pub(crate) struct Answers {
 impl Answers {
     /// The answers about `job`, which must have its collectives still.
     pub(crate) fn of(job: &Job, _analysis: &Analysis) -> Self {
-        let Some(_graph) = job.execution() else { return Self::default() };
-        Self::default()
+        let steps = Steps::of(job);
+        let answers = Self { budgets: budgets::budgets(job, &steps), ..Self::default() };
+        let Some(_graph) = job.execution() else { return answers };
+        answers
     }
 
     /// Puts them into `document`.

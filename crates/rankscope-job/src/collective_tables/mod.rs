@@ -17,7 +17,7 @@ mod stragglers;
 mod summary;
 mod uneven;
 
-pub(crate) use self::seen::whom;
+pub(crate) use self::seen::{GroupFacts, groups, whom};
 
 use rankscope_document::CollectiveTables;
 

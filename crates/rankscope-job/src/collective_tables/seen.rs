@@ -32,13 +32,13 @@ pub(super) enum Bar {
 }
 
 /// A process group, described.
-pub(super) struct GroupFacts<'a> {
-    pub(super) group: &'a Group,
+pub(crate) struct GroupFacts<'a> {
+    pub(crate) group: &'a Group,
     /// As tables name it.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Its ranks; of one that lists none, those that were seen in it. Ascending.
-    pub(super) members: Vec<Rank>,
-    pub(super) link: Link,
+    pub(crate) members: Vec<Rank>,
+    pub(crate) link: Link,
 }
 
 /// One collective.
@@ -165,7 +165,8 @@ fn mean_bytes(first: &LocalCollective, put_in: impl Iterator<Item = Option<u64>>
     sum.checked_mul(element_bytes(&first.dtype)?)?.checked_div(ranks)
 }
 
-fn groups<'a>(job: &'a Job, nodes: &Nodes) -> Vec<GroupFacts<'a>> {
+/// The process groups of `job`, described.
+pub(crate) fn groups<'a>(job: &'a Job, nodes: &Nodes) -> Vec<GroupFacts<'a>> {
     let mut members: Vec<Vec<Rank>> = job.matched.groups.iter().map(|group| group.ranks.to_vec()).collect();
     let unlisted = |group: usize| job.matched.groups[group].ranks.is_empty();
     for instance in job.matched.instances.iter().filter(|instance| unlisted(instance.group)) {

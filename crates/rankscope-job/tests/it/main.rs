@@ -2,6 +2,7 @@
 //! testkit.
 
 mod bench;
+mod budgets;
 mod clocks;
 mod collective_tables;
 mod exports;
