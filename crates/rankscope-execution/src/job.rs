@@ -47,6 +47,11 @@ impl Meeting {
         self.participants.last().expect("a meeting has two participants or more")
     }
 
+    /// What the rank at index `rank` does in it.
+    pub fn kind_of(&self, rank: u32) -> Option<Kind> {
+        self.participants.iter().find(|one| one.rank == rank).map(|one| one.kind)
+    }
+
     /// Whom the rank at index `rank` waits for, as far as the operation's kind tells: of a collective that needs all, the last to come;
     /// of a message, its sender for the receiver and nobody for the sender; where a root decides, the last who came before the rank
     /// left. Nobody where that is the rank itself, or who comes no later than it.

@@ -12,9 +12,13 @@ mod activity;
 mod build;
 mod execution;
 mod job;
+mod path;
 mod walk;
 
 pub use activity::{Activity, Key};
 pub use execution::{Builder, Dependency, Execution, KeyId, Lane, LaneId, LaneKind, NewPiece, Piece, PieceId, Share};
 pub use job::{JobExecution, Meeting, MeetingId, Participant};
+pub use path::{
+    LeastSlack, Path, PathClass, PathEnd, PathShare, PathSums, PathWindow, Segment, critical_path, critical_paths, scarcest,
+};
 pub use walk::{Stretch, What};

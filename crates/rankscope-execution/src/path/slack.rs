@@ -1,0 +1,267 @@
+//! Slack: by how much a piece could end later without making its step end later.
+//!
+//! The step is passed through backwards once. Whatever follows a piece allows it what it has itself, and the time by which it was not
+//! the last that was waited for; the end of the step allows what lies between. Lags and lengths stay as they are. Pieces are taken
+//! when everything that follows them has been, which does not ask the clocks; where the order of collectives contradicts itself nothing
+//! is said of what is before.
+
+use std::cmp::Reverse;
+
+use rankscope_analyze::Waiting;
+use rankscope_collectives::Kind;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Path, PathWindow, label};
+use crate::{JobExecution, Meeting, MeetingId, Participant, PieceId};
+
+/// The least slack of what one operator launched on one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeastSlack<'j> {
+    /// The operator, or the kernel where none is known.
+    pub name: &'j str,
+    /// Index of the rank.
+    pub rank: u32,
+    /// The least slack of its pieces, in nanoseconds.
+    pub least_ns: i64,
+    /// How long they took in all.
+    pub ns: i64,
+}
+
+/// The device work of `windows`, one a rank at most, that is not on their `path`, with the least slack to the path's end; the `most`
+/// scarcest.
+pub fn scarcest<'j>(job: &'j JobExecution<'_>, path: &Path, windows: &[PathWindow], most: usize) -> Vec<LeastSlack<'j>> {
+    let slacks = Slacks::of(job, path.window.end_ns, windows);
+    let on_path: FxHashSet<(u32, &str)> = path.segments.iter().map(|segment| (segment.rank, segment.name(job))).collect();
+    let mut found: FxHashMap<(u32, &'j str), (i64, i64)> = FxHashMap::default();
+    for (rank, piece, slack_ns) in slacks.of_devices() {
+        let own = job.ranks[rank as usize].piece(piece);
+        let what = (rank, label(job, rank as usize, own.key, job.meeting(rank as usize, piece)));
+        if !on_path.contains(&what) {
+            let known = found.entry(what).or_insert((i64::MAX, 0));
+            *known = (known.0.min(slack_ns), known.1.saturating_add(own.dur_ns));
+        }
+    }
+    let slack = |((rank, name), (least_ns, ns))| LeastSlack { name, rank, least_ns, ns };
+    let mut found: Vec<LeastSlack<'j>> = found.into_iter().map(slack).collect();
+    found.sort_unstable_by_key(|slack| (slack.least_ns, Reverse(slack.ns), slack.rank, slack.name));
+    found.truncate(most);
+    found
+}
+
+/// The pieces of a step, rank by rank, in one list.
+pub(super) struct Slacks<'j, 'a> {
+    job: &'j JobExecution<'a>,
+    end_ns: i64,
+    ranks: Vec<OfRank>,
+    /// By index of the rank, where its pieces are in `ranks`.
+    places: Vec<Option<usize>>,
+    pieces: Vec<Slack>,
+    /// Participants that are not settled yet, of collectives that have any in the step.
+    meetings: FxHashMap<MeetingId, u32>,
+    ready: Vec<(u32, PieceId)>,
+}
+
+/// The pieces of a rank that start in its window.
+struct OfRank {
+    rank: u32,
+    /// The first of them.
+    first: PieceId,
+    count: usize,
+    /// Where they are in the list.
+    from: usize,
+    end_ns: i64,
+}
+
+/// Of one piece.
+#[derive(Clone, Copy)]
+struct Slack {
+    /// By how much its end could be later, as far as what follows was looked at.
+    ns: i64,
+    /// How many of those that follow were not.
+    open: u32,
+}
+
+impl<'j, 'a> Slacks<'j, 'a> {
+    /// The slack of the pieces in `windows`, one a rank at most, to `end_ns`.
+    pub(super) fn of(job: &'j JobExecution<'a>, end_ns: i64, windows: &[PathWindow]) -> Self {
+        let (ranks, places) = (Vec::with_capacity(windows.len()), vec![None; job.ranks.len()]);
+        let (meetings, ready) = (FxHashMap::default(), Vec::new());
+        let mut all = Self { job, end_ns, ranks, places, pieces: Vec::new(), meetings, ready };
+        for window in windows {
+            all.add(window);
+        }
+        all.count();
+        all.settle();
+        all
+    }
+
+    /// By how much a piece could end later; none of a piece that is not in the step, or before collectives that contradict each other.
+    pub(super) fn slack_ns(&self, rank: u32, piece: PieceId) -> Option<i64> {
+        let slack = self.pieces[self.at(rank, piece)?];
+        (slack.open == 0).then_some(slack.ns)
+    }
+
+    /// The slack of all device work of the step, by rank and piece.
+    fn of_devices(&self) -> impl Iterator<Item = (u32, PieceId, i64)> + '_ {
+        let pieces = self.ranks.iter().flat_map(|own| (own.first.0..).take(own.count).map(|id| (own.rank, PieceId(id))));
+        let on_device = pieces.filter(|(rank, piece)| {
+            let execution = self.job.ranks[*rank as usize];
+            !execution.key(execution.piece(*piece).key).activity.is_host()
+        });
+        on_device.filter_map(|(rank, piece)| Some((rank, piece, self.slack_ns(rank, piece)?)))
+    }
+
+    fn add(&mut self, window: &PathWindow) {
+        let (job, execution) = (self.job, self.job.ranks[window.rank]);
+        let start_ns = |id: u32| job.on_job_clock(window.rank, execution.start_ns(PieceId(id)));
+        let first = first_that(execution.len() as u32, |id| start_ns(id) >= window.start_ns);
+        let until = first_that(execution.len() as u32, |id| start_ns(id) > window.end_ns);
+        let from = self.pieces.len();
+        for id in first..until {
+            let left_ns = self.end_ns.saturating_sub(job.on_job_clock(window.rank, execution.end_ns(PieceId(id))));
+            self.pieces.push(Slack { ns: left_ns.max(0), open: 0 });
+        }
+        self.places[window.rank] = Some(self.ranks.len());
+        let count = (until - first) as usize;
+        self.ranks.push(OfRank { rank: window.rank as u32, first: PieceId(first), count, from, end_ns: window.end_ns });
+    }
+
+    /// Counts what follows each piece.
+    fn count(&mut self) {
+        for place in 0..self.ranks.len() {
+            let (rank, first, count) = (self.ranks[place].rank, self.ranks[place].first.0, self.ranks[place].count as u32);
+            for id in (first..first + count).map(PieceId) {
+                for (before, _) in self.job.ranks[rank as usize].dependencies(id) {
+                    if let Some(at) = self.at(rank, before) {
+                        self.pieces[at].open += 1;
+                    }
+                }
+                if let Some(meeting) = self.meeting(rank, id) {
+                    *self.meetings.entry(meeting).or_default() += 1;
+                }
+            }
+        }
+        for own in &self.ranks {
+            let last = |at: &usize| self.pieces[own.from + at].open == 0;
+            self.ready.extend((0..own.count).filter(last).map(|at| (own.rank, PieceId(own.first.0 + at as u32))));
+        }
+    }
+
+    /// Where a piece is in the list.
+    fn at(&self, rank: u32, piece: PieceId) -> Option<usize> {
+        let own = &self.ranks[self.places[rank as usize]?];
+        let at = piece.0.checked_sub(own.first.0)? as usize;
+        (at < own.count).then_some(own.from + at)
+    }
+
+    /// The collective that a piece of the step is part of. What starts when the step ends is of the next one.
+    fn meeting(&self, rank: u32, piece: PieceId) -> Option<MeetingId> {
+        self.job.meeting(rank as usize, piece).filter(|_| self.ends_the_step(rank, piece).is_none())
+    }
+
+    /// Whether the rank's step ends with the start of the piece, and how long before the end of the whole that was.
+    fn ends_the_step(&self, rank: u32, piece: PieceId) -> Option<i64> {
+        let window_end_ns = self.places[rank as usize].map(|place| self.ranks[place].end_ns)?;
+        let start_ns = self.job.on_job_clock(rank as usize, self.job.ranks[rank as usize].start_ns(piece));
+        (start_ns >= window_end_ns).then(|| self.end_ns.saturating_sub(start_ns).max(0))
+    }
+
+    /// The slack of each piece, by way of all that follow it.
+    fn settle(&mut self) {
+        while let Some((rank, piece)) = self.ready.pop() {
+            let Some(at) = self.at(rank, piece) else { continue };
+            match self.meeting(rank, piece) {
+                Some(meeting) => self.settle_in(meeting),
+                None => {
+                    let slack_ns = self.ends_the_step(rank, piece).unwrap_or(self.pieces[at].ns);
+                    self.allow(rank, piece, slack_ns);
+                }
+            }
+        }
+    }
+
+    /// One more participant of `meeting` is settled. Once all are, they know by how much each of them could come later.
+    fn settle_in(&mut self, meeting: MeetingId) {
+        let Some(open) = self.meetings.get_mut(&meeting) else { return };
+        *open -= 1;
+        if *open > 0 {
+            return;
+        }
+        let job = self.job;
+        let meeting = job.get(meeting);
+        let ends: Vec<i64> = meeting.participants.iter().map(|one| self.end_slack(one)).collect();
+        for (one, slack_ns) in meeting.participants.iter().zip(comings(meeting, &ends)) {
+            if self.at(one.rank, one.piece).is_some() {
+                self.allow(one.rank, one.piece, slack_ns);
+            }
+        }
+    }
+
+    /// By how much a participant could leave later; one whose part is in another step does not matter.
+    fn end_slack(&self, one: &Participant) -> i64 {
+        self.at(one.rank, one.piece).map_or(i64::MAX, |at| self.pieces[at].ns)
+    }
+
+    /// `piece` could start later by `slack_ns`. That is passed on to whatever it depends on.
+    fn allow(&mut self, rank: u32, piece: PieceId, slack_ns: i64) {
+        let execution = self.job.ranks[rank as usize];
+        let start_ns = execution.start_ns(piece);
+        let bound_ns = execution.bound_by(piece).map(|(before, _)| execution.end_ns(before));
+        for (before, _) in execution.dependencies(piece) {
+            let Some(at) = self.at(rank, before) else { continue };
+            let ended_ns = execution.end_ns(before);
+            let slack = &mut self.pieces[at];
+            slack.open -= 1;
+            if let Some(bound_ns) = bound_ns.filter(|_| ended_ns <= start_ns) {
+                slack.ns = slack.ns.min(slack_ns.saturating_add(bound_ns - ended_ns));
+            }
+            if slack.open == 0 {
+                self.ready.push((rank, before));
+            }
+        }
+    }
+}
+
+/// By how much each participant could come later, where they could leave later by `ends`, in the same order.
+fn comings(meeting: &Meeting, ends: &[i64]) -> Vec<i64> {
+    let all = &meeting.participants;
+    let last_ns = meeting.last().came_ns;
+    // Whoever comes before the one that is waited for could come later by the time between.
+    let own = |one: &Participant, ready_ns: i64, end_ns: i64| (ready_ns - one.came_ns).saturating_add(end_ns);
+    match meeting.waiting {
+        Waiting::ForTheLast => {
+            let least_ns = ends.iter().copied().min().unwrap_or(i64::MAX);
+            all.iter().map(|one| own(one, last_ns, least_ns)).collect()
+        }
+        Waiting::Pairwise => {
+            let waits = |at: usize, other: usize| at == other || all[other].kind != Kind::Send;
+            let ready_ns = |at: usize| if all[at].kind == Kind::Send { all[at].came_ns } else { last_ns };
+            let least = |(at, one): (usize, &Participant)| {
+                let waiting = (0..all.len()).filter(|other| waits(at, *other));
+                waiting.map(|other| own(one, ready_ns(other).max(one.came_ns), ends[other])).min().unwrap_or(i64::MAX)
+            };
+            all.iter().enumerate().map(least).collect()
+        }
+        Waiting::ForSome => {
+            let awaited =
+                |one: &Participant| all[..all.partition_point(|other| other.came_ns < one.left_ns)].len().checked_sub(1);
+            let mut slack_ns = vec![i64::MAX; all.len()];
+            for (at, (one, end_ns)) in all.iter().zip(ends).enumerate() {
+                let other = awaited(one).filter(|other| all[*other].came_ns > one.came_ns).unwrap_or(at);
+                slack_ns[at] = slack_ns[at].min(own(one, all[other].came_ns, *end_ns));
+                slack_ns[other] = slack_ns[other].min(*end_ns);
+            }
+            slack_ns
+        }
+    }
+}
+
+/// The first of `count` numbers that `holds`, where it holds of all that follow.
+fn first_that(count: u32, holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
+}
