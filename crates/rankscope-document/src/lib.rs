@@ -67,9 +67,9 @@ pub use spans::{SpansDocument, SpansProcess, SpansRow};
 pub use tables::{
     AnnotationSummary, BackwardSummary, BandwidthPoint, CategorySummary, CopySummary, CounterSummary, FunctionSummary,
     GemmSummary, HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, JaxStep, KernelOverlap, KernelSummary,
-    LaunchSummary, LaunchedKernel, ModuleSummary, OperatorArguments, OperatorPerformance, OperatorSummary, OverlapSummary,
-    PeriodSummary, QueuePoint, QueueSummary, SequenceSummary, ShortKernelBin, ShortKernelSummary, StreamIdle, TableNote,
-    Tables,
+    LaunchOrder, LaunchSummary, LaunchedKernel, ModuleKernel, ModuleSummary, OperatorArguments, OperatorPerformance,
+    OperatorSummary, OverlapSummary, PeriodSummary, QueuePoint, QueueSummary, SequenceSummary, ShortKernelBin,
+    ShortKernelSummary, StreamIdle, TableNote, Tables,
 };
 pub use validation::{MissedPair, Rule, RuleCount, RuleFinding, RuleWeight, ValidationDocument, ValidationNode};
 pub use value::Value;

@@ -15,8 +15,8 @@ pub use device::{
     ShortKernelBin, ShortKernelSummary,
 };
 pub use operators::{
-    BackwardSummary, CategorySummary, FunctionSummary, HloInstruction, LaunchedKernel, ModuleSummary, OperatorArguments,
-    OperatorSummary,
+    BackwardSummary, CategorySummary, FunctionSummary, HloInstruction, LaunchOrder, LaunchedKernel, ModuleKernel,
+    ModuleSummary, OperatorArguments, OperatorSummary,
 };
 pub use time::{
     AnnotationSummary, IdleBreakdown, IdleGapSummary, InferenceSteps, JaxStep, LaunchSummary, QueuePoint, QueueSummary,
@@ -123,6 +123,12 @@ pub struct Tables {
     /// Modules of the model. Empty where they are not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modules: Option<Vec<ModuleSummary>>,
+    /// Kernels by module and operator. Empty where no modules are recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module_kernels: Option<Vec<ModuleKernel>>,
+    /// In which order steps, modules and operators launch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_order: Option<Vec<LaunchOrder>>,
     /// Functions of Python. Empty where their frames are not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub python_functions: Option<Vec<FunctionSummary>>,

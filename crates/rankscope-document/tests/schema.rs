@@ -61,6 +61,8 @@ const TABLES: &[(&str, &[&str])] = &[
     ("`kernels` of `ops_unique_args`", &["LaunchedKernel"]),
     ("`backward`", &["BackwardSummary"]),
     ("`modules`", &["ModuleSummary"]),
+    ("`module_kernels`", &["ModuleKernel"]),
+    ("`launch_order`", &["LaunchOrder"]),
     ("`python_functions`", &["FunctionSummary"]),
     ("`hlo_ops`", &["HloInstruction"]),
     ("`jax_steps`", &["JaxStep"]),

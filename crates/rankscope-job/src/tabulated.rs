@@ -10,7 +10,8 @@ use rankscope_tables::{RankTables, Remarks, Table, by_category, gemm};
 
 use self::device::{bandwidth_points, copies, counter, kernel, overlap, period, sequence, short_kernel_bin, short_kernels};
 use self::operators::{
-    arguments, backward, category, function, instructions, module, operator, performance, product, recompute,
+    arguments, backward, category, function, instructions, launch_order, module, module_kernel, operator, performance, product,
+    recompute,
 };
 use self::time::{annotation, idle, idle_gap, inference, jax_step, launch, queue, queue_points};
 use crate::JobTable;
@@ -49,6 +50,8 @@ pub(crate) fn tables(tables: &RankTables) -> Tables {
         unified_perf_summary: Some(tables.performance.iter().map(|row| performance(row, tables.card.as_ref())).collect()),
         backward: Some(tables.backward.iter().map(backward).collect()),
         modules: Some(tables.modules.iter().map(module).collect()),
+        module_kernels: Some(tables.module_kernels.iter().map(module_kernel).collect()),
+        launch_order: Some(tables.launch_order.iter().map(launch_order).collect()),
         python_functions: Some(tables.python_functions.iter().map(function).collect()),
         hlo_ops: Some(instructions(&tables.instructions)),
         jax_steps: Some(tables.jax_steps.iter().map(jax_step).collect()),
@@ -98,6 +101,8 @@ pub fn select_tables(document: &mut Document, chosen: &[Table], of_job: &[JobTab
         tables.unified_perf_summary.take_if(|_| unless(Table::UnifiedPerfSummary));
         tables.backward.take_if(|_| unless(Table::Backward));
         tables.modules.take_if(|_| unless(Table::Modules));
+        tables.module_kernels.take_if(|_| unless(Table::ModuleKernels));
+        tables.launch_order.take_if(|_| unless(Table::LaunchOrder));
         tables.python_functions.take_if(|_| unless(Table::PythonFunctions));
         tables.hlo_ops.take_if(|_| unless(Table::HloOps));
         tables.jax_steps.take_if(|_| unless(Table::JaxSteps));

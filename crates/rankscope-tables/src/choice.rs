@@ -71,6 +71,10 @@ pub enum Table {
     Backward,
     /// Modules of the model.
     Modules,
+    /// Kernels by module and operator.
+    ModuleKernels,
+    /// In which order steps, modules and operators launch.
+    LaunchOrder,
     /// Functions of Python.
     PythonFunctions,
     /// HLO instructions by module and name.
@@ -137,6 +141,8 @@ impl Table {
         Self::OverlapAcrossRanks,
         Self::Backward,
         Self::Modules,
+        Self::ModuleKernels,
+        Self::LaunchOrder,
         Self::PythonFunctions,
         Self::HloOps,
         Self::JaxSteps,
@@ -189,6 +195,8 @@ impl Table {
             Self::OverlapAcrossRanks => "overlap_across_ranks",
             Self::Backward => "backward",
             Self::Modules => "modules",
+            Self::ModuleKernels => "module_kernels",
+            Self::LaunchOrder => "launch_order",
             Self::PythonFunctions => "python_functions",
             Self::HloOps => "hlo_ops",
             Self::JaxSteps => "jax_steps",

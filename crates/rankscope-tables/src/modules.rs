@@ -4,15 +4,15 @@
 //! that operators have as `Module Hierarchy`. What a backward operator launched is of the module of its forward operator. What is in no
 //! module is a row of its own, so that the rows' own times are the time of all device work.
 
-use rankscope_trace::{ArgValue, CategoryKind, SpanId, Trace};
+use rankscope_trace::{ArgValue, CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-use crate::Attribution;
 use crate::attribution::dur_ns;
 use crate::backward::Tied;
 use crate::rows::join_rows;
 use crate::stacks::Stacks;
+use crate::{Attributed, Attribution, Owner};
 
 /// What the names of modules' frames begin with.
 pub(crate) const MODULE: &str = "nn.Module: ";
@@ -36,32 +36,144 @@ pub struct ModuleRow {
     pub subtree_kernel_ns: i64,
 }
 
-/// The modules of `trace`, in the order of their paths' first work; none where no modules are recorded.
-pub(crate) fn modules(trace: &Trace, attribution: &Attribution, tied: &Tied) -> Vec<ModuleRow> {
-    let is_module = |span: SpanId| {
-        trace.kind(span) == CategoryKind::PythonFunction
-            && trace.strings.text(trace.spans.name[span.0 as usize]).starts_with(MODULE)
-    };
-    if !trace.spans.ids().any(is_module) {
-        return of_hierarchy(trace, attribution, tied);
-    }
-    let mut forward = Stacks::default();
-    let mut backward_ns: Vec<i64> = Vec::new();
-    for one in &attribution.work {
-        let ns = dur_ns(trace, one.work);
-        let at = |stacks: &mut Stacks, span| stacks.around(trace, attribution, span, is_module);
-        let is_backward = backward_of(attribution, tied, one.owner.span());
-        let here = one.origin().and_then(|span| at(&mut forward, span));
-        match is_backward.and_then(|span| at(&mut forward, span)).filter(|_| here.is_none()) {
-            Some(node) => {
-                backward_ns.resize(forward.nodes.len(), 0);
-                backward_ns[node] = backward_ns[node].saturating_add(ns);
-            }
-            None => forward.add(here, ns),
+/// What tells the modules of a trace, and what is in each.
+pub(crate) struct Modules<'a> {
+    trace: &'a Trace,
+    attribution: &'a Attribution,
+    tied: &'a Tied,
+    told: Told<'a>,
+}
+
+/// How modules are recorded.
+enum Told<'a> {
+    /// As frames around launches.
+    Frames(Stacks),
+    /// As an argument of operators: its key, and the paths in order of their first work.
+    Paths(StrId, Vec<&'a str>, FxHashMap<&'a str, usize>),
+}
+
+/// Whose a piece of work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InModule {
+    /// This module's, forward.
+    Forward(usize),
+    /// It was launched by the backward operator of one in this module.
+    Backward(usize),
+    Outside,
+}
+
+impl InModule {
+    pub(crate) fn node(self) -> Option<usize> {
+        match self {
+            Self::Forward(node) | Self::Backward(node) => Some(node),
+            Self::Outside => None,
         }
     }
-    backward_ns.resize(forward.nodes.len(), 0);
-    rows(trace, &forward, &backward_ns)
+}
+
+impl<'a> Modules<'a> {
+    /// Those of `trace`; none where no modules are recorded.
+    pub(crate) fn of(trace: &'a Trace, attribution: &'a Attribution, tied: &'a Tied) -> Option<Self> {
+        let told = if trace.spans.ids().any(|span| is_module(trace, span)) {
+            Told::Frames(Stacks::default())
+        } else {
+            let key = ["Module Hierarchy", "module_hierarchy"].iter().find_map(|key| trace.strings.find(key))?;
+            Told::Paths(key, Vec::new(), FxHashMap::default())
+        };
+        Some(Self { trace, attribution, tied, told })
+    }
+
+    /// The innermost module that `one` is of. Work that a module launches itself is that one's, whatever it is the backward of.
+    pub(crate) fn of_work(&mut self, one: &Attributed) -> InModule {
+        let owner = one.owner.span();
+        let launched = if matches!(self.told, Told::Frames(_)) { one.origin() } else { owner };
+        if let Some(node) = launched.and_then(|span| self.around(span)) {
+            return InModule::Forward(node);
+        }
+        let forward = backward_of(self.attribution, self.tied, owner).and_then(|span| self.around(span));
+        forward.map_or(InModule::Outside, InModule::Backward)
+    }
+
+    fn around(&mut self, span: SpanId) -> Option<usize> {
+        let (trace, attribution) = (self.trace, self.attribution);
+        match &mut self.told {
+            Told::Frames(stacks) => stacks.around(trace, attribution, span, |span| is_module(trace, span)),
+            Told::Paths(key, paths, places) => {
+                let path = |span: SpanId| match trace.spans.args.value(span.0 as usize, *key)? {
+                    ArgValue::Text(text) => Some(trace.strings.text(text)).filter(|text| !text.is_empty()),
+                    _ => None,
+                };
+                let path = std::iter::once(span).chain(attribution.around(span)).find_map(path)?;
+                Some(*places.entry(path).or_insert_with(|| {
+                    paths.push(path);
+                    paths.len() - 1
+                }))
+            }
+        }
+    }
+
+    /// The path of the module `node`, as the table has it.
+    pub(crate) fn path(&self, node: usize) -> String {
+        match &self.told {
+            Told::Frames(stacks) => path(self.trace, stacks, node),
+            Told::Paths(_, paths, _) => paths[node].to_owned(),
+        }
+    }
+}
+
+fn is_module(trace: &Trace, span: SpanId) -> bool {
+    trace.kind(span) == CategoryKind::PythonFunction
+        && trace.strings.text(trace.spans.name[span.0 as usize]).starts_with(MODULE)
+}
+
+/// The names around the module `node` and its own, with slashes.
+fn path(trace: &Trace, stacks: &Stacks, node: usize) -> String {
+    let mut way: Vec<&str> = stacks.way(node).map(|at| name(trace, stacks, at)).collect();
+    way.reverse();
+    way.join("/")
+}
+
+fn name<'a>(trace: &'a Trace, stacks: &Stacks, node: usize) -> &'a str {
+    trace.strings.text(stacks.nodes[node].name).trim_start_matches(MODULE)
+}
+
+/// The modules of `trace`, in the order of their paths' first work; none where no modules are recorded.
+pub(crate) fn modules(trace: &Trace, attribution: &Attribution, tied: &Tied) -> Vec<ModuleRow> {
+    let Some(mut modules) = Modules::of(trace, attribution, tied) else { return Vec::new() };
+    let (mut sums, mut outside_ns) = (Vec::<Sums>::new(), 0_i64);
+    for one in &attribution.work {
+        let (of, ns) = (modules.of_work(one), dur_ns(trace, one.work));
+        let Some(node) = of.node() else {
+            outside_ns = outside_ns.saturating_add(ns);
+            continue;
+        };
+        sums.resize_with(sums.len().max(node + 1), Sums::default);
+        sums[node].add(of, ns);
+        sums[node].owners.insert(one.owner);
+    }
+    match modules.told {
+        Told::Frames(stacks) => of_frames(trace, stacks, sums, outside_ns),
+        Told::Paths(_, paths, _) => of_paths(&paths, &sums, outside_ns),
+    }
+}
+
+/// What is of one module and of none within it.
+#[derive(Default)]
+struct Sums {
+    forward_ns: i64,
+    backward_ns: i64,
+    owners: FxHashSet<Owner>,
+}
+
+impl Sums {
+    fn add(&mut self, of: InModule, ns: i64) {
+        let sum = if matches!(of, InModule::Backward(_)) { &mut self.backward_ns } else { &mut self.forward_ns };
+        *sum = sum.saturating_add(ns);
+    }
+
+    fn own_ns(&self) -> i64 {
+        self.forward_ns.saturating_add(self.backward_ns)
+    }
 }
 
 /// The forward operator of the backward one that `span` lies in.
@@ -70,28 +182,23 @@ fn backward_of(attribution: &Attribution, tied: &Tied, span: Option<SpanId>) -> 
     std::iter::once(span).chain(attribution.around(span)).find_map(|span| tied.forward.get(&span).copied().flatten())
 }
 
-fn rows(trace: &Trace, stacks: &Stacks, backward_ns: &[i64]) -> Vec<ModuleRow> {
-    let mut both = stacks.clone();
-    for (node, more_ns) in both.nodes.iter_mut().zip(backward_ns) {
-        node.own_ns = node.own_ns.saturating_add(*more_ns);
+fn of_frames(trace: &Trace, mut stacks: Stacks, mut sums: Vec<Sums>, outside_ns: i64) -> Vec<ModuleRow> {
+    sums.resize_with(stacks.nodes.len(), Sums::default);
+    for (node, own) in stacks.nodes.iter_mut().zip(&sums) {
+        node.own_ns = own.own_ns();
     }
-    let subtree_ns = both.subtree_ns();
-    let name = |at: usize| trace.strings.text(stacks.nodes[at].name).trim_start_matches(MODULE);
-    let row = |at: usize| {
-        let mut way: Vec<&str> = stacks.way(at).map(name).collect();
-        way.reverse();
-        ModuleRow {
-            path: Some(way.join("/")),
-            name: Some(name(at).to_owned()),
-            depth: way.len() as u64 - 1,
-            count: stacks.nodes[at].frames.len() as u64,
-            forward_kernel_ns: stacks.nodes[at].own_ns,
-            backward_kernel_ns: backward_ns[at],
-            subtree_kernel_ns: subtree_ns[at],
-        }
+    let subtree_ns = stacks.subtree_ns();
+    let row = |at: usize| ModuleRow {
+        path: Some(path(trace, &stacks, at)),
+        name: Some(name(trace, &stacks, at).to_owned()),
+        depth: stacks.way(at).count() as u64 - 1,
+        count: stacks.nodes[at].frames.len() as u64,
+        forward_kernel_ns: sums[at].forward_ns,
+        backward_kernel_ns: sums[at].backward_ns,
+        subtree_kernel_ns: subtree_ns[at],
     };
     let mut rows: Vec<ModuleRow> = (0..stacks.nodes.len()).map(row).collect();
-    rows.extend((stacks.outside_ns > 0).then(|| outside(stacks.outside_ns)));
+    rows.extend((outside_ns > 0).then(|| outside(outside_ns)));
     sort(&mut rows);
     rows
 }
@@ -110,51 +217,26 @@ fn outside(ns: i64) -> ModuleRow {
 }
 
 /// By the paths that operators have.
-fn of_hierarchy(trace: &Trace, attribution: &Attribution, tied: &Tied) -> Vec<ModuleRow> {
-    let Some(key) = ["Module Hierarchy", "module_hierarchy"].iter().find_map(|key| trace.strings.find(key)) else {
-        return Vec::new();
+fn of_paths(paths: &[&str], sums: &[Sums], outside_ns: i64) -> Vec<ModuleRow> {
+    let subtree_ns = |path: &str| {
+        let is_within = |other: &str| other.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let own = paths.iter().zip(sums).filter(|(other, _)| is_within(other)).map(|(_, sums)| sums.own_ns());
+        own.fold(0, i64::saturating_add)
     };
-    let path = |span: SpanId| match trace.spans.args.value(span.0 as usize, key)? {
-        ArgValue::Text(text) => Some(trace.strings.text(text)).filter(|text| !text.is_empty()),
-        _ => None,
+    let row = |(path, own): (&&str, &Sums)| ModuleRow {
+        path: Some((*path).to_owned()),
+        name: Some(path.rsplit('.').next().unwrap_or(path).to_owned()),
+        depth: path.matches('.').count() as u64,
+        count: own.owners.len() as u64,
+        forward_kernel_ns: own.forward_ns,
+        backward_kernel_ns: own.backward_ns,
+        subtree_kernel_ns: subtree_ns(path),
     };
-    let innermost = |span: SpanId| std::iter::once(span).chain(attribution.around(span)).find_map(path);
-    let mut rows: Vec<ModuleRow> = Vec::new();
-    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
-    let (mut outside_ns, mut operators) = (0_i64, FxHashSet::default());
-    for one in &attribution.work {
-        let ns = dur_ns(trace, one.work);
-        let own = one.owner.span().and_then(innermost);
-        let backward = backward_of(attribution, tied, one.owner.span()).and_then(innermost).filter(|_| own.is_none());
-        let Some(path) = own.or(backward) else {
-            outside_ns = outside_ns.saturating_add(ns);
-            continue;
-        };
-        let at = *places.entry(path).or_insert_with(|| {
-            let depth = path.matches('.').count() as u64;
-            let name = path.rsplit('.').next().unwrap_or(path).to_owned();
-            rows.push(ModuleRow { path: Some(path.to_owned()), name: Some(name), depth, ..outside(0) });
-            rows.len() - 1
-        });
-        let sum = if backward.is_some() { &mut rows[at].backward_kernel_ns } else { &mut rows[at].forward_kernel_ns };
-        *sum = sum.saturating_add(ns);
-        rows[at].count += u64::from(operators.insert(one.owner));
-    }
-    for at in 0..rows.len() {
-        let path = rows[at].path.clone().unwrap_or_default();
-        let is_within = |row: &&ModuleRow| {
-            row.path
-                .as_deref()
-                .and_then(|other| other.strip_prefix(path.as_str()))
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        let own = |row: &ModuleRow| row.forward_kernel_ns.saturating_add(row.backward_kernel_ns);
-        rows[at].subtree_kernel_ns = rows.iter().filter(is_within).map(own).fold(0, i64::saturating_add);
+    let mut rows: Vec<ModuleRow> = paths.iter().zip(sums).map(row).collect();
+    if rows.is_empty() {
+        return rows;
     }
     rows.extend((outside_ns > 0).then(|| outside(outside_ns)));
-    if rows.iter().all(|row| row.path.is_none()) {
-        return Vec::new();
-    }
     sort(&mut rows);
     rows
 }
@@ -180,68 +262,4 @@ fn sort(rows: &mut [ModuleRow]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::made::Made;
-
-    fn told(made: &Made) -> Vec<(Option<String>, u64, u64, i64, i64, i64)> {
-        let attribution = Attribution::of(&made.trace);
-        let rows = modules(&made.trace, &attribution, &Tied::of(&made.trace, &attribution));
-        let told = |row: ModuleRow| {
-            (row.path, row.depth, row.count, row.forward_kernel_ns, row.backward_kernel_ns, row.subtree_kernel_ns)
-        };
-        rows.into_iter().map(told).collect()
-    }
-
-    #[test]
-    fn work_is_of_the_innermost_module_and_backward_of_that_of_the_forward_operator() {
-        let mut made = Made::default();
-        made.frame("nn.Module: Net_0", 0, 100);
-        made.frame("forward", 5, 90);
-        made.frame("nn.Module: Linear_3", 10, 40);
-        let forward = made.operator("aten::addmm", 12, 30);
-        made.numbers(forward, 6, 0);
-        made.launch("cudaLaunchKernel", 20, 2, 1);
-        made.launch("cudaLaunchKernel", 60, 2, 2);
-        let backward = made.operator_on(2, "AddmmBackward0", 200, 50);
-        made.numbers(backward, 6, 1);
-        made.launch_on(2, "cudaLaunchKernel", 210, 2, 3);
-        made.launch("cudaLaunchKernel", 400, 2, 4);
-        for (correlation, dur_us) in [(1, 5), (2, 7), (3, 11), (4, 2)] {
-            made.kernel("k", 7, 500 + 20 * dur_us, dur_us, correlation);
-        }
-        let path = |path: &str| Some(path.to_owned());
-        let expected = [
-            (path("Net_0"), 0, 1, 7_000, 0, 23_000),
-            (path("Net_0/Linear_3"), 1, 1, 5_000, 11_000, 16_000),
-            (None, 0, 0, 2_000, 0, 2_000),
-        ];
-        assert_eq!(told(&made), expected);
-        let own_ns: i64 = expected.iter().map(|row| row.3 + row.4).sum();
-        assert_eq!(own_ns, 25_000, "all device work");
-    }
-
-    #[test]
-    fn paths_of_operators_are_modules_where_there_are_no_frames() {
-        let mut made = Made::default();
-        let operator = made.operator("aten::addmm", 12, 30);
-        made.text(operator, "Module Hierarchy", "Net.layers.Linear");
-        let other = made.operator("aten::relu", 50, 20);
-        made.text(other, "Module Hierarchy", "Net.layers");
-        made.launch("cudaLaunchKernel", 20, 2, 1);
-        made.launch("cudaLaunchKernel", 60, 2, 2);
-        made.kernel("k", 7, 500, 5, 1);
-        made.kernel("k", 7, 600, 7, 2);
-        let path = |path: &str| Some(path.to_owned());
-        let expected = [(path("Net.layers"), 1, 1, 7_000, 0, 12_000), (path("Net.layers.Linear"), 2, 1, 5_000, 0, 5_000)];
-        assert_eq!(told(&made), expected);
-    }
-
-    #[test]
-    fn a_trace_without_modules_has_no_such_table() {
-        let mut made = Made::default();
-        made.launch("cudaLaunchKernel", 20, 2, 1);
-        made.kernel("k", 7, 500, 5, 1);
-        assert_eq!(told(&made), []);
-    }
-}
+mod tests;

@@ -7,14 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::backward::{Tied, backward};
 use crate::cards::name_of_all;
 use crate::graphs::with_captures;
+use crate::launch_order::launch_order;
+use crate::module_kernels::module_kernels;
 use crate::modules::modules;
 use crate::python::python_functions;
 use crate::{
     AnnotationRow, ArgumentRow, Attribution, BackwardRow, CallRow, Captures, Card, Cards, CopyRow, CounterRow, FunctionRow,
-    Idle, IdleGapRow, InferenceRow, InstructionRow, JaxStepRow, KernelRow, Level, Memory, ModuleRow, OperatorRow, Overlap,
-    PerformanceRow, PeriodRow, QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels, Table, TableSet, annotations,
-    arguments, bandwidth_levels, calls, copies, counters, idle, idle_gaps, inference, instructions, jax_steps, kernels, memory,
-    operators, overlap, performance, periods, queue_levels, queues, recompute, sequences, short_kernels,
+    Idle, IdleGapRow, InferenceRow, InstructionRow, JaxStepRow, KernelRow, Level, Memory, ModuleKernelRow, ModuleRow,
+    OperatorRow, OrderRow, Overlap, PerformanceRow, PeriodRow, QueueRow, RecomputeRow, Remarks, SequenceRow, ShortKernels,
+    Table, TableSet, annotations, arguments, bandwidth_levels, calls, copies, counters, idle, idle_gaps, inference,
+    instructions, jax_steps, kernels, memory, operators, overlap, performance, periods, queue_levels, queues, recompute,
+    sequences, short_kernels,
 };
 
 /// All tables of one rank. Times are in nanoseconds, on its own clock.
@@ -71,6 +74,10 @@ pub struct RankTables {
     pub backward: Vec<BackwardRow>,
     /// Modules of the model; empty where they are not recorded.
     pub modules: Vec<ModuleRow>,
+    /// Kernels by module and operator; empty where no modules are recorded.
+    pub module_kernels: Vec<ModuleKernelRow>,
+    /// In which order steps, modules and operators launch.
+    pub launch_order: Vec<OrderRow>,
     /// Functions of Python; empty where their frames are not recorded.
     pub python_functions: Vec<FunctionRow>,
     /// What is missing or odd.
@@ -123,7 +130,7 @@ impl RankTables {
         if side == Side::Host {
             classed.clear();
         }
-        let tied = made(is_wanted(&[Of::Backward, Of::Modules]), || Tied::of(trace, attribution));
+        let tied = made(is_wanted(&[Of::Backward, Of::Modules, Of::ModuleKernels]), || Tied::of(trace, attribution));
         let mut tables = Self {
             kernel_ns: attribution.kernel_ns(trace),
             unattributed_kernel_ns: attribution.unattributed_ns(trace),
@@ -153,6 +160,8 @@ impl RankTables {
             performance: made(is_wanted(&[Of::UnifiedPerfSummary, Of::Gemm]), || performance(trace, attribution)),
             backward: made(is_wanted(&[Of::Backward]), || backward(trace, attribution, &tied)),
             modules: made(is_wanted(&[Of::Modules]), || modules(trace, attribution, &tied)),
+            module_kernels: made(is_wanted(&[Of::ModuleKernels]), || module_kernels(trace, attribution, &tied)),
+            launch_order: made(is_wanted(&[Of::LaunchOrder]), || launch_order(trace, attribution)),
             python_functions: made(is_wanted(&[Of::PythonFunctions]), || python_functions(trace, attribution)),
             remarks: Remarks::of(trace, attribution),
             instructions: made(is_wanted(&[Of::HloOps]), || instructions(trace, attribution)),
@@ -202,6 +211,8 @@ impl RankTables {
         self.memory.join(later.memory);
         crate::backward::join(&mut self.backward, later.backward);
         crate::modules::join(&mut self.modules, later.modules);
+        crate::module_kernels::join(&mut self.module_kernels, later.module_kernels);
+        crate::launch_order::join(&mut self.launch_order, later.launch_order);
         crate::python::join(&mut self.python_functions, later.python_functions);
         self.remarks.join(later.remarks);
         crate::instructions::join(&mut self.instructions, later.instructions);

@@ -151,6 +151,38 @@ pub struct ModuleSummary {
     pub subtree_kernel_ns: i64,
 }
 
+/// All runs of one kernel for one operator in one module.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModuleKernel {
+    /// The modules around it, outermost first, as in `modules`. Absent of what is in no module.
+    pub path: Option<String>,
+    /// The operator or call that launched it. Absent where nothing tells.
+    pub parent_op: Option<String>,
+    /// The kernel, copy or fill.
+    pub name: String,
+    /// How often it ran.
+    pub count: u64,
+    /// Sum of the lengths.
+    pub sum_ns: i64,
+}
+
+/// All calls of one operator, module or step that launched the same in the same order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LaunchOrder {
+    /// The operator, or the path of the module. Absent of what a thread launched in a step and in neither.
+    pub parent: Option<String>,
+    /// Operators, modules and kernels that are directly in it, in order of their first launch; the first 64.
+    pub names: Vec<String>,
+    /// How many there are in all.
+    pub length: u64,
+    /// A number for the whole order, as 16 hexadecimal digits.
+    pub order: String,
+    /// A number for what is in it, whatever the order.
+    pub set: String,
+    /// How many calls.
+    pub count: u64,
+}
+
 /// All frames of one function in which work was launched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionSummary {

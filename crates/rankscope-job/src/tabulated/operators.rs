@@ -1,12 +1,12 @@
 //! Operators, and what they achieved.
 
 use rankscope_document::{
-    BackwardSummary, CategorySummary, FunctionSummary, GemmSummary, HloInstruction, LaunchedKernel, ModuleSummary,
-    OperatorArguments, OperatorPerformance, OperatorSummary, Params, RecomputeSummary,
+    BackwardSummary, CategorySummary, FunctionSummary, GemmSummary, HloInstruction, LaunchOrder, LaunchedKernel, ModuleKernel,
+    ModuleSummary, OperatorArguments, OperatorPerformance, OperatorSummary, Params, RecomputeSummary,
 };
 use rankscope_tables::{
-    ArgumentRow, BackwardRow, Bound, Card, FunctionRow, GemmRow, InstructionRow, ModuleRow, NoFigures, OperatorRow,
-    PerformanceRow, RankTables, RecomputeRow,
+    ArgumentRow, BackwardRow, Bound, Card, FunctionRow, GemmRow, InstructionRow, ModuleKernelRow, ModuleRow, NoFigures,
+    OperatorRow, OrderRow, PerformanceRow, RankTables, RecomputeRow,
 };
 
 use super::share;
@@ -170,6 +170,27 @@ pub(super) fn module(row: &ModuleRow) -> ModuleSummary {
         forward_kernel_ns: row.forward_kernel_ns,
         backward_kernel_ns: row.backward_kernel_ns,
         subtree_kernel_ns: row.subtree_kernel_ns,
+    }
+}
+
+pub(super) fn module_kernel(row: &ModuleKernelRow) -> ModuleKernel {
+    ModuleKernel {
+        path: row.path.clone(),
+        parent_op: row.parent_op.clone(),
+        name: row.name.clone(),
+        count: row.count,
+        sum_ns: row.sum_ns,
+    }
+}
+
+pub(super) fn launch_order(row: &OrderRow) -> LaunchOrder {
+    LaunchOrder {
+        parent: row.parent.clone(),
+        names: row.names.clone(),
+        length: row.length,
+        order: format!("{:016x}", row.order),
+        set: format!("{:016x}", row.set),
+        count: row.count,
     }
 }
 
