@@ -6,3 +6,4 @@
 //! it cannot be told, and why.
 
 pub mod budgets;
+pub mod pattern;
