@@ -41,6 +41,19 @@ const PERIOD_MAX: usize = 64;
 impl Pattern {
     /// Of a series: whether each step, in order, is late.
     pub fn of(late: &[bool]) -> Self {
+        Self::by_chance(late, CHANCE)
+    }
+
+    /// Of several series that are looked at together, such that chance makes a pattern in any of them in less than one of twenty times.
+    /// Series in which hardly anything is late cannot have one, and do not count.
+    pub fn of_all(all: &[Vec<bool>]) -> Vec<Self> {
+        let late = |series: &&Vec<bool>| series.iter().filter(|late| **late).count() >= PERIODS_MIN;
+        let chance = CHANCE / all.iter().filter(late).count().max(1) as f64;
+        all.iter().map(|series| Self::by_chance(series, chance)).collect()
+    }
+
+    /// What chance makes in less than `chance` of all series.
+    fn by_chance(late: &[bool], chance: f64) -> Self {
         let count = late.iter().filter(|late| **late).count();
         if late.len() < STEPS_MIN {
             return Self::Unknown;
@@ -48,17 +61,17 @@ impl Pattern {
         if count == 0 {
             return Self::None;
         }
-        if in_most(late.len(), count) && !is_an_episode(late, count) {
+        if in_most(late.len(), count, chance) && !is_an_episode(late, count) {
             return Self::Persistent;
         }
-        period(late, count).map_or(Self::Sporadic, |every| Self::Periodic { every })
+        period(late, count, chance).map_or(Self::Sporadic, |every| Self::Periodic { every })
     }
 }
 
 /// Whether so many late steps are more than half of all, beyond chance.
-fn in_most(steps: usize, late: usize) -> bool {
+fn in_most(steps: usize, late: usize, chance: f64) -> bool {
     late * 2 > steps
-        && (late..=steps).map(|count| (ln_choose(steps, count) - steps as f64 * 2.0_f64.ln()).exp()).sum::<f64>() <= CHANCE
+        && (late..=steps).map(|count| (ln_choose(steps, count) - steps as f64 * 2.0_f64.ln()).exp()).sum::<f64>() <= chance
 }
 
 /// Whether late steps follow each other so closely, and so do the others, that they are a stretch of the job and not most of it: the
@@ -74,7 +87,7 @@ fn is_an_episode(late: &[bool], count: usize) -> bool {
 }
 
 /// Steps from one late one to the next, if that is beyond chance for the most telling of all periods.
-fn period(late: &[bool], count: usize) -> Option<usize> {
+fn period(late: &[bool], count: usize, chance: f64) -> Option<usize> {
     let steps = late.len();
     let longest = (steps / PERIODS_MIN).min(PERIOD_MAX);
     let mut tried = 0_usize;
@@ -90,14 +103,14 @@ fn period(late: &[bool], count: usize) -> Option<usize> {
             tried += 1;
             let enough = |of: usize| inside as f64 >= SHARE_MIN * of as f64;
             if inside >= PERIODS_MIN && enough(slots) && enough(count) {
-                let chance = at_least(inside, steps, slots, count);
-                if best.is_none_or(|(least, _)| chance < least) {
-                    best = Some((chance, every));
+                let found = at_least(inside, steps, slots, count);
+                if best.is_none_or(|(least, _)| found < least) {
+                    best = Some((found, every));
                 }
             }
         }
     }
-    best.filter(|(chance, _)| chance * tried as f64 <= CHANCE).map(|(_, every)| every)
+    best.filter(|(found, _)| found * tried as f64 <= chance).map(|(_, every)| every)
 }
 
 /// How likely `inside` or more of `late` steps are among `slots` of `steps`, if they fall anywhere.

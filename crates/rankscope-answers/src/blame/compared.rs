@@ -1,0 +1,183 @@
+//! What one rank's time has that another's has not.
+//!
+//! The chain of what held a rank up leads over the device on one rank and over the host on another, although both do the same. So work
+//! on one chain alone counts as a difference only as far as the ranks really differ in it, on the chain or not. What is left, one chain
+//! having led over this and the other over that, would have held the late rank up anyway: it lessens what the late rank has more.
+
+use std::collections::BTreeSet;
+
+use super::spent::{Item, Spent};
+
+/// How much more of one thing the late rank has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    pub(super) item: Item,
+    /// In nanoseconds; below zero where the late rank was faster. All of them add up to the difference of the two times.
+    pub(super) ns: i64,
+    /// The part of it that comes of doing it more often.
+    pub(super) more_ns: i64,
+    /// How long the median rank spent on it in that time.
+    pub(super) median_ns: i64,
+    /// Of a wait, the rank where it began.
+    pub(super) because_of: Option<u32>,
+}
+
+/// What is not on both chains, before it is settled.
+struct Open {
+    difference: Difference,
+    shift_ns: i64,
+    /// How often the late and the median rank did it, and how long that took the median rank on average.
+    more_ns: i64,
+}
+
+/// The differences of `late` and `median`, in order of items.
+pub(super) fn differences(late: &Spent, median: &Spent) -> Vec<Difference> {
+    let items: BTreeSet<Item> = late.held_ns.keys().chain(median.held_ns.keys()).copied().collect();
+    let mut open: Vec<Open> = items.into_iter().map(|item| compare(item, late, median)).collect();
+    settle(&mut open);
+    let settled = open.into_iter().map(|one| {
+        let ns = one.difference.ns;
+        Difference { more_ns: one.more_ns.clamp(ns.min(0), ns.max(0)), ..one.difference }
+    });
+    settled.filter(|one| one.ns != 0).collect()
+}
+
+fn compare(item: Item, late: &Spent, median: &Spent) -> Open {
+    let held = |spent: &Spent| spent.held_ns.get(&item).copied().unwrap_or(0);
+    let all = |spent: &Spent| spent.all.get(&item).copied().unwrap_or((0, 0));
+    let ns = held(late) - held(median);
+    let (own_ns, median_ns, more_ns) = match item {
+        Item::Work(_) => {
+            let ((late_ns, late_count), (median_ns, median_count)) = (all(late), all(median));
+            let (late_ns, median_ns) = (late_ns.max(held(late)), median_ns.max(held(median)));
+            let mean_ns = if median_count > 0 { median_ns / median_count as i64 } else { late_ns / late_count.max(1) as i64 };
+            let more = late_count as i64 - median_count as i64;
+            ((late_ns - median_ns).clamp(ns.min(0), ns.max(0)), median_ns, more.saturating_mul(mean_ns))
+        }
+        // Launches are waited for where the host is what holds a rank up, and are as slow elsewhere.
+        Item::Latency(_) => (0, held(median), 0),
+        _ => (ns, held(median), 0),
+    };
+    let because_of = matches!(item, Item::Waiting(_)).then(|| because_of(item, late)).flatten();
+    let difference = Difference { item, ns: own_ns, more_ns: 0, median_ns, because_of };
+    Open { difference, shift_ns: ns - own_ns, more_ns }
+}
+
+/// The rank because of which `late` waited most.
+fn because_of(item: Item, late: &Spent) -> Option<u32> {
+    let own = late.because.iter().filter(|((name, _), _)| item == Item::Waiting(*name));
+    own.max_by_key(|((_, rank), ns)| (**ns, std::cmp::Reverse(*rank))).map(|((_, rank), _)| *rank)
+}
+
+/// Puts what the chains differ in by their ways alone where it belongs. What would have held the late rank up anyway is taken from what it
+/// has more, in proportion; else it stays with what it is.
+fn settle(open: &mut [Open]) {
+    let net_ns: i64 = open.iter().map(|one| one.shift_ns).sum();
+    let certain = |one: &Open| one.difference.item != Item::Doubtful;
+    let more = |one: &Open| if certain(one) { one.difference.ns.max(0) } else { 0 };
+    let rest_ns = if net_ns < 0 {
+        let taken_ns = net_ns.max(-open.iter().map(more).sum::<i64>());
+        share_out(open, taken_ns, more);
+        net_ns - taken_ns
+    } else {
+        net_ns
+    };
+    share_out(open, rest_ns, |one| (one.shift_ns * rest_ns.signum()).max(0));
+}
+
+/// Adds `ns` to all in proportion to `weight`, exactly.
+fn share_out(open: &mut [Open], ns: i64, weight: impl Fn(&Open) -> i64) {
+    let weights: Vec<i64> = open.iter().map(weight).collect();
+    let whole: i128 = weights.iter().map(|weight| i128::from(*weight)).sum();
+    if whole == 0 {
+        return;
+    }
+    let (mut before, mut given_ns) = (0_i128, 0_i64);
+    for (one, weight) in open.iter_mut().zip(weights) {
+        before += i128::from(weight);
+        let by_now_ns = (i128::from(ns) * before / whole) as i64;
+        one.difference.ns += by_now_ns - given_ns;
+        given_ns = by_now_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spent(held: &[(Item, i64)], all: &[(Item, i64, u64)]) -> Spent {
+        let mut spent = Spent::default();
+        held.iter().for_each(|(item, ns)| *spent.held_ns.entry(*item).or_default() += ns);
+        for (item, ns, count) in all {
+            let sum = spent.all.entry(*item).or_default();
+            *sum = (sum.0 + ns, sum.1 + count);
+        }
+        spent
+    }
+
+    const GEMM: Item = Item::Work(0);
+    const LOADER: Item = Item::Work(1);
+
+    #[test]
+    fn a_slow_device_is_to_blame_for_what_the_host_would_not_have_taken() {
+        // The late rank waits for kernels of 100, which take the median rank 50; that one waits for its host, which takes 60.
+        let late = spent(&[(GEMM, 100)], &[(GEMM, 100, 10), (LOADER, 60, 1)]);
+        let median = spent(&[(LOADER, 60)], &[(GEMM, 50, 10), (LOADER, 60, 1)]);
+        let expected = Difference { item: GEMM, ns: 40, more_ns: 0, median_ns: 50, because_of: None };
+        assert_eq!(differences(&late, &median), [expected]);
+    }
+
+    #[test]
+    fn a_slow_host_is_to_blame_for_what_the_device_would_not_have_taken() {
+        let late = spent(&[(LOADER, 250)], &[(LOADER, 250, 1), (GEMM, 50, 10)]);
+        let median = spent(&[(GEMM, 50)], &[(LOADER, 3, 1), (GEMM, 50, 10)]);
+        let expected = Difference { item: LOADER, ns: 200, more_ns: 0, median_ns: 3, because_of: None };
+        assert_eq!(differences(&late, &median), [expected]);
+    }
+
+    #[test]
+    fn more_of_the_same_is_told_from_longer() {
+        let late = spent(&[(GEMM, 130)], &[(GEMM, 130, 12)]);
+        let median = spent(&[(GEMM, 100)], &[(GEMM, 100, 10)]);
+        let found = differences(&late, &median);
+        assert_eq!((found[0].ns, found[0].more_ns), (30, 20));
+    }
+
+    #[test]
+    fn a_wait_is_because_of_the_rank_that_was_waited_for_most() {
+        let mut late = spent(&[(Item::Waiting(0), 30)], &[]);
+        late.because.extend([((0, 4), 10), ((0, 7), 20), ((1, 2), 90)]);
+        assert_eq!(differences(&late, &Spent::default())[0].because_of, Some(7));
+    }
+
+    fn any_item() -> impl Strategy<Value = Item> {
+        prop_oneof![
+            (0..4_u32).prop_map(Item::Work),
+            (0..2_u32).prop_map(Item::Latency),
+            (0..2_u32).prop_map(Item::Gap),
+            (0..2_u32).prop_map(Item::Waiting),
+            Just(Item::Nothing),
+            Just(Item::Doubtful)
+        ]
+    }
+
+    fn any_spent() -> impl Strategy<Value = Spent> {
+        let held = prop::collection::vec((any_item(), 1..1_000_i64), 0..8);
+        let all = prop::collection::vec((any_item(), 1..1_000_i64, 1..4_u64), 0..8);
+        (held, all).prop_map(|(held, all)| spent(&held, &all))
+    }
+
+    proptest! {
+        #[test]
+        fn differences_add_up_to_the_difference(late in any_spent(), median in any_spent()) {
+            let whole = |spent: &Spent| spent.held_ns.values().sum::<i64>();
+            let found = differences(&late, &median);
+            prop_assert_eq!(found.iter().map(|one| one.ns).sum::<i64>(), whole(&late) - whole(&median));
+            for one in &found {
+                prop_assert!(one.more_ns.abs() <= one.ns.abs() && one.more_ns.signum() * one.ns.signum() >= 0);
+            }
+        }
+    }
+}
