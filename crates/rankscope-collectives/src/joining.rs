@@ -95,6 +95,9 @@ fn alone(sequences: &Sequences) -> Vec<Vec<Member>> {
 fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<Member>> {
     let mut lists: Vec<Numbered<'_>> =
         sequences.iter().map(|(rank, list)| Numbered::of(*rank, &ranks[*rank].collectives, list)).collect();
+    if let Some(instances) = in_step(&lists) {
+        return instances;
+    }
     // What each rank has next, the first of all on top; of the same number ranks come in order.
     let mut next: BinaryHeap<Reverse<(Number, usize)>> =
         lists.iter_mut().enumerate().filter_map(|(at, list)| Some(Reverse((list.next_number()?, at)))).collect();
@@ -112,6 +115,22 @@ fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<M
         }
     }
     instances
+}
+
+/// The same where all have the same numbers, one for one, as is usual; `None` where they do not.
+fn in_step(lists: &[Numbered<'_>]) -> Option<Vec<Vec<Member>>> {
+    let (first, others) = lists.split_first()?;
+    let is_numbered = |at: &usize| first.collectives[*at].sequence.get().is_some();
+    let is_same = |other: &Numbered<'_>| {
+        let numbers = |list: &Numbered<'_>, at: usize| list.collectives[at].sequence;
+        let mut pairs = first.order.iter().zip(other.order.iter());
+        first.order.len() == other.order.len() && pairs.all(|(a, b)| numbers(first, *a) == numbers(other, *b))
+    };
+    if !first.order.iter().all(is_numbered) || !others.iter().all(is_same) {
+        return None;
+    }
+    let members = |place: usize| lists.iter().map(|list| Member::of(list.rank, list.order[place])).collect();
+    Some((0..first.order.len()).map(members).collect())
 }
 
 /// A sequence number, and how many before it of the same rank have the same.
