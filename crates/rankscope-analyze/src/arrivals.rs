@@ -1,7 +1,7 @@
 //! Who came when to the collectives of the job.
 
 use rankscope_collectives::{Instance, Kind, RankCollectives};
-use rankscope_time::{ClockMap, Instant, RankClock, ReferenceClock};
+use rankscope_time::{ClockCursor, ClockMap, Instant, RankClock, ReferenceClock};
 
 use crate::intervals::Length;
 
@@ -78,47 +78,87 @@ pub struct RankArrivals {
 /// From a rank's clock to the job's.
 pub type Map = ClockMap<RankClock, ReferenceClock>;
 
-/// Lines up the members of `instance` on the job's clock. `row` is where it belongs in a table.
-pub fn arrival(instance: &Instance, ranks: &[RankCollectives], maps: &[&Map], row: usize) -> Arrival {
-    let mapped = |rank: usize, nanos: i64| maps[rank].map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch();
-    let mut stays: Vec<(i64, i64, usize)> = instance
-        .members
-        .iter()
-        .map(|member| {
-            let collective = &ranks[member.rank()].collectives[member.collective()];
-            (mapped(member.rank(), collective.start_ns), mapped(member.rank(), collective.end_ns), member.rank())
-        })
-        .collect();
-    // Equal arrivals stand in order of rank, so that the same input gives the same answer.
-    stays.sort_unstable_by_key(|(start, _, rank)| (*start, *rank));
-    let ends = || stays.iter().map(|(_, end, _)| *end);
-    let last_start = stays.last().map_or(0, |(start, ..)| *start);
-    let members =
-        || instance.members.iter().map(|member| (member.rank(), &ranks[member.rank()].collectives[member.collective()]));
-    let kind = members().map(|(_, member)| member.kind).find(|kind| *kind != Kind::Unknown).unwrap_or(Kind::Unknown);
-    let waiting = Waiting::of(kind);
-    let order: Vec<u32> = stays.iter().map(|(_, _, rank)| *rank as u32).collect();
-    let wait_ns: Vec<i64> = stays.iter().map(|(start, ..)| last_start - start).collect();
-    let transfer_ns = match waiting {
-        Waiting::Pairwise => {
-            let receiver = members().find(|(_, member)| member.kind == Kind::Recv);
-            let waited = |rank: usize| order.iter().position(|other| *other as usize == rank).map_or(0, |at| wait_ns[at]);
-            receiver.map_or(0, |(rank, member)| (member.dur_ns() - waited(rank)).max(0))
+/// Lines up the members of collectives on the job's clock, one collective after the other.
+#[derive(Debug)]
+pub struct Lineup<'a> {
+    ranks: &'a [RankCollectives],
+    /// By rank.
+    clocks: Vec<ClockCursor<'a, RankClock, ReferenceClock>>,
+    /// When the members came, and their places among the members: room that is used again.
+    came: Vec<(i64, u32)>,
+    keys: Vec<u64>,
+}
+
+impl<'a> Lineup<'a> {
+    /// Of `ranks`, whose clocks have these `maps`.
+    pub fn of(ranks: &'a [RankCollectives], maps: &[&'a Map]) -> Self {
+        Self { ranks, clocks: maps.iter().map(|map| map.cursor()).collect(), came: Vec::new(), keys: Vec::new() }
+    }
+
+    /// Lines up the members of `instance`. `row` is where it belongs in a table.
+    pub fn arrival(&mut self, instance: &Instance, row: usize) -> Arrival {
+        let members = &instance.members;
+        let (mut kind, mut receiver, mut shortest_ns) = (Kind::Unknown, None, i64::MAX);
+        let mut ended_ns: Option<(i64, i64)> = None;
+        self.came.clear();
+        for (member, place) in members.iter().zip(0..) {
+            let one = &self.ranks[member.rank()].collectives[member.collective()];
+            let clock = &mut self.clocks[member.rank()];
+            let mut mapped = |ns: i64| clock.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
+            self.came.push((mapped(one.start_ns), place));
+            let end_ns = mapped(one.end_ns);
+            ended_ns = Some(ended_ns.map_or((end_ns, end_ns), |(first, last)| (first.min(end_ns), last.max(end_ns))));
+            shortest_ns = shortest_ns.min(one.dur_ns());
+            if kind == Kind::Unknown {
+                kind = one.kind;
+            }
+            if one.kind == Kind::Recv && receiver.is_none() {
+                receiver = Some((member.rank() as u32, one.dur_ns()));
+            }
         }
-        _ => members().map(|(_, member)| member.dur_ns()).min().unwrap_or(0),
-    };
-    let first = order.first().and_then(|first| members().find(|(rank, _)| *rank == *first as usize));
-    Arrival {
-        row,
-        start_ns: stays.first().map_or(0, |(start, ..)| *start),
-        transfer_ns,
-        end_skew_ns: ends().max().unwrap_or(0) - ends().min().unwrap_or(0),
-        waiting,
-        step: first.and_then(|(rank, member)| ranks[rank].step_at(member.start_ns)),
-        order,
-        wait_ns,
+        // Equal arrivals stand in order of rank, so that the same input gives the same answer.
+        self.sort();
+        let last_ns = self.came.last().map_or(0, |(came_ns, _)| *came_ns);
+        let order: Vec<u32> = self.came.iter().map(|(_, place)| members[*place as usize].rank() as u32).collect();
+        let wait_ns: Vec<i64> = self.came.iter().map(|(came_ns, _)| last_ns - came_ns).collect();
+        let waiting = Waiting::of(kind);
+        let waited = |rank: u32| order.iter().position(|other| *other == rank).map_or(0, |at| wait_ns[at]);
+        let transfer_ns = match waiting {
+            Waiting::Pairwise => receiver.map_or(0, |(rank, dur_ns)| (dur_ns - waited(rank)).max(0)),
+            _ if members.is_empty() => 0,
+            _ => shortest_ns,
+        };
+        let step = self.came.first().and_then(|(_, place)| {
+            let first = &members[*place as usize];
+            let of_rank = &self.ranks[first.rank()];
+            of_rank.step_at(of_rank.collectives[first.collective()].start_ns)
+        });
+        let start_ns = self.came.first().map_or(0, |(came_ns, _)| *came_ns);
+        let end_skew_ns = ended_ns.map_or(0, |(first, last)| last - first);
+        Arrival { row, order, wait_ns, start_ns, transfer_ns, end_skew_ns, waiting, step }
+    }
+
+    /// Puts those who came in order: by when they came, then by their places.
+    fn sort(&mut self) {
+        let (first, last) =
+            self.came.iter().fold((i64::MAX, i64::MIN), |(first, last), (came, _)| (first.min(*came), last.max(*came)));
+        let apart = last.checked_sub(first).map_or(u64::MAX, |apart| apart.max(0) as u64);
+        if apart >> (u64::BITS - PLACE_BITS) > 0 || self.came.len() >> PLACE_BITS > 0 {
+            self.came.sort_unstable();
+            return;
+        }
+        // Both fit one number.
+        self.keys.clear();
+        self.keys.extend(self.came.iter().map(|(came, place)| ((came - first) as u64) << PLACE_BITS | u64::from(*place)));
+        self.keys.sort_unstable();
+        let told = |key: &u64| (first + (key >> PLACE_BITS) as i64, (key & ((1 << PLACE_BITS) - 1)) as u32);
+        self.came.clear();
+        self.came.extend(self.keys.iter().map(told));
     }
 }
+
+/// Places of a million members, and four hours between the first and the last of them.
+const PLACE_BITS: u32 = 20;
 
 /// Sums up every rank's part in what is between more than two ends: who is last to a message may be its receiver, whom nobody
 /// waits for. Times that overlap count once, as two collectives in flight at once are one wait. `arrivals` are in order of time.

@@ -5,7 +5,7 @@
 
 use rankscope_collectives::{Matched, RankCollectives};
 
-use crate::arrivals::{Arrival, Map, arrival, by_rank};
+use crate::arrivals::{Arrival, Lineup, Map, by_rank};
 use crate::lateness::{Scene, judge};
 use crate::table::Rows;
 use crate::{RankArrivals, Side};
@@ -51,12 +51,12 @@ impl Ranking {
     /// Ranks by how they come to the complete ones of the `matched` collectives, if `maps` are the clocks and leave nothing open.
     /// `recorded_ns` is how long the recording is, and `side` where the collectives were seen.
     pub fn of(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], recorded_ns: i64, side: Side) -> Self {
-        let mut rows = Rows::default();
+        let (mut rows, mut lineup) = (Rows::default(), Lineup::of(ranks, maps));
         let mut arrivals: Vec<Arrival> = Vec::new();
         for instance in &matched.instances {
             let row = rows.number(instance, ranks);
             if instance.complete {
-                arrivals.push(arrival(instance, ranks, maps, row));
+                arrivals.push(lineup.arrival(instance, row));
             }
         }
         arrivals.sort_by_key(|arrival| arrival.start_ns);

@@ -61,7 +61,7 @@ mod table;
 mod windows;
 
 pub use account::{Account, Accounting, Copied, Copies};
-pub use arrivals::{Arrival, Map, RankArrivals, Waiting, arrival};
+pub use arrivals::{Arrival, Lineup, Map, RankArrivals, Waiting};
 pub use classes::{Class, ClassMode, Classes, Direction, Side, Work};
 pub use findings::Finding;
 pub use flips::{Flip, Ranking};

@@ -1,10 +1,12 @@
 //! The table of collectives: one row for each name, type, size and process group.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Matched, RankCollectives};
+use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Matched, Operation, RankCollectives};
+use rustc_hash::FxHashMap;
 
-use crate::arrivals::{Arrival, Map, RankArrivals, Waiting, arrival, by_rank};
+use crate::arrivals::{Arrival, Lineup, Map, RankArrivals, Waiting, by_rank};
 
 /// Collectives of one name, type, size and process group. Means are over the matched ones, and absent where there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -103,6 +105,8 @@ struct Sums {
 /// Numbers for what makes a row: name, operation, type, size and process group, in order of their first appearance.
 #[derive(Default)]
 pub(crate) struct Rows {
+    /// The same by operations as they are shared, and by process group: their text is looked at once.
+    shared: FxHashMap<(*const Operation, usize), usize>,
     known: BTreeMap<(String, Kind, String, Option<u64>, usize), usize>,
 }
 
@@ -110,14 +114,21 @@ impl Rows {
     /// The number of the row that `instance` belongs to.
     pub(crate) fn number(&mut self, instance: &Instance, ranks: &[RankCollectives]) -> usize {
         let first = described(instance, ranks);
+        let shared = (Arc::as_ptr(&first.operation), instance.group);
+        if let Some(known) = self.shared.get(&shared) {
+            return *known;
+        }
         let key = (first.name.clone(), first.kind, first.dtype.clone(), first.in_elements, instance.group);
         let next = self.known.len();
-        *self.known.entry(key).or_insert(next)
+        let number = *self.known.entry(key).or_insert(next);
+        self.shared.insert(shared, number);
+        number
     }
 }
 
 /// Builds the table. `exposed_ns` gives, by rank, the exposed time of each of its collectives.
 pub(crate) fn table(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], exposed_ns: &[&[i64]]) -> CollectiveTable {
+    let mut lineup = Lineup::of(ranks, maps);
     let mut rows = Rows::default();
     let mut sums: Vec<Sums> = Vec::new();
     let mut table = CollectiveTable::default();
@@ -132,11 +143,11 @@ pub(crate) fn table(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map],
         }
         sums[at].add(instance, ranks, exposed_ns);
         if instance.complete {
-            let arrival = arrival(instance, ranks, maps, at);
+            let arrival = lineup.arrival(instance, at);
             sums[at].add_arrival(&arrival);
             table.arrivals.push(arrival);
         } else {
-            table.lacking.push(lacking(instance, ranks, maps, first, group));
+            table.lacking.push(lacking(instance, &mut lineup, first, group));
         }
     }
     table.arrivals.sort_by_key(|arrival| arrival.start_ns);
@@ -180,8 +191,8 @@ pub fn group_name(group: &Group) -> String {
     }
 }
 
-fn lacking(instance: &Instance, ranks: &[RankCollectives], maps: &[&Map], first: &LocalCollective, group: &Group) -> Lacking {
-    let starts = arrival(instance, ranks, maps, 0);
+fn lacking(instance: &Instance, lineup: &mut Lineup<'_>, first: &LocalCollective, group: &Group) -> Lacking {
+    let starts = lineup.arrival(instance, 0);
     Lacking {
         name: first.name.clone(),
         group: group_name(group),
@@ -192,9 +203,13 @@ fn lacking(instance: &Instance, ranks: &[RankCollectives], maps: &[&Map], first:
 }
 
 fn counts(rank: &RankCollectives) -> BTreeMap<String, u64> {
-    let mut counts = BTreeMap::new();
+    let mut shared: FxHashMap<*const Operation, (&Operation, u64)> = FxHashMap::default();
     for collective in &rank.collectives {
-        *counts.entry(collective.name.clone()).or_default() += 1;
+        shared.entry(Arc::as_ptr(&collective.operation)).or_insert((&*collective.operation, 0)).1 += 1;
+    }
+    let mut counts = BTreeMap::new();
+    for (operation, count) in shared.into_values() {
+        *counts.entry(operation.name.clone()).or_default() += count;
     }
     counts
 }

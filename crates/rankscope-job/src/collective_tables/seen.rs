@@ -1,6 +1,6 @@
 //! One collective of the job as tables see it, and all of them in order of time.
 
-use rankscope_analyze::{Arrival, Map, Waiting, arrival, described, group_name, ranks_of};
+use rankscope_analyze::{Arrival, Lineup, Map, Waiting, described, group_name, ranks_of};
 use rankscope_collectives::{Group, Instance, Kind, LocalCollective, element_bytes};
 use rankscope_document::{Link, WaitsFor};
 use rankscope_time::Rank;
@@ -84,9 +84,10 @@ pub(super) struct Stay<'a> {
 /// Collectives with who came when to each, in order of time.
 pub(super) fn in_order(job: &Job) -> Vec<(&Instance, Arrival)> {
     let maps: Vec<&Map> = job.clocks.ranks.iter().map(|rank| &rank.map).collect();
+    let mut lineup = Lineup::of(&job.collectives, &maps);
     let instances = &job.matched.instances;
     let mut order = Vec::with_capacity(instances.len());
-    order.extend(instances.iter().map(|instance| (instance, arrival(instance, &job.collectives, &maps, 0))));
+    order.extend(instances.iter().map(|instance| (instance, lineup.arrival(instance, 0))));
     order.sort_by_key(|(_, arrival)| arrival.start_ns);
     order
 }
