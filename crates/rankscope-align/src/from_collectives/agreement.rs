@@ -4,42 +4,106 @@
 //! the clocks may be off where ends are honest. It is no bound.
 
 use super::RankClocks;
-use super::meetings::{Meeting, Meetings};
-use super::ties::{gained_ns, median};
+use super::meetings::{Block, Meetings};
+use super::ties::{gained_ns, median_in};
 
 /// The worst of any rank, over all collectives if the longer ones agree as well as the shorter half, else over that half. `None`
 /// where no collective was found on two ranks.
 pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Option<i64> {
-    let mut shortest: Vec<usize> = (0..meetings.len()).collect();
-    shortest.sort_by_cached_key(|at| meetings.get(*at).shortest_ns());
-    let (short, long) = shortest.split_at(shortest.len().div_ceil(2));
+    let is_short = shorter_half(meetings.shortest_ns());
     let mut off: Vec<Vec<i64>> = meetings.room_for_each(clocks.len());
-    let mut worst = |own: &[usize]| {
-        own.iter().for_each(|at| stray(&mut off, clocks, &meetings.get(*at), at_ns));
+    let mut strays = Strays { clocks, at_ns, corrected_ns: Vec::new(), ends_ns: Vec::new() };
+    let mut worst = |short: bool| {
+        let runs = meetings.blocks().flat_map(|block| block.in_runs(CORRECTED));
+        runs.for_each(|block| strays.note(&mut off, &block, |at| is_short[at as usize] == short));
         off.iter_mut().filter_map(|off| strays_ns(off)).max()
     };
-    let half = worst(short)?;
-    let all = worst(long)?;
+    let half = worst(true)?;
+    let all = worst(false)?;
     Some(if all <= half.saturating_mul(3) / 2 { all } else { half })
 }
 
-/// Notes how far the ends of one collective are `off` their middle, by rank.
-fn stray(off: &mut [Vec<i64>], clocks: &[RankClocks], meeting: &Meeting<'_>, at_ns: i64) {
-    let ends: Vec<i64> = meeting.stays().map(|stay| corrected_ns(&clocks[stay.rank()], stay.end_ns, at_ns)).collect();
-    let Some(ended) = median(ends.clone()) else { return };
-    for (stay, end) in meeting.stays().zip(ends) {
-        off[stay.rank()].push(end.saturating_sub(ended));
+/// Of each whether it is of the shorter half; of equals, the first ones are.
+fn shorter_half(lengths_ns: Vec<i64>) -> Vec<bool> {
+    let mut all: Vec<(i64, u32)> = lengths_ns.into_iter().zip(0..).collect();
+    let mut is_short = vec![true; all.len()];
+    let half = all.len().div_ceil(2);
+    if half < all.len() {
+        let (_, first_long, long) = all.select_nth_unstable(half);
+        long.iter().chain([&*first_long]).for_each(|(_, at)| is_short[*at as usize] = false);
+    }
+    is_short
+}
+
+/// Meetings whose ends are corrected at a time: few enough for the caches.
+const CORRECTED: usize = 64;
+
+/// Finds how far ends are off the middle of their collective.
+struct Strays<'a> {
+    clocks: &'a [RankClocks],
+    at_ns: i64,
+    /// Room for those of a run of meetings, member by member.
+    corrected_ns: Vec<i64>,
+    /// Room for those of one meeting.
+    ends_ns: Vec<i64>,
+}
+
+impl Strays<'_> {
+    /// Notes of each meeting of `block` that is `wanted` how far its ends are `off`, by rank.
+    fn note(&mut self, off: &mut [Vec<i64>], block: &Block<'_>, wanted: impl Fn(u32) -> bool) {
+        self.corrected_ns.clear();
+        let mut own = 0..block.at.len();
+        if !own.any(|row| wanted(block.at[row])) {
+            return;
+        }
+        for (place, member) in block.members.iter().enumerate() {
+            let clock = &self.clocks[member.rank()];
+            self.corrected_ns.extend(block.left_ns(place).iter().map(|end| corrected_ns(clock, *end, self.at_ns)));
+        }
+        for (row, _) in block.at.iter().enumerate().filter(|(_, at)| wanted(**at)) {
+            let ends = || self.corrected_ns[row..].iter().step_by(block.at.len());
+            self.ends_ns.clear();
+            self.ends_ns.extend(ends());
+            let Some(ended) = median_in(&mut self.ends_ns) else { continue };
+            for (member, end) in block.members.iter().zip(ends()) {
+                off[member.rank()].push(end.saturating_sub(ended));
+            }
+        }
     }
 }
 
 /// How far the middle is off, or half of the middle half, whichever is more.
 fn strays_ns(off: &mut [i64]) -> Option<i64> {
     let last = off.len().checked_sub(1)?;
-    let [first, middle, third] = [1, 2, 3].map(|quarter| *off.select_nth_unstable(last * quarter / 4).1);
-    Some(middle.saturating_abs().max(third.saturating_sub(first) / 2))
+    let [first, middle, third] = [1, 2, 3].map(|quarter| last * quarter / 4);
+    let (below, middle_ns, above) = off.select_nth_unstable(middle);
+    let first_ns = if first < middle { *below.select_nth_unstable(first).1 } else { *middle_ns };
+    let third_ns = if third > middle { *above.select_nth_unstable(third - middle - 1).1 } else { *middle_ns };
+    Some(middle_ns.saturating_abs().max(third_ns.saturating_sub(first_ns) / 2))
 }
 
 fn corrected_ns(clock: &RankClocks, own_ns: i64, at_ns: i64) -> i64 {
     let level_ns = own_ns.saturating_sub(clock.offset_ns);
     level_ns.saturating_sub(gained_ns(clock.drift_ppb, level_ns.saturating_sub(at_ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_equals_the_first_are_of_the_shorter_half() {
+        assert_eq!(shorter_half(vec![5, 5, 5]), [true, true, false]);
+        assert_eq!(shorter_half(vec![9, 1, 5, 5]), [false, true, true, false]);
+        assert_eq!(shorter_half(vec![7]), [true]);
+        assert_eq!(shorter_half(Vec::new()), [false; 0]);
+    }
+
+    #[test]
+    fn a_rank_strays_by_its_quarters() {
+        assert_eq!(strays_ns(&mut []), None);
+        assert_eq!(strays_ns(&mut [-7]), Some(7));
+        assert_eq!(strays_ns(&mut [4, 0, 8, 2, 6]), Some(4));
+        assert_eq!(strays_ns(&mut [40, 0, -40, 20, -20]), Some(20));
+    }
 }

@@ -183,11 +183,6 @@ impl Meetings {
         self.order.len()
     }
 
-    /// How many stays there are in all of them.
-    pub(crate) fn stays(&self) -> usize {
-        self.entered_ns.len()
-    }
-
     /// The one of this number.
     pub(crate) fn get(&self, at: usize) -> Meeting<'_> {
         let (block, row) = self.order[at];
@@ -195,8 +190,27 @@ impl Meetings {
     }
 
     /// All of them, in order.
+    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = Meeting<'_>> {
         (0..self.len()).map(|at| self.get(at))
+    }
+
+    /// By number, how short each was.
+    pub(crate) fn shortest_ns(&self) -> Vec<i64> {
+        let mut shortest_ns = vec![0; self.len()];
+        let mut of_rows = Vec::new();
+        for block in self.blocks() {
+            of_rows.clear();
+            of_rows.resize(block.at.len(), i64::MAX);
+            for place in 0..block.members.len() {
+                for (shortest, (end, start)) in of_rows.iter_mut().zip(block.left_ns(place).iter().zip(block.entered_ns(place)))
+                {
+                    *shortest = (*shortest).min(end.saturating_sub(*start));
+                }
+            }
+            block.at.iter().zip(&of_rows).for_each(|(at, shortest)| shortest_ns[*at as usize] = *shortest);
+        }
+        shortest_ns
     }
 
     /// By rank, an empty list with room for as many as it has meetings.

@@ -13,8 +13,11 @@
 
 mod agreement;
 mod ends;
+mod ends_of_clocks;
+mod homes;
 mod intervals;
 mod meetings;
+mod passages;
 mod placing;
 mod sharing;
 mod ties;

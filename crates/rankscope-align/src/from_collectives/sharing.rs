@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use super::homes::Homes;
 use super::meetings::Meetings;
+use super::passages::{Passage, Passages};
 use super::ties::{ENDS_MIN, Line, Tie};
 
 /// Ranks that are taken to have one clock.
@@ -15,7 +17,7 @@ pub(crate) struct SharedClock {
     /// Ascending.
     pub(crate) ranks: Vec<usize>,
     /// Known to be of one host.
-    is_host: bool,
+    pub(super) is_host: bool,
     /// How it differs from the first clock that collectives lead to.
     pub(crate) line: Line,
     /// What the line was found by; `None` for a clock that others are compared with.
@@ -29,6 +31,14 @@ const DIFFERENT_NOISES: f64 = 8.0;
 /// Less than this is no difference worth a clock of its own.
 const APART_NS_MIN: f64 = 50.0;
 
+/// How near lines of these ties have to be not to be told apart.
+pub(super) fn near_ns(ties: [Option<&Tie>; 2]) -> f64 {
+    let most = |of: fn(&Tie) -> f64| ties.map(|tie| tie.map_or(0.0, of));
+    let ([a, b], [noise, other_noise]) = (most(|tie| tie.error_ns), most(|tie| tie.noise_ns));
+    // Half of the noise may be lateness that went unnoticed under it; a slope that it hid from one of the two leaves as much.
+    APART_ERRORS * a.hypot(b) + noise.max(other_noise) / 2.0 + APART_NS_MIN
+}
+
 impl SharedClock {
     fn of(ranks: Vec<usize>, is_host: bool) -> Self {
         Self { ranks, is_host, line: Line::default(), tie: None }
@@ -36,10 +46,7 @@ impl SharedClock {
 
     /// Whether its line cannot be told from that of `other`.
     fn may_be(&self, other: &Self) -> bool {
-        let most = |of: fn(&Tie) -> f64| [self, other].map(|clock| clock.tie.as_ref().map_or(0.0, of));
-        let ([a, b], [noise, other_noise]) = (most(|tie| tie.error_ns), most(|tie| tie.noise_ns));
-        // Half of the noise may be lateness that went unnoticed under it; a slope that it hid from one of the two leaves as much.
-        let near_ns = APART_ERRORS * a.hypot(b) + noise.max(other_noise) / 2.0 + APART_NS_MIN;
+        let near_ns = near_ns([self, other].map(|clock| clock.tie.as_ref()));
         let apart_ns = |at_ns: i64| self.line.at(at_ns).saturating_sub(other.line.at(at_ns)).unsigned_abs() as f64;
         self.tie.iter().chain(&other.tie).all(|tie| {
             let (first, last) = tie.reach_ns;
@@ -50,7 +57,12 @@ impl SharedClock {
 
 /// Whether the stamps of the `chosen` ranks, as they are, keep every cause before its effect.
 pub(crate) fn equal_clocks_fit(meetings: &Meetings, chosen: impl Fn(usize) -> bool) -> bool {
-    meetings.iter().all(|meeting| meeting.slack_ns(&chosen).is_none_or(|slack| slack >= 0))
+    meetings.blocks().all(|block| {
+        let mut passage = Passage::free(block.at.len());
+        let members = (0..block.members.len()).filter(|place| chosen(block.members[*place].rank()));
+        members.for_each(|place| passage.take_up(&block, place));
+        passage.fits(&passage)
+    })
 }
 
 /// Whether something other than proof says that clocks differ: ends agree on a difference far better than it is large, and it is
@@ -91,76 +103,35 @@ pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &Meetings) -> Vec<Share
     if clocks.iter().filter(|clock| !clock.is_host).count() < 2 {
         return clocks;
     }
-    let mut passages = passages(meetings, clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1));
+    let blocks = meetings.blocks_by_rank(clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1));
+    let mut homes = Homes::of(&clocks);
     let mut together: Vec<(SharedClock, Vec<usize>, Passages)> = Vec::new();
     for clock in clocks {
+        if clock.is_host {
+            together.push((clock.clone(), clock.ranks, Passages::default()));
+            continue;
+        }
         let mut own = Passages::default();
-        clock.ranks.iter().for_each(|rank| own.join(std::mem::take(&mut passages[*rank])));
-        let home = together
-            .iter()
-            .position(|(first, _, theirs)| !first.is_host && !clock.is_host && first.may_be(&clock) && theirs.fit(&own));
+        clock.ranks.iter().for_each(|rank| own.join(Passages::of_rank(&blocks[*rank]), meetings));
+        let home = homes.near(&clock).into_iter().find(|home| {
+            let (first, _, theirs) = &together[*home];
+            first.may_be(&clock) && theirs.fit(&own, meetings)
+        });
         match home {
             Some(home) => {
                 together[home].1.extend(&clock.ranks);
-                together[home].2.join(own);
+                together[home].2.join(own, meetings);
             }
-            None => together.push((clock.clone(), clock.ranks, own)),
+            None => {
+                homes.add(&clock, together.len());
+                together.push((clock.clone(), clock.ranks, own));
+            }
         }
     }
     let whole = |(first, ranks, _): (SharedClock, Vec<usize>, Passages)| {
         if ranks.len() == first.ranks.len() { first } else { SharedClock::of(ranks, first.is_host) }
     };
     together.into_iter().map(whole).collect()
-}
-
-/// What some ranks did in each meeting they took part in, as far as it constrains: by meeting, ascending, when the last that is
-/// needed had entered, and when the first that needs others left; the ends of time where there is none.
-#[derive(Clone, Debug, Default)]
-struct Passages(Vec<(usize, i64, i64)>);
-
-/// The passages of each rank by itself.
-fn passages(meetings: &Meetings, ranks: usize) -> Vec<Passages> {
-    let mut passages: Vec<Passages> = meetings.room_for_each(ranks).into_iter().map(Passages).collect();
-    for (at, meeting) in meetings.iter().enumerate() {
-        for stay in meeting.stays().filter(|stay| stay.is_needed || stay.needs) {
-            let entered_ns = if stay.is_needed { stay.start_ns } else { i64::MIN };
-            let left_ns = if stay.needs { stay.end_ns } else { i64::MAX };
-            passages[stay.rank()].0.push((at, entered_ns, left_ns));
-        }
-    }
-    passages
-}
-
-impl Passages {
-    /// Whether the stamps of `self` and of `other`, as they are, keep every cause before its effect between the two.
-    fn fit(&self, other: &Self) -> bool {
-        let mut theirs = other.0.iter().peekable();
-        self.0.iter().all(|(at, entered_ns, left_ns)| {
-            while theirs.next_if(|(other, ..)| other < at).is_some() {}
-            let same = theirs.peek().filter(|(other, ..)| other == at);
-            same.is_none_or(|(_, entered_too_ns, left_too_ns)| entered_ns <= left_too_ns && entered_too_ns <= left_ns)
-        })
-    }
-
-    /// Takes up what others did.
-    fn join(&mut self, other: Self) {
-        if self.0.is_empty() {
-            *self = other;
-            return;
-        }
-        let mut joined = Vec::with_capacity(self.0.len().max(other.0.len()));
-        let mut theirs = other.0.iter().copied().peekable();
-        for (at, entered_ns, left_ns) in self.0.drain(..) {
-            while let Some(one) = theirs.next_if(|(other, ..)| *other < at) {
-                joined.push(one);
-            }
-            let (_, entered_too_ns, left_too_ns) =
-                theirs.next_if(|(other, ..)| *other == at).unwrap_or((at, i64::MIN, i64::MAX));
-            joined.push((at, entered_ns.max(entered_too_ns), left_ns.min(left_too_ns)));
-        }
-        joined.extend(theirs);
-        self.0 = joined;
-    }
 }
 
 #[cfg(test)]

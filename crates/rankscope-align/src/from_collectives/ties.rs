@@ -98,6 +98,9 @@ pub(crate) fn gained_in_own_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
 
 /// What a clock gains within `elapsed_ns` of the first one's time.
 pub(crate) fn gained_ns(drift_ppb: i64, elapsed_ns: i64) -> i64 {
+    if drift_ppb == 0 {
+        return 0;
+    }
     parts(drift_ppb, elapsed_ns, SECOND_NS)
 }
 
@@ -184,12 +187,51 @@ fn theil_sen(points: &[(f64, f64)]) -> Option<f64> {
         .chunks(run)
         .map(|run| (middle(run.iter().map(|point| point.0).collect()), middle(run.iter().map(|point| point.1).collect())))
         .collect();
-    let mut slopes = Vec::with_capacity(runs.len() * runs.len() / 2);
-    for (at, (x, y)) in runs.iter().enumerate() {
-        slopes.extend(runs[at + 1..].iter().filter(|(later, _)| later > x).map(|(later, other)| (other - y) / (later - x)));
-    }
-    median_of(slopes)
+    median_slope(&runs)
 }
+
+/// The median of the slopes between all pairs of `points`, which ascend in time; the upper one of two.
+///
+/// Slopes between points that are far apart in time are the most precise, and there are few of them. So the median of all is sought
+/// among those that lie where most of these do, and only where it is not there, among all.
+fn median_slope(points: &[(f64, f64)]) -> Option<f64> {
+    let slope = |(x, y): (f64, f64), (later, other): (f64, f64)| (other - y) / (later - x);
+    let is_slope = |from: (f64, f64), to: (f64, f64)| to.0 > from.0;
+    let half = points.len() / 2;
+    let far = points.iter().zip(&points[half..]).filter(|(from, to)| is_slope(**from, **to));
+    let mut far: Vec<f64> = far.map(|(from, to)| slope(*from, *to)).collect();
+    far.sort_unstable_by(f64::total_cmp);
+    let edge = far.len() / FAR_EDGE;
+    let (least, most) = match far.as_slice() {
+        [_, .., _] => (far[edge], far[far.len() - 1 - edge]),
+        _ => (f64::NEG_INFINITY, f64::INFINITY),
+    };
+    let (mut below, mut all, mut near) = (0, 0, Vec::new());
+    for (at, from) in points.iter().enumerate() {
+        let first = near.len();
+        near.resize(first + points.len() - at - 1, 0.0);
+        let mut kept = first;
+        for to in &points[at + 1..] {
+            let slope = slope(*from, *to);
+            let counts = is_slope(*from, *to);
+            all += usize::from(counts);
+            below += usize::from(counts & (slope < least));
+            near[kept] = slope;
+            kept += usize::from(counts & (slope >= least) & (slope <= most));
+        }
+        near.truncate(kept);
+    }
+    let middle = all / 2;
+    if (below..below + near.len()).contains(&middle) {
+        return Some(*near.select_nth_unstable_by(middle - below, f64::total_cmp).1);
+    }
+    let later = |(at, from): (usize, &(f64, f64))| points[at + 1..].iter().map(|to| (*from, *to)).collect::<Vec<_>>();
+    let pairs = points.iter().enumerate().flat_map(later).filter(|(from, to)| is_slope(*from, *to));
+    median_of(pairs.map(|(from, to)| slope(from, to)).collect())
+}
+
+/// Of the slopes between points that are far apart, the part on either side beyond which the median is not sought.
+const FAR_EDGE: usize = 4;
 
 /// What is left of the differences along a slope.
 struct Residuals {
@@ -229,12 +271,17 @@ fn mean_ns(values: impl Iterator<Item = i64>) -> i64 {
 }
 
 /// The median; the middle of the two middle ones where they are two.
-pub(crate) fn median(mut values: Vec<i64>) -> Option<i64> {
-    let middle = values.len() / 2;
-    let (below, upper, _) = values.get(middle).is_some().then(|| values.select_nth_unstable(middle))?;
-    let upper = *upper;
-    let below = below.iter().copied().max().filter(|_| values.len().is_multiple_of(2));
-    Some(below.map_or(upper, |below| below.midpoint(upper)))
+fn median(mut values: Vec<i64>) -> Option<i64> {
+    median_in(&mut values)
+}
+
+/// The same of values that may be put in another order.
+pub(crate) fn median_in(values: &mut [i64]) -> Option<i64> {
+    let (middle, is_even) = (values.len() / 2, values.len().is_multiple_of(2));
+    values.get(middle)?;
+    let (below, upper, _) = values.select_nth_unstable(middle);
+    let below = if is_even { below.iter().copied().max() } else { None };
+    Some(below.map_or(*upper, |below| below.midpoint(*upper)))
 }
 
 fn median_of(mut values: Vec<f64>) -> Option<f64> {
@@ -245,6 +292,8 @@ fn median_of(mut values: Vec<f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Ends every `gap_ns`, with differences of `of(at)`, every other collective long.
@@ -260,6 +309,23 @@ mod tests {
     /// Deviates by up to 700 in either direction, without a slope of its own.
     fn chatter(at_ns: i64) -> i64 {
         (at_ns / 1_000).wrapping_mul(2_654_435_761).rem_euclid(1_401) - 700
+    }
+
+    proptest! {
+        #[test]
+        fn the_median_slope_is_that_of_all_pairs(steps in prop::collection::vec((0i64..3, -50i64..50), 0..60), drift in -9i64..9) {
+            let mut x = 0;
+            let point = |(step, y): &(i64, i64)| {
+                x += step;
+                (x as f64, (y + drift * x) as f64)
+            };
+            let points: Vec<(f64, f64)> = steps.iter().map(point).collect();
+            let mut slopes = Vec::new();
+            for (at, (x, y)) in points.iter().enumerate() {
+                slopes.extend(points[at + 1..].iter().filter(|(later, _)| later > x).map(|(later, other)| (other - y) / (later - x)));
+            }
+            prop_assert_eq!(median_slope(&points), median_of(slopes));
+        }
     }
 
     #[test]

@@ -61,24 +61,9 @@ impl<'a> Meeting<'a> {
     }
 
     /// The shortest stay: what remained once everybody had come.
+    #[cfg(test)]
     pub(crate) fn shortest_ns(&self) -> i64 {
         self.stays().map(|stay| stay.end_ns.saturating_sub(stay.start_ns)).min().unwrap_or(0)
-    }
-
-    /// The earliest end of those who need others, less the latest start of those who are needed: negative where the stamps of the
-    /// `chosen` ranks, taken as they are, show an effect before its cause.
-    pub(crate) fn slack_ns(&self, chosen: impl Fn(usize) -> bool) -> Option<i64> {
-        // A rank's own stay is no constraint; with one that is needed and one that needs, there are two ranks or none.
-        let (mut entered, mut left): (Option<i64>, Option<i64>) = (None, None);
-        for stay in self.stays().filter(|stay| chosen(stay.rank())) {
-            if stay.is_needed {
-                entered = entered.max(Some(stay.start_ns));
-            }
-            if stay.needs {
-                left = Some(left.map_or(stay.end_ns, |left| left.min(stay.end_ns)));
-            }
-        }
-        Some(left?.saturating_sub(entered?))
     }
 }
 
@@ -115,6 +100,16 @@ impl<'a> Block<'a> {
     pub(crate) fn with_stamps(self, entered_ns: &'a [i64], left_ns: &'a [i64]) -> Self {
         let is_tame = are_tame(entered_ns) && are_tame(left_ns);
         Self { entered_ns, left_ns, apart: self.at.len(), is_tame, ..self }
+    }
+
+    /// When the member at `place` entered, if anybody needs it.
+    pub(crate) fn needed_since(&self, place: usize) -> Option<&'a [i64]> {
+        self.members[place].is_needed.then(|| self.entered_ns(place))
+    }
+
+    /// When it left, if it needs anybody.
+    pub(crate) fn needing_until(&self, place: usize) -> Option<&'a [i64]> {
+        self.members[place].needs.then(|| self.left_ns(place))
     }
 
     /// When the member at `place` entered each of the meetings.
