@@ -1,7 +1,11 @@
 //! A file to blocks.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
 use std::io::Read;
+
+use zstd::zstd_safe::{DCtx, ResetDirective};
 
 use crate::columns::Columns;
 use crate::error::Error;
@@ -18,6 +22,7 @@ const WINDOW_LOG_MAX: u32 = 22;
 #[derive(Debug)]
 pub struct Reader<'a> {
     blocks: Vec<Found<'a>>,
+    inflater: Inflater,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +63,7 @@ impl<'a> Reader<'a> {
             blocks.push(found);
         }
         match bytes.len() - offset {
-            0 => Ok(Self { blocks }),
+            0 => Ok(Self { blocks, inflater: Inflater::new() }),
             bytes => Err(Error::TrailingBytes { offset, bytes }),
         }
     }
@@ -75,7 +80,7 @@ impl<'a> Reader<'a> {
     pub fn block(&self, kind: Kind) -> Result<Block<'a>, Error> {
         let mut of_kind = self.blocks.iter().filter(|found| found.head.kind == kind);
         match (of_kind.next(), of_kind.count()) {
-            (Some(found), 0) => found.block(),
+            (Some(found), 0) => found.block(&self.inflater),
             (first, more) => Err(Error::Count { kind, found: usize::from(first.is_some()) + more }),
         }
     }
@@ -85,7 +90,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Each may be one of [`Error::Stored`] or [`Error::TooLarge`]: checksums are right, but no writer of ours made it.
     pub fn blocks(&self, kind: Kind) -> impl Iterator<Item = Result<Block<'a>, Error>> + '_ {
-        self.blocks.iter().filter(move |found| found.head.kind == kind).map(Found::block)
+        self.blocks.iter().filter(move |found| found.head.kind == kind).map(|found| found.block(&self.inflater))
     }
 }
 
@@ -93,9 +98,9 @@ impl<'a> Reader<'a> {
 /// fuzzers, which want to get past both.
 pub fn laid_bare(bytes: &[u8]) -> Vec<u8> {
     let mut writer = Writer::new();
-    let mut offset = FILE_HEAD_BYTES;
+    let (mut offset, inflater) = (FILE_HEAD_BYTES, Inflater::new());
     while let Some(found) = unchecked(bytes, offset).filter(|found| found.head.kind != END) {
-        if let Ok(block) = found.block() {
+        if let Ok(block) = found.block(&inflater) {
             writer.plain_block(block.kind, &block.bytes);
         }
         offset += BLOCK_HEAD_BYTES + found.stored.len();
@@ -157,7 +162,7 @@ fn unchecked(bytes: &[u8], offset: usize) -> Option<Found<'_>> {
 }
 
 impl<'a> Found<'a> {
-    fn block(&self) -> Result<Block<'a>, Error> {
+    fn block(&self, inflater: &Inflater) -> Result<Block<'a>, Error> {
         let (kind, wanted) = (self.head.kind, self.head.inflated as usize);
         if wanted > BLOCK_BYTES_MAX {
             return Err(Error::TooLarge { kind, bytes: wanted });
@@ -165,20 +170,38 @@ impl<'a> Found<'a> {
         let bytes = match self.head.encoding {
             encoding if encoding == Encoding::Plain as u16 => Some(Cow::Borrowed(self.stored)),
             encoding if encoding == Encoding::Zstd as u16 && may_inflate(self.stored.len(), wanted) => {
-                self.inflated().map(Cow::Owned)
+                inflater.inflated(self.stored, self.head.inflated).map(Cow::Owned)
             }
             _ => None,
         };
         let bytes = bytes.filter(|bytes| bytes.len() == wanted);
         bytes.map(|bytes| Block { kind, bytes }).ok_or(Error::Stored { kind, offset: self.offset })
     }
+}
+
+/// What inflates blocks, one after the other: to make one anew takes longer than most blocks.
+struct Inflater(RefCell<DCtx<'static>>);
+
+impl Inflater {
+    fn new() -> Self {
+        Self(RefCell::new(DCtx::create()))
+    }
 
     /// What is stored, as far as one byte more than there is to be. Memory grows with what comes, not with what is claimed.
-    fn inflated(&self) -> Option<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let mut decoder = zstd::Decoder::with_buffer(self.stored).ok()?;
+    fn inflated(&self, stored: &[u8], wanted: u32) -> Option<Vec<u8>> {
+        let mut context = self.0.try_borrow_mut().ok()?;
+        // Of a block that was not read to its end something is left.
+        context.reset(ResetDirective::SessionOnly).ok()?;
+        let mut decoder = zstd::Decoder::with_context(stored, &mut context);
         decoder.window_log_max(WINDOW_LOG_MAX).ok()?;
-        decoder.take(u64::from(self.head.inflated) + 1).read_to_end(&mut bytes).ok()?;
+        let mut bytes = Vec::new();
+        decoder.take(u64::from(wanted) + 1).read_to_end(&mut bytes).ok()?;
         Some(bytes)
+    }
+}
+
+impl fmt::Debug for Inflater {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("Inflater").finish_non_exhaustive()
     }
 }
