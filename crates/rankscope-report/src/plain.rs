@@ -63,8 +63,7 @@ impl<W: Write> Plain<W> {
 
 impl<W: Write> Write for Plain<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-        if self.cut.is_empty() && bytes.iter().all(is_plain) {
+        if self.cut.is_empty() && are_plain(bytes) {
             self.to.write_all(bytes)?;
             return Ok(bytes.len());
         }
@@ -84,6 +83,15 @@ impl<W: Write> Write for Plain<W> {
         self.to.flush()
     }
 }
+
+/// Whether nothing of `bytes` is more than a letter, an end of a line or a tab.
+fn are_plain(bytes: &[u8]) -> bool {
+    let plain = |all: bool, byte: &u8| all & (matches!(byte, b' '..=b'~') | (*byte == b'\n') | (*byte == b'\t'));
+    bytes.chunks(RUN).all(|run| run.iter().fold(true, plain))
+}
+
+/// So many bytes are looked at without a thought in between.
+const RUN: usize = 256;
 
 /// How long the change of colour is that `text` begins with.
 fn sgr(text: &str) -> Option<usize> {
