@@ -209,6 +209,9 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-tables", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-execution", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-part-files", "rankscope-formats", "tests read the testkit's files"),
+    ("rankscope-answers", "rankscope-collectives", "tests make jobs of collectives"),
+    ("rankscope-answers", "rankscope-time", "tests make jobs with clocks"),
+    ("rankscope-answers", "rankscope-trace", "tests number spans"),
 ];
 
 const FACES: [&str; 2] = ["rankscope", "xtask"];
