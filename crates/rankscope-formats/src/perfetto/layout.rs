@@ -33,6 +33,14 @@ impl Row {
         Self { name, parent, note, spans: 0..0, instants: 0..0, samples: 0..0, derived: None }
     }
 
+    /// A row of spans that follow from the events of ranks: lane number `lane` of those called `name`.
+    pub(super) fn derived(name: &str, lane: u32, spans: Range<usize>) -> Self {
+        let name = if lane == 0 { name.to_owned() } else { format!("{name} ({})", lane + 1) };
+        let mut note = Note::of(RowKind::Derived);
+        note.lane = lane;
+        Self { spans, ..Self::new(name, None, note) }
+    }
+
     /// Packet sequences the row's events take.
     pub(super) fn sequences(&self) -> u32 {
         let ranges = [&self.spans, &self.instants, &self.samples].into_iter().filter(|range| !range.is_empty()).count();

@@ -56,7 +56,7 @@ pub(super) enum RowKind {
     Rank,
     /// Rows of one process or device.
     Group,
-    /// A counter that follows from the trace's events.
+    /// What follows from the events of others: a counter, or spans.
     Derived,
     /// A host process.
     Process,

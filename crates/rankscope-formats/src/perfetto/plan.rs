@@ -56,6 +56,22 @@ impl<'a> Plan<'a> {
         Self { view, rows, spans, instants, samples, arrows }
     }
 
+    /// Lays out the spans of `view` in rows called `name` that are no rank's, as many as it takes for those of each to nest.
+    pub(super) fn derived(view: RankView<'a>, name: &str) -> Self {
+        let spans = &view.trace.spans;
+        let mut order: Vec<u32> = (0..spans.len() as u32).collect();
+        lanes::sort(&mut order, &spans.start_ns, &spans.dur_ns);
+        let sizes = lanes::split(&mut order, &spans.start_ns, &spans.dur_ns);
+        let mut first = 0;
+        let row = |(lane, size): (u32, usize)| {
+            let of_row = first..first + size;
+            first = of_row.end;
+            Row::derived(name, lane, of_row)
+        };
+        let rows = (0..).zip(sizes).map(row).collect();
+        Self { view, rows, spans: order, instants: Vec::new(), samples: Vec::new(), arrows: Arrows::default() }
+    }
+
     /// Packet sequences the rank takes.
     pub(super) fn sequences(&self) -> u32 {
         self.rows.iter().map(Row::sequences).sum()

@@ -369,3 +369,28 @@ fn a_staircase_of_overlaps_takes_a_lane_each() {
     });
     assert_eq!(by_size, BTreeMap::from([(1, count)]));
 }
+
+#[test]
+fn what_is_derived_is_drawn_and_not_read_back() {
+    let (trace, path) = (sample(), sample());
+    let mut bytes = Vec::new();
+    let mut timeline = Timeline::new(&mut bytes);
+    timeline.add_derived("critical path", &path).unwrap();
+    let view = RankView { trace: &trace, rank: Some(Rank(3)), map: &ClockMap::identity() };
+    timeline.add_rank(view).unwrap();
+    let tally = timeline.finish().unwrap();
+    assert_eq!((tally.spans, tally.bytes), (trace.spans.len() as u64, bytes.len() as u64));
+
+    let alone = {
+        let mut bytes = Vec::new();
+        let mut timeline = Timeline::new(&mut bytes);
+        timeline.add_rank(view).unwrap();
+        timeline.finish().unwrap();
+        read_all(&bytes[..], &ALL).unwrap()
+    };
+    let back = read_all(&bytes[..], &ALL).unwrap();
+    let pictures = |traces: &[Trace]| traces.iter().map(picture).collect::<Vec<_>>();
+    assert_eq!(pictures(&back), pictures(&alone));
+    let drawn = bytes.windows(13).filter(|window| window == b"critical path").count();
+    assert!(drawn >= 2, "spans that overlap need a second row: {drawn}");
+}

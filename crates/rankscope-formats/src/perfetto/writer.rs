@@ -155,12 +155,25 @@ impl<W: Write> Timeline<W> {
         Ok(())
     }
 
+    /// Draws the spans of `trace` in rows of their own called `name`, beside those of the ranks. Their times are the file's. They
+    /// follow from what ranks did, so whoever reads the file back passes over them, and no tally counts them.
+    ///
+    /// # Errors
+    /// What the output fails with.
+    pub fn add_derived(&mut self, name: &str, trace: &Trace) -> Result<(), Error> {
+        let map = ClockMap::identity();
+        let plan = Plan::derived(RankView { trace, rank: None, map: &map }, name);
+        let base = self.reserve(&plan)?;
+        encode::encode(&plan, base, &mut self.output)?;
+        Ok(())
+    }
+
     /// Completes the file and says what is in it.
     ///
     /// # Errors
     /// What the output fails with.
     pub fn finish(mut self) -> Result<Tally, Error> {
-        if self.ranks == 0 {
+        if self.output.bytes == 0 {
             self.header()?;
         }
         if self.real_time {
@@ -180,15 +193,20 @@ impl<W: Write> Timeline<W> {
         self.digits = self.digits.max(highest.map_or(1, digits));
     }
 
-    /// Reserves what `plan` needs of the file's numbers.
+    /// Reserves what `plan`, of the next rank, needs of the file's numbers.
     fn take(&mut self, plan: &Plan<'_>) -> Result<Base, Error> {
-        if self.ranks == 0 {
+        let base = self.reserve(plan)?;
+        self.ranks += 1;
+        Ok(base)
+    }
+
+    fn reserve(&mut self, plan: &Plan<'_>) -> Result<Base, Error> {
+        if self.output.bytes == 0 {
             self.header()?;
         }
         let base = self.base;
         self.base.sequence += plan.sequences();
         self.base.row += plan.rows.len() as u32;
-        self.ranks += 1;
         let first = plan.first_ns().map(|ns| plan.view.map.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch());
         self.first_ns = self.first_ns.into_iter().chain(first).min();
         Ok(base)

@@ -191,7 +191,7 @@ impl<'o> Reader<'o> {
             self.lost = self.lost.max((lost_packets(stats), offset));
         }
         if let Some(interned) = packet.interned {
-            let builder = self.builder(at, None);
+            let Some(builder) = self.builder(at, None) else { return Ok(()) };
             if !self.sequences[at].intern(interned, &mut self.builders[builder].trace.strings) {
                 return Err(Malformed { at: 0 });
             }
@@ -199,8 +199,9 @@ impl<'o> Reader<'o> {
         Ok(())
     }
 
-    /// The trace that a sequence's strings and events belong to: that of its default track, or of the first one it names.
-    fn builder(&mut self, sequence: usize, track: Option<u64>) -> usize {
+    /// The trace that a sequence's strings and events belong to: that of its default track, or of the first one it names. None where
+    /// its track only shows what follows from the events of others.
+    fn builder(&mut self, sequence: usize, track: Option<u64>) -> Option<usize> {
         let at = sequence;
         let sequence = &self.sequences[at];
         if let Some(builder) = sequence.builder {
@@ -208,7 +209,8 @@ impl<'o> Reader<'o> {
         }
         let track = sequence.track.or(track);
         let group = track.filter(|_| !self.merged).and_then(|track| self.tracks.group(track));
-        let builder = self.builder_of(group);
+        let derived = sequence.track.is_some_and(|track| self.tracks.is_derived(track));
+        let builder = (!derived).then(|| self.builder_of(group));
         self.sequences[at].builder = Some(builder);
         builder
     }
@@ -232,7 +234,7 @@ impl<'o> Reader<'o> {
             return;
         };
         let Some(time_ns) = self.time(packet, sequence, event.as_ref(), offset) else { return };
-        let builder = self.builder(sequence, event.and_then(|event| event.track));
+        let Some(builder) = self.builder(sequence, event.and_then(|event| event.track)) else { return };
         let place = Place { time_ns, offset, sequence, builder };
         self.builders[builder].reach(time_ns);
         if let Some(event) = event {

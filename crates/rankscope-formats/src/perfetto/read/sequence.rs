@@ -57,8 +57,8 @@ pub(super) struct Sequence {
     pub(super) valid: bool,
     /// Whether a packet of it has been seen.
     pub(super) seen: bool,
-    /// The trace that its strings belong to, once there are any.
-    pub(super) builder: Option<usize>,
+    /// The trace that its strings belong to, once there are any; none of a track that only shows what follows from others.
+    pub(super) builder: Option<Option<usize>>,
     pub(super) clock: Option<u64>,
     pub(super) track: Option<u64>,
     /// Tracks of the further counters in events that do not name them.
