@@ -127,10 +127,12 @@ vocabulary! {
 pub struct CriticalPath {
     /// The step; `null` where the trace marks none, and the path is that of the whole recording.
     pub step: Option<i64>,
+    /// The rank that ended it last, at whose end the path begins.
+    pub rank: u32,
     /// How long the step took: from the start to the end of the window of the rank that ended last. Equal to the sum of `by_class`, of
     /// `by_rank`, and of `by_link` with what is on no link.
     pub length_ns: i64,
-    /// Its parts by class: `compute`, `communication`, `copy`, `host`, `launch`, `device_gap`, `unknown`, `clock`.
+    /// Its parts by class, zeros too: `compute`, `communication`, `copy`, `host`, `launch`, `device_gap`, `unknown`, `clock`.
     pub by_class: BTreeMap<String, i64>,
     /// Its parts by the rank that it runs on.
     pub by_rank: BTreeMap<u32, i64>,
@@ -150,6 +152,8 @@ pub struct CriticalPath {
 pub struct PathShare {
     /// The operator, kernel, collective or whatever else it is.
     pub name: String,
+    /// The kernel that most of it is, where it has another name; else empty.
+    pub kernel: String,
     /// Its class, as in [`CriticalPath::by_class`].
     pub class: String,
     /// The rank it ran on.

@@ -115,6 +115,7 @@ fn keep_step(job: &mut Job, step: i64) -> Result<(), Error> {
 }
 
 fn select_step(document: &mut Document, step: i64) {
+    document.critical_path.retain(|path| path.step == Some(step));
     for rank in &mut document.ranks {
         rank.steps.retain(|known| known.step == step);
         let only = rank.steps.first();

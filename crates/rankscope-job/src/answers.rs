@@ -3,6 +3,9 @@
 //! One module an answer; this one ties the ranks' graphs together and says why there is no answer where there is none.
 
 mod budgets;
+mod critical_path;
+mod path_trace;
+mod step_windows;
 mod steps;
 
 use rankscope_analyze::Job as Analysis;
@@ -27,8 +30,9 @@ impl Answers {
     pub(crate) fn of(job: &Job, _analysis: &Analysis) -> Self {
         let steps = Steps::of(job);
         let answers = Self { budgets: budgets::budgets(job, &steps), ..Self::default() };
-        let Some(_graph) = job.execution() else { return answers };
-        answers
+        let Some(graph) = job.execution() else { return answers };
+        let (critical_path, unanswered) = critical_path::critical_path(job, &graph);
+        Self { critical_path, unanswered, ..answers }
     }
 
     /// Puts them into `document`.

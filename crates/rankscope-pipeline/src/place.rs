@@ -55,7 +55,7 @@ impl Judged {
         whole
     }
 
-    /// All ranks on one clock, with an arrow through every matched collective. Traces that were kept are let go as they are written.
+    /// All ranks on one clock, with an arrow through every matched collective, below the critical path of each step. Traces that were kept are let go as they are written.
     ///
     /// # Errors
     /// [`Error::Timeline`], and those of [`trace`](Self::trace).
@@ -71,6 +71,9 @@ impl Judged {
         let highest = job.ranks.last().map_or(rankscope_time::Rank(0), |rank| rank.rank);
         let mut timeline = Timeline::new(file).ranks_up_to(highest);
         timeline.connect(arrows(job));
+        if let Some(path) = job.critical_path_trace() {
+            timeline.add_derived("critical path", &path).map_err(Error::Timeline)?;
+        }
         for indices in self.chunks(AT_ONCE) {
             let traces = self.traces(indices.clone())?;
             let mut views = Vec::with_capacity(traces.len());
