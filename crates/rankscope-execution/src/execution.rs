@@ -231,10 +231,20 @@ impl Execution {
         Some(self.by_piece[found].1 as usize)
     }
 
+    /// The pieces that are collectives, in order, each with the number of its collective.
+    pub(crate) fn collective_pieces(&self) -> &[(u32, u32)] {
+        &self.by_piece
+    }
+
     /// The last piece that has started by `ns`.
     pub fn last_started(&self, ns: i64) -> Option<PieceId> {
         let after = self.pieces.start_ns.partition_point(|start| *start <= ns);
         after.checked_sub(1).map(|at| PieceId(at as u32))
+    }
+
+    /// The place of the first piece that starts at `ns` or later.
+    pub(crate) fn first_started(&self, ns: i64) -> u32 {
+        self.pieces.start_ns.partition_point(|start| *start < ns) as u32
     }
 
     /// Adds what a later export of the same rank recorded, whose collectives follow those of this one. Nothing of the two depends

@@ -13,6 +13,7 @@ mod build;
 mod execution;
 mod job;
 mod path;
+pub mod replay;
 mod walk;
 
 pub use activity::{Activity, Key};

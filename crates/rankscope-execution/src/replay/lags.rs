@@ -1,0 +1,95 @@
+//! How long a piece waits at least once what it depends on has ended.
+//!
+//! What ended last before a piece started bound it, and the lag between the two was seen. Whatever else it depends on ended earlier,
+//! and how soon it would have started after that alone nobody saw: as soon as such pieces do in this rank, typically, and never
+//! later than it did. So the unchanged graph comes back exactly.
+
+use crate::{Dependency, Execution, LaneKind, PieceId};
+
+/// Typical lags of one rank, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lags {
+    typical_ns: [i64; SORTS],
+}
+
+const SORTS: usize = 6;
+
+/// Lags differ by how a piece depends on another, and on a device from those on the host.
+fn sort(kind: LaneKind, how: Dependency) -> usize {
+    let how = match how {
+        Dependency::Lane => 0,
+        Dependency::Wait => 1,
+        Dependency::Launch => 2,
+    };
+    how * 2 + usize::from(kind == LaneKind::Stream)
+}
+
+impl Lags {
+    /// The medians of what bound the pieces of `execution`.
+    pub(super) fn of(execution: &Execution) -> Self {
+        let mut seen: [Vec<i64>; SORTS] = Default::default();
+        for id in execution.ids() {
+            if let Some((before, how)) = execution.bound_by(id) {
+                let lag_ns = execution.start_ns(id).saturating_sub(execution.end_ns(before));
+                seen[sort(execution.lane(execution.piece(id).lane).kind, how)].push(lag_ns);
+            }
+        }
+        let typical_ns = seen.map(|mut lags| {
+            let middle = lags.len().saturating_sub(1) / 2;
+            if lags.is_empty() { 0 } else { *lags.select_nth_unstable(middle).1 }
+        });
+        Self { typical_ns }
+    }
+
+    /// The lag of a piece on a lane of `kind` behind what did not bind it, of which `seen_ns` was seen.
+    pub(super) fn unbound_ns(&self, kind: LaneKind, how: Dependency, seen_ns: i64) -> i64 {
+        seen_ns.min(self.typical_ns[sort(kind, how)])
+    }
+}
+
+/// What of the lags is taken away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NoLags {
+    /// Between a launch and what it launched.
+    pub(super) launches: bool,
+    /// All of them.
+    pub(super) all: bool,
+}
+
+impl NoLags {
+    fn takes(self, how: Dependency) -> bool {
+        self.all || (self.launches && how == Dependency::Launch)
+    }
+}
+
+/// What a piece depends on, and by how much its lag behind that is shorter than it was seen to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Behind {
+    pub(super) piece: PieceId,
+    pub(super) how: Dependency,
+    pub(super) shorter_ns: i64,
+}
+
+/// What the piece `id` starts behind: everything it depends on that had ended when it started.
+pub(super) fn behind(execution: &Execution, id: PieceId, lags: &Lags, none: NoLags) -> impl Iterator<Item = Behind> {
+    let start_ns = execution.start_ns(id);
+    let kind = execution.lane(execution.piece(id).lane).kind;
+    let mut found = [None; 3];
+    let mut least_ns = i64::MAX;
+    for (slot, (piece, how)) in found.iter_mut().zip(execution.dependencies(id)) {
+        let lag_ns = start_ns.saturating_sub(execution.end_ns(piece));
+        if lag_ns >= 0 {
+            *slot = Some((piece, how, lag_ns));
+            least_ns = least_ns.min(lag_ns);
+        }
+    }
+    let lags = *lags;
+    found.into_iter().flatten().map(move |(piece, how, lag_ns)| {
+        let kept_ns = match () {
+            () if none.takes(how) => 0,
+            () if lag_ns == least_ns => lag_ns,
+            () => lags.unbound_ns(kind, how, lag_ns),
+        };
+        Behind { piece, how, shorter_ns: lag_ns - kept_ns }
+    })
+}

@@ -1,0 +1,150 @@
+//! [`Lengths`]: what changes make of the length of a piece and of the transfer of a collective.
+
+use super::medians::{Among, ToMedian, Work};
+use super::names::{self, TargetError};
+use super::{Change, Factor, NoLags, Reach, Scene};
+use crate::{Activity, Execution, Key, MeetingId, PieceId};
+
+/// The changes of a replay, looked up for the job it is of.
+#[derive(Debug)]
+pub(super) struct Lengths<'a> {
+    scene: &'a Scene<'a>,
+    /// By rank.
+    ranks: Vec<OfRank>,
+    /// The work of all, where any rank is put at a median.
+    work: Option<&'a Work>,
+    /// Factors of transfers by meeting; none where no link changes.
+    links: Vec<f64>,
+    pub(super) no_lags: NoLags,
+    pub(super) overlap: bool,
+}
+
+/// What changes on one rank; nothing where a list is empty.
+#[derive(Clone, Debug, Default)]
+struct OfRank {
+    /// Factors by key.
+    keys: Vec<f64>,
+    /// Factors by collective.
+    collectives: Vec<f64>,
+    to_median: Option<ToMedian>,
+}
+
+impl<'a> Lengths<'a> {
+    /// Those that `changes` make in `scene`; `work` gives the work of all ranks, which takes a pass over the job, where it is asked for.
+    pub(super) fn of(scene: &'a Scene<'a>, changes: &[Change], work: impl Fn() -> &'a Work) -> Result<Self, TargetError> {
+        let ranks = vec![OfRank::default(); scene.job.ranks.len()];
+        let mut lengths = Self { scene, ranks, work: None, links: Vec::new(), no_lags: NoLags::default(), overlap: false };
+        for change in changes {
+            lengths.add(change, &work)?;
+        }
+        Ok(lengths)
+    }
+
+    fn add(&mut self, change: &Change, work: &impl Fn() -> &'a Work) -> Result<(), TargetError> {
+        let scene = self.scene;
+        match change {
+            Change::Operator { name, factor } => {
+                let name = names::operator(scene, name)?;
+                self.times(*factor, |_, key| names::is_of_operator(key, name));
+            }
+            Change::Kernel { name, factor } => {
+                let name = names::kernel(scene, name)?;
+                self.times(*factor, |_, key| names::is_of_kernel(key, name));
+            }
+            Change::Host { name, factor } => {
+                let name = names::host(scene, name)?;
+                self.times(*factor, |_, key| names::is_of_host(key, name));
+            }
+            Change::RankTimes { rank, factor } => {
+                let at = names::rank(scene, *rank)?;
+                self.times(*factor, |rank, key| rank == at && key.activity != Activity::Communication);
+            }
+            Change::RankAtMedian { rank } => {
+                let at = names::rank(scene, *rank)?;
+                if self.ranks.len() < 2 {
+                    return Err(TargetError::NoOtherRank { rank: *rank });
+                }
+                self.at_median(at, Among::Others, work());
+            }
+            Change::PerfectBalance => (0..self.ranks.len()).for_each(|at| self.at_median(at, Among::All, work())),
+            Change::Collective { kind, group, factor } => {
+                let found = names::collectives(scene, kind, group.as_deref())?;
+                for (at, own) in found.iter().enumerate() {
+                    let factors = &mut self.ranks[at].collectives;
+                    factors.resize(scene.collectives[at].collectives.len(), 1.0);
+                    own.iter().for_each(|one| factors[*one] *= factor.value());
+                }
+            }
+            Change::Link { reach, speed } => self.speed(*reach, *speed)?,
+            Change::PerfectOverlap => self.overlap = true,
+            Change::NoLaunchLag => self.no_lags.launches = true,
+            Change::NoLag => self.no_lags.all = true,
+        }
+        Ok(())
+    }
+
+    /// Multiplies the time of all keys that are `wanted`.
+    fn times(&mut self, factor: Factor, wanted: impl Fn(usize, &Key) -> bool) {
+        for (at, (own, rank)) in self.ranks.iter_mut().zip(&self.scene.job.ranks).enumerate() {
+            for (place, _) in rank.keys().iter().enumerate().filter(|(_, key)| wanted(at, key)) {
+                own.keys.resize(rank.keys().len(), 1.0);
+                own.keys[place] *= factor.value();
+            }
+        }
+    }
+
+    fn at_median(&mut self, at: usize, among: Among, work: &'a Work) {
+        self.ranks[at].to_median = Some(work.to_median(at, among));
+        self.work = Some(work);
+    }
+
+    fn speed(&mut self, reach: Reach, speed: Factor) -> Result<(), TargetError> {
+        let meetings = &self.scene.job.meetings;
+        let reaches: Vec<Option<Reach>> = meetings.iter().map(|meeting| self.scene.reach(meeting)).collect();
+        if !reaches.contains(&Some(reach)) {
+            let is_unknown = self.scene.nodes.iter().all(Option::is_none);
+            return Err(if is_unknown { TargetError::UnknownNodes { reach } } else { TargetError::UnusedLink { reach } });
+        }
+        let times = if speed == Factor::ZERO { 0.0 } else { 1.0 / speed.value() };
+        self.links.resize(meetings.len(), 1.0);
+        let changed = self.links.iter_mut().zip(&reaches).filter(|(_, known)| **known == Some(reach));
+        changed.for_each(|(factor, _)| *factor *= times);
+        Ok(())
+    }
+
+    /// How long the piece `id` of the rank at index `at` takes.
+    pub(super) fn piece_ns(&self, at: usize, execution: &Execution, id: PieceId) -> i64 {
+        let own = &self.ranks[at];
+        if own.keys.is_empty() && own.to_median.is_none() {
+            return execution.piece(id).dur_ns;
+        }
+        let start_ns = execution.start_ns(id);
+        let shares = execution.shares(id);
+        shares.fold(0, |sum: i64, share| sum.saturating_add(scaled(share.ns, self.share(at, start_ns, share.key.0))))
+    }
+
+    /// The factor of time that goes to `key`, in a piece of the rank at index `at` that starts at `ns`.
+    fn share(&self, at: usize, ns: i64, key: u32) -> f64 {
+        let own = &self.ranks[at];
+        let mut factor = own.keys.get(key as usize).copied().unwrap_or(1.0);
+        if let (Some(to_median), Some(work)) = (&own.to_median, &self.work) {
+            factor *= work.factor(to_median, at, ns, self.scene.windows(at), key);
+        }
+        factor
+    }
+
+    /// The factor of the transfer of a collective, the piece `id` of the rank at index `at`: its part in `meeting`, if it is matched.
+    pub(super) fn transfer(&self, at: usize, id: PieceId, collective: usize, meeting: Option<MeetingId>) -> f64 {
+        let own = &self.ranks[at];
+        let key = self.scene.job.ranks[at].piece(id).key;
+        let key = own.keys.get(key.0 as usize).copied().unwrap_or(1.0);
+        let all = own.collectives.get(collective).copied().unwrap_or(1.0);
+        let link = meeting.and_then(|meeting| self.links.get(meeting.0 as usize)).copied().unwrap_or(1.0);
+        key * all * link
+    }
+}
+
+/// `ns` times `factor`, to the nearest; a factor of one changes nothing, however long it is.
+pub(super) fn scaled(ns: i64, factor: f64) -> i64 {
+    if factor == 1.0 { ns } else { (ns as f64 * factor).round() as i64 }
+}

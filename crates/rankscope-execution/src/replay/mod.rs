@@ -1,0 +1,116 @@
+//! What-if: the graph of a job run again under other durations.
+//!
+//! Every piece starts when the last of what it depends on has ended and its lag is over; a collective ends when the last one that is
+//! waited for has come and the transfer is over. Both are delays against what was observed, so that the job without changes comes
+//! back as it was. What a change cannot reach stays: a replay has the same pieces in the same order, and knows of no
+//! resource that was never scarce in the recording.
+//!
+//! Times are integers in each rank's own clock; only who waits for whom in a collective is asked on the job's. A replay takes one
+//! pass over the pieces, and one number for each of them.
+
+mod candidates;
+mod change;
+mod changes;
+mod fence;
+mod lags;
+mod lengths;
+mod medians;
+mod meetings;
+mod names;
+mod parse;
+mod run;
+mod scene;
+mod windows;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::OnceCell;
+
+pub use change::{Change, Factor, Reach};
+pub use changes::{COMBINATIONS_MOST, Changes};
+pub use names::{TargetError, TargetSort};
+pub use parse::{ChangeError, parse};
+pub use scene::Scene;
+
+use lags::{Lags, NoLags};
+use lengths::Lengths;
+use medians::Work;
+use windows::Bounds;
+
+/// A job that is ready to be run again, any number of times.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    scene: Scene<'a>,
+    lags: Vec<Lags>,
+    bounds: Bounds,
+    /// The work of all ranks, which only medians ask for.
+    work: OnceCell<Work>,
+    unchanged: Replayed,
+}
+
+/// The job, run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Replayed {
+    /// What a step of the job takes, in nanoseconds: the mean of the steps, each from the start to the end of its window on the rank
+    /// that ends it last.
+    pub step_ns: i64,
+    /// Collectives in which ranks waited for each other in a circle, as orders or clocks contradict each other. Each was broken up.
+    pub cycles: u64,
+}
+
+impl<'a> Replay<'a> {
+    /// That of `scene`.
+    pub fn of(scene: Scene<'a>) -> Self {
+        let lags = scene.job.ranks.iter().map(|rank| Lags::of(rank)).collect();
+        let unchanged = Replayed { step_ns: 0, cycles: 0 };
+        let mut replay = Self { scene, lags, bounds: Bounds::of(&scene), work: OnceCell::new(), unchanged };
+        // Without a change there is no target that could be missing.
+        replay.unchanged = replay.run(&[]).unwrap_or(unchanged);
+        replay
+    }
+
+    /// Steps that figures are means of; none where the job has none, and they are of the whole recording.
+    pub fn steps(&self) -> u64 {
+        self.bounds.steps
+    }
+
+    /// What a step of the job took, as it was observed, in nanoseconds.
+    pub fn observed_step_ns(&self) -> i64 {
+        self.bounds.step_ns(None)
+    }
+
+    /// The job run again without a change.
+    pub fn unchanged(&self) -> Replayed {
+        self.unchanged
+    }
+
+    /// Collectives that are matched with none of another rank, and all.
+    pub fn unmatched(&self) -> (u64, u64) {
+        let job = self.scene.job;
+        let of_rank = |at: usize| job.ranks[at].collective_pieces().iter().map(move |(piece, _)| (at, crate::PieceId(*piece)));
+        let all = (0..job.ranks.len()).flat_map(of_rank);
+        all.fold((0, 0), |(lone, all), (at, piece)| (lone + u64::from(job.meeting(at, piece).is_none()), all + 1))
+    }
+
+    /// The job with `changes`, all of them together.
+    ///
+    /// # Errors
+    /// [`TargetError`] for the first that changes what is not there.
+    pub fn run(&self, changes: &[Change]) -> Result<Replayed, TargetError> {
+        let work = || self.work.get_or_init(|| Work::of(&self.scene));
+        let lengths = Lengths::of(&self.scene, changes, work)?;
+        let delays = run::run(&self.scene, &self.lags, &lengths, &self.bounds.wanted);
+        let step_ns = self.bounds.step_ns(Some((&self.scene, &delays, lengths.overlap)));
+        Ok(Replayed { step_ns, cycles: delays.cycles })
+    }
+
+    /// Single changes that are worth trying on any job: the operators with most time at half of it, each rank that works longer or
+    /// shorter than the others at their median, each sort of collective without its transfer, perfect overlap, and no lag of launches.
+    pub fn candidates(&self) -> Vec<Change> {
+        let several = self.scene.job.ranks.len() > 1;
+        let work = several.then(|| self.work.get_or_init(|| Work::of(&self.scene)));
+        candidates::candidates(&self.scene, work)
+    }
+}
