@@ -71,6 +71,14 @@ pub struct NodeClock {
     pub drift_ppb: i64,
 }
 
+impl NodeClock {
+    /// What it shows at `true_ns`.
+    pub(crate) fn shown_ns(self, true_ns: i64) -> i64 {
+        let gained = i128::from(true_ns - START_NS) * i128::from(self.drift_ppb);
+        true_ns + self.offset_ns + gained.div_euclid(1_000_000_000) as i64
+    }
+}
+
 /// What a file says about its collectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Metadata {
@@ -154,9 +162,7 @@ impl Job {
 
     /// What `rank`'s clock shows at `true_ns`.
     pub fn shown_ns(&self, rank: u32, true_ns: i64) -> i64 {
-        let clock = self.clock(rank);
-        let gained = i128::from(true_ns - START_NS) * i128::from(clock.drift_ppb);
-        true_ns + clock.offset_ns + gained.div_euclid(1_000_000_000) as i64
+        self.clock(rank).shown_ns(true_ns)
     }
 
     pub(crate) fn is_missing(&self, rank: u32, slot: u32) -> bool {

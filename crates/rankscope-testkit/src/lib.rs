@@ -12,6 +12,7 @@
 pub mod damage;
 mod dialect;
 mod event;
+mod file;
 mod header;
 mod job;
 mod json;

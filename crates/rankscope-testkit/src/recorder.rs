@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use crate::Job;
 use crate::dialect::Dialect;
-use crate::event::{Event, Id, Value};
-use crate::header::{header, list};
-use crate::job::{BASE_NS, Metadata};
-use crate::json::Document;
+use crate::event::{Event, Value};
+use crate::file::TraceFile;
+use crate::header::{About, ProcessGroup, list};
+use crate::job::Metadata;
 use crate::schedule::{self, Exchange, Scope};
 use crate::timeline::Timeline;
 use crate::walk::{COMM_STREAMS, COMPUTE_STREAM, COPY_STREAM};
@@ -15,12 +15,14 @@ use crate::walk::{DeviceKind, DeviceWork, GradientEnd, HostSpan, HostWork, Launc
 
 /// Writes the trace of `rank`; returns how many events it holds.
 pub(crate) fn write(job: &Job, timeline: &Timeline, rank: u32, dialect: &Dialect, out: &mut impl Write) -> io::Result<u64> {
-    let (before, after) = header(job, rank, dialect);
-    let mut document = Document::new(out, dialect);
-    document.open(&before)?;
-    let mut recorder = Recorder::new(job, timeline, rank, document);
+    let world = ProcessGroup { name: "0".to_owned(), description: "default_pg", ranks: (0..job.ranks).collect() };
+    let (node, gpu) = (job.node(rank), rank % job.gpus_per_node.max(1));
+    let about = About { rank, ranks: job.ranks, seed: job.seed, node, gpu, groups: vec![world] };
+    let file = TraceFile::open(&about, dialect, out)?;
+    let mut recorder = Recorder { job, timeline, rank, file, index: 0, frames: 0, step_on_device: None };
     walk(job, timeline, rank, &mut recorder);
-    recorder.finish(&after)
+    let streams = [COMPUTE_STREAM, COPY_STREAM, COMM_STREAMS[0], COMM_STREAMS[1]];
+    recorder.file.finish(&streams, &[(Thread::Main.number(), "python"), (Thread::Autograd.number(), "pt_autograd_0")])
 }
 
 /// Walks one rank with the ends that `timeline` found for all.
@@ -44,15 +46,13 @@ struct Recorder<'a, W> {
     job: &'a Job,
     timeline: &'a Timeline,
     rank: u32,
-    document: Document<'a, W>,
+    file: TraceFile<'a, W>,
     /// Index of the next host event, which torch calls `Ev Idx`.
     index: u64,
     /// Python frames so far: their ids.
     frames: u64,
     /// Device work of the current step on the compute stream: what its GPU annotation covers.
     step_on_device: Option<(i64, i64)>,
-    window: Option<(i64, i64)>,
-    failed: io::Result<()>,
 }
 
 impl<W: Write> Sink for Recorder<'_, W> {
@@ -64,9 +64,9 @@ impl<W: Write> Sink for Recorder<'_, W> {
         let Some((category, name)) = self.describe(&span, &mut args) else { return };
         args.push(("Ev Idx", self.index.into()));
         self.index += 1;
-        let tid = self.thread(span.thread);
+        let tid = self.file.thread(span.thread.number());
         let (at_ns, duration_ns) = self.shown(span.start_ns, span.end_ns);
-        self.put(Event::span(category, name, at_ns, duration_ns).on(self.pid(), tid).with(args));
+        self.file.put(Event::span(category, name, at_ns, duration_ns).on(self.file.pid(), tid).with(args));
         if let HostWork::Step(step) = span.what {
             self.device_step(step);
         }
@@ -76,17 +76,18 @@ impl<W: Write> Sink for Recorder<'_, W> {
         if launch.slot.is_some_and(|slot| self.job.is_missing(self.rank, slot)) {
             return;
         }
-        let tid = self.thread(launch.thread);
+        let tid = self.file.thread(launch.thread.number());
         let (at_ns, duration_ns) = self.shown(launch.start_ns, launch.end_ns);
         let mut args: Vec<(&str, Value)> = Vec::new();
         if launch.external > 0 {
             args.push(("External id", launch.external.into()));
         }
         args.extend([("cbid", 211_u32.into()), ("correlation", launch.correlation.into())]);
-        self.put(Event::span("cuda_runtime", launch.call, at_ns, duration_ns).on(self.pid(), tid).with(args));
+        let event = Event::span("cuda_runtime", launch.call, at_ns, duration_ns);
+        self.file.put(event.on(self.file.pid(), tid).with(args));
         // Only what reaches the device has an arrow to it.
         if launch.external > 0 {
-            self.flow("ac2g", launch.correlation, at_ns, tid, false);
+            self.file.flow("ac2g", launch.correlation, at_ns, tid, false);
         }
     }
 
@@ -97,7 +98,6 @@ impl<W: Write> Sink for Recorder<'_, W> {
             return;
         }
         let (at_ns, duration_ns) = self.shown(work.start_ns, work.end_ns);
-        let (pid, tid) = (Id::Number(self.gpu()), Id::Stream(work.stream));
         let (category, name) = match work.what {
             DeviceKind::Kernel(name) => ("kernel", name),
             DeviceKind::Copy { to_device: true, .. } => ("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)"),
@@ -106,11 +106,10 @@ impl<W: Write> Sink for Recorder<'_, W> {
             DeviceKind::Collective { exchange, .. } => ("kernel", exchange.kind.kernel()),
         };
         let args = self.device_args(&work);
-        self.put(Event::span(category, name, at_ns, duration_ns).on(pid, tid).with(args));
-        let end = Event::plain('f', "ac2g", at_ns).on(pid, tid);
-        self.put(Event { category: Some("ac2g"), flow: Some(work.correlation), extra: Some(("bp", "e")), ..end });
+        let event = Event::span(category, name, at_ns, duration_ns).with(args);
+        self.file.device(event, work.stream, work.correlation);
         if let DeviceKind::Collective { exchange, .. } = work.what {
-            self.device_annotation(exchange.kind.annotation().into(), work.stream, at_ns, at_ns + duration_ns);
+            self.file.device_annotation(exchange.kind.annotation().into(), work.stream, at_ns, at_ns + duration_ns);
         }
         if work.stream == COMPUTE_STREAM {
             let (start, end) = self.step_on_device.unwrap_or((at_ns, at_ns));
@@ -120,44 +119,12 @@ impl<W: Write> Sink for Recorder<'_, W> {
 
     fn gradient(&mut self, end: GradientEnd) {
         let at_ns = self.job.shown_ns(self.rank, end.at_ns);
-        self.flow("fwdbwd", end.id, at_ns, self.thread(end.thread), end.finishes);
+        let tid = self.file.thread(end.thread.number());
+        self.file.flow("fwdbwd", end.id, at_ns, tid, end.finishes);
     }
 }
 
-impl<'a, W: Write> Recorder<'a, W> {
-    fn new(job: &'a Job, timeline: &'a Timeline, rank: u32, document: Document<'a, W>) -> Self {
-        let failed = Ok(());
-        Self { job, timeline, rank, document, index: 0, frames: 0, step_on_device: None, window: None, failed }
-    }
-
-    /// Names the rows, marks the window, closes the file.
-    fn finish(mut self, header: &[(&'static str, String)]) -> io::Result<u64> {
-        let (start_ns, end_ns) = self.window.unwrap_or((BASE_NS, BASE_NS));
-        let (host, gpu) = (self.pid(), Id::Number(self.gpu()));
-        self.label(start_ns, host, Id::Number(0), "process_name", "name", "python".into());
-        self.label(start_ns, host, Id::Number(0), "process_labels", "labels", "CPU".into());
-        self.label(start_ns, gpu, Id::Number(0), "process_name", "name", "python".into());
-        self.label(start_ns, gpu, Id::Number(0), "process_labels", "labels", format!("GPU {}", self.gpu()));
-        for stream in [COMPUTE_STREAM, COPY_STREAM, COMM_STREAMS[0], COMM_STREAMS[1]] {
-            self.label(start_ns, gpu, Id::Stream(stream), "thread_name", "name", format!("stream {stream} "));
-        }
-        for (thread, comm) in [(Thread::Main, "python"), (Thread::Autograd, "pt_autograd_0")] {
-            let Id::Number(tid) = self.thread(thread) else { continue };
-            self.label(start_ns, host, Id::Number(tid), "thread_name", "name", format!("thread {tid} ({comm})"));
-        }
-        let window = Event::span("Trace", "PyTorch Profiler (0)", start_ns, end_ns - start_ns);
-        self.put(window.on(Id::Text("Spans"), Id::Text("PyTorch Profiler")).with(vec![("Op count", 0_u32.into())]));
-        for (name, pid, tid, at_ns) in [
-            ("Iteration Start: PyTorch Profiler", "Traces", "Trace PyTorch Profiler", start_ns),
-            ("Record Window End", "", "", end_ns),
-        ] {
-            let mark = Event::plain('i', name, at_ns).on(Id::Text(pid), Id::Text(tid));
-            self.put(Event { extra: Some(("s", "g")), ..mark });
-        }
-        self.failed?;
-        self.document.close(header)
-    }
-
+impl<W: Write> Recorder<'_, W> {
     /// Category, name and arguments of a host span, or nothing where the file is to lack it.
     fn describe(&mut self, span: &HostSpan, args: &mut Vec<(&'static str, Value)>) -> Option<(&'static str, String)> {
         if let HostWork::CollectiveParams { slot, .. } | HostWork::CollectiveAnnotation { slot, .. } = span.what
@@ -193,36 +160,10 @@ impl<'a, W: Write> Recorder<'a, W> {
         })
     }
 
-    fn label(&mut self, at_ns: i64, pid: Id, tid: Id, name: &'static str, key: &'static str, value: String) {
-        self.put(Event::plain('M', name, at_ns).on(pid, tid).with(vec![(key, value.into())]));
-    }
-
-    fn put(&mut self, event: Event) {
-        if self.failed.is_err() {
-            return;
-        }
-        let end_ns = event.at_ns + event.duration_ns.unwrap_or_default();
-        let (start, end) = self.window.unwrap_or((event.at_ns, end_ns));
-        self.window = Some((start.min(event.at_ns), end.max(end_ns)));
-        self.failed = self.document.event(&event);
-    }
-
-    fn flow(&mut self, name: &'static str, id: u64, at_ns: i64, tid: Id, finishes: bool) {
-        let event = Event::plain(if finishes { 'f' } else { 's' }, name, at_ns).on(self.pid(), tid);
-        let extra = finishes.then_some(("bp", "e"));
-        self.put(Event { category: Some(name), flow: Some(id), extra, ..event });
-    }
-
     fn device_step(&mut self, step: u32) {
         if let Some((start_ns, end_ns)) = self.step_on_device.take() {
-            self.device_annotation(format!("ProfilerStep#{step}"), COMPUTE_STREAM, start_ns, end_ns);
+            self.file.device_annotation(format!("ProfilerStep#{step}"), COMPUTE_STREAM, start_ns, end_ns);
         }
-    }
-
-    /// Kineto widens these by a nanosecond on either side so that viewers nest the kernels inside.
-    fn device_annotation(&mut self, name: String, stream: u32, start_ns: i64, end_ns: i64) {
-        let event = Event::span("gpu_user_annotation", name, start_ns - 1, end_ns - start_ns + 2);
-        self.put(event.on(Id::Number(self.gpu()), Id::Stream(stream)));
     }
 
     fn device_args(&self, work: &DeviceWork) -> Vec<(&'static str, Value<'static>)> {
@@ -230,7 +171,11 @@ impl<'a, W: Write> Recorder<'a, W> {
         if matches!(work.what, DeviceKind::Kernel(_) | DeviceKind::Collective { .. }) {
             args.push(("queued", 0_u32.into()));
         }
-        args.extend([("device", self.gpu().into()), ("context", 1_u32.into()), ("stream", work.stream.into())]);
+        args.extend([
+            ("device", (self.rank % self.job.gpus_per_node.max(1)).into()),
+            ("context", 1_u32.into()),
+            ("stream", work.stream.into()),
+        ]);
         args.push(("correlation", work.correlation.into()));
         match work.what {
             DeviceKind::Kernel(_) => args.extend(SHAPE_OF_KERNEL.map(|(key, json)| (key, Value::Raw(json)))),
@@ -274,18 +219,6 @@ impl<'a, W: Write> Recorder<'a, W> {
         let start = self.job.shown_ns(self.rank, start_ns);
         (start, self.job.shown_ns(self.rank, end_ns) - start)
     }
-
-    fn pid(&self) -> Id {
-        Id::Number(first_id(self.rank))
-    }
-
-    fn thread(&self, thread: Thread) -> Id {
-        Id::Number(first_id(self.rank) + if thread == Thread::Main { 0 } else { 5 })
-    }
-
-    fn gpu(&self) -> u32 {
-        self.rank % self.job.gpus_per_node.max(1)
-    }
 }
 
 /// Name of a Python frame, the way the profiler writes them.
@@ -295,11 +228,6 @@ fn frame(depth: u32, site: u32) -> String {
         1 => format!("nn.Module: Block_{}", site % 16),
         _ => format!("torch/nn/modules/module.py({}): _call_impl", 1_500 + depth),
     }
-}
-
-/// Process id of a rank; its main thread has the same number.
-fn first_id(rank: u32) -> u32 {
-    4_000 + 16 * rank
 }
 
 const SHAPES: [(&str, &str); 4] = [

@@ -24,6 +24,16 @@ pub(crate) enum Thread {
     Autograd,
 }
 
+impl Thread {
+    /// Its number within the process.
+    pub(crate) const fn number(self) -> u32 {
+        match self {
+            Self::Main => 0,
+            Self::Autograd => 5,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostSpan {
     pub(crate) thread: Thread,
