@@ -23,6 +23,7 @@ pub mod planted;
 mod recorder;
 mod rounds;
 mod schedule;
+pub mod simulated;
 mod skip;
 pub mod steps;
 mod timeline;
