@@ -13,6 +13,7 @@
 mod budget;
 mod embed;
 pub(crate) mod page;
+mod tables;
 
 use crate::Error;
 use crate::terminal::{clocks, windows};
@@ -21,6 +22,8 @@ use crate::units::{counted, of};
 pub(crate) use budget::Cuts;
 use page::{Banner, Kind, Page, Section};
 use rankscope_document::Document;
+use serde::Serialize;
+use tables::PageTable;
 
 /// The document as a self-contained page.
 ///
@@ -32,18 +35,28 @@ pub fn html(document: &Document) -> Result<String, Error> {
     // Nothing is drawn of what is no training job.
     let notes_alone = (!document.is_training()).then(|| Document { ranks: Vec::new(), ..document.clone() });
     let (shown, cuts) = budget::fit(notes_alone.as_ref().unwrap_or(document));
+    let tables = tables::tables(if shown.ranks.is_empty() { &shown } else { document });
     let page = Page {
-        kind: &REPORT,
+        kind: if tables.is_empty() { &REPORT } else { &WITH_TABLES },
         title: &document.title,
         version: &document.rankscope_version,
         facts: facts(document),
         notes: &document.notes,
         banner: banner(document),
         drawn: !document.ranks.is_empty() && notes_alone.is_none(),
-        document: &shown,
+        document: &Shown { document: &shown, page_tables: tables },
         cuts,
     };
     page.render()
+}
+
+/// What the scripts of a report draw.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    document: &'a Document,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    page_tables: Vec<PageTable>,
 }
 
 fn banner(document: &Document) -> Option<Banner> {
@@ -78,18 +91,22 @@ fn facts(document: &Document) -> Vec<String> {
     facts
 }
 
+const TIME: Section = Section { id: "time", heading: "Where the time goes", link: "Time" };
+const STEPS: Section = Section { id: "steps", heading: "Steps", link: "Steps" };
+const LATE: Section = Section { id: "late", heading: "Who is late", link: "Who is late" };
+const COLLECTIVES: Section = Section { id: "collectives", heading: "Collectives", link: "Collectives" };
+const LONGEST: Section = Section { id: "rank", heading: "Longest running", link: "Kernels" };
+const TABLES: Section = Section { id: "tables", heading: "Tables", link: "Tables" };
+const CLOCKS: Section = Section { id: "clocks", heading: "Clocks", link: "Clocks" };
+const FILES: Section = Section { id: "files", heading: "Files", link: "Files" };
+
+/// A report for whose tables somebody asked.
+const WITH_TABLES: Kind = Kind { sections: &[TIME, STEPS, LATE, COLLECTIVES, LONGEST, TABLES, CLOCKS, FILES], ..REPORT };
+
 const REPORT: Kind = Kind {
     name: "rankscope",
     kicker: "rankscope report",
-    sections: &[
-        Section { id: "time", heading: "Where the time goes", link: "Time" },
-        Section { id: "steps", heading: "Steps", link: "Steps" },
-        Section { id: "late", heading: "Who is late", link: "Who is late" },
-        Section { id: "collectives", heading: "Collectives", link: "Collectives" },
-        Section { id: "rank", heading: "Longest running", link: "Kernels" },
-        Section { id: "clocks", heading: "Clocks", link: "Clocks" },
-        Section { id: "files", heading: "Files", link: "Files" },
-    ],
+    sections: &[TIME, STEPS, LATE, COLLECTIVES, LONGEST, CLOCKS, FILES],
     linked: true,
     tiles: true,
     no_findings: "Nothing stands out: the analysis has no finding about this run.",

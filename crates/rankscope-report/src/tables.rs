@@ -13,7 +13,9 @@ use rankscope_document::{Document, PARAMS, Row, Rows, Value as Held, WaitsFor};
 use serde::Serialize;
 use serde_json::{Number, Value};
 
+pub(crate) use self::front::ordered;
 pub use self::sheet::operators;
+pub(crate) use self::text::heading;
 
 /// A table: of all ranks that have it, or of the job.
 #[derive(Clone, Debug, PartialEq)]

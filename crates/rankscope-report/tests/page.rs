@@ -21,6 +21,48 @@ use serde_json::Value;
 
 const PROBE: &str = include_str!("page/probe.js");
 
+/// Tables of a report are there where somebody asked for them, and nowhere else.
+#[test]
+fn a_report_has_the_tables_that_its_document_has() {
+    let page = html(&common::tables::document()).unwrap();
+    let tables = &embedded(&page, "document")["page_tables"];
+    let names: Vec<&str> = tables.as_array().unwrap().iter().map(|table| table["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["kernels_across_ranks", "overlap_across_ranks", "kernel_summary", "by_group"]);
+    assert_eq!((&tables[2]["total"], tables[2]["rows"].as_array().unwrap().len()), (&Value::from(600), 200));
+    let document = embedded(&page, "document");
+    assert!(
+        document["ranks"][0].get("tables").is_none() && document.get("across_ranks").is_none(),
+        "they are in the page once"
+    );
+    assert!(page.contains("<section id=\"tables\">"));
+    let plain = html(&common::eight_gpus()).unwrap();
+    assert!(!plain.contains("<section id=\"tables\">") && embedded(&plain, "document").get("page_tables").is_none());
+}
+
+#[test]
+fn a_search_leaves_the_rows_that_have_the_word() {
+    let Some(mut browser) = browser() else { return };
+    let page = html(&common::tables::document()).unwrap();
+    let search = r##"(async () => {
+        const choice = document.querySelector("#tables select");
+        choice.value = "2";
+        choice.dispatchEvent(new Event("change"));
+        const rows = () => document.querySelectorAll("#tables tbody tr").length;
+        const type = (text) => {
+            const box = document.querySelector("#tables input[type=search]");
+            box.value = text;
+            box.dispatchEvent(new Event("input"));
+        };
+        const counts = [rows()];
+        for (const text of ["KERNEL_299", "no such", ""]) { type(text); counts.push(rows()); }
+        const empty = { sections: {}, banners: [], blank: [], canvases: 0, tips: 0, overflow: 0, paper: "" };
+        return { ...empty, texts: counts.map(String) };
+    })()"##;
+    let visit = browser.visit(&written("searched", &page), LOOKS[0], search);
+    assert_eq!(visit.complaints, [""; 0]);
+    assert_eq!(visit.seen.texts, ["20", "2", "0", "20"], "before, and with each word");
+}
+
 const LOOKS: [Look; 4] = [
     Look { width: 1240, dark: false, used: true },
     Look { width: 1240, dark: true, used: false },
@@ -113,6 +155,7 @@ fn pages() -> Vec<(String, String)> {
         ("four_on_cpu", common::four_on_cpu()),
         ("one_of_eight", common::one_of_eight()),
         ("hundred_ranks", common::job(100, 40, 60)),
+        ("tables", common::tables::document()),
         ("empty", Document::default()),
     ];
     let clocks = [

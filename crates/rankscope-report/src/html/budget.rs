@@ -20,8 +20,9 @@ pub(crate) struct Cuts {
 /// The document within the budgets, and what they cost.
 pub(super) fn fit(document: &Document) -> (Document, Cuts) {
     let mut page = document.clone();
-    // No page draws these, and some have a row for each collective.
-    page.collective_tables = None;
+    // A page has its tables beside the document, as far as it draws them.
+    (page.collective_tables, page.across_ranks) = (None, None);
+    page.ranks.iter_mut().for_each(|rank| rank.tables = None);
     let mut cuts = Cuts::default();
     let collectives = &mut page.collectives;
     cuts.instances = keep(&mut collectives.instances, RANK_ENTRIES, |i| i.arrival_order.len() + i.wait_ns.len(), longest_wait);

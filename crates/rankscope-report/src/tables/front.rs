@@ -82,7 +82,7 @@ pub(super) fn order(name: &str) -> &'static [&'static str] {
 }
 
 /// The places of `columns` of the table called `name`, those in front first; the rank of a row before all of them.
-pub(super) fn ordered(name: &str, columns: &[String]) -> Vec<usize> {
+pub(crate) fn ordered(name: &str, columns: &[String]) -> Vec<usize> {
     let front = FRONT.iter().find(|(table, _)| *table == name).map_or(&[][..], |(_, front)| front);
     let place = |column: &str| front.iter().position(|known| *known == column).unwrap_or(front.len());
     let mut all: Vec<usize> = (0..columns.len()).collect();

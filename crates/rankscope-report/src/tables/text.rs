@@ -123,7 +123,7 @@ fn name_width_min(texts: usize) -> usize {
 }
 
 /// A key as a heading: the unit stands beside every figure.
-fn heading(key: &str) -> &str {
+pub(crate) fn heading(key: &str) -> &str {
     let key = key.strip_prefix(PARAM).unwrap_or(key);
     if let Some(per) = key.strip_prefix("ns_") {
         return per;

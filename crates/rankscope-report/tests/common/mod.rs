@@ -5,6 +5,7 @@
 pub(crate) mod clocks;
 pub(crate) mod compared;
 pub(crate) mod plans;
+pub(crate) mod tables;
 
 use rankscope_document::*;
 

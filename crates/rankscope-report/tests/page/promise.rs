@@ -54,6 +54,7 @@ impl Allowed {
             let of_ranks = of_ranks.flat_map(|rank| ["work_before", "work_after"].map(|key| number(&rank[key]))).flatten();
             self.parts.extend(of_this.chain(of_ranks).map(|part| part / whole));
         }
+        self.parts.extend(shares_of_table(fields));
         // Shares and percentages that the document has.
         let shares = ["ratio", "ratio_lo", "ratio_hi", "margin"].map(|key| number(&fields[key]));
         let percents = ["percent_change", "base_percent", "test_percent", "diff_percent"].map(|key| number(&fields[key]));
@@ -90,6 +91,14 @@ impl Allowed {
             unit => UNITS.iter().filter(|(name, _)| *name == unit).any(|(_, scale)| among(&self.plain, *scale)),
         }
     }
+}
+
+/// The values of those columns of a page's table that are parts of a whole.
+fn shares_of_table(table: &Value) -> Vec<f64> {
+    let columns = table["columns"].as_array().into_iter().flatten();
+    let shares: Vec<usize> = columns.enumerate().filter(|(_, column)| column["kind"] == "share").map(|(at, _)| at).collect();
+    let rows = || table["rows"].as_array().into_iter().flatten();
+    shares.iter().flat_map(|at| rows().filter_map(|row| row[*at].as_f64())).map(f64::abs).collect()
 }
 
 /// Rates are in GB/s in documents, and clock drifts in ppm or ppb.

@@ -1,4 +1,4 @@
-// The two controls.
+// The three controls.
 import { h } from "./dom.js";
 
 // Buttons of which one is pressed.
@@ -14,4 +14,9 @@ export function segments(label, options, chosen, choose) {
 export function select(label, options, choose) {
   const element = h("select", { onchange: () => choose(element.value) }, ...options.map(([value, text]) => h("option", { value }, text)));
   return h("label", { class: "control" }, label, element);
+}
+
+// Calls `search` with what is typed, as it is typed.
+export function searchBox(label, search) {
+  return h("input", { type: "search", class: "search", placeholder: label, "aria-label": label, oninput: (event) => search(event.target.value.trim()) });
 }

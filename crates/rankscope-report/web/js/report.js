@@ -8,10 +8,11 @@ import { drawFiles } from "./report/files.js";
 import { drawLate } from "./report/late.js";
 import { drawRank } from "./report/rank.js";
 import { drawSteps } from "./report/steps.js";
+import { drawTables } from "./report/tables.js";
 import { drawTiles } from "./report/tiles.js";
 import { drawTime } from "./report/time.js";
 
-const SECTIONS = { tiles: drawTiles, time: drawTime, steps: drawSteps, late: drawLate, collectives: drawCollectives, rank: drawRank, clocks: drawClocks, files: drawFiles };
+const SECTIONS = { tiles: drawTiles, time: drawTime, steps: drawSteps, late: drawLate, collectives: drawCollectives, rank: drawRank, tables: drawTables, clocks: drawClocks, files: drawFiles };
 
 function drawReport(doc) {
   for (const [id, draw] of Object.entries(SECTIONS)) {

@@ -1,15 +1,16 @@
 // Tables that sort by a click on a header, and show the first rows until asked for all.
-import { h } from "./dom.js";
+import { empty, h } from "./dom.js";
 import { formatCount } from "./pure/format.js";
 import { ordered } from "./pure/order.js";
 
 // columns: { head, text, key(row), cell(row), tip, first: "ascending" | "descending" }; absent keys sort last either way. Sorted by column -1 the
-// rows keep the order they are given in.
+// rows keep the order they are given in. The table's `filter` takes a condition on rows, or null for all of them.
 export function table({ columns, rows, sort: [column, direction], limit = 32, label }) {
   let ascending = direction === "ascending";
   let all = rows.length <= limit + 4;
   const heads = columns.map((c, i) => headCell(c, () => sortBy(i)));
   const body = h("tbody");
+  let wanted = rows;
   const more = h("button", { type: "button", class: "plain", onclick: () => { all = true; draw(); } });
 
   function sortBy(i) {
@@ -20,16 +21,23 @@ export function table({ columns, rows, sort: [column, direction], limit = 32, la
 
   function draw() {
     heads.forEach((head, i) => (i === column ? head.setAttribute("aria-sort", ascending ? "ascending" : "descending") : head.removeAttribute("aria-sort")));
-    const sorted = column < 0 ? rows : ordered(rows, columns[column].key, ascending);
-    const shown = sorted.slice(0, all ? rows.length : limit);
+    const sorted = column < 0 ? wanted : ordered(wanted, columns[column].key, ascending);
+    const shown = sorted.slice(0, all ? wanted.length : limit);
     body.replaceChildren(...shown.map((row) => h("tr", {}, ...columns.map((c) => bodyCell(c, row)))));
-    more.hidden = all;
-    more.textContent = `Show all ${formatCount(rows.length)} (${formatCount(shown.length)} shown)`;
+    more.hidden = shown.length === wanted.length;
+    more.textContent = `Show all ${formatCount(wanted.length)} (${formatCount(shown.length)} shown)`;
+    none.hidden = wanted.length > 0;
   }
 
+  const none = empty("No row matches.");
   draw();
   const element = h("table", { "aria-label": label }, h("thead", {}, h("tr", {}, ...heads)), body);
-  return h("div", {}, h("div", { class: "scroll" }, element), more);
+  const box = h("div", {}, h("div", { class: "scroll" }, element), none, more);
+  box.filter = (condition) => {
+    wanted = condition === null ? rows : rows.filter(condition);
+    draw();
+  };
+  return box;
 }
 
 function headCell(c, sort) {

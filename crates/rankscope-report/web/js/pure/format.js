@@ -18,6 +18,7 @@ export const formatTime = (ns) => (ns === 0 ? "0" : scaled(ns, [["ns", 1], ["µs
 export const formatBytes = (n) => scaled(n, [["B", 1], ["KiB", 2 ** 10], ["MiB", 2 ** 20], ["GiB", 2 ** 30], ["TiB", 2 ** 40]]);
 export const formatRate = (gbps) => scaled(Number.isFinite(gbps) ? gbps * 1e9 : null, [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9]]);
 export const formatCount = (n) => n.toLocaleString("en-US");
+export const formatFigure = (x) => (Number.isInteger(x) ? formatCount(x) : x.toLocaleString("en-US", { maximumFractionDigits: Math.abs(x) < 1 ? 4 : 2 }));
 export const formatShare = (part, whole) => (whole > 0 ? (part / whole * 100).toFixed(1) + NBSP + "%" : DASH);
 export const formatTimes = (x) => `${x.toFixed(3)}${NBSP}×`;
 export const plural = (n, noun) => `${formatCount(n)} ${noun}${n === 1 ? "" : "s"}`;
