@@ -153,6 +153,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-job", "rankscope-execution", "a rank's execution graph travels in its part"),
     ("rankscope-answers", "rankscope-analyze", "who waits for whom in a collective, and sets of time"),
     ("rankscope-answers", "rankscope-execution", "causes are found in the graph"),
+    ("rankscope-answers", "rankscope-time", "changes name ranks"),
     ("rankscope-job", "rankscope-pickle", "memory snapshots are pickles"),
     ("rankscope-job", "rankscope-tables", "a rank's tables travel in its part"),
     ("rankscope-profile", "rankscope-analyze", "writes its stacks and nestings"),
@@ -210,7 +211,6 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-execution", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-part-files", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-answers", "rankscope-collectives", "tests make jobs of collectives"),
-    ("rankscope-answers", "rankscope-time", "tests make jobs with clocks"),
     ("rankscope-answers", "rankscope-trace", "tests number spans"),
 ];
 

@@ -5,6 +5,7 @@
 //! worth of a change is what running the graph again without it saves. What the graph does not hold is no cause: the answer says that
 //! it cannot be told, and why.
 
+pub mod advice;
 pub mod blame;
 pub mod budgets;
 pub mod pattern;

@@ -109,6 +109,20 @@ pub enum Change {
     PerfectOverlap,
     /// All ranks work as long on everything as the median of all, step by step.
     PerfectBalance,
+    /// All of the host's time does, on all ranks.
+    AllHost {
+        /// How many times.
+        factor: Factor,
+    },
+    /// Everything in this module or function of the program does, on devices and on the host.
+    Within {
+        /// Its name, or the beginning of it that no other has.
+        place: String,
+        /// How many times.
+        factor: Factor,
+    },
+    /// The host waits for no device.
+    NoSynchronization,
     /// A kernel starts at once when it is launched and its stream is free.
     NoLaunchLag,
     /// Everything starts at once when what it waits for has ended.
@@ -128,6 +142,9 @@ impl fmt::Display for Change {
             Self::Link { reach, speed } => write!(to, "link:{}={speed}", reach.name()),
             Self::PerfectOverlap => to.write_str("overlap=perfect"),
             Self::PerfectBalance => to.write_str("balance=perfect"),
+            Self::AllHost { factor } => write!(to, "host:*={factor}"),
+            Self::Within { place, factor } => write!(to, "within:{place}={factor}"),
+            Self::NoSynchronization => to.write_str("sync=0"),
             Self::NoLaunchLag => to.write_str("launch=0"),
             Self::NoLag => to.write_str("idle=0"),
         }

@@ -54,6 +54,8 @@ pub(super) struct NoLags {
     pub(super) launches: bool,
     /// All of them.
     pub(super) all: bool,
+    /// Between a device and the host that waits for it: the host goes on as if it did not wait.
+    pub(super) synchronization: bool,
 }
 
 impl NoLags {
@@ -84,7 +86,11 @@ pub(super) fn behind(execution: &Execution, id: PieceId, lags: &Lags, none: NoLa
         }
     }
     let lags = *lags;
-    found.into_iter().flatten().map(move |(piece, how, lag_ns)| {
+    let is_dropped = move |(piece, how, _): &(PieceId, Dependency, i64)| {
+        let is_for_device = || execution.lane(execution.piece(*piece).lane).kind == LaneKind::Stream;
+        none.synchronization && kind == LaneKind::Thread && *how == Dependency::Wait && is_for_device()
+    };
+    found.into_iter().flatten().filter(move |one| !is_dropped(one)).map(move |(piece, how, lag_ns)| {
         let kept_ns = match () {
             () if none.takes(how) => 0,
             () if lag_ns == least_ns => lag_ns,

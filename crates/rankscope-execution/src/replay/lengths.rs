@@ -55,6 +55,12 @@ impl<'a> Lengths<'a> {
                 let name = names::host(scene, name)?;
                 self.times(*factor, |_, key| names::is_of_host(key, name));
             }
+            Change::AllHost { factor } => self.times(*factor, |_, key| key.activity.is_host()),
+            Change::Within { place, factor } => {
+                let place = names::place(scene, place)?;
+                self.times(*factor, |_, key| key.place == place);
+            }
+            Change::NoSynchronization => self.no_lags.synchronization = true,
             Change::RankTimes { rank, factor } => {
                 let at = names::rank(scene, *rank)?;
                 self.times(*factor, |rank, key| rank == at && key.activity != Activity::Communication);

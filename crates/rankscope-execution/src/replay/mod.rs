@@ -50,12 +50,14 @@ pub struct Replay<'a> {
 }
 
 /// The job, run again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Replayed {
     /// What a step of the job takes, in nanoseconds: the mean of the steps, each from the start to the end of its window on the rank
     /// that ends it last.
     pub step_ns: i64,
+    /// What each step takes, in order of their numbers.
+    pub steps_ns: Vec<i64>,
     /// Collectives in which ranks waited for each other in a circle, as orders or clocks contradict each other. Each was broken up.
     pub cycles: u64,
 }
@@ -64,10 +66,10 @@ impl<'a> Replay<'a> {
     /// That of `scene`.
     pub fn of(scene: Scene<'a>) -> Self {
         let lags = scene.job.ranks.iter().map(|rank| Lags::of(rank)).collect();
-        let unchanged = Replayed { step_ns: 0, cycles: 0 };
-        let mut replay = Self { scene, lags, bounds: Bounds::of(&scene), work: OnceCell::new(), unchanged };
+        let mut replay =
+            Self { scene, lags, bounds: Bounds::of(&scene), work: OnceCell::new(), unchanged: Replayed::default() };
         // Without a change there is no target that could be missing.
-        replay.unchanged = replay.run(&[]).unwrap_or(unchanged);
+        replay.unchanged = replay.run(&[]).unwrap_or_default();
         replay
     }
 
@@ -76,14 +78,19 @@ impl<'a> Replay<'a> {
         self.bounds.steps
     }
 
+    /// The number of the rank at index `at`.
+    pub fn rank(&self, at: usize) -> rankscope_time::Rank {
+        self.scene.rank(at)
+    }
+
     /// What a step of the job took, as it was observed, in nanoseconds.
     pub fn observed_step_ns(&self) -> i64 {
-        self.bounds.step_ns(None)
+        self.bounds.steps_ns(None).0
     }
 
     /// The job run again without a change.
-    pub fn unchanged(&self) -> Replayed {
-        self.unchanged
+    pub fn unchanged(&self) -> &Replayed {
+        &self.unchanged
     }
 
     /// Collectives that are matched with none of another rank, and all.
@@ -102,8 +109,8 @@ impl<'a> Replay<'a> {
         let work = || self.work.get_or_init(|| Work::of(&self.scene));
         let lengths = Lengths::of(&self.scene, changes, work)?;
         let delays = run::run(&self.scene, &self.lags, &lengths, &self.bounds.wanted);
-        let step_ns = self.bounds.step_ns(Some((&self.scene, &delays, lengths.overlap)));
-        Ok(Replayed { step_ns, cycles: delays.cycles })
+        let (step_ns, steps_ns) = self.bounds.steps_ns(Some((&self.scene, &delays, lengths.overlap)));
+        Ok(Replayed { step_ns, steps_ns, cycles: delays.cycles })
     }
 
     /// Single changes that are worth trying on any job: the operators with most time at half of it, each rank that works longer or

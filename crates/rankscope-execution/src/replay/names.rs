@@ -20,6 +20,8 @@ pub enum TargetSort {
     Kernel,
     /// An annotation, a function or an operator on the host.
     Host,
+    /// A module or function of the program.
+    Place,
     /// A rank.
     Rank,
     /// A sort of collective.
@@ -33,6 +35,7 @@ impl TargetSort {
             Self::Operator => "operator",
             Self::Kernel => "kernel",
             Self::Host => "annotation, function or operator of the host",
+            Self::Place => "module or function",
             Self::Rank => "rank",
             Self::Collective => "collective",
         }
@@ -127,6 +130,11 @@ pub(super) fn kernel<'a>(scene: &Scene<'a>, name: &str) -> Result<&'a str, Targe
 pub(super) fn host<'a>(scene: &Scene<'a>, name: &str) -> Result<&'a str, TargetError> {
     let host = keys(scene).filter(|key| key.activity.is_host());
     found(TargetSort::Host, name, host.flat_map(|key| [key.name.as_str(), &key.operator, &key.place]), true)
+}
+
+/// The module or function called `name`, or the only one that begins so.
+pub(super) fn place<'a>(scene: &Scene<'a>, name: &str) -> Result<&'a str, TargetError> {
+    found(TargetSort::Place, name, keys(scene).map(|key| key.place.as_str()), true)
 }
 
 /// The index of `rank`.

@@ -21,8 +21,8 @@ pub enum ChangeError {
     },
     /// It changes something that cannot be changed.
     #[error(
-        "--set {text:?}: {target:?} is nothing that can be changed. Write op:NAME, kernel:NAME, host:NAME, rank:N, collective:KIND, \
-         collective:KIND@GROUP, link:inter, link:intra, overlap, balance, wait, launch or idle{}",
+        "--set {text:?}: {target:?} is nothing that can be changed. Write op:NAME, kernel:NAME, host:NAME, host:*, within:NAME, rank:N, \
+         collective:KIND, collective:KIND@GROUP, link:inter, link:intra, overlap, balance, wait, sync, launch or idle{}",
         near.as_ref().map_or_else(String::new, |near| format!("; did you mean {near}?"))
     )]
     NotATarget {
@@ -152,6 +152,8 @@ fn one(text: &str, target: &str, value: &str) -> Result<Change, ChangeError> {
     match sort {
         "op" => Ok(Change::Operator { name: named("op", "op:aten::mm=0.8x")?, factor: factor("")? }),
         "kernel" => Ok(Change::Kernel { name: named("kernel", "kernel:gemm=0.8x")?, factor: factor("")? }),
+        "host" if name == Some("*") => Ok(Change::AllHost { factor: factor("")? }),
+        "within" => Ok(Change::Within { place: named("within", "within:Block_0=0.5x")?, factor: factor("")? }),
         "host" => Ok(Change::Host { name: named("host", "host:data_loading=0.5x")?, factor: factor("")? }),
         "rank" => {
             let rank = rank(text, &named("rank", "rank:5=median")?)?;
@@ -183,20 +185,22 @@ fn one(text: &str, target: &str, value: &str) -> Result<Change, ChangeError> {
         "overlap" => only("overlap", "perfect", Change::PerfectOverlap),
         "balance" => only("balance", "perfect", Change::PerfectBalance),
         "wait" => only("wait", "0", Change::PerfectBalance),
+        "sync" => only("sync", "0", Change::NoSynchronization),
         "launch" => only("launch", "0", Change::NoLaunchLag),
         "idle" => only("idle", "0", Change::NoLag),
         _ => Err(not_a_target(text, target)),
     }
 }
 
-const SORTS: [&str; 11] =
-    ["op", "kernel", "host", "rank", "collective", "link", "overlap", "balance", "wait", "launch", "idle"];
+const SORTS: [&str; 13] =
+    ["op", "kernel", "host", "within", "rank", "collective", "link", "overlap", "balance", "wait", "sync", "launch", "idle"];
 
 fn not_a_target(text: &str, target: &str) -> ChangeError {
     let sort = target.split(':').next().unwrap_or(target).to_ascii_lowercase();
     let near = match sort.as_str() {
         "operator" | "ops" => Some("op"),
         "function" | "annotation" | "python" => Some("host"),
+        "module" => Some("within"),
         "comm" | "communication" => Some("collective"),
         sort => {
             let close = SORTS.into_iter().map(|known| (strsim::damerau_levenshtein(known, sort), known));

@@ -93,8 +93,8 @@ impl Bounds {
         Self { windows, wanted, steps }
     }
 
-    /// What a step of the job takes: the mean over its steps.
-    pub(super) fn step_ns(&self, moved: Option<(&Scene<'_>, &Delays, bool)>) -> i64 {
+    /// What a step of the job takes: the mean over its steps, and each of them in order of their numbers.
+    pub(super) fn steps_ns(&self, moved: Option<(&Scene<'_>, &Delays, bool)>) -> (i64, Vec<i64>) {
         // By step: when its last rank ends it, and when it began there; of several that end together the one that began first.
         let mut last: BTreeMap<i64, (i64, Reverse<i64>)> = BTreeMap::new();
         for window in &self.windows {
@@ -108,20 +108,29 @@ impl Bounds {
             let own = last.entry(window.number).or_insert((end_ns, Reverse(start_ns)));
             *own = (*own).max((end_ns, Reverse(start_ns)));
         }
-        mean_ns(last.into_values().map(|(end_ns, Reverse(start_ns))| (end_ns, start_ns)).collect())
+        let lengths_ns =
+            lengths_ns(&last.into_values().map(|(end_ns, Reverse(start_ns))| (end_ns, start_ns)).collect::<Vec<_>>());
+        (mean_ns(&lengths_ns), lengths_ns)
     }
 }
 
-/// How long steps take that end and start so. What belonged to the step before on another rank, which ended that later, is not counted
-/// again.
-fn mean_ns(mut steps: Vec<(i64, i64)>) -> i64 {
-    steps.sort_unstable();
-    let (mut before_ns, mut sum) = (i64::MIN, 0_i128);
-    for (end_ns, start_ns) in &steps {
-        sum += i128::from(*end_ns) - i128::from((*start_ns).max(before_ns).min(*end_ns));
-        before_ns = *end_ns;
+/// How long steps take that end and start so, in their order. What belonged to the step before on another rank, which ended that
+/// later, is not counted again.
+fn lengths_ns(steps: &[(i64, i64)]) -> Vec<i64> {
+    let mut order: Vec<usize> = (0..steps.len()).collect();
+    order.sort_unstable_by_key(|at| steps[*at]);
+    let (mut before_ns, mut lengths_ns) = (i64::MIN, vec![0; steps.len()]);
+    for at in order {
+        let (end_ns, start_ns) = steps[at];
+        lengths_ns[at] = end_ns.saturating_sub(start_ns.max(before_ns).min(end_ns));
+        before_ns = end_ns;
     }
-    let count = steps.len().max(1) as i128;
+    lengths_ns
+}
+
+fn mean_ns(lengths_ns: &[i64]) -> i64 {
+    let sum: i128 = lengths_ns.iter().map(|ns| i128::from(*ns)).sum();
+    let count = lengths_ns.len().max(1) as i128;
     i64::try_from((sum + count / 2).div_euclid(count)).unwrap_or(i64::MAX)
 }
 

@@ -198,7 +198,7 @@ fn orders_that_contradict_each_other_are_broken_up_and_counted() {
     // The first collective of one rank is taken for the second of the other, and the other way round.
     let [first, second] = &mut job.matched.instances[..2] else { panic!("two collectives") };
     std::mem::swap(&mut first.members[1], &mut second.members[1]);
-    let (observed_ns, unchanged) = (job.observed_ns(), job.with(|replay| replay.unchanged()));
+    let (observed_ns, unchanged) = (job.observed_ns(), job.with(|replay| replay.unchanged().clone()));
     assert_eq!((unchanged.step_ns, unchanged.cycles > 0), (observed_ns, true));
     assert!(job.changed_ns(&["kernel:gemm=0.5x"]) < observed_ns);
 }

@@ -1,0 +1,147 @@
+//! The host, on all ranks: batches that come late, garbage that is collected, calls that wait for the device, and launches that do not
+//! keep up with it.
+
+use rankscope_execution::replay::{Change, Factor};
+use rankscope_execution::{Activity, Dependency, LaneKind, PathClass};
+
+use super::names::{is_compiling, is_garbage, is_loader};
+use super::path::Named;
+use super::{Advice, Figures, Rule, Scene, Whom};
+
+/// Paths that are the host's for this share are bound by the host.
+const HOST_BOUND: f64 = 0.3;
+
+/// Calls a step that wait for the device, beyond the one that ends it.
+const WAITS_MIN: f64 = 2.0;
+
+/// Kernels a step below which nobody needs to fuse them.
+const SMALL_MIN: f64 = 50.0;
+
+/// Advice on the host that is not one rank's, which `known` has.
+pub(super) fn advice(scene: &Scene<'_>, known: &[Advice]) -> Vec<Advice> {
+    let is_new = |rule: Rule| known.iter().all(|one| one.rule != rule);
+    let mut all = Vec::new();
+    if is_new(Rule::DataLoader) {
+        all.extend(named(scene, Rule::DataLoader, |of| is_loader(&of.name, &of.place)));
+    }
+    if is_new(Rule::GarbageCollection) {
+        all.extend(named(scene, Rule::GarbageCollection, |of| is_garbage(&of.name, &of.place)));
+    }
+    all.extend(synchronization(scene));
+    all.extend(launches(scene));
+    all
+}
+
+/// What is on the path by names that `is` true of.
+fn named(scene: &Scene<'_>, rule: Rule, is: impl Fn(&Named) -> bool) -> Option<Advice> {
+    let of_host = |(of, _): &&(Named, i64)| of.class == PathClass::Host && is(of);
+    let (first, _) = scene.path.names.iter().find(of_host)?;
+    let mut names: Vec<&str> = scene.path.names.iter().filter(of_host).map(|(of, _)| of.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let host = |name: &&str| Change::Host { name: (*name).to_owned(), factor: Factor::ZERO };
+    let worth = scene.worth(&names.iter().map(host).collect::<Vec<_>>())?;
+    let figures = Figures { own_ns: scene.per_step(scene.path.host_ns(&is)), ..Figures::default() };
+    let (name, place) = (first.name.clone(), first.place.clone());
+    Some(Advice { rule, worth, whom: Whom::All, ranks: Vec::new(), name, place, figures })
+}
+
+/// Calls in which the host waits for a device, more than once a step.
+fn synchronization(scene: &Scene<'_>) -> Option<Advice> {
+    let mut waits = 0_u64;
+    let mut names: rustc_hash::FxHashMap<(&str, &str), u64> = rustc_hash::FxHashMap::default();
+    for execution in &scene.input.job.ranks {
+        let on_host =
+            |piece: &rankscope_execution::PieceId| execution.lane(execution.piece(*piece).lane).kind == LaneKind::Thread;
+        for piece in execution.ids().filter(on_host) {
+            let of_device = |other| execution.lane(execution.piece(other).lane).kind == LaneKind::Stream;
+            if !execution.dependencies(piece).any(|(other, how)| how == Dependency::Wait && of_device(other)) {
+                continue;
+            }
+            waits += 1;
+            let call = execution
+                .shares(piece)
+                .map(|share| execution.key(share.key))
+                .find(|key| key.activity == Activity::Synchronization);
+            if let Some(key) = call {
+                *names.entry((&key.name, &key.operator)).or_default() += 1;
+            }
+        }
+    }
+    let count = waits as f64 / scene.ledger.ranks().max(1) as f64 / scene.steps as f64;
+    if count < WAITS_MIN {
+        return None;
+    }
+    let worth = scene.worth(&[Change::NoSynchronization])?;
+    let most = names.into_iter().max_by(|a, b| (a.1, b.0).cmp(&(b.1, a.0)));
+    let (name, place) = most.map(|((name, place), _)| (name.to_owned(), place.to_owned())).unwrap_or_default();
+    let figures = Figures { count, ..Figures::default() };
+    Some(Advice { rule: Rule::Synchronization, worth, whom: Whom::All, ranks: Vec::new(), name, place, figures })
+}
+
+/// Devices that wait for launches, and whether their kernels are too small for them.
+fn launches(scene: &Scene<'_>) -> Option<Advice> {
+    let kernels = scene.ledger.of_activity(Activity::Kernel);
+    let other_ns = scene
+        .path
+        .host_ns(|of| is_loader(&of.name, &of.place) || is_garbage(&of.name, &of.place) || is_compiling(&of.name, &of.place));
+    let total_ns = (scene.step_ns * scene.steps as i64).max(1);
+    let share = scene.path.share(PathClass::Host) + scene.path.share(PathClass::Launch) - other_ns as f64 / total_ns as f64;
+    if kernels.count == 0 || share < HOST_BOUND {
+        return None;
+    }
+    let ranks = scene.ledger.ranks().max(1) as f64;
+    let count = kernels.count as f64 / ranks / scene.steps as f64;
+    let kernel_ns = kernels.ns as f64 / kernels.count as f64;
+    let launch_ns = share * scene.step_ns as f64 / count;
+    if let Some(small) = small_kernels(scene, count, launch_ns) {
+        return Some(small);
+    }
+    let worth = scene.worth(&[Change::AllHost { factor: Factor::ZERO }, Change::NoLaunchLag])?;
+    let figures = Figures {
+        own_ns: (share * scene.step_ns as f64) as i64,
+        others_ns: kernel_ns as i64,
+        ratio: share,
+        count,
+        every: None,
+    };
+    let busiest = scene.path.names.iter().find(|(of, _)| of.class == PathClass::Host);
+    let (name, place) = busiest.map(|(of, _)| (of.name.clone(), of.place.clone())).unwrap_or_default();
+    Some(Advice { rule: Rule::HostBound, worth, whom: Whom::All, ranks: Vec::new(), name, place, figures })
+}
+
+/// The operator that launches most kernels that are shorter than launching them takes.
+fn small_kernels(scene: &Scene<'_>, count: f64, launch_ns: f64) -> Option<Advice> {
+    let mut operators: rustc_hash::FxHashMap<&str, (i64, u64)> = rustc_hash::FxHashMap::default();
+    for (at, key) in scene.ledger.keys().filter(|(_, key)| key.activity == Activity::Kernel && !key.operator.is_empty()) {
+        for rank in 0..scene.ledger.ranks() {
+            let spent = scene.ledger.spent(rank, at);
+            let sum = operators.entry(&key.operator).or_default();
+            *sum = (sum.0 + spent.ns, sum.1 + spent.count);
+        }
+    }
+    let all: u64 = operators.values().map(|(_, count)| count).sum();
+    let is_small = |one: &(&&str, &(i64, u64))| (one.1.0 as f64 / one.1.1.max(1) as f64) < launch_ns;
+    let (name, (ns, own)) = operators.iter().filter(is_small).max_by(|a, b| (a.1.1, b.0).cmp(&(b.1.1, a.0)))?;
+    let small: u64 = operators.iter().filter(is_small).map(|(_, (_, count))| count).sum();
+    if count < SMALL_MIN || small * 2 < all {
+        return None;
+    }
+    let worth = scene.worth(&[Change::Operator { name: (*name).to_owned(), factor: Factor::ZERO }])?;
+    let ranks = scene.ledger.ranks().max(1) as f64;
+    let figures = Figures {
+        own_ns: ns / (*own).max(1) as i64,
+        others_ns: launch_ns as i64,
+        count: *own as f64 / ranks / scene.steps as f64,
+        ..Figures::default()
+    };
+    Some(Advice {
+        rule: Rule::SmallKernels,
+        worth,
+        whom: Whom::All,
+        ranks: Vec::new(),
+        name: (*name).to_owned(),
+        place: String::new(),
+        figures,
+    })
+}

@@ -1,0 +1,206 @@
+//! Advice: what to do first, each item from one rule, with its worth.
+//!
+//! A rule finds a cause in the graph and says which change would take it away; running the graph again with that change says what it
+//! is worth. So a large share of the time is no advice by itself: what hides behind something else is worth nothing. Advice is
+//! ordered by worth, and whatever is worth less than [`WORTH_MIN`] of a step is none. A rule that needs what the graph does not hold
+//! stays silent.
+
+mod device;
+mod host;
+mod ledger;
+mod names;
+mod network;
+mod path;
+mod ranks;
+mod steps;
+mod worth;
+
+use rankscope_execution::replay::Replay;
+use rankscope_execution::{JobExecution, Path};
+
+use crate::blame::{Blamed, Suspect};
+use crate::budgets::Budget;
+use ledger::Ledger;
+use path::PathTime;
+
+pub use worth::Worth;
+
+/// The least share of a step that anything must be worth.
+pub const WORTH_MIN: f64 = 0.02;
+
+/// Advice at most.
+const ADVICE_MAX: usize = 20;
+
+/// A sort of collective, as advice sees it.
+#[derive(Clone, Debug)]
+pub struct Sort {
+    /// The process group, as changes name it.
+    pub group: String,
+    /// The operation, as changes name it.
+    pub kind: String,
+    /// Whether it is a message between two ranks.
+    pub is_message: bool,
+    /// Whether its ranks are on several nodes, where that is known.
+    pub crosses_nodes: Option<bool>,
+    /// Indices of its ranks.
+    pub ranks: Vec<usize>,
+    /// What it costs.
+    pub budget: Budget,
+}
+
+/// What advice is found in. Lists by rank are in the order of the graph.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The graph.
+    pub job: &'a JobExecution<'a>,
+    /// The graph, ready to be run again.
+    pub replay: &'a Replay<'a>,
+    /// The critical path of each step.
+    pub paths: &'a [Path],
+    /// Who made others wait.
+    pub blamed: &'a Blamed,
+    /// Those who stand out.
+    pub suspects: &'a [Suspect],
+    /// What collectives cost.
+    pub sorts: &'a [Sort],
+    /// Ranks of each stage of the pipeline, by index, first stage first; none where there is no pipeline.
+    pub stages: &'a [Vec<usize>],
+}
+
+/// The rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "docs/explanation/causes.md and the document's vocabulary say what each finds")]
+pub enum Rule {
+    StragglerRank,
+    StragglerNode,
+    HeavyStage,
+    DataLoader,
+    HostBound,
+    SmallKernels,
+    Recompute,
+    ExposedCommunication,
+    SlowLink,
+    UnevenWork,
+    PipelineBubble,
+    PageableCopies,
+    Synchronization,
+    GarbageCollection,
+    ThrottledDevice,
+    FirstSteps,
+}
+
+impl Rule {
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StragglerRank => "straggler_rank",
+            Self::StragglerNode => "straggler_node",
+            Self::HeavyStage => "heavy_stage",
+            Self::DataLoader => "data_loader",
+            Self::HostBound => "host_bound",
+            Self::SmallKernels => "small_kernels",
+            Self::Recompute => "recompute",
+            Self::ExposedCommunication => "exposed_communication",
+            Self::SlowLink => "slow_link",
+            Self::UnevenWork => "uneven_work",
+            Self::PipelineBubble => "pipeline_bubble",
+            Self::PageableCopies => "pageable_copies",
+            Self::Synchronization => "synchronization",
+            Self::GarbageCollection => "garbage_collection",
+            Self::ThrottledDevice => "throttled_device",
+            Self::FirstSteps => "first_steps",
+        }
+    }
+}
+
+/// Whom advice is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whom {
+    /// All ranks.
+    #[default]
+    All,
+    /// The ranks that are listed.
+    Ranks,
+    /// All ranks of this node.
+    Node(u32),
+    /// All ranks of this stage of the pipeline.
+    Stage(u32),
+}
+
+/// What a piece of advice rests on. Figures that a rule does not use are 0. Times are nanoseconds a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// What those it is about spend.
+    pub own_ns: i64,
+    /// What the median of the others spends on the same.
+    pub others_ns: i64,
+    /// Their ratio, where that is what matters.
+    pub ratio: f64,
+    /// How often, a step.
+    pub count: f64,
+    /// Steps from one time to the next, where it recurs so.
+    pub every: Option<usize>,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// The rule that found it.
+    pub rule: Rule,
+    /// What it is worth.
+    pub worth: Worth,
+    /// Whom it is about.
+    pub whom: Whom,
+    /// Indices of those ranks, ascending; none where it is all.
+    pub ranks: Vec<usize>,
+    /// The operator, kernel, annotation, function or group it is about; empty where it is about none.
+    pub name: String,
+    /// Where that is in the program; empty where nothing is known.
+    pub place: String,
+    /// What it rests on.
+    pub figures: Figures,
+}
+
+/// All advice on a job, what is worth most first.
+pub fn advise(input: &Input<'_>) -> Vec<Advice> {
+    let scene = Scene::of(input);
+    let mut all = ranks::advice(&scene);
+    all.extend(host::advice(&scene, &all));
+    all.extend(device::advice(&scene));
+    all.extend(network::advice(&scene));
+    all.extend(steps::advice(&scene));
+    let floor_ns = (scene.step_ns as f64 * WORTH_MIN) as i64;
+    // What recurs in some steps only saves nothing in the others, and the mean of those is open.
+    all.retain(|one| one.worth.ns > floor_ns && (one.worth.lo_ns > 0 || one.figures.every.is_some()));
+    all.sort_by(|a, b| (b.worth.ns, a.rule, &a.ranks, &a.name).cmp(&(a.worth.ns, b.rule, &b.ranks, &b.name)));
+    all.truncate(ADVICE_MAX);
+    all
+}
+
+/// What all rules look at.
+struct Scene<'a> {
+    input: &'a Input<'a>,
+    ledger: Ledger,
+    path: PathTime,
+    /// What a step takes.
+    step_ns: i64,
+    /// How many there are; the whole recording is one where none is marked.
+    steps: usize,
+}
+
+impl<'a> Scene<'a> {
+    fn of(input: &'a Input<'a>) -> Self {
+        Self {
+            ledger: Ledger::of(input.job),
+            path: PathTime::of(input.job, input.paths),
+            step_ns: input.replay.unchanged().step_ns.max(1),
+            steps: (input.replay.steps() as usize).max(1),
+            input,
+        }
+    }
+
+    /// A sum over the recording as what it is a step.
+    fn per_step(&self, ns: i64) -> i64 {
+        ns / self.steps as i64
+    }
+}

@@ -1,0 +1,68 @@
+//! [`PathTime`]: what the critical paths of all steps consist of, by what it is called.
+
+use rankscope_execution::{Activity, JobExecution, Path, PathClass};
+use rustc_hash::FxHashMap;
+
+/// One name on the paths.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Named {
+    pub(super) class: PathClass,
+    pub(super) activity: Option<Activity>,
+    pub(super) name: String,
+    pub(super) operator: String,
+    pub(super) place: String,
+}
+
+/// Time on the paths, in nanoseconds, over all steps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PathTime {
+    /// The longest first.
+    pub(super) names: Vec<(Named, i64)>,
+    /// The same of each path, in order.
+    pub(super) by_path: Vec<FxHashMap<Named, i64>>,
+    total_ns: i64,
+}
+
+impl PathTime {
+    pub(super) fn of(job: &JobExecution<'_>, paths: &[Path]) -> Self {
+        let by_path: Vec<FxHashMap<Named, i64>> = paths.iter().map(|path| of_path(job, path)).collect();
+        let mut sums: FxHashMap<&Named, i64> = FxHashMap::default();
+        by_path.iter().flatten().for_each(|(named, ns)| *sums.entry(named).or_default() += ns);
+        let mut names: Vec<(Named, i64)> = sums.into_iter().map(|(named, ns)| (named.clone(), ns)).collect();
+        names.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+        let total_ns = names.iter().map(|(_, ns)| ns).sum();
+        Self { names, by_path, total_ns }
+    }
+
+    /// The share of `class`, 0 to 1.
+    pub(super) fn share(&self, class: PathClass) -> f64 {
+        let of_class = self.names.iter().filter(|(named, _)| named.class == class);
+        of_class.map(|(_, ns)| *ns).sum::<i64>() as f64 / self.total_ns.max(1) as f64
+    }
+
+    /// What of the host's time on the paths `is` true of.
+    pub(super) fn host_ns(&self, is: impl Fn(&Named) -> bool) -> i64 {
+        self.names.iter().filter(|(named, _)| named.class == PathClass::Host && is(named)).map(|(_, ns)| ns).sum()
+    }
+}
+
+fn of_path(job: &JobExecution<'_>, path: &Path) -> FxHashMap<Named, i64> {
+    let mut sums: FxHashMap<(u32, PathClass, Option<u32>), i64> = FxHashMap::default();
+    for segment in &path.segments {
+        *sums.entry((segment.rank, segment.class, segment.key.map(|key| key.0))).or_default() += segment.ns();
+    }
+    let mut named: FxHashMap<Named, i64> = FxHashMap::default();
+    for ((rank, class, key), ns) in sums {
+        let key = key.map(|key| job.ranks[rank as usize].key(rankscope_execution::KeyId(key)));
+        let text = |of: fn(&rankscope_execution::Key) -> &String| key.map(of).cloned().unwrap_or_default();
+        let name = Named {
+            class,
+            activity: key.map(|key| key.activity),
+            name: text(|key| &key.name),
+            operator: text(|key| &key.operator),
+            place: text(|key| &key.place),
+        };
+        *named.entry(name).or_default() += ns;
+    }
+    named
+}
