@@ -119,6 +119,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-part-files", "rankscope-align", "what validation found, in files"),
     ("rankscope-part-files", "rankscope-analyze", "accounts in files"),
     ("rankscope-part-files", "rankscope-collectives", "collectives in files"),
+    ("rankscope-part-files", "rankscope-execution", "execution graphs in files"),
     ("rankscope-part-files", "rankscope-job", "parts and rules in files; a job knows nothing of files"),
     ("rankscope-part-files", "rankscope-tables", "tables in files"),
     ("rankscope-part-files", "rankscope-time", "ranks in files"),

@@ -220,6 +220,11 @@ impl Execution {
         &self.lanes[id.0 as usize]
     }
 
+    /// How many collectives the rank has, with a piece or without.
+    pub fn collectives(&self) -> usize {
+        self.collectives.len()
+    }
+
     /// The piece of the rank's collective number `collective`.
     pub fn of_collective(&self, collective: usize) -> Option<PieceId> {
         some(*self.collectives.get(collective)?)

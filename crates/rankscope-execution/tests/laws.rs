@@ -40,7 +40,7 @@ fn assert_laws(trace: &Trace, what: &str) -> Execution {
             assert!(before < id && !(overlaps && (how != Dependency::Lane || !is_stream(&id))), "{what}: {piece:?} {how:?}");
         }
         let step = (execution.len() / 50).max(1);
-        if id.0 as usize % step == 0 {
+        if (id.0 as usize).is_multiple_of(step) {
             assert_partition(&execution, id, what);
         }
     }

@@ -62,9 +62,10 @@ impl Analysed {
         self.answers = Answers::of(&self.job, &self.analysis);
     }
 
-    /// Lets go of the collectives themselves: the document is made of the tables, and only a timeline is drawn of these. In jobs of
-    /// many ranks they are most of what there is in memory.
+    /// Lets go of the collectives themselves and of execution graphs: the document is made of the tables, and only a timeline is drawn of
+    /// these. In jobs of many ranks they are most of what there is in memory.
     pub fn forget_collectives(&mut self) {
+        self.job.ranks.iter_mut().for_each(|rank| rank.execution = None);
         self.job.collectives = Vec::new();
         self.job.matched.instances = Vec::new();
     }

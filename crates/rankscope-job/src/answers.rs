@@ -43,9 +43,13 @@ impl Answers {
 }
 
 impl Job {
-    /// The execution graph of the job, where its parts hold those of all ranks and they are comparable.
+    /// The execution graph of the job, where its parts hold those of all ranks, they are comparable, and any of them shows more than
+    /// collectives.
     pub fn execution(&self) -> Option<JobExecution<'_>> {
         let ranks = self.ranks.iter().map(|rank| rank.execution.as_deref()).collect::<Option<Vec<_>>>()?;
+        if ranks.iter().all(|rank| rank.is_empty()) {
+            return None;
+        }
         let maps = self.clocks.ranks.iter().map(|rank| &rank.map).collect();
         self.doubts.is_empty().then(|| JobExecution::new(ranks, maps, &self.collectives, &self.matched))
     }

@@ -155,6 +155,11 @@ impl Part {
         self.tables.as_ref().is_some_and(|tables| tables.remarks.graphs.is_capture_wanted())
     }
 
+    /// Adds the execution graph of `trace`, which it was made of.
+    pub fn add_execution(&mut self, trace: &Trace, classes: &Classes) {
+        self.execution = Some(Box::new(Execution::of(trace, &self.collectives, classes)));
+    }
+
     /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.
     pub fn from_pieces(
         about: About,

@@ -22,6 +22,8 @@ pub struct Rules {
     pub checks: bool,
     /// Whether tables of operators and kernels are made of each trace, which takes reading all of its arguments, too.
     pub tables: bool,
+    /// Whether each trace's execution graph is made, out of which is answered why ranks are late and what would help.
+    pub answers: bool,
 }
 
 impl Default for Rules {
@@ -33,6 +35,7 @@ impl Default for Rules {
             devices_only: false,
             checks: false,
             tables: false,
+            answers: false,
         }
     }
 }
@@ -51,6 +54,11 @@ impl Rules {
     /// The same with tables of operators and kernels.
     pub fn with_tables(self, tables: bool) -> Self {
         Self { tables, ..self }
+    }
+
+    /// The same with execution graphs.
+    pub fn with_answers(self, answers: bool) -> Self {
+        Self { answers, ..self }
     }
 
     /// The same, ready to be applied.

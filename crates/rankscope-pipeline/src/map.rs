@@ -116,6 +116,9 @@ impl Mapper<'_> {
         if self.mapping.rules.tables {
             part.tabulate(&trace, self.classes, &self.mapping.cards, self.mapping.tables);
         }
+        if self.mapping.rules.answers {
+            part.add_execution(&trace, self.classes);
+        }
         self.held.keep(place, trace);
         Ok(part)
     }

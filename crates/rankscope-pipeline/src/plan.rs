@@ -57,6 +57,9 @@ pub(crate) struct PlannedRules {
     /// Nor do those of before there were tables.
     #[serde(default)]
     tables: bool,
+    /// And those of before there were execution graphs.
+    #[serde(default)]
+    answers: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,12 +104,13 @@ impl Plan {
 
     /// What parts of it were made by.
     pub(crate) fn rules(&self) -> Rules {
-        let PlannedRules { accounting, classes, patterns, devices_only, checks, tables } = self.rules.clone();
+        let PlannedRules { accounting, classes, patterns, devices_only, checks, tables, answers } = self.rules.clone();
         let classes = match classes {
             PlannedClasses::Default => ClassMode::Default,
             PlannedClasses::Tracelens => ClassMode::Tracelens,
         };
-        let mut rules = Rules::new(classes, patterns, devices_only).with_checks(checks).with_tables(tables);
+        let mut rules =
+            Rules::new(classes, patterns, devices_only).with_checks(checks).with_tables(tables).with_answers(answers);
         rules.accounting = accounting;
         rules
     }
@@ -133,6 +137,7 @@ impl PlannedRules {
             devices_only: rules.devices_only,
             checks: rules.checks,
             tables: rules.tables,
+            answers: rules.answers,
         }
     }
 }

@@ -123,7 +123,8 @@ pub fn judged_parts(
 
 /// Whether parts that were made by `rules` answer who asks for `wanted`. The usual rules are asked for by whoever asks for none.
 fn serve(rules: &Rules, wanted: &Rules) -> Result<(), PartsFault> {
-    let plain = |rules: &Rules| rules.clone().with_checks(false).with_tables(false);
+    // Parts without execution graphs serve those who want answers with everything else.
+    let plain = |rules: &Rules| rules.clone().with_checks(false).with_tables(false).with_answers(false);
     let is_usual = plain(wanted) == Rules::default();
     match () {
         () if !is_usual && plain(wanted) != plain(rules) => Err(PartsFault::OtherRules),

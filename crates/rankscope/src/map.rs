@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// Also make the tables of operators and kernels of each trace, so that `rankscope report --tables` can take the parts
     #[arg(long, conflicts_with = "gpu_only")]
     tables: bool,
+    /// Leave out what answers are made of: why ranks are late, and what would help
+    #[arg(long)]
+    no_answers: bool,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -86,7 +89,7 @@ fn inputs(mut paths: Vec<PathBuf>, list: Option<&Path>) -> Result<Vec<PathBuf>> 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
     let reading = Reading { args: ArgsPolicy::Analysis, scope };
-    let rules = args.rules.rules().with_checks(args.checks).with_tables(args.tables);
+    let rules = args.rules.rules().with_checks(args.checks).with_tables(args.tables).with_answers(!args.no_answers);
     let request = MapRequest {
         mapping: Mapping { reading, rules, keep: Keep::Nothing, cards: Cards::known().clone(), tables: TableSet::ALL },
         paths: inputs(args.paths, args.list.as_deref())?,

@@ -10,7 +10,7 @@ use rankscope_pipeline::{Places, judged_parts, write_report};
 use crate::job::{Bar, ClockArgs, WindowArgs, judging};
 use crate::output::Format;
 use crate::report::named::{Choice, Chosen};
-use crate::report::{ShownArgs, analysed, say};
+use crate::report::{Drawn, ShownArgs, analysed, say};
 
 /// Report on the parts that `rankscope map` wrote.
 ///
@@ -53,7 +53,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let tables = Chosen::of(&args.tables, None);
     let wanted = Rules::default().with_tables(!tables.of_ranks.is_empty());
     let judged = judged_parts(&args.parts, &wanted, Cards::known(), args.clocks.measured.folder(), judging, &bar)?;
-    let (judged, mut document) = analysed(judged, args.shown, false, &tables.of_job)?;
+    let (judged, mut document) = analysed(judged, args.shown, Drawn { draws: false, answers: true }, &tables.of_job)?;
     select_tables(&mut document, &tables.of_ranks, &tables.of_job);
     let written = places.map(|places| write_report(&places, &document, None, &bar)).transpose()?;
     say(&document, args.format, written.unwrap_or_default(), Some(&judged))?;

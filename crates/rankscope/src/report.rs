@@ -57,6 +57,9 @@ pub(crate) struct Args {
     partial: bool,
     #[command(flatten)]
     workbooks: WorkbookArgs,
+    /// Do not answer why ranks are late and what would help; takes less time and memory
+    #[arg(long)]
+    no_answers: bool,
     /// Do not write timeline.pftrace
     #[arg(long)]
     no_timeline: bool,
@@ -166,7 +169,8 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     };
     let mut request = request(&args.paths, args.partial, &args.clocks);
     request.judging.window = args.window.window;
-    request.mapping.rules = args.rules.rules();
+    // A table by itself has no room for answers.
+    request.mapping.rules = args.rules.rules().with_answers(!args.no_answers && named.is_none());
     request.mapping.reading.scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
     let draws = places.is_some() && !args.no_timeline;
     if draws {
@@ -186,7 +190,8 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     }
     let bar = Bar::default();
     let of_job = if args.workbooks.any() { &JobTable::ALL[..] } else { &tables.of_job };
-    let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, draws, of_job)?;
+    let answers = request.mapping.rules.answers;
+    let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, Drawn { draws, answers }, of_job)?;
     let folder = args.out.clone().or_else(|| Some(run_directory(&args.paths)?.join("report")));
     let folder = folder.unwrap_or_else(|| PathBuf::from(FOLDER));
     let is_untabulated = |why: &NoTables| *why != NoTables::Parts || document.ranks.iter().all(|rank| rank.tables.is_none());
@@ -210,20 +215,33 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
 pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
     let mut request = request(&[run.to_owned()], true, &ClockArgs::default());
     (request.mapping.reading.args, request.mapping.keep) = (TimelineArgs::default().policy(), MemoryArgs::default().keep());
+    request.mapping.rules.answers = true;
     let bar = Bar::default();
-    let (judged, document) = analysed(judged(&request, &bar)?, ShownArgs::default(), true, &[])?;
+    let drawn = Drawn { draws: true, answers: true };
+    let (judged, document) = analysed(judged(&request, &bar)?, ShownArgs::default(), drawn, &[])?;
     let written = write_report(&Places::in_run(run), &document, Some(&judged), &bar)?;
     Ok((document, written))
 }
 
-/// The document of what was `judged`, narrowed to what is to be `shown`, with the job's `tables`. Collectives are kept for who `draws` a
-/// timeline.
-pub(crate) fn analysed(judged: Judged, shown: ShownArgs, draws: bool, tables: &[JobTable]) -> Result<(Judged, Document)> {
+/// What is made of a job beside its document's tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drawn {
+    /// Whether a timeline is drawn: collectives are kept for it.
+    pub(crate) draws: bool,
+    /// Whether it is answered why ranks are late and what would help, where the parts hold execution graphs.
+    pub(crate) answers: bool,
+}
+
+/// The document of what was `judged`, narrowed to what is to be `shown`, with the job's `tables`.
+pub(crate) fn analysed(judged: Judged, shown: ShownArgs, drawn: Drawn, tables: &[JobTable]) -> Result<(Judged, Document)> {
     let Judged { job, title, parts, held, readings } = judged;
     memory::give_back();
     let mut analysed = Analysed::of(job, shown.step)?;
     let collective_tables = analysed.collective_tables(tables);
-    if !draws {
+    if drawn.answers {
+        analysed.answer();
+    }
+    if !drawn.draws {
         analysed.forget_collectives();
         memory::give_back();
     }

@@ -45,11 +45,15 @@ pub(super) struct Activities {
 }
 
 impl Activities {
-    pub(super) fn of(names: &Names<'_>, track: TrackId, spans: &[SpanId]) -> Self {
+    /// Those of the thread of these `spans`, but for the time in collectives that are pieces of it, which `takes_part` knows.
+    pub(super) fn of(names: &Names<'_>, track: TrackId, spans: &[SpanId], takes_part: impl Fn(SpanId) -> bool) -> Self {
         let mut own = Self { track, quiet: Vec::new(), empty: Vec::new(), busy: Vec::new() };
         let (starts, ends) = (|span| names.trace.spans.start_ns(span), |span| names.trace.spans.end_ns(span));
         sweep(names, spans, |from_ns, to_ns, doing| {
             let Some((span, sort)) = doing.innermost else { return own.empty.push((from_ns, to_ns)) };
+            if doing.collective.is_some_and(&takes_part) {
+                return;
+            }
             let is_leaf = sort == Sort::Operator && starts(span) == from_ns && ends(span) == to_ns;
             if to_ns.saturating_sub(from_ns) >= QUIET_NS_MIN && doing.call().is_none() && !is_leaf {
                 own.quiet.push(Quiet { from_ns, to_ns, in_operator: doing.is_busy() });

@@ -52,7 +52,9 @@ impl Execution {
         };
         let threads = Threads::of(&names, &devices);
         if threads.is_empty() && devices.only_communicate() {
-            return Self::default();
+            builder = Builder::default();
+            builder.collectives(collectives.collectives.len());
+            return builder.finish();
         }
         builder.collectives(collectives.collectives.len());
         streams::tie(&devices, &mut builder);

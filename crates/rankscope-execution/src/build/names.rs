@@ -23,8 +23,10 @@ pub(super) enum Sort {
     Function,
     Module,
     Call,
-    /// A step marker, or a collective, whose time is told by other means.
-    Passed,
+    /// A collective of the host.
+    Collective,
+    /// A step marker.
+    Step,
 }
 
 /// A trace with what is known of its spans.
@@ -59,7 +61,8 @@ impl<'a> Names<'a> {
 
     pub(super) fn sort(&self, span: SpanId) -> Sort {
         match self.trace.kind(span) {
-            _ if self.of_span.contains_key(&span) || self.marks.contains(&span) => Sort::Passed,
+            _ if self.of_span.contains_key(&span) => Sort::Collective,
+            _ if self.marks.contains(&span) => Sort::Step,
             CategoryKind::CpuOp => Sort::Operator,
             CategoryKind::Runtime | CategoryKind::Driver => Sort::Call,
             CategoryKind::PythonFunction if self.trace.name(span).starts_with(MODULE) => Sort::Module,

@@ -152,7 +152,8 @@ impl<'a, 'k> Cutter<'a, 'k> {
         if cut.until_ns <= self.now_ns && matches!(cut.why, Why::Waits(_)) && cut.at_ns < self.now_ns {
             return;
         }
-        let is_first = self.made.ends.is_empty();
+        // What is launched first of all depends on the thread's having begun.
+        let is_first = self.made.ends.is_empty() && cut.why == Why::Here && cut.at_ns == self.now_ns;
         if self.start_ns < self.now_ns || self.awaited.is_some() || is_first {
             self.end_piece();
         }

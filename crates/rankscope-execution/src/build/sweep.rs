@@ -18,6 +18,8 @@ pub(super) struct Doing {
     function: StrId,
     module: StrId,
     call: Option<SpanId>,
+    /// The collective around it.
+    pub(super) collective: Option<SpanId>,
     /// The innermost span, and what it is.
     pub(super) innermost: Option<(SpanId, Sort)>,
 }
@@ -33,7 +35,8 @@ impl Doing {
             Sort::Annotation => Self { annotation: name, innermost, ..self },
             Sort::Function => Self { function: name, innermost, ..self },
             Sort::Module => Self { module: name, innermost, ..self },
-            Sort::Passed => Self { innermost, ..self },
+            Sort::Collective => Self { collective: Some(span), innermost, ..self },
+            Sort::Step => Self { innermost, ..self },
         }
     }
 

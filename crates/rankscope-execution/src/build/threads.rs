@@ -5,7 +5,7 @@
 use rankscope_analyze::Side;
 use rankscope_analyze::spans::thread_label;
 use rankscope_trace::{SpanId, TrackId, TrackKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Activity, Builder, LaneKind, PieceId};
 
@@ -111,8 +111,13 @@ impl<'a> Threads<'a> {
             let why = Why::Waits(Some(Awaited::Piece(waited.piece)));
             add(track(waited.call), Cut { at_ns: spans.start_ns(waited.call), until_ns: waited.until_ns, why });
         }
-        let activities: Vec<Activities> =
-            self.threads.iter().map(|(track, spans)| Activities::of(names, *track, spans)).collect();
+        let on_thread = self.collectives.iter().filter(|one| one.on_thread);
+        let on_thread: FxHashSet<SpanId> = on_thread.map(|one| names.collectives.collectives[one.number].span).collect();
+        let activities = self.threads.iter().map(|(track, spans)| {
+            let takes_part = |span: SpanId| on_thread.contains(&span);
+            Activities::of(names, *track, spans, takes_part)
+        });
+        let activities: Vec<Activities> = activities.collect();
         let mut marks: Vec<i64> = names.step_marks().collect();
         marks.sort_unstable();
         marks.dedup();

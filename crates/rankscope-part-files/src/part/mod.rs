@@ -7,6 +7,7 @@
 mod about;
 mod checks;
 mod collectives;
+mod execution;
 mod report;
 mod shapes;
 mod tables;
@@ -45,6 +46,9 @@ mod kinds {
     pub(super) const SPLITS: Kind = Kind(19);
     pub(super) const TABLES: Kind = Kind(20);
     pub(super) const GRAPHS: Kind = Kind(21);
+    pub(super) const LANES: Kind = Kind(22);
+    pub(super) const KEYS: Kind = Kind(23);
+    pub(super) const PIECES: Kind = Kind(24);
 }
 
 /// One part read back.
@@ -80,6 +84,12 @@ pub fn write_part(part: &Part, place: Place, rules: &Rules, mut out: impl Write)
     if let Some(tables) = &part.tables {
         tables::write(&mut writer, tables)?;
     }
+    if rules.answers != part.execution.is_some() {
+        return Err(Error::Unwritable { what: "it has an execution and its rules say otherwise, or the other way round" });
+    }
+    if let Some(execution) = &part.execution {
+        execution::write(&mut writer, execution, part.collectives.collectives.len())?;
+    }
     let bytes = writer.finish();
     if bytes.len() as u64 > PART_BYTES_MAX {
         return Err(Error::PartTooLarge);
@@ -98,11 +108,14 @@ pub fn read_part(input: impl Read) -> Result<StoredPart, Error> {
     let (collectives, exposed_ns) = collectives::read(&reader)?;
     let report = report::read(&reader, exposed_ns)?;
     let evidence = checks::read(&reader, collectives.collectives.len())?;
+    let execution = execution::read(&reader, collectives.collectives.len())?;
     let StoredPart { rules, place, mut part } = about::read(&reader, collectives, report)?;
     part.evidence = evidence;
     part.tables = tables::read(&reader)?.map(Box::new);
+    part.execution = execution.map(Box::new);
     // Whether a trace was checked or tabulated is told by what came of it.
     let rules = rules.with_checks(part.evidence.is_some()).with_tables(part.tables.is_some());
+    let rules = rules.with_answers(part.execution.is_some());
     Ok(StoredPart { rules, place, part })
 }
 

@@ -5,6 +5,7 @@
 use rankscope_align::validate::Rule;
 use rankscope_analyze::{Class, ClassMode, Direction, Side, StepSource};
 use rankscope_collectives::{ExpertKernel, ExpertOp, Kind, Reach};
+use rankscope_execution::{Activity, LaneKind};
 use rankscope_trace::{HostClock, ProblemKind, RankSource, SourceFormat};
 
 use crate::error::Error;
@@ -53,6 +54,11 @@ numbered!(StepSource { 0 = DeviceAnnotations, 1 = Launches, 2 = HostAnnotations,
 numbered!(ClassMode { 0 = Default, 1 = Tracelens });
 numbered!(Side { 0 = Device, 1 = Host });
 numbered!(Direction { 0 = HostToDevice, 1 = DeviceToHost, 2 = DeviceToDevice, 3 = PeerToPeer, 4 = Other });
+numbered!(LaneKind { 0 = Thread, 1 = Stream });
+numbered!(Activity {
+    0 = Kernel, 1 = Communication, 2 = Copy, 3 = Fill, 4 = Operator, 5 = Call, 6 = Synchronization, 7 = Annotation, 8 = Python,
+    9 = Unrecorded; _
+});
 numbered!(Rule {
     0 = CollectiveOverlap, 1 = RootTakesPart, 2 = ReceiveAfterSend, 3 = KernelAfterLaunch, 4 = WaitNamesRecord,
     5 = RecordBeforeWait, 6 = StreamIdleAtSync, 7 = CollectiveFields, 8 = BackwardName, 9 = Nesting, 10 = FlowId,

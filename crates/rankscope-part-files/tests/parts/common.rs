@@ -45,9 +45,18 @@ pub(crate) fn tabulated_part(rank: u32, dialect: &Dialect) -> Part {
     part
 }
 
+/// The same with an execution graph.
+pub(crate) fn executed_part(rank: u32, dialect: &Dialect) -> Part {
+    let mut trace = traces(&small_job().rank_bytes(rank, dialect), "rank1.json").remove(0);
+    let mut part = Part::of(&mut trace, &Classes::default());
+    part.add_execution(&trace, &Classes::default());
+    part
+}
+
 /// What a part of the usual rules is made by.
 pub(crate) fn rules(part: &Part) -> Rules {
-    Rules::default().with_checks(part.evidence.is_some()).with_tables(part.tables.is_some())
+    let rules = Rules::default().with_checks(part.evidence.is_some()).with_tables(part.tables.is_some());
+    rules.with_answers(part.execution.is_some())
 }
 
 pub(crate) fn file(part: &Part) -> Vec<u8> {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
+mod execution;
 mod golden;
 
 use std::collections::HashSet;
