@@ -22,7 +22,7 @@ pub(super) fn advice(scene: &Scene<'_>) -> Option<Advice> {
     let is_slow = |ns: &i64| *ns as f64 > SLOWER * usual_ns as f64;
     let first = steps_ns.iter().take_while(|ns| is_slow(ns)).count();
     // Slow steps that come again are nothing that warming up would take away.
-    if first == 0 || first * 3 > steps_ns.len() || steps_ns[first..].iter().any(|ns| is_slow(ns)) {
+    if first == 0 || first * 3 > steps_ns.len() || steps_ns[first..].iter().any(is_slow) {
         return None;
     }
     let more_ns: i64 = steps_ns[..first].iter().map(|ns| ns - usual_ns).sum();
