@@ -7,6 +7,9 @@
 //! as operators of backward do, but not within an operator that has none inside it: that one worked.
 //!
 //! Who works on while the first thread goes on, did not hand anything to it, unless what ended is a collective.
+//!
+//! A thread that was in nothing, or begins, and starts a backward pass was called by a thread that is in something then: torch runs
+//! that pass on threads of its own, which do nothing else.
 
 use rankscope_trace::{SpanId, TrackId};
 
@@ -42,12 +45,17 @@ pub(super) struct Activities {
     pub(super) empty: Vec<(i64, i64)>,
     /// In operators and calls.
     pub(super) busy: Vec<(i64, i64)>,
+    /// Where backward passes start: since when the thread was in nothing, and when they do.
+    backward: Vec<(i64, i64)>,
+    /// From its first span to the end of its last.
+    extent_ns: (i64, i64),
 }
 
 impl Activities {
     /// Those of the thread of these `spans`, but for the time in collectives that are pieces of it, which `takes_part` knows.
     pub(super) fn of(names: &Names<'_>, track: TrackId, spans: &[SpanId], takes_part: impl Fn(SpanId) -> bool) -> Self {
-        let mut own = Self { track, quiet: Vec::new(), empty: Vec::new(), busy: Vec::new() };
+        let mut own =
+            Self { track, quiet: Vec::new(), empty: Vec::new(), busy: Vec::new(), backward: Vec::new(), extent_ns: (0, 0) };
         let (starts, ends) = (|span| names.trace.spans.start_ns(span), |span| names.trace.spans.end_ns(span));
         sweep(names, spans, |from_ns, to_ns, doing| {
             let Some((span, sort)) = doing.innermost else { return own.empty.push((from_ns, to_ns)) };
@@ -67,7 +75,28 @@ impl Activities {
         let long = own.empty.iter().filter(|(from_ns, to_ns)| to_ns.saturating_sub(*from_ns) >= QUIET_NS_MIN);
         own.quiet.extend(long.map(|(from_ns, to_ns)| Quiet { from_ns: *from_ns, to_ns: *to_ns, in_operator: false }));
         own.quiet.sort_by_key(|quiet| quiet.from_ns);
+        let last_ns = spans.iter().map(|span| ends(*span)).max().unwrap_or(0);
+        own.extent_ns = (spans.first().map_or(0, |first| starts(*first)), last_ns);
+        own.backward = own.backward_passes(names, spans);
         own
+    }
+
+    fn backward_passes(&self, names: &Names<'_>, spans: &[SpanId]) -> Vec<(i64, i64)> {
+        let start_ns = |span: SpanId| names.trace.spans.start_ns(span);
+        let begins = spans.first().map(|first| (start_ns(*first), start_ns(*first)));
+        let long = self.empty.iter().copied().filter(|(from_ns, to_ns)| to_ns.saturating_sub(*from_ns) >= QUIET_NS_MIN);
+        let is_backward = |(_, to_ns): &(i64, i64)| {
+            let next = spans.get(spans.partition_point(|span| start_ns(*span) < *to_ns));
+            next.is_some_and(|span| names.runs_backward(*span))
+        };
+        begins.into_iter().chain(long).filter(is_backward).collect()
+    }
+
+    /// Whether anything is recorded of the thread at `ns`.
+    fn is_in_something(&self, ns: i64) -> bool {
+        let begun = self.empty.partition_point(|(from_ns, _)| *from_ns <= ns);
+        let (first_ns, last_ns) = self.extent_ns;
+        (first_ns..last_ns).contains(&ns) && begun.checked_sub(1).is_none_or(|last| self.empty[last].1 <= ns)
     }
 }
 
@@ -125,6 +154,33 @@ pub(super) fn handoffs(threads: &[Activities], collectives: &[(TrackId, i64, usi
                 giver: *giver,
             };
             found.extend(late.copied().find(|end| gives(&end)).as_ref().map(handoff));
+        }
+    }
+    found.extend(called(threads, &found));
+    found
+}
+
+/// Who called the backward passes that nobody is known to have handed anything to, by `known`: of the threads that are in something
+/// when one starts that which works most.
+fn called(threads: &[Activities], known: &[Handoff]) -> Vec<Handoff> {
+    let busy_ns = |thread: &Activities| thread.busy.iter().map(|(from_ns, to_ns)| to_ns - from_ns).sum::<i64>();
+    let work: Vec<i64> = threads.iter().map(busy_ns).collect();
+    let mut found = Vec::new();
+    for thread in threads {
+        for (from_ns, to_ns) in thread.backward.iter().copied() {
+            let is_known = |one: &Handoff| one.track == thread.track && (from_ns..=to_ns).contains(&one.until_ns);
+            if known.iter().any(is_known) {
+                continue;
+            }
+            let others =
+                threads.iter().zip(&work).filter(|(other, _)| other.track != thread.track && other.is_in_something(to_ns));
+            let caller = others.max_by_key(|(other, work)| (**work, std::cmp::Reverse(other.track)));
+            found.extend(caller.map(|(caller, _)| Handoff {
+                track: thread.track,
+                from_ns,
+                until_ns: to_ns,
+                giver: Giver::Thread(caller.track),
+            }));
         }
     }
     found

@@ -12,6 +12,9 @@ const MODULE: &str = "nn.Module: ";
 /// How operators begin that hand a collective over to a backend.
 const HANDS_OVER: &str = "c10d::";
 
+/// How the operator of torch ends that runs a checkpointed forward pass again.
+const RECOMPUTES: &str = "CheckpointFunctionBackward";
+
 /// The key of the shapes of an operator's inputs.
 const SHAPES: &str = "Input Dims";
 
@@ -76,6 +79,12 @@ impl<'a> Names<'a> {
         self.trace.kind(span) == CategoryKind::CpuOp && self.trace.name(span).starts_with(HANDS_OVER)
     }
 
+    /// Whether `span` is of a backward pass.
+    pub(super) fn runs_backward(&self, span: SpanId) -> bool {
+        let name = self.trace.name(span);
+        self.trace.kind(span) == CategoryKind::CpuOp && (name.contains("Backward") || name.contains("autograd::engine"))
+    }
+
     /// Shapes of the inputs of `operator`, where they are recorded and were read.
     pub(super) fn shapes(&self, operator: SpanId) -> StrId {
         let value = self.shapes.and_then(|key| self.trace.spans.args.value(operator.0 as usize, key));
@@ -90,17 +99,22 @@ impl<'a> Names<'a> {
         if self.side == Side::Host { self.shapes(operator) } else { StrId::EMPTY }
     }
 
-    /// The innermost module around `span`, else the innermost function.
+    /// The backward pass that computes a forward pass again, where `span` is part of one; the innermost module around `span`, else
+    /// the innermost function.
     pub(super) fn place(&self, span: SpanId) -> StrId {
-        let mut function = StrId::EMPTY;
-        for around in self.attribution.around(span).filter(|span| self.trace.kind(*span) == CategoryKind::PythonFunction) {
-            let name = self.name(around);
-            if self.trace.strings.text(name).starts_with(MODULE) {
+        let (mut module, mut function) = (StrId::EMPTY, StrId::EMPTY);
+        for around in self.attribution.around(span) {
+            let (kind, name) = (self.trace.kind(around), self.name(around));
+            let text = || self.trace.strings.text(name);
+            if kind == CategoryKind::CpuOp && text().ends_with(RECOMPUTES) {
                 return name;
             }
-            function = if function.is_empty() { name } else { function };
+            if kind == CategoryKind::PythonFunction {
+                let outer = if text().starts_with(MODULE) { &mut module } else { &mut function };
+                *outer = if outer.is_empty() { name } else { *outer };
+            }
         }
-        function
+        if module.is_empty() { function } else { module }
     }
 
     /// Steps that the host marks: first and last instant of each mark.

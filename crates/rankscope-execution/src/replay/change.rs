@@ -121,7 +121,7 @@ pub enum Change {
         /// How many times.
         factor: Factor,
     },
-    /// The host waits for no device.
+    /// The host waits for its device no more than once a step, at the end.
     NoSynchronization,
     /// A kernel starts at once when it is launched and its stream is free.
     NoLaunchLag,

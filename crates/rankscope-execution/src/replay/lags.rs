@@ -47,6 +47,13 @@ impl Lags {
     }
 }
 
+/// Whether `id` is a piece of the host that waits for a device.
+pub(super) fn waits_for_device(execution: &Execution, id: PieceId) -> bool {
+    let kind = |id: PieceId| execution.lane(execution.piece(id).lane).kind;
+    let is_stream = |other: PieceId| kind(other) == LaneKind::Stream;
+    kind(id) == LaneKind::Thread && execution.piece(id).waits_for.is_some_and(is_stream)
+}
+
 /// What of the lags is taken away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NoLags {
@@ -86,10 +93,8 @@ pub(super) fn behind(execution: &Execution, id: PieceId, lags: &Lags, none: NoLa
         }
     }
     let lags = *lags;
-    let is_dropped = move |(piece, how, _): &(PieceId, Dependency, i64)| {
-        let is_for_device = || execution.lane(execution.piece(*piece).lane).kind == LaneKind::Stream;
-        none.synchronization && kind == LaneKind::Thread && *how == Dependency::Wait && is_for_device()
-    };
+    let drops_wait = none.synchronization && waits_for_device(execution, id);
+    let is_dropped = move |(_, how, _): &(PieceId, Dependency, i64)| drops_wait && *how == Dependency::Wait;
     found.into_iter().flatten().filter(move |one| !is_dropped(one)).map(move |(piece, how, lag_ns)| {
         let kept_ns = match () {
             () if none.takes(how) => 0,

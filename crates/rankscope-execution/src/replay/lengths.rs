@@ -2,7 +2,7 @@
 
 use super::medians::{Among, ToMedian, Work};
 use super::names::{self, TargetError};
-use super::{Change, Factor, NoLags, Reach, Scene};
+use super::{Change, Factor, NoLags, Reach, Scene, lags};
 use crate::{Activity, Execution, Key, MeetingId, PieceId};
 
 /// The changes of a replay, looked up for the job it is of.
@@ -15,7 +15,9 @@ pub(super) struct Lengths<'a> {
     work: Option<&'a Work>,
     /// Factors of transfers by meeting; none where no link changes.
     links: Vec<f64>,
-    pub(super) no_lags: NoLags,
+    no_lags: NoLags,
+    /// By rank, the last wait for a device of each step, in order, where the others are dropped.
+    last_waits: Vec<Vec<PieceId>>,
     pub(super) overlap: bool,
 }
 
@@ -33,7 +35,15 @@ impl<'a> Lengths<'a> {
     /// Those that `changes` make in `scene`; `work` gives the work of all ranks, which takes a pass over the job, where it is asked for.
     pub(super) fn of(scene: &'a Scene<'a>, changes: &[Change], work: impl Fn() -> &'a Work) -> Result<Self, TargetError> {
         let ranks = vec![OfRank::default(); scene.job.ranks.len()];
-        let mut lengths = Self { scene, ranks, work: None, links: Vec::new(), no_lags: NoLags::default(), overlap: false };
+        let mut lengths = Self {
+            scene,
+            ranks,
+            work: None,
+            links: Vec::new(),
+            no_lags: NoLags::default(),
+            last_waits: Vec::new(),
+            overlap: false,
+        };
         for change in changes {
             lengths.add(change, &work)?;
         }
@@ -60,7 +70,10 @@ impl<'a> Lengths<'a> {
                 let place = names::place(scene, place)?;
                 self.times(*factor, |_, key| key.place == place);
             }
-            Change::NoSynchronization => self.no_lags.synchronization = true,
+            Change::NoSynchronization => {
+                self.no_lags.synchronization = true;
+                self.last_waits = (0..self.ranks.len()).map(|at| last_waits(self.scene, at)).collect();
+            }
             Change::RankTimes { rank, factor } => {
                 let at = names::rank(scene, *rank)?;
                 self.times(*factor, |rank, key| rank == at && key.activity != Activity::Communication);
@@ -118,6 +131,12 @@ impl<'a> Lengths<'a> {
         Ok(())
     }
 
+    /// What lags the piece `id` of the rank at index `at` loses.
+    pub(super) fn no_lags(&self, at: usize, id: PieceId) -> NoLags {
+        let is_last = self.last_waits.get(at).is_some_and(|last| last.binary_search(&id).is_ok());
+        NoLags { synchronization: self.no_lags.synchronization && !is_last, ..self.no_lags }
+    }
+
     /// How long the piece `id` of the rank at index `at` takes.
     pub(super) fn piece_ns(&self, at: usize, execution: &Execution, id: PieceId) -> i64 {
         let own = &self.ranks[at];
@@ -148,6 +167,22 @@ impl<'a> Lengths<'a> {
         let link = meeting.and_then(|meeting| self.links.get(meeting.0 as usize)).copied().unwrap_or(1.0);
         key * all * link
     }
+}
+
+/// The last piece of each step in which the host waits for a device; without steps the last of all.
+fn last_waits(scene: &Scene<'_>, at: usize) -> Vec<PieceId> {
+    let execution = scene.job.ranks[at];
+    let steps = scene.windows(at);
+    let step = |id: PieceId| steps.partition_point(|step| step.start_ns <= execution.start_ns(id));
+    let waits = execution.ids().filter(|id| lags::waits_for_device(execution, *id));
+    let mut last: Vec<(usize, PieceId)> = Vec::new();
+    for id in waits {
+        match last.last_mut().filter(|(known, _)| *known == step(id)) {
+            Some((_, known)) => *known = id,
+            None => last.push((step(id), id)),
+        }
+    }
+    last.into_iter().map(|(_, id)| id).collect()
 }
 
 /// `ns` times `factor`, to the nearest; a factor of one changes nothing, however long it is.

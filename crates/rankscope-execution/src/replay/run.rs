@@ -149,7 +149,7 @@ impl Run<'_> {
     fn start_ns(&mut self, at: usize, id: PieceId) -> Result<i64, PieceId> {
         let rank = &mut self.ranks[at];
         let mut latest: Option<i64> = None;
-        for one in behind(rank.execution, id, &self.lags[at], self.lengths.no_lags) {
+        for one in behind(rank.execution, id, &self.lags[at], self.lengths.no_lags(at, id)) {
             let mut late_ns = rank.end_ns(one.piece)?;
             if rank.fence.is_some()
                 && one.how == Dependency::Wait

@@ -8,9 +8,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use rankscope_analyze::StepWindow;
+
 use super::Scene;
 use super::run::Delays;
-use crate::{Activity, Execution, LaneId, LaneKind, PieceId};
+use crate::{Activity, Execution, LaneKind, PieceId};
 
 /// The windows of a job, bound to its pieces.
 #[derive(Clone, Debug)]
@@ -72,7 +74,7 @@ impl Bounds {
                 );
                 continue;
             }
-            let places = Places::of(execution);
+            let places = Places::of(execution, scene.windows(rank));
             for step in scene.windows(rank) {
                 let (start, end) = (places.start(step.start_ns), places.end(step.end_ns));
                 windows.push(window(step.number, (step.start_ns, step.end_ns), start, end));
@@ -217,19 +219,17 @@ struct Places<'a> {
     device: Vec<PieceId>,
     /// Ends of those, in order.
     ends_ns: Vec<i64>,
-    /// Pieces of the thread that works most, in order.
+    /// Pieces of the thread that marks the steps, in order.
     thread: Vec<PieceId>,
 }
 
 impl<'a> Places<'a> {
-    fn of(execution: &'a Execution) -> Self {
+    fn of(execution: &'a Execution, windows: &[StepWindow]) -> Self {
         let lane = |id: &PieceId| execution.piece(*id).lane;
         let device: Vec<PieceId> = execution.ids().filter(|id| execution.lane(lane(id)).kind == LaneKind::Stream).collect();
         let mut ends_ns: Vec<i64> = device.iter().map(|id| execution.end_ns(*id)).collect();
         ends_ns.sort_unstable();
-        let main = main_thread(execution);
-        let thread = execution.ids().filter(|id| Some(lane(id)) == main).collect();
-        Self { execution, device, ends_ns, thread }
+        Self { execution, device, ends_ns, thread: main_thread(execution, windows) }
     }
 
     fn start(&self, ns: i64) -> Bound {
@@ -267,17 +267,27 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The thread that spends most time on what is recorded.
-fn main_thread(execution: &Execution) -> Option<LaneId> {
-    let mut busy_ns = vec![0_i64; execution.lanes().len()];
+/// The pieces of the thread that marks the steps, in order: of all threads the one that is at something at most of the edges of
+/// `windows`. Of several that one which spends most time on what is recorded.
+fn main_thread(execution: &Execution, windows: &[StepWindow]) -> Vec<PieceId> {
+    let mut threads: Vec<(i64, Vec<PieceId>)> = vec![(0, Vec::new()); execution.lanes().len()];
     for id in execution.ids() {
         let piece = execution.piece(id);
+        let (busy_ns, pieces) = &mut threads[piece.lane.0 as usize];
+        pieces.push(id);
         if execution.key(piece.key).activity != Activity::Unrecorded {
-            let sum = &mut busy_ns[piece.lane.0 as usize];
-            *sum = sum.saturating_add(piece.dur_ns);
+            *busy_ns = busy_ns.saturating_add(piece.dur_ns);
         }
     }
-    let lanes = execution.lanes().iter().enumerate().filter(|(_, lane)| lane.kind == LaneKind::Thread);
-    let most = lanes.max_by_key(|(at, _)| (busy_ns[*at], Reverse(*at)));
-    most.map(|(at, _)| LaneId(at as u32))
+    let is_at_something = |pieces: &[PieceId], ns: i64| {
+        let begun = pieces.partition_point(|id| execution.start_ns(*id) <= ns);
+        begun.checked_sub(1).is_some_and(|last| ns < execution.end_ns(pieces[last]))
+    };
+    let edges = |pieces: &[PieceId]| {
+        let edges_ns = windows.iter().flat_map(|window| [window.start_ns, window.end_ns]);
+        edges_ns.filter(|ns| is_at_something(pieces, *ns)).count()
+    };
+    let on_host = threads.into_iter().zip(execution.lanes()).filter(|(_, lane)| lane.kind == LaneKind::Thread);
+    let most = on_host.enumerate().max_by_key(|(at, ((busy_ns, pieces), _))| (edges(pieces), *busy_ns, Reverse(*at)));
+    most.map(|(_, ((_, pieces), _))| pieces).unwrap_or_default()
 }
