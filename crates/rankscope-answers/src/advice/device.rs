@@ -30,7 +30,10 @@ fn spent(scene: &Scene<'_>, is: impl Fn(&Key) -> bool) -> Option<(Figures, Key)>
 
 fn pageable(scene: &Scene<'_>) -> Option<Advice> {
     let (figures, key) = spent(scene, |key| key.activity == Activity::Copy && is_pageable(&key.name))?;
-    let worth = scene.worth(&[Change::Kernel { name: key.name.clone(), factor: Factor::ZERO }])?;
+    // The host is in the call for as long as it copies to memory that the device can read.
+    let host = (!key.operator.is_empty()).then(|| Change::Host { name: key.operator.clone(), factor: Factor::ZERO });
+    let copy = Change::Kernel { name: key.name.clone(), factor: Factor::ZERO };
+    let worth = scene.worth(&[copy].into_iter().chain(host).collect::<Vec<_>>())?;
     Some(Advice {
         rule: Rule::PageableCopies,
         worth,

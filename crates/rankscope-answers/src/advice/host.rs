@@ -4,7 +4,7 @@
 use rankscope_execution::replay::{Change, Factor};
 use rankscope_execution::{Activity, Dependency, LaneKind, PathClass};
 
-use super::names::{is_compiling, is_garbage, is_loader};
+use super::names::{is_compiling, is_copying, is_garbage, is_loader};
 use super::path::Named;
 use super::{Advice, Figures, Rule, Scene, Whom};
 
@@ -28,7 +28,8 @@ pub(super) fn advice(scene: &Scene<'_>, known: &[Advice]) -> Vec<Advice> {
         all.extend(named(scene, Rule::GarbageCollection, |of| is_garbage(&of.name, &of.place)));
     }
     all.extend(synchronization(scene));
-    all.extend(launches(scene));
+    let ranks: Vec<usize> = known.iter().flat_map(|one| one.ranks.iter().copied()).collect();
+    all.extend(launches(scene, &ranks));
     all
 }
 
@@ -79,14 +80,16 @@ fn synchronization(scene: &Scene<'_>) -> Option<Advice> {
     Some(Advice { rule: Rule::Synchronization, worth, whom: Whom::All, ranks: Vec::new(), name, place, figures })
 }
 
-/// Devices that wait for launches, and whether their kernels are too small for them.
-fn launches(scene: &Scene<'_>) -> Option<Advice> {
+/// Devices that wait for launches, and whether their kernels are too small for them. What is on `late` ranks is those ranks' own.
+fn launches(scene: &Scene<'_>, late: &[usize]) -> Option<Advice> {
     let kernels = scene.ledger.of_activity(Activity::Kernel);
-    let other_ns = scene
-        .path
-        .host_ns(|of| is_loader(&of.name, &of.place) || is_garbage(&of.name, &of.place) || is_compiling(&of.name, &of.place));
+    let has_another_rule = |of: &Named| {
+        let by_name = [is_loader, is_garbage, is_compiling].iter().any(|is| is(&of.name, &of.place));
+        by_name || is_copying(&of.name)
+    };
+    let other_ns = scene.path.host_ns(has_another_rule);
     let total_ns = (scene.step_ns * scene.steps as i64).max(1);
-    let share = scene.path.share(PathClass::Host) + scene.path.share(PathClass::Launch) - other_ns as f64 / total_ns as f64;
+    let share = scene.path.host_share_beside(late) - other_ns as f64 / total_ns as f64;
     if kernels.count == 0 || share < HOST_BOUND {
         return None;
     }

@@ -40,8 +40,6 @@ pub struct Sort {
     pub kind: String,
     /// Whether it is a message between two ranks.
     pub is_message: bool,
-    /// Whether its ranks are on several nodes, where that is known.
-    pub crosses_nodes: Option<bool>,
     /// Indices of its ranks.
     pub ranks: Vec<usize>,
     /// What it costs.
@@ -63,6 +61,8 @@ pub struct Input<'a> {
     pub suspects: &'a [Suspect],
     /// What collectives cost.
     pub sorts: &'a [Sort],
+    /// When the first step of each rank begins, on its own clock.
+    pub begins_ns: &'a [Option<i64>],
     /// Ranks of each stage of the pipeline, by index, first stage first; none where there is no pipeline.
     pub stages: &'a [Vec<usize>],
 }

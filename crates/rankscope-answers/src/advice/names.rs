@@ -51,6 +51,11 @@ pub(super) fn is_recompute(name: &str, place: &str) -> bool {
     has_any(name, CHECKPOINT) || has_any(place, CHECKPOINT)
 }
 
+/// Whether it is a call that copies, and may wait for the copy.
+pub(super) fn is_copying(name: &str) -> bool {
+    name.contains("Memcpy")
+}
+
 /// Whether a copy is from or to memory of the host that is not pinned.
 pub(super) fn is_pageable(name: &str) -> bool {
     name.contains("Pageable")

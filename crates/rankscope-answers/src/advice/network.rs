@@ -75,7 +75,8 @@ fn exposed(scene: &Scene<'_>) -> Option<Advice> {
     if (own_ns as f64) < EXPOSED_MIN * scene.step_ns as f64 {
         return None;
     }
-    let worth = scene.worth(&[Change::PerfectOverlap])?;
+    // Perfect overlap keeps what starts too late; what starting it early enough would save is at most its transfer.
+    let worth = scene.worth(&[Change::Collective { kind: (*kind).to_owned(), group: None, factor: Factor::ZERO }])?;
     let figures = Figures { own_ns, ..Figures::default() };
     let name = (*kind).to_owned();
     Some(Advice {

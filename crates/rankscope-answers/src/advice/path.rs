@@ -20,7 +20,8 @@ pub(super) struct PathTime {
     pub(super) names: Vec<(Named, i64)>,
     /// The same of each path, in order.
     pub(super) by_path: Vec<FxHashMap<Named, i64>>,
-    total_ns: i64,
+    /// By index of the rank and class.
+    by_rank: FxHashMap<(u32, PathClass), i64>,
 }
 
 impl PathTime {
@@ -30,14 +31,18 @@ impl PathTime {
         by_path.iter().flatten().for_each(|(named, ns)| *sums.entry(named).or_default() += ns);
         let mut names: Vec<(Named, i64)> = sums.into_iter().map(|(named, ns)| (named.clone(), ns)).collect();
         names.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
-        let total_ns = names.iter().map(|(_, ns)| ns).sum();
-        Self { names, by_path, total_ns }
+        let mut by_rank: FxHashMap<(u32, PathClass), i64> = FxHashMap::default();
+        for segment in paths.iter().flat_map(|path| &path.segments) {
+            *by_rank.entry((segment.rank, segment.class)).or_default() += segment.ns();
+        }
+        Self { names, by_path, by_rank }
     }
 
-    /// The share of `class`, 0 to 1.
-    pub(super) fn share(&self, class: PathClass) -> f64 {
-        let of_class = self.names.iter().filter(|(named, _)| named.class == class);
-        of_class.map(|(_, ns)| *ns).sum::<i64>() as f64 / self.total_ns.max(1) as f64
+    /// The share of the host and of launches in what of the paths is not on `ranks`, 0 to 1.
+    pub(super) fn host_share_beside(&self, ranks: &[usize]) -> f64 {
+        let beside = || self.by_rank.iter().filter(|((rank, _), _)| !ranks.contains(&(*rank as usize)));
+        let of_host = beside().filter(|((_, class), _)| matches!(class, PathClass::Host | PathClass::Launch));
+        of_host.map(|(_, ns)| *ns).sum::<i64>() as f64 / beside().map(|(_, ns)| *ns).sum::<i64>().max(1) as f64
     }
 
     /// What of the host's time on the paths `is` true of.

@@ -1,12 +1,12 @@
 //! Ranks, nodes and stages that make the others wait: which of their own work does it, and what a step would take if they worked as
 //! long as the median.
 
-use rankscope_execution::Activity;
 use rankscope_execution::replay::Change;
+use rankscope_execution::{Activity, Key};
 use rankscope_time::Rank;
 use rustc_hash::FxHashMap;
 
-use super::ledger::median;
+use super::ledger::{Spent, median};
 use super::names::{is_garbage, is_loader, is_of_data};
 use super::{Advice, Figures, Rule, Scene, Whom};
 use crate::blame::{Culprit, Reason, ReasonKind, Suspect};
@@ -23,7 +23,7 @@ fn of_suspect(scene: &Scene<'_>, suspect: &Suspect) -> Option<Advice> {
     let reasons = Why::of(scene, &suspect.ranks);
     let changes: Vec<Change> = suspect.ranks.iter().map(|rank| Change::RankAtMedian { rank: scene.number(*rank) }).collect();
     let worth = scene.worth(&changes)?;
-    let why = reasons.rule(scene, &suspect.ranks);
+    let why = reasons.rule(scene, &suspect.ranks, worth.ns);
     let (rule, whom) = match suspect.culprit {
         Culprit::Rank(_) => (why.rule, Whom::Ranks),
         Culprit::Node(node) => (Rule::StragglerNode, Whom::Node(node)),
@@ -37,11 +37,30 @@ fn of_suspect(scene: &Scene<'_>, suspect: &Suspect) -> Option<Advice> {
     Some(Advice { rule, worth, whom, ranks: suspect.ranks.clone(), name: why.name, place: why.place, figures })
 }
 
-/// What a set of ranks is late by, each sort of reason summed up.
+/// What a set of ranks is late by.
 struct Why {
-    reasons: Vec<Reason>,
-    kernels_ns: i64,
-    host_ns: i64,
+    /// What blame found on the host, the largest first.
+    host: Vec<Reason>,
+    /// What the ranks' devices do longer than those of the other ranks, by operator, the largest first. Blame looks at single
+    /// stretches, in which the same kernel may stand on one rank and not on the other; over the whole recording it does not.
+    device: Vec<More>,
+}
+
+/// Device work of one operator.
+#[derive(Clone, Debug)]
+struct More {
+    operator: String,
+    place: String,
+    own: Spent,
+    others: Spent,
+    /// Whether the ranks have arguments that no other rank has.
+    is_other_work: bool,
+}
+
+impl More {
+    fn ns(&self) -> i64 {
+        self.own.ns - self.others.ns
+    }
 }
 
 /// A rule and what it is about.
@@ -64,31 +83,40 @@ const ALIKE_MIN: usize = 4;
 /// Share of the computation that must be slower alike.
 const ALIKE_SHARE: f64 = 0.8;
 
+/// Kernels that are more by this factor are other work, and not the same that takes longer.
+const MORE_KERNELS: f64 = 1.05;
+
 impl Why {
     fn of(scene: &Scene<'_>, ranks: &[usize]) -> Self {
-        let mut sums: FxHashMap<(ReasonKind, String, String), (i64, i64)> = FxHashMap::default();
-        for reason in ranks.iter().flat_map(|rank| &scene.input.blamed.ranks[*rank].reasons) {
-            let sum = sums.entry((reason.kind, reason.name.clone(), reason.place.clone())).or_default();
+        let mut sums: FxHashMap<(&str, &str), (i64, i64)> = FxHashMap::default();
+        let of_host = |one: &&Reason| matches!(one.kind, ReasonKind::Host | ReasonKind::Unrecorded);
+        for reason in ranks.iter().flat_map(|rank| &scene.input.blamed.ranks[*rank].reasons).filter(of_host) {
+            let sum = sums.entry((&reason.name, &reason.place)).or_default();
             *sum = (sum.0 + reason.ns, sum.1 + reason.median_ns);
         }
-        let reason = |((kind, name, place), (ns, median_ns))| Reason { kind, name, place, ns, median_ns, because_of: None };
-        let mut reasons: Vec<Reason> = sums.into_iter().map(reason).filter(|reason| reason.ns > 0).collect();
-        reasons.sort_by(|a, b| (b.ns, a.kind, &a.name, &a.place).cmp(&(a.ns, b.kind, &b.name, &b.place)));
-        let sum = |is: &dyn Fn(ReasonKind) -> bool| reasons.iter().filter(|one| is(one.kind)).map(|one| one.ns).sum();
-        let is_kernels = |kind| matches!(kind, ReasonKind::LongerKernels | ReasonKind::MoreKernels);
-        let is_host = |kind| matches!(kind, ReasonKind::Host | ReasonKind::Unrecorded | ReasonKind::DeviceGap);
-        Self { kernels_ns: sum(&is_kernels), host_ns: sum(&is_host), reasons }
+        let reason = |((name, place), (ns, median_ns)): ((&str, &str), (i64, i64))| Reason {
+            kind: ReasonKind::Host,
+            name: name.to_owned(),
+            place: place.to_owned(),
+            ns,
+            median_ns,
+            because_of: None,
+        };
+        let mut host: Vec<Reason> = sums.into_iter().map(reason).filter(|reason| reason.ns > 0).collect();
+        host.sort_by(|a, b| (b.ns, &a.name, &a.place).cmp(&(a.ns, &b.name, &b.place)));
+        Self { host, device: device(scene, ranks) }
     }
 
-    /// The rule that the reasons speak for.
-    fn rule(&self, scene: &Scene<'_>, ranks: &[usize]) -> Because {
-        if self.kernels_ns >= self.host_ns {
-            return self.of_kernels(scene, ranks);
+    /// The rule that speaks for `ranks`, without which a step takes `worth_ns` less.
+    fn rule(&self, scene: &Scene<'_>, ranks: &[usize], worth_ns: i64) -> Because {
+        let device_ns: i64 = self.device.iter().map(More::ns).sum();
+        if scene.per_step(device_ns) as f64 >= MOST * worth_ns as f64 {
+            return self.of_device(scene, ranks);
         }
-        let of_host = |one: &&Reason| matches!(one.kind, ReasonKind::Host | ReasonKind::Unrecorded);
-        let by_name = by_name(self.reasons.iter().filter(of_host));
-        let Some((name, ns, median_ns)) = by_name.first().cloned() else { return self.whole_host(scene, ranks) };
-        let place = self.place_of(&name);
+        let by_name = by_name(&self.host);
+        let Some((name, ns, median_ns)) = by_name.first().cloned() else { return whole_host(scene, ranks) };
+        let place = self.host.iter().find(|one| one.name == name).map(|one| one.place.clone()).unwrap_or_default();
+        let all_ns: i64 = self.host.iter().map(|one| one.ns).sum();
         let rule = if is_loader(&name, &place) {
             Rule::DataLoader
         } else if is_garbage(&name, &place) {
@@ -96,8 +124,8 @@ impl Why {
         } else {
             Rule::StragglerRank
         };
-        if rule == Rule::StragglerRank && (ns as f64) < MOST * self.host_ns as f64 {
-            return self.whole_host(scene, ranks);
+        if name.is_empty() || (rule == Rule::StragglerRank && (ns as f64) < MOST * all_ns as f64) {
+            return whole_host(scene, ranks);
         }
         let figures = Figures {
             own_ns: scene.per_step(ns + median_ns) / ranks.len() as i64,
@@ -107,46 +135,86 @@ impl Why {
         Because { rule, name, place, figures }
     }
 
-    /// No name stands out: the host as a whole is slower.
-    fn whole_host(&self, scene: &Scene<'_>, ranks: &[usize]) -> Because {
-        let (own_ns, others_ns) = scene.beside(ranks, |activity| activity.is_host());
-        let figures = Figures { own_ns, others_ns, ratio: ratio(own_ns, others_ns), ..Figures::default() };
-        Because { rule: Rule::StragglerRank, name: HOST.to_owned(), place: String::new(), figures }
-    }
-
-    fn of_kernels(&self, scene: &Scene<'_>, ranks: &[usize]) -> Because {
-        if let Some(ratio) = slower_alike(scene, ranks) {
+    fn of_device(&self, scene: &Scene<'_>, ranks: &[usize]) -> Because {
+        if let Some(ratio) = self.slower_alike() {
             let (own_ns, others_ns) = scene.beside(ranks, |activity| activity == Activity::Kernel);
             let figures = Figures { own_ns, others_ns, ratio, ..Figures::default() };
             return Because { rule: Rule::ThrottledDevice, name: String::new(), place: String::new(), figures };
         }
-        let is_kernels = |one: &&Reason| matches!(one.kind, ReasonKind::LongerKernels | ReasonKind::MoreKernels);
-        let by_name = by_name(self.reasons.iter().filter(is_kernels));
-        let (name, ns, median_ns) = by_name.first().cloned().unwrap_or_default();
-        let place = self.place_of(&name);
-        let more_ns: i64 = self.reasons.iter().filter(|one| one.kind == ReasonKind::MoreKernels).map(|one| one.ns).sum();
-        let is_uneven = more_ns * 2 > self.kernels_ns || is_of_data(&name, &place);
-        let rule = if is_uneven { Rule::UnevenWork } else { Rule::StragglerRank };
+        let Some(most) = self.device.first() else { return whole_host(scene, ranks) };
+        let has_more = most.own.count as f64 >= MORE_KERNELS * most.others.count as f64;
+        let is_uneven = has_more || most.is_other_work || is_of_data(&most.operator, &most.place);
         let figures = Figures {
-            own_ns: scene.per_step(ns + median_ns) / ranks.len() as i64,
-            others_ns: scene.per_step(median_ns) / ranks.len() as i64,
-            ratio: ratio(ns + median_ns, median_ns),
+            own_ns: scene.per_step(most.own.ns),
+            others_ns: scene.per_step(most.others.ns),
+            ratio: ratio(most.own.ns, most.others.ns),
             ..Figures::default()
         };
-        Because { rule, name, place, figures }
+        let rule = if is_uneven { Rule::UnevenWork } else { Rule::StragglerRank };
+        Because { rule, name: most.operator.clone(), place: most.place.clone(), figures }
     }
 
-    /// Where the reason of this name that costs most is.
-    fn place_of(&self, name: &str) -> String {
-        self.reasons.iter().find(|one| one.name == name).map(|one| one.place.clone()).unwrap_or_default()
+    /// The factor by which all kernels are slower than those of the other ranks.
+    fn slower_alike(&self) -> Option<f64> {
+        let both = || self.device.iter().filter(|one| one.own.ns > 0 && one.others.ns > 0);
+        let (own, others) = both().fold((0, 0), |sum, one| (sum.0 + one.own.ns, sum.1 + one.others.ns));
+        let factor = ratio(own, others);
+        let is_alike = |one: &&More| {
+            let same_count = (one.own.count as f64) < MORE_KERNELS * one.others.count as f64;
+            same_count && (0.6..1.5).contains(&((ratio(one.own.ns, one.others.ns) - 1.0) / (factor - 1.0)))
+        };
+        let alike_ns: i64 = both().filter(is_alike).map(|one| one.others.ns).sum();
+        let is_so = both().filter(is_alike).count() >= ALIKE_MIN && alike_ns as f64 >= ALIKE_SHARE * others as f64;
+        (factor >= SLOWER_MIN && is_so).then_some(factor)
     }
+}
+
+/// No name stands out: the host as a whole is slower.
+fn whole_host(scene: &Scene<'_>, ranks: &[usize]) -> Because {
+    let (own_ns, others_ns) = scene.beside(ranks, Activity::is_host);
+    let figures = Figures { own_ns, others_ns, ratio: ratio(own_ns, others_ns), ..Figures::default() };
+    Because { rule: Rule::StragglerRank, name: HOST.to_owned(), place: String::new(), figures }
+}
+
+/// Device work of `ranks` beside that of the others, by operator, what they do most longer first; the median of either.
+fn device(scene: &Scene<'_>, ranks: &[usize]) -> Vec<More> {
+    let of_device = |key: &Key| matches!(key.activity, Activity::Kernel | Activity::Copy | Activity::Fill);
+    let others: Vec<usize> = (0..scene.ledger.ranks()).filter(|rank| !ranks.contains(rank)).collect();
+    let mut operators: FxHashMap<&str, Vec<(u32, &Key)>> = FxHashMap::default();
+    for (at, key) in scene.ledger.keys().filter(|(_, key)| of_device(key)) {
+        operators.entry(if key.operator.is_empty() { &key.name } else { &key.operator }).or_default().push((at, key));
+    }
+    let more = |(operator, keys): (&str, Vec<(u32, &Key)>)| {
+        let sum = |rank: usize, of: fn(Spent) -> i64| keys.iter().map(|(at, _)| of(scene.ledger.spent(rank, *at))).sum::<i64>();
+        let middle = |ranks: &[usize], of: fn(Spent) -> i64| median(ranks.iter().map(|rank| sum(*rank, of))).unwrap_or(0);
+        let both = |ranks: &[usize]| Spent {
+            ns: middle(ranks, |spent| spent.ns),
+            count: middle(ranks, |spent| spent.count as i64).max(0) as u64,
+        };
+        let excess = |at: u32| {
+            let own = median(ranks.iter().map(|rank| scene.ledger.spent(*rank, at).ns)).unwrap_or(0);
+            own - median(others.iter().map(|rank| scene.ledger.spent(*rank, at).ns)).unwrap_or(0)
+        };
+        let (at, most) = keys.iter().max_by(|a, b| (excess(a.0), b.1).cmp(&(excess(b.0), a.1))).copied()?;
+        let has = |rank: usize| scene.ledger.spent(rank, at).count > 0;
+        Some(More {
+            operator: operator.to_owned(),
+            place: most.place.clone(),
+            own: both(ranks),
+            others: both(&others),
+            is_other_work: !most.shapes.is_empty() && excess(at) > 0 && !others.iter().any(|rank| has(*rank)),
+        })
+    };
+    let mut all: Vec<More> = operators.into_iter().filter_map(more).collect();
+    all.sort_by(|a, b| (b.ns(), &a.operator).cmp(&(a.ns(), &b.operator)));
+    all
 }
 
 /// What advice calls the host of a rank as a whole.
 pub(super) const HOST: &str = "host";
 
 /// Reasons by name: what they cost, and what the median spends; the largest first.
-fn by_name<'a>(reasons: impl Iterator<Item = &'a Reason>) -> Vec<(String, i64, i64)> {
+fn by_name(reasons: &[Reason]) -> Vec<(String, i64, i64)> {
     let mut sums: FxHashMap<&str, (i64, i64)> = FxHashMap::default();
     for one in reasons {
         let sum = sums.entry(&one.name).or_default();
@@ -160,29 +228,6 @@ fn by_name<'a>(reasons: impl Iterator<Item = &'a Reason>) -> Vec<(String, i64, i
 
 fn ratio(own_ns: i64, others_ns: i64) -> f64 {
     if others_ns > 0 { own_ns as f64 / others_ns as f64 } else { 0.0 }
-}
-
-/// The factor by which the kernels of `ranks` are all slower than those of the other ranks.
-fn slower_alike(scene: &Scene<'_>, ranks: &[usize]) -> Option<f64> {
-    let mut operators: FxHashMap<&str, (i64, i64)> = FxHashMap::default();
-    for (key, of) in scene.ledger.keys().filter(|(_, key)| key.activity == Activity::Kernel) {
-        let others = (0..scene.ledger.ranks()).filter(|rank| !ranks.contains(rank));
-        let other = median(others.map(|rank| scene.ledger.spent(rank, key).ns))?;
-        let own = median(ranks.iter().map(|rank| scene.ledger.spent(*rank, key).ns))?;
-        let sum = operators.entry(if of.operator.is_empty() { &of.name } else { &of.operator }).or_default();
-        *sum = (sum.0 + own, sum.1 + other);
-    }
-    operators.retain(|_, (own, other)| *own > 0 && *other > 0);
-    let (own, other) = operators.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    let factor = ratio(own, other);
-    let is_alike = |one: &&(i64, i64)| {
-        let of_one = ratio(one.0, one.1) - 1.0;
-        (0.6..1.5).contains(&(of_one / (factor - 1.0)))
-    };
-    let alike: Vec<&(i64, i64)> = operators.values().filter(is_alike).collect();
-    let alike_ns: i64 = alike.iter().map(|one| one.1).sum();
-    let is_so = factor >= SLOWER_MIN && alike.len() >= ALIKE_MIN && alike_ns as f64 >= ALIKE_SHARE * other as f64;
-    is_so.then_some(factor)
 }
 
 impl Scene<'_> {
