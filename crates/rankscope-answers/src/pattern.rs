@@ -68,7 +68,12 @@ impl Pattern {
     }
 }
 
-/// Whether so many late steps are more than half of all, beyond chance.
+/// Whether what is so in `times` of `steps` steps is so in most of them, beyond chance.
+pub(crate) fn in_most_steps(steps: usize, times: usize) -> bool {
+    in_most(steps, times, CHANCE)
+}
+
+/// Whether so many late steps are more than half of all, beyond what happens with `chance`.
 fn in_most(steps: usize, late: usize, chance: f64) -> bool {
     late * 2 > steps
         && (late..=steps).map(|count| (ln_choose(steps, count) - steps as f64 * 2.0_f64.ln()).exp()).sum::<f64>() <= chance

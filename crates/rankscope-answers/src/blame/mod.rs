@@ -13,6 +13,7 @@ mod compared;
 mod culprits;
 mod reasons;
 mod spent;
+mod stages;
 mod upstream;
 
 use rankscope_analyze::Waiting;
@@ -23,10 +24,11 @@ use crate::pattern::Pattern;
 use compared::{Difference, differences};
 use culprits::Series;
 use reasons::Reasons;
-use spent::{Item, Spending};
+use spent::{Item, Root, Spending};
 
 pub use culprits::{Culprit, Culprits, Family, Suspect};
 pub use reasons::{Reason, ReasonKind};
+pub use stages::{Heavy, heavy};
 
 /// What blame is found in.
 #[derive(Clone, Copy, Debug)]
@@ -183,14 +185,23 @@ impl<'a> Court<'a> {
         })
     }
 
-    fn compare(&self, late: &Participant, median: &Participant, since: MeetingId) -> Vec<Difference> {
-        let since = self.input.job.get(since);
+    fn compare(&self, late: &Participant, median: &Participant, since_id: MeetingId) -> Vec<Difference> {
+        let since = self.input.job.get(since_id);
         let spent = |one: &Participant| {
             let execution = self.input.job.ranks[one.rank as usize];
             let from_ns = part_of(since, one.rank).map_or(i64::MAX, |then| execution.end_ns(then.piece));
             self.spending.until(one.rank as usize, one.piece, from_ns)
         };
-        differences(&spent(late), &spent(median))
+        let mut differences =
+            differences(&spent(late), &spent(median), |item| self.spending.more_often(item, late.rank, median.rank));
+        // What was carried over from a lateness that the rank had inherited is inherited.
+        let came_last = since.last().rank == late.rank;
+        if let Some(Root { rank, name: Some(name) }) = self.spending.root(since_id).filter(|_| came_last) {
+            for one in differences.iter_mut().filter(|one| one.item == Item::Carried) {
+                (one.item, one.because_of) = (Item::Waiting(name), Some(rank));
+            }
+        }
+        differences
     }
 
     /// Adds the reasons up. What the differences do not explain is between the two ranks' clocks, or how they left the meeting before.
@@ -273,8 +284,11 @@ fn part_of(meeting: &Meeting, rank: u32) -> Option<&Participant> {
 }
 
 /// Where a lateness began: with the late rank, or with the one that it waited for most if it mostly waited.
-fn root(late: u32, parts: &Parts, differences: &[Difference]) -> u32 {
-    let waits = differences.iter().filter_map(|one| Some((one.ns, std::cmp::Reverse(one.because_of?))));
-    let most = waits.max().map(|(_, rank)| rank.0);
-    most.filter(|_| parts.inherited_ns > parts.caused_ns).unwrap_or(late)
+fn root(late: u32, parts: &Parts, differences: &[Difference]) -> Root {
+    let wait = |one: &Difference| match one.item {
+        Item::Waiting(name) => Some((one.ns, std::cmp::Reverse(one.because_of?), name)),
+        _ => None,
+    };
+    let most = differences.iter().filter_map(wait).max().filter(|_| parts.inherited_ns > parts.caused_ns);
+    most.map_or(Root { rank: late, name: None }, |(_, rank, name)| Root { rank: rank.0, name: Some(name) })
 }

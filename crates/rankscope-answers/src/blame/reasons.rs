@@ -57,6 +57,7 @@ pub(super) struct Reasons {
 struct Sum {
     ns: i64,
     more_ns: i64,
+    more_in_all_ns: i64,
     median_ns: i64,
 }
 
@@ -68,6 +69,8 @@ impl Reasons {
         let sum = self.sums.entry((one.item, one.because_of)).or_default();
         sum.ns = sum.ns.saturating_add(one.ns);
         sum.more_ns = sum.more_ns.saturating_add(one.more_ns);
+        // The most that any of the median ranks tells.
+        sum.more_in_all_ns = [sum.more_in_all_ns, one.more_in_all_ns].into_iter().max_by_key(|ns| ns.abs()).unwrap_or(0);
         sum.median_ns = sum.median_ns.saturating_add(one.median_ns);
     }
 
@@ -78,14 +81,25 @@ impl Reasons {
             let sum = named.entry(key).or_default();
             *sum = (sum.0.saturating_add(ns), sum.1.saturating_add(median_ns));
         };
+        let mut carried_ns = 0_i64;
         for ((item, because_of), sum) in self.sums {
+            if item == Item::Carried {
+                carried_ns = carried_ns.saturating_add(sum.ns);
+                continue;
+            }
             let (kind, name, place) = describe(item, spending);
-            let more_ns = if kind == ReasonKind::LongerKernels { sum.more_ns } else { 0 };
+            let (mut ns, mut more_ns) = (sum.ns, 0);
+            if kind == ReasonKind::LongerKernels {
+                more_ns = sum.more_ns.clamp(sum.more_in_all_ns.min(0), sum.more_in_all_ns.max(0));
+                carried_ns = carried_ns.saturating_add(sum.more_ns - more_ns);
+                ns -= sum.more_ns;
+            }
             if more_ns != 0 {
                 add((ReasonKind::MoreKernels, name.clone(), place.clone(), None), more_ns, sum.median_ns);
             }
-            add((kind, name, place, because_of), sum.ns - more_ns, sum.median_ns);
+            add((kind, name, place, because_of), ns, sum.median_ns);
         }
+        share_out(&mut named, carried_ns);
         let reason = |((kind, name, place, because_of), (ns, median_ns)): (Named, (i64, i64))| {
             let because_of = because_of.map(|rank| rank as usize);
             Reason { kind, name, place, ns, median_ns, because_of }
@@ -94,6 +108,24 @@ impl Reasons {
         // Stable: names are in order already.
         reasons.sort_by_key(|reason| Reverse(reason.ns));
         reasons
+    }
+}
+
+/// Lateness that was carried over has the reasons that the rank was late for in the first place: each has its part of it, exactly.
+fn share_out(named: &mut BTreeMap<Named, (i64, i64)>, carried_ns: i64) {
+    let own = |kind: ReasonKind, ns: i64| i128::from(if kind == ReasonKind::Waiting { 0 } else { ns.max(0) });
+    let whole: i128 = named.iter().map(|((kind, ..), (ns, _))| own(*kind, *ns)).sum();
+    if whole == 0 {
+        let nothing = (ReasonKind::Unrecorded, String::new(), String::new(), None);
+        named.entry(nothing).or_default().0 += carried_ns;
+        return;
+    }
+    let (mut before, mut given_ns) = (0, 0);
+    for ((kind, ..), (ns, _)) in named {
+        before += own(*kind, *ns);
+        let by_now_ns = (i128::from(carried_ns) * before / whole) as i64;
+        *ns += by_now_ns - given_ns;
+        given_ns = by_now_ns;
     }
 }
 
@@ -110,7 +142,7 @@ fn describe(item: Item, spending: &Spending<'_>) -> (ReasonKind, String, String)
         Item::Gap(number) => of_key(ReasonKind::DeviceGap, number),
         Item::Waiting(number) => of_group(ReasonKind::Waiting, number),
         Item::Transfer(number) => of_group(ReasonKind::Transfer, number),
-        Item::Nothing | Item::Doubtful => (ReasonKind::Unrecorded, String::new(), String::new()),
+        Item::Carried | Item::Nothing | Item::Doubtful => (ReasonKind::Unrecorded, String::new(), String::new()),
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) enum Item {
     Waiting(u32),
     /// The rest of such a collective.
     Transfer(u32),
+    /// What the other rank did while it waited for this one, some collectives ago, and this one did later.
+    Carried,
     /// Nothing is recorded.
     Nothing,
     /// In a collective of which nobody knows who waited for whom.
@@ -47,6 +49,14 @@ impl Spent {
     }
 }
 
+/// Where a lateness began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Root {
+    pub(super) rank: u32,
+    /// The name of the process group in which the late rank waited for it; none where that is the late rank itself.
+    pub(super) name: Option<u32>,
+}
+
 /// Looks into the graphs of a job.
 pub(super) struct Spending<'a> {
     job: &'a JobExecution<'a>,
@@ -56,8 +66,11 @@ pub(super) struct Spending<'a> {
     /// By process group, the number of its name.
     names: Vec<u32>,
     labels: Vec<&'a str>,
-    /// By meeting, the rank because of which its last one was late; that one itself unless more is known.
-    roots: Vec<Option<u32>>,
+    /// By rank and key, how often it ran in all.
+    counts: Vec<FxHashMap<u32, u64>>,
+    /// By meeting, the rank because of which its last one was late, and where that one waited for it; the last one itself unless more is
+    /// known.
+    roots: Vec<Option<Root>>,
 }
 
 impl<'a> Spending<'a> {
@@ -69,7 +82,8 @@ impl<'a> Spending<'a> {
                 keys.len() as u32 - 1
             })
         };
-        let numbers = job.ranks.iter().map(|rank| rank.keys().iter().map(&mut number).collect()).collect();
+        let numbers: Vec<Vec<u32>> = job.ranks.iter().map(|rank| rank.keys().iter().map(&mut number).collect()).collect();
+        let counts = job.ranks.iter().zip(&numbers).map(|(rank, numbers)| counts(rank, numbers)).collect();
         let (mut labels, mut by_label) = (Vec::new(), FxHashMap::<&str, u32>::default());
         let mut name = |label: &'a String| {
             *by_label.entry(label).or_insert_with(|| {
@@ -78,7 +92,7 @@ impl<'a> Spending<'a> {
             })
         };
         let names = groups.iter().map(&mut name).collect();
-        Self { job, numbers, keys, names, labels, roots: vec![None; job.meetings.len()] }
+        Self { job, numbers, keys, names, labels, counts, roots: vec![None; job.meetings.len()] }
     }
 
     /// A key, by its number.
@@ -91,9 +105,21 @@ impl<'a> Spending<'a> {
         self.labels.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// The lateness of the last one to come to `meeting` began with `rank`.
-    pub(super) fn set_root(&mut self, meeting: MeetingId, rank: u32) {
-        self.roots[meeting.0 as usize] = Some(rank);
+    /// The lateness of the last one to come to `meeting` began there.
+    pub(super) fn set_root(&mut self, meeting: MeetingId, root: Root) {
+        self.roots[meeting.0 as usize] = Some(root);
+    }
+
+    /// Where that lateness began, if it is known.
+    pub(super) fn root(&self, meeting: MeetingId) -> Option<Root> {
+        self.roots[meeting.0 as usize]
+    }
+
+    /// How many times more often `item` ran on the rank `late` than on `median`, in all that was recorded.
+    pub(super) fn more_often(&self, item: Item, late: u32, median: u32) -> i64 {
+        let Item::Work(key) = item else { return 0 };
+        let count = |rank: u32| self.counts[rank as usize].get(&key).copied().unwrap_or(0) as i64;
+        count(late) - count(median)
     }
 
     /// What the time of `rank` from `from_ns` to the start of `piece` went to, on its own clock.
@@ -160,7 +186,7 @@ impl<'a> Spending<'a> {
             Some(_) if meeting.waiting == Waiting::ForSome => spent.add(Item::Doubtful, wait_ns),
             Some(other) if wait_ns > 0 => {
                 spent.add(Item::Waiting(name), wait_ns);
-                let root = self.roots[id.0 as usize].unwrap_or(other.rank);
+                let root = self.root(id).map_or(other.rank, |root| root.rank);
                 *spent.because.entry((name, root)).or_default() += wait_ns;
             }
             _ => {}
@@ -194,6 +220,14 @@ impl<'a> Spending<'a> {
             add(at);
         }
     }
+}
+
+/// How often each kernel ran, by its number on all ranks.
+fn counts(execution: &Execution, numbers: &[u32]) -> FxHashMap<u32, u64> {
+    let mut counts = vec![0_u64; numbers.len()];
+    execution.ids().for_each(|piece| counts[execution.piece(piece).key.0 as usize] += 1);
+    let kernels = execution.keys().iter().zip(numbers).zip(counts).filter(|((key, _), _)| key.activity == Activity::Kernel);
+    kernels.map(|((_, number), count)| (*number, count)).collect()
 }
 
 fn is_communication(execution: &Execution, piece: PieceId) -> bool {

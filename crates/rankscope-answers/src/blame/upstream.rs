@@ -5,12 +5,13 @@
 
 use rankscope_execution::Participant;
 
-use super::spent::{Item, Spending};
+use super::spent::{Item, Root, Spending};
 
-/// The rank because of which `sender` came `late_ns` after its receiver.
-pub(super) fn root(spending: &Spending<'_>, sender: &Participant, late_ns: i64) -> u32 {
+/// Where it began that `sender` came `late_ns` after its receiver.
+pub(super) fn root(spending: &Spending<'_>, sender: &Participant, late_ns: i64) -> Root {
     let spent = spending.before(sender, late_ns);
     let waited_ns: i64 = spent.held_ns.iter().filter(|(item, _)| matches!(item, Item::Waiting(_))).map(|(_, ns)| ns).sum();
-    let most = spent.because.iter().max_by_key(|((_, rank), ns)| (**ns, std::cmp::Reverse(*rank)));
-    most.filter(|_| waited_ns.saturating_mul(2) > late_ns).map_or(sender.rank, |((_, rank), _)| *rank)
+    let most = spent.because.iter().max_by_key(|((name, rank), ns)| (**ns, std::cmp::Reverse((*rank, *name))));
+    let most = most.filter(|_| waited_ns.saturating_mul(2) > late_ns);
+    most.map_or(Root { rank: sender.rank, name: None }, |((name, rank), _)| Root { rank: *rank, name: Some(*name) })
 }
