@@ -122,6 +122,50 @@ vocabulary! {
     }
 }
 
+/// A rank, a node or a stage of a pipeline that makes others wait.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BlameGroup {
+    /// Which of these.
+    pub kind: BlameGroupKind,
+    /// Its number: the rank, the node as in `clock.offsets` or by order of hosts, the place in the pipeline from 0 on.
+    pub number: u32,
+    /// Its ranks.
+    pub ranks: Vec<u32>,
+    /// What tells.
+    pub because: BlameGroupReason,
+    /// Of `late`, the lateness that its ranks caused, in every collective in which it showed; of `computes_longest`, by how much it
+    /// computes longer than the next stage, over all steps.
+    pub caused_ns: i64,
+    /// How that recurs.
+    pub pattern: LatePattern,
+    /// Steps from one late one to the next, where it is periodic.
+    pub every_steps: Option<u64>,
+    /// The same as a sentence.
+    pub sentence: String,
+}
+
+vocabulary! {
+    /// What blame is about.
+    BlameGroupKind {
+        /// One rank.
+        Rank = "rank",
+        /// All ranks of a node.
+        Node = "node",
+        /// All ranks of a stage of a pipeline.
+        Stage = "stage",
+    }
+}
+
+vocabulary! {
+    /// What tells that ranks make others wait.
+    BlameGroupReason {
+        /// They come late to collectives.
+        Late = "late",
+        /// They compute longer than any other stage.
+        ComputesLongest = "computes_longest",
+    }
+}
+
 /// The longest chain of work that one step had to wait for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPath {

@@ -33,8 +33,8 @@ mod vocabulary;
 pub use across::{AcrossRanks, AcrossRow, OverlapAcross};
 pub use alignment::{AlignmentDocument, RankAlignment, TracerAlignment};
 pub use answers::{
-    Advice, AdviceRule, Blame, Budget, CriticalPath, LatePattern, PathShare, RankedChange, Reason, ReasonKind, Slack,
-    WhatIfDocument,
+    Advice, AdviceRule, Blame, BlameGroup, BlameGroupKind, BlameGroupReason, Budget, CriticalPath, LatePattern, PathShare,
+    RankedChange, Reason, ReasonKind, Slack, WhatIfDocument,
 };
 pub use beside::{
     Beside, BesideStatus, CollectiveBeside, Convention, MetricSeries, PairOfSides, RankCollectiveBeside, SideBySide,

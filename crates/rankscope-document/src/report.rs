@@ -10,7 +10,7 @@ use crate::AcrossRanks;
 use crate::vocabulary::{
     AccountingSide, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource, StepSource, WaitsFor,
 };
-use crate::{Advice, Blame, Budget, Caution, CautionKind, CollectiveTables, CriticalPath, Tables, Verdict};
+use crate::{Advice, Blame, BlameGroup, Budget, Caution, CautionKind, CollectiveTables, CriticalPath, Tables, Verdict};
 
 /// One run, as reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -61,6 +61,9 @@ pub struct Document {
     /// Who made the others wait, and why; most caused first.
     #[serde(default)]
     pub blame: Vec<Blame>,
+    /// Ranks, nodes and stages of a pipeline that stand out in that; most caused first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blame_groups: Vec<BlameGroup>,
     /// The critical path of each step.
     #[serde(default)]
     pub critical_path: Vec<CriticalPath>,

@@ -2,6 +2,7 @@
 //!
 //! One module an answer; this one ties the ranks' graphs together and says why there is no answer where there is none.
 
+mod blame;
 mod budgets;
 mod critical_path;
 mod path_trace;
@@ -9,7 +10,7 @@ mod step_windows;
 mod steps;
 
 use rankscope_analyze::Job as Analysis;
-use rankscope_document::{Advice, Blame, Budget, CriticalPath, Document};
+use rankscope_document::{Advice, Blame, BlameGroup, Budget, CriticalPath, Document};
 use rankscope_execution::JobExecution;
 
 use self::steps::Steps;
@@ -20,6 +21,7 @@ use crate::Job;
 pub(crate) struct Answers {
     budgets: Vec<Budget>,
     blame: Vec<Blame>,
+    blame_groups: Vec<BlameGroup>,
     critical_path: Vec<CriticalPath>,
     advice: Vec<Advice>,
     unanswered: Vec<String>,
@@ -27,18 +29,19 @@ pub(crate) struct Answers {
 
 impl Answers {
     /// The answers about `job`, which must have its collectives still.
-    pub(crate) fn of(job: &Job, _analysis: &Analysis) -> Self {
+    pub(crate) fn of(job: &Job, analysis: &Analysis) -> Self {
         let steps = Steps::of(job);
-        let answers = Self { budgets: budgets::budgets(job, &steps), ..Self::default() };
+        let mut answers = Self { budgets: budgets::budgets(job, &steps), ..Self::default() };
         let Some(graph) = job.execution() else { return answers };
-        let (critical_path, unanswered) = critical_path::critical_path(job, &graph);
-        Self { critical_path, unanswered, ..answers }
+        (answers.blame, answers.blame_groups) = blame::blame(job, analysis, &graph, &steps);
+        (answers.critical_path, answers.unanswered) = critical_path::critical_path(job, &graph);
+        answers
     }
 
     /// Puts them into `document`.
     pub(crate) fn into_document(self, document: &mut Document) {
-        let Self { budgets, blame, critical_path, advice, unanswered } = self;
-        *document = Document { budgets, blame, critical_path, advice, unanswered, ..std::mem::take(document) };
+        let Self { budgets, blame, blame_groups, critical_path, advice, unanswered } = self;
+        *document = Document { budgets, blame, blame_groups, critical_path, advice, unanswered, ..std::mem::take(document) };
     }
 }
 

@@ -2,6 +2,7 @@
 //! testkit.
 
 mod bench;
+mod blame;
 mod budgets;
 mod clocks;
 mod collective_tables;

@@ -1,0 +1,218 @@
+//! Blame of a judged job: what is known of its nodes, pipelines, clocks and steps goes in, rows and sentences come out.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use rankscope_analyze::{Job as Analysis, Side, group_name};
+use rankscope_answers::blame::{self, Blamed, Culprit, Family, Input, Suspect, heavy};
+use rankscope_answers::pattern::Pattern;
+use rankscope_collectives::Parallelism;
+use rankscope_document::{Blame, BlameGroup, BlameGroupKind, BlameGroupReason, LatePattern, Reason, ReasonKind};
+use rankscope_execution::JobExecution;
+use rankscope_time::Rank;
+
+use super::steps::Steps;
+use crate::Job;
+use crate::nodes::Nodes;
+
+/// Reasons listed of each rank, and of each of many.
+const REASONS_MAX: (usize, usize) = (12, 3);
+
+/// Ranks from which on they are many.
+const MANY_RANKS: usize = 256;
+
+/// Who made others wait and why, most caused first; and who stands out.
+pub(super) fn blame(
+    job: &Job,
+    analysis: &Analysis,
+    graph: &JobExecution<'_>,
+    steps: &Steps<'_>,
+) -> (Vec<Blame>, Vec<BlameGroup>) {
+    let place = |meeting: &rankscope_execution::Meeting| steps.place(&job.matched.instances[meeting.instance]);
+    let input = Input {
+        job: graph,
+        groups: &labels(job),
+        open_ns: job.open_between_ranks_ns(),
+        steps: steps.numbers.len(),
+        step: &graph.meetings.iter().map(place).collect::<Vec<_>>(),
+        floor_ns: floor_ns(job, analysis, steps),
+    };
+    let blamed = blame::blame(&input);
+    let stages = stages(job);
+    let families =
+        [nodes(job), Family { sets: stages.iter().map(|(stage, ranks)| (Culprit::Stage(*stage), ranks.clone())).collect() }];
+    let mut groups: Vec<BlameGroup> = blamed.culprits.suspects(&families).iter().map(|suspect| group(job, suspect)).collect();
+    groups.extend(heaviest(job, analysis, steps, &stages));
+    (rows(job, blamed), groups)
+}
+
+/// What groups are called in reasons: by what they are for, where that is known.
+fn labels(job: &Job) -> Vec<String> {
+    job.matched
+        .groups
+        .iter()
+        .map(|group| Parallelism::of(group).map_or_else(|| group_name(group), |known| known.to_string()))
+        .collect()
+}
+
+/// What ranks that are alike are late by in a step anyway: threads of a host wait for a processor, devices hardly differ.
+fn floor_ns(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> i64 {
+    let step_ns = analysis.windows.length_ns() / steps.numbers.len().max(1) as i64;
+    match job.side() {
+        Side::Host => (step_ns / 33).max(1_000_000),
+        Side::Device => (step_ns / 100).max(10_000),
+    }
+}
+
+fn nodes(job: &Job) -> Family {
+    let nodes = Nodes::of(job);
+    let mut sets: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for rank in 0..job.ranks.len() {
+        if let Some(node) = nodes.at(rank) {
+            sets.entry(node).or_default().push(rank);
+        }
+    }
+    Family { sets: sets.into_iter().map(|(node, ranks)| (Culprit::Node(node), ranks)).collect() }
+}
+
+/// The stages of the job's pipelines with their ranks, by the places of ranks in groups for pipelines.
+fn stages(job: &Job) -> BTreeMap<u32, Vec<usize>> {
+    let index: BTreeMap<Rank, usize> = job.ranks.iter().enumerate().map(|(at, rank)| (rank.rank, at)).collect();
+    let is_pipeline =
+        |group: &&rankscope_collectives::Group| Parallelism::of(group).is_some_and(|known| known.to_string() == "pp");
+    let mut stage_of: BTreeMap<usize, u32> = BTreeMap::new();
+    for group in job.matched.groups.iter().filter(is_pipeline) {
+        for (stage, rank) in (0..).zip(group.ranks.iter()) {
+            if let Some(at) = index.get(rank) {
+                stage_of.entry(*at).or_insert(stage);
+            }
+        }
+    }
+    let mut stages: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    stage_of.into_iter().for_each(|(rank, stage)| stages.entry(stage).or_default().push(rank));
+    stages
+}
+
+/// The stage that computes longest.
+fn heaviest(job: &Job, analysis: &Analysis, steps: &Steps<'_>, stages: &BTreeMap<u32, Vec<usize>>) -> Option<BlameGroup> {
+    let by_step = |rank: &usize| -> BTreeMap<i64, i64> {
+        analysis.ranks[*rank].steps.iter().map(|(window, account)| (window.number, account.computation_ns)).collect()
+    };
+    let computed = |ranks: &Vec<usize>| -> Option<Vec<i64>> {
+        let all: Vec<BTreeMap<i64, i64>> = ranks.iter().map(by_step).collect();
+        let of_step = |number: &i64| {
+            let sum = all.iter().map(|own| own.get(number)).sum::<Option<i64>>()?;
+            Some(sum / all.len().max(1) as i64)
+        };
+        steps.numbers.iter().map(of_step).collect()
+    };
+    let (numbers, ranks): (Vec<u32>, Vec<&Vec<usize>>) = stages.iter().map(|(stage, ranks)| (*stage, ranks)).unzip();
+    let found = heavy(&ranks.iter().map(|ranks| computed(ranks)).collect::<Option<Vec<_>>>()?)?;
+    let number = numbers[found.stage];
+    Some(BlameGroup {
+        kind: BlameGroupKind::Stage,
+        number,
+        ranks: ranks[found.stage].iter().map(|rank| job.ranks[*rank].rank.0).collect(),
+        because: BlameGroupReason::ComputesLongest,
+        caused_ns: found.more_ns_per_step.saturating_mul(steps.numbers.len() as i64),
+        pattern: LatePattern::Persistent,
+        every_steps: None,
+        sentence: format!(
+            "Pipeline stage {number} computes {} a step longer than any other stage.",
+            crate::time(found.more_ns_per_step)
+        ),
+    })
+}
+
+fn group(job: &Job, suspect: &Suspect) -> BlameGroup {
+    let (kind, number, who) = match suspect.culprit {
+        Culprit::Rank(rank) => {
+            let number = job.ranks[rank].rank.0;
+            (BlameGroupKind::Rank, number, format!("Rank {number} makes others wait"))
+        }
+        Culprit::Node(number) => {
+            (BlameGroupKind::Node, number, format!("Node {number} is slow: all of its ranks make others wait"))
+        }
+        Culprit::Stage(number) => {
+            (BlameGroupKind::Stage, number, format!("Pipeline stage {number} is slow: all of its ranks make others wait"))
+        }
+    };
+    let (pattern, every_steps) = pattern(suspect.pattern);
+    let when = match suspect.pattern {
+        Pattern::Persistent => " in most steps".to_owned(),
+        Pattern::Periodic { every } => format!(" every {every} steps"),
+        Pattern::Sporadic => " now and then".to_owned(),
+        Pattern::None | Pattern::Unknown => String::new(),
+    };
+    BlameGroup {
+        kind,
+        number,
+        ranks: suspect.ranks.iter().map(|rank| job.ranks[*rank].rank.0).collect(),
+        because: BlameGroupReason::Late,
+        caused_ns: suspect.caused_ns,
+        pattern,
+        every_steps,
+        sentence: format!("{who}{when}."),
+    }
+}
+
+fn pattern(pattern: Pattern) -> (LatePattern, Option<u64>) {
+    match pattern {
+        Pattern::Persistent => (LatePattern::Persistent, None),
+        Pattern::Periodic { every } => (LatePattern::Periodic, Some(every as u64)),
+        Pattern::Sporadic => (LatePattern::Sporadic, None),
+        Pattern::None => (LatePattern::None, None),
+        Pattern::Unknown => (LatePattern::Unknown, None),
+    }
+}
+
+fn rows(job: &Job, blamed: Blamed) -> Vec<Blame> {
+    let listed = if job.ranks.len() > MANY_RANKS { REASONS_MAX.1 } else { REASONS_MAX.0 };
+    let mut rows: Vec<Blame> = blamed
+        .ranks
+        .into_iter()
+        .enumerate()
+        .filter(|(_, blame)| blame.of > 0)
+        .map(|(rank, blame)| row(job, rank, blame, listed))
+        .collect();
+    rows.sort_by_key(|row| (Reverse(row.caused_ns), row.rank));
+    rows
+}
+
+fn row(job: &Job, rank: usize, blame: blame::Blame, listed: usize) -> Blame {
+    let (pattern, every_steps) = pattern(blame.pattern);
+    let (reasons, others) = blame.reasons.split_at(blame.reasons.len().min(listed));
+    Blame {
+        rank: job.ranks[rank].rank.0,
+        lateness_ns: blame.lateness_ns,
+        caused_ns: blame.caused_ns,
+        inherited_ns: blame.inherited_ns,
+        uncertain_ns: blame.uncertain_ns,
+        last: blame.last,
+        of: blame.of,
+        pattern,
+        every_steps,
+        other_reasons_ns: others.iter().fold(0, |sum: i64, reason| sum.saturating_add(reason.ns)),
+        reasons: reasons.iter().map(|reason| reason_row(job, reason)).collect(),
+    }
+}
+
+fn reason_row(job: &Job, reason: &blame::Reason) -> Reason {
+    Reason {
+        kind: match reason.kind {
+            blame::ReasonKind::LongerKernels => ReasonKind::LongerKernels,
+            blame::ReasonKind::MoreKernels => ReasonKind::MoreKernels,
+            blame::ReasonKind::Host => ReasonKind::Host,
+            blame::ReasonKind::Copies => ReasonKind::Copies,
+            blame::ReasonKind::Transfer => ReasonKind::Transfer,
+            blame::ReasonKind::Waiting => ReasonKind::Waiting,
+            blame::ReasonKind::DeviceGap => ReasonKind::DeviceGap,
+            blame::ReasonKind::Unrecorded => ReasonKind::Unrecorded,
+        },
+        name: reason.name.clone(),
+        place: reason.place.clone(),
+        ns: reason.ns,
+        median_ns: reason.median_ns,
+        because_of_rank: reason.because_of.map(|rank| job.ranks[rank].rank.0),
+    }
+}
