@@ -4,6 +4,7 @@
 //! leaves itself out when the document has nothing for it. With many rows only the worst and the best are shown, and how many
 //! are not. Nothing here asks what the terminal is: width and colour are given.
 
+mod answers;
 mod arrivals;
 mod bar;
 mod collectives;
@@ -39,7 +40,9 @@ pub fn terminal(document: &Document, style: Style) -> String {
     if document.is_training() {
         parts.push(time::draw(document, sheet));
         parts.push(arrivals::draw(document, sheet));
+        parts.push(answers::draw(document, sheet));
         parts.push(collectives::draw(document, sheet));
+        parts.push(answers::budgets(document, sheet));
     }
     joined(parts)
 }
