@@ -43,7 +43,12 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
         let matters = |reason: &&Reason| reason.ns.saturating_mul(SHARE_MIN) >= whole_ns;
         for reason in blame.reasons.iter().filter(matters).take(REASONS) {
             let text = sentence(blame.rank, reason, steps);
-            lines.extend(wrap(&text, sheet.width - 4).into_iter().enumerate().map(|(at, line)| format!("  {}{line}", if at == 0 { "" } else { "  " })));
+            lines.extend(
+                wrap(&text, sheet.width - 4)
+                    .into_iter()
+                    .enumerate()
+                    .map(|(at, line)| format!("  {}{line}", if at == 0 { "" } else { "  " })),
+            );
         }
     }
     lines
@@ -65,12 +70,14 @@ fn sentence(rank: u32, reason: &Reason, steps: i64) -> String {
         ReasonKind::Copies => format!("Rank {rank} spends {own}{step} copying ({name}), the median rank {median}."),
         ReasonKind::Transfer => format!("Rank {rank} spends {own}{step} communicating in {name}, the median rank {median}."),
         ReasonKind::Waiting => match reason.because_of_rank {
-            Some(other) => format!("Rank {rank} waits for rank {other} in {name}: {more}{step} longer than the median rank waits."),
+            Some(other) => {
+                format!("Rank {rank} waits for rank {other} in {name}: {more}{step} longer than the median rank waits.")
+            }
             None => format!("Rank {rank} waits in {name}: {more}{step} longer than the median rank."),
         },
         ReasonKind::DeviceGap => format!("The device of rank {rank} starts {name} late: {more}{step}."),
         ReasonKind::Unrecorded => format!("The trace of rank {rank} does not show what {more}{step} went to."),
-        ReasonKind::Other(ref kind) => format!("Rank {rank} loses {more}{step} to {name} ({}).", clean(kind)),
+        ref other => format!("Rank {rank} loses {more}{step} to {name} ({}).", clean(other.as_str())),
     }
 }
 
