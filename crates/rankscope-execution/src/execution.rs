@@ -11,6 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Key;
+use crate::shares::Shares;
 
 /// A piece, by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -111,9 +112,24 @@ struct Pieces {
     waits_for: Vec<u32>,
     /// The piece before it in its lane.
     previous: Vec<u32>,
-    /// Where the shares of each end; those of a piece of one key are not stored.
-    shares_end: Vec<u32>,
-    shares: Vec<Share>,
+    /// None of a piece of one key.
+    shares: Shares,
+}
+
+impl Pieces {
+    /// Room for so many, of which none is launched or waits yet.
+    fn with_capacity(count: usize) -> Self {
+        Self {
+            lane: Vec::with_capacity(count),
+            start_ns: Vec::with_capacity(count),
+            dur_ns: Vec::with_capacity(count),
+            key: Vec::with_capacity(count),
+            launched_by: vec![NONE; count],
+            waits_for: vec![NONE; count],
+            previous: Vec::with_capacity(count),
+            shares: Shares::with_capacity(count),
+        }
+    }
 }
 
 /// No piece.
@@ -175,10 +191,10 @@ impl Execution {
     /// What its time goes to: shares that add up to its length, in order of first appearance within it.
     pub fn shares(&self, id: PieceId) -> impl Iterator<Item = Share> + '_ {
         let at = id.0 as usize;
-        let begin = if at == 0 { 0 } else { self.pieces.shares_end[at - 1] as usize };
-        let stored = &self.pieces.shares[begin..self.pieces.shares_end[at] as usize];
+        let mut stored = self.pieces.shares.list(at).peekable();
         let whole = Share { key: KeyId(self.pieces.key[at]), ns: self.pieces.dur_ns[at] };
-        stored.iter().copied().chain(stored.is_empty().then_some(whole))
+        let whole = stored.peek().is_none().then_some(whole);
+        stored.chain(whole)
     }
 
     /// Everything that it depends on.
@@ -284,11 +300,23 @@ pub struct NewPiece {
 pub struct Builder {
     keys: indexed::Indexed<Key>,
     lanes: Vec<Lane>,
-    pieces: Vec<NewPiece>,
+    pieces: Vec<Added>,
+    shares: Shares,
     launches: Vec<(u32, u32)>,
     waits: Vec<(u32, u32)>,
     /// How many collectives the rank has.
     collectives: usize,
+}
+
+/// A piece that was added, but for its shares.
+#[derive(Clone, Copy, Debug)]
+struct Added {
+    start_ns: i64,
+    dur_ns: i64,
+    lane: u32,
+    key: u32,
+    /// [`NONE`] where it is no collective.
+    collective: u32,
 }
 
 impl Builder {
@@ -308,7 +336,12 @@ impl Builder {
         if let Some(collective) = piece.collective {
             self.collectives = self.collectives.max(collective + 1);
         }
-        self.pieces.push(piece);
+        let NewPiece { lane, start_ns, dur_ns, shares, collective } = piece;
+        self.shares.push(if shares.len() > 1 { &shares } else { &[] });
+        let most = shares.iter().enumerate().max_by_key(|(at, share)| (share.ns, std::cmp::Reverse(*at)));
+        let key = most.map_or(0, |(_, share)| share.key.0);
+        let collective = collective.map_or(NONE, |at| at as u32);
+        self.pieces.push(Added { start_ns, dur_ns, lane: lane.0, key, collective });
         PieceId(self.pieces.len() as u32 - 1)
     }
 
@@ -334,7 +367,7 @@ impl Builder {
         for id in execution.ids() {
             let piece = execution.piece(id);
             let own = |share: Share| Share { key: keys[share.key.0 as usize], ns: share.ns };
-            self.pieces.push(NewPiece {
+            self.piece(NewPiece {
                 lane: LaneId(first_lane + piece.lane.0),
                 start_ns: piece.start_ns,
                 dur_ns: piece.dur_ns,
@@ -359,7 +392,7 @@ impl Builder {
         let count = order.len();
         let mut execution = Execution {
             keys: self.keys.into_all(),
-            pieces: Pieces { launched_by: vec![NONE; count], waits_for: vec![NONE; count], ..Pieces::default() },
+            pieces: Pieces::with_capacity(count),
             collectives: vec![NONE; self.collectives],
             by_piece: Vec::new(),
             lanes: self.lanes,
@@ -368,21 +401,18 @@ impl Builder {
         let mut last_of_lane = vec![NONE; execution.lanes.len()];
         for (new, at) in (0_u32..).zip(&order) {
             let piece = &self.pieces[*at as usize];
-            columns.lane.push(piece.lane.0);
+            columns.lane.push(piece.lane);
             columns.start_ns.push(piece.start_ns);
             columns.dur_ns.push(piece.dur_ns);
-            let most = piece.shares.iter().enumerate().max_by_key(|(at, share)| (share.ns, std::cmp::Reverse(*at)));
-            columns.key.push(most.map_or(0, |(_, share)| share.key.0));
-            columns.previous.push(std::mem::replace(&mut last_of_lane[piece.lane.0 as usize], new));
-            if piece.shares.len() > 1 {
-                columns.shares.extend_from_slice(&piece.shares);
-            }
-            columns.shares_end.push(columns.shares.len() as u32);
-            if let Some(collective) = piece.collective {
-                execution.collectives[collective] = new;
-                execution.by_piece.push((new, collective as u32));
+            columns.key.push(piece.key);
+            columns.previous.push(std::mem::replace(&mut last_of_lane[piece.lane as usize], new));
+            columns.shares.push_from(&self.shares, *at as usize);
+            if piece.collective != NONE {
+                execution.collectives[piece.collective as usize] = new;
+                execution.by_piece.push((new, piece.collective));
             }
         }
+        columns.shares.shrink();
         let ended = |(piece, by): &(u32, u32)| {
             end_ns(*by) <= self.pieces[*piece as usize].start_ns && place[*by as usize] < place[*piece as usize]
         };

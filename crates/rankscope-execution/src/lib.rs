@@ -14,6 +14,7 @@ mod execution;
 mod job;
 mod path;
 pub mod replay;
+mod shares;
 mod walk;
 
 pub use activity::{Activity, Key};

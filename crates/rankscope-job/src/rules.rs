@@ -61,6 +61,11 @@ impl Rules {
         Self { answers, ..self }
     }
 
+    /// Whether traces must be read with all their arguments.
+    pub fn want_arguments(&self) -> bool {
+        self.checks || self.tables
+    }
+
     /// The same, ready to be applied.
     ///
     /// # Errors

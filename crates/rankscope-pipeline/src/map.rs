@@ -64,7 +64,7 @@ pub fn map_files(
 ) -> Result<Mapped, Error> {
     let classes = mapping.rules.compiled()?;
     let mut reading = mapping.reading;
-    if mapping.rules.checks || mapping.rules.tables {
+    if mapping.rules.want_arguments() {
         reading.args = ArgsPolicy::All;
     }
     let held = Held::new(files.to_vec(), reading, mapping.keep);
@@ -117,7 +117,7 @@ impl Mapper<'_> {
             part.tabulate(&trace, self.classes, &self.mapping.cards, self.mapping.tables);
         }
         if self.mapping.rules.answers {
-            part.add_execution(&trace, self.classes);
+            part.add_execution(&trace, self.classes, &self.mapping.rules);
         }
         self.held.keep(place, trace);
         Ok(part)

@@ -103,34 +103,26 @@ impl Attribution {
         Self::with_captures(trace, mode, &[])
     }
 
+    /// The same without what only tables need: in half the time and memory. What is read of arguments makes no difference, so that HLO
+    /// instructions and graphs, which only those tell, own nothing.
+    pub fn of_work(trace: &Trace) -> Self {
+        let nesting = Nesting::of(trace);
+        let launches = Launches::of(trace);
+        let work = Operators::of(trace, &nesting).work(&launches, None);
+        Self { work, nesting, ..Self::default() }
+    }
+
     /// The same, where `elsewhere` are captures of other files, whose calls stand in front of the trace's events.
     pub(crate) fn with_captures(trace: &Trace, mode: ClassMode, elsewhere: &[Capture]) -> Self {
         let nesting = Nesting::of(trace);
         let launches = Launches::of(trace);
-        let operators = by_external_id(trace);
+        let operators = Operators::of(trace, &nesting);
         let recorded = Some(Recorded::of(trace)).filter(Recorded::is_any);
-        let operator = |call: Option<SpanId>, work: Option<SpanId>| {
-            let around = call.and_then(|call| operator_around(trace, &nesting, call));
-            let id = || [work, call].into_iter().flatten().find_map(|span| trace.external_ids.get(span));
-            around.or_else(|| operators.get(&id()?).copied())
-        };
-        let attributed = |work: SpanId| {
-            let launch = launches.of_work(work);
-            let instruction = recorded.as_ref().and_then(|recorded| recorded.name(work).or_else(|| recorded.name(launch?)));
-            let owner = match (instruction, operator(launch, Some(work)), launch) {
-                (Some(name), ..) => Owner::Instruction(launch.unwrap_or(work), name),
-                (None, Some(operator), _) => Owner::Operator(operator),
-                (None, None, Some(call)) => Owner::Call(call),
-                (None, None, None) => Owner::Nobody,
-            };
-            Attributed { work, launch, owner }
-        };
-        let mut work: Vec<Attributed> =
-            trace.spans.ids().filter(|span| trace.kind(*span).is_device_work()).map(attributed).collect();
+        let mut work = operators.work(&launches, recorded.as_ref());
         let replays = Replays::of(trace, &nesting, &work, elsewhere);
         for one in work.iter_mut().filter(|one| !matches!(one.owner, Owner::Instruction(..))) {
             if let (Some(call), Some(launch)) = (replays.captured.get(&one.work), one.launch) {
-                one.owner = Owner::Replayed(operator(Some(*call), None).unwrap_or(*call), launch);
+                one.owner = Owner::Replayed(operators.of_call(Some(*call), None).unwrap_or(*call), launch);
             }
         }
         Self {
@@ -159,6 +151,42 @@ impl Attribution {
     /// What is around `span`, innermost first.
     pub fn around(&self, span: SpanId) -> impl Iterator<Item = SpanId> {
         around(&self.nesting, span)
+    }
+}
+
+/// The operators of a trace, to be asked which one work is of.
+struct Operators<'a> {
+    trace: &'a Trace,
+    nesting: &'a Nesting,
+    by_external_id: FxHashMap<u64, SpanId>,
+}
+
+impl<'a> Operators<'a> {
+    fn of(trace: &'a Trace, nesting: &'a Nesting) -> Self {
+        Self { trace, nesting, by_external_id: by_external_id(trace) }
+    }
+
+    /// The operator around `call`, else the one of the external id of `work` or `call`.
+    fn of_call(&self, call: Option<SpanId>, work: Option<SpanId>) -> Option<SpanId> {
+        let around = call.and_then(|call| operator_around(self.trace, self.nesting, call));
+        let id = || [work, call].into_iter().flatten().find_map(|span| self.trace.external_ids.get(span));
+        around.or_else(|| self.by_external_id.get(&id()?).copied())
+    }
+
+    /// All device work, as if there were no graphs, with the instructions that are `recorded`.
+    fn work(&self, launches: &Launches<'_>, recorded: Option<&Recorded<'_>>) -> Vec<Attributed> {
+        let attributed = |work: SpanId| {
+            let launch = launches.of_work(work);
+            let instruction = recorded.and_then(|recorded| recorded.name(work).or_else(|| recorded.name(launch?)));
+            let owner = match (instruction, self.of_call(launch, Some(work)), launch) {
+                (Some(name), ..) => Owner::Instruction(launch.unwrap_or(work), name),
+                (None, Some(operator), _) => Owner::Operator(operator),
+                (None, None, Some(call)) => Owner::Call(call),
+                (None, None, None) => Owner::Nobody,
+            };
+            Attributed { work, launch, owner }
+        };
+        self.trace.spans.ids().filter(|span| self.trace.kind(*span).is_device_work()).map(attributed).collect()
     }
 }
 

@@ -45,7 +45,13 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn of(trace: &'a Trace, attribution: &'a Attribution, collectives: &'a RankCollectives, side: Side) -> Self {
+    pub(super) fn of(
+        trace: &'a Trace,
+        attribution: &'a Attribution,
+        collectives: &'a RankCollectives,
+        side: Side,
+        with_shapes: bool,
+    ) -> Self {
         let numbered = collectives.collectives.iter().zip(0..);
         Self {
             trace,
@@ -54,7 +60,7 @@ impl<'a> Names<'a> {
             side,
             of_span: numbered.map(|(collective, at)| (collective.span, at)).collect(),
             marks: trace.steps.iter().map(|mark| mark.span).collect(),
-            shapes: trace.strings.find(SHAPES),
+            shapes: trace.strings.find(SHAPES).filter(|_| with_shapes),
         }
     }
 
@@ -86,6 +92,7 @@ impl<'a> Names<'a> {
     }
 
     /// Shapes of the inputs of `operator`, where they are recorded and were read.
+    /// Shapes of the inputs of `operator`, where they are wanted and recorded.
     pub(super) fn shapes(&self, operator: SpanId) -> StrId {
         let value = self.shapes.and_then(|key| self.trace.spans.args.value(operator.0 as usize, key));
         match value {
