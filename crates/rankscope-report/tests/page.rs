@@ -14,8 +14,8 @@ use std::process::Command;
 
 use browser::{Browser, Look, Visit};
 use promise::Allowed;
-use rankscope_document::{ClockDocument, CompareDocument, Document};
-use rankscope_report::{clock_html, compare_html, dispatch_html, html};
+use rankscope_document::{ClockDocument, CompareDocument, Document, HistoryDocument};
+use rankscope_report::{clock_html, compare_html, dispatch_html, history_html, html};
 use rankscope_testkit::{Need, skip};
 use serde_json::Value;
 
@@ -174,11 +174,18 @@ fn pages() -> Vec<(String, String)> {
         ("compared_100", common::compared::document(100, 6, 1)),
         ("compared_nothing", CompareDocument::default()),
     ];
+    let histories = [
+        ("history_40", common::past::document(40, 30)),
+        ("history_2", common::past::document(2, 3)),
+        ("history_nothing", HistoryDocument::default()),
+    ];
+    let histories = histories.map(|(name, document)| (name, history_html(&document).expect("the template renders")));
     let compared = compared.map(|(name, document)| (name, compare_html(&document).expect("the template renders")));
     let reports = reports.map(|(name, document)| (name, html(&document).expect("the template renders")));
     let clocks = clocks.map(|(name, document)| (name, clock_html(&document).expect("the template renders")));
     let plans = plans.map(|(name, document)| (name, dispatch_html(&document).expect("the template renders")));
-    reports.into_iter().chain(clocks).chain(plans).chain(compared).map(|(name, page)| (name.to_owned(), page)).collect()
+    let all = reports.into_iter().chain(clocks).chain(plans).chain(compared).chain(histories);
+    all.map(|(name, page)| (name.to_owned(), page)).collect()
 }
 
 fn written(name: &str, page: &str) -> PathBuf {

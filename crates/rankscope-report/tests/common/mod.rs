@@ -4,6 +4,7 @@
 
 pub(crate) mod clocks;
 pub(crate) mod compared;
+pub(crate) mod past;
 pub(crate) mod plans;
 pub(crate) mod tables;
 

@@ -60,6 +60,11 @@ impl Allowed {
         let percents = ["percent_change", "base_percent", "test_percent", "diff_percent"].map(|key| number(&fields[key]));
         self.parts.extend(shares.into_iter().flatten().map(f64::abs));
         self.parts.extend(percents.into_iter().flatten().map(|percent| (percent / 100.0).abs()));
+        // A chance is written as a figure and a power of ten.
+        if let Some(p) = number(&fields["p"]).filter(|p| *p > 0.0 && *p < 1.0) {
+            let power = p.log10().floor();
+            self.plain.extend([p / 10_f64.powf(power), -power]);
+        }
         if let (Some(matched), Some(unmatched)) = (number(&fields["matched"]), number(&fields["unmatched"])) {
             self.plain.push(matched + unmatched);
         }
