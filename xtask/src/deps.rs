@@ -142,6 +142,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-compare", "sides out of paths"),
     ("rankscope-report", "rankscope-document", "draws it"),
     ("rankscope-xlsx", "rankscope-document", "writes it as a workbook"),
+    ("rankscope-xlsx", "rankscope-report", "what a comparison says in words"),
     ("rankscope-tables", "rankscope-analyze", "how spans lie in each other"),
     ("rankscope-tables", "rankscope-pickle", "memory snapshots are pickles"),
     ("rankscope-tables", "rankscope-trace", "sums up its device work"),

@@ -60,6 +60,11 @@ pub(crate) fn arguments(dims: &str, types: Option<&str>) -> String {
     words.join(", ")
 }
 
+/// An operator with what it was called with.
+pub(crate) fn call(operator: &str, arguments: &str) -> String {
+    format!("{operator}({arguments})")
+}
+
 /// `json` without the white space between its words: two programs write the same list in two ways.
 pub(crate) fn compact(json: &str) -> String {
     let mut is_quoted = false;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rankscope_document::{Document, KernelClass, Rank, RankCollectiveSummary, Tables};
+use rankscope_document::{Document, KernelClass, OperatorArguments, Rank, RankCollectiveSummary, Tables};
 
 use crate::iterations::share;
 use crate::names::{self, arguments, normal};
@@ -98,7 +98,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, ns: i64, count: u64) {
+    pub(crate) fn add(&mut self, ns: i64, count: u64) {
         self.ns = self.ns.saturating_add(ns);
         self.count = self.count.saturating_add(count);
     }
@@ -183,16 +183,18 @@ impl<'a> RankWork<'a> {
     /// Operators with their arguments, whatever their time is of.
     pub(crate) fn operators(self, splitting: &Splitting) -> BTreeMap<Leaf, Sum> {
         let mut sums: BTreeMap<Leaf, Sum> = BTreeMap::new();
-        let known: BTreeSet<&str> = self.kernels().filter_map(|kernel| kernel.operator).collect();
-        for row in self.tables().and_then(|tables| tables.ops_unique_args.as_ref()).into_iter().flatten() {
-            if known.contains(row.name.as_str()) {
-                let arguments = splitting.arguments(row.input_dims.as_deref(), row.input_types.as_deref());
-                sums.entry(Leaf::Operator { name: row.name.clone(), arguments })
-                    .or_default()
-                    .add(row.direct_kernel_ns, row.count);
-            }
+        for (row, arguments) in self.argument_rows(splitting) {
+            sums.entry(Leaf::Operator { name: row.name.clone(), arguments }).or_default().add(row.direct_kernel_ns, row.count);
         }
         sums
+    }
+
+    /// Operators whose kernels are known, by all that they are called with, and that in short.
+    pub(crate) fn argument_rows(self, splitting: &Splitting) -> impl Iterator<Item = (&'a OperatorArguments, Option<String>)> {
+        let known: BTreeSet<&str> = self.kernels().filter_map(|kernel| kernel.operator).collect();
+        let rows = self.tables().and_then(|tables| tables.ops_unique_args.as_ref()).into_iter().flatten();
+        rows.filter(move |row| known.contains(row.name.as_str()))
+            .map(|row| (row, splitting.arguments(row.input_dims.as_deref(), row.input_types.as_deref())))
     }
 
     /// Collectives of the rank with their rows.

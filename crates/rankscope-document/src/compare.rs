@@ -225,6 +225,57 @@ pub struct StructureChanges {
     pub swapped: Vec<StructureChange>,
     /// In both, another number of times a step.
     pub count_changed: Vec<StructureChange>,
+    /// The same in both, launched in another order.
+    #[serde(default)]
+    pub reordered: Vec<OrderChange>,
+    /// What runs of one side differ in, so that it is not compared.
+    #[serde(default)]
+    pub varying: Vec<StructureVariation>,
+    /// Rows that the lists do not hold, of all six: each has 1,000 at most.
+    #[serde(default)]
+    pub left_out: usize,
+}
+
+/// What one operator, module or step launches in another order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OrderChange {
+    /// The operator, or the path of the module; null of what a thread launches in a step and in neither.
+    pub parent: Option<String>,
+    /// The order in the base, from the last that is the same on.
+    pub base: String,
+    /// The order in the test.
+    pub test: String,
+    /// The first that is another one, counted from 1; null where it is beyond those that are known by name.
+    pub at: Option<u64>,
+    /// How much is launched in all.
+    pub length: u64,
+    /// How many calls of it there are in the whole trace of the base.
+    pub base_count: u64,
+    /// The same of the test.
+    pub test_count: u64,
+    /// Ranks that have it so.
+    pub ranks: Vec<u32>,
+}
+
+/// Something that the runs of one side do not agree on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StructureVariation {
+    /// The side.
+    pub side: String,
+    /// What it is.
+    pub kind: StructureKind,
+    /// Its name.
+    pub name: String,
+    /// What it is a part of.
+    pub within: Option<String>,
+    /// How many runs have it; the fewest of any rank.
+    pub runs: usize,
+    /// How often it is in the run that has it least, counted as in changes.
+    pub least: u64,
+    /// How often in the run that has it most.
+    pub most: u64,
+    /// Ranks that have it so.
+    pub ranks: Vec<u32>,
 }
 
 /// One such thing.
@@ -236,6 +287,9 @@ pub struct StructureChange {
     pub name: String,
     /// What it is a part of: the operator of a kernel.
     pub within: Option<String>,
+    /// The modules that it changed in, where both sides recorded modules: 64 at most. Counts and times are of all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<String>,
     /// What took its place, where something did.
     pub replaced_by: Option<String>,
     /// How often it is in the base: in all, or in each iteration where the sides have other numbers of them.
@@ -433,6 +487,10 @@ vocabulary! {
         Operator = "operator",
         /// Arguments that an operator is called with.
         Arguments = "arguments",
+        /// Strides of arguments with these shapes.
+        Strides = "strides",
+        /// Values of arguments that are no tensors, beside such with these shapes.
+        Values = "values",
         /// A kernel.
         Kernel = "kernel",
         /// A collective, by kind, type, size and process group.

@@ -48,8 +48,8 @@ pub use collective_tables::{
 pub use combine::{CombineDocument, CombinedNode, Extrapolations, LeftOutKind, NumberedBy, RestoredStamps};
 pub use compare::{
     ChangeVerdict, ClassChange, CompareDocument, ComparedRun, ComparedSide, Comparison, Contribution, ContributionKind,
-    Direction, GateCheck, GateResult, MetricComparison, MetricUnit, MoreEvidence, Observation, OnInconclusive, Over, Place,
-    RankChange, Ranking, StructureChange, StructureChanges, StructureKind,
+    Direction, GateCheck, GateResult, MetricComparison, MetricUnit, MoreEvidence, Observation, OnInconclusive, OrderChange,
+    Over, Place, RankChange, Ranking, StructureChange, StructureChanges, StructureKind, StructureVariation,
 };
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};

@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use rankscope_document::{
     BesideStatus, ChangeVerdict, ClassChange, CollectiveBeside, CompareDocument, ComparedRun, ComparedSide, Comparison,
     Contribution, ContributionKind, Convention, Direction, GateCheck, GateResult, MetricComparison, MetricSeries, MetricUnit,
-    MoreEvidence, Note, NoteLevel, Observation, OnInconclusive, Over, PairOfSides, Place, RankChange, RankCollectiveBeside,
-    Ranking, SideBySide, SideSeries, StructureChange, StructureChanges, StructureKind, TimeBeside,
+    MoreEvidence, Note, NoteLevel, Observation, OnInconclusive, OrderChange, Over, PairOfSides, Place, RankChange,
+    RankCollectiveBeside, Ranking, SideBySide, SideSeries, StructureChange, StructureChanges, StructureKind,
+    StructureVariation, TimeBeside,
 };
 use serde_json::Value;
 
@@ -28,6 +29,8 @@ const TABLES: &[(&str, &str)] = &[
     ("`ranks` of a comparison", "/ranks/0"),
     ("`structure`", "/structure"),
     ("Changes of `structure`", "/structure/new/0"),
+    ("`reordered` of `structure`", "/structure/reordered/0"),
+    ("`varying` of `structure`", "/structure/varying/0"),
     ("`ranking`", "/ranking"),
     ("`places`", "/ranking/places/0"),
     ("`pairs`", "/ranking/pairs/0"),
@@ -44,13 +47,21 @@ const TABLES: &[(&str, &str)] = &[
 
 /// A document with one of everything.
 fn full() -> Value {
-    let change = || vec![StructureChange::default()];
+    let change = || vec![StructureChange { modules: vec![String::new()], ..StructureChange::default() }];
     let pair = Comparison {
         metrics: vec![MetricComparison { needed: Some(MoreEvidence::default()), ..MetricComparison::default() }],
         contributions: vec![Contribution { detail: Some(String::new()), ..Contribution::default() }],
         classes: vec![ClassChange::default()],
         ranks: vec![RankChange::default()],
-        structure: StructureChanges { new: change(), gone: change(), swapped: change(), count_changed: change() },
+        structure: StructureChanges {
+            new: change(),
+            gone: change(),
+            swapped: change(),
+            count_changed: change(),
+            reordered: vec![OrderChange::default()],
+            varying: vec![StructureVariation::default()],
+            left_out: 0,
+        },
         ..Comparison::default()
     };
     let side_by_side = SideBySide {

@@ -7,15 +7,16 @@ mod junit;
 mod markdown;
 mod page;
 mod sentence;
+mod structure;
 
 use rankscope_document::{
     ChangeVerdict, CompareDocument, ComparedSide, Comparison, Contribution, MetricComparison, MetricUnit, Over, Ranking,
-    StructureChange,
 };
 
 pub use junit::junit;
 pub use markdown::markdown;
 pub use page::compare_html;
+pub use structure::{StructureRow, structure_rows};
 
 pub(crate) use sentence::signed_percent;
 
@@ -33,7 +34,7 @@ pub fn comparison(document: &CompareDocument, style: Style) -> String {
         parts.push(job(pair, sheet));
         parts.push(contributions(pair, sheet));
         parts.push(standing_out(pair, sheet));
-        parts.push(structure(pair, sheet));
+        parts.push(structure_of(pair, sheet));
     }
     parts.push(document.ranking.iter().flat_map(|ranking| ranks(ranking, sheet)).collect());
     joined(parts)
@@ -84,6 +85,11 @@ fn answer(pair: &Comparison, runs: [usize; 2], sheet: Sheet) -> Vec<String> {
 }
 
 /// Runs of the base and of the test of `pair`.
+/// What `pair`, a comparison of `document`, says of the time of a step, in a sentence.
+pub fn step_sentence(document: &CompareDocument, pair: &Comparison) -> String {
+    sentence::of_pair(pair, runs_of(document, pair))
+}
+
 fn runs_of(document: &CompareDocument, pair: &Comparison) -> [usize; 2] {
     let of = |label: &str| document.sides.iter().find(|side| side.label == label).map_or(0, |side| side.runs.len());
     [of(&pair.base), of(&pair.test)]
@@ -201,40 +207,36 @@ fn standing_out(pair: &Comparison, sheet: Sheet) -> Vec<String> {
     )
 }
 
-fn structure(pair: &Comparison, sheet: Sheet) -> Vec<String> {
-    let changes = &pair.structure;
-    let kinds: [(&str, &[StructureChange]); 4] = [
-        ("replaced", &changes.swapped),
-        ("new", &changes.new),
-        ("gone", &changes.gone),
-        ("other count", &changes.count_changed),
-    ];
-    let total: usize = kinds.iter().map(|(_, list)| list.len()).sum();
-    if total == 0 {
+fn structure_of(pair: &Comparison, sheet: Sheet) -> Vec<String> {
+    let rows = structure_rows(&pair.structure);
+    if rows.is_empty() {
         return Vec::new();
     }
     let mut table = Table::new(&["", "kind", "what", "of", "count", "time a step"], 4);
-    for (title, list) in kinds {
-        for change in list.iter().take(SHOWN) {
+    let time = |ns: [i64; 2]| format!("{} → {}", duration(ns[0] as f64), duration(ns[1] as f64));
+    for same in rows.chunk_by(|a, b| a.change == b.change) {
+        for row in same.iter().take(SHOWN) {
             table.push(vec![
-                title.to_owned(),
-                change.kind.to_string().replace('_', " "),
-                shorten(&what(change), 60),
-                shorten(change.within.as_deref().unwrap_or(""), 24),
-                format!("{} → {}", change.base_count, change.test_count),
-                format!("{} → {}", duration(change.base_ns as f64), duration(change.test_ns as f64)),
+                row.change.to_owned(),
+                row.kind.clone(),
+                shorten(&what(row), 60),
+                shorten(row.within.as_deref().unwrap_or(""), 24),
+                format!("{} → {}", row.counts[0], row.counts[1]),
+                row.ns.map_or_else(String::new, time),
             ]);
         }
     }
+    let total = rows.len() + pair.structure.left_out;
     let mut lines = vec![sheet.heading("Changes of structure", &format!("{total} in all"))];
     lines.extend(drawn(&table, sheet));
     lines
 }
 
-fn what(change: &StructureChange) -> String {
-    match &change.replaced_by {
-        Some(other) => format!("{} → {other}", shorten(&change.name, 28)),
-        None => change.name.clone(),
+fn what(row: &StructureRow) -> String {
+    match &row.replaced_by {
+        Some(other) if row.change == "other order" => format!("{} | {other}", shorten(&row.name, 28)),
+        Some(other) => format!("{} → {other}", shorten(&row.name, 28)),
+        None => row.name.clone(),
     }
 }
 

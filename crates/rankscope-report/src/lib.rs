@@ -23,7 +23,7 @@ mod units;
 
 pub use alignment::alignment_terminal;
 pub use clock::{ClockTables, clock_html, clock_terminal};
-pub use compare::{compare_html, comparison, junit, markdown};
+pub use compare::{StructureRow, compare_html, comparison, junit, markdown, step_sentence, structure_rows};
 pub use dispatch::dispatch_html;
 pub use error::Error;
 pub use history::{history, history_html};

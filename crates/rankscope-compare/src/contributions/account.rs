@@ -4,7 +4,7 @@ use rankscope_document::Document;
 
 use crate::iterations::{Iterations, share};
 use crate::side::{Run, Side};
-use crate::structure::RankStructure;
+use crate::structure::{RankSide, RankStructure};
 use crate::work::{Class, RankWork, Splitting};
 
 /// What a rank's time is the mean of.
@@ -72,9 +72,9 @@ pub(super) fn pairs<'a>(base: &'a Side, test: &'a Side) -> Vec<RankPair<'a>> {
     numbers.into_iter().filter_map(|number| pair(number, base, test)).collect()
 }
 
-fn pair<'a>(number: u32, base: &'a Side, test: &'a Side) -> Option<RankPair<'a>> {
+fn pair<'a>(number: u32, base_side: &'a Side, test_side: &'a Side) -> Option<RankPair<'a>> {
     let found = |side: &'a Side| side.runs.iter().map(|run| at(run, number)).collect::<Option<Vec<_>>>();
-    let (mut base, mut test) = (found(base)?, found(test)?);
+    let (mut base, mut test) = (found(base_side)?, found(test_side)?);
     let iterations = Iterations::of(base[0].work.rank, test[0].work.rank);
     let first = base[0].work.rank;
     for run in base.iter_mut().chain(&mut test) {
@@ -82,7 +82,11 @@ fn pair<'a>(number: u32, base: &'a Side, test: &'a Side) -> Option<RankPair<'a>>
     }
     base[0].work.iterations = iterations.base;
     let splitting = Splitting::of(base.iter().chain(&test).map(|run| run.work));
-    let structure = RankStructure::of(base[0].work, test[0].work, &splitting, &iterations);
+    let works = |side: &'a Side, runs: &[RankRun<'a>]| RankSide {
+        label: side.label(),
+        runs: runs.iter().map(|run| run.work).collect(),
+    };
+    let structure = RankStructure::of(&works(base_side, &base), &works(test_side, &test), &splitting, &iterations);
     Some(RankPair { number, base, test, iterations, splitting, structure })
 }
 

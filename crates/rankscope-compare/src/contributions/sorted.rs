@@ -11,6 +11,7 @@ use super::account::RankPair;
 use super::split::{Amounts, Part, Split};
 use super::why::{self, Why};
 use crate::Settings;
+use crate::names::call;
 use crate::work::{Class, Leaf};
 
 /// The contributions of `split`: all that changed, in time or in structure.
@@ -134,7 +135,7 @@ fn named(part: &Part, split: &Split) -> (ContributionKind, String) {
 
 fn leaf_named(leaf: &Leaf) -> (ContributionKind, String) {
     match leaf {
-        Leaf::Operator { name, arguments: Some(arguments) } => (ContributionKind::Operator, format!("{name}({arguments})")),
+        Leaf::Operator { name, arguments: Some(arguments) } => (ContributionKind::Operator, call(name, arguments)),
         Leaf::Operator { name, arguments: None } => (ContributionKind::Operator, name.clone()),
         Leaf::Kernel(name) => (ContributionKind::Kernel, name.clone()),
         Leaf::Copy { name, .. } => (ContributionKind::Copy, name.clone()),

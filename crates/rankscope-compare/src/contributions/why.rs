@@ -1,9 +1,12 @@
 //! What is known about why a part changed, in a few words.
 
+use std::collections::BTreeSet;
+
 use rankscope_document::{CollectiveInstanceRow, CollectiveSummary, StructureChange, StructureKind};
 
 use super::account::RankPair;
 use super::split::{Amounts, Part};
+use crate::names;
 use crate::series::collective_name;
 use crate::structure::Fate;
 use crate::work::{Collective, Leaf, RankWork};
@@ -64,9 +67,20 @@ fn structural(leaf: &Leaf, pair: &RankPair<'_>) -> Vec<String> {
                 Fate::Gone => Some(format!("kernel gone: {}", change.name)),
                 Fate::Count => None,
             });
-            let kernels = kernels.take(KERNELS_MAX);
+            // One kernel may be replaced in many modules.
+            let kernels: BTreeSet<(usize, String)> =
+                kernels.map(|word| (usize::from(word.starts_with("kernel gone")), word)).collect();
+            let kernels = kernels.into_iter().map(|(_, word)| word).take(KERNELS_MAX);
+            let called = arguments.as_ref().map(|arguments| names::call(name, arguments));
+            let details = [(StructureKind::Strides, "other strides"), (StructureKind::Values, "other values")];
+            let details = details.iter().flat_map(|(kind, what)| {
+                let own = changes.within(kind, called.as_deref()).filter(|_| called.is_some());
+                own.filter_map(move |(_, change)| replaced(Some(change), what)).collect::<Vec<_>>()
+            });
+            let details: Vec<String> = details.take(KERNELS_MAX).collect();
             let mut words: Vec<String> = replaced(operator.map(|(_, change)| change), "other operator").into_iter().collect();
             words.extend(replaced(shapes, "other arguments"));
+            words.extend(details);
             words.extend(kernels);
             words
         }

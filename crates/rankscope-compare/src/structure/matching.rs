@@ -8,7 +8,7 @@ use crate::names::skeleton;
 use super::items::Item;
 
 /// What became of a thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Fate {
     New,
     Gone,
@@ -27,11 +27,11 @@ pub(super) struct Match {
 
 /// What of `base` and `test`, all of one kind, is not on both equally often.
 pub(super) fn matched(base: Vec<Item>, test: Vec<Item>, iterations: &Iterations) -> Vec<Match> {
-    type Place = Option<String>;
+    type Place = (Option<String>, Option<String>);
     let mut places: BTreeMap<Place, [Vec<Item>; 2]> = BTreeMap::new();
     for (side, items) in [base, test].into_iter().enumerate() {
         for item in items {
-            places.entry(item.within.clone()).or_default()[side].push(item);
+            places.entry((item.within.clone(), item.module.clone())).or_default()[side].push(item);
         }
     }
     places.into_values().flat_map(|[base, test]| at_place(base, test, iterations)).collect()
@@ -64,7 +64,7 @@ fn at_place(base: Vec<Item>, test: Vec<Item>, iterations: &Iterations) -> Vec<Ma
 
 /// Whether the two are there another number of times in an iteration. Where the two sides have other numbers of iterations, some of them
 /// may be cut, so half a call in each is no difference.
-fn differs(base: &Item, test: &Item, iterations: &Iterations) -> bool {
+pub(super) fn differs(base: &Item, test: &Item, iterations: &Iterations) -> bool {
     let (b, t) = (base.sum.count, test.sum.count);
     if iterations.base == iterations.test {
         return b != t;

@@ -1,63 +1,110 @@
-//! What was added, removed or replaced: operators, their arguments, their kernels, collectives, modules and marks of steps.
+//! What was added, removed or replaced: modules, operators, their arguments, their kernels, collectives and marks of steps; and what is
+//! launched in another order.
 //!
-//! Things are compared at their place: arguments and kernels under their operator, collectives in their process group. What
-//! is inside something new or gone is not listed again. A replacement needs the same place and as many calls, and no second candidate;
-//! where that is open, one is gone and the other new.
+//! Things are compared at their place: arguments and kernels under their operator, kernels in their module too, collectives in their
+//! process group. What is inside something new or gone is not listed again. A replacement needs the same place and as many calls, and
+//! no second candidate; where that is open, one is gone and the other new. Of several runs a side, what they agree on is compared.
 
+mod agreed;
+mod details;
 mod items;
 mod matching;
+mod order;
+mod told;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rankscope_document::{StructureChange, StructureChanges, StructureKind};
+use rankscope_document::{OrderChange, StructureChange, StructureKind, StructureVariation};
 
 use crate::iterations::{Iterations, share};
 use crate::work::{Leaf, RankWork, Splitting, Sum};
 
-use items::{Item, items};
+use agreed::{Agreed, agreed};
+use items::{Item, Key};
 pub(crate) use matching::Fate;
 use matching::{Match, matched};
+pub(crate) use told::changes;
 
 /// What changed on one rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RankStructure {
+    number: u32,
     changes: Vec<(Fate, StructureChange)>,
+    /// What is launched in another order.
+    reordered: Vec<OrderChange>,
+    /// What runs of one side differ in.
+    varying: Vec<StructureVariation>,
     /// What of the base each replaced thing of the test stands for.
     renamed: BTreeMap<Leaf, Leaf>,
 }
 
+/// A rank in each run of one side.
+pub(crate) struct RankSide<'a> {
+    /// What the side is called.
+    pub(crate) label: &'a str,
+    /// The rank in its runs, of which there is one.
+    pub(crate) runs: Vec<RankWork<'a>>,
+}
+
 impl RankStructure {
-    pub(crate) fn of(base: RankWork<'_>, test: RankWork<'_>, splitting: &Splitting, iterations: &Iterations) -> Self {
-        let mut all = Self::default();
-        let mut parents: Vec<(StructureKind, String)> = Vec::new();
-        let (mut of_base, mut of_test) = (items(base, splitting), items(test, splitting));
+    /// What changed on a rank from `base` to `test`; `iterations` are those of the first runs.
+    pub(crate) fn of(base: &RankSide<'_>, test: &RankSide<'_>, splitting: &Splitting, iterations: &Iterations) -> Self {
+        let mut all =
+            Self { number: base.runs[0].rank.rank, reordered: order::changed(&base.runs, &test.runs), ..Self::default() };
+        let runs = || base.runs.iter().chain(&test.runs);
+        let by_module = runs().all(|run| items::knows_modules(*run));
+        let of_side = |side: &RankSide<'_>| {
+            agreed(side.runs.iter().map(|run| (items::items(*run, splitting, by_module), run.iterations)).collect())
+        };
+        let (mut of_base, mut of_test) = (of_side(base), of_side(test));
+        all.put_varying(base.label, &of_base);
+        all.put_varying(test.label, &of_test);
+        all.compare(&mut of_base, &mut of_test, iterations);
+        all.merge_modules();
+        all.put_marks(base.runs[0].rank.steps.len(), test.runs[0].rank.steps.len(), iterations);
+        all
+    }
+
+    fn compare(&mut self, base: &mut Agreed, test: &mut Agreed, iterations: &Iterations) {
+        let mut changed: BTreeSet<Key> = BTreeSet::new();
         for kind in items::KINDS {
-            let mut base_items = of_base.remove(&kind).unwrap_or_default();
-            let mut test_items = of_test.remove(&kind).unwrap_or_default();
-            // What is inside something that is on one side only goes with it.
-            for own in [&mut base_items, &mut test_items] {
+            let mut both = [&mut *base, &mut *test].map(|side| side.items.remove(&kind).unwrap_or_default());
+            // What is inside something that is on one side only goes with it; what the runs of a side differ in is not compared.
+            for own in &mut both {
                 own.retain(|item| {
-                    !item.within.as_ref().is_some_and(|within| parents.contains(&(StructureKind::Operator, within.clone())))
+                    let key = item.key(&kind);
+                    let is_inside = |outer: &Key| changed.contains(outer) || base.has(outer) || test.has(outer);
+                    let varies = |side: &Agreed| side.varying.contains(&(key.clone(), item.module.clone()));
+                    !item.inside.iter().any(is_inside) && !varies(base) && !varies(test)
                 });
             }
-            for found in matched(base_items, test_items, iterations) {
-                if all.follows(&found) {
+            let [mut of_base, mut of_test] = both;
+            let is_detail = matches!(kind, StructureKind::Strides | StructureKind::Values);
+            if is_detail {
+                details::at_common_places(&mut of_base, &mut of_test);
+            }
+            let mut found = matched(of_base, of_test, iterations);
+            // Of modules within each other the outer one is first.
+            found.sort_by_key(|found| found.base.as_ref().or(found.test.as_ref()).map_or(0, |item| item.inside.len()));
+            for found in found {
+                let is_inside = [&found.base, &found.test]
+                    .into_iter()
+                    .flatten()
+                    .any(|item| item.inside.iter().any(|outer| changed.contains(outer)));
+                if is_inside || self.follows(&found) || (is_detail && found.fate == Fate::Count) {
                     continue;
                 }
-                if matches!(found.fate, Fate::New | Fate::Gone | Fate::Swapped) {
-                    parents
-                        .extend([&found.base, &found.test].into_iter().flatten().map(|item| (kind.clone(), item.name.clone())));
+                if found.fate != Fate::Count {
+                    changed.extend([&found.base, &found.test].into_iter().flatten().map(|item| item.key(&kind)));
                 }
-                all.put(&kind, found, base.rank.rank, iterations);
+                self.put(&kind, found, iterations);
             }
         }
-        all.put_marks(base.rank.rank, base.rank.steps.len(), test.rank.steps.len(), iterations);
-        all
     }
 
     /// How much changed.
     pub(crate) fn len(&self) -> usize {
-        self.changes.len()
+        self.changes.len() + self.reordered.len()
     }
 
     /// What of the base `leaf` of the test stands for.
@@ -92,7 +139,7 @@ impl RankStructure {
             && operators.into_iter().any(|(_, change)| Some(&change.name) == base.within.as_ref() && ratio(change))
     }
 
-    fn put(&mut self, kind: &StructureKind, found: Match, rank: u32, iterations: &Iterations) {
+    fn put(&mut self, kind: &StructureKind, found: Match, iterations: &Iterations) {
         if found.fate == Fate::Swapped
             && let (Some(base), Some(test)) = (&found.base, &found.test)
         {
@@ -111,24 +158,50 @@ impl RankStructure {
             kind: kind.clone(),
             name: item.name,
             within: item.within,
+            modules: item.module.into_iter().collect(),
             replaced_by,
             base_count,
             test_count,
             base_ns,
             test_ns,
-            ranks: vec![rank],
+            ranks: Vec::new(),
         };
         self.changes.push((found.fate, change));
     }
 
-    fn put_marks(&mut self, rank: u32, base: usize, test: usize, iterations: &Iterations) {
+    /// Makes one of the changes that differ in the module alone.
+    fn merge_modules(&mut self) {
+        type Place = (Fate, StructureKind, Option<String>, String, Option<String>);
+        let mut merged: Vec<(Fate, StructureChange)> = Vec::new();
+        let mut places: BTreeMap<Place, usize> = BTreeMap::new();
+        for (fate, change) in std::mem::take(&mut self.changes) {
+            let place = (fate, change.kind.clone(), change.within.clone(), change.name.clone(), change.replaced_by.clone());
+            let Some(at) = places.get(&place).filter(|_| !change.modules.is_empty()) else {
+                places.insert(place, merged.len());
+                merged.push((fate, change));
+                continue;
+            };
+            let known = &mut merged[*at].1;
+            known.modules.extend(change.modules);
+            known.base_count += change.base_count;
+            known.test_count += change.test_count;
+            known.base_ns = known.base_ns.saturating_add(change.base_ns);
+            known.test_ns = known.test_ns.saturating_add(change.test_ns);
+        }
+        self.changes = merged;
+    }
+
+    fn put_varying(&mut self, label: &str, side: &Agreed) {
+        self.varying.extend(side.told.iter().map(|one| StructureVariation { side: label.to_owned(), ..one.clone() }));
+    }
+
+    fn put_marks(&mut self, base: usize, test: usize, iterations: &Iterations) {
         let Some(lost) = &iterations.lost else { return };
         let change = StructureChange {
             kind: StructureKind::StepMarks,
             name: steps(&lost.steps),
             base_count: base as u64,
             test_count: test as u64,
-            ranks: vec![rank],
             ..StructureChange::default()
         };
         self.changes.push((if lost.in_test { Fate::Gone } else { Fate::New }, change));
@@ -139,36 +212,4 @@ impl RankStructure {
 pub(crate) fn steps(numbers: &[i64]) -> String {
     let list = numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if numbers.len() == 1 { format!("step {list}") } else { format!("steps {list}") }
-}
-
-/// What changed, with the ranks that have each change; counts and times are those of the first of them.
-pub(crate) fn changes<'a>(ranks: impl IntoIterator<Item = &'a RankStructure>) -> StructureChanges {
-    let mut lists: BTreeMap<Fate, Vec<StructureChange>> = BTreeMap::new();
-    for (fate, change) in ranks.into_iter().flat_map(|rank| &rank.changes) {
-        let list = lists.entry(*fate).or_default();
-        match list.iter_mut().find(|other| is_same(other, change)) {
-            Some(other) => other.ranks.extend(&change.ranks),
-            None => list.push(change.clone()),
-        }
-    }
-    let mut sorted = |fate| {
-        let mut list: Vec<StructureChange> = lists.remove(&fate).unwrap_or_default();
-        list.iter_mut().for_each(|change| change.ranks.sort_unstable());
-        list.sort_by_key(|change| {
-            let moved = (change.test_ns.abs_diff(change.base_ns), change.base_ns.max(change.test_ns));
-            (std::cmp::Reverse(moved), change.kind.clone(), change.name.clone(), change.within.clone())
-        });
-        list
-    };
-    StructureChanges {
-        new: sorted(Fate::New),
-        gone: sorted(Fate::Gone),
-        swapped: sorted(Fate::Swapped),
-        count_changed: sorted(Fate::Count),
-    }
-}
-
-fn is_same(a: &StructureChange, b: &StructureChange) -> bool {
-    let key = |of: &StructureChange| (of.base_count, of.test_count);
-    a.kind == b.kind && a.name == b.name && a.within == b.within && a.replaced_by == b.replaced_by && key(a) == key(b)
 }

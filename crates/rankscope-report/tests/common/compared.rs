@@ -62,6 +62,19 @@ fn pair(ranks: u32, test: &str, at: usize) -> Comparison {
             new: vec![change("aten::add", None, 0, 12)],
             gone: vec![change(HOSTILE, None, 9, 0)],
             count_changed: vec![change("aten::mul", None, 3, 6)],
+            reordered: vec![OrderChange {
+                parent: Some("aten::block".to_owned()),
+                base: "aten::mm → aten::add".to_owned(),
+                test: "aten::add → aten::mm".to_owned(),
+                ..OrderChange::default()
+            }],
+            varying: vec![StructureVariation {
+                side: "base".to_owned(),
+                name: HOSTILE.to_owned(),
+                most: 3,
+                ..StructureVariation::default()
+            }],
+            left_out: 0,
         },
         ..Comparison::default()
     }
@@ -103,6 +116,7 @@ fn change(name: &str, replaced_by: Option<&str>, base_count: u64, test_count: u6
         kind: StructureKind::Kernel,
         name: name.to_owned(),
         within: Some("aten::linear".to_owned()),
+        modules: vec!["Net/Linear_0".to_owned(), "Net/Linear_1".to_owned()],
         replaced_by: replaced_by.map(str::to_owned),
         base_count,
         test_count,

@@ -1,6 +1,7 @@
 //! Sheets of what the evidence says: metrics, what the change is made of, what was added or replaced, and what the words mean.
 
-use rankscope_document::{Comparison, Contribution, MetricComparison, StructureChange};
+use rankscope_document::{Comparison, Contribution, MetricComparison};
+use rankscope_report::{StructureRow, structure_rows};
 
 use super::add as add_sheet;
 use crate::Error;
@@ -100,38 +101,32 @@ fn contributions<'a>(pairs: &[&'a Comparison]) -> Sheet<'a, Of<'a, Contribution>
     }
 }
 
-/// A change of structure, and what sort of.
-type Structure<'a> = (&'a Comparison, &'static str, &'a StructureChange);
+/// A change of structure of a pair.
+type Structure<'a> = (&'a Comparison, StructureRow);
 
 fn structure<'a>(pairs: &[&'a Comparison]) -> Sheet<'a, Structure<'a>> {
-    let of = |pair: &'a Comparison| {
-        let changes = &pair.structure;
-        let sorts = [
-            ("replaced", &changes.swapped),
-            ("new", &changes.new),
-            ("gone", &changes.gone),
-            ("other count", &changes.count_changed),
-        ];
-        sorts.into_iter().flat_map(move |(sort, list)| list.iter().map(move |change| (pair, sort, change)))
-    };
     type Row<'a> = Structure<'a>;
+    let ns = |(_, row): &Row<'_>, side: usize| row.ns.map_or(Cell::Empty, |ns| Cell::ns(ns[side]));
     let columns = vec![
-        Column::<Row<'_>>::new("change", Kind::Text(14), |(_, sort, _)| Cell::text(*sort)),
-        Column::<Row<'_>>::new("kind", Kind::Text(14), |(_, _, change)| Cell::text(change.kind.as_str())),
-        Column::<Row<'_>>::new("name", Kind::Text(60), |(_, _, change)| Cell::text(&change.name)),
-        Column::<Row<'_>>::new("replaced by", Kind::Text(60), |(_, _, change)| Cell::maybe_text(change.replaced_by.as_deref())),
-        Column::<Row<'_>>::new("within", Kind::Text(30), |(_, _, change)| Cell::maybe_text(change.within.as_deref())),
-        Column::<Row<'_>>::new("base", Kind::Text(18), |(pair, _, _)| Cell::text(&pair.base)),
-        Column::<Row<'_>>::new("test", Kind::Text(18), |(pair, _, _)| Cell::text(&pair.test)),
-        Column::<Row<'_>>::new("base count", Kind::Count, |(_, _, change)| Cell::count(change.base_count)),
-        Column::<Row<'_>>::new("test count", Kind::Count, |(_, _, change)| Cell::count(change.test_count)),
-        Column::<Row<'_>>::new("base, a step (ms)", Kind::Ms, |(_, _, change)| Cell::ns(change.base_ns)),
-        Column::<Row<'_>>::new("test, a step (ms)", Kind::Ms, |(_, _, change)| Cell::ns(change.test_ns)),
+        Column::<Row<'_>>::new("change", Kind::Text(14), |(_, row)| Cell::text(row.change)),
+        Column::<Row<'_>>::new("kind", Kind::Text(14), |(_, row)| Cell::text(&row.kind)),
+        Column::<Row<'_>>::new("name", Kind::Text(60), |(_, row)| Cell::text(&row.name)),
+        Column::<Row<'_>>::new("replaced by", Kind::Text(60), |(_, row)| Cell::maybe_text(row.replaced_by.as_deref())),
+        Column::<Row<'_>>::new("within", Kind::Text(30), |(_, row)| Cell::maybe_text(row.within.as_deref())),
+        Column::<Row<'_>>::new("base", Kind::Text(18), |(pair, _)| Cell::text(&pair.base)),
+        Column::<Row<'_>>::new("test", Kind::Text(18), |(pair, _)| Cell::text(&pair.test)),
+        Column::<Row<'_>>::new("base count", Kind::Count, |(_, row)| Cell::count(row.counts[0])),
+        Column::<Row<'_>>::new("test count", Kind::Count, |(_, row)| Cell::count(row.counts[1])),
+        Column::<Row<'_>>::new("base, a step (ms)", Kind::Ms, move |row| ns(row, 0)),
+        Column::<Row<'_>>::new("test, a step (ms)", Kind::Ms, move |row| ns(row, 1)),
+        Column::<Row<'_>>::new("modules", Kind::Text(40), |(_, row)| Cell::text(&row.modules)),
+        Column::<Row<'_>>::new("ranks", Kind::Count, |(_, row)| Cell::count(row.ranks as u64)),
     ];
+    let of = |pair: &'a Comparison| structure_rows(&pair.structure).into_iter().map(move |row| (pair, row));
     let rows = pairs.iter().flat_map(|pair| of(pair)).collect();
     Sheet {
         name: String::new(),
-        about: "Operators, kernels and collectives that were added, removed or replaced",
+        about: "What was added, removed, replaced or is launched in another order; what varies differs between runs of one side, from least to most",
         columns,
         rows,
     }

@@ -20,7 +20,7 @@ pub(super) fn write(book: &mut Book, document: &CompareDocument) -> Result<(), E
     page.title("rankscope compare")?;
     page.paragraph("signs", signs(&rankscope_document::Convention::Rankscope), None)?;
     for pair in pairs(document) {
-        page.paragraph("answer", &answer(pair), Some(FINDING))?;
+        page.paragraph("answer", &rankscope_report::step_sentence(document, pair), Some(FINDING))?;
     }
     for note in &document.notes {
         let (label, fill) = match note.level {
@@ -36,23 +36,6 @@ pub(super) fn write(book: &mut Book, document: &CompareDocument) -> Result<(), E
         waterfall(&mut page, pair)?;
     }
     blocks::sheets(&mut page, empty)
-}
-
-/// What became of the time of a step, in a sentence.
-fn answer(pair: &Comparison) -> String {
-    let Some(step) = pair.metrics.iter().find(|metric| metric.name == "step_ns") else {
-        return format!("{} beside {}: they have no metric in common.", pair.test, pair.base);
-    };
-    let change = match (step.shift, step.ratio) {
-        (Some(shift), Some(ratio)) => format!("{:+.3} ms a step ({:+.2} %)", shift / 1e6, ratio * 100.0),
-        _ => "no difference can be estimated".to_owned(),
-    };
-    let more = step
-        .needed
-        .as_ref()
-        .map_or_else(String::new, |needed| format!(" {} {}s a side would decide.", needed.count, needed.unit));
-    let word = step.verdict.as_str().replace('_', " ");
-    format!("{} beside {}: {word}, {change}.{more}", pair.test, pair.base)
 }
 
 fn sides(page: &mut Page<'_>, document: &CompareDocument) -> Result<(), Error> {
