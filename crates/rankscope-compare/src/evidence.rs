@@ -56,12 +56,11 @@ pub(crate) fn uncertainty_ns(side: &Side) -> i64 {
 
 /// What `base` and `test`, the values of each run, say of `metric`.
 pub(crate) fn evidence(metric: &Metric, base: &[&[f64]], test: &[&[f64]], clocks_ns: i64, settings: &Settings) -> Evidence {
-    let spread = settings.run_spread_of(&metric.name).or_else(|| of_repeats(base, test));
-    by_spread(metric, base, test, spread, clocks_ns, settings)
+    evidence_or(metric, base, test, None, clocks_ns, settings)
 }
 
-/// The same, where runs are known to differ by `spread`.
-pub(crate) fn by_spread(
+/// The same; where neither the settings nor the two sides tell how much runs differ, they do by `spread`.
+pub(crate) fn evidence_or(
     metric: &Metric,
     base: &[&[f64]],
     test: &[&[f64]],
@@ -69,6 +68,7 @@ pub(crate) fn by_spread(
     clocks_ns: i64,
     settings: &Settings,
 ) -> Evidence {
+    let spread = settings.run_spread_of(&metric.name).or_else(|| of_repeats(base, test)).or(spread);
     let direction = match metric.direction {
         Direction::LowerIsBetter => rankscope_stats::Direction::LowerIsBetter,
         Direction::HigherIsBetter => rankscope_stats::Direction::HigherIsBetter,
@@ -91,7 +91,12 @@ fn of_repeats(base: &[&[f64]], test: &[&[f64]]) -> Option<RunSpread> {
         (false, true) => test,
         _ => return None,
     };
-    let medians: Vec<f64> = side.iter().filter_map(|run| series::median_of_run(run)).collect();
+    spread(side)
+}
+
+/// How much `runs` of one side differ, by their medians.
+pub(crate) fn spread(runs: &[&[f64]]) -> Option<RunSpread> {
+    let medians: Vec<f64> = runs.iter().filter_map(|run| series::median_of_run(run)).collect();
     rankscope_stats::run_spread(&medians)
 }
 

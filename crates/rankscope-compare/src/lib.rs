@@ -65,7 +65,7 @@ pub fn compare(sides: &[Side], settings: &Settings) -> CompareDocument {
     let others: Vec<Comparison> = pairs.collect();
     let (base, tests) = (&sides[0], &sides[1..]);
     let beside = std::iter::once(&first).chain(&others).zip(tests);
-    let side_by_side = beside.map(|(compared, test)| beside::of(base, test, compared, &settings.convention)).collect();
+    let side_by_side = beside.map(|(compared, test)| beside::of(base, test, compared, settings)).collect();
     CompareDocument {
         schema: SCHEMA,
         rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),

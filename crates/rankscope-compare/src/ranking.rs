@@ -1,10 +1,11 @@
 //! Which of several sides is the fastest, and whether that is certain.
 //!
 //! Every two sides are compared, and all pairs are corrected as one family: with many sides, some are in front by chance. A winner is
-//! named only where the evidence tells it apart from each of the others.
+//! named only where the evidence tells it apart from each of the others. Of two sides without repeats, runs differ as much as those of the
+//! side whose repeats differ most.
 
 use rankscope_document::{ChangeVerdict, PairOfSides, Place, Ranking};
-use rankscope_stats::Evidence;
+use rankscope_stats::{Evidence, RUNS_MIN, RunSpread};
 
 use crate::Settings;
 use crate::evidence::{self, Runs};
@@ -26,9 +27,9 @@ impl<'a> Ranked<'a> {
         (!medians.is_empty()).then(|| Self { label: side.label(), metric, runs, typical: series::median(&mut medians) })
     }
 
-    /// What says how much slower `other` is. Where one side alone has repeats, they do not stand in for those of the other.
-    fn beside(&self, other: &Self, settings: &Settings) -> Evidence {
-        evidence::by_spread(self.metric, &self.runs, &other.runs, settings.run_spread_of(STEP), 0, settings)
+    /// What says how much slower `other` is; `spread` is how much runs differ where neither of the two tells.
+    fn beside(&self, other: &Self, spread: Option<RunSpread>, settings: &Settings) -> Evidence {
+        evidence::evidence_or(self.metric, &self.runs, &other.runs, spread, 0, settings)
     }
 }
 
@@ -66,9 +67,12 @@ pub(crate) fn of(sides: &[Side], settings: &Settings) -> Option<Ranking> {
 
 /// Every two of `order`, the faster for the base.
 fn pairs(order: &[Ranked<'_>], settings: &Settings) -> Vec<PairOfSides> {
+    let repeated = order.iter().filter(|side| side.runs.len() >= RUNS_MIN);
+    let spreads = repeated.filter_map(|side| evidence::spread(&side.runs));
+    let spread = spreads.max_by(|a, b| a.relative.total_cmp(&b.relative));
     let all = order.iter().enumerate().flat_map(|(at, base)| order[at + 1..].iter().map(move |test| (base, test)));
     let compared: Vec<(&Ranked<'_>, &Ranked<'_>, Evidence)> =
-        all.map(|(base, test)| (base, test, base.beside(test, settings))).collect();
+        all.map(|(base, test)| (base, test, base.beside(test, spread, settings))).collect();
     let p: Vec<f64> = compared.iter().filter_map(|(_, _, evidence)| evidence.p).collect();
     let mut corrected = rankscope_stats::holm(&p).into_iter();
     let pair = |(base, test, evidence): &(&Ranked<'_>, &Ranked<'_>, Evidence)| {
@@ -132,6 +136,14 @@ mod tests {
     fn one_run_a_side_names_no_winner_however_far_apart_they_are() {
         let ranking = ranking(&[side("a", 1_000_000, 1), side("b", 2_000_000, 1), side("c", 3_000_000, 1)]);
         assert_eq!(ranking.winner, None, "{ranking:?}");
+    }
+
+    #[test]
+    fn repeats_of_one_side_tell_how_much_runs_of_the_others_differ() {
+        let far = ranking(&[side("a", 1_000_000, 1), side("b", 2_000_000, 7), side("c", 3_000_000, 1)]);
+        assert_eq!(far.winner.as_deref(), Some("a"), "{far:?}");
+        let near = ranking(&[side("a", 1_000_000, 1), side("b", 1_002_000, 7), side("c", 1_004_000, 1)]);
+        assert_eq!(near.winner, None, "{near:?}");
     }
 
     #[test]

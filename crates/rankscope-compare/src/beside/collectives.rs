@@ -15,7 +15,10 @@ use crate::names;
 const GIB: f64 = 1_073_741_824.0 / 1e9;
 
 /// What collectives are joined by: the rank where there is one, name, type, size, process group where that tells.
-type Key = (Option<u32>, String, String, Option<u64>, Option<String>);
+pub(super) type Key = (Option<u32>, String, String, Option<u64>, Option<String>);
+
+/// What is said of each of some places, where anything is.
+pub(super) type RankWords<'a> = &'a dyn Fn(&[Key]) -> Vec<Option<BesideStatus>>;
 
 /// What is joined.
 trait Joined {
@@ -119,19 +122,27 @@ fn metric(kind: &str, dtype: &str, in_elements: Option<u64>, group: Option<&str>
 }
 
 /// How long ranks are in them.
-pub(super) fn by_rank(base: &SideFigures, test: &SideFigures, convention: &Convention) -> Vec<RankCollectiveBeside> {
+pub(super) fn by_rank(
+    base: &SideFigures,
+    test: &SideFigures,
+    convention: &Convention,
+    words: RankWords<'_>,
+) -> Vec<RankCollectiveBeside> {
     let is_aorta = *convention == Convention::Aorta;
-    let row = |((rank, name, dtype, in_elements, process_group), sides): (Key, [Option<&RankCollectiveFigures>; 2])| {
+    let rows = joined(&base.rank_collectives, &test.rank_collectives, convention);
+    let words = if is_aorta { vec![None; rows.len()] } else { words(&rows.keys().cloned().collect::<Vec<_>>()) };
+    type Row<'a> = ((Key, [Option<&'a RankCollectiveFigures>; 2]), Option<BesideStatus>);
+    let row = |(((rank, name, dtype, in_elements, process_group), sides), said): Row<'_>| {
         let of = |better, figure: &dyn Fn(&RankCollectiveFigures) -> f64| {
             let [base, test] = sides.map(|side| side.map(figure));
             beside(convention, better, base, test)
         };
         let [sum, mean, min, max] = std::array::from_fn(|at| of(Better::Less, &move |row| row.sum_mean_min_max_ns[at]));
-        let status = if is_aorta { super::convention::of_rank(mean.percent_change) } else { word(&mean, None) };
+        let status = if is_aorta { super::convention::of_rank(mean.percent_change) } else { word(&mean, said) };
         let count = of(Better::Neither, &|row| row.count);
         RankCollectiveBeside { rank, name, dtype, in_elements, process_group, sum, mean, min, max, count, status }
     };
-    joined(&base.rank_collectives, &test.rank_collectives, convention).into_iter().map(row).collect()
+    rows.into_iter().zip(words).map(row).collect()
 }
 
 #[cfg(test)]
