@@ -101,12 +101,13 @@ impl<'j, 'a> Slacks<'j, 'a> {
         (slack.open == 0).then_some(slack.ns)
     }
 
-    /// The slack of all device work of the step, by rank and piece.
+    /// The slack of all device work of the step that takes time, by rank and piece.
     fn of_devices(&self) -> impl Iterator<Item = (u32, PieceId, i64)> + '_ {
         let pieces = self.ranks.iter().flat_map(|own| (own.first.0..).take(own.count).map(|id| (own.rank, PieceId(id))));
         let on_device = pieces.filter(|(rank, piece)| {
             let execution = self.job.ranks[*rank as usize];
-            !execution.key(execution.piece(*piece).key).activity.is_host()
+            let own = execution.piece(*piece);
+            own.dur_ns > 0 && !execution.key(own.key).activity.is_host()
         });
         on_device.filter_map(|(rank, piece)| Some((rank, piece, self.slack_ns(rank, piece)?)))
     }
