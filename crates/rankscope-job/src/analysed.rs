@@ -105,6 +105,7 @@ fn keep_step(job: &mut Job, step: i64) -> Result<(), Error> {
         let known = known.iter().min().copied().zip(known.iter().max().copied());
         return Err(Error::NoStep { step, known });
     }
+    job.only_step = Some(step);
     let collectives = &job.collectives;
     job.matched.instances.retain(|instance| {
         instance.members.iter().any(|member| {
@@ -116,7 +117,6 @@ fn keep_step(job: &mut Job, step: i64) -> Result<(), Error> {
 }
 
 fn select_step(document: &mut Document, step: i64) {
-    document.critical_path.retain(|path| path.step == Some(step));
     for rank in &mut document.ranks {
         rank.steps.retain(|known| known.step == step);
         let only = rank.steps.first();

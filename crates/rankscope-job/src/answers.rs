@@ -32,7 +32,9 @@ impl Answers {
     pub(crate) fn of(job: &Job, analysis: &Analysis) -> Self {
         let steps = Steps::of(job);
         let mut answers = Self { budgets: budgets::budgets(job, &steps), ..Self::default() };
-        let Some(graph) = job.execution() else { return answers };
+        let Some(graph) = job.execution() else {
+            return Self { unanswered: critical_path::why_none(job).into_iter().collect(), ..answers };
+        };
         (answers.blame, answers.blame_groups) = blame::blame(job, analysis, &graph, &steps);
         (answers.critical_path, answers.unanswered) = critical_path::critical_path(job, &graph);
         answers

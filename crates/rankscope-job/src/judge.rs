@@ -128,6 +128,8 @@ pub struct Job {
     pub completeness: Completeness,
     /// What of the ranks' exports is compared.
     pub(crate) compared: Compared,
+    /// The one step that its matched collectives are narrowed to.
+    pub(crate) only_step: Option<i64>,
     /// What failed first, where the job did.
     pub failure: Option<Failure>,
     /// What speaks against the traces being one job's. Where anything does, nothing is matched.
@@ -196,6 +198,7 @@ pub fn judge(parts: Parts, facts: &Facts, judging: Judging) -> Result<Job, Error
         notes,
         completeness,
         compared,
+        only_step: None,
         failure: facts.failure.clone(),
         doubts,
         skipped,

@@ -29,6 +29,18 @@ pub(super) fn critical_path(job: &Job, graph: &JobExecution<'_>) -> (Vec<Critica
     (found, lacks)
 }
 
+/// Why there is no path of a `job` without a graph, where graphs were made.
+pub(super) fn why_none(job: &Job) -> Option<String> {
+    let graphs = || job.ranks.iter().map(|rank| rank.execution.as_deref());
+    let why = match () {
+        () if graphs().all(|graph| graph.is_none()) => return None,
+        () if !job.is_comparable() => "ranks are not compared",
+        () if graphs().any(|graph| graph.is_none()) => "some parts were made without what answers are made of",
+        () => "the traces show nothing but collectives",
+    };
+    Some(format!("The critical path cannot be told: {why}."))
+}
+
 /// Between which ranks a path communicates.
 struct Links<'j, 'a> {
     job: &'j Job,
@@ -134,9 +146,13 @@ fn unknown(job: &Job, found: &[CriticalPath], paths: &[Path]) -> Vec<String> {
         }
         ranks.sort_unstable();
         ranks.dedup();
-        let first = if ranks.is_empty() { String::new() } else { format!(" on ranks {}", list(&ranks)) };
+        let on = match ranks.len() {
+            0 => String::new(),
+            1 => format!(" on rank {}", ranks[0]),
+            _ => format!(" on ranks {}", list(&ranks)),
+        };
         said.push(format!(
-            "{} of the critical paths ({}) is not known: nothing is recorded that their first work{first} waited for.",
+            "{} of the critical paths ({}) is not known: nothing is recorded that their first work{on} waited for.",
             percent(share),
             time(ns)
         ));

@@ -34,7 +34,7 @@ fn on_job_clock(graph: &JobExecution<'_>, rank: usize, (start_ns, end_ns): (i64,
 fn steps(job: &Job, graph: &JobExecution<'_>) -> Vec<StepWindows> {
     let mut steps: BTreeMap<i64, Vec<PathWindow>> = BTreeMap::new();
     for (rank, own) in job.ranks.iter().enumerate() {
-        for step in &own.report.steps {
+        for step in own.report.steps.iter().filter(|step| job.only_step.is_none_or(|only| only == step.number)) {
             steps.entry(step.number).or_default().push(on_job_clock(graph, rank, (step.start_ns, step.end_ns)));
         }
     }

@@ -6,6 +6,7 @@ mod blame;
 mod budgets;
 mod clocks;
 mod collective_tables;
+mod critical_path;
 mod exports;
 mod hints;
 mod order;
