@@ -1,13 +1,14 @@
 //! The summary for a terminal: what an engineer acts on in ten seconds.
 //!
-//! Findings come first, then where the time goes, who is late, and which collectives cost most. Each part stands alone and
-//! leaves itself out when the document has nothing for it. With many rows only the worst and the best are shown, and how many
+//! Findings come first, then where the time goes, what a step had to wait for, who is late, and which collectives cost most. Each part
+//! stands alone and leaves itself out when the document has nothing for it. With many rows only the worst and the best are shown, and how many
 //! are not. Nothing here asks what the terminal is: width and colour are given.
 
 mod answers;
 mod arrivals;
 mod bar;
 mod collectives;
+mod critical_path;
 mod heading;
 mod notes;
 mod paint;
@@ -39,6 +40,7 @@ pub fn terminal(document: &Document, style: Style) -> String {
     let mut parts = vec![heading::draw(document, sheet), notes::draw(document, sheet)];
     if document.is_training() {
         parts.push(time::draw(document, sheet));
+        parts.push(critical_path::draw(document, sheet));
         parts.push(arrivals::draw(document, sheet));
         parts.push(answers::draw(document, sheet));
         parts.push(collectives::draw(document, sheet));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use rankscope_document::Document;
+use rankscope_document::{CriticalPath, Document, PathShare};
 use rankscope_report::{Style, terminal};
 
 fn plain(document: &Document, width: usize) -> String {
@@ -39,12 +39,56 @@ fn nothing_at_all_still_says_what_it_is() {
     insta::assert_snapshot!(plain(&Document::default(), 80));
 }
 
+/// Eight GPUs, whose steps have critical paths.
+fn with_paths() -> Document {
+    let share = |name: &str, class: &str, rank, ns, count| PathShare {
+        name: name.to_owned(),
+        class: class.to_owned(),
+        rank,
+        ns,
+        count,
+        ..PathShare::default()
+    };
+    let path = |step: i64| CriticalPath {
+        step: Some(step),
+        rank: 5,
+        length_ns: 20 * common::MS + step,
+        by_class: [("compute", 15 * common::MS + step), ("device_gap", 0), ("host", 5 * common::MS)]
+            .map(|(of, ns)| (of.to_owned(), ns))
+            .into(),
+        by_rank: [(0, 4 * common::MS), (5, 16 * common::MS + step)].into(),
+        top: vec![share("aten::mm", "compute", 5, 12 * common::MS, 96), share(common::HOSTILE, "host", 0, 3 * common::MS, 7)],
+        ..CriticalPath::default()
+    };
+    Document { critical_path: (3..=5).map(path).collect(), ..common::eight_gpus() }
+}
+
+#[test]
+fn the_critical_path_is_that_of_a_typical_step() {
+    let text = plain(&with_paths(), 80);
+    let block: Vec<&str> =
+        text.split("\n\n").find(|block| block.starts_with("CRITICAL PATH")).unwrap().lines().take(5).collect();
+    let expected = [
+        "CRITICAL PATH  step 4, of median length among 3 steps: 20.0 ms",
+        "  compute 75.0 %, host 25.0 %",
+        "  rank 5 80.0 %, rank 0 20.0 %",
+        "  longest on it                 class    rank     time   share  pieces",
+        "  aten::mm                      compute     5  12.0 ms  60.0 %      96",
+    ];
+    assert_eq!(block, expected);
+}
+
 #[test]
 fn lines_fit_the_width() {
     for width in [72, 80, 100, 120, 200] {
-        for document in
-            [common::eight_gpus(), common::four_on_cpu(), common::one_of_eight(), common::two_nodes(), common::job(3000, 1, 8)]
-        {
+        for document in [
+            common::eight_gpus(),
+            with_paths(),
+            common::four_on_cpu(),
+            common::one_of_eight(),
+            common::two_nodes(),
+            common::job(3000, 1, 8),
+        ] {
             for line in plain(&document, width).lines() {
                 assert!(line.chars().count() <= width, "{width} columns: {line}");
             }

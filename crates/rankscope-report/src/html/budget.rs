@@ -23,6 +23,8 @@ pub(super) fn fit(document: &Document) -> (Document, Cuts) {
     // A page has its tables beside the document, as far as it draws them.
     (page.collective_tables, page.across_ranks) = (None, None);
     page.ranks.iter_mut().for_each(|rank| rank.tables = None);
+    // No page draws the path of each step.
+    page.critical_path = Vec::new();
     let mut cuts = Cuts::default();
     let collectives = &mut page.collectives;
     cuts.instances = keep(&mut collectives.instances, RANK_ENTRIES, |i| i.arrival_order.len() + i.wait_ns.len(), longest_wait);
