@@ -65,7 +65,7 @@ impl Two {
 fn graphs_whose_numbers_do_not_fit_are_refused() {
     let whole = file(&executed_part(1, &Dialect::default()));
     let right = Two { lane: 0, starts: [0, 10], key: 0, back: 1, collectives: [0, 1], shares: vec![(0, 7), (1, 3)] };
-    let read = |two: &Two| read_part(&with_block(&whole, 23, |columns| two.write(columns))[..]);
+    let read = |two: &Two| read_part(&with_block(&whole, 24, |columns| two.write(columns))[..]);
     let execution = read(&right).unwrap().part.execution.unwrap();
     assert_eq!((execution.len(), execution.of_collective(1)), (2, execution.ids().last()));
     let refused = |change: fn(&mut Two)| {
