@@ -3,7 +3,7 @@
 //! `metric__<tag>_diff` is variant minus baseline and `_pct` that in percent of the baseline, so a negative time is faster. Only metrics
 //! that it takes differences of have them; what is put beside without one (percentages) still differs by what the whole is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 
 use rankscope_document::{Document, Tables};
@@ -80,13 +80,20 @@ fn difference(base: Option<f64>, variant: Option<f64>) -> [Option<f64>; 2] {
     [diff, diff.zip(base.filter(|base| *base != 0.0)).map(|(diff, base)| diff / base * 100.0)]
 }
 
-/// Writes the tables of the first rank that both documents have, joined, to `out`.
+/// The ranks that both documents have, ascending.
+pub fn ranks([base, variant]: [&Document; 2]) -> Vec<u32> {
+    let of_variant: BTreeSet<u32> = variant.ranks.iter().map(|rank| rank.rank).collect();
+    let both: BTreeSet<u32> = base.ranks.iter().map(|rank| rank.rank).filter(|rank| of_variant.contains(rank)).collect();
+    both.into_iter().collect()
+}
+
+/// Writes the tables of `rank` in both documents, joined, to `out`; of a document without it there are no rows.
 ///
 /// # Errors
 /// What `out` or the temporary files refuse.
-pub fn write([base, variant]: [&Document; 2], tags: [&str; 2], out: impl Write + Send) -> Result<(), Error> {
+pub fn write([base, variant]: [&Document; 2], rank: u32, tags: [&str; 2], out: impl Write + Send) -> Result<(), Error> {
     let mut book = Book::begin("rankscope compare", ROWS)?;
-    for (base, variant) in tables(base).iter().zip(&tables(variant)) {
+    for (base, variant) in tables(base, rank).iter().zip(&tables(variant, rank)) {
         let Joined { headers, intersect, only_baseline, only_variant } = joined(base, variant, tags);
         for (part, rows) in [("intersect", intersect), ("only_baseline", only_baseline), ("only_variant", only_variant)] {
             let mut columns =
@@ -106,9 +113,9 @@ pub fn write([base, variant]: [&Document; 2], tags: [&str; 2], out: impl Write +
 /// What a positive difference means there.
 const SIGNS: &str = "TraceLens' signs: variant minus baseline, so a negative time is faster";
 
-/// The tables of the first rank of `document`, by TraceLens' names.
-fn tables(document: &Document) -> Vec<Table> {
-    let rank = document.ranks.first();
+/// The tables of `rank` in `document`, by TraceLens' names.
+fn tables(document: &Document, rank: u32) -> Vec<Table> {
+    let rank = document.ranks.iter().find(|own| own.rank == rank);
     let total = rank.map_or(0, |rank| rank.time_ns.total) as f64;
     let percent = |ns: f64, of: f64| (of > 0.0).then(|| ns / of * 100.0);
     let times = rank.into_iter().flat_map(|rank| {

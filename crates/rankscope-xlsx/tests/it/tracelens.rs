@@ -70,7 +70,7 @@ fn what_one_run_lacks_is_on_a_sheet_of_its_own() {
     let base = job(1, &json!({"ops_summary": [operator("aten::mm", 3_000_000), operator("aten::add", 1_000_000)]}));
     let variant = job(1, &json!({"ops_summary": [operator("aten::mm", 2_000_000), operator("aten::mul", 1_000_000)]}));
     let mut out = Cursor::new(Vec::new());
-    write([&base, &variant], ["a", "b"], &mut out).expect("written");
+    write([&base, &variant], 0, ["a", "b"], &mut out).expect("written");
     let mut book = Read::bytes(out.into_inner());
     assert_eq!(
         book.names(),

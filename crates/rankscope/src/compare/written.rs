@@ -1,5 +1,6 @@
 //! What `rankscope compare` leaves: a folder with the document and the page, and workbooks.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,8 @@ pub(crate) struct WrittenArgs {
     /// Also write the workbooks that other tools' scripts expect, into --out
     #[arg(long, value_name = "TOOL", requires = "out")]
     layout: Option<Tree>,
-    /// Also write TraceLens' comparison of the first rank of each test into this folder: sheets _intersect, _only_baseline, _only_variant
+    /// Also write TraceLens' comparison of each test into this folder, of several ranks into rank0 and so on: sheets _intersect,
+    /// _only_baseline, _only_variant
     #[arg(long, value_name = "DIR")]
     tracelens: Option<PathBuf>,
 }
@@ -90,18 +92,29 @@ fn of_pair(beside: &SideBySide, documents: [&Document; 2], folder: &Path) -> Res
     Ok(outputs.commit()?)
 }
 
-/// A workbook for each test: `compare_BASE_vs_TEST.xlsx`.
+/// A workbook for each rank of each test: `compare_BASE_vs_TEST.xlsx`. Where there are several ranks, each has a folder.
 fn of_tracelens(sides: &[Side], folder: &Path) -> Result<Vec<PathBuf>> {
     let Some((base, tests)) = sides.split_first() else { return Ok(Vec::new()) };
-    let mut outputs = Outputs::into_directory(folder)?;
+    let mut of_ranks: BTreeMap<u32, Vec<(&Side, [&Document; 2])>> = BTreeMap::new();
     for test in tests {
         let (Some(of_base), Some(of_test)) = (base.documents().next(), test.documents().next()) else { continue };
-        let name = format!("compare_{}_vs_{}.xlsx", file_name(base.label()), file_name(test.label()));
-        outputs.write(&name, |file| {
-            tracelens::write([of_base, of_test], [base.label(), test.label()], file).map_err(anyhow::Error::from)
-        })?;
+        for rank in tracelens::ranks([of_base, of_test]) {
+            of_ranks.entry(rank).or_default().push((test, [of_base, of_test]));
+        }
     }
-    Ok(outputs.commit()?)
+    let mut written = Vec::new();
+    let is_one = of_ranks.len() == 1;
+    for (rank, tests) in of_ranks {
+        let folder = if is_one { folder.to_owned() } else { folder.join(format!("rank{rank}")) };
+        let mut outputs = Outputs::into_directory(&folder)?;
+        for (test, documents) in tests {
+            let name = format!("compare_{}_vs_{}.xlsx", file_name(base.label()), file_name(test.label()));
+            let tags = [base.label(), test.label()];
+            outputs.write(&name, |file| tracelens::write(documents, rank, tags, file).map_err(anyhow::Error::from))?;
+        }
+        written.extend(outputs.commit()?);
+    }
+    Ok(written)
 }
 
 /// `label` as the name of a folder. Labels are parts of paths, so they differ, but may have separators.

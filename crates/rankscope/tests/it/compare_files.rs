@@ -57,7 +57,9 @@ fn a_run_beside_itself_differs_in_nothing_and_leaves_every_file() {
         .expect("a column");
     assert_eq!(rows.height(), 4 * 8 + 1);
     assert!(rows.rows().skip(1).all(|row| row[percent] == Data::Float(0.0)));
-    assert_eq!(fs::read_dir(&theirs).expect("a folder").count(), 1);
+    let of_rank = |rank: u32| fs::read_dir(theirs.join(format!("rank{rank}"))).expect("a folder of the rank").count();
+    assert_eq!((0..4).map(of_rank).collect::<Vec<_>>(), [1; 4]);
+    assert_eq!(fs::read_dir(&theirs).expect("a folder").count(), 4);
 }
 
 #[test]
