@@ -1,5 +1,6 @@
 //! `rankscope run`: its arguments, and what it prints. `rankscope-launch` runs the job.
 
+mod job;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -7,7 +8,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Result;
 use rankscope_config::ClockSettings;
@@ -16,6 +16,7 @@ use rankscope_report::steers;
 
 use crate::config;
 use crate::output::{self, Format};
+pub(crate) use job::JobArgs;
 
 /// Run a job and collect its traces, the clocks of its nodes and a report.
 ///
@@ -23,33 +24,17 @@ use crate::output::{self, Format};
 /// torch.profiler and jax.profiler export are copied into the run directory. Exits with the job's exit code.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Start this many local processes with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT
-    #[arg(short = 'n', long = "ranks", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=RANKS_MAX))]
-    ranks: Option<u32>,
+    #[command(flatten)]
+    job: JobArgs,
     /// Directory of the run [default: runs/NAME]
     #[arg(long, value_name = "DIR", conflicts_with = "name")]
     out: Option<PathBuf>,
     /// Name of the run, below runs/ [default: the program and the time]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<RunName>,
-    /// Do not measure clocks
-    #[arg(long)]
-    no_clock: bool,
-    /// Do not hook into Python programs; profiles that they export are not collected
-    #[arg(long)]
-    no_hooks: bool,
     /// Do not align and report at the end of the job
     #[arg(long)]
     no_report: bool,
-    /// Also collect files that match this pattern and are new or changed after the job (may be repeated)
-    #[arg(long, value_name = "GLOB")]
-    collect: Vec<String>,
-    /// Seconds that ranks started by -n have to exit after one has failed or SIGTERM or SIGINT was forwarded; then they are killed
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    grace: u64,
-    /// Seconds that aligning and reporting may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    finish_within: u64,
     /// What to print; with json the job's own output goes to stderr
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -60,9 +45,6 @@ pub(crate) struct Args {
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
-
-/// Processes of one host; more is a slip of the finger.
-const RANKS_MAX: i64 = 4_096;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if let Some(parent) = args.tied {
@@ -89,7 +71,7 @@ fn request(args: Args) -> Result<Request> {
     let settings = config::settings(config::From::default())?;
     Ok(Request {
         command: args.command,
-        ranks: args.ranks,
+        ranks: args.job.ranks,
         environment: BTreeMap::new(),
         place: match (args.out, args.name) {
             (Some(path), _) => Place::Path(path),
@@ -97,12 +79,12 @@ fn request(args: Args) -> Result<Request> {
             (None, None) => Place::Any,
         },
         run_id: None,
-        clock: (!args.no_clock).then(|| ClockSettings::of(&settings)),
-        hooks: !args.no_hooks,
+        clock: (!args.job.no_clock).then(|| ClockSettings::of(&settings)),
+        hooks: !args.job.no_hooks,
         report: !args.no_report,
-        collect: args.collect,
-        grace: Duration::from_secs(args.grace),
-        finish_within: Duration::from_secs(args.finish_within),
+        grace: args.job.grace(),
+        finish_within: args.job.finish_within(),
+        collect: args.job.collect,
         aside: args.format == Format::Json,
     })
 }

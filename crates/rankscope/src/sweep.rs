@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -16,6 +15,7 @@ use rankscope_sweep::{Asked, Case, Definition, Error, Options, Order, Preset, Va
 
 use crate::config;
 use crate::output::{self, Format};
+use crate::run::JobArgs;
 use print::Printer;
 
 /// Run a command in several configurations, several times each, in a balanced order.
@@ -69,27 +69,11 @@ pub(crate) struct Args {
     /// Print the runs in order with what they set, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Start this many local processes with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT
-    #[arg(short = 'n', long = "ranks", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096))]
-    ranks: Option<u32>,
-    /// Do not measure clocks
-    #[arg(long)]
-    no_clock: bool,
-    /// Do not hook into Python programs; profiles that they export are not collected
-    #[arg(long)]
-    no_hooks: bool,
+    #[command(flatten)]
+    job: JobArgs,
     /// Align and report at the end of each run; the comparison needs no reports
     #[arg(long)]
     report: bool,
-    /// Also collect files that match this pattern and are new or changed after a run (may be repeated)
-    #[arg(long, value_name = "GLOB")]
-    collect: Vec<String>,
-    /// Seconds that ranks started by -n have to exit after one has failed or SIGTERM or SIGINT was forwarded; then they are killed
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    grace: u64,
-    /// Seconds that aligning and reporting may take, for each run
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    finish_within: u64,
     /// What to print; with json the jobs' own output goes to stderr
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -176,7 +160,8 @@ fn definition(args: &Args, here: String) -> std::result::Result<Definition, Erro
     };
     let command = args.command.iter().map(text).collect::<std::result::Result<_, _>>()?;
     let asked = Asked { base: args.base, variables: args.set.clone(), presets: args.preset.clone(), cases: args.case.clone() };
-    let options = Options { ranks: args.ranks, clock: !args.no_clock, hooks: !args.no_hooks, collect: args.collect.clone() };
+    let JobArgs { ranks, no_clock, no_hooks, collect, .. } = &args.job;
+    let options = Options { ranks: *ranks, clock: !no_clock, hooks: !no_hooks, collect: collect.clone() };
     let order = match args.order {
         OrderArg::Balanced => Order::Balanced,
         OrderArg::AsGiven => Order::AsGiven,
@@ -195,8 +180,8 @@ fn request(args: &Args, folder: PathBuf, intent: Intent) -> Result<SweepRequest>
         stop_on_failure: args.stop_on_failure,
         clock: ClockSettings::of(&settings),
         report: args.report,
-        grace: Duration::from_secs(args.grace),
-        finish_within: Duration::from_secs(args.finish_within),
+        grace: args.job.grace(),
+        finish_within: args.job.finish_within(),
         aside: args.format == Format::Json,
     })
 }
