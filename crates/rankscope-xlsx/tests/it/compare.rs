@@ -195,7 +195,7 @@ fn one_workbook_begins_with_the_answer_and_draws_a_waterfall() {
     let mut book = Read::bytes(bytes(&document));
     assert_eq!(book.names(), ["Summary", "metrics", "contributions", "ranks", "collectives", "definitions"]);
     let summary = book.text("Summary");
-    assert!(summary.contains("37cu beside 56cu: regressed, +1.000 ms a step (+10.00 %)."), "{summary}");
+    assert!(summary.contains("37cu beside 56cu: regressed: a step takes 1.00 ms (10.0 %) longer"), "{summary}");
     assert!(summary.contains("positive time takes longer") && summary.contains("2 more"), "{summary}");
     let chart = inside(bytes(&document), "xl/charts/chart1.xml");
     assert!(chart.contains("grouping val=\"stacked\"") && chart.contains("takes longer"), "{chart}");
