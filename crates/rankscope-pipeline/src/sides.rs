@@ -21,7 +21,7 @@ pub struct SideRequest {
 }
 
 /// Tables of ranks that a change is told by.
-const OF_RANKS: [Table; 8] = [
+const OF_RANKS: [Table; 10] = [
     Table::OpsSummary,
     Table::OpsUniqueArgs,
     Table::KernelSummary,
@@ -29,12 +29,19 @@ const OF_RANKS: [Table; 8] = [
     Table::Copies,
     Table::Idle,
     Table::Modules,
+    Table::ModuleKernels,
+    Table::LaunchOrder,
     Table::Launches,
 ];
 
 /// Tables of jobs that it is told by.
-const OF_JOB: [JobTable; 4] =
-    [JobTable::CollectiveSummary, JobTable::RankCollectiveSummary, JobTable::Collectives, JobTable::Stragglers];
+const OF_JOB: [JobTable; 5] = [
+    JobTable::CollectiveSummary,
+    JobTable::RankCollectiveSummary,
+    JobTable::Collectives,
+    JobTable::RankCollectives,
+    JobTable::Stragglers,
+];
 
 /// Reads every run of `sides`, by what `like` says of reading and judging; its paths are not looked at.
 ///

@@ -3,6 +3,7 @@
 mod changed;
 mod clocks;
 mod folder;
+mod order;
 mod planted;
 mod readings;
 mod threads;
