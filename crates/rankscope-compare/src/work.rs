@@ -110,6 +110,8 @@ pub(crate) struct Splitting {
     by_arguments: bool,
     /// Operators whose time is split by name alone.
     mixed: BTreeSet<String>,
+    /// Collectives that a run has without their counterparts on other ranks, so that nobody knows what of them is waiting.
+    unmatched: BTreeSet<Collective>,
 }
 
 /// One rank of one run.
@@ -122,11 +124,13 @@ pub(crate) struct RankWork<'a> {
 
 impl Splitting {
     pub(crate) fn of<'a>(ranks: impl IntoIterator<Item = RankWork<'a>>) -> Self {
-        let mut splitting = Self { by_arguments: true, mixed: BTreeSet::new() };
+        let mut splitting = Self { by_arguments: true, ..Self::default() };
         for work in ranks {
             splitting.by_arguments &= work.records_arguments();
             let tells = work.kernels().filter(|kernel| kernel.class != Class::Computation);
             splitting.mixed.extend(tells.filter_map(|kernel| kernel.operator.map(str::to_owned)));
+            let unmatched = work.collectives().filter(|(_, row)| row.matched == 0 && row.count > 0);
+            splitting.unmatched.extend(unmatched.map(|(collective, _)| collective));
         }
         splitting
     }
@@ -213,7 +217,7 @@ impl<'a> RankWork<'a> {
     pub(crate) fn leaves(self, class: Class, splitting: &Splitting) -> BTreeMap<Leaf, Sum> {
         let leaves = match class {
             Class::Computation => self.computation(splitting),
-            Class::ExposedComm => self.communication(),
+            Class::ExposedComm => self.communication(splitting),
             Class::ExposedMemcpy => self.copies(),
             Class::Idle => self.idle(),
         };
@@ -245,17 +249,19 @@ impl<'a> RankWork<'a> {
         sums
     }
 
-    fn communication(self) -> BTreeMap<Leaf, Sum> {
+    fn communication(self, splitting: &Splitting) -> BTreeMap<Leaf, Sum> {
         let mut sums: BTreeMap<Leaf, Sum> = BTreeMap::new();
         for (collective, row) in self.collectives() {
-            let matched = row.matched;
+            let is_split = !splitting.unmatched.contains(&collective);
+            let matched = if is_split { row.matched } else { 0 };
+            let unmatched_ns = if is_split { row.unmatched_ns } else { row.sum_ns };
             let mut put = |leaf, ns, count| sums.entry(leaf).or_default().add(ns, count);
             if matched > 0 {
                 put(Leaf::Wait(collective.clone()), row.wait_ns, matched);
                 put(Leaf::Transfer(collective.clone()), row.transfer_ns, matched);
             }
             if row.count > matched {
-                put(Leaf::Unmatched(collective.clone()), row.unmatched_ns, row.count - matched);
+                put(Leaf::Unmatched(collective.clone()), unmatched_ns, row.count - matched);
             }
             if let Some(exposed_ns) = row.exposed_ns {
                 put(Leaf::Hidden(collective), exposed_ns - row.sum_ns, 0);

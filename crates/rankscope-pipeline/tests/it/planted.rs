@@ -210,6 +210,13 @@ fn a_missing_rank_is_said_first_and_the_others_are_compared() {
         assert_eq!(document.first.ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [0, 1, 3]);
         assert!(document.first.contributions.is_empty() && document.first.step_delta_ns == 0, "{:?}", document.first);
     }
+    // Of two ranks one is left, whose collectives have no counterpart: its own work is compared all the same.
+    let two = PlantedJob::alike(&trace, 2);
+    let mut alone = two.clone();
+    alone.lose_rank(1);
+    let document = compare(&[side(&two, "base"), side(&alone, "test")], &Settings::default());
+    assert!(document.notes[0].text.starts_with("rank 1 is missing from test, so only rank 0 can be compared"));
+    assert!(document.first.contributions.is_empty(), "{:?}", document.first.contributions);
     let (operator, _) = longest(&whole);
     without.slow(1, Device::Operator(&operator), 1.5);
     let document = compare(&[side(&whole, "base"), side(&without, "test")], &Settings::default());
