@@ -10,7 +10,35 @@ pub(crate) fn put(to: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Takes a number off the front of `from`; none if there is none in full, or not in its one spelling.
+#[inline]
 pub(crate) fn take(from: &mut &[u8]) -> Option<u64> {
+    match from.first_chunk() {
+        Some(next) => take_of_word(u64::from_le_bytes(*next), from),
+        None => take_by_byte(from),
+    }
+}
+
+/// Takes a number off the front of `from`, which begins with the eight bytes of `word`.
+#[inline]
+fn take_of_word(word: u64, from: &mut &[u8]) -> Option<u64> {
+    let ends = !word & 0x8080_8080_8080_8080;
+    if ends == 0 {
+        return take_by_byte(from);
+    }
+    // The bits up to the last one of the first byte that ends a number.
+    let len = ends.trailing_zeros() / 8 + 1;
+    let own = word & (u64::MAX >> (64 - 8 * len));
+    let is_spelled_longer = len > 1 && own >> (8 * (len - 1)) == 0;
+    *from = from.get(len as usize..)?;
+    // Seven bits of each byte, moved together pair by pair.
+    let sevens = own & 0x7f7f_7f7f_7f7f_7f7f;
+    let pairs = (sevens & 0x007f_007f_007f_007f) | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = (pairs & 0x0000_3fff_0000_3fff) | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    let value = (fours & 0x0fff_ffff) | (fours & 0x0fff_ffff_0000_0000) >> 4;
+    (!is_spelled_longer).then_some(value)
+}
+
+fn take_by_byte(from: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for (at, byte) in from.iter().enumerate() {
         let bits = u64::from(byte & 0x7f);
@@ -36,4 +64,30 @@ pub(crate) fn zigzag(value: i64) -> u64 {
 /// The reverse.
 pub(crate) fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn whole_words_are_read_as_byte_by_byte(bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0x7eu8..0x82, Just(0)], 0..14)) {
+            let (mut at_once, mut slowly) = (bytes.as_slice(), bytes.as_slice());
+            let found = take(&mut at_once);
+            prop_assert_eq!(found, take_by_byte(&mut slowly));
+            prop_assert!(found.is_none() || at_once == slowly);
+        }
+
+        #[test]
+        fn numbers_come_back(number in any::<u64>(), bits in 0u32..64, behind in prop::collection::vec(any::<u8>(), 0..9)) {
+            let mut bytes = Vec::new();
+            put(&mut bytes, number >> bits);
+            bytes.extend(&behind);
+            let mut rest = bytes.as_slice();
+            prop_assert_eq!((take(&mut rest), rest), (Some(number >> bits), behind.as_slice()));
+        }
+    }
 }

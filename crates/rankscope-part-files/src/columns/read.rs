@@ -221,7 +221,12 @@ fn collected<'a, T>(
     if count > from.len() {
         return Err(ColumnFault::Cut);
     }
-    (0..count).map(|_| one(from)).collect()
+    // What may fail has no size that a list could be made of.
+    let mut values = Vec::with_capacity(count);
+    for _ in 0..count {
+        values.push(one(from)?);
+    }
+    Ok(values)
 }
 
 fn number(from: &mut &[u8]) -> Result<u64, ColumnFault> {
