@@ -27,11 +27,45 @@ pub fn json(document: &Document, layout: Layout) -> String {
 /// # Errors
 /// Those of `to`.
 pub fn write_json(document: &Document, layout: Layout, to: impl io::Write) -> io::Result<()> {
-    let written = match layout {
-        Layout::Pretty => serde_json::to_writer_pretty(to, document),
-        Layout::Compact => serde_json::to_writer(to, document),
-    };
-    Ok(written?)
+    let mut pieces = Pieces { to, piece: Vec::with_capacity(2 * PIECE_BYTES) };
+    match layout {
+        Layout::Pretty => serde_json::to_writer_pretty(&mut pieces, document)?,
+        Layout::Compact => serde_json::to_writer(&mut pieces, document)?,
+    }
+    pieces.hand_over()
+}
+
+/// Gathers the many small writes of a document to few large ones.
+struct Pieces<W> {
+    to: W,
+    piece: Vec<u8>,
+}
+
+const PIECE_BYTES: usize = 1 << 16;
+
+impl<W: io::Write> Pieces<W> {
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.to.write_all(&self.piece)?;
+        self.piece.clear();
+        Ok(())
+    }
+}
+
+impl<W: io::Write> io::Write for Pieces<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() < PIECE_BYTES { Ok(()) } else { self.hand_over() }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.hand_over()?;
+        self.to.flush()
+    }
 }
 
 /// `compare.json`: the comparison as indented JSON, written to `to`.
