@@ -93,11 +93,13 @@ fn alone(sequences: &Sequences) -> Vec<Vec<Member>> {
 
 /// By sequence number, and by order among those that share one (operations coalesced into one).
 fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<Member>> {
-    let mut lists: Vec<Numbered<'_>> =
+    let lists: Vec<Numbered<'_>> =
         sequences.iter().map(|(rank, list)| Numbered::of(*rank, &ranks[*rank].collectives, list)).collect();
-    if let Some(instances) = in_step(&lists) {
-        return instances;
-    }
+    in_step(&lists).unwrap_or_else(|| number_by_number(lists))
+}
+
+/// The same of any numbers.
+fn number_by_number(mut lists: Vec<Numbered<'_>>) -> Vec<Vec<Member>> {
     // What each rank has next, the first of all on top; of the same number ranks come in order.
     let mut next: BinaryHeap<Reverse<(Number, usize)>> =
         lists.iter_mut().enumerate().filter_map(|(at, list)| Some(Reverse((list.next_number()?, at)))).collect();
@@ -225,4 +227,38 @@ fn paired(
         clocks.learn(a, b, offset_ns);
     }
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rankscope_trace::SpanId;
+
+    use super::*;
+    use crate::{Operation, Sequence};
+
+    proptest! {
+        /// Where all ranks have the same numbers the n-th of each are one; where any has others, nobody says so.
+        #[test]
+        fn ranks_in_step_are_joined_as_number_by_number(
+            numbers in prop::collection::vec(prop::option::weighted(0.95, 0u64..40), 0..40), ranks in 1u32..5, other in prop::option::of(any::<prop::sample::Index>())
+        ) {
+            let stay = |number: &Option<u64>| {
+                let stay = LocalCollective::new(SpanId(0), 0, 10, Operation::of(Kind::AllReduce));
+                LocalCollective { sequence: Sequence::of(*number), ..stay }
+            };
+            let mut own: Vec<Vec<LocalCollective>> = (0..ranks).map(|_| numbers.iter().map(stay).collect()).collect();
+            if let (Some(other), Some(last), false) = (other, own.last_mut(), numbers.is_empty()) {
+                last[other.index(numbers.len())].sequence = Sequence::of(Some(77));
+            }
+            let order: Vec<usize> = (0..numbers.len()).collect();
+            let lists = || own.iter().enumerate().map(|(rank, own)| Numbered::of(rank, own, &order)).collect::<Vec<_>>();
+            if let Some(instances) = in_step(&lists()) {
+                prop_assert_eq!(instances, number_by_number(lists()));
+            } else {
+                let is_odd = |number: &Option<u64>| number.is_none();
+                prop_assert!(numbers.iter().any(is_odd) || (ranks > 1 && other.is_some()));
+            }
+        }
+    }
 }
