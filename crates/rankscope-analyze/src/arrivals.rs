@@ -117,7 +117,7 @@ impl<'a> Lineup<'a> {
             }
         }
         // Equal arrivals stand in order of rank, so that the same input gives the same answer.
-        self.sort();
+        sort(&mut self.came, &mut self.keys);
         let last_ns = self.came.last().map_or(0, |(came_ns, _)| *came_ns);
         let order: Vec<u32> = self.came.iter().map(|(_, place)| members[*place as usize].rank() as u32).collect();
         let wait_ns: Vec<i64> = self.came.iter().map(|(came_ns, _)| last_ns - came_ns).collect();
@@ -137,28 +137,28 @@ impl<'a> Lineup<'a> {
         let end_skew_ns = ended_ns.map_or(0, |(first, last)| last - first);
         Arrival { row, order, wait_ns, start_ns, transfer_ns, end_skew_ns, waiting, step }
     }
+}
 
-    /// Puts those who came in order: by when they came, then by their places.
-    fn sort(&mut self) {
-        let (first, last) =
-            self.came.iter().fold((i64::MAX, i64::MIN), |(first, last), (came, _)| (first.min(*came), last.max(*came)));
-        let apart = last.checked_sub(first).map_or(u64::MAX, |apart| apart.max(0) as u64);
-        if apart >> (u64::BITS - PLACE_BITS) > 0 || self.came.len() >> PLACE_BITS > 0 {
-            self.came.sort_unstable();
-            return;
-        }
-        // Both fit one number.
-        self.keys.clear();
-        self.keys.extend(self.came.iter().map(|(came, place)| ((came - first) as u64) << PLACE_BITS | u64::from(*place)));
-        self.keys.sort_unstable();
-        let told = |key: &u64| (first + (key >> PLACE_BITS) as i64, (key & ((1 << PLACE_BITS) - 1)) as u32);
-        self.came.clear();
-        self.came.extend(self.keys.iter().map(told));
+/// Puts those who `came` in order: by when they came, then by their places. `keys` is room for it.
+fn sort(came: &mut Vec<(i64, u32)>, keys: &mut Vec<u64>) {
+    let ends = |(first, last): (i64, i64), (came, _): &(i64, u32)| (first.min(*came), last.max(*came));
+    let (first, last) = came.iter().fold((i64::MAX, i64::MIN), ends);
+    let apart = if came.is_empty() { 0 } else { last.abs_diff(first) };
+    if apart >> (u64::BITS - PLACE_BITS) > 0 || came.len() >> PLACE_BITS > 0 {
+        came.sort_unstable();
+        return;
     }
+    // Both fit one number.
+    keys.clear();
+    keys.extend(came.iter().map(|(came, place)| came.abs_diff(first) << PLACE_BITS | u64::from(*place)));
+    keys.sort_unstable();
+    came.clear();
+    came.extend(keys.iter().map(|key| (first.wrapping_add_unsigned(key >> PLACE_BITS), (key & PLACES) as u32)));
 }
 
 /// Places of a million members, and four hours between the first and the last of them.
 const PLACE_BITS: u32 = 20;
+const PLACES: u64 = (1 << PLACE_BITS) - 1;
 
 /// Sums up every rank's part in what is between more than two ends: who is last to a message may be its receiver, whom nobody
 /// waits for. Times that overlap count once, as two collectives in flight at once are one wait. `arrivals` are in order of time.
@@ -184,4 +184,24 @@ pub(crate) fn by_rank(arrivals: &[Arrival], ranks: usize) -> Vec<RankArrivals> {
         sums.delay_ns = delays.ns();
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn who_came_first_stands_first_however_far_apart(
+            came in prop::collection::vec(prop_oneof![20 => -50i64..50, 1 => any::<i64>()], 0..70)
+        ) {
+            let mut quickly: Vec<(i64, u32)> = came.into_iter().zip(0..).collect();
+            let mut slowly = quickly.clone();
+            slowly.sort_unstable();
+            sort(&mut quickly, &mut Vec::new());
+            prop_assert_eq!(quickly, slowly);
+        }
+    }
 }

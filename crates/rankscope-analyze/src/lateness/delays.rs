@@ -88,9 +88,17 @@ pub(super) fn by_mean_lateness(arrivals: &[&Arrival], ranks: usize) -> Vec<usize
 }
 
 fn lead_of(arrival: &Arrival, late: &[usize], rank: usize, open_ns: i64) -> Option<(i64, i64)> {
-    let came_ns = arrival.comings().find(|(other, _)| *other == rank)?.1;
-    let before_ns = arrival.comings().rev().find(|(other, _)| !late.contains(other))?.1;
-    lead(before_ns, came_ns, open_ns)
+    let mut came_ns = None;
+    // Whoever came before the last of the others has no lead, so nobody is looked for among those.
+    for (other, ns) in arrival.comings().rev() {
+        if other == rank {
+            came_ns = Some(ns);
+        }
+        if !late.contains(&other) {
+            return lead(ns, came_ns?, open_ns);
+        }
+    }
+    None
 }
 
 fn lead(before_ns: i64, came_ns: i64, open_ns: i64) -> Option<(i64, i64)> {
