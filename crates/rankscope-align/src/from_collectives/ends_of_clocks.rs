@@ -24,6 +24,8 @@ pub(super) struct Ends<'a> {
     of_clock: Vec<Vec<(u32, u32)>>,
     /// By block, the clock that was gone through first, plus 1; no other leads to a further clock.
     gone_through: Vec<u32>,
+    /// By clock, the one, plus 1, from which it was last seen.
+    marked: Vec<u32>,
 }
 
 /// Where a clock's ends in a block are.
@@ -50,6 +52,7 @@ impl<'a> Ends<'a> {
             middles_ns: Vec::new(),
             of_clock: vec![Vec::new(); clocks.len()],
             gone_through: Vec::new(),
+            marked: vec![0; clocks.len()],
         };
         let mut by_clock: Vec<(u32, u32)> = Vec::new();
         for (at, block) in (0..).zip(meetings.blocks()) {
@@ -114,11 +117,20 @@ impl<'a> Ends<'a> {
 
     /// The clocks that are not `reached` yet and that such meetings lead to, ascending. Those are reached from here, so no block is
     /// gone through twice.
-    pub(super) fn shared(&self, from: usize, reached: &[bool]) -> Vec<usize> {
-        let there = self.led_from(from, from).flat_map(|(block, _)| &self.clocks[self.places[block].clone()]);
-        let mut shared: Vec<usize> = there.map(|(clock, _)| *clock as usize).filter(|clock| !reached[*clock]).collect();
+    pub(super) fn shared(&mut self, from: usize, reached: &[bool]) -> Vec<usize> {
+        let (mut shared, mark) = (Vec::new(), from as u32 + 1);
+        for (block, _) in &self.of_clock[from] {
+            if self.gone_through[*block as usize] != mark {
+                continue;
+            }
+            for (clock, _) in &self.clocks[self.places[*block as usize].clone()] {
+                let clock = *clock as usize;
+                if !reached[clock] && std::mem::replace(&mut self.marked[clock], mark) != mark {
+                    shared.push(clock);
+                }
+            }
+        }
         shared.sort_unstable();
-        shared.dedup();
         shared
     }
 

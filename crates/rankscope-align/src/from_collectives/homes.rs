@@ -62,3 +62,49 @@ impl Homes {
 
 /// What the gains of four lines are rounded by, with room.
 const ROUNDED_NS: i64 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::super::sharing::by_host;
+    use super::super::ties::{ENDS_MIN, Tie};
+    use super::*;
+
+    /// Clocks so far ahead of the first, each known to within so much.
+    fn clocks(ahead_ns: impl Iterator<Item = i64>, noise_ns: f64) -> Vec<SharedClock> {
+        let ahead_ns: Vec<i64> = ahead_ns.collect();
+        let mut clocks = by_host(&vec![None; ahead_ns.len()]);
+        for (clock, offset_ns) in clocks.iter_mut().zip(ahead_ns) {
+            let line = Line { center_ns: 5_000, offset_ns, drift_ppb: 0 };
+            let (error_ns, count) = (noise_ns / 10.0, ENDS_MIN);
+            clock.line = line;
+            clock.tie = Some(Tie { line, noise_ns, error_ns, count, shortest_ns: 10, reach_ns: (0, 10_000) });
+        }
+        clocks
+    }
+
+    #[test]
+    fn clocks_of_ten_thousand_hosts_are_compared_with_few_others() {
+        const CLOCKS: i64 = 10_000;
+        let clocks = clocks((0..CLOCKS).map(|at| at * 7_919 % CLOCKS * 1_000), 400.0);
+        let mut homes = Homes::of(&clocks);
+        let mut compared = 0;
+        for (home, clock) in clocks.iter().enumerate() {
+            compared += homes.near(clock).len();
+            homes.add(clock, home);
+        }
+        assert!(compared <= 2 * clocks.len(), "{compared}");
+    }
+
+    #[test]
+    fn whoever_may_share_a_clock_is_near() {
+        let clocks = clocks((0..400).map(|at| at * 7_919 % 400 * 40), 900.0);
+        let mut homes = Homes::of(&clocks);
+        for (home, clock) in clocks.iter().enumerate() {
+            let near = homes.near(clock);
+            let may_be = (0..home).filter(|other| clocks[*other].may_be(clock));
+            assert!(may_be.into_iter().all(|other| near.contains(&other)));
+            assert!(near.is_sorted());
+            homes.add(clock, home);
+        }
+    }
+}

@@ -45,7 +45,7 @@ impl SharedClock {
     }
 
     /// Whether its line cannot be told from that of `other`.
-    fn may_be(&self, other: &Self) -> bool {
+    pub(super) fn may_be(&self, other: &Self) -> bool {
         let near_ns = near_ns([self, other].map(|clock| clock.tie.as_ref()));
         let apart_ns = |at_ns: i64| self.line.at(at_ns).saturating_sub(other.line.at(at_ns)).unsigned_abs() as f64;
         self.tie.iter().chain(&other.tie).all(|tie| {

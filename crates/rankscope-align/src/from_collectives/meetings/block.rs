@@ -1,5 +1,7 @@
 //! Meetings of the same ranks in the same roles: their columns, and what is least in them.
 
+use multiversion::multiversion;
+
 use super::Stay;
 
 /// A rank, and what the others have to do with it.
@@ -129,11 +131,7 @@ impl<'a> Block<'a> {
             return None;
         }
         let (entered_ns, left_ns) = (self.entered_ns(entered), self.left_ns(left));
-        if self.is_tame {
-            least(left_ns, entered_ns, i64::wrapping_sub)
-        } else {
-            least(left_ns, entered_ns, i64::saturating_sub)
-        }
+        if self.is_tame { least_tame(left_ns, entered_ns) } else { least(left_ns, entered_ns, i64::saturating_sub) }
     }
 }
 
@@ -144,29 +142,33 @@ pub(super) fn are_tame(stamps_ns: &[i64]) -> bool {
 /// A least difference is first known to lie within so many rows.
 const RUN: usize = 64;
 
+/// The same of differences that fit, with the widest instructions that the processor has: it is done for every pair of ranks.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+fn least_tame(ends: &[i64], starts: &[i64]) -> Option<(usize, i64)> {
+    least(ends, starts, i64::wrapping_sub)
+}
+
 /// Where what each of `ends` is `apart` from that of `starts` is least, and that.
+#[inline(always)]
 fn least(ends: &[i64], starts: &[i64], apart: impl Fn(i64, i64) -> i64) -> Option<(usize, i64)> {
+    let least_of = |ends: &[i64], starts: &[i64]| {
+        ends.iter().zip(starts).fold(i64::MAX, |least, (end, start)| least.min(apart(*end, *start)))
+    };
+    let (runs, last_ends) = ends.as_chunks::<RUN>();
+    let (runs_too, last_starts) = starts.as_chunks::<RUN>();
     let mut found = (0, i64::MAX);
-    for (run, (ends, starts)) in ends.chunks(RUN).zip(starts.chunks(RUN)).enumerate() {
-        let (ends, last_ends) = ends.as_chunks::<LANES>();
-        let (starts, last_starts) = starts.as_chunks::<LANES>();
-        // Lanes do not wait for each other.
-        let mut lanes = [i64::MAX; LANES];
-        for (ends, starts) in ends.iter().zip(starts) {
-            for lane in 0..LANES {
-                lanes[lane] = lanes[lane].min(apart(ends[lane], starts[lane]));
-            }
-        }
-        let rest = last_ends.iter().zip(last_starts).map(|(end, start)| apart(*end, *start));
-        let own = rest.chain(lanes).fold(i64::MAX, i64::min);
+    for (run, (ends, starts)) in runs.iter().zip(runs_too).enumerate() {
+        let own = least_of(ends, starts);
         if own < found.1 {
             found = (run * RUN, own);
         }
+    }
+    let own = least_of(last_ends, last_starts);
+    if own < found.1 {
+        found = (runs.len() * RUN, own);
     }
     let (from, least_ns) = found;
     let mut within = ends.iter().zip(starts).skip(from);
     let at = within.position(|(end, start)| least_ns < i64::MAX && apart(*end, *start) == least_ns)?;
     Some((from + at, least_ns))
 }
-
-const LANES: usize = 4;
