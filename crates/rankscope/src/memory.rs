@@ -22,18 +22,25 @@ pub(crate) fn map_large_blocks() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn map_large_blocks() {}
 
-/// Gives what is free back to the system.
+/// Gives what is free back to the system. One thread judges from now on, and uses again what it gives back to its heap: blocks that
+/// are mapped by themselves would come as pages that the system clears first, each time anew.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn give_back() {
     #[expect(
         unsafe_code,
-        reason = "a function of the C library that takes a number, and may be called at any time from any thread"
+        reason = "functions of the C library that take numbers, and may be called at any time from any thread"
     )]
-    // SAFETY: malloc_trim has no requirements.
+    // SAFETY: neither malloc_trim nor mallopt has requirements.
     unsafe {
         libc::malloc_trim(0);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, HEAP_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, HEAP_BYTES);
     }
 }
+
+/// The largest that the C library takes.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const HEAP_BYTES: libc::c_int = 32 << 20;
 
 /// Nothing to do.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
