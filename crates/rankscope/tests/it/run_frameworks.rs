@@ -81,6 +81,22 @@ fn torch_under_torchrun() {
     assert_eq!(room.manifest()["world_size"], 2);
 }
 
+/// The example's job, of four ranks, with the third made slow in each of its ways.
+#[test]
+fn torch_with_a_slow_rank() {
+    let Some(python) = given(Need::Torch) else { return };
+    let python = python.display().to_string();
+    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slow-rank/ddp.py").display().to_string();
+    for because in ["sleep", "batch", "matmul"] {
+        let room = Room::new();
+        let launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "4"];
+        let arguments = [job.as_str(), "traces", "--because", because, "--slow-rank", "2"];
+        let (_, report) = reported(&room, &[&["--", &python], &launcher[..], &arguments].concat());
+        assert_eq!(report["ranks"].as_array().map(Vec::len), Some(4), "{because}");
+        assert_eq!(report["verdict"]["late"][0]["rank"], 2, "{because}: {}", report["verdict"]);
+    }
+}
+
 #[test]
 fn jax_in_two_processes() {
     let Some(python) = given(Need::Jax) else { return };
