@@ -52,6 +52,7 @@ mod run_no_harm;
 mod run_ranks;
 mod run_signals;
 mod runs;
+mod simulated;
 mod spans;
 mod sweep;
 mod sweep_interrupted;
