@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::folder::Folder;
 use crate::plan::Plan;
+use crate::slow::Because;
 use crate::verdict::{RankVerdict, Verdict};
 
 /// The document. Keys are only added.
@@ -96,8 +97,13 @@ pub struct Violations {
 pub struct Straggler {
     /// Truly.
     pub rank: u32,
-    /// Its work over that of the others.
+    /// Its work over that of the others, in a step.
     pub work: f64,
+    /// Why it was slow, if not for more work of every kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<Because>,
+    /// What was to take it longer, in each step.
+    pub extra_ns: u64,
     /// Who the report says delayed the others most.
     pub reported: Option<u32>,
 }
@@ -127,7 +133,7 @@ impl DemoDocument {
                 after: verdict.violations_after,
                 collectives: verdict.collectives,
             },
-            straggler: Straggler { rank: plan.slow, work: plan.slowness, reported },
+            straggler: Straggler::of(plan, reported),
             steps: verdict.steps,
             stamps: verdict.errors.stamps(),
             trained_seconds: plan.length.as_secs_f64(),
@@ -135,6 +141,15 @@ impl DemoDocument {
             report: folder.path().join("report").join("report.html"),
             timeline: folder.path().join("timeline.pftrace"),
         }
+    }
+}
+
+impl Straggler {
+    fn of(plan: &Plan, reported: Option<u32>) -> Self {
+        let computes_more = matches!(plan.because, None | Some(Because::Kernel));
+        let work = if computes_more { plan.slowness } else { 1.0 };
+        let extra_ns = plan.extra().as_nanos() as u64;
+        Self { rank: plan.slow, work, because: plan.because, extra_ns, reported }
     }
 }
 

@@ -142,6 +142,7 @@ fn trainer(folder: &Folder, plan: &Plan, clocks: &Clocks, rank: u32, products: u
     let task = RankTask {
         address: host.address,
         products,
+        slowness: plan.slowness_of(rank),
         seconds: plan.length.as_secs_f64(),
         seed: plan.seed,
         clock: clocks.hosts[rank as usize].text.clone(),

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::hosts::Host;
 use crate::random::Stream;
-use crate::rank::PASSES;
+use crate::rank::{EXCHANGES_FOR_EACH_RANK, LAYERS, PASSES};
+use crate::slow::{Because, Slowness};
 use crate::work;
 
 /// What one step is made of at most: computing and as much waiting.
@@ -30,8 +31,10 @@ pub(crate) struct Plan {
     pub(crate) length: Duration,
     /// The slow rank.
     pub(crate) slow: u32,
-    /// What it computes, over what the others do.
+    /// What it computes, over what the others do; with another cause, what that takes as if it were computing.
     pub(crate) slowness: f64,
+    /// Why it is slow, if not for more of everything.
+    pub(crate) because: Option<Because>,
 }
 
 impl Plan {
@@ -39,7 +42,7 @@ impl Plan {
         let ranks = hosts.len() as u32;
         let mut rng = Stream::Straggler.of(seed);
         let slow = rng.below(u64::from(ranks)) as u32;
-        Self { ranks, hosts, seed, length, slow, slowness: 1.0 + SLOWER * (1.0 + rng.unit()) }
+        Self { ranks, hosts, seed, length, slow, slowness: 1.0 + SLOWER * (1.0 + rng.unit()), because: None }
     }
 
     pub(crate) fn run_id(&self) -> String {
@@ -48,10 +51,33 @@ impl Plan {
 
     /// Products of a layer's forward pass, for each rank.
     pub(crate) fn products(&self, product_ns: u64) -> Vec<u32> {
-        let processors = available_parallelism().map_or(1, usize::from) as f64;
-        let shared = (BUSY * processors / f64::from(self.ranks)).min(1.0);
-        let usual = work::products_in(COMPUTING.mul_f64(shared), product_ns * u64::from(PASSES));
-        let of = |rank| if rank == self.slow { (f64::from(usual) * self.slowness).ceil() as u32 } else { usual };
+        let usual = work::products_in(self.computing(), product_ns * u64::from(PASSES));
+        let more = |rank| rank == self.slow && self.because.is_none();
+        let of = |rank| if more(rank) { (f64::from(usual) * self.slowness).ceil() as u32 } else { usual };
         (0..self.ranks).map(of).collect()
+    }
+
+    /// What `rank` does more than others, if it is the slow one and there is a cause.
+    pub(crate) fn slowness_of(&self, rank: u32) -> Option<Slowness> {
+        let because = self.because.filter(|_| rank == self.slow)?;
+        let extra = self.extra();
+        Some(match because {
+            Because::DataLoader => Slowness::Loading(extra),
+            // A third of the work is the forward pass.
+            Because::Kernel => Slowness::Forward(1.0 + 3.0 * (self.slowness - 1.0)),
+            Because::Host => Slowness::OtherWork(extra / LAYERS as u32),
+            Because::Link => Slowness::Sending(extra / (EXCHANGES_FOR_EACH_RANK * (self.ranks - 1))),
+        })
+    }
+
+    /// What the slow rank takes longer for a step.
+    pub(crate) fn extra(&self) -> Duration {
+        self.computing().mul_f64(self.slowness - 1.0)
+    }
+
+    /// What a rank that is not slow computes in a step.
+    fn computing(&self) -> Duration {
+        let processors = available_parallelism().map_or(1, usize::from) as f64;
+        COMPUTING.mul_f64((BUSY * processors / f64::from(self.ranks)).min(1.0))
     }
 }

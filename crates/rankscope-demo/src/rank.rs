@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use rankscope_clock::Rng;
 use rankscope_record::{
-    SessionOptions, begin_step, join_run_with, record_function, record_op, set_host_name, set_process_name, set_thread_name,
+    Category, Scope, SessionOptions, begin_step, join_run_with, record_function, record_op, set_host_name, set_process_name,
+    set_thread_name, span_at,
 };
 
 use crate::clocks;
@@ -19,6 +20,7 @@ use crate::error::Error;
 use crate::hosts::host_name;
 use crate::random::Stream;
 use crate::ring::Ring;
+use crate::slow::Slowness;
 use crate::task::RankTask;
 use crate::work::Layer;
 
@@ -36,6 +38,9 @@ pub(crate) const LAYERS: usize = 3;
 
 /// Products of a whole step for each of a layer's forward pass.
 pub(crate) const PASSES: u32 = 3 * LAYERS as u32;
+
+/// Exchanges of a step with each other rank: two for the sum of each layer, forward and back, and one for the losses.
+pub(crate) const EXCHANGES_FOR_EACH_RANK: u32 = 2 * 2 * LAYERS as u32 + 1;
 
 /// Activations of a layer, and as many gradients, for each rank.
 const ELEMENTS: usize = 512;
@@ -61,9 +66,21 @@ pub fn train(task: &RankTask) -> Result<Trained, Error> {
     set_process_name(&format!("rank {rank}"));
     set_host_name(&host_name(rank));
     set_thread_name("training");
-    let ring = meet(task.address, rank, ranks, task.seed)?;
+    let mut ring = meet(task.address, rank, ranks, task.seed)?;
+    if let Some(Slowness::Sending(late)) = task.slowness {
+        ring.late = late;
+    }
     Training::new(task, rank, ranks, Comm::new(ring, ranks)).run()?;
     Ok(Trained::Recorded)
+}
+
+/// What a program does besides its operators: half of it in a function that is recorded, half where nothing is.
+fn other_work(time: Duration) {
+    {
+        let _function = span_at!("log_metrics", Category::PYTHON_FUNCTION, Scope::Function);
+        std::thread::sleep(time / 2);
+    }
+    std::thread::sleep(time / 2);
 }
 
 fn number(name: &'static str) -> Result<u32, Error> {
@@ -102,6 +119,7 @@ struct Training {
     rank: u32,
     ranks: u32,
     products: u32,
+    slowness: Option<Slowness>,
     length: Duration,
     rng: Rng,
     layers: Vec<Layer>,
@@ -116,6 +134,7 @@ impl Training {
             rank,
             ranks,
             products: task.products,
+            slowness: task.slowness,
             length: Duration::from_secs_f64(task.seconds),
             rng: Stream::Training { rank }.of(task.seed),
             layers: (0..LAYERS as u64).map(Layer::new).collect(),
@@ -145,15 +164,26 @@ impl Training {
     fn load(&mut self) {
         let _span = record_function!("load batch");
         let longer = Duration::from_nanos(self.rng.below(LOADING.as_nanos() as u64));
-        std::thread::sleep(LOADING + longer);
+        let slow = match self.slowness {
+            Some(Slowness::Loading(time)) => time,
+            _ => Duration::ZERO,
+        };
+        std::thread::sleep(LOADING + longer + slow);
     }
 
     fn forward(&mut self, products: u32) -> Result<(), Error> {
         let _span = record_function!("forward");
+        let products = match self.slowness {
+            Some(Slowness::Forward(times)) => (f64::from(products) * times).ceil() as u32,
+            _ => products,
+        };
         for at in 0..LAYERS {
             {
                 let _op = record_op!("linear", products = products);
                 self.layers[at].multiply(products);
+            }
+            if let Some(Slowness::OtherWork(time)) = self.slowness {
+                other_work(time);
             }
             self.sum_up(at)?;
         }

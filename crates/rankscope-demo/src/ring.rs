@@ -18,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// This rank's place in the ring.
 pub(crate) struct Ring {
     rank: usize,
+    /// How late this rank sends each piece, where its link is to be slow.
+    pub(crate) late: Duration,
     ranks: usize,
     next: TcpStream,
     previous: TcpStream,
@@ -37,7 +39,7 @@ impl Ring {
             stream.set_read_timeout(Some(PATIENCE))?;
             stream.set_write_timeout(Some(PATIENCE))?;
         }
-        Ok(Self { rank, ranks, next, previous })
+        Ok(Self { rank, late: Duration::ZERO, ranks, next, previous })
     }
 
     /// Everybody's `own`, in order of ranks. All must give equally many bytes.
@@ -89,6 +91,9 @@ impl Ring {
 
     fn exchange(&mut self, outgoing: &[u8], incoming: &mut [u8]) -> io::Result<()> {
         for (outgoing, incoming) in outgoing.chunks(PIECE_BYTES).zip(incoming.chunks_mut(PIECE_BYTES)) {
+            if !self.late.is_zero() {
+                std::thread::sleep(self.late);
+            }
             self.next.write_all(outgoing)?;
             self.previous.read_exact(incoming)?;
         }

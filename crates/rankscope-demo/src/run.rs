@@ -12,6 +12,7 @@ use crate::hosts::{Host, hosts};
 use crate::job::DemoJob;
 use crate::plan::Plan;
 use crate::product::Product;
+use crate::slow::Because;
 use crate::truth::Watch;
 use crate::verdict;
 
@@ -24,6 +25,10 @@ pub struct Request {
     pub seconds: f64,
     /// Of clocks, work, and the choice of the slow rank.
     pub seed: u64,
+    /// The slow rank; drawn where it is not given.
+    pub slow_rank: Option<u32>,
+    /// Why it is slow; it has more work of every kind where no cause is given.
+    pub because: Option<Because>,
     /// The run directory. An older demo there is replaced.
     pub path: PathBuf,
     /// Where each rank runs, in their order; none means on the loopback.
@@ -51,7 +56,11 @@ pub fn run(
     }
     let begun = Instant::now();
     let hosts = hosts(&request.hosts, request.ranks)?;
-    let plan = Plan::draw(hosts, request.seed, Duration::from_secs_f64(seconds));
+    let mut plan = Plan::draw(hosts, request.seed, Duration::from_secs_f64(seconds));
+    plan.because = request.because;
+    if let Some(rank) = request.slow_rank {
+        plan.slow = Some(rank).filter(|rank| *rank < plan.ranks).ok_or(Error::RankOutOfRange { rank, ranks: plan.ranks })?;
+    }
     let mut folder = Folder::create(&request.path, &plan, request.command.clone())?;
     begins();
     let clocks = Clocks::draw(request.ranks, request.seed)?;

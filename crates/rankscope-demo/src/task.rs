@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::slow::Slowness;
+
 /// What a rank is to do, and on which clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -14,6 +16,8 @@ pub struct RankTask {
     pub(crate) address: IpAddr,
     /// Products of a layer's forward pass.
     pub(crate) products: u32,
+    /// What it does more than the others, if it is slow for a cause.
+    pub(crate) slowness: Option<Slowness>,
     /// How long to train, in seconds; what rank 0 is told counts.
     pub(crate) seconds: f64,
     /// Of the random numbers.
@@ -51,6 +55,7 @@ mod tests {
         let task = RankTask {
             address: IpAddr::from([10, 9, 0, 4]),
             products: 17,
+            slowness: Some(Slowness::Forward(2.5)),
             seconds: 7.3,
             seed: u64::MAX,
             clock: "origin-ns=1700000000000000001,offset-ns=-3,skew-ppb=12".to_owned(),

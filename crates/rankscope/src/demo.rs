@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use rankscope_demo::{AlignedJob, AlignedRank, BoxedError, CollectiveSpan, Host, Product, RankTask, Request, Trained};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use rankscope_demo::{AlignedJob, AlignedRank, Because, BoxedError, CollectiveSpan, Host, Product, RankTask, Request, Trained};
 use rankscope_job::Job;
 use rankscope_launch::stop_switch;
 use rankscope_pipeline::judged;
@@ -33,6 +34,13 @@ pub(crate) struct Args {
     /// Seed of the clocks, the work and the choice of the slow rank
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The slow rank [default: drawn from --seed]
+    #[arg(long, value_name = "RANK")]
+    slow_rank: Option<u32>,
+    /// Why it is slow: longer waits for batches, more work in forward passes, other work between operators, or slow
+    /// sending to the next rank [default: more work in everything]
+    #[arg(long, value_name = "CAUSE", value_parser = PossibleValuesParser::new(Because::ALL.map(Because::name)).try_map(|name| name.parse::<Because>()))]
+    because: Option<Because>,
     /// The run directory; replaces an older demo there [default: rankscope-demo-SEED]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -58,6 +66,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         ranks,
         seconds,
         seed: args.seed,
+        slow_rank: args.slow_rank,
+        because: args.because,
         path: args.out.unwrap_or_else(|| PathBuf::from(format!("rankscope-demo-{}", args.seed))),
         hosts: args.hosts,
         command: std::env::args().collect(),

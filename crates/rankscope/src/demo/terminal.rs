@@ -1,6 +1,6 @@
 //! What came of a demo on one screen, in words that need no manual.
 
-use rankscope_demo::{DemoDocument, RankClock};
+use rankscope_demo::{Because, DemoDocument, RankClock};
 use rankscope_report::{Style, columns};
 
 /// Draws it.
@@ -69,7 +69,23 @@ fn straggler(demo: &DemoDocument) -> String {
         Some(rank) => format!("In the report, rank {rank} made the others wait even more."),
         None => "The report finds that nobody waited.".to_owned(),
     };
-    format!("Rank {} had {:.2} times the work of the others.\n{found}\n", straggler.rank, straggler.work)
+    let (rank, extra_ms) = (straggler.rank, straggler.extra_ns as f64 / 1e6);
+    let slow = match straggler.because {
+        None => format!("Rank {rank} had {:.2} times the work of the others.", straggler.work),
+        Some(Because::DataLoader) => format!("Rank {rank} waited {extra_ms:.1} ms longer for each batch than the others."),
+        Some(Because::Kernel) => {
+            format!("Rank {rank} had {:.2} times the work of the others, all of it more in forward passes.", straggler.work)
+        }
+        Some(Because::Host) => format!("Rank {rank} did {extra_ms:.1} ms of other work between its operators in each step."),
+        Some(Because::Link) => {
+            let next = (rank + 1) % demo.ranks.len() as u32;
+            return format!(
+                "What rank {rank} sent to rank {next} took longer, {extra_ms:.1} ms in each step.\n\
+                 Every collective takes longer for that, longest for rank {next}.\n"
+            );
+        }
+    };
+    format!("{slow}\n{found}\n")
 }
 
 fn places(demo: &DemoDocument) -> String {
@@ -157,7 +173,7 @@ mod tests {
             event_error_ns: errors,
             bound_coverage: 1.0,
             violations: Violations { before: 10_000, after: 0, collectives: 10_000 },
-            straggler: Straggler { rank: 15, work: 2.1, reported: Some(14) },
+            straggler: Straggler { rank: 15, work: 2.1, because: None, extra_ns: 123_456_789, reported: Some(14) },
             steps: 1_000,
             stamps: 1_000_000,
             trained_seconds: 600.0,

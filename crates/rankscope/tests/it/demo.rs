@@ -94,6 +94,50 @@ fn a_whole_run_is_left(out: &Path, story: &Value) {
 }
 
 #[test]
+fn a_rank_is_slow_for_the_cause_that_was_asked_for() {
+    for (because, says) in [
+        ("data-loader", "waited"),
+        ("kernel", "all of it more in forward passes"),
+        ("host", "of other work between its operators"),
+        ("link", "sent to rank 2 took longer"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("run");
+        let asked = ["--seconds", "2", "--ranks", "3", "--slow-rank", "1", "--because", because];
+        let output = demo(&out, &asked).ended();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.to_lowercase().contains("rank 1 ") && said.contains(says), "{because}: {said}");
+        let kept: Value = serde_json::from_slice(&fs::read(out.join("demo.json")).unwrap()).unwrap();
+        let straggler = &kept["straggler"];
+        assert_eq!((&straggler["rank"], &straggler["because"]), (&1.into(), &because.into()), "{straggler}");
+        assert!(straggler["extra_ns"].as_u64().is_some_and(|extra| extra > 0), "{straggler}");
+        the_recording_shows(because, &out);
+    }
+}
+
+/// That what only one of the causes records is there for that one alone; how long spans take is a busy machine's affair.
+fn the_recording_shows(because: &str, out: &Path) {
+    let out = out.display().to_string();
+    let output = crate::process::command(&["spans", &out, "--format", "json"]).output().unwrap();
+    let spans = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(spans.contains("log_metrics"), because == "host", "{because}");
+}
+
+#[test]
+fn a_slow_rank_that_is_not_there_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let output = demo(&out, &["--ranks", "3", "--slow-rank", "3"]).ended();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && said.contains("rank 3 of 3: ranks are numbered from 0"), "{said}");
+    let output = demo(&out, &["--because", "weather"]).ended();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(!out.exists());
+}
+
+#[test]
 fn a_killed_rank_ends_it_with_a_sentence_and_nothing_stays() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
