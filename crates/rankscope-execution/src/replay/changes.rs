@@ -6,6 +6,7 @@ use super::parse::{ChangeError, parse};
 /// Changes that are made together; where one has several values, each of them is tried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
+    given: Vec<String>,
     sets: Vec<Vec<Change>>,
 }
 
@@ -23,7 +24,12 @@ impl Changes {
         if combinations > COMBINATIONS_MOST {
             return Err(ChangeError::TooMany { combinations });
         }
-        Ok(Self { sets })
+        Ok(Self { given: texts.iter().map(|text| text.as_ref().to_owned()).collect(), sets })
+    }
+
+    /// The texts, as they were given.
+    pub fn given(&self) -> &[String] {
+        &self.given
     }
 
     /// Whether there are none.

@@ -143,17 +143,16 @@ impl<'a> Lengths<'a> {
         if own.keys.is_empty() && own.to_median.is_none() {
             return execution.piece(id).dur_ns;
         }
-        let start_ns = execution.start_ns(id);
         let shares = execution.shares(id);
-        shares.fold(0, |sum: i64, share| sum.saturating_add(scaled(share.ns, self.share(at, start_ns, share.key.0))))
+        shares.fold(0, |sum: i64, share| sum.saturating_add(scaled(share.ns, self.share(at, id, share.key.0))))
     }
 
-    /// The factor of time that goes to `key`, in a piece of the rank at index `at` that starts at `ns`.
-    fn share(&self, at: usize, ns: i64, key: u32) -> f64 {
+    /// The factor of time that goes to `key`, in the piece `id` of the rank at index `at`.
+    fn share(&self, at: usize, id: PieceId, key: u32) -> f64 {
         let own = &self.ranks[at];
         let mut factor = own.keys.get(key as usize).copied().unwrap_or(1.0);
         if let (Some(to_median), Some(work)) = (&own.to_median, &self.work) {
-            factor *= work.factor(to_median, at, ns, self.scene.windows(at), key);
+            factor *= work.factor(to_median, at, id, key);
         }
         factor
     }

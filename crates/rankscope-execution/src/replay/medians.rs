@@ -1,15 +1,14 @@
 //! What every rank's work takes in every step, and the median of that over ranks.
 //!
 //! Work is the same on two ranks where the same operator launched it, as shapes, and with them kernels, may differ from rank to rank;
-//! what no operator launched goes by its own name. Communication is no work: its time is made of the others'. What a host does within
-//! a step's length before the first step belongs to that one; other work outside all steps is not compared, as ranks begin and end
-//! their recordings at different times.
+//! what no operator launched goes by its own name. Communication is no work: its time is made of the others'. Work outside all
+//! steps is not compared, as ranks begin and end their recordings at different times.
 
 use rankscope_analyze::StepWindow;
 use rustc_hash::FxHashMap;
 
 use super::Scene;
-use crate::{Activity, Execution, Key};
+use crate::{Activity, Execution, Key, LaneKind, PieceId};
 
 /// Work in a step: the step's place, and the work's.
 type Cell = (u32, u32);
@@ -19,10 +18,8 @@ type Cell = (u32, u32);
 pub(super) struct Work {
     /// Place among all sorts of work, of each key of each rank; [`NO_WORK`] where it is none.
     sorts: Vec<Vec<u32>>,
-    /// Place of each window of each rank among the steps.
+    /// The step of each piece of each rank, by its place among all steps; [`NO_STEP`] where it is in none.
     steps: Vec<Vec<u32>>,
-    /// Whether anybody has steps; if not, the recording is one.
-    has_steps: bool,
     /// How long each rank works on it in the step, the shortest first; a rank that is not listed does not.
     cells: FxHashMap<Cell, Vec<(i64, u32)>>,
     /// How many ranks have each step.
@@ -30,6 +27,7 @@ pub(super) struct Work {
 }
 
 const NO_WORK: u32 = u32::MAX;
+const NO_STEP: u32 = u32::MAX;
 
 /// Factors of the work of one rank, by step.
 #[derive(Clone, Debug, Default)]
@@ -73,19 +71,28 @@ impl Work {
             };
             sorts.push(rank.keys().iter().map(|key| Sort::of(key).map_or(NO_WORK, &mut place)).collect());
         }
-        let (steps, ranks_of_step) = steps(scene);
-        let mut work = Self { sorts, steps, has_steps: scene.has_steps(), cells: FxHashMap::default(), ranks_of_step };
+        let (places, ranks_of_step) = steps(scene);
+        let of_rank = |at: usize| match scene.has_steps() {
+            true => steps_of_pieces(scene.job.ranks[at], scene.windows(at), &places[at]),
+            // The recording is one.
+            false => vec![0; scene.job.ranks[at].len()],
+        };
+        let steps = (0..places.len()).map(of_rank).collect();
+        let mut work = Self { sorts, steps, cells: FxHashMap::default(), ranks_of_step };
         for (at, execution) in scene.job.ranks.iter().enumerate() {
-            work.add(at, execution, scene.windows(at));
+            work.add(at, execution);
         }
         work.cells.values_mut().for_each(|cell| cell.sort_unstable());
         work
     }
 
-    fn add(&mut self, at: usize, execution: &Execution, windows: &[StepWindow]) {
+    fn add(&mut self, at: usize, execution: &Execution) {
         let mut own: FxHashMap<Cell, i64> = FxHashMap::default();
         for id in execution.ids() {
-            let Some(step) = self.step(at, execution.start_ns(id), windows) else { continue };
+            let step = self.steps[at][id.0 as usize];
+            if step == NO_STEP {
+                continue;
+            }
             for share in execution.shares(id) {
                 let sort = self.sorts[at][share.key.0 as usize];
                 if sort != NO_WORK {
@@ -97,21 +104,6 @@ impl Work {
         for (cell, ns) in own {
             self.cells.entry(cell).or_default().push((ns, at as u32));
         }
-    }
-
-    /// The step at `ns` of the clock of the rank at index `at`, whose `windows` are given.
-    fn step(&self, at: usize, ns: i64, windows: &[StepWindow]) -> Option<u32> {
-        if !self.has_steps {
-            return Some(0);
-        }
-        let begun = windows.partition_point(|step| step.start_ns <= ns);
-        let Some(last) = begun.checked_sub(1) else {
-            // The host begins a step before the device does.
-            let first = windows.first()?;
-            let before_ns = first.start_ns.saturating_sub(first.end_ns.saturating_sub(first.start_ns));
-            return (before_ns <= ns).then(|| self.steps[at][0]);
-        };
-        (ns < windows[last].end_ns).then(|| self.steps[at][last])
     }
 
     /// The factors that bring the rank at index `at` to the median.
@@ -137,12 +129,38 @@ impl Work {
         differences
     }
 
-    /// The factor of `to_median` for a share of the key at place `key`, in a piece of the rank at index `at` that starts at `ns`.
-    pub(super) fn factor(&self, to_median: &ToMedian, at: usize, ns: i64, windows: &[StepWindow], key: u32) -> f64 {
-        let step = self.step(at, ns, windows);
-        let factor = step.and_then(|step| to_median.0.get(&(step, self.sorts[at][key as usize])));
-        factor.copied().unwrap_or(1.0)
+    /// The factor of `to_median` for a share of the key at place `key`, in the piece `id` of the rank at index `at`.
+    pub(super) fn factor(&self, to_median: &ToMedian, at: usize, id: PieceId, key: u32) -> f64 {
+        let cell = (self.steps[at][id.0 as usize], self.sorts[at][key as usize]);
+        to_median.0.get(&cell).copied().unwrap_or(1.0)
     }
+}
+
+/// The step of each piece, where the rank has these `windows`, whose `places` among all steps are given. Work of the host is for the
+/// step of what is launched next on its thread, which it may be ahead of by any time; where nothing is, for the one it lies in.
+fn steps_of_pieces(execution: &Execution, windows: &[StepWindow], places: &[u32]) -> Vec<u32> {
+    let at = |ns: i64| {
+        let begun = windows.partition_point(|step| step.start_ns <= ns);
+        let last = begun.checked_sub(1).filter(|last| ns < windows[*last].end_ns);
+        last.map_or(NO_STEP, |last| places[last])
+    };
+    let mut steps: Vec<u32> = execution.ids().map(|id| at(execution.start_ns(id))).collect();
+    let mut launched = vec![NO_STEP; steps.len()];
+    for id in execution.ids().rev() {
+        if let Some(by) = execution.piece(id).launched_by {
+            launched[by.0 as usize] = steps[id.0 as usize];
+        }
+    }
+    let mut next = vec![NO_STEP; execution.lanes().len()];
+    for id in execution.ids().rev() {
+        let piece = execution.piece(id);
+        if execution.lane(piece.lane).kind == LaneKind::Thread {
+            let next = &mut next[piece.lane.0 as usize];
+            *next = if launched[id.0 as usize] == NO_STEP { *next } else { launched[id.0 as usize] };
+            steps[id.0 as usize] = if *next == NO_STEP { steps[id.0 as usize] } else { *next };
+        }
+    }
+    steps
 }
 
 /// Place of each window of each rank among all steps, and how many ranks have each of those.

@@ -239,6 +239,8 @@ mod tests {
             "op:aten::mm=0.8x",
             "kernel:void gemm<a=1, b>(float*)=0.5x",
             "host:train.py(20): load=0",
+            "host:*=0.5x",
+            "within:Block_0=0.5x",
             "rank:5=median",
             "rank:5=1.2x",
             "collective:all_reduce@dp=0",
@@ -247,6 +249,7 @@ mod tests {
             "link:intra=0",
             "overlap=perfect",
             "balance=perfect",
+            "sync=0",
             "launch=0",
             "idle=0",
         ] {

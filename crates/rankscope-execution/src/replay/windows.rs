@@ -76,7 +76,7 @@ impl Bounds {
             }
             let places = Places::of(execution, scene.windows(rank));
             for step in scene.windows(rank) {
-                let (start, end) = (places.start(step.start_ns), places.end(step.end_ns));
+                let (start, end) = places.of_window(step.start_ns, step.end_ns);
                 windows.push(window(step.number, (step.start_ns, step.end_ns), start, end));
             }
         }
@@ -187,7 +187,7 @@ impl Moved<'_> {
             let piece = self.execution.piece(id);
             let is_wanted = !of_device || self.execution.lane(piece.lane).kind == LaneKind::Stream;
             let is_wanted = is_wanted && (!of_collectives || self.execution.collective(id).is_some());
-            if is_wanted && piece.end_ns() <= to_ns {
+            if is_wanted && (!of_collectives || piece.end_ns() <= to_ns) {
                 let now_ns = piece.end_ns().saturating_add(self.delays.ends_ns[window.rank][id.0 as usize]);
                 let (seen, now) = last.unwrap_or((piece.end_ns(), now_ns));
                 last = Some((seen.max(piece.end_ns()), now.max(now_ns)));
@@ -212,13 +212,14 @@ fn extent(execution: &Execution) -> Option<(i64, i64)> {
     Some((execution.start_ns(first), execution.ids().map(|id| execution.end_ns(id)).max()?))
 }
 
+/// Windows and work are recorded in stamps of a microsecond at worst, and an annotation on a device begins a little before what is in it.
+const STAMP_NS: i64 = 1_000;
+
 /// Starts and ends of one rank's pieces.
 struct Places<'a> {
     execution: &'a Execution,
     /// Pieces on devices, in order of their start.
     device: Vec<PieceId>,
-    /// Ends of those, in order.
-    ends_ns: Vec<i64>,
     /// Pieces of the thread that marks the steps, in order.
     thread: Vec<PieceId>,
 }
@@ -227,26 +228,27 @@ impl<'a> Places<'a> {
     fn of(execution: &'a Execution, windows: &[StepWindow]) -> Self {
         let lane = |id: &PieceId| execution.piece(*id).lane;
         let device: Vec<PieceId> = execution.ids().filter(|id| execution.lane(lane(id)).kind == LaneKind::Stream).collect();
-        let mut ends_ns: Vec<i64> = device.iter().map(|id| execution.end_ns(*id)).collect();
-        ends_ns.sort_unstable();
-        Self { execution, device, ends_ns, thread: main_thread(execution, windows) }
+        Self { execution, device, thread: main_thread(execution, windows) }
     }
 
-    fn start(&self, ns: i64) -> Bound {
-        self.with_device(ns).or_else(|| self.in_thread(ns)).or_else(|| self.beside_device(ns)).unwrap_or(Bound::Nothing)
+    /// What the ends of a window are bound to. One that starts with work on a device ends on it, too.
+    fn of_window(&self, start_ns: i64, end_ns: i64) -> (Bound, Bound) {
+        if let Some(start) = self.with_device(start_ns) {
+            return (start, self.with_device(end_ns).unwrap_or(Bound::Last { of_device: true }));
+        }
+        (self.beside(start_ns), self.beside(end_ns))
     }
 
-    fn end(&self, ns: i64) -> Bound {
-        let is_end = self.ends_ns.binary_search(&ns).is_ok();
-        let last = || is_end.then_some(Bound::Last { of_device: true });
-        self.with_device(ns).or_else(last).unwrap_or_else(|| self.start(ns))
+    fn beside(&self, ns: i64) -> Bound {
+        self.in_thread(ns).or_else(|| self.beside_device(ns)).unwrap_or(Bound::Nothing)
     }
 
     /// The piece on a device that starts just then.
     fn with_device(&self, ns: i64) -> Option<Bound> {
-        let at = self.device.partition_point(|id| self.execution.start_ns(*id) < ns);
-        let piece = *self.device.get(at)?;
-        (self.execution.start_ns(piece) == ns).then_some(Bound::Start(piece))
+        let start_ns = |id: &PieceId| self.execution.start_ns(*id);
+        let from = self.device.partition_point(|id| start_ns(id) < ns.saturating_sub(STAMP_NS));
+        let near = self.device[from..].iter().take_while(|id| start_ns(id) <= ns.saturating_add(STAMP_NS));
+        near.min_by_key(|id| (start_ns(id) - ns).abs()).map(|id| Bound::Start(*id))
     }
 
     /// What the thread does then, or did last.
