@@ -12,3 +12,4 @@ mod hints;
 mod order;
 mod tracelens;
 mod truth;
+mod what_if;

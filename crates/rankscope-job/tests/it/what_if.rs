@@ -1,0 +1,87 @@
+//! What a step would take without a planted cause is what the simulator says it takes without it.
+
+use std::io::Cursor;
+
+use rankscope_document::WhatIfDocument;
+use rankscope_formats::{ReadOptions, read};
+use rankscope_job::{Changes, Facts, Job, Judging, Part, Parts, Rules, WhatIfError, judge, what_if};
+use rankscope_testkit::NodeClock;
+use rankscope_testkit::simulated::{Cause, Job as Simulated, Layout, Part as Layer};
+
+use crate::bench::place;
+
+fn job(simulated: &Simulated) -> Job {
+    let rules = Rules::default().with_answers(true);
+    let classes = rules.compiled().expect("no pattern is given");
+    let mut parts = Parts::new(rules.clone());
+    for (rank, bytes) in simulated.all_ranks().into_iter().enumerate() {
+        let options = ReadOptions::default().with_label(format!("rank{rank}.json"));
+        let mut trace = read(Cursor::new(bytes), &options).expect("a trace").remove(0).trace.expect("a trace");
+        let mut part = Part::of(&mut trace, &classes);
+        part.add_execution(&trace, &classes, &rules);
+        parts.add(place(rank), part).expect("one part a place");
+    }
+    judge(parts, &Facts::default(), Judging::default()).expect("a job")
+}
+
+fn asked(job: &Job, texts: &[&str]) -> Result<WhatIfDocument, WhatIfError> {
+    what_if(job, "a job", &Changes::parse(texts).expect("changes"))
+}
+
+/// The clocks of two nodes, of which one is off.
+fn far() -> Vec<NodeClock> {
+    vec![NodeClock::default(), NodeClock { offset_ns: 3_000_000, drift_ppb: 20_000 }]
+}
+
+#[test]
+fn taking_a_cause_away_saves_what_it_costs() {
+    // A first batch is loaded before the first step begins on a device, so that its part of the cost is in no step.
+    let causes = [
+        (Cause::SlowKernel { rank: 3, part: Layer::Up, factor: 2.0 }, "rank:3=median", 5),
+        (Cause::ThrottledCard { rank: 5, factor: 1.4 }, "rank:5=median", 5),
+        (Cause::DataLoader { rank: 2, ns: 4_000_000, every: 1 }, "rank:2=median", 25),
+    ];
+    for (cause, change, percent) in causes {
+        for clocks in [Vec::new(), far()] {
+            let simulated = Simulated { cause: Some(cause), clocks, ..Simulated::default() };
+            let document = asked(&job(&simulated), &[change]).expect("an answer");
+            let (worth_ns, saved_ns) = (simulated.truth().worth_ns_per_step(), document.saved_ns);
+            assert_eq!(document.replayed_step_ns, document.base_step_ns, "{cause:?}");
+            assert!((saved_ns - worth_ns).abs() * 100 <= worth_ns * percent, "{cause:?}: {saved_ns} of {worth_ns}");
+        }
+    }
+}
+
+#[test]
+fn the_ranking_begins_with_what_is_wrong() {
+    let layout = Layout { ranks: 4, tensor: 1, pipeline: 1, experts: false, gpus_per_node: 4 };
+    let cause = Some(Cause::DataLoader { rank: 2, ns: 4_000_000, every: 1 });
+    let document = asked(&job(&Simulated { layout, cause, ..Simulated::default() }), &[]).expect("an answer");
+    assert_eq!(document.ranking[0].change, "rank:2=median", "{:?}", document.ranking);
+    assert_eq!((document.saved_ns, document.steps, document.changes.len()), (0, 8, 0));
+    let sorted = document.ranking.is_sorted_by_key(|row| row.changed_step_ns);
+    assert!(sorted && document.ranking.iter().any(|row| row.change.starts_with("op:")), "{:?}", document.ranking);
+}
+
+#[test]
+fn a_sweep_has_a_row_for_each_value_and_its_best_is_the_answer() {
+    let document = asked(&job(&Simulated::default()), &["rank:0=2x,1x,0.5x"]).expect("an answer");
+    let rows: Vec<&str> = document.ranking.iter().map(|row| row.change.as_str()).collect();
+    assert_eq!(rows.len(), 3);
+    assert_eq!((rows[2], document.changed_step_ns), ("rank:0=2x", document.ranking[0].changed_step_ns));
+    assert_eq!(document.changes, ["rank:0=2x,1x,0.5x"]);
+}
+
+#[test]
+fn what_cannot_be_told_is_an_error_with_its_reason() {
+    let job = job(&Simulated::default());
+    assert!(matches!(asked(&job, &["op:aten::nothing=0.5x"]), Err(WhatIfError::Target(_))));
+    let without = |answers: bool| {
+        let mut job = job.clone();
+        job.ranks[3].execution = None;
+        job.rules.answers = answers;
+        asked(&job, &[]).unwrap_err()
+    };
+    assert_eq!(without(false), WhatIfError::PartsWithoutAnswers);
+    assert_eq!(without(true), WhatIfError::NoExecution { ranks: vec![job.ranks[3].rank] });
+}
