@@ -20,6 +20,7 @@ mod tables;
 mod terminal;
 mod text;
 mod units;
+mod what_if;
 
 pub use alignment::alignment_terminal;
 pub use clock::{ClockTables, clock_html, clock_terminal};
@@ -35,3 +36,4 @@ pub use tables::{TableView, operators, table};
 pub use terminal::{Style, columns, paragraph, terminal};
 pub use text::steers;
 pub use units::{bytes, duration, rate};
+pub use what_if::what_if_terminal;
