@@ -29,6 +29,7 @@ mod spans;
 mod sweep;
 mod validate;
 mod verbs;
+mod what_if;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -63,6 +64,7 @@ enum Verb {
     Align(align::Args),
     Combine(combine::Args),
     Compare(compare::Args),
+    WhatIf(what_if::Args),
     Validate(validate::Args),
     Convert(convert::Args),
     Recover(recover::Args),
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::WhatIf(args) => what_if::run(args),
         Verb::Validate(args) => validate::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),

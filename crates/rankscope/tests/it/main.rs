@@ -59,5 +59,6 @@ mod sweep_interrupted;
 mod tables;
 mod timeline;
 mod validate;
+mod what_if;
 mod windows;
 mod xlsx;
