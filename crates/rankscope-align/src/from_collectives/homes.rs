@@ -66,7 +66,7 @@ const ROUNDED_NS: i64 = 8;
 #[cfg(test)]
 mod tests {
     use super::super::sharing::by_host;
-    use super::super::ties::{ENDS_MIN, Tie};
+    use super::super::ties::ENDS_MIN;
     use super::*;
 
     /// Clocks so far ahead of the first, each known to within so much.
@@ -101,8 +101,8 @@ mod tests {
         let mut homes = Homes::of(&clocks);
         for (home, clock) in clocks.iter().enumerate() {
             let near = homes.near(clock);
-            let may_be = (0..home).filter(|other| clocks[*other].may_be(clock));
-            assert!(may_be.into_iter().all(|other| near.contains(&other)));
+            let mut may_be = (0..home).filter(|other| clocks[*other].may_be(clock));
+            assert!(may_be.all(|other| near.contains(&other)));
             assert!(near.is_sorted());
             homes.add(clock, home);
         }
