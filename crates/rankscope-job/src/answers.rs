@@ -2,6 +2,7 @@
 //!
 //! One module an answer; this one ties the ranks' graphs together and says why there is no answer where there is none.
 
+mod advice;
 mod blame;
 mod budgets;
 mod critical_path;
@@ -35,8 +36,12 @@ impl Answers {
         let Some(graph) = job.execution() else {
             return Self { unanswered: critical_path::why_none(job).into_iter().collect(), ..answers };
         };
-        (answers.blame, answers.blame_groups) = blame::blame(job, analysis, &graph, &steps);
-        (answers.critical_path, answers.unanswered) = critical_path::critical_path(job, &graph);
+        let judged = blame::blame(job, analysis, &graph, &steps);
+        let (paths, critical_path, unanswered) = critical_path::critical_path(job, &graph);
+        let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, budgets: &answers.budgets };
+        answers.advice = advice::advice(job, &found);
+        (answers.blame, answers.blame_groups) = (judged.rows, judged.groups);
+        (answers.critical_path, answers.unanswered) = (critical_path, unanswered);
         answers
     }
 

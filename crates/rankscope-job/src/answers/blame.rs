@@ -21,13 +21,22 @@ const REASONS_MAX: (usize, usize) = (12, 3);
 /// Ranks from which on they are many.
 const MANY_RANKS: usize = 256;
 
-/// Who made others wait and why, most caused first; and who stands out.
-pub(super) fn blame(
-    job: &Job,
-    analysis: &Analysis,
-    graph: &JobExecution<'_>,
-    steps: &Steps<'_>,
-) -> (Vec<Blame>, Vec<BlameGroup>) {
+/// Who made others wait.
+pub(super) struct Judged {
+    /// Every rank with its reasons, most caused first.
+    pub(super) rows: Vec<Blame>,
+    /// Those that stand out.
+    pub(super) groups: Vec<BlameGroup>,
+    /// The same as it was found.
+    pub(super) blamed: Blamed,
+    /// Those that stand out, as they were found.
+    pub(super) suspects: Vec<Suspect>,
+    /// The ranks of each stage of the pipeline.
+    pub(super) stages: BTreeMap<u32, Vec<usize>>,
+}
+
+/// Who made others wait and why; and who stands out.
+pub(super) fn blame(job: &Job, analysis: &Analysis, graph: &JobExecution<'_>, steps: &Steps<'_>) -> Judged {
     let place = |meeting: &rankscope_execution::Meeting| steps.place(&job.matched.instances[meeting.instance]);
     let input = Input {
         job: graph,
@@ -41,9 +50,13 @@ pub(super) fn blame(
     let stages = stages(job);
     let families =
         [nodes(job), Family { sets: stages.iter().map(|(stage, ranks)| (Culprit::Stage(*stage), ranks.clone())).collect() }];
-    let mut groups: Vec<BlameGroup> = blamed.culprits.suspects(&families).iter().map(|suspect| group(job, suspect)).collect();
-    groups.extend(heaviest(job, analysis, steps, &stages));
-    (rows(job, blamed), groups)
+    let mut suspects = blamed.culprits.suspects(&families);
+    let mut groups: Vec<BlameGroup> = suspects.iter().map(|suspect| group(job, suspect)).collect();
+    if let Some((suspect, group)) = heaviest(job, analysis, steps, &stages) {
+        suspects.push(suspect);
+        groups.push(group);
+    }
+    Judged { rows: rows(job, &blamed), groups, blamed, suspects, stages }
 }
 
 /// What groups are called in reasons: by what they are for, where that is known.
@@ -94,7 +107,12 @@ fn stages(job: &Job) -> BTreeMap<u32, Vec<usize>> {
 }
 
 /// The stage that computes longest.
-fn heaviest(job: &Job, analysis: &Analysis, steps: &Steps<'_>, stages: &BTreeMap<u32, Vec<usize>>) -> Option<BlameGroup> {
+fn heaviest(
+    job: &Job,
+    analysis: &Analysis,
+    steps: &Steps<'_>,
+    stages: &BTreeMap<u32, Vec<usize>>,
+) -> Option<(Suspect, BlameGroup)> {
     let by_step = |rank: &usize| -> BTreeMap<i64, i64> {
         analysis.ranks[*rank].steps.iter().map(|(window, account)| (window.number, account.computation_ns)).collect()
     };
@@ -109,19 +127,23 @@ fn heaviest(job: &Job, analysis: &Analysis, steps: &Steps<'_>, stages: &BTreeMap
     let (numbers, ranks): (Vec<u32>, Vec<&Vec<usize>>) = stages.iter().map(|(stage, ranks)| (*stage, ranks)).unzip();
     let found = heavy(&ranks.iter().map(|ranks| computed(ranks)).collect::<Option<Vec<_>>>()?)?;
     let number = numbers[found.stage];
-    Some(BlameGroup {
+    let caused_ns = found.more_ns_per_step.saturating_mul(steps.numbers.len() as i64);
+    let suspect =
+        Suspect { culprit: Culprit::Stage(number), ranks: ranks[found.stage].clone(), caused_ns, pattern: Pattern::Persistent };
+    let group = BlameGroup {
         kind: BlameGroupKind::Stage,
         number,
         ranks: ranks[found.stage].iter().map(|rank| job.ranks[*rank].rank.0).collect(),
         because: BlameGroupReason::ComputesLongest,
-        caused_ns: found.more_ns_per_step.saturating_mul(steps.numbers.len() as i64),
+        caused_ns,
         pattern: LatePattern::Persistent,
         every_steps: None,
         sentence: format!(
             "Pipeline stage {number} computes {} a step longer than any other stage.",
             crate::time(found.more_ns_per_step)
         ),
-    })
+    };
+    Some((suspect, group))
 }
 
 fn group(job: &Job, suspect: &Suspect) -> BlameGroup {
@@ -166,11 +188,11 @@ fn pattern(pattern: Pattern) -> (LatePattern, Option<u64>) {
     }
 }
 
-fn rows(job: &Job, blamed: Blamed) -> Vec<Blame> {
+fn rows(job: &Job, blamed: &Blamed) -> Vec<Blame> {
     let listed = if job.ranks.len() > MANY_RANKS { REASONS_MAX.1 } else { REASONS_MAX.0 };
     let mut rows: Vec<Blame> = blamed
         .ranks
-        .into_iter()
+        .iter()
         .enumerate()
         .filter(|(_, blame)| blame.of > 0)
         .map(|(rank, blame)| row(job, rank, blame, listed))
@@ -179,7 +201,7 @@ fn rows(job: &Job, blamed: Blamed) -> Vec<Blame> {
     rows
 }
 
-fn row(job: &Job, rank: usize, blame: blame::Blame, listed: usize) -> Blame {
+fn row(job: &Job, rank: usize, blame: &blame::Blame, listed: usize) -> Blame {
     let (pattern, every_steps) = pattern(blame.pattern);
     let (reasons, others) = blame.reasons.split_at(blame.reasons.len().min(listed));
     Blame {

@@ -18,15 +18,15 @@ const LISTED: usize = 20;
 /// Of a path, this part of what is not known is worth a word.
 const WORTH_A_WORD: f64 = 0.01;
 
-/// The critical paths of all steps, and sentences about what they lack.
-pub(super) fn critical_path(job: &Job, graph: &JobExecution<'_>) -> (Vec<CriticalPath>, Vec<String>) {
+/// The critical paths of all steps, as rows, too, and sentences about what they lack.
+pub(super) fn critical_path(job: &Job, graph: &JobExecution<'_>) -> (Vec<Path>, Vec<CriticalPath>, Vec<String>) {
     let steps = StepWindows::of(job, graph);
     let windows: Vec<_> = steps.iter().map(|step| step.whole).collect();
     let links = Links { job, graph, nodes: Nodes::of(job) };
     let paths = critical_paths(graph, &windows);
     let found: Vec<CriticalPath> = steps.iter().zip(&paths).map(|(step, path)| links.document(step, path)).collect();
     let lacks = lacks(job, &found, &paths);
-    (found, lacks)
+    (paths, found, lacks)
 }
 
 /// Why there is no path of a `job` without a graph, where graphs were made.
