@@ -1,9 +1,10 @@
 //! The summary for a terminal: what an engineer acts on in ten seconds.
 //!
-//! Findings come first, then where the time goes, what a step had to wait for, who is late, and which collectives cost most. Each part
+//! The first advice stands in the first line. Findings come next, then where the time goes, what a step had to wait for, who is late, and which collectives cost most. Each part
 //! stands alone and leaves itself out when the document has nothing for it. With many rows only the worst and the best are shown, and how many
 //! are not. Nothing here asks what the terminal is: width and colour are given.
 
+mod advice;
 mod answers;
 mod arrivals;
 mod bar;
@@ -37,8 +38,9 @@ pub struct Style {
 /// The document as text of at most `style.width` columns, ending in a line break.
 pub fn terminal(document: &Document, style: Style) -> String {
     let sheet = Sheet::of(style);
-    let mut parts = vec![heading::draw(document, sheet), notes::draw(document, sheet)];
+    let mut parts = vec![advice::first(document, sheet), heading::draw(document, sheet), notes::draw(document, sheet)];
     if document.is_training() {
+        parts.push(advice::draw(document, sheet));
         parts.push(time::draw(document, sheet));
         parts.push(critical_path::draw(document, sheet));
         parts.push(arrivals::draw(document, sheet));

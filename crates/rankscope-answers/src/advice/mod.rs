@@ -2,7 +2,7 @@
 //!
 //! A rule finds a cause in the graph and says which change would take it away; running the graph again with that change says what it
 //! is worth. So a large share of the time is no advice by itself: what hides behind something else is worth nothing. Advice is
-//! ordered by worth, and whatever is worth less than [`WORTH_MIN`] of a step is none. A rule that needs what the graph does not hold
+//! ordered by worth, what is wrong with some ranks first, and whatever is worth less than [`WORTH_MIN`] of a step is none. A rule that needs what the graph does not hold
 //! stays silent.
 
 mod device;
@@ -27,6 +27,9 @@ pub use worth::Worth;
 
 /// The least share of a step that anything must be worth.
 pub const WORTH_MIN: f64 = 0.02;
+
+/// The least share of a step that something wrong with some ranks must be worth to stand before everything else.
+const DEFECT_MIN: f64 = 0.05;
 
 /// Advice at most.
 const ADVICE_MAX: usize = 20;
@@ -170,9 +173,12 @@ pub fn advise(input: &Input<'_>) -> Vec<Advice> {
     all.extend(network::advice(&scene));
     all.extend(steps::advice(&scene));
     let floor_ns = (scene.step_ns as f64 * WORTH_MIN) as i64;
-    // What recurs in some steps only saves nothing in the others, and the mean of those is open.
-    all.retain(|one| one.worth.ns > floor_ns && (one.worth.lo_ns > 0 || one.figures.every.is_some()));
-    all.sort_by(|a, b| (b.worth.ns, a.rule, &a.ranks, &a.name).cmp(&(a.worth.ns, b.rule, &b.ranks, &b.name)));
+    // What late ranks cost in some steps saves nothing in the others, and the mean of those is open; that they stand out is known.
+    all.retain(|one| one.worth.ns > floor_ns && (one.worth.lo_ns > 0 || one.whom != Whom::All));
+    // What is wrong with some ranks and matters stands before what all of them do by design, whose worth is often out of reach.
+    let is_wrong = |one: &Advice| one.whom != Whom::All && one.worth.ns as f64 >= DEFECT_MIN * scene.step_ns as f64;
+    let order = |one: &Advice| (!is_wrong(one), std::cmp::Reverse(one.worth.ns), one.rule);
+    all.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| (&a.ranks, &a.name).cmp(&(&b.ranks, &b.name))));
     all.truncate(ADVICE_MAX);
     all
 }

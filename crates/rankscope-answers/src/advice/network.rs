@@ -3,10 +3,15 @@
 
 use rankscope_execution::replay::{Change, Factor};
 
+use rustc_hash::FxHashMap;
+
 use super::{Advice, Figures, Rule, Scene, Sort, Whom};
 
 /// Transfers that take this many times what the fastest of their sort take are on a slow link.
 const SLOWER: f64 = 1.3;
+
+/// Transfers of a fast group take less than this many times what the fastest of their sort takes.
+const FAST: f64 = 1.2;
 
 /// Transfers must be exposed for this share of a step before it is worth hiding them.
 const EXPOSED_MIN: f64 = 0.05;
@@ -18,15 +23,23 @@ const BUBBLE_MIN: f64 = 0.05;
 const SORTS_MAX: usize = 8;
 
 pub(super) fn advice(scene: &Scene<'_>) -> Vec<Advice> {
+    // What a slow link makes long is not what should have started earlier.
     let mut all: Vec<Advice> = slow_links(scene);
-    all.extend(exposed(scene));
+    if all.is_empty() {
+        all.extend(exposed(scene));
+    }
     all.extend(bubble(scene));
     all
 }
 
 /// Groups whose transfers take longer than those of groups that do the same.
 fn slow_links(scene: &Scene<'_>) -> Vec<Advice> {
-    let is_slow = |sort: &&Sort| slowness(sort) >= SLOWER && sort.budget.network_saves_ns_per_step > 0;
+    // Beside another group that is fast, as transfers of one group alone may differ for any reason.
+    let is_fast = |other: &Sort, sort: &Sort| {
+        other.kind == sort.kind && other.group != sort.group && (1.0..FAST).contains(&slowness(other))
+    };
+    let has_reference = |sort: &Sort| scene.input.sorts.iter().any(|other| is_fast(other, sort));
+    let is_slow = |sort: &&Sort| slowness(sort) >= SLOWER && sort.budget.network_saves_ns_per_step > 0 && has_reference(sort);
     let mut slow: Vec<&Sort> = scene.input.sorts.iter().filter(is_slow).collect();
     slow.sort_by_key(|sort| std::cmp::Reverse(sort.budget.transfer_ns - sort.budget.transfer_at_best_ns));
     slow.truncate(SORTS_MAX);
@@ -60,17 +73,14 @@ fn slowness(sort: &Sort) -> f64 {
 
 /// The collectives whose transfers cost a step most.
 fn exposed(scene: &Scene<'_>) -> Option<Advice> {
-    let mut sums: Vec<(&str, i64, Vec<usize>)> = Vec::new();
+    let mut sums: FxHashMap<(&str, &str), i64> = FxHashMap::default();
     for sort in scene.input.sorts.iter().filter(|sort| !sort.is_message) {
-        match sums.iter_mut().find(|(kind, ..)| *kind == sort.kind) {
-            Some((_, ns, ranks)) => {
-                *ns += sort.budget.transfer_ns;
-                ranks.extend(&sort.ranks);
-            }
-            None => sums.push((&sort.kind, sort.budget.transfer_ns, sort.ranks.clone())),
-        }
+        *sums.entry((&sort.kind, &sort.group)).or_default() += sort.budget.transfer_ns;
     }
-    let (kind, transfer_ns, _) = sums.iter().max_by_key(|(kind, ns, _)| (*ns, std::cmp::Reverse(*kind)))?;
+    let of_kind = |kind: &str| sums.iter().filter(|((own, _), _)| *own == kind).map(|(_, ns)| *ns).sum::<i64>();
+    let ((kind, group), _) =
+        sums.iter().max_by_key(|((kind, group), ns)| (of_kind(kind), **ns, std::cmp::Reverse((*kind, *group))))?;
+    let transfer_ns = of_kind(kind);
     let own_ns = scene.per_step(transfer_ns / scene.ledger.ranks().max(1) as i64);
     if (own_ns as f64) < EXPOSED_MIN * scene.step_ns as f64 {
         return None;
@@ -78,16 +88,8 @@ fn exposed(scene: &Scene<'_>) -> Option<Advice> {
     // Perfect overlap keeps what starts too late; what starting it early enough would save is at most its transfer.
     let worth = scene.worth(&[Change::Collective { kind: (*kind).to_owned(), group: None, factor: Factor::ZERO }])?;
     let figures = Figures { own_ns, ..Figures::default() };
-    let name = (*kind).to_owned();
-    Some(Advice {
-        rule: Rule::ExposedCommunication,
-        worth,
-        whom: Whom::All,
-        ranks: Vec::new(),
-        name,
-        place: String::new(),
-        figures,
-    })
+    let (name, place) = ((*kind).to_owned(), (*group).to_owned());
+    Some(Advice { rule: Rule::ExposedCommunication, worth, whom: Whom::All, ranks: Vec::new(), name, place, figures })
 }
 
 /// What stages wait for each other, beside the least that they have to.

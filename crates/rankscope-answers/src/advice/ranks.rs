@@ -9,14 +9,36 @@ use rustc_hash::FxHashMap;
 use super::ledger::{Spent, median};
 use super::names::{is_garbage, is_loader, is_of_data};
 use super::{Advice, Figures, Rule, Scene, Whom};
-use crate::blame::{Culprit, Reason, ReasonKind, Suspect};
+use crate::blame::{Culprit, Suspect};
 use crate::pattern::Pattern;
+
+/// Share of a step that a rank must cost which nothing but its cost speaks against.
+const UNPROVEN_MIN: f64 = 0.05;
 
 /// Suspects that are looked at.
 const SUSPECTS_MAX: usize = 8;
 
 pub(super) fn advice(scene: &Scene<'_>) -> Vec<Advice> {
-    scene.input.suspects.iter().take(SUSPECTS_MAX).filter_map(|suspect| of_suspect(scene, suspect)).collect()
+    let suspects = scene.input.suspects.iter().take(SUSPECTS_MAX).cloned().chain(unproven(scene));
+    suspects.filter_map(|suspect| of_suspect(scene, &suspect)).collect()
+}
+
+/// The rank that caused most, where nobody stands out beyond chance but few steps or rare ones are why, and taking it away saves much.
+fn unproven(scene: &Scene<'_>) -> Option<Suspect> {
+    if !scene.input.suspects.is_empty() {
+        return None;
+    }
+    let culprits = &scene.input.blamed.culprits;
+    let caused_ns: Vec<i64> = (0..scene.ledger.ranks()).map(|rank| culprits.caused_ns(rank)).collect();
+    let most = (0..caused_ns.len()).max_by_key(|rank| (caused_ns[*rank], std::cmp::Reverse(*rank)))?;
+    let next_ns = caused_ns.iter().enumerate().filter(|(rank, _)| *rank != most).map(|(_, ns)| *ns).max().unwrap_or(0);
+    if caused_ns[most] < 2 * next_ns.max(1) {
+        return None;
+    }
+    let worth = scene.worth(&[Change::RankAtMedian { rank: scene.number(most) }])?;
+    let is_much = worth.ns as f64 >= UNPROVEN_MIN * scene.step_ns as f64;
+    let pattern = culprits.pattern(most);
+    is_much.then(|| Suspect { culprit: Culprit::Rank(most), ranks: vec![most], caused_ns: caused_ns[most], pattern })
 }
 
 fn of_suspect(scene: &Scene<'_>, suspect: &Suspect) -> Option<Advice> {
@@ -37,16 +59,16 @@ fn of_suspect(scene: &Scene<'_>, suspect: &Suspect) -> Option<Advice> {
     Some(Advice { rule, worth, whom, ranks: suspect.ranks.clone(), name: why.name, place: why.place, figures })
 }
 
-/// What a set of ranks is late by.
+/// What a set of ranks is late by. Blame looks at single stretches, in which the same work may stand on one rank and not on the other;
+/// over the whole recording it does not.
 struct Why {
-    /// What blame found on the host, the largest first.
-    host: Vec<Reason>,
-    /// What the ranks' devices do longer than those of the other ranks, by operator, the largest first. Blame looks at single
-    /// stretches, in which the same kernel may stand on one rank and not on the other; over the whole recording it does not.
-    device: Vec<More>,
+    /// What the ranks' hosts do longer than those of the other ranks, by name, the largest first.
+    host: Vec<More>,
+    /// What does the computing, by operator: devices, or hosts where there are none.
+    work: Vec<More>,
 }
 
-/// Device work of one operator.
+/// Work of one name.
 #[derive(Clone, Debug)]
 struct More {
     operator: String,
@@ -88,60 +110,50 @@ const MORE_KERNELS: f64 = 1.05;
 
 impl Why {
     fn of(scene: &Scene<'_>, ranks: &[usize]) -> Self {
-        let mut sums: FxHashMap<(&str, &str), (i64, i64)> = FxHashMap::default();
-        let of_host = |one: &&Reason| matches!(one.kind, ReasonKind::Host | ReasonKind::Unrecorded);
-        for reason in ranks.iter().flat_map(|rank| &scene.input.blamed.ranks[*rank].reasons).filter(of_host) {
-            let sum = sums.entry((&reason.name, &reason.place)).or_default();
-            *sum = (sum.0 + reason.ns, sum.1 + reason.median_ns);
-        }
-        let reason = |((name, place), (ns, median_ns)): ((&str, &str), (i64, i64))| Reason {
-            kind: ReasonKind::Host,
-            name: name.to_owned(),
-            place: place.to_owned(),
-            ns,
-            median_ns,
-            because_of: None,
+        let on_device = scene.ledger.of_activity(Activity::Kernel).count > 0;
+        let works = |activity: Activity| match on_device {
+            true => matches!(activity, Activity::Kernel | Activity::Copy | Activity::Fill),
+            false => activity == Activity::Operator,
         };
-        let mut host: Vec<Reason> = sums.into_iter().map(reason).filter(|reason| reason.ns > 0).collect();
-        host.sort_by(|a, b| (b.ns, &a.name, &a.place).cmp(&(a.ns, &b.name, &b.place)));
-        Self { host, device: device(scene, ranks) }
+        let of_host = |activity: Activity| activity.is_host() && !works(activity);
+        Self { host: more(scene, ranks, of_host), work: more(scene, ranks, works) }
     }
 
     /// The rule that speaks for `ranks`, without which a step takes `worth_ns` less.
     fn rule(&self, scene: &Scene<'_>, ranks: &[usize], worth_ns: i64) -> Because {
-        let device_ns: i64 = self.device.iter().map(More::ns).sum();
-        if scene.per_step(device_ns) as f64 >= MOST * worth_ns as f64 {
-            return self.of_device(scene, ranks);
+        let sum = |all: &[More]| all.iter().map(More::ns).filter(|ns| *ns > 0).sum::<i64>();
+        let (work_ns, host_ns) = (sum(&self.work), sum(&self.host));
+        if scene.per_step(work_ns) as f64 >= MOST * worth_ns as f64 && (work_ns > host_ns || self.host_is_hidden(scene)) {
+            return self.of_work(scene, ranks);
         }
-        let by_name = by_name(&self.host);
-        let Some((name, ns, median_ns)) = by_name.first().cloned() else { return whole_host(scene, ranks) };
-        let place = self.host.iter().find(|one| one.name == name).map(|one| one.place.clone()).unwrap_or_default();
-        let all_ns: i64 = self.host.iter().map(|one| one.ns).sum();
-        let rule = if is_loader(&name, &place) {
+        let Some(most) = self.host.first().filter(|most| !most.operator.is_empty()) else { return whole_host(scene, ranks) };
+        let rule = if is_loader(&most.operator, &most.place) {
             Rule::DataLoader
-        } else if is_garbage(&name, &place) {
+        } else if is_garbage(&most.operator, &most.place) {
             Rule::GarbageCollection
         } else {
             Rule::StragglerRank
         };
-        if name.is_empty() || (rule == Rule::StragglerRank && (ns as f64) < MOST * all_ns as f64) {
+        if rule == Rule::StragglerRank && (most.ns() as f64) < MOST * host_ns as f64 {
             return whole_host(scene, ranks);
         }
-        let figures = Figures {
-            own_ns: scene.per_step(ns + median_ns) / ranks.len() as i64,
-            others_ns: scene.per_step(median_ns) / ranks.len() as i64,
-            ..Figures::default()
-        };
-        Because { rule, name, place, figures }
+        let figures =
+            Figures { own_ns: scene.per_step(most.own.ns), others_ns: scene.per_step(most.others.ns), ..Figures::default() };
+        Because { rule, name: most.operator.clone(), place: most.place.clone(), figures }
     }
 
-    fn of_device(&self, scene: &Scene<'_>, ranks: &[usize]) -> Because {
+    /// Whether there is a device, beside which a slower host may cost nothing.
+    fn host_is_hidden(&self, scene: &Scene<'_>) -> bool {
+        scene.ledger.of_activity(Activity::Kernel).count > 0
+    }
+
+    fn of_work(&self, scene: &Scene<'_>, ranks: &[usize]) -> Because {
         if let Some(ratio) = self.slower_alike() {
             let (own_ns, others_ns) = scene.beside(ranks, |activity| activity == Activity::Kernel);
             let figures = Figures { own_ns, others_ns, ratio, ..Figures::default() };
             return Because { rule: Rule::ThrottledDevice, name: String::new(), place: String::new(), figures };
         }
-        let Some(most) = self.device.first() else { return whole_host(scene, ranks) };
+        let Some(most) = self.work.first() else { return whole_host(scene, ranks) };
         let has_more = most.own.count as f64 >= MORE_KERNELS * most.others.count as f64;
         let is_uneven = has_more || most.is_other_work || is_of_data(&most.operator, &most.place);
         let figures = Figures {
@@ -156,7 +168,7 @@ impl Why {
 
     /// The factor by which all kernels are slower than those of the other ranks.
     fn slower_alike(&self) -> Option<f64> {
-        let both = || self.device.iter().filter(|one| one.own.ns > 0 && one.others.ns > 0);
+        let both = || self.work.iter().filter(|one| one.own.ns > 0 && one.others.ns > 0);
         let (own, others) = both().fold((0, 0), |sum, one| (sum.0 + one.own.ns, sum.1 + one.others.ns));
         let factor = ratio(own, others);
         let is_alike = |one: &&More| {
@@ -176,13 +188,14 @@ fn whole_host(scene: &Scene<'_>, ranks: &[usize]) -> Because {
     Because { rule: Rule::StragglerRank, name: HOST.to_owned(), place: String::new(), figures }
 }
 
-/// Device work of `ranks` beside that of the others, by operator, what they do most longer first; the median of either.
-fn device(scene: &Scene<'_>, ranks: &[usize]) -> Vec<More> {
-    let of_device = |key: &Key| matches!(key.activity, Activity::Kernel | Activity::Copy | Activity::Fill);
+/// What `ranks` do beside the others, of activities that `is` true of, by operator or else by name, what they do most longer first; the
+/// median of either.
+fn more(scene: &Scene<'_>, ranks: &[usize], is: impl Fn(Activity) -> bool) -> Vec<More> {
     let others: Vec<usize> = (0..scene.ledger.ranks()).filter(|rank| !ranks.contains(rank)).collect();
     let mut operators: FxHashMap<&str, Vec<(u32, &Key)>> = FxHashMap::default();
-    for (at, key) in scene.ledger.keys().filter(|(_, key)| of_device(key)) {
-        operators.entry(if key.operator.is_empty() { &key.name } else { &key.operator }).or_default().push((at, key));
+    for (at, key) in scene.ledger.keys().filter(|(_, key)| is(key.activity)) {
+        let by_operator = !key.activity.is_host() && !key.operator.is_empty();
+        operators.entry(if by_operator { &key.operator } else { &key.name }).or_default().push((at, key));
     }
     let more = |(operator, keys): (&str, Vec<(u32, &Key)>)| {
         let sum = |rank: usize, of: fn(Spent) -> i64| keys.iter().map(|(at, _)| of(scene.ledger.spent(rank, *at))).sum::<i64>();
@@ -212,19 +225,6 @@ fn device(scene: &Scene<'_>, ranks: &[usize]) -> Vec<More> {
 
 /// What advice calls the host of a rank as a whole.
 pub(super) const HOST: &str = "host";
-
-/// Reasons by name: what they cost, and what the median spends; the largest first.
-fn by_name(reasons: &[Reason]) -> Vec<(String, i64, i64)> {
-    let mut sums: FxHashMap<&str, (i64, i64)> = FxHashMap::default();
-    for one in reasons {
-        let sum = sums.entry(&one.name).or_default();
-        *sum = (sum.0 + one.ns, sum.1 + one.median_ns);
-    }
-    let mut sums: Vec<(String, i64, i64)> =
-        sums.into_iter().map(|(name, (ns, median))| (name.to_owned(), ns, median)).collect();
-    sums.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
-    sums
-}
 
 fn ratio(own_ns: i64, others_ns: i64) -> f64 {
     if others_ns > 0 { own_ns as f64 / others_ns as f64 } else { 0.0 }

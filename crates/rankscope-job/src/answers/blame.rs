@@ -118,9 +118,9 @@ fn heaviest(
     };
     let computed = |ranks: &Vec<usize>| -> Option<Vec<i64>> {
         let all: Vec<BTreeMap<i64, i64>> = ranks.iter().map(by_step).collect();
-        let of_step = |number: &i64| {
-            let sum = all.iter().map(|own| own.get(number)).sum::<Option<i64>>()?;
-            Some(sum / all.len().max(1) as i64)
+        let of_step = |number: &i64| -> Option<i64> {
+            // What the least of its ranks computes: where one rank is slow, its stage is not heavy.
+            all.iter().map(|own| own.get(number).copied()).collect::<Option<Vec<i64>>>()?.into_iter().min()
         };
         steps.numbers.iter().map(of_step).collect()
     };

@@ -68,7 +68,9 @@ fn outcome(job: &Job, advice: &[Advice]) -> Outcome {
     Outcome {
         rule: rules(kind).contains(&first.rule.as_str()),
         ranks: first.ranks.is_empty() || first.ranks.iter().any(|rank| truth.ranks.contains(rank)),
-        name: truth.names.is_empty() || kind == CauseKind::SlowLink || truth.names.iter().any(|name| text.contains(name)),
+        name: truth.names.is_empty()
+            || matches!(kind, CauseKind::SlowLink | CauseKind::HeavyStage)
+            || truth.names.iter().any(|name| text.contains(name)),
         off: first.worth_ns_per_step as f64 / worth_ns - 1.0,
     }
 }

@@ -140,7 +140,7 @@ fn figures(advice: &Advice) -> Option<String> {
 fn check(advice: &Advice, ranks: &[u32]) -> String {
     let medians: Vec<String> = ranks.iter().take(4).map(|rank| format!("--set rank:{rank}=median")).collect();
     match advice.rule {
-        Rule::ExposedCommunication => "rankscope what-if RUN --set overlap=perfect".to_owned(),
+        Rule::ExposedCommunication => format!("rankscope what-if RUN --set collective:{}=0", advice.name),
         Rule::SmallKernels => format!("rankscope what-if RUN --set 'op:{}=0'", advice.name),
         Rule::DataLoader | Rule::GarbageCollection if advice.whom == Whom::All => {
             format!("rankscope what-if RUN --set 'host:{}=0'", advice.name)

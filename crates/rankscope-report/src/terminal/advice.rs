@@ -1,0 +1,47 @@
+//! What to do first: the first advice in the first line, and the list of what would help.
+
+use rankscope_document::{Advice, Document};
+
+use super::Sheet;
+use crate::text::{clean, wrap};
+use crate::units::duration;
+
+/// Advice that is listed before the rest is for report.json.
+const LISTED: usize = 5;
+
+/// The first advice, which stands above everything else.
+pub(super) fn first(document: &Document, sheet: Sheet) -> Vec<String> {
+    let Some(advice) = document.advice.first() else { return Vec::new() };
+    let text = format!("{}. Worth {} a step.", clean(&advice.title), duration(advice.worth_ns_per_step as f64));
+    wrap(&text, sheet.width()).iter().map(|line| sheet.paint().bold(line)).collect()
+}
+
+/// All advice, what is worth most first.
+pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
+    if document.advice.is_empty() {
+        return Vec::new();
+    }
+    let aside = match document.advice.len().saturating_sub(LISTED) {
+        0 => "worth most first".to_owned(),
+        more => format!("worth most first; {more} more in report.json"),
+    };
+    let listed = document.advice.iter().take(LISTED).enumerate();
+    let lines = listed.flat_map(|(at, advice)| one(at + 1, advice, sheet));
+    std::iter::once(sheet.heading("WHAT WOULD HELP", &aside)).chain(lines).collect()
+}
+
+fn one(number: usize, advice: &Advice, sheet: Sheet) -> Vec<String> {
+    let of = |text: &str| wrap(&clean(text), sheet.width() - 5);
+    let indented = |lines: Vec<String>| lines.into_iter().map(|line| format!("     {line}")).collect::<Vec<_>>();
+    let mut lines: Vec<String> = of(&format!("{}.", advice.title));
+    lines = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| if at == 0 { format!("  {number}. {line}") } else { format!("     {line}") })
+        .collect();
+    let mut more: Vec<&str> = advice.evidence.iter().map(String::as_str).collect();
+    let (check, remedy) = (format!("Check: {}", advice.check), format!("Try: {}", advice.remedy));
+    more.extend([check.as_str(), remedy.as_str()]);
+    lines.extend(more.into_iter().flat_map(|text| indented(of(text))));
+    lines
+}
