@@ -9,6 +9,7 @@
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
 
 mod align;
+mod answers;
 mod child;
 mod clock;
 mod compare;
@@ -63,6 +64,8 @@ enum What {
     Tables(OfTraces),
     /// Simulate comparisons whose truth is known, and tell how often they are wrong.
     Compare(compare::Args),
+    /// Time reports with and without answers about causes, and tell how often the first advice is right.
+    Answers(answers::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf, which: String },
@@ -128,6 +131,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Scale(args) => scale::run(args),
         What::Tables(args) => tables::run(args),
         What::Compare(args) => compare::run(args),
+        What::Answers(args) => answers::run(args),
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),

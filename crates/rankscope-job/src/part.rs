@@ -14,7 +14,7 @@ use rankscope_tables::{Captures, Cards, GraphCalls, RankTables, TableSet};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace, rank_of_name};
 
-use crate::{Fingerprint, Place, Rules};
+use crate::{Fingerprint, Place};
 
 /// One rank by itself. Stamps are as recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,11 +155,10 @@ impl Part {
         self.tables.as_ref().is_some_and(|tables| tables.remarks.graphs.is_capture_wanted())
     }
 
-    /// Adds the execution graph of `trace`, which it was made of. Shapes of operators are in it only if `rules` ask for all arguments in
-    /// any case: whether a timeline is drawn must not change what is answered.
-    pub fn add_execution(&mut self, trace: &Trace, classes: &Classes, rules: &Rules) {
-        let graph = if rules.want_arguments() { Execution::with_shapes } else { Execution::of };
-        self.execution = Some(Box::new(graph(trace, &self.collectives, classes)));
+    /// Adds the execution graph of `trace`, which it was made of. Arguments are not in it: whether tables are made or a timeline is drawn
+    /// must not change what is answered.
+    pub fn add_execution(&mut self, trace: &Trace, classes: &Classes) {
+        self.execution = Some(Box::new(Execution::of(trace, &self.collectives, classes)));
     }
 
     /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.

@@ -117,7 +117,7 @@ impl Mapper<'_> {
             part.tabulate(&trace, self.classes, &self.mapping.cards, self.mapping.tables);
         }
         if self.mapping.rules.answers {
-            part.add_execution(&trace, self.classes, &self.mapping.rules);
+            part.add_execution(&trace, self.classes);
         }
         self.held.keep(place, trace);
         Ok(part)

@@ -46,7 +46,7 @@ impl Execution {
     }
 
     /// The same of a trace that was read with all arguments: operators, and kernels by their operators, are told apart by the shapes of
-    /// their inputs.
+    /// their inputs. Parts do not have these, as what they answer must not depend on how much was read.
     pub fn with_shapes(trace: &Trace, collectives: &RankCollectives, classes: &Classes) -> Self {
         Self::by(trace, collectives, classes, true)
     }

@@ -15,7 +15,7 @@ fn report(job: &Job) -> Document {
     for (rank, bytes) in job.all_ranks().into_iter().enumerate() {
         let mut trace = trace(&format!("rank{rank}.json"), bytes, Scope::All);
         let mut part = Part::of(&mut trace, &classes);
-        part.add_execution(&trace, &classes, &rules);
+        part.add_execution(&trace, &classes);
         parts.add(place(rank), part).expect("one part a place");
     }
     let mut analysed = Analysed::of(judged(parts), None).expect("all steps");

@@ -15,7 +15,7 @@ use crate::bench::{place, trace};
 fn part(mut trace: Trace) -> Part {
     let classes = Classes::default();
     let mut part = Part::of(&mut trace, &classes);
-    part.add_execution(&trace, &classes, &Rules::default());
+    part.add_execution(&trace, &classes);
     part
 }
 

@@ -18,7 +18,7 @@ fn job(simulated: &Simulated) -> Job {
         let options = ReadOptions::default().with_label(format!("rank{rank}.json"));
         let mut trace = read(Cursor::new(bytes), &options).expect("a trace").remove(0).trace.expect("a trace");
         let mut part = Part::of(&mut trace, &classes);
-        part.add_execution(&trace, &classes, &rules);
+        part.add_execution(&trace, &classes);
         parts.add(place(rank), part).expect("one part a place");
     }
     judge(parts, &Facts::default(), Judging::default()).expect("a job")

@@ -49,7 +49,7 @@ pub(crate) fn tabulated_part(rank: u32, dialect: &Dialect) -> Part {
 pub(crate) fn executed_part(rank: u32, dialect: &Dialect) -> Part {
     let mut trace = traces(&small_job().rank_bytes(rank, dialect), "rank1.json").remove(0);
     let mut part = Part::of(&mut trace, &Classes::default());
-    part.add_execution(&trace, &Classes::default(), &Rules::default());
+    part.add_execution(&trace, &Classes::default());
     part
 }
 

@@ -21,7 +21,8 @@ const LONGEST_GROUP: usize = 24;
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     let steps = document.ranks.iter().map(|rank| rank.steps.len()).max().unwrap_or(0) as i64;
     let stands_out = |blame: &&Blame| {
-        let in_a_pattern = matches!(blame.pattern, LatePattern::Persistent | LatePattern::Periodic | LatePattern::Sporadic);
+        // Whoever is late now and then is late by chance, as far as anybody knows.
+        let in_a_pattern = matches!(blame.pattern, LatePattern::Persistent | LatePattern::Periodic);
         let named = document.blame_groups.iter().any(|group| group.ranks.contains(&blame.rank));
         (in_a_pattern || named) && blame.caused_ns + blame.inherited_ns > 0
     };

@@ -40,7 +40,7 @@ fn the_binary_says_what_the_crates_do() {
             judging: Judging::default(),
         };
         let job = judged(&request, &Quiet).expect("it can be judged").job;
-        let said = report(directory.path(), asked.line);
+        let said = report(directory.path(), &[asked.line, &["--no-answers"]].concat());
         let title = said["title"].as_str().expect("a title");
         let mut document = Analysed::of(job, asked.step).expect("that step is there").document(title);
         asked.rank.into_iter().for_each(|rank| select_rank(&mut document, rank).expect("it is there"));

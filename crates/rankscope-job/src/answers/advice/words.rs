@@ -75,7 +75,7 @@ fn title(advice: &Advice, who: &str) -> String {
             figures.count
         ),
         Rule::Recompute => format!("Activations are computed again ({name}): {own} of kernels a step"),
-        Rule::ExposedCommunication => format!("No computation hides {own} a step of {name}"),
+        Rule::ExposedCommunication => format!("{name} is exposed for {own} a step: no computation hides it"),
         Rule::SlowLink => format!(
             "The link of {who} is slow: a transfer of {name} takes {own}, the fastest of its sort {others} ({:.1} times)",
             figures.ratio
