@@ -14,6 +14,9 @@ const HOST_BOUND: f64 = 0.3;
 /// Calls a step that wait for the device, beyond the one that ends it.
 const WAITS_MIN: f64 = 2.0;
 
+/// Kernels that are longer than this on average are not small, however long the host takes, in nanoseconds.
+const SMALL_NS: f64 = 20_000.0;
+
 /// Kernels a step below which nobody needs to fuse them.
 const SMALL_MIN: f64 = 50.0;
 
@@ -124,7 +127,10 @@ fn small_kernels(scene: &Scene<'_>, count: f64, launch_ns: f64) -> Option<Advice
         }
     }
     let all: u64 = operators.values().map(|(_, count)| count).sum();
-    let is_small = |one: &(&&str, &(i64, u64))| (one.1.0 as f64 / one.1.1.max(1) as f64) < launch_ns;
+    let is_small = |one: &(&&str, &(i64, u64))| {
+        let mean_ns = one.1.0 as f64 / one.1.1.max(1) as f64;
+        mean_ns < launch_ns && mean_ns < SMALL_NS
+    };
     let (name, (ns, own)) = operators.iter().filter(is_small).max_by(|a, b| (a.1.1, b.0).cmp(&(b.1.1, a.0)))?;
     let small: u64 = operators.iter().filter(is_small).map(|(_, (_, count))| count).sum();
     if count < SMALL_MIN || small * 2 < all {
