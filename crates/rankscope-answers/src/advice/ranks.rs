@@ -75,8 +75,6 @@ struct More {
     place: String,
     own: Spent,
     others: Spent,
-    /// Whether the ranks have arguments that no other rank has.
-    is_other_work: bool,
 }
 
 impl More {
@@ -155,7 +153,7 @@ impl Why {
         }
         let Some(most) = self.work.first() else { return whole_host(scene, ranks) };
         let has_more = most.own.count as f64 >= MORE_KERNELS * most.others.count as f64;
-        let is_uneven = has_more || most.is_other_work || is_of_data(&most.operator, &most.place);
+        let is_uneven = has_more || is_of_data(&most.operator, &most.place);
         let figures = Figures {
             own_ns: scene.per_step(most.own.ns),
             others_ns: scene.per_step(most.others.ns),
@@ -208,15 +206,8 @@ fn more(scene: &Scene<'_>, ranks: &[usize], is: impl Fn(Activity) -> bool) -> Ve
             let own = median(ranks.iter().map(|rank| scene.ledger.spent(*rank, at).ns)).unwrap_or(0);
             own - median(others.iter().map(|rank| scene.ledger.spent(*rank, at).ns)).unwrap_or(0)
         };
-        let (at, most) = keys.iter().max_by(|a, b| (excess(a.0), b.1).cmp(&(excess(b.0), a.1))).copied()?;
-        let has = |rank: usize| scene.ledger.spent(rank, at).count > 0;
-        Some(More {
-            operator: operator.to_owned(),
-            place: most.place.clone(),
-            own: both(ranks),
-            others: both(&others),
-            is_other_work: !most.shapes.is_empty() && excess(at) > 0 && !others.iter().any(|rank| has(*rank)),
-        })
+        let (_, most) = keys.iter().max_by(|a, b| (excess(a.0), b.1).cmp(&(excess(b.0), a.1))).copied()?;
+        Some(More { operator: operator.to_owned(), place: most.place.clone(), own: both(ranks), others: both(&others) })
     };
     let mut all: Vec<More> = operators.into_iter().filter_map(more).collect();
     all.sort_by(|a, b| (b.ns(), &a.operator).cmp(&(a.ns(), &b.operator)));
