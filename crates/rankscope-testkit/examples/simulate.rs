@@ -1,10 +1,10 @@
 //! Writes the traces of a simulated job and says what is wrong with it:
-//! `cargo run -p rankscope-testkit --example simulate -- FOLDER [--cause NAME] [--seed N] [--ranks N]`.
+//! `cargo run -p rankscope-testkit --example simulate -- [FOLDER] [--cause NAME] [--seed N] [--ranks N]`. Without a folder it only says.
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
 use std::fs::{self, File};
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rankscope_testkit::Dialect;
 use rankscope_testkit::simulated::{CauseKind, Job};
@@ -21,16 +21,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             _ => folder = Some(PathBuf::from(word)),
         }
     }
-    let folder = folder.ok_or("which folder the traces go to?")?;
     let job = match ranks {
         Some(ranks) => Job::drawn_of(kind, seed, ranks),
         None => Job::drawn(kind, seed),
     };
-    fs::create_dir_all(&folder)?;
-    let run = job.run();
-    for rank in 0..job.layout.ranks {
-        let file = File::create(folder.join(format!("rank{rank}.json")))?;
-        run.rank_json(rank, &Dialect::default(), &mut BufWriter::new(file))?;
+    if let Some(folder) = folder {
+        write(&job, &folder)?;
     }
     let truth = job.truth();
     let ms = |ns: i64| ns as f64 / 1e6;
@@ -38,5 +34,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:?} on ranks {:?}, shown by {:?}", job.cause, truth.ranks, truth.names);
     let (step, clean, worth) = (ms(truth.step_ns), ms(truth.clean_step_ns), ms(truth.worth_ns_per_step()));
     println!("{step:.3} ms a step; {clean:.3} ms without it, so it costs {worth:.3} ms");
+    Ok(())
+}
+
+fn write(job: &Job, folder: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let run = job.run();
+    for rank in 0..job.layout.ranks {
+        let file = File::create(folder.join(format!("rank{rank}.json")))?;
+        run.rank_json(rank, &Dialect::default(), &mut BufWriter::new(file))?;
+    }
     Ok(())
 }
