@@ -76,10 +76,7 @@ impl<'a> StageCursor<'a> {
         let (Some(mut run), Some(rise)) = (self.stage.x(b).checked_sub(x), self.stage.y(b).checked_sub(y)) else {
             return false;
         };
-        let mut gain = rise - run;
-        // What is gained depends on the slope alone: the smaller its terms, the further 64 bits reach.
-        let common = common_divisor(gain, run);
-        (gain, run) = (gain / common, run / common);
+        let gain = rise - run;
         if run == 0 {
             run = 1;
         }
@@ -101,13 +98,4 @@ impl<'a> StageCursor<'a> {
         let (a, b) = (self.stage.knots.get(self.right)?, self.stage.knots.get(right)?);
         (self.stage.x(a) <= t && t < self.stage.x(b)).then_some(right)
     }
-}
-
-/// The greatest common divisor; 1 of two zeros.
-fn common_divisor(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    i64::try_from(a.max(1)).unwrap_or(1)
 }
