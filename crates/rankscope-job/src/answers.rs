@@ -32,17 +32,22 @@ impl Answers {
     /// The answers about `job`, which must have its collectives still.
     pub(crate) fn of(job: &Job, analysis: &Analysis) -> Self {
         let steps = Steps::of(job);
-        let mut answers = Self { budgets: budgets::budgets(job, &steps), ..Self::default() };
+        let costs = budgets::budgets(job, &steps);
+        let mut answers = Self::default();
         let Some(graph) = job.execution() else {
-            return Self { unanswered: critical_path::why_none(job).into_iter().collect(), ..answers };
+            answers.unanswered = critical_path::why_none(job).into_iter().collect();
+            return Self { budgets: costs.rows, ..answers };
         };
         let judged = blame::blame(job, analysis, &graph, &steps);
         let (paths, critical_path, unanswered) = critical_path::critical_path(job, &graph);
-        let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, budgets: &answers.budgets };
-        answers.advice = advice::advice(job, &found);
+        answers.unanswered = unanswered;
+        let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, costs: &costs };
+        match job.only_step {
+            None => answers.advice = advice::advice(job, &found),
+            Some(_) => answers.unanswered.push(advice::OF_ONE_STEP.to_owned()),
+        }
         (answers.blame, answers.blame_groups) = (judged.rows, judged.groups);
-        (answers.critical_path, answers.unanswered) = (critical_path, unanswered);
-        answers
+        Self { budgets: costs.rows, critical_path, ..answers }
     }
 
     /// Puts them into `document`.

@@ -141,6 +141,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// The index of `rank`, if it has a trace.
+    pub(crate) fn index(&self, rank: Rank) -> Option<usize> {
+        self.ranks.binary_search_by_key(&rank, |own| own.rank).ok()
+    }
+
     /// Whether the traces may be those of one job. If not, nothing is matched and nobody is compared.
     pub fn is_comparable(&self) -> bool {
         self.doubts.is_empty()

@@ -69,6 +69,7 @@ mod notes;
 mod part;
 mod parts;
 mod ranks;
+mod replayed;
 mod rules;
 mod snapshot;
 mod tabulated;

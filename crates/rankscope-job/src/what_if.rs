@@ -3,13 +3,12 @@
 //! The graph is run again by `rankscope-execution`; here its answer gets the words around it: which job it is of, what the figures rest
 //! on, and why there is no answer where there is none.
 
-use rankscope_analyze::StepWindow;
 use rankscope_document::{RankedChange, WhatIfDocument};
-use rankscope_execution::replay::{Change, Changes, Replay, Scene, TargetError};
+use rankscope_execution::replay::{Change, Changes, Replay, TargetError};
 use rankscope_time::Rank;
 
 use crate::Job;
-use crate::nodes::Nodes;
+use crate::replayed::with_replay;
 use crate::words::{list, percent};
 
 /// Why nothing can be said of what would be.
@@ -54,12 +53,12 @@ const ERROR_MOST: f64 = 0.02;
 /// [`WhatIfError`] where the job has no graph, or a change is about what it does not have.
 pub fn what_if(job: &Job, title: &str, changes: &Changes) -> Result<WhatIfDocument, WhatIfError> {
     let graph = job.execution().ok_or_else(|| why_not(job))?;
-    let windows: Vec<&[StepWindow]> = job.ranks.iter().map(|rank| rank.report.steps.as_slice()).collect();
-    let known = Nodes::of(job);
-    let nodes: Vec<Option<u32>> = (0..job.ranks.len()).map(|at| known.at(at)).collect();
-    let replay = Replay::of(Scene { job: &graph, collectives: &job.collectives, windows: &windows, nodes: &nodes });
+    with_replay(job, &graph, |replay| document(job, title, changes, replay))
+}
+
+fn document(job: &Job, title: &str, changes: &Changes, replay: &Replay<'_>) -> Result<WhatIfDocument, WhatIfError> {
     let (base_step_ns, replayed_step_ns) = (replay.observed_step_ns(), replay.unchanged().step_ns);
-    let mut tried = tried(&replay, changes)?;
+    let mut tried = tried(replay, changes)?;
     let together = tried.together_ns.unwrap_or(replayed_step_ns);
     tried.rows.sort_by(|a, b| a.1.cmp(&b.1).then_with(|| a.0.cmp(&b.0)));
     let row = |(change, changed_step_ns): (String, i64)| RankedChange {
@@ -79,7 +78,7 @@ pub fn what_if(job: &Job, title: &str, changes: &Changes) -> Result<WhatIfDocume
         saved_ns: replayed_step_ns.saturating_sub(together),
         changes: changes.given().to_vec(),
         ranking: tried.rows.into_iter().map(row).collect(),
-        notes: notes_on(job, &replay, replay_error),
+        notes: notes_on(job, replay, replay_error),
     })
 }
 

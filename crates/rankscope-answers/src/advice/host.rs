@@ -2,7 +2,8 @@
 //! keep up with it.
 
 use rankscope_execution::replay::{Change, Factor};
-use rankscope_execution::{Activity, Dependency, LaneKind, PathClass};
+use rankscope_execution::{Activity, Dependency, LaneKind, PathClass, PieceId};
+use rustc_hash::FxHashMap;
 
 use super::names::{is_compiling, is_copying, is_garbage, is_loader};
 use super::path::Named;
@@ -53,10 +54,9 @@ fn named(scene: &Scene<'_>, rule: Rule, is: impl Fn(&Named) -> bool) -> Option<A
 /// Calls in which the host waits for a device, more than once a step.
 fn synchronization(scene: &Scene<'_>) -> Option<Advice> {
     let mut waits = 0_u64;
-    let mut names: rustc_hash::FxHashMap<(&str, &str), u64> = rustc_hash::FxHashMap::default();
+    let mut names: FxHashMap<(&str, &str), u64> = FxHashMap::default();
     for execution in &scene.input.job.ranks {
-        let on_host =
-            |piece: &rankscope_execution::PieceId| execution.lane(execution.piece(*piece).lane).kind == LaneKind::Thread;
+        let on_host = |piece: &PieceId| execution.lane(execution.piece(*piece).lane).kind == LaneKind::Thread;
         for piece in execution.ids().filter(on_host) {
             let of_device = |other| execution.lane(execution.piece(other).lane).kind == LaneKind::Stream;
             if !execution.dependencies(piece).any(|(other, how)| how == Dependency::Wait && of_device(other)) {
@@ -118,7 +118,7 @@ fn launches(scene: &Scene<'_>, late: &[usize]) -> Option<Advice> {
 
 /// The operator that launches most kernels that are shorter than launching them takes.
 fn small_kernels(scene: &Scene<'_>, count: f64, launch_ns: f64) -> Option<Advice> {
-    let mut operators: rustc_hash::FxHashMap<&str, (i64, u64)> = rustc_hash::FxHashMap::default();
+    let mut operators: FxHashMap<&str, (i64, u64)> = FxHashMap::default();
     for (at, key) in scene.ledger.keys().filter(|(_, key)| key.activity == Activity::Kernel && !key.operator.is_empty()) {
         for rank in 0..scene.ledger.ranks() {
             let spent = scene.ledger.spent(rank, at);

@@ -2,8 +2,8 @@
 //!
 //! A rule finds a cause in the graph and says which change would take it away; running the graph again with that change says what it
 //! is worth. So a large share of the time is no advice by itself: what hides behind something else is worth nothing. Advice is
-//! ordered by worth, what is wrong with some ranks first, and whatever is worth less than [`WORTH_MIN`] of a step is none. A rule that needs what the graph does not hold
-//! stays silent.
+//! ordered by worth, what is wrong with some ranks first, and whatever is worth less than [`WORTH_MIN`] of a step is none. A rule that
+//! needs what the graph does not hold stays silent.
 
 mod device;
 mod host;
@@ -23,6 +23,7 @@ use crate::budgets::Budget;
 use ledger::Ledger;
 use path::PathTime;
 
+pub use ranks::HOST;
 pub use worth::Worth;
 
 /// The least share of a step that anything must be worth.
@@ -36,7 +37,7 @@ const ADVICE_MAX: usize = 20;
 
 /// A sort of collective, as advice sees it.
 #[derive(Clone, Debug)]
-pub struct Sort {
+pub struct Sort<'a> {
     /// The process group, as changes name it.
     pub group: String,
     /// The operation, as changes name it.
@@ -44,7 +45,7 @@ pub struct Sort {
     /// Whether it is a message between two ranks.
     pub is_message: bool,
     /// Indices of its ranks.
-    pub ranks: Vec<usize>,
+    pub ranks: &'a [usize],
     /// What it costs.
     pub budget: Budget,
 }
@@ -63,7 +64,7 @@ pub struct Input<'a> {
     /// Those who stand out.
     pub suspects: &'a [Suspect],
     /// What collectives cost.
-    pub sorts: &'a [Sort],
+    pub sorts: &'a [Sort<'a>],
     /// When the first step of each rank begins, on its own clock.
     pub begins_ns: &'a [Option<i64>],
     /// Ranks of each stage of the pipeline, by index, first stage first; none where there is no pipeline.

@@ -2,7 +2,6 @@
 //! wait longer than their schedule makes them.
 
 use rankscope_execution::replay::{Change, Factor};
-
 use rustc_hash::FxHashMap;
 
 use super::{Advice, Figures, Rule, Scene, Sort, Whom};
@@ -66,7 +65,7 @@ fn slow_links(scene: &Scene<'_>) -> Vec<Advice> {
 }
 
 /// What its transfers take beside the fastest.
-fn slowness(sort: &Sort) -> f64 {
+fn slowness(sort: &Sort<'_>) -> f64 {
     let Sort { budget, .. } = sort;
     if budget.transfer_at_best_ns > 0 { budget.transfer_ns as f64 / budget.transfer_at_best_ns as f64 } else { 0.0 }
 }

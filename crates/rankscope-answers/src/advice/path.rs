@@ -1,15 +1,13 @@
 //! [`PathTime`]: what the critical paths of all steps consist of, by what it is called.
 
-use rankscope_execution::{Activity, JobExecution, Path, PathClass};
+use rankscope_execution::{JobExecution, Key, KeyId, Path, PathClass};
 use rustc_hash::FxHashMap;
 
 /// One name on the paths.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Named {
     pub(super) class: PathClass,
-    pub(super) activity: Option<Activity>,
     pub(super) name: String,
-    pub(super) operator: String,
     pub(super) place: String,
 }
 
@@ -58,15 +56,9 @@ fn of_path(job: &JobExecution<'_>, path: &Path) -> FxHashMap<Named, i64> {
     }
     let mut named: FxHashMap<Named, i64> = FxHashMap::default();
     for ((rank, class, key), ns) in sums {
-        let key = key.map(|key| job.ranks[rank as usize].key(rankscope_execution::KeyId(key)));
-        let text = |of: fn(&rankscope_execution::Key) -> &String| key.map(of).cloned().unwrap_or_default();
-        let name = Named {
-            class,
-            activity: key.map(|key| key.activity),
-            name: text(|key| &key.name),
-            operator: text(|key| &key.operator),
-            place: text(|key| &key.place),
-        };
+        let key = key.map(|key| job.ranks[rank as usize].key(KeyId(key)));
+        let text = |of: fn(&Key) -> &String| key.map(of).cloned().unwrap_or_default();
+        let name = Named { class, name: text(|key| &key.name), place: text(|key| &key.place) };
         *named.entry(name).or_default() += ns;
     }
     named

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::ledger::{Spent, median};
 use super::names::{is_garbage, is_loader, is_of_data};
-use super::{Advice, Figures, Rule, Scene, Whom};
+use super::{Advice, Figures, Rule, Scene, Whom, Worth};
 use crate::blame::{Culprit, Suspect};
 use crate::pattern::Pattern;
 
@@ -19,15 +19,21 @@ const UNPROVEN_MIN: f64 = 0.05;
 const SUSPECTS_MAX: usize = 8;
 
 pub(super) fn advice(scene: &Scene<'_>) -> Vec<Advice> {
-    let suspects = scene.input.suspects.iter().take(SUSPECTS_MAX).cloned().chain(unproven(scene));
-    suspects.filter_map(|suspect| of_suspect(scene, &suspect)).collect()
+    if scene.input.suspects.is_empty() {
+        return unproven(scene).into_iter().collect();
+    }
+    let suspects = scene.input.suspects.iter().take(SUSPECTS_MAX);
+    suspects.filter_map(|suspect| Some(of_suspect(scene, suspect, at_median(scene, &suspect.ranks)?))).collect()
+}
+
+/// What a step would save if `ranks` worked as long as the median.
+fn at_median(scene: &Scene<'_>, ranks: &[usize]) -> Option<Worth> {
+    let change = |rank: &usize| Change::RankAtMedian { rank: scene.number(*rank) };
+    scene.worth(&ranks.iter().map(change).collect::<Vec<_>>())
 }
 
 /// The rank that caused most, where nobody stands out beyond chance but few steps or rare ones are why, and taking it away saves much.
-fn unproven(scene: &Scene<'_>) -> Option<Suspect> {
-    if !scene.input.suspects.is_empty() {
-        return None;
-    }
+fn unproven(scene: &Scene<'_>) -> Option<Advice> {
     let culprits = &scene.input.blamed.culprits;
     let caused_ns: Vec<i64> = (0..scene.ledger.ranks()).map(|rank| culprits.caused_ns(rank)).collect();
     let most = (0..caused_ns.len()).max_by_key(|rank| (caused_ns[*rank], std::cmp::Reverse(*rank)))?;
@@ -35,17 +41,15 @@ fn unproven(scene: &Scene<'_>) -> Option<Suspect> {
     if caused_ns[most] < 2 * next_ns.max(1) {
         return None;
     }
-    let worth = scene.worth(&[Change::RankAtMedian { rank: scene.number(most) }])?;
-    let is_much = worth.ns as f64 >= UNPROVEN_MIN * scene.step_ns as f64;
     let pattern = culprits.pattern(most);
-    is_much.then(|| Suspect { culprit: Culprit::Rank(most), ranks: vec![most], caused_ns: caused_ns[most], pattern })
+    let suspect = Suspect { culprit: Culprit::Rank(most), ranks: vec![most], caused_ns: caused_ns[most], pattern };
+    let worth = at_median(scene, &suspect.ranks)?;
+    let is_much = worth.ns as f64 >= UNPROVEN_MIN * scene.step_ns as f64;
+    is_much.then(|| of_suspect(scene, &suspect, worth))
 }
 
-fn of_suspect(scene: &Scene<'_>, suspect: &Suspect) -> Option<Advice> {
-    let reasons = Why::of(scene, &suspect.ranks);
-    let changes: Vec<Change> = suspect.ranks.iter().map(|rank| Change::RankAtMedian { rank: scene.number(*rank) }).collect();
-    let worth = scene.worth(&changes)?;
-    let why = reasons.rule(scene, &suspect.ranks, worth.ns);
+fn of_suspect(scene: &Scene<'_>, suspect: &Suspect, worth: Worth) -> Advice {
+    let why = Why::of(scene, &suspect.ranks).rule(scene, &suspect.ranks, worth.ns);
     let (rule, whom) = match suspect.culprit {
         Culprit::Rank(_) => (why.rule, Whom::Ranks),
         Culprit::Node(node) => (Rule::StragglerNode, Whom::Node(node)),
@@ -56,12 +60,14 @@ fn of_suspect(scene: &Scene<'_>, suspect: &Suspect) -> Option<Advice> {
         _ => None,
     };
     let figures = Figures { every, ..why.figures };
-    Some(Advice { rule, worth, whom, ranks: suspect.ranks.clone(), name: why.name, place: why.place, figures })
+    Advice { rule, worth, whom, ranks: suspect.ranks.clone(), name: why.name, place: why.place, figures }
 }
 
 /// What a set of ranks is late by. Blame looks at single stretches, in which the same work may stand on one rank and not on the other;
 /// over the whole recording it does not.
 struct Why {
+    /// Whether there is a device, beside which a slower host may cost nothing.
+    on_device: bool,
     /// What the ranks' hosts do longer than those of the other ranks, by name, the largest first.
     host: Vec<More>,
     /// What does the computing, by operator: devices, or hosts where there are none.
@@ -114,14 +120,14 @@ impl Why {
             false => activity == Activity::Operator,
         };
         let of_host = |activity: Activity| activity.is_host() && !works(activity);
-        Self { host: more(scene, ranks, of_host), work: more(scene, ranks, works) }
+        Self { on_device, host: more(scene, ranks, of_host), work: more(scene, ranks, works) }
     }
 
     /// The rule that speaks for `ranks`, without which a step takes `worth_ns` less.
     fn rule(&self, scene: &Scene<'_>, ranks: &[usize], worth_ns: i64) -> Because {
         let sum = |all: &[More]| all.iter().map(More::ns).filter(|ns| *ns > 0).sum::<i64>();
         let (work_ns, host_ns) = (sum(&self.work), sum(&self.host));
-        if scene.per_step(work_ns) as f64 >= MOST * worth_ns as f64 && (work_ns > host_ns || self.host_is_hidden(scene)) {
+        if scene.per_step(work_ns) as f64 >= MOST * worth_ns as f64 && (work_ns > host_ns || self.on_device) {
             return self.of_work(scene, ranks);
         }
         let Some(most) = self.host.first().filter(|most| !most.operator.is_empty()) else { return whole_host(scene, ranks) };
@@ -138,11 +144,6 @@ impl Why {
         let figures =
             Figures { own_ns: scene.per_step(most.own.ns), others_ns: scene.per_step(most.others.ns), ..Figures::default() };
         Because { rule, name: most.operator.clone(), place: most.place.clone(), figures }
-    }
-
-    /// Whether there is a device, beside which a slower host may cost nothing.
-    fn host_is_hidden(&self, scene: &Scene<'_>) -> bool {
-        scene.ledger.of_activity(Activity::Kernel).count > 0
     }
 
     fn of_work(&self, scene: &Scene<'_>, ranks: &[usize]) -> Because {
@@ -215,7 +216,7 @@ fn more(scene: &Scene<'_>, ranks: &[usize], is: impl Fn(Activity) -> bool) -> Ve
 }
 
 /// What advice calls the host of a rank as a whole.
-pub(super) const HOST: &str = "host";
+pub const HOST: &str = "host";
 
 fn ratio(own_ns: i64, others_ns: i64) -> f64 {
     if others_ns > 0 { own_ns as f64 / others_ns as f64 } else { 0.0 }

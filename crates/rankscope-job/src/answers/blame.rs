@@ -9,7 +9,6 @@ use rankscope_answers::pattern::Pattern;
 use rankscope_collectives::Parallelism;
 use rankscope_document::{Blame, BlameGroup, BlameGroupKind, BlameGroupReason, LatePattern, Reason, ReasonKind};
 use rankscope_execution::JobExecution;
-use rankscope_time::Rank;
 
 use super::steps::Steps;
 use crate::Job;
@@ -90,14 +89,13 @@ fn nodes(job: &Job) -> Family {
 
 /// The stages of the job's pipelines with their ranks, by the places of ranks in groups for pipelines.
 fn stages(job: &Job) -> BTreeMap<u32, Vec<usize>> {
-    let index: BTreeMap<Rank, usize> = job.ranks.iter().enumerate().map(|(at, rank)| (rank.rank, at)).collect();
     let is_pipeline =
         |group: &&rankscope_collectives::Group| Parallelism::of(group).is_some_and(|known| known.to_string() == "pp");
     let mut stage_of: BTreeMap<usize, u32> = BTreeMap::new();
     for group in job.matched.groups.iter().filter(is_pipeline) {
         for (stage, rank) in (0..).zip(group.ranks.iter()) {
-            if let Some(at) = index.get(rank) {
-                stage_of.entry(*at).or_insert(stage);
+            if let Some(at) = job.index(*rank) {
+                stage_of.entry(at).or_insert(stage);
             }
         }
     }

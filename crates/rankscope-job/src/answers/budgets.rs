@@ -8,7 +8,7 @@ use rankscope_analyze::{Map, Waiting, described, ranks_of};
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
 use rankscope_collectives::{Instance, Kind, LocalCollective};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
-use rankscope_time::Instant;
+use rankscope_time::{Instant, Rank};
 
 use super::steps::Steps;
 use crate::Job;
@@ -21,8 +21,30 @@ const ROWS_MAX: usize = 1_000;
 /// The name of that one.
 const OTHERS: &str = "all others";
 
-/// The budgets of `job`, most exposed first.
-pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Vec<Row> {
+/// What collectives cost, most exposed first.
+pub(super) struct Costs {
+    /// For the document.
+    pub(super) rows: Vec<Row>,
+    /// The same as it was found, without what is summed up at the end.
+    pub(super) sorts: Vec<Sort>,
+    /// Indices of the ranks of each process group.
+    pub(super) members: Vec<Vec<usize>>,
+}
+
+/// One sort of collective.
+pub(super) struct Sort {
+    /// Index of its process group.
+    pub(super) group: usize,
+    /// What that is called.
+    pub(super) label: String,
+    /// The operation.
+    pub(super) kind: Kind,
+    /// What it costs.
+    pub(super) budget: Budget,
+}
+
+/// The budgets of `job`.
+pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     let facts = groups(job, &Nodes::of(job));
     let maps: Vec<&Map> = job.clocks.ranks.iter().map(|rank| &rank.map).collect();
     let matched = || job.matched.instances.iter().filter(|instance| instance.complete);
@@ -50,7 +72,10 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Vec<Row> {
         let in_step = steps.numbers.is_empty() || steps.place(instance).is_some();
         budgets.add(&Collective { sort, alike, waiting, in_step, stays: &stays });
     }
-    sorts.rows(&facts, &budgets.finish(steps.numbers.len() as u64))
+    let index = |rank: &Rank| job.index(*rank);
+    let members = facts.iter().map(|group| group.members.iter().filter_map(index).collect()).collect();
+    let (rows, sorts) = sorts.rows(&facts, &budgets.finish(steps.numbers.len() as u64));
+    Costs { rows, sorts, members }
 }
 
 /// When each member of `instance` came and how long it waited for whom it waits for, in the order of members.
@@ -114,14 +139,15 @@ impl Sorts {
         (sort, *self.alike.entry((kind, dtype(), elements, ranks, group.link.clone())).or_insert(next))
     }
 
-    /// The rows of `budgets`, most exposed first.
-    fn rows(&self, facts: &[GroupFacts<'_>], budgets: &[Budget]) -> Vec<Row> {
+    /// The rows of `budgets`, most exposed first, and what each but the last of too many is of.
+    fn rows(&self, facts: &[GroupFacts<'_>], budgets: &[Budget]) -> (Vec<Row>, Vec<Sort>) {
         let mut order: Vec<_> =
             self.sorts.iter().map(|(sort, at)| (sort, budgets.get(*at).copied().unwrap_or_default())).collect();
         // Stable: the rest is in order already.
         order.sort_by_key(|(_, budget)| Reverse((budget.exposed_ns, budget.count)));
         let cut = if order.len() > ROWS_MAX { ROWS_MAX - 1 } else { order.len() };
         let mut rows: Vec<Row> = Vec::with_capacity(order.len().min(ROWS_MAX));
+        let mut sorts = Vec::with_capacity(cut);
         for ((group, kind, dtype, elements), budget) in &order[..cut] {
             let sort = Row {
                 group: facts[*group].label.clone(),
@@ -132,6 +158,7 @@ impl Sorts {
                 ..Row::default()
             };
             rows.push(row(budget, sort));
+            sorts.push(Sort { group: *group, label: facts[*group].label.clone(), kind: *kind, budget: *budget });
         }
         if cut < order.len() {
             let mut rest = Budget::default();
@@ -139,7 +166,7 @@ impl Sorts {
             let unknown: CollectiveKind = Kind::Unknown.name().into();
             rows.push(row(&rest, Row { group: OTHERS.to_owned(), kind: unknown, link: Link::Unknown, ..Row::default() }));
         }
-        rows
+        (rows, sorts)
     }
 }
 

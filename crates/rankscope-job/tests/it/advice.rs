@@ -1,26 +1,13 @@
 //! Advice on jobs whose cause is known: the first names it, on the ranks that have it, and is worth what the job without it saves.
 
 use rankscope_document::{Advice, Document};
-use rankscope_formats::Scope;
-use rankscope_job::{Analysed, Part, Parts, Rules};
 use rankscope_testkit::simulated::{CauseKind, Job};
 
-use crate::bench::{judged, place, trace};
+use crate::answered::{analysed, answered, simulated, with_executions};
 
 /// The report's document on `job`, with all answers.
 fn report(job: &Job) -> Document {
-    let rules = Rules::default().with_answers(true);
-    let classes = rules.compiled().expect("rules");
-    let mut parts = Parts::new(rules.clone());
-    for (rank, bytes) in job.all_ranks().into_iter().enumerate() {
-        let mut trace = trace(&format!("rank{rank}.json"), bytes, Scope::All);
-        let mut part = Part::of(&mut trace, &classes);
-        part.add_execution(&trace, &classes);
-        parts.add(place(rank), part).expect("one part a place");
-    }
-    let mut analysed = Analysed::of(judged(parts), None).expect("all steps");
-    analysed.answer();
-    analysed.document("a job")
+    answered(simulated(job))
 }
 
 /// The rules that name a cause. What a trace does not tell apart has several.
@@ -106,6 +93,16 @@ fn nothing_is_advised_on_clean_jobs() {
         let advice = report(&drawn(None, seed)).advice;
         assert!(advice.is_empty(), "seed {seed}: {advice:#?}");
     }
+}
+
+#[test]
+fn one_step_alone_gets_no_advice_and_the_reason() {
+    let job = drawn(Some(CauseKind::DataLoader), 0);
+    let of_step = |step| analysed(with_executions(simulated(&job)), step).document("a job");
+    assert!(!of_step(None).advice.is_empty());
+    let document = of_step(Some(3));
+    assert!(document.advice.is_empty() && document.critical_path.len() == 1, "{:#?}", document.advice);
+    assert!(document.unanswered.iter().any(|why| why.contains("leave --step out")), "{:?}", document.unanswered);
 }
 
 /// What `cargo xtask bench answers` prints.

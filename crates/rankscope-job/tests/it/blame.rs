@@ -1,37 +1,12 @@
 //! Blame adds up to lateness whatever the job, finds the one that is slow, and blames nobody where all are alike.
 
-use std::fs::{self, File};
-
 use rankscope_document::{Document, LatePattern, ReasonKind};
-use rankscope_execution::Execution;
-use rankscope_formats::{ArgsPolicy, ReadOptions, Scope, read};
-use rankscope_job::{Analysed, Facts, Judging, Part, Parts, Rules, judge};
-use rankscope_testkit::{Dialect, Job as Synthetic, Need, NodeClock, Straggler, given};
-use rankscope_trace::Trace;
+use rankscope_testkit::{Job as Synthetic, Need, Straggler, given};
 
-use crate::bench::{place, trace};
-
-fn add(parts: &mut Parts, number: usize, mut trace: Trace) {
-    let classes = Rules::default().compiled().expect("rules");
-    let mut part = Part::of(&mut trace, &classes);
-    part.execution = Some(Box::new(Execution::of(&trace, &part.collectives, &classes)));
-    parts.add(place(number), part).expect("one part a place");
-}
-
-fn answered(parts: Parts) -> Document {
-    let job = judge(parts, &Facts::default(), Judging::default().with_partial(true)).expect("it can be judged");
-    let mut analysed = Analysed::of(job, None).expect("no step is asked for");
-    analysed.answer();
-    analysed.document("a job")
-}
+use crate::answered::{FOLDERS, answered, clocks, recorded, synthetic};
 
 fn of(job: &Synthetic) -> Document {
-    let mut parts = Parts::new(Rules::default());
-    for rank in 0..job.ranks {
-        let bytes = job.rank_bytes(rank, &Dialect::default());
-        add(&mut parts, rank as usize, trace(&format!("rank{rank}.json"), bytes, Scope::All));
-    }
-    answered(parts)
+    answered(synthetic(job))
 }
 
 fn assert_adds_up(document: &Document, name: &str) {
@@ -52,11 +27,10 @@ fn straggling() -> Synthetic {
 
 #[test]
 fn the_slow_rank_is_blamed_for_its_kernels() {
-    let far = NodeClock { offset_ns: 850_000, drift_ppb: 30_000 };
     let jobs = [
         ("one node", straggling()),
         ("two dimensions", Synthetic { group_size: Some(2), ..straggling() }),
-        ("wrong clocks", Synthetic { gpus_per_node: 2, clocks: vec![NodeClock::default(), far], ..straggling() }),
+        ("wrong clocks", Synthetic { gpus_per_node: 2, clocks: clocks(), ..straggling() }),
         ("many steps", Synthetic { steps: 20, ..straggling() }),
     ];
     for (name, job) in jobs {
@@ -85,20 +59,7 @@ fn nobody_is_blamed_in_clean_jobs() {
 #[test]
 fn blame_of_real_jobs_adds_up() {
     let Some(corpus) = given(Need::Corpus) else { return };
-    for folder in ["jobs/crash", "jobs/fsdp", "jobs/pp", "jobs/jax", "traces/torch-gloo-4ranks", "traces/jax-cpu-2procs"] {
-        let entries =
-            fs::read_dir(corpus.join(folder)).expect("the corpus has it").map(|entry| entry.expect("an entry").path());
-        let mut paths: Vec<_> = entries.filter(|path| path.is_file()).collect();
-        paths.sort();
-        let mut parts = Parts::new(Rules::default());
-        for (number, path) in paths.into_iter().enumerate() {
-            let label = path.file_name().expect("a file").to_string_lossy();
-            let options = ReadOptions::default().with_label(label).with_args(ArgsPolicy::All);
-            let Ok(mut members) = read(File::open(&path).expect("it is there"), &options) else { continue };
-            let Ok(trace) = members.remove(0).trace else { continue };
-            add(&mut parts, number, trace);
-        }
-        let document = answered(parts);
-        assert_adds_up(&document, folder);
+    for folder in FOLDERS {
+        assert_adds_up(&answered(recorded(&corpus.join(folder))), folder);
     }
 }

@@ -1,38 +1,14 @@
 //! The critical path of a step is as long as the step, to the nanosecond, whatever the job; whoever makes the others wait is on it.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-
-use rankscope_analyze::Classes;
 use rankscope_document::{CriticalPath, Document};
-use rankscope_formats::{ReadOptions, Scope, read};
-use rankscope_job::{Analysed, Facts, Judging, Part, Parts, Rules, judge};
-use rankscope_testkit::{Dialect, Job as Synthetic, Need, NodeClock, Straggler, given};
+use rankscope_testkit::{Need, given};
 use rankscope_trace::Trace;
 
-use crate::bench::{place, trace};
-
-fn part(mut trace: Trace) -> Part {
-    let classes = Classes::default();
-    let mut part = Part::of(&mut trace, &classes);
-    part.add_execution(&trace, &classes);
-    part
-}
-
-fn synthetic(job: &Synthetic) -> Vec<Trace> {
-    let bytes = |rank: u32| job.rank_bytes(rank, &Dialect::default());
-    (0..job.ranks).map(|rank| trace(&format!("rank{rank}.json"), bytes(rank), Scope::All)).collect()
-}
+use crate::answered::{FOLDERS, analysed, files, odd_jobs, opened, straggling, synthetic, with_executions};
 
 /// The document of `traces`, of one step where one is asked for, and their paths as a trace.
 fn answered(traces: Vec<Trace>, step: Option<i64>) -> (Document, Option<Trace>) {
-    let mut parts = Parts::new(Rules::default());
-    for (number, trace) in traces.into_iter().enumerate() {
-        parts.add(place(number), part(trace)).expect("one part a place");
-    }
-    let job = judge(parts, &Facts::default(), Judging::default().with_partial(true)).expect("it can be judged");
-    let mut analysed = Analysed::of(job, step).expect("that step is there");
-    analysed.answer();
+    let analysed = analysed(with_executions(traces), step);
     (analysed.document("a job"), analysed.job.critical_path_trace())
 }
 
@@ -67,21 +43,9 @@ fn on_rank(paths: &[CriticalPath], rank: u32) -> i64 {
     paths.iter().filter_map(|path| path.by_rank.get(&rank)).sum()
 }
 
-fn straggling() -> Synthetic {
-    Synthetic { ranks: 4, steps: 4, straggler: Some(Straggler { rank: 2, factor: 1.5 }), ..Synthetic::default() }
-}
-
 #[test]
 fn a_path_is_as_long_as_its_step_whatever_the_job() {
-    let far = NodeClock { offset_ns: 850_000, drift_ppb: 30_000 };
-    let jobs = [
-        ("a straggler", straggling()),
-        ("two dimensions", Synthetic { group_size: Some(2), ..straggling() }),
-        ("wrong clocks", Synthetic { gpus_per_node: 2, clocks: vec![NodeClock::default(), far], ..straggling() }),
-        ("missing collectives", Synthetic { missing: vec![(1, 3), (0, 5)], ..straggling() }),
-        ("one rank", Synthetic { ranks: 1, straggler: None, ..straggling() }),
-    ];
-    for (name, job) in jobs {
+    for (name, job) in odd_jobs() {
         let (document, drawn) = answered(synthetic(&job), None);
         assert_eq!(document.critical_path.len(), 4, "{name}");
         assert_adds_up(&document, drawn.as_ref(), name);
@@ -141,24 +105,11 @@ fn ranks_that_are_not_compared_have_no_path_and_the_reason_is_said() {
 #[test]
 fn paths_of_real_jobs_add_up() {
     let Some(corpus) = given(Need::Corpus) else { return };
-    let folders = ["jobs/crash", "jobs/fsdp", "jobs/pp", "jobs/jax", "traces/torch-gloo-4ranks", "traces/jax-cpu-2procs"];
-    let jobs = folders.map(|folder| files(&corpus.join(folder)));
+    let jobs = FOLDERS.map(|folder| files(&corpus.join(folder)));
     let single = files(&corpus.join("traces/kineto")).into_iter().map(|file| vec![file]);
     for job in jobs.into_iter().chain(single) {
         let name = job[0].display().to_string();
         let (document, drawn) = answered(job.iter().filter_map(|path| opened(path)).collect(), None);
         assert_adds_up(&document, drawn.as_ref(), &name);
     }
-}
-
-fn opened(path: &Path) -> Option<Trace> {
-    let options = ReadOptions::default().with_label(path.file_name().expect("a file").to_string_lossy());
-    read(File::open(path).expect("it is there"), &options).ok()?.remove(0).trace.ok()
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("the corpus has it").map(|entry| entry.expect("an entry").path());
-    let mut paths: Vec<_> = entries.filter(|path| path.is_file()).collect();
-    paths.sort();
-    paths
 }

@@ -2,6 +2,7 @@
 //! testkit.
 
 mod advice;
+mod answered;
 mod bench;
 mod blame;
 mod budgets;

@@ -1,27 +1,14 @@
 //! What a step would take without a planted cause is what the simulator says it takes without it.
 
-use std::io::Cursor;
-
 use rankscope_document::WhatIfDocument;
-use rankscope_formats::{ReadOptions, read};
-use rankscope_job::{Changes, Facts, Job, Judging, Part, Parts, Rules, WhatIfError, judge, what_if};
+use rankscope_job::{Changes, Job, WhatIfError, what_if};
 use rankscope_testkit::NodeClock;
 use rankscope_testkit::simulated::{Cause, Job as Simulated, Layout, Part as Layer};
 
-use crate::bench::place;
+use crate::answered::{simulated, with_executions};
 
-fn job(simulated: &Simulated) -> Job {
-    let rules = Rules::default().with_answers(true);
-    let classes = rules.compiled().expect("no pattern is given");
-    let mut parts = Parts::new(rules.clone());
-    for (rank, bytes) in simulated.all_ranks().into_iter().enumerate() {
-        let options = ReadOptions::default().with_label(format!("rank{rank}.json"));
-        let mut trace = read(Cursor::new(bytes), &options).expect("a trace").remove(0).trace.expect("a trace");
-        let mut part = Part::of(&mut trace, &classes);
-        part.add_execution(&trace, &classes);
-        parts.add(place(rank), part).expect("one part a place");
-    }
-    judge(parts, &Facts::default(), Judging::default()).expect("a job")
+fn job(of: &Simulated) -> Job {
+    with_executions(simulated(of))
 }
 
 fn asked(job: &Job, texts: &[&str]) -> Result<WhatIfDocument, WhatIfError> {

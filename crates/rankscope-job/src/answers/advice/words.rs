@@ -1,6 +1,6 @@
 //! What each rule found, in sentences: the answer, what it rests on, how to check it, and what to try.
 
-use rankscope_answers::advice::{Advice, Figures, Rule, Whom};
+use rankscope_answers::advice::{Advice, Figures, HOST, Rule, Whom};
 use rankscope_time::Rank;
 
 use crate::words::{list, percent, time};
@@ -12,9 +12,6 @@ pub(super) struct Words {
     pub(super) check: String,
     pub(super) remedy: String,
 }
-
-/// What advice calls the host of a rank as a whole; the name is no annotation.
-const HOST: &str = "host";
 
 /// The sentences of `advice` about the ranks numbered `ranks`, in a job whose steps take `step_ns`.
 pub(super) fn words(advice: &Advice, ranks: &[u32], step_ns: i64) -> Words {
