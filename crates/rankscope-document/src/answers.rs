@@ -90,7 +90,7 @@ pub struct Reason {
     pub kind: ReasonKind,
     /// The operator, kernel, annotation or function; of a wait the group.
     pub name: String,
-    /// The operator that launched it, the shapes of its inputs, or the place in the program; empty where nothing is known.
+    /// The place in the program, or the operator that made a call; empty where nothing is known.
     pub place: String,
     /// How much of the lateness it is. Below zero where the late rank was faster than the median one.
     pub ns: i64,

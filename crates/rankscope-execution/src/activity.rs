@@ -61,8 +61,6 @@ pub struct Key {
     pub name: String,
     /// The operator that launched it, or that the call was made by.
     pub operator: String,
-    /// Shapes of that operator's inputs.
-    pub shapes: String,
     /// Where in the program: the innermost module or the function of Python around it, with its file and line as recorded; of host time
     /// in a function, the annotation around it.
     pub place: String,
@@ -71,7 +69,7 @@ pub struct Key {
 impl Key {
     /// Of which nothing but the name is known.
     pub fn new(activity: Activity, name: impl Into<String>) -> Self {
-        Self { activity, name: name.into(), operator: String::new(), shapes: String::new(), place: String::new() }
+        Self { activity, name: name.into(), operator: String::new(), place: String::new() }
     }
 
     /// The same, launched or called by `operator`.

@@ -16,7 +16,7 @@ pub struct Reason {
     pub kind: ReasonKind,
     /// The operator, kernel, annotation or function; of a wait the process group. Empty where nothing is recorded.
     pub name: String,
-    /// Where in the program; else the shapes of the operator's inputs, or the operator that made a call. Empty where nothing is known.
+    /// Where in the program; else the operator that made a call. Empty where nothing is known.
     pub place: String,
     /// How much of the lateness it is. Below zero where the late rank was faster than the median one.
     pub ns: i64,
@@ -163,6 +163,6 @@ fn name(key: &Key) -> String {
 }
 
 fn place(key: &Key) -> String {
-    let known = [&key.place, &key.shapes, &key.operator].into_iter().find(|text| !text.is_empty() && **text != name(key));
+    let known = [&key.place, &key.operator].into_iter().find(|text| !text.is_empty() && **text != name(key));
     known.cloned().unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use rankscope_analyze::spans::thread_label;
 use rankscope_analyze::{Class, Work};
 use rankscope_tables::{Attributed, Owner};
-use rankscope_trace::{CategoryKind, SpanId, StrId, TrackId};
+use rankscope_trace::{SpanId, StrId, TrackId};
 use rustc_hash::FxHashMap;
 
 use crate::{Activity, Builder, LaneId, LaneKind, NewPiece, PieceId, Share};
@@ -84,20 +84,15 @@ fn key(names: &Names<'_>, work: &Work, owned: &Attributed) -> TraceKey {
         Class::Memcpy(_) => Activity::Copy,
         Class::Memset => Activity::Fill,
     };
-    let (operator, origin) = match owned.owner {
-        Owner::Operator(span) => (Some(span), owned.launch.or(Some(span))),
-        Owner::Replayed(span, _) => (Some(span).filter(|span| names.trace.kind(*span) == CategoryKind::CpuOp), Some(span)),
-        _ => (None, owned.launch),
-    };
-    let named = match owned.owner {
-        Owner::Instruction(_, name) => name,
-        _ => operator.map_or(StrId::EMPTY, |span| names.name(span)),
+    let operator = match owned.owner {
+        Owner::Operator(span) => Some(span),
+        // A call is no operator, and nothing else owns work as `Attribution::of_work` tells it.
+        _ => None,
     };
     TraceKey {
         activity,
         name: names.name(work.span),
-        operator: named,
-        shapes: operator.map_or(StrId::EMPTY, |span| names.shapes(span)),
-        place: origin.map_or(StrId::EMPTY, |span| names.place(span)),
+        operator: operator.map_or(StrId::EMPTY, |span| names.name(span)),
+        place: owned.launch.or(operator).map_or(StrId::EMPTY, |span| names.place(span)),
     }
 }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Activity, Builder, Key, KeyId};
 
-/// After so many keys, new ones are without shapes and place: a trace in which no two operators are alike would need one for each.
+/// After so many keys, new ones are without a place: a trace in which no two operators are alike would need one for each.
 const DETAILED: usize = 1 << 15;
 
 /// A [`Key`] in strings of a trace.
@@ -14,14 +14,13 @@ pub(super) struct TraceKey {
     pub(super) activity: Activity,
     pub(super) name: StrId,
     pub(super) operator: StrId,
-    pub(super) shapes: StrId,
     pub(super) place: StrId,
 }
 
 impl TraceKey {
     /// One of which nothing but the name is known.
     pub(super) fn new(activity: Activity, name: StrId) -> Self {
-        Self { activity, name, operator: StrId::EMPTY, shapes: StrId::EMPTY, place: StrId::EMPTY }
+        Self { activity, name, operator: StrId::EMPTY, place: StrId::EMPTY }
     }
 }
 
@@ -42,7 +41,7 @@ impl<'a> Keys<'a> {
             return *known;
         }
         if self.known.len() >= DETAILED {
-            (key.shapes, key.place) = (StrId::EMPTY, StrId::EMPTY);
+            key.place = StrId::EMPTY;
         }
         let text = |id: StrId| self.trace.strings.text(id);
         *self.known.entry(key).or_insert_with(|| {
@@ -50,14 +49,8 @@ impl<'a> Keys<'a> {
                 activity: key.activity,
                 name: text(key.name).to_owned(),
                 operator: text(key.operator).to_owned(),
-                shapes: on_one_line(text(key.shapes)),
                 place: text(key.place).to_owned(),
             })
         })
     }
-}
-
-/// A list that the file breaks over several lines, on one.
-fn on_one_line(list: &str) -> String {
-    if list.contains('\n') { list.lines().map(str::trim).collect() } else { list.to_owned() }
 }

@@ -42,19 +42,9 @@ impl Execution {
     /// The graph of `trace`, whose collectives are `collectives` and whose work is of `classes`; empty where the trace shows nothing but
     /// collectives. In the time of sorting its spans. What was read of their arguments makes no difference.
     pub fn of(trace: &Trace, collectives: &RankCollectives, classes: &Classes) -> Self {
-        Self::by(trace, collectives, classes, false)
-    }
-
-    /// The same of a trace that was read with all arguments: operators, and kernels by their operators, are told apart by the shapes of
-    /// their inputs. Parts do not have these, as what they answer must not depend on how much was read.
-    pub fn with_shapes(trace: &Trace, collectives: &RankCollectives, classes: &Classes) -> Self {
-        Self::by(trace, collectives, classes, true)
-    }
-
-    fn by(trace: &Trace, collectives: &RankCollectives, classes: &Classes, with_shapes: bool) -> Self {
         let (side, work) = classes.work(trace);
-        let attribution = if with_shapes { Attribution::of(trace) } else { Attribution::of_work(trace) };
-        let names = Names::of(trace, &attribution, collectives, side, with_shapes);
+        let attribution = Attribution::of_work(trace);
+        let names = Names::of(trace, &attribution, collectives, side);
         let (mut builder, mut keys) = (Builder::default(), Keys::of(trace));
         let devices = match side {
             Side::Device => Devices::of(&names, &work, &mut keys, &mut builder),

@@ -3,7 +3,7 @@
 use rankscope_analyze::Side;
 use rankscope_collectives::RankCollectives;
 use rankscope_tables::Attribution;
-use rankscope_trace::{ArgValue, CategoryKind, SpanId, StrId, Trace};
+use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How frames of the Python tracer begin that are modules of the model.
@@ -14,9 +14,6 @@ const HANDS_OVER: &str = "c10d::";
 
 /// How the operator of torch ends that runs a checkpointed forward pass again.
 const RECOMPUTES: &str = "CheckpointFunctionBackward";
-
-/// The key of the shapes of an operator's inputs.
-const SHAPES: &str = "Input Dims";
 
 /// What a span of the host is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,17 +38,10 @@ pub(super) struct Names<'a> {
     /// Number of the collective that a span is.
     pub(super) of_span: FxHashMap<SpanId, usize>,
     marks: FxHashSet<SpanId>,
-    shapes: Option<StrId>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn of(
-        trace: &'a Trace,
-        attribution: &'a Attribution,
-        collectives: &'a RankCollectives,
-        side: Side,
-        with_shapes: bool,
-    ) -> Self {
+    pub(super) fn of(trace: &'a Trace, attribution: &'a Attribution, collectives: &'a RankCollectives, side: Side) -> Self {
         let numbered = collectives.collectives.iter().zip(0..);
         Self {
             trace,
@@ -60,7 +50,6 @@ impl<'a> Names<'a> {
             side,
             of_span: numbered.map(|(collective, at)| (collective.span, at)).collect(),
             marks: trace.steps.iter().map(|mark| mark.span).collect(),
-            shapes: trace.strings.find(SHAPES).filter(|_| with_shapes),
         }
     }
 
@@ -89,21 +78,6 @@ impl<'a> Names<'a> {
     pub(super) fn runs_backward(&self, span: SpanId) -> bool {
         let name = self.trace.name(span);
         self.trace.kind(span) == CategoryKind::CpuOp && (name.contains("Backward") || name.contains("autograd::engine"))
-    }
-
-    /// Shapes of the inputs of `operator`, where they are recorded and were read.
-    /// Shapes of the inputs of `operator`, where they are wanted and recorded.
-    pub(super) fn shapes(&self, operator: SpanId) -> StrId {
-        let value = self.shapes.and_then(|key| self.trace.spans.args.value(operator.0 as usize, key));
-        match value {
-            Some(ArgValue::Json(text) | ArgValue::Text(text)) => text,
-            _ => StrId::EMPTY,
-        }
-    }
-
-    /// The same of an operator whose own time is the work, as no device works.
-    pub(super) fn host_shapes(&self, operator: SpanId) -> StrId {
-        if self.side == Side::Host { self.shapes(operator) } else { StrId::EMPTY }
     }
 
     /// The backward pass that computes a forward pass again, where `span` is part of one; the innermost module around `span`, else

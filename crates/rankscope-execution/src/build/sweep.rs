@@ -48,8 +48,7 @@ impl Doing {
         }
         let place = if self.module.is_empty() { self.function } else { self.module };
         if let Some(operator) = self.operator {
-            let shapes = names.host_shapes(operator);
-            return TraceKey { shapes, place, ..TraceKey::new(Activity::Operator, names.name(operator)) };
+            return TraceKey { place, ..TraceKey::new(Activity::Operator, names.name(operator)) };
         }
         match (self.annotation, self.function) {
             (StrId::EMPTY, StrId::EMPTY) => TraceKey::new(Activity::Unrecorded, StrId::EMPTY),

@@ -31,7 +31,6 @@ pub(super) fn write(writer: &mut Writer, execution: &Execution, collectives: usi
             columns.enums(&activities);
             columns.strings(keys.iter().map(|key| key.name.as_str()));
             columns.strings(keys.iter().map(|key| key.operator.as_str()));
-            columns.strings(keys.iter().map(|key| key.shapes.as_str()));
             columns.strings(keys.iter().map(|key| key.place.as_str()));
         })?;
     }
@@ -94,11 +93,11 @@ pub(super) fn read(reader: &Reader<'_>, collectives: usize) -> Result<Option<Exe
 /// Adds the keys of a block behind so many that are there, and says how many they are.
 fn read_keys(columns: &mut Columns<'_>, builder: &mut Builder, before: usize) -> Result<usize, Error> {
     let (activities, names, operators) = (columns.variants()?, columns.texts()?, columns.texts()?);
-    let (shapes, places) = (columns.texts()?, columns.texts()?);
-    columns.fit(activities.len(), &[names.len(), operators.len(), shapes.len(), places.len()])?;
-    let (count, texts) = (activities.len(), names.into_iter().zip(operators).zip(shapes.into_iter().zip(places)));
-    for ((at, activity), ((name, operator), (shapes, place))) in (before..).zip(activities).zip(texts) {
-        if builder.key(Key { activity, name, operator, shapes, place }).0 as usize != at {
+    let places = columns.texts()?;
+    columns.fit(activities.len(), &[names.len(), operators.len(), places.len()])?;
+    let (count, texts) = (activities.len(), names.into_iter().zip(operators).zip(places));
+    for ((at, activity), ((name, operator), place)) in (before..).zip(activities).zip(texts) {
+        if builder.key(Key { activity, name, operator, place }).0 as usize != at {
             return Err(columns.misfit("one key comes twice"));
         }
     }
