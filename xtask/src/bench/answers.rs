@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::child::{self, Cost};
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let mut rows = Vec::new();
     for run in &runs {
         for answers in [false, true] {
-            let cost = fastest(&binary, run, &folder, answers)?;
+            let cost = cost(&binary, run, &folder, answers)?;
             rows.push(Row { run: run.display().to_string(), answers, cost });
         }
     }
@@ -59,20 +59,13 @@ pub(super) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn fastest(binary: &Path, run: &Path, folder: &Path, answers: bool) -> Result<Cost> {
-    let mut costs = Vec::new();
-    for _ in 0..3 {
-        let mut command = Command::new(binary);
-        command.arg("report").arg(run).args(["--no-timeline", "--out"]).arg(folder.join("answers")).stdout(Stdio::null());
-        if !answers {
-            command.arg("--no-answers");
-        }
-        match child::run(&mut command)? {
-            (cost, 0) => costs.push(cost),
-            (_, code) => bail!("{} ended with {code}", binary.display()),
-        }
+fn cost(binary: &Path, run: &Path, folder: &Path, answers: bool) -> Result<Cost> {
+    let mut command = Command::new(binary);
+    command.arg("report").arg(run).args(["--no-timeline", "--out"]).arg(folder.join("answers")).stdout(Stdio::null());
+    if !answers {
+        command.arg("--no-answers");
     }
-    costs.into_iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds)).context("three runs")
+    child::fastest(&mut command)
 }
 
 fn table(rows: &[Row]) -> String {

@@ -4,7 +4,7 @@ use std::io;
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 /// What a program took.
@@ -30,6 +30,21 @@ pub(crate) fn run(command: &mut Command) -> Result<(Cost, i32)> {
     let peak_mb = usage.ru_maxrss as f64 * 1_024.0 / 1e6;
     let code = if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -libc::WTERMSIG(status) };
     Ok((Cost { seconds, cpu_seconds, peak_mb }, code))
+}
+
+/// Runs `command`, which has to succeed.
+pub(crate) fn succeed(command: &mut Command) -> Result<Cost> {
+    match run(command)? {
+        (cost, 0) => Ok(cost),
+        (_, code) => bail!("{} ended with {code}", command.get_program().display()),
+    }
+}
+
+/// The fastest of three runs of `command`.
+pub(crate) fn fastest(command: &mut Command) -> Result<Cost> {
+    let mut costs = [succeed(command)?, succeed(command)?, succeed(command)?];
+    costs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    Ok(costs[0])
 }
 
 #[expect(unsafe_code, reason = "std waits for a child without saying what it used; wait4 says it")]

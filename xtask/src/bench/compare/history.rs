@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rankscope_testkit::Rng;
 use rankscope_testkit::steps::{Shape, Steps};
 use serde::Serialize;
@@ -40,17 +40,9 @@ pub(super) fn measured(binary: &Path, folder: &Path) -> Result<Measured> {
         fs::rename(&unfinished, &runs)?;
     }
     let page = folder.join("history.html");
-    let mut costs = Vec::new();
-    for _ in 0..3 {
-        let mut command = Command::new(binary);
-        command.args(["compare", "--history"]).arg(&runs).arg("--html").arg(&page).stdout(Stdio::null());
-        let (cost, code) = child::run(&mut command)?;
-        if code != 0 {
-            bail!("{} compare --history ended with {code}", binary.display());
-        }
-        costs.push(cost);
-    }
-    let cost = costs.into_iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds)).context("three runs")?;
+    let mut command = Command::new(binary);
+    command.args(["compare", "--history"]).arg(&runs).arg("--html").arg(&page).stdout(Stdio::null());
+    let cost = child::fastest(&mut command)?;
     let sizes = fs::read_dir(&runs)?.map(|entry| Ok(entry?.metadata()?.len())).collect::<Result<Vec<u64>>>()?;
     Ok(Measured { runs: RUNS, megabytes: sizes.iter().sum::<u64>() as f64 / 1e6, cost })
 }

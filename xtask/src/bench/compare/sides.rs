@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::super::child::{self, Cost};
@@ -28,12 +28,12 @@ pub(super) fn measured(binary: &Path, folder: &Path) -> Result<Vec<Row>> {
     for (run, report) in traces.iter().zip(&reports) {
         let mut command = Command::new(binary);
         command.arg("report").arg(run).args(["--tables", "all", "--no-timeline", "--out"]).arg(report).stdout(Stdio::null());
-        once(binary, &mut command)?;
+        child::succeed(&mut command)?;
     }
     let reports = reports.map(|report| report.join("report.json"));
     Ok(vec![
-        Row { from: "traces", megabytes: megabytes(&traces)?, cost: fastest(binary, &traces, folder)? },
-        Row { from: "saved reports", megabytes: megabytes(&reports)?, cost: fastest(binary, &reports, folder)? },
+        Row { from: "traces", megabytes: megabytes(&traces)?, cost: cost(binary, &traces, folder)? },
+        Row { from: "saved reports", megabytes: megabytes(&reports)?, cost: cost(binary, &reports, folder)? },
     ])
 }
 
@@ -46,29 +46,18 @@ pub(super) fn table(rows: &[Row]) -> String {
     rows.iter().fold(head.to_owned(), |text, row| text + &line(row))
 }
 
-/// The fastest of three comparisons of `sides` that write everything.
-fn fastest(binary: &Path, sides: &[PathBuf; 2], folder: &Path) -> Result<Cost> {
+/// A comparison of `sides` that writes everything.
+fn cost(binary: &Path, sides: &[PathBuf; 2], folder: &Path) -> Result<Cost> {
     let out = folder.join("compared");
-    let mut costs = Vec::new();
-    for _ in 0..3 {
-        let mut command = Command::new(binary);
-        command.arg("compare").args(sides).arg("--out").arg(&out).args(["--layout", "aorta", "--xlsx"]);
-        command
-            .arg(out.join("compared.xlsx"))
-            .arg("--tracelens")
-            .arg(out.join("tracelens"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        costs.push(once(binary, &mut command)?);
-    }
-    costs.into_iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds)).context("three runs")
-}
-
-fn once(binary: &Path, command: &mut Command) -> Result<Cost> {
-    match child::run(command)? {
-        (cost, 0) => Ok(cost),
-        (_, code) => bail!("{} ended with {code}", binary.display()),
-    }
+    let mut command = Command::new(binary);
+    command.arg("compare").args(sides).arg("--out").arg(&out).args(["--layout", "aorta", "--xlsx"]);
+    command
+        .arg(out.join("compared.xlsx"))
+        .arg("--tracelens")
+        .arg(out.join("tracelens"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    child::fastest(&mut command)
 }
 
 /// Bytes of the files at `paths`, or of the traces in folders.
