@@ -1,10 +1,7 @@
 //! What a stretch of a rank's time goes to.
 
-use serde::{Deserialize, Serialize};
-
 /// Sorts of activity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Activity {
     /// A kernel that computes.
@@ -53,7 +50,7 @@ impl Activity {
 }
 
 /// What a piece of work is known by on every rank: two pieces with equal keys do the same. Texts that are not known are empty.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// What sort.
     pub activity: Activity,

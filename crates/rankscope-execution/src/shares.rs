@@ -2,12 +2,10 @@
 //!
 //! A share is two numbers in seven bits a byte, lowest first: its key and its length. A piece of one key has none here.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{KeyId, Share};
 
 /// Lists of shares, by their place.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shares {
     /// Where each list ends in `bytes`.
     ends: Vec<u32>,
