@@ -124,6 +124,7 @@ pub(crate) struct Measured {
 pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.what {
         What::Prepare { folder, which } if which == SIXTEEN => inputs::make_sixteen(folder),
+        What::Prepare { folder, which } if which == SIDES => inputs::make_sides(folder).map(drop),
         What::Prepare { folder, .. } => inputs::make(folder),
         What::Align(args) => align::run(args),
         What::Dispatch(args) => dispatch::run(args),
@@ -197,6 +198,14 @@ fn made(folder: &Path) -> Result<Vec<Input>> {
 const REPORTED: &str = "reported";
 /// The ranks that are combined.
 const SIXTEEN: &str = "sixteen";
+/// The two runs that are compared.
+const SIDES: &str = "sides";
+
+/// Two runs of eight ranks, made in `folder` if they are not there.
+fn sides(folder: &Path) -> Result<[PathBuf; 2]> {
+    prepare(folder, SIDES)?;
+    inputs::make_sides(folder)
+}
 
 /// Makes inputs in a process of its own.
 fn prepare(folder: &Path, which: &str) -> Result<()> {

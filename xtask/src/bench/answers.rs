@@ -8,7 +8,6 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::child::{self, Cost};
-use super::inputs;
 
 /// Options of `cargo xtask bench answers`.
 #[derive(clap::Args)]
@@ -44,7 +43,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         return planted(args.seeds);
     }
     let (binary, folder) = super::at_hand(args.binary.as_deref())?;
-    let runs = if args.runs.is_empty() { inputs::make_sides(&folder)?[..1].to_vec() } else { args.runs.clone() };
+    let runs = if args.runs.is_empty() { super::sides(&folder)?[..1].to_vec() } else { args.runs.clone() };
     let mut rows = Vec::new();
     for run in &runs {
         for answers in [false, true] {

@@ -9,7 +9,6 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::super::child::{self, Cost};
-use super::super::inputs;
 
 /// What is printed with `--format json`: a row for each way in.
 #[derive(Serialize)]
@@ -23,7 +22,7 @@ pub(super) struct Row {
 
 /// Makes what is missing of the runs, and measures `binary`.
 pub(super) fn measured(binary: &Path, folder: &Path) -> Result<Vec<Row>> {
-    let traces = inputs::make_sides(folder)?;
+    let traces = super::super::sides(folder)?;
     let reports = traces.clone().map(|run| run.join("report"));
     for (run, report) in traces.iter().zip(&reports) {
         let mut command = Command::new(binary);
