@@ -31,17 +31,9 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
 }
 
 fn one(number: usize, advice: &Advice, sheet: Sheet) -> Vec<String> {
-    let of = |text: &str| wrap(&clean(text), sheet.width() - 5);
-    let indented = |lines: Vec<String>| lines.into_iter().map(|line| format!("     {line}")).collect::<Vec<_>>();
-    let mut lines: Vec<String> = of(&format!("{}.", advice.title));
-    lines = lines
-        .iter()
-        .enumerate()
-        .map(|(at, line)| if at == 0 { format!("  {number}. {line}") } else { format!("     {line}") })
-        .collect();
-    let mut more: Vec<&str> = advice.evidence.iter().map(String::as_str).collect();
-    let (check, remedy) = (format!("Check: {}", advice.check), format!("Try: {}", advice.remedy));
-    more.extend([check.as_str(), remedy.as_str()]);
-    lines.extend(more.into_iter().flat_map(|text| indented(of(text))));
-    lines
+    let ends = [format!("Check: {}", advice.check), format!("Try: {}", advice.remedy)];
+    let texts = std::iter::once(format!("{}.", advice.title)).chain(advice.evidence.iter().cloned()).chain(ends);
+    let lines = texts.flat_map(|text| wrap(&clean(&text), sheet.width() - 5));
+    let lead = |at: usize| if at == 0 { format!("  {number}. ") } else { " ".repeat(5) };
+    lines.enumerate().map(|(at, line)| lead(at) + &line).collect()
 }
