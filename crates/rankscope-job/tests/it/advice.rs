@@ -107,7 +107,7 @@ fn one_step_alone_gets_no_advice_and_the_reason() {
 
 /// What `cargo xtask bench answers` prints.
 #[test]
-#[ignore = "a bench: takes minutes and prints"]
+#[ignore = "a bench of minutes: `cargo xtask bench answers --planted` runs it"]
 #[expect(clippy::print_stdout, reason = "its table is what it is for")]
 fn planted_causes() {
     let seeds: u64 = std::env::var("SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
