@@ -1,7 +1,7 @@
 //! `rankscope agent`: the clock agent of one node, when something else starts the job. Its arguments, and what it prints;
 //! `rankscope-launch` meets the other nodes, `rankscope-probe` measures.
 
-use std::process::ExitCode;
+use crate::exit::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;

@@ -2,8 +2,8 @@
 
 mod from_traces;
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_job::{ClockChoice, alignment};

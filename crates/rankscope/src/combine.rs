@@ -10,9 +10,9 @@ mod inputs;
 mod metadata;
 mod print;
 
+use crate::exit::ExitCode;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::{Context, Result, anyhow, bail};

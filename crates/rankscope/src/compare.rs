@@ -5,8 +5,8 @@ mod history;
 mod sides;
 mod written;
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_compare::{RunSpread, Settings, compare, gate as held_against};

@@ -1,7 +1,7 @@
 //! `rankscope config`: the effective settings with the origin of each, and what is wrong with their sources.
 
+use crate::exit::ExitCode;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Subcommand;

@@ -1,8 +1,8 @@
 //! `rankscope convert`: between formats; the suffix decides.
 
+use crate::exit::ExitCode;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::perfetto::{RankView, Timeline};

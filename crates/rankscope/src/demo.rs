@@ -3,8 +3,8 @@
 
 mod terminal;
 
+use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};

@@ -1,7 +1,7 @@
 //! `rankscope map`: every trace by itself to a small part, here or on as many machines as there are.
 
+use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};

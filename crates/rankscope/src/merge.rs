@@ -1,7 +1,7 @@
 //! `rankscope merge`: parts judged, as `report` judges the traces that they were made of.
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_job::{Cards, Rules, select_tables};

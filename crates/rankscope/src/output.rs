@@ -3,9 +3,9 @@
 
 mod told;
 
+use crate::exit::ExitCode;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};

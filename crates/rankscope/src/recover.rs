@@ -1,7 +1,7 @@
 //! `rankscope recover`: what a process that died had recorded, as a trace.
 
+use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::Format as TraceFormat;

@@ -5,8 +5,8 @@ mod snapshot;
 mod tables;
 mod workbooks;
 
+use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ValueEnum;

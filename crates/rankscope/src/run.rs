@@ -3,10 +3,10 @@
 mod job;
 mod summary;
 
+use crate::exit::ExitCode;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;

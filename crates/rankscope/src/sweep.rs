@@ -2,9 +2,9 @@
 
 mod print;
 
+use crate::exit::ExitCode;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};

@@ -1,7 +1,7 @@
 //! `rankscope what-if`: what a step would take if something were different. Translates; decides nothing.
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_formats::Scope;

@@ -1,7 +1,7 @@
 //! `rankscope clock doctor`: what this host has for clock synchronisation, and what to do about what it lacks.
 
+use crate::exit::ExitCode;
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_probe::doctor::{Advice, Examination, Expectation, Grade, InterfaceFacts, advise, document, examine, expect};

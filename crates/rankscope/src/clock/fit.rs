@@ -1,8 +1,8 @@
 //! `rankscope clock fit`: a raw probe log in; offset, skew and guaranteed bounds per window out.
 
+use crate::exit::ExitCode;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;

@@ -12,7 +12,7 @@ mod standalone;
 #[cfg(feature = "clock")]
 pub(crate) mod words;
 
-use std::process::ExitCode;
+use crate::exit::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;

@@ -1,8 +1,8 @@
 //! `rankscope clock show`: where every node's clock stood over time, as tables and as a page.
 
+use crate::exit::ExitCode;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use rankscope_document::ClockDocument;

@@ -1,6 +1,6 @@
 //! `rankscope clock simulate`: how well a job of a given shape can be synchronised, the truth being known.
 
-use std::process::ExitCode;
+use crate::exit::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use rankscope_clock::NodeId;

@@ -1,8 +1,8 @@
 //! `rankscope clock solve`: windows of all nodes in, the clocks of all nodes out.
 
+use crate::exit::ExitCode;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_clock::NodeId;

@@ -1,7 +1,7 @@
 //! `rankscope clock standalone`: two or more nodes measure each other's clocks, without a job and without a rendezvous. Its
 //! arguments, and what it prints.
 
-use std::process::ExitCode;
+use crate::exit::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};

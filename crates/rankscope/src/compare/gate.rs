@@ -1,10 +1,10 @@
 //! The options of a gate: where its policy is, what is written for a CI, and how the process ends.
 
+use crate::exit::ExitCode;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use rankscope_compare::{Policy, Settings, Side, draft};

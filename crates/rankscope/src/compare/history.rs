@@ -1,8 +1,8 @@
 //! `rankscope compare --history`: a folder of runs followed over time, or what its runs tell a comparison about their spread.
 
+use crate::exit::ExitCode;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_compare::{RunSpread, Settings, history, run_spreads as spreads_of};

@@ -1,9 +1,9 @@
 //! `rankscope dispatch calibrate`: what a network costs, out of what benchmarks measured on it.
 
+use crate::exit::ExitCode;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use rankscope_dispatch::network::calibrate::{Calibrated, Errors, Operation, Samples, read};

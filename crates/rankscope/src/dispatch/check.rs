@@ -1,7 +1,7 @@
 //! `rankscope dispatch check`: a plan, or the answer to a case of `dispatch metadata`, whoever computed it.
 
+use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use rankscope_conformance::Case;

@@ -8,8 +8,8 @@ mod document;
 mod exchanges;
 mod print;
 
+use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use rankscope_pipeline::judged;

@@ -1,7 +1,7 @@
 //! `rankscope dispatch export`: a plan as the arguments of the library that executes it.
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;

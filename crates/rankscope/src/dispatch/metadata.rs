@@ -1,8 +1,8 @@
 //! `rankscope dispatch metadata`: DistCA's functions by their names. Reads a case as golden files keep it (`kind` and the
 //! inputs), answers with the outputs of that kind under the same names, and with the inputs, so that the answer can be checked.
 
+use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;

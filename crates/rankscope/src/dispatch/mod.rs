@@ -18,7 +18,7 @@ mod simulate_bytes;
 mod simulate_events;
 mod timeline;
 
-use std::process::ExitCode;
+use crate::exit::ExitCode;
 
 use clap::Subcommand;
 

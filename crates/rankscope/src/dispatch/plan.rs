@@ -4,8 +4,8 @@ mod html;
 mod settings;
 mod table;
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};

@@ -1,7 +1,7 @@
 //! `rankscope dispatch predict`: what a plan's exchanges take on a network.
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use rankscope_dispatch::network::{PredictedExchange, RankTime};

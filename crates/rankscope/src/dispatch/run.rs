@@ -4,8 +4,8 @@
 mod backend;
 mod report;
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;

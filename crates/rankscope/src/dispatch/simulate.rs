@@ -1,7 +1,7 @@
 //! `rankscope dispatch simulate`.
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use super::simulate_bytes::{self, BytesArgs};
 use super::simulate_events::{self, EventArgs};

@@ -1,8 +1,8 @@
 //! Moves the bytes of all four exchanges of a layer through the buffers that a transport would use, and holds what arrives
 //! against the plain reference. Gradients of keys are checked by sending ones: each token must get back how often it was used.
 
+use crate::exit::ExitCode;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};

@@ -1,7 +1,7 @@
 //! `rankscope dispatch simulate --events`: a plan's step played in time.
 
+use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::events::{Machine, Outcome, RankUse, Scene, StepShape, Wire};

@@ -1,7 +1,7 @@
 //! `rankscope report memory SNAPSHOT.pickle`: what torch's memory allocator wrote about itself.
 
+use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use rankscope_job::{Table, memory_snapshot};

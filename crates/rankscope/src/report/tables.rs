@@ -1,8 +1,8 @@
 //! `rankscope report --tables`, and one table on the terminal or for a spreadsheet: `rankscope report TABLE TRACES`.
 
+use crate::exit::ExitCode;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use rankscope_align::CsvText;

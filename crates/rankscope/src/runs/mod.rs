@@ -3,8 +3,8 @@
 mod prune;
 mod show;
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Result;

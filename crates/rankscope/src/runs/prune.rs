@@ -1,8 +1,8 @@
 //! `rankscope runs prune`: says which runs would go and why; with `--execute` they do.
 
+use crate::exit::ExitCode;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::ArgGroup;

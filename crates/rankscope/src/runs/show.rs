@@ -1,7 +1,7 @@
 //! What runs are: the list, one of them, and whether it is whole.
 
+use crate::exit::ExitCode;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use rankscope_report::{bytes, columns, duration};

@@ -3,8 +3,8 @@
 mod csv;
 mod export;
 
+use crate::exit::ExitCode;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;

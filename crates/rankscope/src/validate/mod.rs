@@ -2,9 +2,9 @@
 
 mod table;
 
+use crate::exit::ExitCode;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ValueEnum;
