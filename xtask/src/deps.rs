@@ -75,6 +75,8 @@ fn is_allowed(from: &str, to: &str, dev: bool) -> bool {
         return true;
     }
     match from {
+        // Faces translate for everybody, and one of them carries the command along.
+        "rankscope-python" => !FACES.contains(&to) || to == "rankscope",
         // It puts the crates together, so it may depend on all of them; nobody may depend on it.
         "rankscope" => !FACES.contains(&to) && to != "rankscope-testkit",
         _ => listed(EDGES),
@@ -216,7 +218,7 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-answers", "rankscope-trace", "tests number spans"),
 ];
 
-const FACES: [&str; 2] = ["rankscope", "xtask"];
+const FACES: [&str; 3] = ["rankscope", "rankscope-python", "xtask"];
 
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster. All but
 /// [`NATIVE`] also compile for a browser, which the stage `wasm` checks.
@@ -256,7 +258,8 @@ pub(crate) const NATIVE: &[(&str, &str)] = &[
 ];
 
 /// Crates that are given paths by users. One function opens them.
-const OWN_PATHS: &[&str] = &["rankscope", "rankscope-demo", "rankscope-launch", "rankscope-pipeline", "rankscope-run"];
+const OWN_PATHS: &[&str] =
+    &["rankscope", "rankscope-demo", "rankscope-launch", "rankscope-pipeline", "rankscope-python", "rankscope-run"];
 
 /// Crates whose point is the outside world.
 const IMPURE: &[&str] = &[

@@ -13,6 +13,7 @@ mod instructions;
 mod mpi;
 mod nvrtc;
 mod purity;
+mod python;
 mod readme;
 mod rig;
 mod smoke;

@@ -1,0 +1,19 @@
+//! The extension module `rankscope._native`: what Python cannot say by itself. It translates, and decides nothing; the names that users see
+//! are in `python/rankscope`, with their documentation.
+
+mod command;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _native {
+    use super::*;
+
+    #[pymodule_export]
+    use super::command::command;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
