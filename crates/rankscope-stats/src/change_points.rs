@@ -3,12 +3,13 @@
 //! The place is where values before and after are furthest apart, as E-divisive means measures it (Matteson and James 2014):
 //! by distances between values rather than by means, so that one spike is no level. Student's t instead of permutations, so that
 //! nothing is drawn at random, is what Hunter and Apache Otava do. Unlike there, the chance is that of the best of all
-//! places ([`best_of_all`]), and values that resemble the one before count for less. A series of `n` values costs
-//! `n log n` for each level found.
+//! places ([`best_of_all`]), and values that resemble the one before count for less; how much they do is told without spikes, which
+//! resemble nothing and would hide it. A series of `n` values costs `n log n` for each level found.
 
 use crate::energy::Split;
 use crate::estimate::{deviations, mean};
 use crate::ranks::{Resemblance, sums_of};
+use crate::spikes::{typical_square, without_spikes};
 use crate::{series, student};
 
 /// A place where the level changes.
@@ -32,7 +33,8 @@ const LEAST: usize = 3;
 pub fn change_points(values: &[f64], alpha: f64) -> Vec<ChangePoint> {
     let kept: Vec<usize> = (0..values.len()).filter(|index| series::usable(values[*index])).collect();
     let series: Vec<f64> = kept.iter().map(|index| values[*index]).collect();
-    let search = Search { series: &series, resemblance: resemblance(&series), alpha };
+    let calm = without_spikes(&series);
+    let search = Search { series: &series, calm: &calm, resemblance: resemblance(&calm), alpha };
     let cuts = search.weeded(search.divided());
     let point = |around: &[usize]| ChangePoint {
         index: kept[around[1]],
@@ -45,6 +47,8 @@ pub fn change_points(values: &[f64], alpha: f64) -> Vec<ChangePoint> {
 
 struct Search<'a> {
     series: &'a [f64],
+    /// The same without spikes, by which it is told how much values resemble each other.
+    calm: &'a [f64],
     /// How much values resemble the one before, as far as levels let that be seen.
     resemblance: Resemblance,
     alpha: f64,
@@ -96,7 +100,8 @@ impl Search<'_> {
         if shift == 0.0 {
             return 1.0;
         }
-        let inflation = self.resemblance.inflation().min(about_levels(before, after).inflation());
+        let about = about_levels(&self.calm[from..at], &self.calm[at..to]);
+        let inflation = self.resemblance.inflation().min(about.inflation());
         let df = ((n + m) / inflation - 2.0).max(1.0);
         let deviation = deviations(before).hypot(deviations(after)) / (n + m - 2.0).sqrt();
         let error = deviation * ((1.0 / n + 1.0 / m) * inflation).sqrt();
@@ -106,20 +111,11 @@ impl Search<'_> {
     }
 }
 
-/// The share of differences that tell how much values resemble each other, the smallest first: the others may cross a level's edge.
-const TELLING: f64 = 0.9;
-
 /// How much a value resembles the one before, by the squares of differences over one and two places without the largest. Few
 /// differences cross a level's edge, which would make any correlation about a mean large. Medians in place of the means would
 /// bear more edges, but of the forty runs of a history they tell so little that every fourth clear step is taken for resemblance.
 fn resemblance(series: &[f64]) -> Resemblance {
-    let typical = |lag: usize| {
-        let mut squares: Vec<f64> = series.windows(lag + 1).map(|window| (window[lag] - window[0]).powi(2)).collect();
-        squares.sort_by(f64::total_cmp);
-        squares.truncate((squares.len() as f64 * TELLING).ceil() as usize);
-        if squares.is_empty() { 0.0 } else { mean(&squares) }
-    };
-    let (one, two) = (typical(1), typical(2));
+    let (one, two) = (typical_square(series, 1), typical_square(series, 2));
     Resemblance::unbiased(if one > 0.0 { two / one - 1.0 } else { 0.0 }, 0.0, 0.0, 1.0)
 }
 
@@ -212,6 +208,27 @@ mod tests {
         let mut values = noise(60, 3);
         values[20] += 500.0;
         assert!(places(&values).is_empty());
+    }
+
+    #[test]
+    fn spikes_do_not_make_levels_of_values_that_resemble_each_other() {
+        for (rho, count) in [(0.6, 100), (0.8, 100), (0.8, 300)] {
+            let alarms = share(300, |seed| {
+                let steps = Steps::new(Shape::SingleSpikes, rho).run(count, &mut Rng::new(seed));
+                !places(&steps).is_empty()
+            });
+            assert!(alarms < 0.06, "{count} steps, rho {rho}: {alarms}");
+        }
+    }
+
+    #[test]
+    fn a_level_among_spikes_is_found() {
+        let found = share(200, |seed| {
+            let mut steps = Steps::new(Shape::SingleSpikes, 0.6).run(200, &mut Rng::new(seed));
+            steps[100..].iter_mut().for_each(|step| *step += 3.0);
+            places(&steps).iter().any(|at| at.abs_diff(100) <= 5)
+        });
+        assert!(found > 0.9, "{found}");
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod runs;
 mod sample;
 mod series;
 mod settings;
+mod spikes;
 mod steps;
 mod student;
 mod trend;

@@ -116,21 +116,26 @@ fn of_families(seeds: u64) -> Vec<Gate> {
 }
 
 fn of_series(seeds: u64) -> Vec<Gate> {
-    let series = |rho, count, seed| Steps::new(Shape::Normal, rho).run(count, &mut Rng::lane(seed, 0));
-    let flagged = |rho| share(seeds, |seed| trend(&series(rho, 100, seed)).is_some_and(|trend| trend.p <= 0.01));
-    let broken = |rho, count| share(seeds, |seed| !change_points(&series(rho, count, seed), 0.05).is_empty());
+    let series = |shape, rho, count, seed| Steps::new(shape, rho).run(count, &mut Rng::lane(seed, 0));
+    let flagged = |rho| share(seeds, |seed| trend(&series(Shape::Normal, rho, 100, seed)).is_some_and(|trend| trend.p <= 0.01));
+    let broken = |shape, rho, count| share(seeds, |seed| !change_points(&series(shape, rho, count, seed), 0.05).is_empty());
     let mut gates = Vec::new();
     for rho in [0.0, 0.3, 0.6] {
         gates.push(Gate::shown(format!("100 steps, rho {rho}: a trend at 1 % where there is none"), flagged(rho), seeds));
     }
-    for rho in [0.0, 0.3, 0.6] {
+    for (shape, rho, count) in [0.0, 0.3, 0.6, 0.8]
+        .map(|rho| (Shape::Normal, rho, 300))
+        .into_iter()
+        .chain([300, 100].map(|n| (Shape::SingleSpikes, 0.8, n)))
+    {
         gates.push(Gate::shown(
-            format!("300 steps, rho {rho}: a change point at 5 % where there is none"),
-            broken(rho, 300),
+            format!("{count} steps, {}, rho {rho}: a change point at 5 % where there is none", shape.name()),
+            broken(shape, rho, count),
             seeds,
         ));
     }
-    gates.push(Gate::at_most("50 runs in order: a change point at 5 % where there is none", broken(0.0, 50), 0.05, seeds));
+    let of_runs = broken(Shape::Normal, 0.0, 50);
+    gates.push(Gate::at_most("50 runs in order: a change point at 5 % where there is none", of_runs, 0.05, seeds));
     for (shift, at) in [(0.02, 20), (0.03, 20), (0.04, 20), (0.04, 35)] {
         let what = format!(
             "40 runs on 4 ranks, each of spread 1 %, one of 9 metrics: +{:.0} % on 2 ranks from run {at} on is found within 3 runs",
