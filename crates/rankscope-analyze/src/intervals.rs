@@ -54,14 +54,18 @@ impl Intervals {
 
     /// The part of the set inside the window from `start` to `end`.
     pub fn within(&self, start: i64, end: i64) -> Self {
+        Self { list: self.clipped(start, end).collect() }
+    }
+
+    /// How much time the set holds inside the window from `start` to `end`.
+    pub fn length_within_ns(&self, start: i64, end: i64) -> i64 {
+        self.clipped(start, end).fold(0, |sum: i64, (start, end)| sum.saturating_add(end.saturating_sub(start)))
+    }
+
+    fn clipped(&self, start: i64, end: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
         let first = self.list.partition_point(|(_, interval_end)| *interval_end <= start);
-        let list = self.list[first..]
-            .iter()
-            .take_while(|(interval_start, _)| *interval_start < end)
-            .map(|(a, b)| ((*a).max(start), (*b).min(end)))
-            .filter(|(a, b)| a < b)
-            .collect();
-        Self { list }
+        let inside = self.list[first..].iter().take_while(move |(interval_start, _)| *interval_start < end);
+        inside.map(move |(a, b)| ((*a).max(start), (*b).min(end))).filter(|(a, b)| a < b)
     }
 
     /// How much time the set holds.

@@ -10,9 +10,7 @@ use rankscope_analyze::{Intervals, Waiting};
 /// One rank's part in a matched collective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stay {
-    /// When the rank came, on the job's clock, in nanoseconds since the epoch.
-    pub came_ns: i64,
-    /// How long it stayed, by its own clock.
+    /// How long the rank stayed, by its own clock.
     pub stay_ns: i64,
     /// How much of that was before the one that it waits for came.
     pub wait_ns: i64,
@@ -33,6 +31,8 @@ pub struct Collective<'a> {
     pub waiting: Waiting,
     /// Whether what it is worth counts: it lies in a step, or there are none.
     pub in_step: bool,
+    /// When its median rank came and when the last one did, on the job's clock, in nanoseconds since the epoch.
+    pub came_ns: (i64, i64),
     /// Its ranks' parts.
     pub stays: &'a [Stay],
 }
@@ -66,10 +66,10 @@ pub fn exposed_wait_ns(exposed: &Intervals, span_ns: (i64, i64), wait_ns: i64, e
         return 0;
     }
     let until = start.saturating_add(wait_ns).min(end);
-    let (before_ns, all_ns) = match exposed.within(start, end).length_ns() {
+    let (before_ns, all_ns) = match exposed.length_within_ns(start, end) {
         // Exposed by other accounts than these: in the same proportion as its length.
         0 => (until.saturating_sub(start), end.saturating_sub(start)),
-        all_ns => (exposed.within(start, until).length_ns(), all_ns),
+        all_ns => (exposed.length_within_ns(start, until), all_ns),
     };
     part(exposed_ns, before_ns, all_ns)
 }
@@ -149,7 +149,7 @@ impl Budgets {
         if one.in_step {
             sums.network_ns = sums.network_ns.saturating_add(saved_ns / one.stays.len().max(1) as i64);
             if one.waiting == Waiting::ForTheLast {
-                sums.late(one.stays);
+                sums.late(one);
             }
         }
     }
@@ -194,12 +194,9 @@ impl Budget {
 }
 
 impl Sums {
-    fn late(&mut self, stays: &[Stay]) {
-        let mut came: Vec<i64> = stays.iter().map(|stay| stay.came_ns).collect();
-        came.sort_unstable();
-        let (Some(median), Some(last)) = (came.get(came.len().saturating_sub(1) / 2), came.last()) else { return };
-        self.late.push((*median, *last));
-        for stay in stays {
+    fn late(&mut self, one: &Collective<'_>) {
+        self.late.push(one.came_ns);
+        for stay in one.stays {
             self.waited_ns.0 = self.waited_ns.0.saturating_add(stay.wait_ns);
             self.waited_ns.1 = self.waited_ns.1.saturating_add(stay.exposed_wait_ns);
         }
@@ -222,12 +219,12 @@ mod tests {
 
     use super::*;
 
-    fn stay(came_ns: i64, stay_ns: i64, wait_ns: i64) -> Stay {
-        Stay { came_ns, stay_ns, wait_ns, exposed_ns: stay_ns, exposed_wait_ns: wait_ns }
+    fn stay(stay_ns: i64, wait_ns: i64) -> Stay {
+        Stay { stay_ns, wait_ns, exposed_ns: stay_ns, exposed_wait_ns: wait_ns }
     }
 
-    fn collective(sort: usize, stays: &[Stay]) -> Collective<'_> {
-        Collective { sort, alike: 0, waiting: Waiting::ForTheLast, in_step: true, stays }
+    fn collective(sort: usize, came_ns: (i64, i64), stays: &[Stay]) -> Collective<'_> {
+        Collective { sort, alike: 0, waiting: Waiting::ForTheLast, in_step: true, came_ns, stays }
     }
 
     fn sums(all: &[Collective<'_>], open_ns: i64, steps: u64) -> Vec<Budget> {
@@ -241,9 +238,10 @@ mod tests {
     #[test]
     fn balance_and_network_are_worth_wall_time() {
         // Three ranks, of which the last comes 30 after the median one; the transfer takes 10, and in the other group 25.
-        let near = [stay(0, 50, 40), stay(10, 40, 30), stay(40, 10, 0)];
-        let far = [stay(100, 25, 0), stay(100, 25, 0), stay(100, 25, 0)];
-        let budgets = sums(&[collective(0, &near), collective(0, &near), collective(1, &far)], 5, 1);
+        let near = [stay(50, 40), stay(40, 30), stay(10, 0)];
+        let far = [stay(25, 0), stay(25, 0), stay(25, 0)];
+        let near = || collective(0, (10, 40), &near);
+        let budgets = sums(&[near(), near(), collective(1, (100, 100), &far)], 5, 1);
         let expected = Budget {
             count: 2,
             exposed_ns: 200,
@@ -263,8 +261,8 @@ mod tests {
     #[test]
     fn waiting_that_other_work_hides_is_worth_nothing() {
         let hidden = |stay: Stay| Stay { exposed_ns: 0, exposed_wait_ns: 0, ..stay };
-        let stays = [stay(0, 50, 40), stay(40, 10, 0)].map(hidden);
-        assert_eq!(sums(&[collective(0, &stays)], 0, 1)[0], Budget { count: 1, ..Budget::default() });
+        let stays = [stay(50, 40), stay(10, 0)].map(hidden);
+        assert_eq!(sums(&[collective(0, (0, 40), &stays)], 0, 1)[0], Budget { count: 1, ..Budget::default() });
     }
 
     #[test]
@@ -285,13 +283,13 @@ mod tests {
             open_ns in prop_oneof![0..50_i64, Just(i64::MAX)],
         ) {
             let stays = |list: &[(i64, i64, i64, i64)]| -> Vec<Stay> {
-                list.iter().map(|&(came_ns, stay_ns, wait, exposed)| {
+                list.iter().map(|&(_, stay_ns, wait, exposed)| {
                     let (wait_ns, exposed_ns) = (stay_ns * wait / 4, stay_ns * exposed / 4);
-                    Stay { came_ns, stay_ns, wait_ns, exposed_ns, exposed_wait_ns: wait_ns.min(exposed_ns) }
+                    Stay { stay_ns, wait_ns, exposed_ns, exposed_wait_ns: wait_ns.min(exposed_ns) }
                 }).collect()
             };
             let all: Vec<(usize, Vec<Stay>)> = list.iter().map(|(sort, list)| (*sort, stays(list))).collect();
-            let collectives: Vec<_> = all.iter().map(|(sort, stays)| collective(*sort, stays)).collect();
+            let collectives: Vec<_> = all.iter().map(|(sort, stays)| collective(*sort, (0, 9), stays)).collect();
             let budgets = sums(&collectives, open_ns, 1);
             for budget in &budgets {
                 prop_assert_eq!(budget.wait_ns + budget.transfer_ns, budget.exposed_ns);

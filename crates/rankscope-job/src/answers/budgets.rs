@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 
 use rankscope_analyze::{Map, Waiting, described, ranks_of};
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
-use rankscope_collectives::{Instance, Kind, LocalCollective};
+use rankscope_collectives::{Instance, Kind, LocalCollective, Member, RankCollectives};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::{Instant, Rank};
 
 use super::steps::Steps;
 use crate::Job;
 use crate::collective_tables::{GroupFacts, groups};
+use crate::judge::JobRank;
 use crate::nodes::Nodes;
 
 /// Rows at most; all beyond are one.
@@ -49,28 +50,34 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     let maps: Vec<&Map> = job.clocks.ranks.iter().map(|rank| &rank.map).collect();
     let matched = || job.matched.instances.iter().filter(|instance| instance.complete);
     let mut sorts = Sorts::default();
-    let (mut best, mut stays) = (Best::default(), Vec::new());
-    let mut kinds = Vec::with_capacity(job.matched.instances.len());
-    let mut exposed_wait: Vec<Vec<i64>> = job.collectives.iter().map(|rank| vec![0; rank.collectives.len()]).collect();
+    let (mut best, mut stays, mut came) = (Best::default(), Vec::new(), Vec::new());
+    let mut known = Vec::with_capacity(job.matched.instances.len());
+    let mut waits: Vec<Vec<i64>> = job.collectives.iter().map(|rank| vec![0; rank.collectives.len()]).collect();
     for instance in matched() {
-        let waiting = comings(job, &maps, instance, &mut stays);
+        let (waiting, came_ns) = comings(job, &maps, instance, &mut stays, &mut came);
         for (member, stay) in instance.members.iter().zip(&stays) {
-            exposed_wait[member.rank()][member.collective()] = stay.wait_ns;
+            waits[member.rank()][member.collective()] = stay.wait_ns;
         }
         let (sort, alike) = sorts.of(job, &facts, instance);
-        kinds.push((sort, alike));
-        best.add(&Collective { sort, alike, waiting, in_step: true, stays: &stays });
-    }
-    expose(job, &mut exposed_wait);
-    let mut budgets = Budgets::new(best, job.open_between_ranks_ns());
-    for (instance, (sort, alike)) in matched().zip(kinds) {
-        let waiting = comings(job, &maps, instance, &mut stays);
-        for (member, stay) in instance.members.iter().zip(&mut stays) {
-            stay.exposed_ns = job.ranks[member.rank()].report.exposed_ns.get(member.collective()).copied().unwrap_or(0);
-            stay.exposed_wait_ns = exposed_wait[member.rank()][member.collective()];
-        }
         let in_step = steps.numbers.is_empty() || steps.place(instance).is_some();
-        budgets.add(&Collective { sort, alike, waiting, in_step, stays: &stays });
+        let one = Collective { sort, alike, waiting, in_step, came_ns, stays: &stays };
+        best.add(&one);
+        known.push(Collective { stays: &[], ..one });
+    }
+    let exposed_waits = exposed(job, &waits);
+    let mut budgets = Budgets::new(best, job.open_between_ranks_ns());
+    for (instance, one) in matched().zip(known) {
+        stays.clear();
+        stays.extend(instance.members.iter().map(|member| {
+            let (rank, at) = (member.rank(), member.collective());
+            Stay {
+                stay_ns: job.collectives[rank].collectives[at].dur_ns().max(0),
+                wait_ns: waits[rank][at],
+                exposed_ns: job.ranks[rank].report.exposed_ns.get(at).copied().unwrap_or(0),
+                exposed_wait_ns: exposed_waits[rank][at],
+            }
+        }));
+        budgets.add(&Collective { stays: &stays, ..one });
     }
     let index = |rank: &Rank| job.index(*rank);
     let members = facts.iter().map(|group| group.members.iter().filter_map(index).collect()).collect();
@@ -78,45 +85,51 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     Costs { rows, sorts, members }
 }
 
-/// When each member of `instance` came and how long it waited for whom it waits for, in the order of members.
-fn comings(job: &Job, maps: &[&Map], instance: &Instance, stays: &mut Vec<Stay>) -> Waiting {
-    let own = |member: &rankscope_collectives::Member| &job.collectives[member.rank()].collectives[member.collective()];
+/// How long each member of `instance` stayed and waited for whom it waits for, into `stays` in the order of members; who waits for
+/// whom, and when the median rank and the last one came. `came` is room to work in.
+fn comings(job: &Job, maps: &[&Map], instance: &Instance, stays: &mut Vec<Stay>, came: &mut Vec<i64>) -> (Waiting, (i64, i64)) {
+    let own = |member: &Member| &job.collectives[member.rank()].collectives[member.collective()];
     let waiting = Waiting::of(described(instance, &job.collectives).kind);
-    stays.clear();
-    stays.extend(instance.members.iter().map(|member| {
-        let one = own(member);
-        let came_ns = maps[member.rank()].map(Instant::from_nanos_since_epoch(one.start_ns)).nanos_since_epoch();
-        Stay { came_ns, stay_ns: one.dur_ns().max(0), ..Stay::default() }
+    came.clear();
+    came.extend(instance.members.iter().map(|member| {
+        let start = Instant::from_nanos_since_epoch(own(member).start_ns);
+        maps[member.rank()].map(start).nanos_since_epoch()
     }));
-    let mut came: Vec<i64> = stays.iter().map(|stay| stay.came_ns).collect();
+    stays.clear();
+    stays.extend(came.iter().map(|came_ns| Stay { wait_ns: *came_ns, ..Stay::default() }));
     came.sort_unstable();
     let last_ns = came.last().copied().unwrap_or(0);
+    let median_ns = came.get(came.len().saturating_sub(1) / 2).copied().unwrap_or(last_ns);
     let last_before = |left_ns: i64| came[..came.partition_point(|came_ns| *came_ns < left_ns)].last().copied();
-    for (at, member) in instance.members.iter().enumerate() {
-        let stay = stays[at];
+    for (stay, member) in stays.iter_mut().zip(&instance.members) {
+        let (came_ns, one) = (stay.wait_ns, own(member));
+        stay.stay_ns = one.dur_ns().max(0);
         let awaited_ns = match waiting {
-            Waiting::ForTheLast => last_ns,
-            Waiting::Pairwise if own(member).kind == Kind::Send => stay.came_ns,
-            Waiting::Pairwise => last_ns,
-            Waiting::ForSome => last_before(stay.came_ns.saturating_add(stay.stay_ns)).unwrap_or(stay.came_ns),
+            Waiting::Pairwise if one.kind == Kind::Send => came_ns,
+            Waiting::ForTheLast | Waiting::Pairwise => last_ns,
+            Waiting::ForSome => last_before(came_ns.saturating_add(stay.stay_ns)).unwrap_or(came_ns),
         };
-        stays[at].wait_ns = awaited_ns.saturating_sub(stay.came_ns).clamp(0, stay.stay_ns);
+        stay.wait_ns = awaited_ns.saturating_sub(came_ns).clamp(0, stay.stay_ns);
     }
-    waiting
+    (waiting, (median_ns, last_ns))
 }
 
-/// Makes each rank's waits their exposed parts. One rank at a time, as sets of time are large.
-fn expose(job: &Job, waits: &mut [Vec<i64>]) {
-    for ((rank, collectives), waits) in job.ranks.iter().zip(&job.collectives).zip(waits) {
+/// The exposed parts of each rank's `waits`. One rank at a time, as sets of time are large.
+fn exposed(job: &Job, waits: &[Vec<i64>]) -> Vec<Vec<i64>> {
+    let of_rank = |((rank, collectives), waits): ((&JobRank, &RankCollectives), &Vec<i64>)| {
         if waits.iter().all(|wait_ns| *wait_ns == 0) {
-            continue;
+            return waits.clone();
         }
         let exposed = rank.report.accounting.exposed_comm();
-        let each = collectives.collectives.iter().zip(&rank.report.exposed_ns);
-        for ((one, exposed_ns), wait_ns) in each.zip(waits) {
-            *wait_ns = exposed_wait_ns(&exposed, (one.start_ns, one.end_ns), *wait_ns, *exposed_ns);
-        }
-    }
+        let each = collectives.collectives.iter().zip(&rank.report.exposed_ns).zip(waits);
+        let part = |((one, exposed_ns), wait_ns): ((&LocalCollective, &i64), &i64)| {
+            exposed_wait_ns(&exposed, (one.start_ns, one.end_ns), *wait_ns, *exposed_ns)
+        };
+        let mut parts: Vec<i64> = each.map(part).collect();
+        parts.resize(waits.len(), 0);
+        parts
+    };
+    job.ranks.iter().zip(&job.collectives).zip(waits).map(of_rank).collect()
 }
 
 /// The sorts of collectives, in order of their first appearance.
