@@ -243,10 +243,13 @@ fn settle(mut said: Vec<Said>, complaints: &mut Vec<Complaint>) -> BTreeMap<Key,
 const FILE_VARIABLES: [&str; 2] = ["RANKSCOPE_CONFIG", "XLA_DIST_PROF_CONFIG"];
 
 /// Variables of our own that are no settings: what `rankscope run` tells the processes of a job, beside the run's id, which is a
-/// setting, and what tests and benchmarks read.
-const OTHERS: [&str; 8] = [
+/// setting, what tells programs that record themselves of plugins, and what tests and benchmarks read.
+const OTHERS: [&str; 11] = [
     "RANKSCOPE_RUN_DIR",
     "RANKSCOPE_RAW_DIR",
+    "RANKSCOPE_PLUGINS",
+    "RANKSCOPE_CLOCK_DIR",
+    "RANKSCOPE_AGENT",
     "RANKSCOPE_CORPUS",
     "RANKSCOPE_SKIPS",
     "RANKSCOPE_REQUIRE",

@@ -217,6 +217,8 @@ fn what_is_not_ours_is_left_alone() {
     assert_eq!(said(&resolved(None, &foreign, &[])), [""; 0]);
     let of_a_run = [("RANKSCOPE_RUN_DIR", "/runs/a"), ("RANKSCOPE_RAW_DIR", "/runs/a/raw"), ("RANKSCOPE_RUN_ID", "a")];
     assert_eq!(said(&resolved(None, &of_a_run, &[])), [""; 0]);
+    let of_plugins = [("RANKSCOPE_PLUGINS", "/lib/a.so"), ("RANKSCOPE_CLOCK_DIR", "clock"), ("RANKSCOPE_AGENT", "rankscope")];
+    assert_eq!(said(&resolved(None, &of_plugins, &[])), [""; 0]);
 }
 
 #[test]
