@@ -2,53 +2,90 @@
 //! its command line is written.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::error::Error;
 
-/// The `rankscope` program.
+/// The `rankscope` program: the words that start it, of which the first is a path.
 #[derive(Clone, Debug)]
-pub struct Executable(PathBuf);
+pub struct Executable(Vec<OsString>);
+
+/// How this process says that it is started, where its executable does not.
+static SAID: OnceLock<Vec<OsString>> = OnceLock::new();
 
 impl Executable {
+    /// From now on this process's own is what `words` start, because its executable is another program that carries this one: Python, of
+    /// which the command is a script. What is said first, holds; no words say nothing.
+    pub fn is_started_by(words: Vec<OsString>) {
+        if !words.is_empty() {
+            SAID.get_or_init(|| words);
+        }
+    }
+
     /// This process's own.
     ///
     /// # Errors
     /// [`Error::NoExecutable`] where the system does not tell.
     pub fn own() -> Result<Self, Error> {
-        std::env::current_exe().map(Self).map_err(Error::NoExecutable)
+        match SAID.get() {
+            Some(words) => Ok(Self(words.clone())),
+            None => std::env::current_exe().map(|path| Self(vec![path.into()])).map_err(Error::NoExecutable),
+        }
     }
 
-    /// Where it lies.
+    /// Where what is executed lies.
     pub fn path(&self) -> &Path {
-        &self.0
+        Path::new(&self.0[0])
     }
 
     /// A process of it that becomes the command whose words follow, and ends with this process however that ends.
     pub fn tied(&self) -> Command {
-        let mut command = Command::new(&self.0);
-        command.args(tie_words());
+        let mut command = Command::new(&self.0[0]);
+        command.args(&self.0[1..]).args(tie_words());
         command
     }
 
-    /// The same of this program itself, which `program` starts elsewhere, as `ip netns exec` does. Its own words follow.
+    /// The same of this program itself, which `program` starts elsewhere, as `ip netns exec` does: it ends with [`path`](Self::path). Its own
+    /// words follow.
     pub fn tied_by(&self, mut program: Command) -> Command {
-        program.args(tie_words()).arg(&self.0);
+        program.args(&self.0[1..]).args(tie_words()).args(&self.0);
         program
     }
 
     /// The words of a process that reports on the run directory `run`, into it.
-    pub(crate) fn report(&self, run: &Path) -> [OsString; 4] {
-        [self.0.clone().into(), "report".into(), run.into(), "--partial".into()]
+    pub(crate) fn report(&self, run: &Path) -> Vec<OsString> {
+        self.with(["report".into(), run.into(), "--partial".into()])
     }
 
     /// The words of a process that is an agent.
-    pub(crate) fn agent(&self) -> [OsString; 2] {
-        [self.0.clone().into(), "agent".into()]
+    pub(crate) fn agent(&self) -> Vec<OsString> {
+        self.with(["agent".into()])
+    }
+
+    fn with(&self, words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+        self.0.iter().cloned().chain(words).collect()
     }
 }
 
 fn tie_words() -> [String; 4] {
     ["run".to_owned(), "--tied".to_owned(), std::process::id().to_string(), "--".to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_a_script_is_in_what_starts_it() {
+        let script = Executable(["/bin/python", "start.py"].map(OsString::from).into());
+        let words = |command: &Command| command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        assert_eq!(script.tied().get_program(), "/bin/python");
+        assert_eq!(words(&script.tied())[..3], ["start.py", "run", "--tied"]);
+        let elsewhere = words(&script.tied_by(Command::new(script.path())));
+        assert_eq!(elsewhere[0], "start.py");
+        assert_eq!(elsewhere[elsewhere.len() - 2..], ["/bin/python", "start.py"]);
+        assert_eq!(script.agent(), ["/bin/python", "start.py", "agent"]);
+    }
 }

@@ -3,6 +3,7 @@
 
 mod terminal;
 
+use crate::called;
 use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +71,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         because: args.because,
         path: args.out.unwrap_or_else(|| PathBuf::from(format!("rankscope-demo-{}", args.seed))),
         hosts: args.hosts,
-        command: std::env::args().collect(),
+        command: called::words().iter().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
     let begins = || {
         if args.format == Format::Table {

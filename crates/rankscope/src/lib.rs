@@ -6,6 +6,7 @@
 #[cfg(feature = "clock")]
 mod agent;
 mod align;
+mod called;
 mod clock;
 mod combine;
 mod compare;
@@ -75,10 +76,13 @@ enum Verb {
 }
 
 pub use exit::ExitCode;
+#[cfg(feature = "clock")]
+pub use rankscope_launch::Executable;
 
 /// Does what a command line asks for, whose first word is the name that the program was called by. Writes to stdout and stderr, and
 /// tunes the allocator and the limits of the whole process, so it is for a process that does nothing else afterwards.
-pub fn command_line<W: Into<OsString> + Clone>(words: impl IntoIterator<Item = W>) -> ExitCode {
+pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> ExitCode {
+    let words = called::by(words.into_iter().map(Into::into).collect());
     memory::map_large_blocks();
     #[cfg(feature = "clock")]
     rankscope_launch::outlive_file_limit();

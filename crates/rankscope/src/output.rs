@@ -3,6 +3,7 @@
 
 mod told;
 
+use crate::called;
 use crate::exit::ExitCode;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -73,7 +74,7 @@ pub(crate) fn remark_apart(text: &str) {
 /// What clap says of a command line: help, or what is wrong with it. Words of the command line may be names of files, so where any
 /// of them steers, clap is given them in plain text; `parse` reads them.
 pub(crate) fn usage<T>(error: clap::Error, parse: impl FnOnce(Vec<String>) -> Result<T, clap::Error>) -> ExitCode {
-    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words: Vec<String> = called::words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let plain: Vec<String> = words.iter().map(|word| one_line(word)).collect();
     let told = if plain == words { Some(error) } else { parse(plain).err() };
     match told {

@@ -1,5 +1,6 @@
 //! The options of a gate: where its policy is, what is written for a CI, and how the process ends.
 
+use crate::called;
 use crate::exit::ExitCode;
 use std::ffi::OsString;
 use std::fs::File;
@@ -63,7 +64,7 @@ impl GateArgs {
         }
         if let Some(path) = &self.markdown {
             let command_line =
-                output::command_line([OsString::from("rankscope")].into_iter().chain(std::env::args_os().skip(1)));
+                output::command_line([OsString::from("rankscope")].into_iter().chain(called::words().iter().skip(1).cloned()));
             write_text(path, &rankscope_report::markdown(document, &command_line))?;
         }
         Ok(())
