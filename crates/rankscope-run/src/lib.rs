@@ -43,8 +43,8 @@ mod wall_clock;
 pub use clearing::{Left, Stays};
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{
-    Attempt, Ending, Exit, FileCheck, FileEntry, FirstFailure, LockKind, Manifest, NewRun, NodeEntry, NodePart, RankEnd,
-    RankEntry, RunDirectory, State, SweepEntry, node_part, settle_ends,
+    Attempt, Ending, Exit, FileCheck, FileEntry, FirstFailure, LockKind, Manifest, NewRun, NodeEntry, NodePart, ProfiledWindow,
+    RankEnd, RankEntry, RunDirectory, State, SweepEntry, WindowOutcome, node_part, settle_ends,
 };
 pub use encoded::{file_name, refuse_same_file, same_file, write_encoded};
 pub use error::Error;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ends::RankEnd;
+use super::profiled::ProfiledWindow;
 use crate::open::{SideFile, read_side};
 use crate::{Error, write_file};
 
@@ -143,6 +144,9 @@ pub struct Attempt {
     /// How its ranks ended, as far as that is known.
     #[serde(default)]
     pub ends: Vec<RankEnd>,
+    /// Steps that were to be profiled from outside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiled: Vec<ProfiledWindow>,
 }
 
 /// How a command ended.

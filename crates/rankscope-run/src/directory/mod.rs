@@ -18,6 +18,7 @@ mod lease;
 mod lock;
 mod manifest;
 mod nodes;
+mod profiled;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,6 +36,7 @@ use manifest::Document;
 pub(crate) use manifest::write_durably;
 pub use manifest::{Attempt, Exit, FileEntry, Manifest, NodeEntry, RankEntry, State, SweepEntry};
 pub use nodes::{NodePart, node_part};
+pub use profiled::{ProfiledWindow, WindowOutcome};
 
 /// A run that begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
