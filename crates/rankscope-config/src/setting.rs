@@ -107,7 +107,7 @@ pub enum Kind {
     List,
     /// Pairs of node numbers: `0-1`.
     Edges,
-    /// Where nodes find each other: `tcp://host:port`, `file:///path` or `etcd://host:port`.
+    /// Where nodes find each other: `tcp://host:port`, `file:///path`, `etcd://host:port` or `torch://host:port`.
     Rendezvous,
     /// One of a few words.
     Choice(&'static [Word]),

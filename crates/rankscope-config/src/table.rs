@@ -187,7 +187,7 @@ pub const SETTINGS: &[Setting] = &[
         "job",
         Kind::Rendezvous,
         None,
-        "Rendezvous of the nodes: tcp://host:port (served by rank 0), file:///path or etcd://host:port.",
+        "Rendezvous of the nodes: tcp://host:port (served by rank 0), file:///path, etcd://host:port or torch://host:port.",
     )
     .also(&["RANKSCOPE_RDZV"]),
     row(Key::Rank, "rank", "job", number("", 0, 1_000_000), None, "This node's number."),

@@ -74,7 +74,7 @@ pub(crate) fn allowed(kind: &Kind) -> String {
         Kind::Text | Kind::Secret => "non-empty text".to_owned(),
         Kind::List => "comma-separated words".to_owned(),
         Kind::Edges => "comma-separated pairs of nodes, for example 0-1,1-2".to_owned(),
-        Kind::Rendezvous => "tcp://host:port, file:///path or etcd://host:port".to_owned(),
+        Kind::Rendezvous => "tcp://host:port, file:///path, etcd://host:port or torch://host:port".to_owned(),
         Kind::Choice(words) => {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
             format!("one of {}", words.join(", "))
@@ -193,7 +193,7 @@ fn rendezvous(text: &str) -> Option<String> {
         return host_and_port(text).then(|| format!("tcp://{text}"));
     };
     let right = match scheme {
-        "tcp" => host_and_port(rest),
+        "tcp" | "torch" => host_and_port(rest),
         "etcd" => rest.split(',').all(host_and_port),
         "file" | "dir" => rest.starts_with('/'),
         _ => false,

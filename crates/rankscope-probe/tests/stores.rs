@@ -11,7 +11,8 @@ use std::time::Duration;
 use rankscope_clock::NodeId;
 use rankscope_probe::key::SharedKey;
 use rankscope_probe::rendezvous::{
-    DirectoryStore, KeyValueStore, Refusal, Scoped, StoreError, StoreServer, TcpStore, gather_addresses, publish_address,
+    DirectoryStore, KeyValueStore, Refusal, Scoped, StoreError, StoreServer, TcpStore, TorchStore, gather_addresses,
+    publish_address,
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -152,6 +153,116 @@ fn a_shared_directory_obeys() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().to_owned();
     obeys_the_laws(Arc::new(move || Box::new(DirectoryStore::open(&path).unwrap())));
+}
+
+/// The part of torch's store that is used, by its description; a thread a connection, and one map for all.
+mod torch {
+    use std::io::{Read, Write};
+    use std::process::{Child, Command, Stdio};
+    use std::sync::Mutex;
+
+    use rankscope_testkit::{Need, given};
+
+    use super::*;
+
+    type Map = Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>;
+
+    fn serve(mut link: TcpStream, map: &Map) -> std::io::Result<()> {
+        fn bytes<const N: usize>(link: &mut TcpStream) -> std::io::Result<[u8; N]> {
+            let mut bytes = [0; N];
+            link.read_exact(&mut bytes).map(|()| bytes)
+        }
+        fn string(link: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+            let mut text = vec![0; u64::from_le_bytes(bytes(link)?) as usize];
+            link.read_exact(&mut text).map(|()| text)
+        }
+        assert_eq!(bytes::<5>(&mut link)?, [0, 0xCE, 0xF7, 0x85, 0x3C]);
+        loop {
+            match bytes::<1>(&mut link)?[0] {
+                1 => {
+                    let (key, value) = (string(&mut link)?, string(&mut link)?);
+                    map.lock().unwrap().insert(key, value);
+                }
+                3 => {
+                    let key = string(&mut link)?;
+                    let value = map.lock().unwrap()[&key].clone();
+                    link.write_all(&(value.len() as u64).to_le_bytes())?;
+                    link.write_all(&value)?;
+                }
+                4 => {
+                    let (key, delta) = (string(&mut link)?, i64::from_le_bytes(bytes(&mut link)?));
+                    let mut map = map.lock().unwrap();
+                    let before = map.get(&key).map_or(0, |text| String::from_utf8_lossy(text).parse().unwrap());
+                    map.insert(key, (before + delta).to_string().into_bytes());
+                    link.write_all(&(before + delta).to_le_bytes())?;
+                }
+                5 => {
+                    assert_eq!(u64::from_le_bytes(bytes(&mut link)?), 1);
+                    let key = string(&mut link)?;
+                    link.write_all(&[u8::from(!map.lock().unwrap().contains_key(&key))])?;
+                }
+                13 => {
+                    let number: [u8; 4] = bytes(&mut link)?;
+                    link.write_all(&number)?;
+                }
+                other => panic!("request {other} is not one that a guest may make"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_store_by_the_description_of_torchs_obeys() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let map = Map::default();
+        thread::spawn(move || {
+            for link in listener.incoming() {
+                let map = Arc::clone(&map);
+                // A client that goes ends it.
+                thread::spawn(move || serve(link.unwrap(), &map).unwrap_err());
+            }
+        });
+        obeys_the_laws(Arc::new(move || Box::new(TorchStore::new("127.0.0.1", port, PATIENCE))));
+    }
+
+    #[test]
+    fn what_is_no_store_of_torchs_is_told_from_one_that_is_not_there() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let other = thread::spawn(move || listener.accept().unwrap().0.write_all(b"HTTP/1.1 400"));
+        let error = TorchStore::new("127.0.0.1", port, SHORT).get("key").unwrap_err();
+        assert!(matches!(error, StoreError::Malformed { .. }), "{error}");
+        other.join().unwrap().unwrap();
+        let error = TorchStore::new("127.0.0.1", free_port(), SHORT).add("key", 1).unwrap_err();
+        assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    }
+
+    struct Killed(Child);
+
+    impl Drop for Killed {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn torchs_store_obeys() {
+        let Some(python) = given(Need::Torch) else { return };
+        for libuv in ["True", "False"] {
+            let script = format!(
+                "import sys, torch.distributed as d\ns = d.TCPStore('127.0.0.1', 0, is_master=True, wait_for_workers=False, use_libuv={libuv})\n\
+                 print(s.port, flush=True)\nsys.stdin.read()"
+            );
+            let mut command = Command::new(&python);
+            let child = command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let mut host = Killed(child);
+            let mut line = String::new();
+            std::io::BufRead::read_line(&mut std::io::BufReader::new(host.0.stdout.take().unwrap()), &mut line).unwrap();
+            let port = line.trim().parse().unwrap_or_else(|_| panic!("{line:?}"));
+            obeys_the_laws(Arc::new(move || Box::new(TorchStore::new("127.0.0.1", port, PATIENCE))));
+        }
+    }
 }
 
 /// A port that was free a moment ago.

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Number of nodes
     #[arg(long, alias = "num_nodes")]
     num_nodes: Option<u32>,
-    /// Rendezvous of the nodes: tcp://HOST:PORT (node 0 hosts it), file:///SHARED/FOLDER or etcd://HOST:PORT
+    /// Rendezvous of the nodes: tcp://HOST:PORT (node 0 hosts it), file:///SHARED/FOLDER, etcd://HOST:PORT or torch://HOST:PORT (TCPStore of torch)
     #[arg(long, value_name = "PLACE")]
     rendezvous: Option<String>,
     /// Folder for windows and offsets

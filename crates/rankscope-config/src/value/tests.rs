@@ -41,6 +41,8 @@ fn addresses_need_a_host_and_a_port() {
         ("tcp://[fe80::1]:29401", Some("tcp://[fe80::1]:29401")),
         ("dir:///shared/run", Some("dir:///shared/run")),
         ("etcd://127.0.0.1:2379", Some("etcd://127.0.0.1:2379")),
+        ("torch://node0:29500", Some("torch://node0:29500")),
+        ("torch://node0", None),
         ("tcp://fe80::1:29401", None),
         ("tcp://node0", None),
         ("tcp://:1", None),

@@ -45,15 +45,17 @@ pub(super) fn resumable(settings: &ClockSettings, who: &Launch) -> bool {
     settings.run_id.is_some() || who.run_id != "default"
 }
 
-/// How this node meets the others at `place`, and its network card's clock where that stamps packets.
+/// How this node meets the others, where they meet at `place`, and its network card's clock where that stamps packets.
 pub(super) fn meeting(
     settings: &ClockSettings,
     who: &Launch,
-    place: &Place,
+    place: Option<&Place>,
     secret: Option<SharedKey>,
 ) -> Result<(MeetingOptions, Option<Phc>), Error> {
     let toward = match place {
-        Place::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().ok().and_then(|mut found| found.next()),
+        Some(Place::Tcp { host, port } | Place::Torch { host, port }) => {
+            (host.as_str(), *port).to_socket_addrs().ok().and_then(|mut found| found.next())
+        }
         _ => None,
     };
     let (ip, interface) = own_address(settings, toward)?;

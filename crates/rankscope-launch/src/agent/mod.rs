@@ -20,7 +20,7 @@ use rankscope_probe::agent::{Agent, Agreement, Event, MeetingOptions, Minutes, S
 use rankscope_probe::clocks::phc::Phc;
 use rankscope_probe::key::SharedKey;
 use rankscope_probe::launch::Launch;
-use rankscope_probe::rendezvous::{self, Meeting, Place, StoreServer};
+use rankscope_probe::rendezvous::{self, KeyValueStore, Meeting, Place, Scoped, StoreServer};
 
 use crate::error::Error;
 use crate::signals::stop_switch;
@@ -126,12 +126,45 @@ pub fn run(request: AgentRequest, tell: &mut dyn FnMut(Progress<'_>)) -> Result<
         tell(Progress::OnePerNode);
         return Ok(());
     }
-    let Met { agreement, card, server, minutes } =
-        if who.num_nodes == 1 { Met::nobody()? } else { Met::all(settings, &who, tell)? };
+    let met = match who.num_nodes {
+        1 => Met::nobody()?,
+        _ => {
+            let place = who.place.clone().ok_or(Error::NoPlace)?;
+            Met::all(settings, &who, Rendezvous::At(place), tell)?
+        }
+    };
     // Until here there is nothing to bring to disk: a signal ends this process at once, as it does any other.
-    let stop: Arc<AtomicBool> = stop_switch()?;
+    measure(&request, &who, met, &stop_switch()?, tell)
+}
+
+/// The same over `store`, one that the job has already, which needs neither a place nor a port; until `stop` is set, for a process that
+/// has signals of its own. Whoever reaches that store may meet there: it is as open as the job is.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_over(
+    store: Box<dyn KeyValueStore>,
+    request: &AgentRequest,
+    stop: &Arc<AtomicBool>,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Result<(), Error> {
+    let settings = &request.settings;
+    let who = identity::identity(settings, None)?;
+    let met = if who.num_nodes == 1 { Met::nobody()? } else { Met::all(settings, &who, Rendezvous::Over(store), tell)? };
+    measure(request, &who, met, stop, tell)
+}
+
+fn measure(
+    request: &AgentRequest,
+    who: &Launch,
+    met: Met,
+    stop: &Arc<AtomicBool>,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Result<(), Error> {
+    let settings = &request.settings;
+    let Met { agreement, card, server, minutes } = met;
     let session = setup::session(settings, who.node, &agreement.minutes);
-    let mut options = setup::agent(settings, &stop)?;
+    let mut options = setup::agent(settings, stop)?;
     options.run_id = Some(who.run_id.clone());
     options.card = card;
     tell(Progress::Measuring {
@@ -142,7 +175,7 @@ pub fn run(request: AgentRequest, tell: &mut dyn FnMut(Progress<'_>)) -> Result<
         window: settings.probe_window,
     });
     let agent = Agent::start(session, agreement.endpoints, options)?;
-    watch::until_stopped(agent, &stop, request.duration, tell)?;
+    watch::until_stopped(agent, stop, request.duration, tell)?;
     if let Some(turned_away) = server.as_ref().and_then(TurnedAway::by) {
         tell(Progress::TurnedAway(&turned_away));
     }
@@ -170,12 +203,17 @@ impl Met {
     }
 
     /// Meets the others, or goes on with what they agreed on when it met them before.
-    fn all(settings: &ClockSettings, who: &Launch, tell: &mut dyn FnMut(Progress<'_>)) -> Result<Self, Error> {
-        let place = who.place.clone().ok_or(Error::NoPlace)?;
+    fn all(
+        settings: &ClockSettings,
+        who: &Launch,
+        rendezvous: Rendezvous,
+        tell: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Self, Error> {
         let key = key::given(settings, MEET_WITHIN, tell)?;
-        let open = place.is_open_to_others().then(|| place.to_string());
+        let place = rendezvous.place();
+        let open = place.filter(|place| place.is_open_to_others()).map(ToString::to_string);
         key::demand(settings, key.as_ref(), open.as_deref())?;
-        let (options, card) = identity::meeting(settings, who, &place, key.clone())?;
+        let (options, card) = identity::meeting(settings, who, place, key.clone())?;
         let path = Path::new(&settings.output_dir).join(minutes_name(who.node.0));
         let resumable = identity::resumable(settings, who);
         let kept = Minutes::kept(&path, &run_key(who), who.node).filter(|_| resumable);
@@ -184,7 +222,14 @@ impl Met {
                 tell(Progress::Rejoined);
                 (reopen(minutes, &options)?, None)
             }
-            None => meet_at(&place, &options, store_options(who, key), tell)?,
+            None => match rendezvous {
+                Rendezvous::At(place) => meet_at(&place, &options, store_options(who, key), tell)?,
+                Rendezvous::Over(store) => {
+                    let mut scoped = Scoped::new(store, &who.run_id, who.restart);
+                    let met = meet(&mut scoped, &options);
+                    (met.map_err(|reason| Error::Rendezvous { turned_away: TurnedAway::default(), reason })?, None)
+                }
+            },
         };
         let mut minutes = None;
         if resumable && settings.probe_export {
@@ -195,6 +240,20 @@ impl Met {
             }
         }
         Ok(Self { agreement, card, server, minutes })
+    }
+}
+
+/// Where nodes meet.
+enum Rendezvous {
+    /// There, in a store of ours.
+    At(Place),
+    /// In one that the job has.
+    Over(Box<dyn KeyValueStore>),
+}
+
+impl Rendezvous {
+    fn place(&self) -> Option<&Place> {
+        if let Self::At(place) = self { Some(place) } else { None }
     }
 }
 

@@ -49,6 +49,7 @@ impl Meeting {
                 Box::new(client)
             }
             Place::Tcp { host: name, port } => Box::new(TcpStore::new(name, *port, key, patience)?),
+            Place::Torch { host: name, port } => Box::new(super::TorchStore::new(name, *port, patience)),
             #[cfg(feature = "etcd")]
             Place::Etcd(members) => Box::new(super::EtcdStore::new(members.clone(), patience)),
             #[cfg(not(feature = "etcd"))]

@@ -14,6 +14,7 @@ mod meeting;
 mod place;
 mod scope;
 mod tcp;
+mod torch;
 
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub use meeting::{Meeting, MeetingOptions};
 pub use place::{Place, PlaceError};
 pub use scope::Scoped;
 pub use tcp::{Refusal, StoreServer, TcpStore};
+pub use torch::TorchStore;
 
 /// A store that all nodes of a job reach.
 pub trait KeyValueStore: Send {

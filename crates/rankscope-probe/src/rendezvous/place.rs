@@ -20,6 +20,13 @@ pub enum Place {
     Directory(PathBuf),
     /// An etcd cluster, as `host:port` of its members.
     Etcd(Vec<String>),
+    /// The TCPStore that torch.distributed hosts for the job.
+    Torch {
+        /// Name or address of its host.
+        host: String,
+        /// Its port.
+        port: u16,
+    },
 }
 
 impl Place {
@@ -28,7 +35,7 @@ impl Place {
     pub fn is_open_to_others(&self) -> bool {
         let leads_here = |member: &String| split(member).is_some_and(|(host, _)| is_loopback(host));
         match self {
-            Self::Tcp { host, .. } => !is_loopback(host),
+            Self::Tcp { host, .. } | Self::Torch { host, .. } => !is_loopback(host),
             Self::Directory(_) => false,
             Self::Etcd(members) => !members.iter().all(leads_here),
         }
@@ -38,7 +45,7 @@ impl Place {
 /// Not a place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} names no store. Write host:port for the one that node 0 hosts, file:///path for a shared directory, or etcd://host:port"
+    "{0:?} names no store. Write host:port for the one that node 0 hosts, file:///path for a shared directory, etcd://host:port, or torch://host:port for torch's TCPStore"
 )]
 pub struct PlaceError(String);
 
@@ -55,6 +62,10 @@ impl FromStr for Place {
         if let Some(members) = text.strip_prefix("etcd://") {
             let members: Vec<String> = members.split(',').map(str::to_owned).collect();
             return if members.iter().all(|member| split(member).is_some()) { Ok(Self::Etcd(members)) } else { Err(bad()) };
+        }
+        if let Some(text) = text.strip_prefix("torch://") {
+            let (host, port) = split(text).ok_or_else(bad)?;
+            return Ok(Self::Torch { host: host.to_owned(), port });
         }
         let (host, port) = split(text.strip_prefix("tcp://").unwrap_or(text)).ok_or_else(bad)?;
         Ok(Self::Tcp { host: host.to_owned(), port })
@@ -75,6 +86,8 @@ impl fmt::Display for Place {
         match self {
             Self::Tcp { host, port } if host.contains(':') => write!(f, "tcp://[{host}]:{port}"),
             Self::Tcp { host, port } => write!(f, "tcp://{host}:{port}"),
+            Self::Torch { host, port } if host.contains(':') => write!(f, "torch://[{host}]:{port}"),
+            Self::Torch { host, port } => write!(f, "torch://{host}:{port}"),
             Self::Directory(path) => write!(f, "file://{}", path.display()),
             Self::Etcd(members) => write!(f, "etcd://{}", members.join(",")),
         }
@@ -94,6 +107,8 @@ mod tests {
             ("[fd00::1]:29401", tcp("fd00::1", 29401), "tcp://[fd00::1]:29401"),
             ("file:///scratch/job 7", Place::Directory("/scratch/job 7".into()), "file:///scratch/job 7"),
             ("/scratch", Place::Directory("/scratch".into()), "file:///scratch"),
+            ("torch://node0:29500", Place::Torch { host: "node0".into(), port: 29500 }, "torch://node0:29500"),
+            ("torch://[fd00::1]:1", Place::Torch { host: "fd00::1".into(), port: 1 }, "torch://[fd00::1]:1"),
             ("etcd://a:2379,b:2379", Place::Etcd(vec!["a:2379".into(), "b:2379".into()]), "etcd://a:2379,b:2379"),
         ];
         for (text, place, written) in table {
@@ -111,6 +126,8 @@ mod tests {
             ("[::1]:1", false),
             ("/scratch", false),
             ("etcd://localhost:1,127.0.0.1:2", false),
+            ("torch://localhost:1", false),
+            ("torch://node0:1", true),
             ("10.0.0.1:1", true),
             ("0.0.0.0:1", true),
             ("node0:1", true),
@@ -122,9 +139,19 @@ mod tests {
 
     #[test]
     fn what_is_no_place_is_refused_with_the_ways_to_write_one() {
-        for text in
-            ["", "node0", ":1", "node0:", "node0:99999", "fd00::1:1", "file://relative", "etcd://", "http://a:1", "[a:1"]
-        {
+        for text in [
+            "",
+            "node0",
+            ":1",
+            "node0:",
+            "node0:99999",
+            "fd00::1:1",
+            "file://relative",
+            "etcd://",
+            "torch://a",
+            "http://a:1",
+            "[a:1",
+        ] {
             let error = text.parse::<Place>().unwrap_err().to_string();
             assert!(error.contains("host:port"), "{text}: {error}");
         }
