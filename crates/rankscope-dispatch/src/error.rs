@@ -208,6 +208,19 @@ pub enum Error {
         /// Tokens that one rank takes.
         tokens_per_rank: u64,
     },
+    /// A document that cannot be cut into chunks of one length.
+    #[error(
+        "document {document}: {tokens} tokens cannot be cut into {chunks} equal chunks; pad it to a multiple of {chunks}, and give the \
+         padded lengths"
+    )]
+    UnequalChunks {
+        /// Which, over all groups of ranks.
+        document: usize,
+        /// How long it is.
+        tokens: u32,
+        /// Two for each rank of its group.
+        chunks: u32,
+    },
     /// A plan cannot allow this much above the mean.
     #[error("eps is {eps}, and must be zero or more")]
     Eps {

@@ -15,6 +15,7 @@ mod pieces;
 mod placement;
 mod remote;
 pub mod split;
+mod zigzag;
 
 pub use equal_flops::equal_flops;
 pub use exact::{exact, exact_raising};
@@ -23,6 +24,7 @@ pub use lower_bound::{gap, lower_bound};
 pub use not_worse::not_worse;
 pub use placement::{NEAR_PARTS, NEAR_TOKENS, place_evenly, place_in_order, place_on_ranks};
 pub use remote::{Prices, Remote};
+pub use zigzag::place_zigzag;
 
 /// Query tokens of one tile of an attention kernel. Shards are multiples of it, because a tile that is not full costs as much
 /// as one that is.
