@@ -5,9 +5,11 @@
 mod alltoallv;
 mod group;
 mod puts;
+mod row_indices;
 mod tasks;
 
 pub use alltoallv::{Alltoallv, UNIT_BYTES};
 pub use group::{GroupCall, group_calls};
 pub use puts::{Put, PutList, Wait};
+pub use row_indices::{RowIndices, RowMoves, TokenPlaces};
 pub use tasks::TaskLengths;

@@ -1,6 +1,8 @@
 //! The tasks of every rank as attention kernels for packed sequences take them. Attention is causal with the queries aligned to
 //! the *end* of their keys: query i of q sees the keys 0 to k - q + i of k.
 
+use rankscope_time::Rank;
+
 use crate::{Batch, Error};
 
 /// Tasks of one rank, in the order in which their rows lie.
@@ -20,8 +22,7 @@ impl TaskLengths {
     /// The tasks of all ranks, each with its whole context ([`Contexts::PerTask`](crate::Contexts::PerTask)).
     #[must_use]
     pub fn of_ranks(batch: &Batch) -> Vec<Self> {
-        let none = Self { cu_seqlens_q: vec![0], cu_seqlens_kv: vec![0], max_seqlen_q: 0, max_seqlen_kv: 0 };
-        let mut ranks = vec![none; batch.world_size() as usize];
+        let mut ranks = vec![Self::none(); batch.world_size() as usize];
         for document in batch.documents() {
             let mut end = 0;
             for shard in document {
@@ -31,6 +32,27 @@ impl TaskLengths {
             }
         }
         ranks
+    }
+
+    /// The tasks of one rank.
+    #[must_use]
+    pub fn of_rank(batch: &Batch, rank: Rank) -> Self {
+        let mut tasks = Self::none();
+        for document in batch.documents() {
+            let mut end = 0;
+            for shard in document {
+                let queries = u64::from(shard.tokens);
+                end += queries;
+                if shard.attention == rank {
+                    tasks.add(queries, end);
+                }
+            }
+        }
+        tasks
+    }
+
+    fn none() -> Self {
+        Self { cu_seqlens_q: vec![0], cu_seqlens_kv: vec![0], max_seqlen_q: 0, max_seqlen_kv: 0 }
     }
 
     fn add(&mut self, queries: u64, keys: u64) {

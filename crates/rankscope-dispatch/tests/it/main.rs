@@ -14,4 +14,5 @@ mod planner_golden;
 mod planner_laws;
 mod received;
 mod reference_laws;
+mod row_indices_laws;
 mod split_laws;
