@@ -9,11 +9,15 @@ from rankscope._native import __version__
 
 # A public name, and the module that has it.
 _HOMES: dict[str, str] = {}
+# Parts of this package with names of their own.
+_PARTS = ("dispatch",)
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *_HOMES, *_PARTS]
 
 
 def __getattr__(name: str) -> object:
+    if name in _PARTS:
+        return _import_module(f"{__name__}.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -23,4 +27,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES, *_PARTS})

@@ -2,6 +2,7 @@
 //! are in `python/rankscope`, with their documentation.
 
 mod command;
+mod dispatch;
 
 use pyo3::prelude::*;
 
@@ -11,6 +12,8 @@ mod _native {
 
     #[pymodule_export]
     use super::command::command;
+    #[pymodule_export]
+    use super::dispatch::dispatch;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

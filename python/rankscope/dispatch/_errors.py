@@ -1,0 +1,35 @@
+"""What can be wrong. Texts are those of the command; every class is a `ValueError`, too."""
+
+from rankscope._native import dispatch as _native
+
+DispatchError = _native.DispatchError
+PlanError = _native.PlanError
+DocumentsError = _native.DocumentsError
+CaseError = _native.CaseError
+NetworkError = _native.NetworkError
+
+
+class MaskError(DispatchError):
+    """Attention with a mask for which nothing is planned."""
+
+
+def ensure_causal(mask: str) -> None:
+    """Refuses every mask but the causal one, by its name and with the reason."""
+    reason = _REFUSED.get(mask)
+    if mask == "causal":
+        return
+    if reason is None:
+        raise MaskError(f"no mask is called {mask!r}; plans are for 'causal'")
+    raise MaskError(f"mask {mask!r}: {reason}")
+
+
+_REFUSED = {
+    "full": (
+        "a query needs the keys after it, too, and a plan brings a task the keys of its document up to its own end. Only causal "
+        "attention is planned"
+    ),
+    "window": (
+        "a query needs the last keys only, and a plan brings and counts all of them. A causal plan is right for a kernel with a "
+        "window, but it moves more than that needs, and balances work that is not done: if you want it, ask for mask='causal'"
+    ),
+}

@@ -1,0 +1,305 @@
+"""Plans: who computes what, and what every rank needs to do its part."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from rankscope._native import dispatch as _native
+from rankscope.dispatch._arrays import Array, plain
+from rankscope.dispatch._errors import DocumentsError, PlanError, ensure_causal
+from rankscope.dispatch._files import written
+from rankscope.dispatch._html import bars, table
+from rankscope.dispatch._rank import RankRows
+
+Direction = Literal["forward", "output", "output-gradient", "backward", "resend"]
+Form = Literal["alltoallv", "nccl", "puts", "cu-seqlens"]
+
+
+def plan(
+    documents: Any = None,
+    *,
+    cu_seqlens: Any = None,
+    shards: Iterable[Iterable[Sequence[int]]] | None = None,
+    ranks: int | None = None,
+    layout: Literal["even", "zigzag"] = "even",
+    cp: int | None = None,
+    tokens_per_rank: int | None = None,
+    mask: str = "causal",
+    planner: Literal["bounded", "greedy", "exact"] = "bounded",
+    eps: float = 0.05,
+    tolerance: float = 0.1,
+    weights: Sequence[float] = (),
+    hidden_q: int = 4096,
+    hidden_kv: int = 1024,
+    element_bytes: int = 2,
+    cap_send_bytes: int | None = None,
+    cap_receive_bytes: int | None = None,
+    cap_buffer_bytes: int | None = None,
+    search_steps: int | None = None,
+) -> Plan:
+    """Decides which rank computes which piece of attention.
+
+    What there is to compute is said in one of three ways:
+
+    - `documents`: lengths in tokens; or a list of them for each rank, on which they lie whole; or what the command reads from a file.
+    - `cu_seqlens`: the same as sums from 0, as attention kernels take them.
+    - `shards`: for each document its pieces from start to end, as `(rank, tokens)`, wherever your own layout put them. Every rank
+      holds its pieces in the order of this list.
+
+    Lengths alone are spread over `ranks`: evenly, or filling each with `tokens_per_rank`; or, with `layout="zigzag"`, as Megatron and
+    Transformer Engine do with context parallelism of degree `cp` (all ranks if not given): in 2 x cp chunks, of which every rank has
+    one from each end. Groups of `cp` ranks have a list of lengths each.
+
+    `hidden_q`, `hidden_kv` and `element_bytes` are the sizes of a row of queries and of keys on one rank. No rank computes more than
+    `1 + eps` times its share, by its weight. Only `mask="causal"` is planned; 'full' and 'window' are refused, with the reason.
+    """
+    ensure_causal(mask)
+    rows = (hidden_q, hidden_kv, 0, element_bytes)
+    if shards is not None:
+        if documents is not None or cu_seqlens is not None:
+            raise DocumentsError("`shards` say it all: documents and cu_seqlens are not taken beside them")
+        laid_out = _sharded(shards, rows, ranks)
+    else:
+        laid_out = _laid_out(_documents(documents, cu_seqlens), rows, ranks, layout, cp, tokens_per_rank)
+    settings = {
+        "planner": planner,
+        "eps": eps,
+        "tolerance": tolerance,
+        "weights": list(weights),
+        "cap_send_bytes": cap_send_bytes,
+        "cap_receive_bytes": cap_receive_bytes,
+        "cap_buffer_bytes": cap_buffer_bytes,
+        "search_steps": search_steps,
+    }
+    return Plan(laid_out.planned(settings))
+
+
+def load(path: str | os.PathLike[str]) -> Plan:
+    """Reads a plan, JSON or .rkd, whoever wrote it."""
+    try:
+        return Plan(_native.read_plan(Path(path).read_bytes()))
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}") from None
+
+
+class Plan:
+    """Who computes what. Made by `plan`, or read by `load`."""
+
+    def __init__(self, native: _native.Plan) -> None:
+        self._native = native
+
+    @staticmethod
+    def of_shards(
+        shards: Iterable[Iterable[Sequence[int]]],
+        *,
+        ranks: int,
+        hidden_q: int = 4096,
+        hidden_kv: int = 1024,
+        element_bytes: int = 2,
+    ) -> Plan:
+        """A plan of somebody else's: for each document its pieces `(rank that holds it, rank that computes it, tokens)`."""
+        documents = [[_piece(piece, 3) for piece in document] for document in plain(shards)]
+        return Plan(_native.layout_shards(documents, (hidden_q, hidden_kv, 0, element_bytes), ranks))
+
+    @property
+    def world_size(self) -> int:
+        """Ranks."""
+        return self._native.world_size
+
+    @property
+    def documents(self) -> int:
+        """How many documents."""
+        return self._native.documents
+
+    @property
+    def hash(self) -> str:
+        """Names the plan: two ranks with the same hash have the same plan."""
+        return self._native.hash
+
+    @property
+    def seconds(self) -> float | None:
+        """What the planning alone took; None of a plan that was read."""
+        return self._native.seconds
+
+    @property
+    def max_over_mean(self) -> float:
+        """Attention of the heaviest rank over the mean."""
+        return float(self._figures["max_over_mean"])
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that move in a forward pass, per layer."""
+        return int(self._figures["bytes"])
+
+    def shards(self) -> Array:
+        """A row per piece, documents in order and each from start to end: document, rank that holds it, rank that computes it, tokens."""
+        return self._native.shards()
+
+    def rank(self, number: int) -> RankRows:
+        """What one rank needs to execute the plan."""
+        if not 0 <= number < self.world_size:
+            raise PlanError(f"rank {number} is not one of 0 to {self.world_size - 1}")
+        return RankRows(rank=number, world_size=self.world_size, plan_hash=self.hash, **self._native.rank(number))
+
+    def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
+        """What `rankscope dispatch plan --format json` prints; with `explain`, why every piece moved. Of a plan that was read, planner,
+        limits and time are not known, and None."""
+        return self._told(True) if explain else dict(self._figures)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the plan, as JSON, or compact if the name ends in .rkd. `load` and the verbs of `rankscope dispatch` read both."""
+        suffix = Path(path).suffix
+        if suffix not in (".json", ".rkd"):
+            raise PlanError(
+                f"{path}: plans are written as .json or .rkd; the rows of a rank, of `rank(r)`, as .npz or .safetensors"
+            )
+        return written(path, self._native.content(suffix == ".rkd"))
+
+    def export(
+        self, form: Form, *, direction: Direction = "forward", rank: int | None = None, unit_bytes: int | None = None
+    ) -> dict[str, Any]:
+        """The arguments of libraries and kernels, as `rankscope dispatch export` writes them."""
+        return dict(json.loads(self._native.export(form, direction, rank, unit_bytes)))
+
+    def check(self) -> dict[str, Any]:
+        """Whether the metadata that follow have every property of a plan: `rankscope dispatch check`. `violations` is empty if so."""
+        return dict(json.loads(self._native.check()))
+
+    def predict(self, network: str | os.PathLike[str] = "h100-ib400") -> dict[str, Any]:
+        """How long the exchanges take on a network, one of the known ones or a file: `rankscope dispatch predict`."""
+        return dict(json.loads(self._native.predict(*_network(network))))
+
+    def simulate(
+        self,
+        network: str | os.PathLike[str] = "h100-ib400",
+        *,
+        then: Iterable[Plan] = (),
+        layers: int = 1,
+        stages: int = 1,
+        microbatches: int | None = None,
+        backward: bool = True,
+        overlap: bool = False,
+        flows: bool = False,
+        attention_tflops: float = 400.0,
+        dense_tflops: float = 500.0,
+        memory_gb_per_s: float = 3350.0,
+    ) -> dict[str, Any]:
+        """A step played in time, with further plans as further microbatches: `rankscope dispatch simulate --events`."""
+        settings = {
+            "layers": layers,
+            "stages": stages,
+            "microbatches": microbatches,
+            "backward": backward,
+            "overlap": overlap,
+            "flows": flows,
+            "attention_tflops": attention_tflops,
+            "dense_tflops": dense_tflops,
+            "memory_gb_per_s": memory_gb_per_s,
+        }
+        name, content = _network(network)
+        further = [one._native for one in then]
+        return dict(json.loads(self._native.simulate(name, content, further, settings)))
+
+    @cached_property
+    def _figures(self) -> Mapping[str, Any]:
+        return self._told(False)
+
+    def _told(self, explained: bool) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self._native.answer(explained))
+        if self.seconds is None:
+            # Whoever made it did not say how.
+            told |= {"planner": None, "elapsed_us": None, "eps": None, "limits": None}
+        return told
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def __repr__(self) -> str:
+        return f"<Plan of {self.documents} documents over {self.world_size} ranks, {self.hash[:12]}>"
+
+    def _repr_html_(self) -> str:
+        figures = self._figures
+        known = [
+            ("documents", f"{figures['documents']} of {figures['tokens']} tokens"),
+            ("heaviest rank over mean", f"{figures['max_over_mean']:.4f}, was {figures['max_over_mean_before']:.4f}"),
+            ("moved forward, per layer", f"{figures['bytes'] / 2**20:.1f} MiB in {figures['n']} pieces"),
+        ]
+        mean = max(sum(figures["loads"]) / self.world_size, 1e-9)
+        shown = slice(0, _RANKS_DRAWN)
+        before, after = ([load / mean for load in figures[name][shown]] for name in ("loads_before", "loads"))
+        title = "attention by rank over the mean" + (f", first {_RANKS_DRAWN}" if self.world_size > _RANKS_DRAWN else "")
+        return table(f"Plan over {self.world_size} ranks", ["", ""], known) + bars(title, before, after)
+
+
+# More would fill the page.
+_RANKS_DRAWN = 32
+
+
+def _documents(documents: Any, cu_seqlens: Any) -> str:
+    if (documents is None) == (cu_seqlens is None):
+        raise DocumentsError("give either documents, or cu_seqlens, or shards")
+    given = plain(documents) if cu_seqlens is None else {"cu_seqlens": plain(cu_seqlens)}
+    try:
+        return json.dumps(given)
+    except (TypeError, ValueError) as error:
+        raise DocumentsError(f"these are no lengths of documents: {error}") from None
+
+
+def _laid_out(
+    documents: str,
+    rows: tuple[int, int, int, int],
+    ranks: int | None,
+    layout: str,
+    cp: int | None,
+    tokens_per_rank: int | None,
+) -> _native.Plan:
+    if layout == "even":
+        if cp is not None:
+            raise DocumentsError("`cp` is the degree of layout='zigzag'; other layouts have none")
+        return _native.layout_documents(documents, rows, ranks, tokens_per_rank)
+    if layout != "zigzag":
+        raise DocumentsError(f"no layout is called {layout!r}; there are 'even' and 'zigzag', and `shards` for any other")
+    if tokens_per_rank is not None:
+        raise DocumentsError("layout='zigzag' fills every rank alike: it takes no `tokens_per_rank`")
+    degree = cp if cp is not None else ranks
+    if degree is None:
+        raise DocumentsError(
+            "the number of ranks is missing: give `ranks`, or `cp` and a list of lengths for each group of so many"
+        )
+    laid_out = _native.layout_zigzag(documents, rows, degree)
+    if ranks is not None and laid_out.world_size != ranks:
+        groups = laid_out.world_size // degree
+        raise DocumentsError(
+            f"{groups} lists of documents for groups of {degree} ranks are {laid_out.world_size} ranks, not {ranks}"
+        )
+    return laid_out
+
+
+def _sharded(shards: Iterable[Iterable[Sequence[int]]], rows: tuple[int, int, int, int], ranks: int | None) -> _native.Plan:
+    documents = [[_piece(piece, 2) for piece in document] for document in plain(shards)]
+    if ranks is None:
+        ranks = 1 + max((piece[0] for document in documents for piece in document), default=0)
+    return _native.layout_shards(documents, rows, ranks)
+
+
+def _piece(piece: Sequence[int], numbers: int) -> tuple[int, int, int]:
+    if len(piece) != numbers:
+        what = "(rank, tokens)" if numbers == 2 else "(rank that holds it, rank that computes it, tokens)"
+        raise DocumentsError(f"a piece of a document is {what}, and not {tuple(piece)!r}")
+    for number in piece:
+        if not 0 <= number < 1 << 32:
+            raise DocumentsError(f"{tuple(piece)!r}: ranks and tokens are whole numbers from 0 on, below 2^32")
+    return (piece[0], piece[0], piece[1]) if numbers == 2 else (piece[0], piece[1], piece[2])
+
+
+def _network(network: str | os.PathLike[str]) -> tuple[str, bytes | None]:
+    path = Path(network)
+    return (os.fspath(network), path.read_bytes()) if path.is_file() else (os.fspath(network), None)

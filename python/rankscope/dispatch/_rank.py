@@ -1,0 +1,70 @@
+"""What one rank needs to execute a plan, as arrays."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from rankscope._native import dispatch as _native
+from rankscope.dispatch._arrays import AnyArray, Array, Like, converted_all, plain
+from rankscope.dispatch._files import save_arrays
+from rankscope.dispatch._html import table
+
+
+@dataclass(frozen=True)
+class RankRows:
+    """One rank's part of a plan: indices, counts and lengths, ready for `index_select`, `all_to_all_single` and attention kernels.
+
+    Queries, keys and values begin in the layout of the dense layers: `tokens` rows on this rank. `x.index_select(0, q_send_rows)` is
+    the send buffer of an all-to-all with `q_send_counts` and `q_receive_counts`, and `received.index_select(0, q_receive_rows)` the
+    queries of this rank's tasks, one after the other. Keys and values do the same with their own arrays. Outputs return the same way
+    backwards, and gradients as well, added up where a row was taken twice.
+    """
+
+    rank: int
+    world_size: int
+    plan_hash: str
+    # Rows on this rank.
+    tokens: int
+    # int32, for kernels that take packed sequences. Causal, queries aligned to the end of their keys.
+    cu_seqlens_q: Array
+    cu_seqlens_k: Array
+    max_seqlen_q: int
+    max_seqlen_k: int
+    # int64.
+    q_send_rows: Array
+    q_send_counts: list[int]
+    q_receive_counts: list[int]
+    q_receive_rows: Array
+    kv_send_rows: Array
+    kv_send_counts: list[int]
+    kv_receive_counts: list[int]
+    kv_receive_rows: Array
+    # Of the rows on this rank, and of the queries that it computes: which document, and which of its tokens.
+    document_ids: Array
+    position_ids: Array
+    q_document_ids: Array
+    q_position_ids: Array
+
+    def arrays(self, like: Like = None) -> dict[str, AnyArray]:
+        """All arrays by name, counts among them, in the memory where they are, for numpy or torch."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        lists = {name: _native.as_array(value) for name, value in values.items() if isinstance(value, list)}
+        own = {name: value for name, value in values.items() if isinstance(value, Array)}
+        return converted_all({**own, **lists}, like)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as lists and numbers."""
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes all arrays, as .npz or .safetensors."""
+        scalars = {name: getattr(self, name) for name in ("rank", "world_size", "tokens", "max_seqlen_q", "max_seqlen_k")}
+        arrays = {**self.arrays(), **{name: _native.as_array(value) for name, value in scalars.items()}}
+        return save_arrays(path, arrays, {"plan_hash": self.plan_hash, "rank": str(self.rank)})
+
+    def _repr_html_(self) -> str:
+        rows = [(name, " × ".join(map(str, array.shape)), array.dtype) for name, array in self.arrays().items()]
+        return table(f"Rank {self.rank} of {self.world_size}: {self.tokens} tokens", ["array", "shape", "type"], rows)
