@@ -1,0 +1,188 @@
+"""Plans executed by torch: rows go to where their attention is computed and outputs come back, with gradients, on any backend that
+has `all_to_all_single`, gloo among them.
+
+    plan = rankscope.dispatch.plan(lengths, ranks=dist.get_world_size())
+    attention = AttentionDispatch(plan)
+    out = attention(q, k, v)         # rows [tokens on this rank, heads, head size]
+
+All ranks must have the same plan, which is so where they plan the same lengths: planning depends on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from rankscope.dispatch._errors import PlanError
+from rankscope.dispatch._plan import Plan
+from rankscope.dispatch._rank import RankRows
+
+# A kernel as flash_attn_varlen_func is, called with causal=True: queries, keys and values of all tasks back to back, where each
+# begins, and the longest of them. Queries are aligned to the end of their keys.
+Kernel = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, int, int], Tensor]
+
+
+class AttentionDispatch:
+    """One rank's part of a plan, ready to be executed every layer."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        group: dist.ProcessGroup | None = None,
+        *,
+        device: torch.device | str | None = None,
+        verify: bool = False,
+    ) -> None:
+        """Takes what this rank of `group` needs from the plan, to `device`.
+
+        With `verify`, all ranks first make sure that they have the same plan; else a rank with another one hangs them all.
+        """
+        if dist.get_world_size(group) != plan.world_size:
+            raise PlanError(f"the plan is for {plan.world_size} ranks, and the group has {dist.get_world_size(group)}")
+        if verify:
+            _ensure_same(plan, group, device)
+        self.rows: RankRows = plan.rank(dist.get_rank(group))
+        arrays = {name: tensor.to(device) for name, tensor in self.rows.arrays("torch").items()}
+        self.cu_seqlens_q: Tensor = arrays["cu_seqlens_q"]
+        self.cu_seqlens_k: Tensor = arrays["cu_seqlens_k"]
+        self.position_ids: Tensor = arrays["position_ids"]
+        self.document_ids: Tensor = arrays["document_ids"]
+        self._queries = _way(self.rows, "q", arrays, group)
+        self._keys = _way(self.rows, "kv", arrays, group)
+
+    def to_attention(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The queries of this rank's tasks, and for each of them all keys and values up to its end."""
+        for name, tensor in (("q", q), ("k", k), ("v", v)):
+            if tensor.shape[0] != self.rows.tokens:
+                raise PlanError(
+                    f"{name} has {tensor.shape[0]} rows, and rank {self.rows.rank} holds {self.rows.tokens} tokens in this plan"
+                )
+        # Keys and values go together: one exchange less.
+        wide = torch.cat((k.flatten(1), v.flatten(1)), dim=1)
+        queries: Tensor = _Out.apply(q, self._queries)
+        both: Tensor = _Out.apply(wide, self._keys)
+        width = k.shape[1:].numel()
+        keys, values = both[:, :width], both[:, width:]
+        return queries, keys.reshape(-1, *k.shape[1:]), values.reshape(-1, *v.shape[1:])
+
+    def from_attention(self, out: Tensor) -> Tensor:
+        """The outputs of this rank's tokens, from wherever they were computed. Anything with a row per query goes the same way."""
+        if out.shape[0] != len(self._queries.receive_rows):
+            raise PlanError(
+                f"{out.shape[0]} rows of outputs, and rank {self.rows.rank} computes {len(self._queries.receive_rows)} queries"
+            )
+        back: Tensor = _Back.apply(out, self._queries)
+        return back
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, kernel: Kernel | None = None) -> Tensor:
+        """Attention of this rank's tokens, computed wherever the plan says."""
+        queries, keys, values = self.to_attention(q, k, v)
+        lengths = (self.cu_seqlens_q, self.cu_seqlens_k, self.rows.max_seqlen_q, self.rows.max_seqlen_k)
+        if kernel is None or len(queries) == 0:
+            # Kernels need not know what nothing is.
+            kernel = varlen_attention
+        return self.from_attention(kernel(queries, keys, values, *lengths))
+
+
+def varlen_attention(
+    q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor, max_seqlen_q: int, max_seqlen_k: int
+) -> Tensor:
+    """Causal attention of packed tasks by torch alone, task by task: right on every device, and fast on none.
+
+    Rows are [tokens, heads, head size]; keys and values may have fewer heads, each for as many of the queries'.
+    """
+    del max_seqlen_q, max_seqlen_k
+    ends_q, ends_k = cu_seqlens_q.tolist(), cu_seqlens_k.tolist()
+    outputs = []
+    for task in range(len(ends_q) - 1):
+        queries = q[ends_q[task] : ends_q[task + 1]]
+        keys, values = (rows[ends_k[task] : ends_k[task + 1]] for rows in (k, v))
+        seen = torch.ones(len(queries), len(keys), dtype=torch.bool, device=q.device).tril(len(keys) - len(queries))
+        queries, keys, values = (rows.transpose(0, 1).unsqueeze(0) for rows in (queries, keys, values))
+        grouped = q.shape[1] != k.shape[1]
+        out = torch.nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=seen, enable_gqa=grouped)
+        outputs.append(out.squeeze(0).transpose(0, 1))
+    # A rank without tasks still takes part in the way back, and its gradients in the way there.
+    return torch.cat(outputs) if outputs else q + 0 * (k.sum() + v.sum())
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How the rows of a tensor get to the attention layout."""
+
+    rows: int
+    send_rows: Tensor
+    send_counts: list[int]
+    receive_counts: list[int]
+    receive_rows: Tensor
+    # Whether every row is sent once and kept once: then nothing needs adding up on the way back.
+    once: bool
+    group: dist.ProcessGroup | None
+
+    def out(self, x: Tensor) -> Tensor:
+        packed = x.index_select(0, self.send_rows)
+        received = x.new_empty((sum(self.receive_counts), *x.shape[1:]))
+        dist.all_to_all_single(received, packed, self.receive_counts, self.send_counts, group=self.group)
+        return received.index_select(0, self.receive_rows)
+
+    def back(self, y: Tensor) -> Tensor:
+        """The transpose of `out`."""
+        packed = self._unselected(y, self.receive_rows, sum(self.receive_counts))
+        returned = y.new_empty((len(self.send_rows), *y.shape[1:]))
+        dist.all_to_all_single(returned, packed, self.send_counts, self.receive_counts, group=self.group)
+        return self._unselected(returned, self.send_rows, self.rows)
+
+    def _unselected(self, y: Tensor, at: Tensor, rows: int) -> Tensor:
+        if self.once:
+            return y.new_empty((rows, *y.shape[1:])).index_copy_(0, at, y)
+        return y.new_zeros((rows, *y.shape[1:])).index_add_(0, at, y)
+
+
+# Both are linear and each is the other's transpose, so each is the other's gradient, as often as one differentiates.
+class _Out(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, way: _Way) -> Tensor:
+        ctx.way = way
+        return way.out(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None]:
+        return _Back.apply(grad_outputs[0], ctx.way), None
+
+
+class _Back(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, way: _Way) -> Tensor:
+        ctx.way = way
+        return way.back(y)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None]:
+        return _Out.apply(grad_outputs[0], ctx.way), None
+
+
+def _way(rows: RankRows, tensor: str, arrays: dict[str, Tensor], group: dist.ProcessGroup | None) -> _Way:
+    return _Way(
+        rows=rows.tokens,
+        send_rows=arrays[f"{tensor}_send_rows"],
+        send_counts=getattr(rows, f"{tensor}_send_counts"),
+        receive_counts=getattr(rows, f"{tensor}_receive_counts"),
+        receive_rows=arrays[f"{tensor}_receive_rows"],
+        once=tensor == "q",
+        group=group,
+    )
+
+
+def _ensure_same(plan: Plan, group: dist.ProcessGroup | None, device: torch.device | str | None) -> None:
+    # 63 bits of the hash, in a type that every backend gathers.
+    own = torch.tensor([int(plan.hash[:16], 16) >> 1], dtype=torch.int64, device=device)
+    all_of_them = [torch.empty_like(own) for _ in range(plan.world_size)]
+    dist.all_gather(all_of_them, own, group=group)
+    others = [rank for rank, other in enumerate(all_of_them) if int(other) != int(own)]
+    if others:
+        raise PlanError(f"ranks {others} have another plan; plan the same lengths, with the same settings, everywhere")
