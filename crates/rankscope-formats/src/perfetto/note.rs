@@ -135,6 +135,17 @@ pub(crate) fn lone_process(pid: u32, name: &str, rank: Option<u32>, world_size: 
     Note { key, name, group: Some(0), facts: Some(facts), ..Note::of(RowKind::Process) }.to_text()
 }
 
+/// The note of a device.
+pub(crate) fn device(number: u32) -> String {
+    Note { key: Some(Key::Number(number.into())), ..Note::of(RowKind::Device) }.to_text()
+}
+
+/// The note of a stream, below that of its device.
+pub(crate) fn stream(number: u64, name: &str) -> String {
+    let key = Some(Key::Number(i64::try_from(number).unwrap_or(i64::MAX)));
+    Note { key, name: name.to_owned(), ..Note::of(RowKind::Stream) }.to_text()
+}
+
 /// The note of a counter that has one series.
 pub(crate) fn counter(name: &str, series: &str) -> String {
     Note { name: name.to_owned(), series: series.to_owned(), ..Note::of(RowKind::Counter) }.to_text()

@@ -8,11 +8,11 @@ use crate::recording::export::names::{category_name, needs_link};
 use crate::recording::{Args, CounterValue, Event, FlowStage, NameId, What};
 
 /// What an event is called.
-struct Title {
-    category: u8,
-    name: NameId,
+pub(super) struct Title {
+    pub(super) category: u8,
+    pub(super) name: NameId,
     /// What follows the name, behind a `#`.
-    number: Option<i64>,
+    pub(super) number: Option<i64>,
 }
 
 impl Title {
@@ -40,6 +40,7 @@ impl<W: Write> Writer<'_, '_, W> {
                     self.open.drop_args(&ended);
                 }
             }
+            What::Instant if self.device_work(event, args) => {}
             What::Instant => {
                 let name = Title { category: self.names.category(event.name), name: event.name, number: None };
                 self.begin("i\", \"s\": \"t", name, ns);
@@ -186,7 +187,7 @@ impl<W: Write> Writer<'_, '_, W> {
     }
 
     /// Starts an event: phase, title, place and time.
-    fn begin(&mut self, phase: &str, title: Title, ns: i64) {
+    pub(super) fn begin(&mut self, phase: &str, title: Title, ns: i64) {
         self.phase(phase);
         let (to, name) = (&mut self.output.buffer, self.names.quoted(title.name));
         for part in [b", \"cat\": \"", category_name(title.category).as_bytes(), b"\", \"name\": "] {
@@ -212,19 +213,20 @@ impl<W: Write> Writer<'_, '_, W> {
     }
 
     /// The arguments of an event that is no span; `own` writes those it has by nature.
-    fn args(&mut self, args: Args<'_>, own: impl FnOnce(&mut Vec<u8>)) {
-        let Self { output, names, seen, resumed, .. } = self;
+    pub(super) fn args(&mut self, args: Args<'_>, own: impl FnOnce(&mut Vec<u8>)) {
+        let Self { output, names, seen, resumed, device_work, .. } = self;
         let to = &mut output.buffer;
         let before = open_args(to);
         own(to);
         seen.next_event();
-        for (key, value) in args.iter().filter(|(key, _)| resumed.is_none() || *resumed != Some(names.same(*key))) {
+        let hidden = [*resumed, *device_work];
+        for (key, value) in args.iter().filter(|(key, _)| hidden == [None; 2] || !hidden.contains(&Some(names.same(*key)))) {
             argument(to, names, seen, key, &value);
         }
         close_args(to, before);
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.output.buffer.extend_from_slice(b"\n  }");
     }
 }
@@ -233,7 +235,7 @@ impl<W: Write> Writer<'_, '_, W> {
 const LINK: &[u8] = b"\"fwdbwd\"";
 
 /// A point of an arrow. Kineto has one word for its name and its category.
-fn arrow(to: &mut Vec<u8>, name: &[u8], id: u64, stage: FlowStage, place: &[u8], ns: i64) {
+pub(super) fn arrow(to: &mut Vec<u8>, name: &[u8], id: u64, stage: FlowStage, place: &[u8], ns: i64) {
     let phase: &[u8] = match stage {
         FlowStage::Start => b"s",
         FlowStage::Step => b"t",

@@ -58,7 +58,7 @@ impl<W: Write> Writer<'_, '_, W> {
         }
     }
 
-    fn naming(&mut self, what: &str, pid: &[u8], tid: &[u8], key: &str, value: &[u8]) {
+    pub(super) fn naming(&mut self, what: &str, pid: &[u8], tid: &[u8], key: &str, value: &[u8]) {
         let (base_ns, start_ns, to) = (self.base_ns, self.start_ns, &mut self.output.buffer);
         for part in [b",\n  {\n    \"ph\": \"M\", \"name\": \"", what.as_bytes(), b"\", \"pid\": ", pid, b", \"tid\": ", tid] {
             to.extend_from_slice(part);

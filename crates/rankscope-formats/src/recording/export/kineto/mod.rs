@@ -7,10 +7,12 @@
 //! left out: JSON has no word for it. What only PyTorch's tools look for is written for recordings of the Kineto-compatible API
 //! ([`About::is_kineto`]).
 
+mod devices;
 mod events;
 mod head;
 mod spans;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use super::{start_tick, text};
@@ -20,7 +22,7 @@ use crate::recording::export::about::About;
 use crate::recording::export::links::links;
 use crate::recording::export::names::Names;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
-use crate::recording::{Args, Chunks, Cut, Event, FlowStage, RESUMED, Recording, Resumed, Thread, What};
+use crate::recording::{Args, Chunks, Cut, DEVICE_WORK, Event, FlowStage, RESUMED, Recording, Resumed, Thread, What};
 use spans::{OpenSpans, Seen};
 
 /// Writes the part of `recording` that lies in `cut` as Kineto's JSON. Memory is a few buffers and the recording's names.
@@ -41,6 +43,8 @@ pub fn kineto_json<C: Chunks>(
         seen: Seen::new(names.len()),
         external_id: names.find("External id"),
         resumed: names.find(RESUMED),
+        device_work: names.find(DEVICE_WORK),
+        streams: BTreeSet::new(),
         names,
         open: OpenSpans::default(),
         place: Vec::new(),
@@ -73,6 +77,10 @@ struct Writer<'a, 'r, W> {
     external_id: Option<u32>,
     /// The key of what async spans say about the time before their begin.
     resumed: Option<u32>,
+    /// The key of what makes an instant device work.
+    device_work: Option<u32>,
+    /// Streams that have been named, by their devices.
+    streams: BTreeSet<(u32, u64)>,
     open: OpenSpans,
     /// Process, thread and the key of the time, as they stand in every event of the running thread.
     place: Vec<u8>,

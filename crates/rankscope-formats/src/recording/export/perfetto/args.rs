@@ -12,10 +12,13 @@ use crate::wire::Encoder;
 pub(super) struct TextId(usize);
 
 /// Texts a recording need not hold.
-const OWN: [&str; 11] = [
+const OWN: [&str; 14] = [
     "External id",
     "finished",
     "misnested",
+    "device",
+    "stream",
+    "correlation",
     "Addr",
     "Bytes",
     "Device Type",

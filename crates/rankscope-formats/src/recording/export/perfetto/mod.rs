@@ -12,6 +12,7 @@
 //! taken up again starts at its async span and at its first slice, which are looked up in the same walk.
 
 mod args;
+mod devices;
 mod sequence;
 
 use std::io::Write;

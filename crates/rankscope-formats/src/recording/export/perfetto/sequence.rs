@@ -15,27 +15,33 @@ use crate::perfetto::schema::{self, clock, event as field, packet, track};
 use crate::recording::export::about::About;
 use crate::recording::export::names::{Names, needs_link};
 use crate::recording::export::written::{Output, ThreadWritten, Written};
-use crate::recording::{ArgView, Args, Category, CounterValue, Event, FlowStage, NameId, RESUMED, Resumed, What, take_out};
+use crate::recording::{
+    ArgView, Args, Category, CounterValue, DEVICE_WORK, Event, FlowStage, NameId, RESUMED, Resumed, What, take_out,
+};
 use crate::wire::Encoder;
 
 /// One sequence after the other.
 pub(super) struct Sequence<'a, 'r, W> {
-    dictionary: Dictionary<'r>,
+    pub(super) dictionary: Dictionary<'r>,
     external_id: Option<u32>,
     /// Whether spans say their own numbers.
     is_numbered: bool,
     /// The key of what async spans say about the time before their begin.
     resumed: Option<u32>,
+    /// The key of what makes an instant device work.
+    pub(super) device_work: Option<u32>,
+    /// Tracks of devices that have been described.
+    pub(super) devices: FxHashSet<u64>,
     /// Slices that a flow starts from, with the async span it belongs to.
     firsts: FxHashMap<u64, u64>,
     output: Output<'a, Encoder, W>,
     id: u32,
     last_ns: i64,
     /// The body of an event that is not written yet, and whether it is a begin that waits for its arrows.
-    event: Encoder,
+    pub(super) event: Encoder,
     event_ns: i64,
     /// When the event was, if that is earlier than where it stands.
-    since_ns: Option<i64>,
+    pub(super) since_ns: Option<i64>,
     waits: bool,
     /// The thread's track.
     thread: u64,
@@ -54,6 +60,8 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
             external_id,
             is_numbered: about.is_kineto || external_id.is_some(),
             resumed: names.find(RESUMED),
+            device_work: names.find(DEVICE_WORK),
+            devices: FxHashSet::default(),
             firsts,
             dictionary: Dictionary::new(names),
             output,
@@ -120,6 +128,7 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
         match event.what {
             What::Begin { id, number } => self.begin(event.name, id, number, args),
             What::End { unfinished, above } => self.close(args, unfinished, above),
+            What::Instant if self.device_work(event, args) => {}
             What::Instant => {
                 self.named(field::INSTANT, event.name);
                 self.args(args);
@@ -257,22 +266,23 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
     }
 
     /// Type, name and category of an event.
-    fn named(&mut self, kind: u64, name: NameId) {
+    pub(super) fn named(&mut self, kind: u64, name: NameId) {
         let category = self.dictionary.category(self.dictionary.names.category(name));
         let name = self.dictionary.name(name);
         self.event.varint(field::TYPE, kind).varint(field::NAME_IID, name).varint(field::CATEGORY_IIDS, category);
     }
 
-    fn args(&mut self, args: Args<'_>) {
+    pub(super) fn args(&mut self, args: Args<'_>) {
         for (key, value) in args.iter() {
-            if self.resumed.is_some_and(|resumed| self.dictionary.names.same(key) == resumed) {
+            let same = Some(self.dictionary.names.same(key));
+            if same == self.resumed || same == self.device_work {
                 continue;
             }
             self.dictionary.argument(&mut self.event, key, &value);
         }
     }
 
-    fn describe(&mut self, uuid: u64, parent: u64, name: &str, rest: impl FnOnce(&mut Encoder)) {
+    pub(super) fn describe(&mut self, uuid: u64, parent: u64, name: &str, rest: impl FnOnce(&mut Encoder)) {
         let id = self.id;
         self.output.buffer.message(schema::PACKET, |body| {
             body.varint(packet::SEQUENCE_ID, id.into());
@@ -292,7 +302,7 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
 
     /// Writes the event.
     #[inline]
-    fn packet(&mut self) {
+    pub(super) fn packet(&mut self) {
         let since_ns = self.since_ns.take();
         let time = since_ns.unwrap_or_else(|| {
             let ticks = self.event_ns.saturating_sub(self.last_ns).max(0);
@@ -314,7 +324,7 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
 }
 
 /// Far from all other tracks, whatever numbers the recorder gives.
-fn uuid_of_async(id: u64) -> u64 {
+pub(super) fn uuid_of_async(id: u64) -> u64 {
     let mixed = (id ^ id >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29) | 1 << 63
 }

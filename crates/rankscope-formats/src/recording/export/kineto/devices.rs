@@ -1,0 +1,76 @@
+//! Device work, which a recording tells by instants, where Kineto puts it: a device is a process and a stream a thread of it.
+
+use std::io::Write;
+
+use super::events::{Title, arrow};
+use super::{Writer, text};
+use crate::recording::{Args, Arrow, DeviceWork, Event, FlowStage, WorkPlace};
+
+impl<W: Write> Writer<'_, '_, W> {
+    /// Writes an instant that tells of device work as that work. False where it tells of none.
+    pub(super) fn device_work(&mut self, event: &Event, args: Args<'_>) -> bool {
+        let Some(key) = self.device_work else { return false };
+        let Some(work) = DeviceWork::of(args, |name| self.names.same(name) == key) else { return false };
+        let own_place = self.place.clone();
+        self.go_to(work.place);
+        self.last_ns = self.last_ns.max(work.end_ns);
+        let title = Title { category: self.names.category(event.name), name: event.name, number: None };
+        self.begin("X", title, work.start_ns);
+        let to = &mut self.output.buffer;
+        to.extend_from_slice(b", \"dur\": ");
+        text::micros(to, work.end_ns.saturating_sub(work.start_ns));
+        self.args(args, |to| place_args(to, &work));
+        self.close();
+        self.launch(&work);
+        self.place = own_place;
+        true
+    }
+
+    /// Makes the work's row the place of the events to come, and names it the first time.
+    fn go_to(&mut self, place: WorkPlace) {
+        match place {
+            WorkPlace::Thread { tid } => self.stand_on(tid),
+            WorkPlace::Stream { device, stream } => {
+                let (mut pid, mut tid) = (Vec::new(), Vec::new());
+                text::unsigned(&mut pid, device.into());
+                text::unsigned(&mut tid, stream);
+                if !self.streams.iter().any(|(known, _)| *known == device) {
+                    self.naming("process_name", &pid, b"0", "name", format!("\"GPU {device}\"").as_bytes());
+                }
+                if self.streams.insert((device, stream)) {
+                    self.naming("thread_name", &pid, &tid, "name", format!("\"stream {stream}\"").as_bytes());
+                }
+                self.place.clear();
+                for part in [b", \"pid\": ", &pid[..], b", \"tid\": ", &tid[..], b",\n    \"ts\": "] {
+                    self.place.extend_from_slice(part);
+                }
+            }
+        }
+    }
+
+    /// An end of the arrow from a call to its work.
+    fn launch(&mut self, work: &DeviceWork) {
+        let stage = match work.arrow {
+            Arrow::Starts => FlowStage::Start,
+            Arrow::Ends => FlowStage::End,
+            Arrow::None => return,
+        };
+        let Self { output, place, base_ns, .. } = self;
+        arrow(&mut output.buffer, b"\"ac2g\"", work.correlation, stage, place, work.start_ns.saturating_sub(*base_ns));
+    }
+}
+
+fn place_args(to: &mut Vec<u8>, work: &DeviceWork) {
+    let mut put = |key: &[u8], number: u64| {
+        to.extend_from_slice(key);
+        text::unsigned(to, number);
+        to.extend_from_slice(b", ");
+    };
+    if let WorkPlace::Stream { device, stream } = work.place {
+        put(b"\"device\": ", device.into());
+        put(b"\"stream\": ", stream);
+    }
+    if work.correlation != 0 {
+        put(b"\"correlation\": ", work.correlation);
+    }
+}
