@@ -72,7 +72,7 @@ impl JoinedRun {
         let file = folder.join(format!("rank-{rank}.rkr"));
         let options = SessionOptions { storage: Storage::File(pattern::literal(&file)), ..options };
         // Clocks that are bent for a test are no host's, and devices know nothing of them.
-        let plugins = if options.test_clock.is_none() { device_clocks(rank) } else { Registry::new() };
+        let plugins = if options.test_clock.is_none() { plugins(rank) } else { Registry::new() };
         let session = Session::start_with(options, plugins)?;
         Ok(Self { session, rank, file })
     }
@@ -111,6 +111,15 @@ fn pack(stopped: &Stopped, rank: u32) {
 /// Without exports the recording stays the live file that it is; whatever reads the packed one reads that too.
 #[cfg(not(feature = "export"))]
 fn pack(_stopped: &Stopped, _rank: u32) {}
+
+/// What the environment wants beside the recording, and what reads the clocks of devices.
+fn plugins(rank: u32) -> Registry {
+    #[cfg_attr(not(feature = "foreign-plugins"), expect(unused_mut, reason = "plugins of others are a feature"))]
+    let mut plugins = device_clocks(rank);
+    #[cfg(feature = "foreign-plugins")]
+    plugins.load_from_environment();
+    plugins
+}
 
 /// What reads the clocks of devices, where there are any; without them there is no thread for it.
 #[cfg(feature = "snapshots")]

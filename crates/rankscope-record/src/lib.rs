@@ -41,6 +41,7 @@
 //! |---|---|---|
 //! | `export` | yes | [`Recorded::save`] and its relatives: packed recordings, JSON as Kineto writes it, Perfetto, XSpace. Compiles zstd. |
 //! | `kineto` | yes | [`kineto`], the API of PyTorch's C++ profiler under Rust names. Brings `export` and `serde`. |
+//! | `foreign-plugins` | yes | [`plugins::foreign`], plugins written in C, and `RANKSCOPE_PLUGINS`. Brings `kineto`. |
 //! | `snapshots` | yes | [`snapshots`], readings of devices' clocks through a session. Brings `serde`. |
 //! | `serde` | yes | `Serialize` for [`Report`] and what it is made of, and [`memory::LiveHeap::write_json`]. |
 //! | `tracing` | no | `RecordingLayer`, for programs that are instrumented with the `tracing` crate. |
@@ -49,6 +50,7 @@
 mod about;
 mod anchors;
 mod control;
+mod correlation;
 mod dynamic_name;
 mod empty;
 mod events;
@@ -89,6 +91,7 @@ mod tracing_layer;
 mod value;
 
 pub use about::{set_host_name, set_metadata, set_process_name, set_thread_name};
+pub use correlation::{current_correlation, pop_correlation, push_correlation};
 pub use dynamic_name::{DynamicName, begin_dynamic};
 pub use empty::Empty;
 pub use events::{AsyncSpan, MemoryEvent, begin_async, counter_f64, counter_i64, flow, instant, memory};
@@ -110,8 +113,8 @@ pub use remarks::Remarks;
 pub use report::{ClockReport, Phases, Report, ThreadReport};
 pub use scope::Scope;
 pub use session::{Session, SessionOptions, StartError, StopError, Stopped, ThreadFilter};
-pub use span::{OpenSpan, SpanGuard, begin, begin_named, begin_raw, begin_step, begin_with, end_raw};
-pub use state::is_on;
+pub use span::{OpenSpan, SpanGuard, begin, begin_named, begin_raw, begin_step, begin_step_raw, begin_with, end_raw};
+pub use state::{is_on, state_word};
 pub use store::{InTheWay, Overflow, Storage};
 pub use test_clock::TestClock;
 pub use ticks::{TickSource, tick_source, ticks};

@@ -140,8 +140,17 @@ fn begin_on(epoch: u32, name: NameId, number: Option<i64>, args: &[(NameId, Valu
 #[inline]
 pub fn begin_raw(name: NameId, args: &[(NameId, Value<'_>)]) -> Option<OpenSpan> {
     let epoch = state::epoch_if_on(names::category_bit(name))?;
-    let id = lane::with(|lane| lane.begin_with(epoch, name, None, args))?;
+    let id = match args {
+        [] => lane::with(|lane| lane.begin(epoch, name))?,
+        args => lane::with(|lane| lane.begin_with(epoch, name, None, args))?,
+    };
     Some(OpenSpan { epoch, id })
+}
+
+/// Begins step `number` of the training loop by hand, as [`begin_step`] does; none if it is not recorded.
+pub fn begin_step_raw(number: i64) -> Option<OpenSpan> {
+    let span = mem::ManuallyDrop::new(begin_step(number));
+    (span.epoch != 0).then_some(OpenSpan { epoch: span.epoch, id: span.id })
 }
 
 /// Ends a span begun by hand.

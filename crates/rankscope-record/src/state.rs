@@ -31,6 +31,12 @@ pub fn is_on(category: Category) -> bool {
     epoch_if_on(category.alone().0).is_some()
 }
 
+/// The word itself, for bindings that test it without a call into here: the categories that are recorded at the moment, a bit each,
+/// are its lower half, which is zero when off. It is read with a relaxed load, and never written by others.
+pub const fn state_word() -> &'static AtomicU64 {
+    &STATE.0
+}
+
 /// Turns recording on, over, or off.
 pub(crate) fn set(epoch: u32, categories: Categories) {
     STATE.0.store(u64::from(epoch) << 32 | u64::from(categories.0), Ordering::SeqCst);

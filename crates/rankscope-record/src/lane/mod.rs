@@ -165,6 +165,12 @@ impl Lane {
         true
     }
 
+    /// The correlation id of the innermost span that is open in the recording `epoch`.
+    pub(crate) fn innermost(&self, epoch: u32) -> Option<u64> {
+        let is_in = epoch != 0 && self.attached.get() == epoch;
+        self.open.all().last().filter(|_| is_in).map(|open| open.id)
+    }
+
     /// The tick of the last event on this thread.
     pub(crate) fn last_tick(&self) -> u64 {
         self.last_tick.get()

@@ -4,6 +4,10 @@
 //! plugin adds is part of the recording. A plugin that fails or panics is switched off and reported once; the program, the
 //! session and the other plugins go on. There is no global list: a [`Registry`] belongs to the session it is started with.
 
+#[cfg(feature = "kineto")]
+mod device_work;
+#[cfg(feature = "foreign-plugins")]
+pub mod foreign;
 mod registry;
 mod sink;
 

@@ -10,6 +10,7 @@ use crate::about::set_metadata;
 use crate::control::Companion;
 use crate::report::PluginFailure;
 use crate::session::SessionOptions;
+use crate::ticks::ticks;
 
 /// The plugins of one session.
 #[derive(Default)]
@@ -17,6 +18,8 @@ pub struct Registry {
     entries: Vec<Entry>,
     failures: Vec<PluginFailure>,
     files: Option<PathBuf>,
+    /// When they were started.
+    since_tick: u64,
     /// The process whose threads the plugins may have; none before they are started.
     process: Option<u32>,
 }
@@ -47,9 +50,15 @@ impl Registry {
         self.entries.push(Entry { name, plugin, is_on: false });
     }
 
-    /// Whether there are no plugins.
+    /// Notes that there would be one more, had it not failed.
+    #[cfg(feature = "foreign-plugins")]
+    pub(super) fn failed(&mut self, failure: PluginFailure) {
+        self.failures.push(failure);
+    }
+
+    /// Whether there are no plugins, nor any that failed to become one.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries.is_empty() && self.failures.is_empty()
     }
 
     /// Plugins that were switched off so far.
@@ -60,6 +69,8 @@ impl Registry {
     /// Begins with a session that has begun.
     pub(crate) fn start(&mut self, options: &SessionOptions) {
         self.process = Some(std::process::id());
+        self.since_tick = ticks();
+        self.failures.iter().for_each(say);
         for entry in &mut self.entries {
             let mut enabled = false;
             entry.call("is_enabled", &mut self.failures, |plugin| {
@@ -92,7 +103,7 @@ impl Companion for Registry {
     fn finish(mut self: Box<Self>) -> Vec<PluginFailure> {
         self.each("on_profiling_stop", Order::Reversed, |plugin| plugin.on_profiling_stop());
         for entry in self.entries.iter_mut().filter(|entry| entry.is_on) {
-            let mut sink = TraceSink::new(&entry.name, self.files.as_deref());
+            let mut sink = TraceSink::new(&entry.name, self.files.as_deref(), self.since_tick);
             let exported = guarded(|| entry.plugin.export_data(&mut sink));
             entry.settle("export_data", exported, &mut self.failures);
         }
@@ -121,9 +132,15 @@ impl Entry {
     fn settle(&mut self, hook: &'static str, called: Result<(), String>, failures: &mut Vec<PluginFailure>) {
         let Err(reason) = called else { return };
         self.is_on = false;
-        set_metadata(&format!("plugin.{}.failed", self.name), &format!("{hook}: {reason}"));
-        failures.push(PluginFailure { plugin: self.name.clone(), hook, reason });
+        let failure = PluginFailure { plugin: self.name.clone(), hook, reason };
+        say(&failure);
+        failures.push(failure);
     }
+}
+
+fn say(failure: &PluginFailure) {
+    let PluginFailure { plugin, hook, reason } = failure;
+    set_metadata(&format!("plugin.{plugin}.failed"), &format!("{hook}: {reason}"));
 }
 
 impl Drop for Registry {

@@ -6,21 +6,28 @@ use std::path::{Path, PathBuf};
 
 use crate::about::set_metadata;
 use crate::events::{counter_f64, counter_i64, instant};
+#[cfg(feature = "kineto")]
+use crate::kineto::device::{DeviceItem, Joined};
 use crate::names::{intern, intern_key};
 use crate::scope::Scope;
 use crate::value::Value;
 use rankscope_recording::Category;
+#[cfg(feature = "kineto")]
+use rankscope_recording::ClockId;
 
 /// The recording, as a plugin sees it when it exports.
 #[derive(Debug)]
 pub struct TraceSink<'a> {
     plugin: &'a str,
     files: Option<&'a Path>,
+    /// When the plugin's session began.
+    #[cfg_attr(not(feature = "kineto"), expect(dead_code, reason = "device work is a feature"))]
+    since_tick: u64,
 }
 
 impl<'a> TraceSink<'a> {
-    pub(super) fn new(plugin: &'a str, files: Option<&'a Path>) -> Self {
-        Self { plugin, files }
+    pub(super) fn new(plugin: &'a str, files: Option<&'a Path>, since_tick: u64) -> Self {
+        Self { plugin, files, since_tick }
     }
 
     /// Adds something to know about the recording: `json` is JSON text; what is not is kept as a text.
@@ -42,6 +49,30 @@ impl<'a> TraceSink<'a> {
     pub fn instant(&mut self, name: &str, args: &[(&str, Value<'_>)]) {
         let args: Vec<_> = args.iter().map(|(key, value)| (intern_key(key), *value)).collect();
         instant(intern(name, CATEGORY, Scope::UserScope), &args);
+    }
+
+    /// Adds work of devices, whose times are of `clock`, joined to the spans that caused it. It appears on the streams of its devices;
+    /// work outside of the session is left out. What was left out or odd is put into the metadata, and returned; none where no
+    /// recording runs.
+    #[cfg(feature = "kineto")]
+    pub fn device_work(&mut self, buffers: Vec<Vec<DeviceItem>>, clock: ClockId) -> Option<Joined> {
+        let joined = super::device_work::record(buffers, clock, self.since_tick)?;
+        let (dropped, odd) = (joined.dropped, joined.oddities);
+        let said = serde_json::json!({
+            "activities": joined.activities.len(),
+            "launches": joined.pairs.len(),
+            "dropped": { "out_of_window": dropped.out_of_window, "zero_timestamp": dropped.zero_timestamp },
+            "odd": {
+                "early_starts": odd.early_starts,
+                "reversed": odd.reversed,
+                "without_call": odd.without_call,
+                "repeated_calls": odd.repeated_calls,
+                "disputed_calls": odd.disputed_calls,
+                "unknown_ops": odd.unknown_ops,
+            },
+        });
+        self.metadata("device_work", &said.to_string());
+        Some(joined)
     }
 
     /// Adds a file beside the recording, whole or not at all; its path is put into the metadata and returned.

@@ -87,6 +87,11 @@ pub(super) enum Role {
 }
 
 impl DeviceRecord {
+    /// Whether it is a call on the host.
+    pub(crate) fn is_call(&self) -> bool {
+        self.role() == Role::Call
+    }
+
     pub(super) fn role(&self) -> Role {
         match self.kind {
             Category::CUDA_RUNTIME

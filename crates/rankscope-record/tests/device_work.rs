@@ -1,0 +1,141 @@
+//! Device work that a plugin collected is in the recording, on the streams of its devices, joined to the spans that caused it, in
+//! every format that is read back.
+
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rankscope_formats::recording::ClockId;
+use rankscope_formats::{ArgsPolicy, ReadOptions, Scope, read};
+use rankscope_record::kineto::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation};
+use rankscope_record::plugins::{PluginError, ProfilerPlugin, Registry, TraceSink};
+use rankscope_record::{Category, Recorded, Session, SessionOptions, current_correlation, record_function};
+use rankscope_trace::{ArgValue, SpanId, Trace, TrackKind};
+
+/// A device of which each launch takes a call of 1 µs and, 2 µs later, a kernel of 5 µs.
+struct Device {
+    span: Arc<AtomicU64>,
+    launched_ns: i64,
+}
+
+const CALL: u64 = 77;
+
+fn now_ns() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64
+}
+
+impl Device {
+    fn record(&self, kind: Category, name: &str, after_ns: i64, took_ns: i64, stream: u64) -> DeviceItem {
+        let start_ns = self.launched_ns + after_ns;
+        let name = Arc::from(name);
+        DeviceItem::Record(DeviceRecord {
+            kind,
+            name,
+            start_ns,
+            end_ns: start_ns + took_ns,
+            device: u32::from(stream == 7) * 3,
+            stream,
+            correlation: CALL,
+            graph: None,
+        })
+    }
+}
+
+impl ProfilerPlugin for Device {
+    fn name(&self) -> &str {
+        "device"
+    }
+
+    fn on_profiling_start(&mut self) -> Result<(), PluginError> {
+        self.launched_ns = now_ns();
+        Ok(())
+    }
+
+    fn export_data(&mut self, sink: &mut TraceSink<'_>) -> Result<(), PluginError> {
+        while now_ns() < self.launched_ns + 20_000 {}
+        let external_id = self.span.load(Ordering::Relaxed);
+        let kind = CorrelationKind::UserAnnotation;
+        let ties = [CorrelationKind::Default, kind]
+            .map(|kind| DeviceItem::Tie(ExternalCorrelation { kind, external_id, correlation: CALL }));
+        let buffers = vec![
+            vec![
+                self.record(Category::KERNEL, "gemm", 3_000, 5_000, 7),
+                self.record(Category::CUDA_RUNTIME, "launch", 0, 1_000, 4242),
+            ],
+            ties.to_vec(),
+            vec![self.record(Category::KERNEL, "long gone", -9_000_000_000, 1_000, 7)],
+        ];
+        let joined = sink.device_work(buffers, ClockId::REALTIME).ok_or("no recording runs")?;
+        assert_eq!((joined.activities.len(), joined.pairs.len(), joined.annotations.len()), (2, 1, 1));
+        assert_eq!((joined.dropped.out_of_window, joined.oddities.unknown_ops), (1, 0));
+        // Nothing is told of what there is none of.
+        assert!(sink.device_work(Vec::new(), ClockId::REALTIME).ok_or("no recording runs")?.activities.is_empty());
+        Ok(())
+    }
+}
+
+fn recorded() -> Recorded {
+    let span = Arc::new(AtomicU64::new(0));
+    let mut plugins = Registry::new();
+    plugins.register(Device { span: span.clone(), launched_ns: 0 });
+    let session = Session::start_with(SessionOptions::default(), plugins).unwrap();
+    let forward = record_function!("forward");
+    assert_eq!(current_correlation(), forward.correlation_id());
+    span.store(current_correlation().unwrap(), Ordering::Relaxed);
+    drop(forward);
+    let stopped = session.stop().unwrap();
+    assert!(stopped.report.plugins.is_empty(), "{:?}", stopped.report.plugins);
+    stopped.recorded
+}
+
+fn argument(trace: &Trace, span: SpanId, key: &str) -> Option<ArgValue> {
+    trace.spans.args.row(span.0 as usize).find_map(|(known, value)| (trace.strings.text(known) == key).then_some(value))
+}
+
+/// Name, kind of row, length, stream and External id of each span, in words.
+fn told(trace: &Trace) -> Vec<String> {
+    let mut told: Vec<String> = trace
+        .spans
+        .ids()
+        .map(|span| {
+            let row = trace.spans.row(span);
+            let kind = trace.tracks.get(row.track).kind;
+            let is_host = kind == TrackKind::Thread || kind == TrackKind::Process;
+            let length = if trace.name(span) == "forward" && is_host { -1 } else { row.dur_ns };
+            let has_id = argument(trace, span, "External id").is_some();
+            let [stream, call] = ["stream", "correlation"].map(|key| argument(trace, span, key));
+            format!("{} {kind:?} {length} {has_id} {stream:?} {call:?}", trace.name(span))
+        })
+        .collect();
+    told.sort();
+    told
+}
+
+#[test]
+fn device_work_is_on_its_stream_with_its_span_and_its_call() {
+    let recorded = recorded();
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = [
+        "forward Stream 5000 true Some(I64(7)) None",
+        "forward Thread -1 true None None",
+        "gemm Stream 5000 true Some(I64(7)) Some(I64(77))",
+        "launch Thread 1000 true None Some(I64(77))",
+    ];
+    for name in ["a.rkr", "a.json", "a.pftrace"] {
+        let path = folder.path().join(name);
+        recorded.save(&path).unwrap();
+        let options = ReadOptions::default().with_label(name).with_args(ArgsPolicy::All);
+        let members = read(File::open(&path).unwrap(), &options).unwrap();
+        let trace = members[0].trace.as_ref().unwrap();
+        assert_eq!(told(trace), wanted, "{name}");
+        assert!(trace.provenance.problems.is_empty(), "{name}: {:?}", trace.provenance.problems);
+        assert!(trace.instants.is_empty(), "{name}: what tells of device work is no moment of its own");
+        let narrow = options.with_scope(Scope::Device);
+        let members = read(File::open(&path).unwrap(), &narrow).unwrap();
+        let device = members[0].trace.as_ref().unwrap();
+        assert!(device.spans.ids().any(|span| device.name(span) == "gemm"), "{name}");
+    }
+}
