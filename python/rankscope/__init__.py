@@ -11,6 +11,7 @@ from rankscope._native import __version__
 _HOMES: dict[str, str] = {}
 # Parts of this package with names of their own.
 _PARTS = ("dispatch",)
+_HOMES: dict[str, str] = {"ClockSync": "rankscope._rendezvous", "clock_sync": "rankscope._rendezvous"}
 
 __all__ = ["__version__", *_HOMES, *_PARTS]
 

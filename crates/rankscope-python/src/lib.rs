@@ -1,8 +1,10 @@
 //! The extension module `rankscope._native`: what Python cannot say by itself. It translates, and decides nothing; the names that users see
 //! are in `python/rankscope`, with their documentation.
 
+mod clock_agent;
 mod command;
 mod dispatch;
+mod job_store;
 
 use pyo3::prelude::*;
 
@@ -10,6 +12,8 @@ use pyo3::prelude::*;
 mod _native {
     use super::*;
 
+    #[pymodule_export]
+    use super::clock_agent::ClockAgent;
     #[pymodule_export]
     use super::command::command;
     #[pymodule_export]
