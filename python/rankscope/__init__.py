@@ -18,6 +18,14 @@ __all__ = ["__version__", *_HOMES, *_PARTS]
 
 def __getattr__(name: str) -> object:
     if name in _PARTS:
+# Modules of this package that are names of it, too.
+_ROOMS = frozenset({"integrations", "jax", "torch"})
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    if name in _ROOMS:
         return _import_module(f"{__name__}.{name}")
     home = _HOMES.get(name)
     if home is None:
@@ -29,3 +37,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES, *_PARTS})
+    return sorted([*globals(), *_HOMES, *_ROOMS])

@@ -1,0 +1,55 @@
+"""Traces of jax.profiler, one folder a process, that say which process they are of. Importing this does not import JAX."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rankscope import _job
+
+__all__ = ["trace"]
+
+
+@contextmanager
+def trace(folder: str | os.PathLike[str], **options: Any) -> Iterator[None]:
+    """Profiles what is in the `with` with jax.profiler and writes the trace into `folder`, as `rank00003.xplane.pb`.
+
+    JAX names its file by the host, so that processes of one host would overwrite each other's; here each has a folder of its own until
+    its trace is there. Where this JAX can put metadata into a trace, it says which process it is of, and how the host's wall clock stood
+    to its monotonic clock at the beginning. `options` are those of `jax.profiler.start_trace`.
+    """
+    from importlib import import_module
+
+    jax: Any = import_module("jax")
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".rankscope-", dir=target) as room:
+        jax.profiler.start_trace(room, **options)
+        if hasattr(jax.profiler, "set_metadata"):
+            for key, value in {**_job.about(), **_job.clock_anchor()}.items():
+                jax.profiler.set_metadata(f"rankscope_{key}", str(value))
+        try:
+            yield
+        finally:
+            # Calls return before their work is done.
+            jax.effects_barrier()
+            jax.profiler.stop_trace()
+            _keep(target, Path(room))
+
+
+def _keep(target: Path, room: Path) -> None:
+    stem = f"rank{_job.rank():05d}"
+    found = sorted(room.glob("plugins/profile/*/*.xplane.pb"), key=lambda path: path.stat().st_mtime_ns)
+    if not found:
+        raise FileNotFoundError(f"jax.profiler wrote no .xplane.pb below {room}")
+    if (target / f"{stem}.xplane.pb").exists():
+        older = target / ".older"
+        older.mkdir(exist_ok=True)
+        number = len(list(older.glob(f"{stem}.*.xplane.pb")))
+        shutil.move(target / f"{stem}.xplane.pb", older / f"{stem}.{number}.xplane.pb")
+    os.replace(found[-1], target / f"{stem}.xplane.pb")

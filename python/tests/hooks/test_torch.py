@@ -1,0 +1,109 @@
+"""Handlers and annotations for PyTorch, with the real one."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+
+import rankscope.torch
+
+
+def traced(folder, **options):
+    """What `trace_handler` leaves of a profile of one step."""
+    from torch import ones, profiler
+
+    handler = rankscope.torch.trace_handler(folder, **options)
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU], on_trace_ready=handler):
+        ones(8) @ ones(8)
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_trace_says_whose_it_is(torch, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    traced(tmp_path / "a")
+    assert files(tmp_path / "a") == ["rank00003.pt.trace.json.gz"]
+    trace = json.load(gzip.open(tmp_path / "a" / "rank00003.pt.trace.json.gz"))
+    assert (trace["rankscope"]["rank"], trace["distributedInfo"]["world_size"]) == (3, 4)
+    first, last = trace["rankscope"]["clock"]
+    assert 0 < last["raw_clock_ns"] - first["raw_clock_ns"] and first["half_width_ns"] >= 0
+    assert any(event["name"] == "aten::matmul" for event in trace["traceEvents"])
+
+
+def test_older_traces_of_a_rank_are_out_of_the_way(torch, tmp_path):
+    from torch import ones, profiler
+
+    schedule = profiler.schedule(wait=0, warmup=1, active=1, repeat=3)
+    handler = rankscope.torch.trace_handler(tmp_path, compress=False)
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU], schedule=schedule, on_trace_ready=handler) as profile:
+        for _ in range(6):
+            ones(8).sum()
+            profile.step()
+    assert files(tmp_path) == [".older", "rank00000.pt.trace.json"]
+    assert files(tmp_path / ".older") == ["rank00000.0.pt.trace.json", "rank00000.1.pt.trace.json"]
+    steps = {event["name"] for event in json.loads((tmp_path / "rank00000.pt.trace.json").read_text())["traceEvents"]}
+    assert "ProfilerStep#5" in steps
+
+
+def test_nothing_is_left_of_a_trace_that_cannot_be_written(torch, tmp_path):
+    class Broken:
+        def export_chrome_trace(self, path):
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        rankscope.torch.trace_handler(tmp_path)(Broken())
+    assert files(tmp_path) == []
+
+
+def test_calls_of_a_training_loop_are_recorded(torch, recorded):
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Sequential(torch.nn.ReLU()))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loader = torch.utils.data.DataLoader(torch.ones(4, 4), batch_size=4)
+    with rankscope.torch.annotate(model, optimizer, loader, depth=1):
+        for batch in loader:
+            model(batch).sum().backward()
+            optimizer.step()
+    names = [event[0] for event in recorded if isinstance(event, tuple)]
+    assert names == ["DataLoader.next", "Sequential", "Linear: 0", "Sequential: 1", "SGD.step", "DataLoader.next"]
+    assert len(recorded) == 2 * len(names), "what begins ends"
+    model(torch.ones(1, 4))
+    list(loader)
+    assert len(recorded) == 2 * len(names), "nothing is left of it"
+    assert type(loader) is torch.utils.data.DataLoader
+
+
+def test_a_module_that_fails_ends_its_span(torch, recorded):
+    model = torch.nn.Linear(4, 4)
+    with rankscope.torch.annotate(model), pytest.raises(RuntimeError):
+        model(torch.ones(1, 5))
+    assert recorded == [("Linear", {}), "Linear"]
+
+
+def test_collectives_are_recorded_with_groups_sizes_and_numbers(torch, recorded):
+    dist = torch.distributed
+    if not dist.is_available() or not dist.is_gloo_available():
+        pytest.skip("this torch has no gloo")
+    original = dist.all_reduce
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        with rankscope.torch.annotate():
+            dist.all_reduce(torch.ones(6))
+            dist.all_gather([torch.ones(2)], tensor=torch.ones(2))
+            dist.barrier()
+    finally:
+        dist.destroy_process_group()
+    reduced, gathered, barrier = (event[1] for event in recorded if isinstance(event, tuple))
+    assert (reduced["Collective name"], reduced["In msg nelems"], reduced["dtype"], reduced["Seq"]) == ("allreduce", 6, "float32", 0)
+    assert (gathered["Out msg nelems"], gathered["Process Group Ranks"], gathered["Seq"]) == (2, "[0]", 1)
+    assert (barrier["Collective name"], barrier["Group size"], barrier["Seq"]) == ("barrier", 1, 2)
+    assert dist.all_reduce is original
+
+
+def test_importing_it_imports_no_torch():
+    check = "import sys, rankscope.torch, rankscope.jax; sys.exit('torch' in sys.modules or 'jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check]).returncode == 0
