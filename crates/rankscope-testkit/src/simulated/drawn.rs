@@ -11,9 +11,10 @@ use super::model::Part;
 impl Job {
     /// A job of `seed` with a cause of `kind`, or none: 2 to 64 ranks in an arrangement in which the cause can be seen, wrong clocks.
     pub fn drawn(kind: Option<CauseKind>, seed: u64) -> Self {
-        let rng = &mut Rng::lane(seed, LANE);
-        let layout = *pick(rng, layouts(kind));
-        Self::of(kind, seed, layout, rng)
+        // Arrangements take turns, so that few seeds have all of them.
+        let all = layouts(kind);
+        let layout = all[(seed % all.len() as u64) as usize];
+        Self::of(kind, seed, layout, &mut Rng::lane(seed, LANE ^ kind.map_or(0, |kind| 1 + kind as u64)))
     }
 
     /// Such a job of so many ranks, or as near to that as its arrangements come.
@@ -92,26 +93,67 @@ const fn layout(ranks: u32, tensor: u32, pipeline: u32, gpus_per_node: u32) -> L
     Layout { ranks, tensor, pipeline, experts: false, gpus_per_node }
 }
 
-const fn experts(ranks: u32, gpus_per_node: u32) -> Layout {
-    Layout { ranks, tensor: 1, pipeline: 1, experts: true, gpus_per_node }
+const fn experts(ranks: u32, tensor: u32, pipeline: u32, gpus_per_node: u32) -> Layout {
+    Layout { ranks, tensor, pipeline, experts: true, gpus_per_node }
 }
 
-const DATA: [Layout; 4] = [layout(4, 1, 1, 2), layout(8, 1, 1, 4), layout(16, 2, 1, 8), layout(32, 1, 1, 8)];
-const PIPELINES: [Layout; 4] = [layout(4, 1, 4, 2), layout(8, 1, 4, 4), layout(16, 2, 4, 4), layout(32, 2, 4, 8)];
-const EXPERTS: [Layout; 3] = [experts(4, 2), experts(8, 4), experts(16, 8)];
-/// Several links between nodes, of which groups use different ones.
-const LINKS: [Layout; 5] =
-    [layout(8, 2, 2, 2), layout(8, 1, 4, 2), layout(16, 4, 2, 4), layout(16, 2, 4, 4), layout(32, 8, 2, 8)];
-const ANY: [Layout; 10] = [
+/// Gradients are all that is exchanged, or nearly.
+const DATA: [Layout; 8] = [
     layout(2, 1, 1, 1),
+    layout(3, 1, 1, 1),
+    layout(4, 1, 1, 2),
+    layout(8, 1, 1, 4),
+    layout(12, 1, 1, 4),
+    layout(16, 2, 1, 8),
+    layout(32, 1, 1, 8),
+    layout(64, 4, 1, 8),
+];
+const PIPELINES: [Layout; 8] = [
+    layout(2, 1, 2, 1),
+    layout(3, 1, 3, 1),
+    layout(4, 1, 4, 2),
+    layout(8, 1, 4, 4),
+    layout(12, 2, 3, 4),
+    layout(16, 2, 4, 4),
+    layout(32, 2, 4, 8),
+    layout(64, 4, 4, 8),
+];
+const EXPERTS: [Layout; 8] = [
+    experts(2, 1, 1, 1),
+    experts(3, 1, 1, 1),
+    experts(4, 1, 1, 2),
+    experts(8, 1, 1, 4),
+    experts(12, 1, 1, 4),
+    experts(16, 1, 2, 8),
+    experts(32, 2, 2, 8),
+    experts(64, 4, 2, 8),
+];
+/// Several links between nodes, of which groups use different ones.
+const LINKS: [Layout; 8] = [
+    layout(3, 1, 3, 1),
+    layout(8, 2, 2, 2),
+    layout(8, 1, 4, 2),
+    layout(12, 2, 3, 4),
+    layout(16, 4, 2, 4),
+    layout(16, 2, 4, 4),
+    layout(32, 8, 2, 8),
+    layout(64, 8, 4, 8),
+];
+const ANY: [Layout; 15] = [
+    layout(2, 1, 1, 1),
+    layout(3, 1, 1, 1),
     layout(4, 1, 1, 4),
+    layout(6, 2, 1, 2),
     layout(8, 1, 1, 4),
     layout(8, 2, 1, 4),
     layout(8, 2, 2, 4),
+    layout(12, 1, 1, 4),
+    layout(12, 2, 3, 4),
     layout(16, 1, 1, 8),
     layout(16, 2, 2, 8),
     layout(16, 4, 2, 4),
     layout(32, 4, 2, 8),
+    experts(32, 2, 2, 8),
     layout(64, 4, 2, 8),
 ];
 const SLOW_PARTS: [Part; 4] = [Part::Attention, Part::Up, Part::Down, Part::Qkv];

@@ -48,9 +48,10 @@ struct StreamState {
 }
 
 /// What a stream had been given when somebody recorded an event.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Event {
-    piece: Option<usize>,
+    /// The last piece before, and what the stream was told to wait for since.
+    pieces: Vec<usize>,
     stream: Stream,
     correlation: u64,
 }
@@ -188,19 +189,21 @@ impl<'a> Machine<'a> {
     }
 
     fn record(&mut self, stream: Stream, event: u32) {
-        let (piece, correlation) = (self.state(stream).launched.last().copied(), self.next_correlation());
+        let correlation = self.next_correlation();
+        let state = self.state(stream);
+        let pieces = state.launched.last().into_iter().chain(&state.waits).copied().collect();
         self.call("cudaEventRecord", self.host_ns, self.host_ns + EVENT_CALL_NS, correlation, false);
         self.host_ns += EVENT_CALL_NS + 200;
         assert_eq!(self.events.len(), event as usize, "events are recorded in their order");
-        self.events.push(Event { piece, stream, correlation });
+        self.events.push(Event { pieces, stream, correlation });
     }
 
     fn wait(&mut self, stream: Stream, event: u32) {
-        let (event, correlation) = (self.events[event as usize], self.next_correlation());
+        let (event, correlation) = (self.events[event as usize].clone(), self.next_correlation());
         let at_ns = self.host_ns;
         self.call("cudaStreamWaitEvent", at_ns, at_ns + EVENT_CALL_NS, correlation, false);
         self.host_ns += EVENT_CALL_NS + 200;
-        self.state(stream).waits.extend(event.piece);
+        self.state(stream).waits.extend(event.pieces);
         let (awaited, recorded_by) = (event.stream, event.correlation);
         self.recording.waits.push(StreamWait { waiting: stream, awaited, at_ns, correlation, recorded_by });
     }
