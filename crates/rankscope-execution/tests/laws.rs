@@ -9,7 +9,7 @@ use rankscope_analyze::{Classes, Side};
 use rankscope_collectives::extract;
 use rankscope_execution::{Dependency, Execution, LaneKind, PieceId, Stretch};
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
-use rankscope_testkit::{Dialect, Job, Need, damage, given};
+use rankscope_testkit::{Dialect, Job, Need, damage, given, simulated};
 use rankscope_time::Rank;
 use rankscope_trace::{CategoryKind, SpanRow, Trace, TrackKey, TrackKind};
 
@@ -93,6 +93,25 @@ fn the_laws_hold_of_public_traces() {
         }
     }
     assert!(graphs >= 20, "{graphs} graphs of the corpus");
+}
+
+/// Where devices wait for their hosts in every layer, messages came long before, and nothing in time shows that they are waited for.
+#[test]
+fn what_a_rank_received_is_waited_for_although_it_came_before() {
+    let layout = simulated::Layout { ranks: 2, tensor: 1, pipeline: 2, experts: false, gpus_per_node: 1 };
+    let cause = Some(simulated::Cause::Synchronization);
+    let job = simulated::Job { layout, layers: 1, microbatches: 4, cause, ..simulated::Job::default() };
+    let mut bytes = Vec::new();
+    job.rank_json(1, &mut bytes).expect("memory is there");
+    let execution = execution(&traces_of(&bytes)[0]);
+    // Its stream for messages from the stage before.
+    let is_message = |id: &PieceId| execution.lane(execution.piece(*id).lane).name.contains("37");
+    let received: Vec<PieceId> = execution.ids().filter(is_message).collect();
+    assert_eq!(received.len(), 4 * 8, "one a microbatch and step: {:?}", execution.lanes());
+    for one in received {
+        let waits = |id: &PieceId| execution.piece(*id).waits_for == Some(one);
+        assert!(execution.ids().any(|id| waits(&id)), "{:?}", execution.piece(one));
+    }
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -8,8 +8,9 @@
 //! - **Stream order.** Each piece depends on the one before it in its stream.
 //! - **Device to host** ([`calls`]). A call that returns when a device is done waits for the last work that was launched before it and
 //!   ended within it, on its stream where that is recorded. So does a copy that blocks, for itself. The wait is no piece.
-//! - **Stream to stream** ([`streams`]). Where the end of work on another stream explains why a piece started when it did, and where
-//!   work of one stream never starts before what was launched earlier on another one has ended.
+//! - **Stream to stream** ([`streams`]). Where the end of work on another stream explains why a piece started when it did, where
+//!   work of one stream never starts before what was launched earlier on another one has ended, and where the host told a stream to wait
+//!   ([`orders`]).
 //! - **Thread to thread** ([`handoffs`]). Where a thread does nothing that is recorded until just after another one ends what it does.
 //!
 //! A trace that shows nothing but collectives has no graph. A trace does not say why a thread slept, and no dependency is made of a
@@ -21,6 +22,7 @@ mod devices;
 mod handoffs;
 mod keys;
 mod names;
+mod orders;
 mod pieces;
 mod streams;
 mod sweep;
@@ -57,7 +59,7 @@ impl Execution {
             return builder.finish();
         }
         builder.collectives(collectives.collectives.len());
-        streams::tie(&devices, &mut builder);
+        streams::tie(&names, &devices, &mut builder);
         threads.cut(&names, &devices, &mut keys, &mut builder);
         builder.finish()
     }

@@ -7,22 +7,26 @@
 //!    one throughout, where there were enough cases to tell ([`CASES_MIN`]): the piece could have started earlier otherwise. Such a
 //!    dependency is kept even where it did not hold a piece up, as it would under other durations.
 //!
-//! Work whose launch is not recorded has no place in the order of launches, and waits for nothing here.
+//! 3. **What the host ordered** ([`orders`](super::orders)). Where the host told some stream to wait between two launches.
+//!
+//! Of these the work that ended last counts. Work whose launch is not recorded has no place in the order of launches, and waits for nothing here.
 
 use rankscope_trace::TrackId;
 
 use crate::{Builder, PieceId};
 
 use super::devices::{DevicePiece, Devices};
+use super::names::Names;
+use super::orders::ordered;
 
 /// From the end of what is waited for to the start of what waits: about five times what an event takes on cards of today.
 const LAG_NS_MAX: i64 = 50_000;
 
 /// Cases that make a rule.
-const CASES_MIN: u32 = 8;
+pub(super) const CASES_MIN: u32 = 8;
 
 /// Of so many cases one may be otherwise.
-const EXCEPTION_OF: u32 = 100;
+pub(super) const EXCEPTION_OF: u32 = 100;
 
 /// So many pieces that ended last are looked at for one that explains a start.
 const LOOKED_AT: usize = 32;
@@ -31,13 +35,14 @@ const LOOKED_AT: usize = 32;
 const STREAMS_MAX: usize = 16;
 
 /// Adds what pieces of `devices` wait for.
-pub(super) fn tie(devices: &Devices, builder: &mut Builder) {
+pub(super) fn tie(names: &Names<'_>, devices: &Devices, builder: &mut Builder) {
     let pieces = &devices.pieces;
     let ready_ns = ready(pieces);
     let standing = standing(pieces, &ready_ns);
     let binding = binding(pieces, &ready_ns);
-    for ((piece, standing), binding) in pieces.iter().zip(standing).zip(binding) {
-        let last = [standing, binding].into_iter().flatten().max();
+    let ordered = ordered(names, devices);
+    for (((piece, standing), binding), ordered) in pieces.iter().zip(standing).zip(binding).zip(ordered) {
+        let last = [standing, binding, ordered].into_iter().flatten().max();
         if let Some((_, other)) = last {
             builder.wait(piece.id, other);
         }
