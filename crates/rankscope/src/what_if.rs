@@ -23,8 +23,8 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "RUN")]
     paths: Vec<PathBuf>,
     /// A change (may be repeated): op:NAME=0.8x, kernel:NAME=0.8x, host:NAME=0.5x, within:NAME=0.5x, rank:N=median, rank:N=1.2x,
-    /// collective:KIND=0, collective:KIND@GROUP=0.5x, link:inter=2x, link:intra=2x, overlap=perfect, balance=perfect, wait=0, sync=0, launch=0
-    /// or idle=0. 0.8x takes 0.8 times as long, 0 no time; a link at 2x is twice as fast. Several values, as in op:aten::mm=0.5x,0.8x, are
+    /// collective:KIND=0, collective:KIND@GROUP=0.5x, link:inter=2x, link:intra=2x, link:0-1=2x, overlap=perfect, balance=perfect, wait=0, sync=0,
+    /// launch=0 or idle=0. 0.8x takes 0.8 times as long, 0 no time; a link at 2x is twice as fast. Several values, as in op:aten::mm=0.5x,0.8x, are
     /// tried one after the other
     #[arg(long = "set", value_name = "TARGET=VALUE")]
     changes: Vec<String>,

@@ -40,14 +40,16 @@ pub enum Reach {
     Intra,
     /// They do not.
     Inter,
+    /// They are on these two nodes, the lower number first.
+    Between(u32, u32),
 }
 
-impl Reach {
-    /// Its name in a change.
-    pub fn name(self) -> &'static str {
+impl fmt::Display for Reach {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Intra => "intra",
-            Self::Inter => "inter",
+            Self::Intra => to.write_str("intra"),
+            Self::Inter => to.write_str("inter"),
+            Self::Between(one, other) => write!(to, "{one}-{other}"),
         }
     }
 }
@@ -121,7 +123,7 @@ pub enum Change {
         /// How many times.
         factor: Factor,
     },
-    /// The host waits for its device no more than once a step, at the end.
+    /// The host waits for its device no more than once a step, at the end, and fetches nothing before.
     NoSynchronization,
     /// A kernel starts at once when it is launched and its stream is free.
     NoLaunchLag,
@@ -139,7 +141,7 @@ impl fmt::Display for Change {
             Self::RankTimes { rank, factor } => write!(to, "rank:{}={factor}", rank.0),
             Self::Collective { kind, group: None, factor } => write!(to, "collective:{kind}={factor}"),
             Self::Collective { kind, group: Some(group), factor } => write!(to, "collective:{kind}@{group}={factor}"),
-            Self::Link { reach, speed } => write!(to, "link:{}={speed}", reach.name()),
+            Self::Link { reach, speed } => write!(to, "link:{reach}={speed}"),
             Self::PerfectOverlap => to.write_str("overlap=perfect"),
             Self::PerfectBalance => to.write_str("balance=perfect"),
             Self::AllHost { factor } => write!(to, "host:*={factor}"),

@@ -3,7 +3,7 @@
 use super::medians::{Among, ToMedian, Work};
 use super::names::{self, TargetError};
 use super::{Change, Factor, NoLags, Reach, Scene, lags};
-use crate::{Activity, Execution, Key, MeetingId, PieceId};
+use crate::{Activity, Execution, Key, LaneKind, MeetingId, PieceId};
 
 /// The changes of a replay, looked up for the job it is of.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(super) struct Lengths<'a> {
     no_lags: NoLags,
     /// By rank, the last wait for a device of each step, in order, where the others are dropped.
     last_waits: Vec<Vec<PieceId>>,
+    /// By rank, the copies that the host would have waited for in those others, in order.
+    fetched: Vec<Vec<PieceId>>,
     pub(super) overlap: bool,
 }
 
@@ -42,15 +44,17 @@ impl<'a> Lengths<'a> {
             links: Vec::new(),
             no_lags: NoLags::default(),
             last_waits: Vec::new(),
+            fetched: Vec::new(),
             overlap: false,
         };
+        let together = together(scene, changes);
         for change in changes {
-            lengths.add(change, &work)?;
+            lengths.add(change, &together, &work)?;
         }
         Ok(lengths)
     }
 
-    fn add(&mut self, change: &Change, work: &impl Fn() -> &'a Work) -> Result<(), TargetError> {
+    fn add(&mut self, change: &Change, together: &[usize], work: &impl Fn() -> &'a Work) -> Result<(), TargetError> {
         let scene = self.scene;
         match change {
             Change::Operator { name, factor } => {
@@ -73,6 +77,8 @@ impl<'a> Lengths<'a> {
             Change::NoSynchronization => {
                 self.no_lags.synchronization = true;
                 self.last_waits = (0..self.ranks.len()).map(|at| last_waits(self.scene, at)).collect();
+                self.fetched =
+                    (0..self.ranks.len()).map(|at| fetched(self.scene.job.ranks[at], &self.last_waits[at])).collect();
             }
             Change::RankTimes { rank, factor } => {
                 let at = names::rank(scene, *rank)?;
@@ -83,7 +89,9 @@ impl<'a> Lengths<'a> {
                 if self.ranks.len() < 2 {
                     return Err(TargetError::NoOtherRank { rank: *rank });
                 }
-                self.at_median(at, Among::Others, work());
+                // Ranks that are changed together are no measure for each other, unless there are no others.
+                let out = if together.len() < self.ranks.len() { together } else { &[at] };
+                self.at_median(at, Among::Without(out), work());
             }
             Change::PerfectBalance => (0..self.ranks.len()).for_each(|at| self.at_median(at, Among::All, work())),
             Change::Collective { kind, group, factor } => {
@@ -112,21 +120,21 @@ impl<'a> Lengths<'a> {
         }
     }
 
-    fn at_median(&mut self, at: usize, among: Among, work: &'a Work) {
-        self.ranks[at].to_median = Some(work.to_median(at, among));
+    fn at_median(&mut self, at: usize, among: Among<'_>, work: &'a Work) {
+        self.ranks[at].to_median = Some(work.to_median(self.scene, at, among));
         self.work = Some(work);
     }
 
     fn speed(&mut self, reach: Reach, speed: Factor) -> Result<(), TargetError> {
         let meetings = &self.scene.job.meetings;
-        let reaches: Vec<Option<Reach>> = meetings.iter().map(|meeting| self.scene.reach(meeting)).collect();
-        if !reaches.contains(&Some(reach)) {
+        let uses: Vec<Option<bool>> = meetings.iter().map(|meeting| self.scene.uses(meeting, reach)).collect();
+        if !uses.contains(&Some(true)) {
             let is_unknown = self.scene.nodes.iter().all(Option::is_none);
             return Err(if is_unknown { TargetError::UnknownNodes { reach } } else { TargetError::UnusedLink { reach } });
         }
         let times = if speed == Factor::ZERO { 0.0 } else { 1.0 / speed.value() };
         self.links.resize(meetings.len(), 1.0);
-        let changed = self.links.iter_mut().zip(&reaches).filter(|(_, known)| **known == Some(reach));
+        let changed = self.links.iter_mut().zip(&uses).filter(|(_, uses)| **uses == Some(true));
         changed.for_each(|(factor, _)| *factor *= times);
         Ok(())
     }
@@ -134,12 +142,32 @@ impl<'a> Lengths<'a> {
     /// What lags the piece `id` of the rank at index `at` loses.
     pub(super) fn no_lags(&self, at: usize, id: PieceId) -> NoLags {
         let is_last = self.last_waits.get(at).is_some_and(|last| last.binary_search(&id).is_ok());
-        NoLags { synchronization: self.no_lags.synchronization && !is_last, ..self.no_lags }
+        let (synchronization, all) = (self.no_lags.synchronization && !is_last, self.no_lags.all || self.is_gone(at, id));
+        NoLags { synchronization, all, ..self.no_lags }
+    }
+
+    /// Whether the piece `id` is a copy of what nobody fetches any more.
+    fn is_not_fetched(&self, at: usize, id: PieceId) -> bool {
+        self.fetched.get(at).is_some_and(|fetched| fetched.binary_search(&id).is_ok())
+    }
+
+    /// Whether the piece `id` is work of a device that takes no time any more, and so is not there.
+    fn is_gone(&self, at: usize, id: PieceId) -> bool {
+        if self.is_not_fetched(at, id) {
+            return true;
+        }
+        let execution = self.scene.job.ranks[at];
+        let piece = execution.piece(id);
+        let factor = self.ranks[at].keys.get(piece.key.0 as usize);
+        factor.is_some_and(|factor| *factor == 0.0) && execution.lane(piece.lane).kind == LaneKind::Stream
     }
 
     /// How long the piece `id` of the rank at index `at` takes.
     pub(super) fn piece_ns(&self, at: usize, execution: &Execution, id: PieceId) -> i64 {
         let own = &self.ranks[at];
+        if self.is_not_fetched(at, id) {
+            return 0;
+        }
         if own.keys.is_empty() && own.to_median.is_none() {
             return execution.piece(id).dur_ns;
         }
@@ -168,6 +196,18 @@ impl<'a> Lengths<'a> {
     }
 }
 
+/// Indices of the ranks that `changes` put at the median, in order.
+fn together(scene: &Scene<'_>, changes: &[Change]) -> Vec<usize> {
+    let index = |change: &Change| match change {
+        Change::RankAtMedian { rank } => scene.index(*rank),
+        _ => None,
+    };
+    let mut ranks: Vec<usize> = changes.iter().filter_map(index).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
 /// The last piece of each step in which the host waits for a device; without steps the last of all.
 fn last_waits(scene: &Scene<'_>, at: usize) -> Vec<PieceId> {
     let execution = scene.job.ranks[at];
@@ -182,6 +222,19 @@ fn last_waits(scene: &Scene<'_>, at: usize) -> Vec<PieceId> {
         }
     }
     last.into_iter().map(|(_, id)| id).collect()
+}
+
+/// Copies to the host for which it waits, but where that wait is one of `last`, in order.
+fn fetched(execution: &Execution, last: &[PieceId]) -> Vec<PieceId> {
+    let is_fetch = |id: PieceId| {
+        let key = execution.key(execution.piece(id).key);
+        key.activity == Activity::Copy && names::is_to_host(&key.name)
+    };
+    let waits = execution.ids().filter(|id| lags::waits_for_device(execution, *id) && last.binary_search(id).is_err());
+    let mut fetched: Vec<PieceId> = waits.filter_map(|id| execution.piece(id).waits_for).filter(|id| is_fetch(*id)).collect();
+    fetched.sort_unstable();
+    fetched.dedup();
+    fetched
 }
 
 /// `ns` times `factor`, to the nearest; a factor of one changes nothing, however long it is.

@@ -2,12 +2,14 @@
 //!
 //! Work is the same on two ranks where the same operator launched it, as shapes, and with them kernels, may differ from rank to rank;
 //! what no operator launched goes by its own name. Communication is no work: its time is made of the others'. Work outside all
-//! steps is not compared, as ranks begin and end their recordings at different times.
+//! steps is not compared, as ranks begin and end their recordings at different times. Where other ranks launched just the same in a
+//! step, work on devices is compared piece by piece.
 
 use rankscope_analyze::StepWindow;
 use rustc_hash::FxHashMap;
 
 use super::Scene;
+use super::programs::Programs;
 use crate::{Activity, Execution, Key, LaneKind, PieceId};
 
 /// Work in a step: the step's place, and the work's.
@@ -22,6 +24,10 @@ pub(super) struct Work {
     steps: Vec<Vec<u32>>,
     /// How long each rank works on it in the step, the shortest first; a rank that is not listed does not.
     cells: FxHashMap<Cell, Vec<(i64, u32)>>,
+    /// What each rank launched.
+    programs: Programs,
+    /// Places of the steps that each rank has, ascending.
+    steps_of_rank: Vec<Vec<u32>>,
     /// How many ranks have each step.
     ranks_of_step: Vec<usize>,
 }
@@ -29,17 +35,31 @@ pub(super) struct Work {
 const NO_WORK: u32 = u32::MAX;
 const NO_STEP: u32 = u32::MAX;
 
-/// Factors of the work of one rank, by step.
+/// Factors of the work of one rank.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ToMedian(FxHashMap<Cell, f64>);
+pub(super) struct ToMedian {
+    /// By step.
+    cells: FxHashMap<Cell, f64>,
+    /// Of pieces that other ranks have, too.
+    pieces: FxHashMap<PieceId, f64>,
+}
 
 /// Whose median it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Among {
+pub(super) enum Among<'a> {
     /// All ranks'.
     All,
-    /// That of the ranks but the one.
-    Others,
+    /// That of all but these, which are in order.
+    Without(&'a [usize]),
+}
+
+impl Among<'_> {
+    fn counts(self, rank: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Without(out) => out.binary_search(&rank).is_err(),
+        }
+    }
 }
 
 /// What work goes by.
@@ -78,9 +98,13 @@ impl Work {
             false => vec![0; scene.job.ranks[at].len()],
         };
         let steps = (0..places.len()).map(of_rank).collect();
-        let mut work = Self { sorts, steps, cells: FxHashMap::default(), ranks_of_step };
+        let steps_of_rank = steps_of_rank(scene, places);
+        let (cells, programs) = Default::default();
+        let mut work = Self { sorts, steps, cells, programs, steps_of_rank, ranks_of_step };
         for (at, execution) in scene.job.ranks.iter().enumerate() {
             work.add(at, execution);
+            let name = |key: u32| work.sorts[at][key as usize];
+            work.programs.add(execution, &work.steps[at], work.ranks_of_step.len(), name);
         }
         work.cells.values_mut().for_each(|cell| cell.sort_unstable());
         work
@@ -106,22 +130,52 @@ impl Work {
         }
     }
 
-    /// The factors that bring the rank at index `at` to the median.
-    pub(super) fn to_median(&self, at: usize, among: Among) -> ToMedian {
+    /// The factors that bring the rank at index `at` to the median of the ranks `among`.
+    pub(super) fn to_median(&self, scene: &Scene<'_>, at: usize, among: Among<'_>) -> ToMedian {
+        let ranks = self.ranks_that_count(among);
         let factor = |(cell, times): (&Cell, &Vec<(i64, u32)>)| {
-            let place = times.iter().position(|(ns, rank)| *rank as usize == at && *ns > 0)?;
-            let median_ns = median(times, place, self.ranks_of_step[cell.0 as usize], among)?;
-            Some((*cell, median_ns / times[place].0 as f64))
+            let own_ns = times.iter().find(|(ns, rank)| *rank as usize == at && *ns > 0)?.0;
+            let counted = times.iter().filter(|(_, rank)| among.counts(*rank as usize)).map(|(ns, _)| *ns);
+            let counted: Vec<i64> = counted.collect();
+            let median_ns = median(counted.len(), ranks[cell.0 as usize], |at| counted[at])?;
+            Some((*cell, median_ns / own_ns as f64))
         };
-        ToMedian(self.cells.iter().filter_map(factor).collect())
+        let cells = self.cells.iter().filter_map(factor).collect();
+        let pieces = self.steps_of_rank[at].iter().flat_map(|step| self.pieces_to_median(scene, at, *step as usize, among));
+        ToMedian { cells, pieces: pieces.collect() }
+    }
+
+    /// The factors of pieces that other ranks have, too.
+    fn pieces_to_median(&self, scene: &Scene<'_>, at: usize, step: usize, among: Among<'_>) -> Vec<(PieceId, f64)> {
+        let Some(alike) = self.programs.alike(at, step, |rank| among.counts(rank)) else { return Vec::new() };
+        let ns = |rank: usize, id: PieceId| scene.job.ranks[rank].piece(id).dur_ns;
+        let mut times: Vec<i64> = Vec::with_capacity(alike.others.len());
+        let factor = |(nth, id): (usize, &PieceId)| {
+            times.clear();
+            times.extend(alike.others.iter().map(|(rank, pieces)| ns(*rank, pieces[nth])));
+            times.sort_unstable();
+            let (own_ns, median_ns) = (ns(at, *id), median(times.len(), times.len(), |at| times[at])?);
+            (own_ns > 0).then(|| (*id, median_ns / own_ns as f64))
+        };
+        alike.own.iter().enumerate().filter_map(factor).collect()
+    }
+
+    /// How many of the ranks `among` have each step.
+    fn ranks_that_count(&self, among: Among<'_>) -> Vec<usize> {
+        let mut ranks = self.ranks_of_step.clone();
+        let out = (0..self.steps_of_rank.len()).filter(|rank| !among.counts(*rank));
+        out.flat_map(|rank| &self.steps_of_rank[rank]).for_each(|step| ranks[*step as usize] -= 1);
+        ranks
     }
 
     /// By how much the work of each rank differs from the median of the others, in nanoseconds.
     pub(super) fn differences_ns(&self) -> Vec<f64> {
         let mut differences = vec![0.0; self.sorts.len()];
         for (cell, times) in &self.cells {
+            let ranks = self.ranks_of_step[cell.0 as usize].saturating_sub(1);
             for (place, (ns, rank)) in times.iter().enumerate() {
-                if let Some(median_ns) = median(times, place, self.ranks_of_step[cell.0 as usize], Among::Others) {
+                let others = |at: usize| times[at + usize::from(at >= place)].0;
+                if let Some(median_ns) = median(times.len() - 1, ranks, others) {
                     differences[*rank as usize] += (*ns as f64 - median_ns).abs();
                 }
             }
@@ -131,8 +185,11 @@ impl Work {
 
     /// The factor of `to_median` for a share of the key at place `key`, in the piece `id` of the rank at index `at`.
     pub(super) fn factor(&self, to_median: &ToMedian, at: usize, id: PieceId, key: u32) -> f64 {
+        if let Some(factor) = to_median.pieces.get(&id) {
+            return *factor;
+        }
         let cell = (self.steps[at][id.0 as usize], self.sorts[at][key as usize]);
-        to_median.0.get(&cell).copied().unwrap_or(1.0)
+        to_median.cells.get(&cell).copied().unwrap_or(1.0)
     }
 }
 
@@ -184,19 +241,23 @@ fn steps(scene: &Scene<'_>) -> (Vec<Vec<u32>>, Vec<usize>) {
     (steps, ranks_of_step)
 }
 
-/// The median of `times`, which are in order, and of nothing for the rest of `ranks`; of two in the middle their mean. Of the others
-/// where the one at `place` is not to count.
-fn median(times: &[(i64, u32)], place: usize, ranks: usize, among: Among) -> Option<f64> {
-    let nothing = ranks.saturating_sub(times.len());
-    let (count, left_out) = match among {
-        Among::All => (ranks, usize::MAX),
-        Among::Others => (ranks.saturating_sub(1), nothing + place),
-    };
-    let nth = |at: usize| {
-        let at = at + usize::from(at >= left_out);
-        at.checked_sub(nothing).map_or(0, |at| times[at].0)
-    };
-    (count > 0).then(|| (nth((count - 1) / 2) as f64 + nth(count / 2) as f64) / 2.0)
+/// Places of the steps of each rank, ascending, each once; the whole recording is the first one where there are none.
+fn steps_of_rank(scene: &Scene<'_>, mut places: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+    for own in &mut places {
+        if !scene.has_steps() {
+            own.push(0);
+        }
+        own.sort_unstable();
+        own.dedup();
+    }
+    places
+}
+
+/// The median of `count` times, which `nth` tells in order, and of nothing for the rest of `ranks`; of two in the middle their mean.
+fn median(count: usize, ranks: usize, nth: impl Fn(usize) -> i64) -> Option<f64> {
+    let nothing = ranks.saturating_sub(count);
+    let nth = |at: usize| at.checked_sub(nothing).map_or(0, &nth);
+    (ranks > 0).then(|| (nth((ranks - 1) / 2) as f64 + nth(ranks / 2) as f64) / 2.0)
 }
 
 #[cfg(test)]
@@ -205,12 +266,12 @@ mod tests {
 
     #[test]
     fn ranks_that_do_nothing_count_in_a_median() {
-        let times = [(3, 1), (5, 0), (9, 2)];
-        assert_eq!(median(&times, 0, 3, Among::All), Some(5.0));
-        assert_eq!(median(&times, 0, 5, Among::All), Some(3.0));
-        assert_eq!(median(&times, 2, 3, Among::Others), Some(4.0));
-        assert_eq!(median(&times, 0, 3, Among::Others), Some(7.0));
-        assert_eq!(median(&times[..1], 0, 4, Among::Others), Some(0.0));
-        assert_eq!(median(&times[..1], 0, 1, Among::Others), None);
+        let of = |times: &[i64], ranks: usize| median(times.len(), ranks, |at| times[at]);
+        assert_eq!(of(&[3, 5, 9], 3), Some(5.0));
+        assert_eq!(of(&[3, 5, 9], 5), Some(3.0));
+        assert_eq!(of(&[3, 5], 2), Some(4.0));
+        assert_eq!(of(&[5, 9], 2), Some(7.0));
+        assert_eq!(of(&[], 3), Some(0.0));
+        assert_eq!(of(&[], 0), None);
     }
 }

@@ -18,6 +18,7 @@ mod medians;
 mod meetings;
 mod names;
 mod parse;
+mod programs;
 mod run;
 mod scene;
 mod windows;

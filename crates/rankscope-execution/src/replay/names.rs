@@ -73,15 +73,16 @@ pub enum TargetError {
         rank: Rank,
     },
     /// It is not known which ranks share a node.
-    #[error("link:{} cannot be changed: neither the traces nor the run name the nodes. Pass --ranks-per-node", reach.name())]
+    #[error("link:{reach} cannot be changed: neither the traces nor the run name the nodes. Pass --ranks-per-node")]
     UnknownNodes {
         /// The link.
         reach: Reach,
     },
     /// No collective uses the link.
-    #[error("link:{} cannot be changed: no matched collective {}", reach.name(), match reach {
+    #[error("link:{reach} cannot be changed: no matched collective {}", match reach {
         Reach::Inter => "reaches from one node to another",
         Reach::Intra => "stays within one node",
+        Reach::Between(..) => "is one of these two nodes and of no others",
     })]
     UnusedLink {
         /// The link.
@@ -94,6 +95,11 @@ const LISTED: usize = 5;
 
 fn listed(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) }
+}
+
+/// Whether a copy of this name goes from a device to its host.
+pub(super) fn is_to_host(name: &str) -> bool {
+    name.contains("DtoH") || name.contains("DeviceToHost")
 }
 
 /// Whether the time of `key` is that of the operator `name`: kernels that it launches, and the host in it.

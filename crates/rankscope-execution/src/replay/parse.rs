@@ -22,7 +22,7 @@ pub enum ChangeError {
     /// It changes something that cannot be changed.
     #[error(
         "--set {text:?}: {target:?} is nothing that can be changed. Write op:NAME, kernel:NAME, host:NAME, host:*, within:NAME, rank:N, \
-         collective:KIND, collective:KIND@GROUP, link:inter, link:intra, overlap, balance, wait, sync, launch or idle{}",
+         collective:KIND, collective:KIND@GROUP, link:inter, link:intra, link:NODE-NODE, overlap, balance, wait, sync, launch or idle{}",
         near.as_ref().map_or_else(String::new, |near| format!("; did you mean {near}?"))
     )]
     NotATarget {
@@ -53,7 +53,8 @@ pub enum ChangeError {
     },
     /// The link is neither of the two.
     #[error(
-        "--set {text:?}: {link:?} is not a link; write link:inter for links between nodes, or link:intra for those within one"
+        "--set {text:?}: {link:?} is not a link; write link:inter for links between nodes, link:0-1 for that between nodes 0 and 1, or link:intra for \
+         those within one"
     )]
     NotALink {
         /// The text.
@@ -175,11 +176,8 @@ fn one(text: &str, target: &str, value: &str) -> Result<Change, ChangeError> {
             Ok(Change::Collective { kind: kind.to_owned(), group: group.map(ToOwned::to_owned), factor: factor("")? })
         }
         "link" => {
-            let reach = match named("link", "link:inter=2x")?.as_str() {
-                "inter" => Reach::Inter,
-                "intra" => Reach::Intra,
-                link => return Err(ChangeError::NotALink { text: text.to_owned(), link: link.to_owned() }),
-            };
+            let link = named("link", "link:inter=2x")?;
+            let reach = reach(&link).ok_or_else(|| ChangeError::NotALink { text: text.to_owned(), link: link.clone() })?;
             Ok(Change::Link { reach, speed: self::factor(text, value, true, "")? })
         }
         "overlap" => only("overlap", "perfect", Change::PerfectOverlap),
@@ -189,6 +187,19 @@ fn one(text: &str, target: &str, value: &str) -> Result<Change, ChangeError> {
         "launch" => only("launch", "0", Change::NoLaunchLag),
         "idle" => only("idle", "0", Change::NoLag),
         _ => Err(not_a_target(text, target)),
+    }
+}
+
+/// The link of that name: `inter`, `intra`, or two nodes as in `0-3`.
+fn reach(link: &str) -> Option<Reach> {
+    match link {
+        "inter" => Some(Reach::Inter),
+        "intra" => Some(Reach::Intra),
+        _ => {
+            let (one, other) = link.split_once('-')?;
+            let (one, other) = (one.parse().ok()?, other.parse().ok()?);
+            (one != other).then(|| Reach::Between(u32::min(one, other), u32::max(one, other)))
+        }
     }
 }
 
@@ -247,6 +258,7 @@ mod tests {
             "collective:all_gather=0.5x",
             "link:inter=2x",
             "link:intra=0",
+            "link:0-3=2x",
             "overlap=perfect",
             "balance=perfect",
             "sync=0",
@@ -278,6 +290,8 @@ mod tests {
         assert!(matches!(why("rank:five=median"), ChangeError::NotARank { .. }));
         assert!(matches!(why("rank:-1=median"), ChangeError::NotARank { .. }));
         assert!(matches!(why("link:up=2x"), ChangeError::NotALink { .. }));
+        assert!(matches!(why("link:2-2=2x"), ChangeError::NotALink { .. }));
+        assert!(matches!(why("link:2-=2x"), ChangeError::NotALink { .. }));
         assert!(matches!(why("colective:all_reduce=0"), ChangeError::NotATarget { near: Some("collective"), .. }));
         assert!(matches!(why("operator:aten::mm=0.5x"), ChangeError::NotATarget { near: Some("op"), .. }));
         assert!(matches!(why("overlap:dp=perfect"), ChangeError::NotATarget { .. }));

@@ -31,17 +31,17 @@ impl Scene<'_> {
         self.collectives.iter().position(|own| own.rank == rank)
     }
 
-    /// How far `meeting` reaches; nothing where the node of any of its ranks is not known.
-    pub(super) fn reach(&self, meeting: &Meeting) -> Option<Reach> {
-        let mut nodes = meeting.participants.iter().map(|one| self.nodes.get(one.rank as usize).copied().flatten());
-        let first = nodes.next()??;
-        let mut reach = Reach::Intra;
-        for node in nodes {
-            if node? != first {
-                reach = Reach::Inter;
-            }
-        }
-        Some(reach)
+    /// Whether `meeting` uses the link `reach`; nothing where the node of any of its ranks is not known.
+    pub(super) fn uses(&self, meeting: &Meeting, reach: Reach) -> Option<bool> {
+        let nodes = meeting.participants.iter().map(|one| self.nodes.get(one.rank as usize).copied().flatten());
+        let mut nodes: Vec<u32> = nodes.collect::<Option<_>>()?;
+        nodes.sort_unstable();
+        nodes.dedup();
+        Some(match reach {
+            Reach::Intra => nodes.len() == 1,
+            Reach::Inter => nodes.len() > 1,
+            Reach::Between(one, other) => nodes == [one, other],
+        })
     }
 
     /// Whether any rank has steps.

@@ -39,6 +39,22 @@ fn taking_a_cause_away_saves_what_it_costs() {
     }
 }
 
+/// What one rank does longer it does between two collectives, and the rest of what goes by that name is as long as elsewhere.
+#[test]
+fn a_rank_is_compared_with_others_piece_by_piece() {
+    let layout = |pipeline| Layout { ranks: 8, tensor: 1, pipeline, experts: pipeline == 1, gpus_per_node: 4 };
+    let causes = [
+        (layout(1), 1, Cause::UnevenExperts { rank: 3, factor: 2.0 }),
+        (layout(2), 4, Cause::SlowKernel { rank: 3, part: Layer::Up, factor: 3.0 }),
+    ];
+    for (layout, microbatches, cause) in causes {
+        let simulated = Simulated { layout, microbatches, clocks: far(), cause: Some(cause), ..Simulated::default() };
+        let document = asked(&job(&simulated), &["rank:3=median"]).expect("an answer");
+        let (worth_ns, saved_ns) = (simulated.truth().worth_ns_per_step(), document.saved_ns);
+        assert!((saved_ns - worth_ns).abs() * 100 <= worth_ns * 5, "{cause:?}: {saved_ns} of {worth_ns}");
+    }
+}
+
 #[test]
 fn the_ranking_begins_with_what_is_wrong() {
     let layout = Layout { ranks: 4, tensor: 1, pipeline: 1, experts: false, gpus_per_node: 4 };

@@ -160,6 +160,8 @@ fn a_link_that_is_twice_as_fast_halves_its_transfers() {
     job.nodes = vec![Some(0), Some(0), Some(1), Some(1)];
     let fast = Costs { transfer_ns: 3_500, ..costs };
     assert_eq!(job.changed_ns(&["link:inter=2x"]), fast.run().observed_ns());
+    assert_eq!(job.changed_ns(&["link:1-0=2x"]), fast.run().observed_ns());
+    assert!(matches!(job.try_changed_ns(&["link:0-2=2x"]), Err(TargetError::UnusedLink { .. })));
     assert!(matches!(job.try_changed_ns(&["link:intra=2x"]), Err(TargetError::UnusedLink { .. })));
     job.nodes = vec![None; 4];
     assert!(matches!(job.try_changed_ns(&["link:inter=2x"]), Err(TargetError::UnknownNodes { .. })));
