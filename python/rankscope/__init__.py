@@ -8,24 +8,23 @@ from importlib import import_module as _import_module
 from rankscope._native import __version__
 
 # A public name, and the module that has it.
-_HOMES: dict[str, str] = {}
-# Parts of this package with names of their own.
-_PARTS = ("dispatch",)
-_HOMES: dict[str, str] = {"ClockSync": "rankscope._rendezvous", "clock_sync": "rankscope._rendezvous"}
+_HOMES: dict[str, str] = {
+    "ClockSync": "rankscope._rendezvous",
+    "clock_sync": "rankscope._rendezvous",
+}
+# Modules of this package that are names of it, too.
+_PARTS = (
+    "dispatch",
+    "integrations",
+    "jax",
+    "torch",
+)
 
 __all__ = ["__version__", *_HOMES, *_PARTS]
 
 
 def __getattr__(name: str) -> object:
     if name in _PARTS:
-# Modules of this package that are names of it, too.
-_ROOMS = frozenset({"integrations", "jax", "torch"})
-
-__all__ = ["__version__", *_HOMES]
-
-
-def __getattr__(name: str) -> object:
-    if name in _ROOMS:
         return _import_module(f"{__name__}.{name}")
     home = _HOMES.get(name)
     if home is None:
@@ -37,4 +36,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES, *_PARTS})
-    return sorted([*globals(), *_HOMES, *_ROOMS])
