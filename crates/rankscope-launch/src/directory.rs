@@ -142,6 +142,11 @@ impl Directory {
         ];
         variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
         if request.hooks {
+            // What a run around this one was told is not for this one's job.
+            let plan = request.profile.as_ref().map(ToString::to_string).unwrap_or_default();
+            if !plan.is_empty() || !request.environment.contains_key(PROFILE) {
+                variables.push((PROFILE.to_owned(), plan.into()));
+            }
             match hooks::write(&self.path) {
                 Ok(folder) => {
                     let given = request.environment.get(PYTHON_PATH).map(OsString::from);
@@ -166,6 +171,9 @@ impl Directory {
 }
 
 const PYTHON_PATH: &str = "PYTHONPATH";
+
+/// The plan of profiles for the hooks; empty where there is none.
+const PROFILE: &str = "RANKSCOPE_PROFILE";
 
 /// Whether `path` is the `runs/` here, in which every run that is given no other place begins.
 fn is_folder_of_runs(path: &Path) -> bool {

@@ -23,6 +23,7 @@ use crate::hooks;
 use crate::left::Left;
 use crate::notice::{CutShort, Notice, Observer};
 use crate::outcome::Outcome;
+use crate::profile::ProfilePlan;
 use crate::signals::{Heard, Signals};
 use crate::summary::{Reported, Summary};
 use crate::words::{RankWord, Words};
@@ -33,6 +34,7 @@ pub(crate) struct Finish {
     /// Whether ranks were asked for by their number, with -n.
     pub(crate) numbered: bool,
     pub(crate) report: bool,
+    pub(crate) profile: Option<ProfilePlan>,
 }
 
 /// Completes the run directory within `limit`, and tells `observer`. What fails is told, and the rest is done.
@@ -95,6 +97,7 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
         manifest.world_size = manifest.world_size.or(world_size);
         if let Some(attempt) = manifest.attempts.last_mut() {
             (attempt.ends, attempt.asked_by_signal) = (words.ends(&outcome, alone), outcome.asked_by_signal);
+            attempt.profiled = words.profiled();
         }
     });
     tell(noted, MANIFEST, observer);
@@ -116,6 +119,8 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
         failed: manifest.first_failure().filter(|_| outcome.started),
         left: reported.left().unwrap_or(left),
         notes: words.ranks.iter().filter_map(|word| word.note.as_deref()).collect(),
+        profiled: manifest.manifest().attempts.last().map(|attempt| attempt.profiled.as_slice()).unwrap_or_default(),
+        asked: what.profile.as_ref(),
         reported,
     };
     observer.over(&summary);

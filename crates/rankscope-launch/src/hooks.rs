@@ -1,4 +1,5 @@
-//! The Python files that keep a copy of every profile a job exports, put where each of its interpreters looks first.
+//! The Python files that keep a copy of every profile a job exports, and switch profilers on from outside, put where each of its
+//! interpreters looks first.
 
 use rankscope_run::{SideFile, read_side};
 use std::ffi::OsString;
@@ -6,14 +7,18 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 7] = [
     ("sitecustomize.py", include_str!("hooks/sitecustomize.py")),
     ("rankscope_hooks.py", include_str!("hooks/rankscope_hooks.py")),
     ("rankscope_words.py", include_str!("hooks/rankscope_words.py")),
+    ("rankscope_windows.py", include_str!("hooks/rankscope_windows.py")),
+    ("rankscope_profile.py", include_str!("hooks/rankscope_profile.py")),
+    ("rankscope_plan.py", include_str!("hooks/rankscope_plan.py")),
+    ("rankscope_agree.py", include_str!("hooks/rankscope_agree.py")),
 ];
 
 /// A run may begin in a folder that holds what begins so.
-const FOLDER: &str = ".rankscope-hooks";
+pub(crate) const FOLDER: &str = ".rankscope-hooks";
 
 /// Writes them below `run`.
 ///

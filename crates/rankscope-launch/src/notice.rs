@@ -82,6 +82,19 @@ pub enum Notice {
         /// The run directory.
         run: PathBuf,
     },
+    /// Steps that were asked for while the job runs are profiled.
+    #[error("{steps} steps from step {first_step} on are profiled on {ranks} ranks")]
+    Profiled {
+        /// The first.
+        first_step: u64,
+        /// How many steps.
+        steps: u32,
+        /// How many ranks left a trace of them.
+        ranks: usize,
+    },
+    /// They are not.
+    #[error("the job is not profiled: {0}")]
+    NotProfiled(String),
     /// There is no thread to complete the run with.
     #[error("{run} could not be completed: {reason}", run = .run.display())]
     NotCompleted {

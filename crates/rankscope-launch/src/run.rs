@@ -16,7 +16,9 @@ use crate::error::Error;
 use crate::finish::{Finish, finish};
 use crate::job::Job;
 use crate::notice::{Notice, Observer};
+use crate::on_demand::OnDemand;
 use crate::outcome::{Outcome, not_started};
+use crate::profile::ProfilePlan;
 use crate::signals::Signals;
 
 /// What is to run, and what is to be kept of it.
@@ -36,6 +38,8 @@ pub struct Request {
     pub clock: Option<ClockSettings>,
     /// Hook into Python programs and keep the profiles that they export.
     pub hooks: bool,
+    /// Steps to profile through these hooks.
+    pub profile: Option<ProfilePlan>,
     /// Align and report at the end of the job.
     pub report: bool,
     /// Patterns of files to collect if they are new or changed after the job.
@@ -109,8 +113,10 @@ pub(crate) fn run_in(
     let command = directory.as_ref().map_or_else(|| request.command.clone(), |directory| directory.filled_in(&request.command));
     let environment =
         directory.as_ref().map_or_else(|| request.variables(), |directory| directory.environment(request, &**observer));
+    let mut on_demand = OnDemand::of(request.profile.as_ref(), directory.as_ref(), observer);
     let ended = Job::start(&command, request.ranks, environment, request.aside)
-        .map(|job| job.run(signals, agent.as_ref(), request.grace));
+        .map(|job| job.run(signals, agent.as_ref(), on_demand.as_mut(), request.grace));
+    on_demand.into_iter().for_each(OnDemand::end);
     if let Some(agent) = agent {
         agent.stop();
     }
@@ -124,7 +130,8 @@ pub(crate) fn run_in(
     };
     let kept = directory.is_some();
     if let Some(directory) = directory {
-        let what = Finish { collection, numbered: request.ranks.is_some(), report: request.report };
+        let what =
+            Finish { collection, numbered: request.ranks.is_some(), report: request.report, profile: request.profile.clone() };
         finish(directory, described, outcome.clone(), what, signals, request.finish_within, observer);
     }
     Ended { outcome, kept }

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use rankscope_run::{FirstFailure, SideFile, read_side};
+use rankscope_run::{FirstFailure, ProfiledWindow, SideFile, read_side};
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::left::Left;
 use crate::outcome::Outcome;
+use crate::profile::ProfilePlan;
 
 /// A run that is over.
 #[derive(Debug)]
@@ -26,6 +27,10 @@ pub struct Summary<'a> {
     pub left: Left,
     /// What ranks said of their traces.
     pub notes: Vec<&'a str>,
+    /// What became of steps that were to be profiled from outside.
+    pub profiled: &'a [ProfiledWindow],
+    /// Which were to be from the beginning.
+    pub asked: Option<&'a ProfilePlan>,
     /// What became of the report.
     pub reported: Reported,
 }
@@ -111,7 +116,17 @@ impl<'a> Summary<'a> {
     /// Of a run whose directory is gone.
     pub(crate) fn of_removed(run: &'a Path, run_id: &'a str, outcome: &'a Outcome) -> Self {
         let left = Left { files: 0, world_size: None, missing: Vec::new() };
-        Self { run, run_id, outcome, failed: None, left, notes: Vec::new(), reported: Reported::Removed }
+        Self {
+            run,
+            run_id,
+            outcome,
+            failed: None,
+            left,
+            notes: Vec::new(),
+            profiled: &[],
+            asked: None,
+            reported: Reported::Removed,
+        }
     }
 
     /// The report's page, if there is a report.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use rankscope_run::{Ending, Exit, RankEnd, SideFile, read_side, settle_ends};
+use rankscope_run::{Ending, Exit, ProfiledWindow, RankEnd, SideFile, WindowOutcome, read_side, settle_ends};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -30,6 +30,21 @@ pub(crate) struct RankWord {
     failure: Option<Failure>,
     /// What is to be known of its trace.
     pub(crate) note: Option<String>,
+    /// Steps that were to be profiled from outside.
+    #[serde(default)]
+    profiled: Vec<Window>,
+}
+
+/// What became of a window of steps on a rank.
+#[derive(Debug, Deserialize)]
+struct Window {
+    request: String,
+    first_step: u64,
+    steps: u64,
+    outcome: WindowOutcome,
+    /// The step that the rank had reached when its program ended.
+    reached: Option<u64>,
+    message: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -91,6 +106,39 @@ impl Words {
         let mut ends: Vec<RankEnd> = ends.into_values().collect();
         settle_ends(&mut ends);
         ends
+    }
+}
+
+impl Words {
+    /// What became of the steps that were to be profiled, those with one story together.
+    pub(crate) fn profiled(&self) -> Vec<ProfiledWindow> {
+        let mut windows: Vec<ProfiledWindow> = Vec::new();
+        for (rank, told) in self.ranks.iter().flat_map(|word| word.profiled.iter().map(|told| (word.rank, told))) {
+            let window = told.of(rank);
+            match windows.iter_mut().find(|other| other.is_like(&window)) {
+                Some(other) => {
+                    other.reached = other.reached.max(window.reached);
+                    other.ranks.push(rank);
+                }
+                None => windows.push(window),
+            }
+        }
+        windows.sort_by_key(|window| window.first_step);
+        windows
+    }
+}
+
+impl Window {
+    fn of(&self, rank: u32) -> ProfiledWindow {
+        ProfiledWindow {
+            request: self.request.clone(),
+            first_step: self.first_step,
+            steps: self.steps,
+            outcome: self.outcome,
+            reached: self.reached,
+            message: self.message.clone(),
+            ranks: vec![rank],
+        }
     }
 }
 

@@ -33,6 +33,7 @@ fn request(at: &Path, ranks: Option<u32>, command: &[&str]) -> Request {
         run_id: None,
         clock: None,
         hooks: false,
+        profile: None,
         report: false,
         collect: Vec::new(),
         grace: Duration::from_secs(10),

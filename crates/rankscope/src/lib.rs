@@ -29,6 +29,8 @@ mod runs;
 mod spans;
 #[cfg(feature = "clock")]
 mod sweep;
+#[cfg(feature = "clock")]
+mod trigger;
 mod validate;
 mod verbs;
 mod what_if;
@@ -56,6 +58,8 @@ enum Verb {
     Run(run::Args),
     #[cfg(feature = "clock")]
     Sweep(sweep::Args),
+    #[cfg(feature = "clock")]
+    Trigger(trigger::Args),
     #[cfg(feature = "clock")]
     Agent(agent::Args),
     Report(report::Args),
@@ -99,6 +103,8 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Run(args) => run::run(args),
         #[cfg(feature = "clock")]
         Verb::Sweep(args) => sweep::run(args),
+        #[cfg(feature = "clock")]
+        Verb::Trigger(args) => trigger::run(args),
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),

@@ -1,6 +1,7 @@
 //! `rankscope run`: its arguments, and what it prints. `rankscope-launch` runs the job.
 
 mod job;
+mod profiled;
 mod summary;
 
 use crate::exit::ExitCode;
@@ -11,12 +12,13 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use rankscope_config::ClockSettings;
-use rankscope_launch::{ExitClass, NameError, Notice, Observer, Place, Request, RunName, Summary, become_command};
+use rankscope_launch::{ExitClass, NameError, Notice, Observer, Place, ProfilePlan, Request, RunName, Summary, become_command};
 use rankscope_report::steers;
 
 use crate::config;
 use crate::output::{self, Format};
 pub(crate) use job::JobArgs;
+pub(crate) use summary::ranks;
 
 /// Run a job and collect its traces, the clocks of its nodes and a report.
 ///
@@ -29,6 +31,10 @@ pub(crate) struct Args {
     /// Directory of the run [default: runs/NAME]
     #[arg(long, value_name = "DIR", conflicts_with = "name")]
     out: Option<PathBuf>,
+    /// Profile steps of torch or JAX from outside: steps=N@FIRST, every=PERIOD[,steps=N][,times=N] or on-signal[,steps=N] (SIGUSR2 to
+    /// this process), and with it ,shapes ,stack or ,memory. The script needs no change
+    #[arg(long, value_name = "STEPS", conflicts_with = "no_hooks")]
+    profile: Option<ProfilePlan>,
     /// Name of the run, below runs/ [default: the program and the time]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<RunName>,
@@ -81,6 +87,7 @@ fn request(args: Args) -> Result<Request> {
         run_id: None,
         clock: (!args.job.no_clock).then(|| ClockSettings::of(&settings)),
         hooks: !args.job.no_hooks,
+        profile: args.profile,
         report: !args.no_report,
         grace: args.job.grace(),
         finish_within: args.job.finish_within(),

@@ -10,7 +10,7 @@ use clap::builder::StyledStr;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Look at traces", &["report", "compare", "what-if", "spans", "align", "combine", "validate", "convert"]),
     ("Report on jobs too large for one machine", &["map", "merge"]),
-    ("Run jobs and keep what they record", &["demo", "run", "sweep", "runs", "recover"]),
+    ("Run jobs and keep what they record", &["demo", "run", "trigger", "sweep", "runs", "recover"]),
     ("Measure clocks", &["agent", "clock"]),
     ("Plan context-parallel attention", &["dispatch"]),
     ("Settings and help", &["config", "help"]),

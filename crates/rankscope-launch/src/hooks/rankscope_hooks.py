@@ -29,6 +29,23 @@ def torch_profiler(module, raw):
     rankscope_words.count_steps(module.profile)
 
 
+def keep_export(profile, raw):
+    """Keeps what `profile` exports without a copy, as nobody else wants that file."""
+    export = profile.export_chrome_trace
+    # What the hook above wraps.
+    export = getattr(export, "__wrapped__", None)
+    path = os.path.join(raw, ".rank-%d.%d.json" % (rankscope_words.torch_rank() or 0, os.getpid()))
+    try:
+        if export is None:
+            profile.export_chrome_trace(path)
+        else:
+            export(profile, path)
+            _keep(path, raw, rankscope_words.torch_rank, os.replace)
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
+
+
 def jax_profiler(module, raw):
     """Keeps the newest XSpace after `stop_trace`; `trace` calls it, too."""
     stop = module.stop_trace
@@ -129,13 +146,13 @@ def _xplanes(folder):
     return found
 
 
-def _keep(path, raw, rank_of):
+def _keep(path, raw, rank_of, take=None):
     rank = rank_of() or 0
     other = ".json.gz" if path.endswith(".gz") else ".json"
     suffix = next((suffix for suffix in _SUFFIXES if path.endswith(suffix)), other)
     partial = os.path.join(raw, ".rank-%d.%d.partial" % (rank, os.getpid()))
     try:
-        _copy(path, partial)
+        (take or _copy)(path, partial)
         _make_room(raw, rank)
         os.replace(partial, os.path.join(raw, "rank-%d%s" % (rank, suffix)))
     finally:

@@ -41,6 +41,14 @@ def jax_rank():
     return named if named is not None and (alone or rank is None) else rank
 
 
+def world_size():
+    size = number(_WORLDS)
+    dist = sys.modules.get("torch.distributed")
+    if size is None and dist is not None and dist.is_available() and dist.is_initialized():
+        size = dist.get_world_size()
+    return size
+
+
 _profile = None
 _step = None
 
@@ -56,13 +64,15 @@ def count_steps(profile):
     @functools.wraps(start)
     def started(self, *args, **kwargs):
         global _profile, _step
-        _profile, _step = weakref.ref(self), None
+        if not getattr(self, "of_rankscope", False):
+            _profile, _step = weakref.ref(self), None
         return start(self, *args, **kwargs)
 
     @functools.wraps(stop)
     def stopped(self, *args, **kwargs):
         global _step
-        _step = getattr(self, "step_num", None)
+        if not getattr(self, "of_rankscope", False):
+            _step = getattr(self, "step_num", None)
         return stop(self, *args, **kwargs)
 
     profile.start, profile.stop = started, stopped

@@ -1,5 +1,5 @@
 """Loaded by every Python process of a job that `rankscope run` started: it keeps a copy of each profile the job exports, and a word
-of what a rank fails with.
+of what a rank fails with, and can switch a profiler on for some steps.
 
 It costs a look-up per import until torch.profiler or jax.profiler is imported, and imports nothing itself before that. Whatever goes
 wrong here is told once on stderr and never reaches the job. Another sitecustomize on the path still runs.
@@ -16,16 +16,21 @@ def _watch():
     if not raw:
         return
 
-    def patch(room, name):
+    def patch(*names):
         def after(module):
-            getattr(__import__(room), name)(module, raw)
+            for room, name in names:
+                try:
+                    getattr(__import__(room), name)(module, raw)
+                except Exception as error:
+                    _complain(error, room)
 
         return after
 
     wanted = {
-        "torch.profiler.profiler": patch("rankscope_hooks", "torch_profiler"),
-        "torch.distributed.elastic.multiprocessing.errors": patch("rankscope_words", "torch_launcher"),
-        "jax._src.profiler": patch("rankscope_hooks", "jax_profiler"),
+        "torch.profiler.profiler": patch(("rankscope_hooks", "torch_profiler"), ("rankscope_windows", "torch_profiler")),
+        "torch.optim.optimizer": patch(("rankscope_windows", "torch_optimizer")),
+        "torch.distributed.elastic.multiprocessing.errors": patch(("rankscope_words", "torch_launcher")),
+        "jax._src.profiler": patch(("rankscope_hooks", "jax_profiler"), ("rankscope_windows", "jax_profiler")),
     }
 
     class Finder:
@@ -90,10 +95,7 @@ def _then(loader, name, wanted):
         # A loader may serve other modules, too.
         after = wanted.pop(name, None) if module.__name__ == name else None
         if after is not None:
-            try:
-                after(module)
-            except Exception as error:
-                _complain(error)
+            after(module)
 
     try:
         loader.exec_module = exec_module
@@ -101,9 +103,10 @@ def _then(loader, name, wanted):
         _complain(error)
 
 
-def _complain(error):
+def _complain(error, room=""):
+    what = "steps of this process are not counted" if room == "rankscope_windows" else "profiles of this process are not kept"
     try:
-        sys.stderr.write("rankscope: profiles of this process are not kept: %r\n" % (error,))
+        sys.stderr.write("rankscope: %s: %r\n" % (what, error))
     except Exception:
         pass
 

@@ -95,6 +95,7 @@ fn run_request(request: &SweepRequest, sweep: &Sweep) -> Request {
         run_id: None,
         clock: sweep.options.clock.then(|| request.clock.clone()),
         hooks: sweep.options.hooks,
+        profile: None,
         report: request.report,
         collect: sweep.options.collect.clone(),
         grace: request.grace,

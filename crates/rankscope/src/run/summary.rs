@@ -7,6 +7,7 @@ use rankscope_run::{Exit, FirstFailure};
 use rankscope_time::Rank;
 use serde_json::{Value, json};
 
+use super::profiled;
 use crate::output::{self, Format};
 
 /// The rest is in the report.
@@ -33,6 +34,7 @@ pub(super) fn say(summary: &Summary<'_>, format: Format) {
     for finding in summary.found().into_iter().flat_map(|found| &found.findings).take(FINDINGS_MAX) {
         output::remark(&format!("  {finding}"));
     }
+    profiled::told(summary).into_iter().for_each(|line| output::remark(&format!("  {line}")));
     if let Some(problem) = problem(&summary.reported, summary.outcome) {
         output::remark(&format!("  {problem}"));
     }
@@ -56,6 +58,7 @@ fn document(summary: &Summary<'_>) -> Value {
         "missing_ranks": summary.left.missing,
         "report": page,
         "timeline": page.and(summary.timeline()).map(|path| path.display().to_string()),
+        "profiled": summary.profiled,
         "cautions": cautions(summary),
         "findings": summary.found().map(|found| &found.findings),
         "problem": problem(&summary.reported, summary.outcome),
@@ -112,7 +115,7 @@ fn sentence(left: &Left) -> String {
 }
 
 /// `rank 2`, `ranks 2, 5`.
-fn ranks(ranks: &[u32]) -> String {
+pub(crate) fn ranks(ranks: &[u32]) -> String {
     let listed: Vec<Rank> = ranks.iter().copied().map(Rank).collect();
     format!("rank{} {}", if ranks.len() == 1 { "" } else { "s" }, list(&listed))
 }

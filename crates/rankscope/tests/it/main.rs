@@ -49,6 +49,7 @@ mod run_frameworks;
 mod run_hooks;
 mod run_launchers;
 mod run_no_harm;
+mod run_profile;
 mod run_ranks;
 mod run_signals;
 mod runs;

@@ -81,6 +81,38 @@ fn torch_under_torchrun() {
     assert_eq!(room.manifest()["world_size"], 2);
 }
 
+/// A job that knows no profiler.
+const PLAIN_JOB: &str = r#"
+import torch, torch.distributed as dist
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 8)))
+optimizer = torch.optim.AdamW(model.parameters())
+for step in range(8):
+    model(torch.randn(16, 64)).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+dist.destroy_process_group()
+"#;
+
+#[test]
+fn torch_that_knows_no_profiler() {
+    let Some(python) = given(Need::Torch) else { return };
+    let python = python.display().to_string();
+    let room = Room::new();
+    let job = room.file("plain.py", PLAIN_JOB).display().to_string();
+    let launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "4"];
+    let found = reported(&room, &[&["--profile", "steps=2@3", "--", &python], &launcher[..], &[&job]].concat());
+    check(&room, &["rank-0.json", "rank-1.json", "rank-2.json", "rank-3.json"], &found);
+    for rank in 0..4 {
+        let trace = std::fs::read_to_string(room.path().join(format!("run/raw/rank-{rank}.json"))).unwrap();
+        let steps: Vec<u32> = (0..9).filter(|step| trace.contains(&format!("\"ProfilerStep#{step}\""))).collect();
+        assert_eq!(steps, [3, 4], "rank {rank}");
+    }
+    let kept = room.manifest()["attempts"][0]["profiled"][0]["ranks"].clone();
+    assert_eq!(kept, serde_json::json!([0, 1, 2, 3]));
+}
+
 /// The example's job, of four ranks, with the third made slow in each of its ways.
 #[test]
 fn torch_with_a_slow_rank() {
@@ -95,6 +127,18 @@ fn torch_with_a_slow_rank() {
         assert_eq!(report["ranks"].as_array().map(Vec::len), Some(4), "{because}");
         assert_eq!(report["verdict"]["late"][0]["rank"], 2, "{because}: {}", report["verdict"]);
     }
+}
+
+#[test]
+fn jax_that_only_marks_its_steps() {
+    let Some(python) = given(Need::Jax) else { return };
+    let python = python.display().to_string();
+    let room = Room::new();
+    let plain = JAX_JOB.replace("with jax.profiler.trace(\"logs%d\" % rank):", "if True:");
+    assert_ne!(plain, JAX_JOB);
+    let job = room.file("plain.py", &plain).display().to_string();
+    let found = reported(&room, &["-n", "2", "--profile", "steps=2@2", "--", &python, &job]);
+    check(&room, &["rank-0.xplane.pb", "rank-1.xplane.pb"], &found);
 }
 
 #[test]

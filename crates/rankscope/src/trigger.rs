@@ -1,0 +1,107 @@
+//! `rankscope trigger`: its arguments, and what it prints. `rankscope-launch` asks the ranks.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use rankscope_launch::{Detail, TriggerProgress, TriggerRequest, Triggered, stop_switch, trigger};
+use serde_json::json;
+
+use crate::exit::ExitCode;
+use crate::output::{self, Format};
+use crate::run::ranks;
+
+/// Profile the next steps of a job that runs, on all its ranks.
+///
+/// The job must have been started by `rankscope run`, without --no-hooks, and count steps: calls of a torch optimizer's step(), or
+/// JAX's StepTraceAnnotation. All ranks profile the same steps. Their traces are in the run directory when this ends.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The run directory
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// How many steps to profile
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    steps: u32,
+    /// What to record beside what a profiler records anyway (may be repeated)
+    #[arg(long = "with", value_name = "DETAIL", value_enum)]
+    details: Vec<DetailArg>,
+    /// Seconds in which ranks have to answer; those that have not are left out
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    answer_within: u64,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DetailArg {
+    /// Shapes of operators' inputs
+    Shapes,
+    /// Python's stacks
+    Stack,
+    /// Allocations
+    Memory,
+}
+
+impl DetailArg {
+    fn detail(self) -> Detail {
+        match self {
+            Self::Shapes => Detail::Shapes,
+            Self::Stack => Detail::Stack,
+            Self::Memory => Detail::Memory,
+        }
+    }
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let mut request = TriggerRequest::new(args.run, args.steps);
+    request.details = args.details.into_iter().map(DetailArg::detail).collect::<BTreeSet<_>>();
+    request.answer_within = Duration::from_secs(args.answer_within);
+    let done = trigger(&request, &*stop_switch()?, &mut |progress| {
+        if args.format == Format::Table {
+            output::remark(&said(progress, args.steps));
+        }
+    })?;
+    output::answer(&match args.format {
+        Format::Json => json!({
+            "first_step": done.first_step,
+            "steps": done.steps,
+            "profiled": done.profiled,
+            "not_profiled": done.not_profiled,
+            "silent": done.silent,
+        })
+        .to_string(),
+        Format::Table => sentence(&done),
+    })?;
+    let all = done.not_profiled.is_empty() && done.silent.is_empty();
+    Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn said(progress: TriggerProgress, steps: u32) -> String {
+    match progress {
+        TriggerProgress::Asked => "asking the ranks which step they can profile first ...".to_owned(),
+        TriggerProgress::Agreed { first_step, ranks } => {
+            format!("agreed on {steps} steps from step {first_step} on, with {ranks} ranks ...")
+        }
+        TriggerProgress::TooLate { rank } => format!("rank {rank} had passed that step when it heard of it; once more ..."),
+        _ => String::new(),
+    }
+}
+
+fn sentence(done: &Triggered) -> String {
+    let last = done.first_step + u64::from(done.steps) - 1;
+    let mut text = match done.profiled.as_slice() {
+        [] => format!("Steps {} to {last} were profiled on no rank.", done.first_step),
+        profiled => format!("Steps {} to {last} were profiled on {}.", done.first_step, ranks(profiled)),
+    };
+    if !done.not_profiled.is_empty() {
+        text.push_str(&format!(" Not on {}: run.json says why at the end of the run.", ranks(&done.not_profiled)));
+    }
+    if !done.silent.is_empty() {
+        text.push_str(&format!(" No answer from {}.", ranks(&done.silent)));
+    }
+    text
+}
