@@ -130,12 +130,12 @@ def _distributed(span_of: Callable[..., Any], placed: Annotations) -> None:
         return
     from torch.distributed import distributed_c10d
 
-    numbers: dict[str, int] = {}
+    groups = _Groups(dist)
     for name, (called, sent, received) in _COLLECTIVES.items():
         original = getattr(dist, name, None)
         if original is None:
             continue
-        wrapped = _recorded(original, called, sent, received, span_of, numbers)
+        wrapped = _recorded(original, called, sent, received, span_of, groups)
         for module in (dist, distributed_c10d):
             if getattr(module, name, None) is original:
                 setattr(module, name, wrapped)
@@ -148,7 +148,7 @@ def _put_back(module: Any, name: str, wrapped: Any, original: Any) -> None:
 
 
 def _recorded(
-    original: Any, called: str, sent: str | None, received: str | None, span_of: Callable[..., Any], numbers: dict[str, int]
+    original: Any, called: str, sent: str | None, received: str | None, span_of: Callable[..., Any], groups: _Groups
 ) -> Any:
     import inspect
 
@@ -159,7 +159,7 @@ def _recorded(
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             given = dict(zip(names, args), **kwargs)
-            span = span_of(title, **_told(called, given, sent, received, numbers))
+            span = span_of(title, **_told(called, given, sent, received, groups))
         except Exception:
             # The call is the job's, and what it says of itself is not worth losing it.
             span = span_of(title)
@@ -169,20 +169,28 @@ def _recorded(
     return call
 
 
-def _told(called: str, given: dict[str, Any], sent: str | None, received: str | None, numbers: dict[str, int]) -> dict[str, Any]:
-    import torch.distributed as dist
+class _Groups:
+    """What is said of each process group, looked up once, and how many of its calls there have been."""
 
-    group: Any = given.get("group") or dist.group.WORLD
-    name = group.group_name
-    numbers[name] = number = numbers.get(name, -1) + 1
-    told: dict[str, Any] = {
-        "Collective name": called,
-        "Process Group Name": name,
-        "Process Group Ranks": str(dist.get_process_group_ranks(group)),
-        "Group size": group.size(),
-        "Rank": group.rank(),
-        "Seq": number,
-    }
+    def __init__(self, dist: Any) -> None:
+        self._dist = dist
+        self._known: dict[str, tuple[int, dict[str, Any]]] = {}
+
+    def called(self, group: Any) -> dict[str, Any]:
+        group = group or self._dist.group.WORLD
+        name = group.group_name
+        known = self._known.get(name)
+        # A name is given again when the groups have been destroyed.
+        if known is None or known[0] != id(group):
+            ranks = str(self._dist.get_process_group_ranks(group))
+            about = {"Process Group Name": name, "Process Group Ranks": ranks, "Group size": group.size(), "Rank": group.rank(), "Seq": -1}
+            known = self._known[name] = (id(group), about)
+        known[1]["Seq"] += 1
+        return known[1]
+
+
+def _told(called: str, given: dict[str, Any], sent: str | None, received: str | None, groups: _Groups) -> dict[str, Any]:
+    told: dict[str, Any] = {"Collective name": called, **groups.called(given.get("group"))}
     for key, argument in (("In msg nelems", sent), ("Out msg nelems", received)):
         tensors = given.get(argument) if argument else None
         tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors] if tensors is not None else []
