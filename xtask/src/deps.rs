@@ -135,6 +135,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-job", "maps traces to parts and has them judged"),
     ("rankscope-pipeline", "rankscope-part-files", "parts in and out of files"),
     ("rankscope-pipeline", "rankscope-report", "draws the page"),
+    ("rankscope-pipeline", "rankscope-xlsx", "writes workbooks of reports"),
     ("rankscope-pipeline", "rankscope-run", "finds and opens files, reads run directories, writes outputs"),
     ("rankscope-pipeline", "rankscope-sqlite", "reads traces that are databases"),
     ("rankscope-pipeline", "rankscope-time", "ranks and instants"),

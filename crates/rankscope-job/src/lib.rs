@@ -50,6 +50,7 @@ mod analysed;
 mod answers;
 mod capture_traces;
 mod certainty;
+mod chosen_tables;
 mod clocks;
 mod collective_tables;
 mod combined;
@@ -80,6 +81,7 @@ mod words;
 
 pub use alignment::alignment;
 pub use analysed::{Analysed, select_rank};
+pub use chosen_tables::{AnyTable, ChosenTables, TableChoice, UnknownTable};
 pub use combined::{Numbering, combined_node};
 pub use compared::WindowChoice;
 pub use completeness::Completeness;

@@ -104,9 +104,31 @@ pub enum Error {
         /// Why.
         source: rankscope_part_files::Error,
     },
+    /// Whoever asked has taken it back.
+    #[error("cancelled")]
+    Cancelled,
+    /// Cards are given, and no table.
+    #[error("--cards is about tables; ask for one, or for --tables or --xlsx")]
+    CardsWithoutTables,
+    /// A workbook cannot be written.
+    #[error("write {}", path.display())]
+    Workbook {
+        /// The workbook.
+        path: PathBuf,
+        /// Why.
+        source: rankscope_xlsx::Error,
+    },
     /// The report's page cannot be drawn.
     #[error(transparent)]
     Page(#[from] rankscope_report::Error),
+    /// A file is no probe log.
+    #[error("{}: {fault}", path.display())]
+    ProbeLog {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: crate::ProbeLogFault,
+    },
     /// The timeline cannot be written.
     #[error("timeline.pftrace")]
     Timeline(#[source] rankscope_formats::Error),
@@ -199,6 +221,7 @@ impl Error {
     pub fn class(&self) -> ExitClass {
         match self {
             Self::Pattern(_)
+            | Self::CardsWithoutTables
             | Self::NoEvents { .. }
             | Self::Parts { fault: PartsFault::NoChecks | PartsFault::NoTables | PartsFault::OtherRules, .. } => {
                 ExitClass::Usage

@@ -71,7 +71,7 @@ pub fn map_files(
     let mapper = Mapper { classes: &classes, mapping, readings, held: &held };
     progress.begin(Stage::Reading, files.len());
     let parts = Mutex::new(Ok(Parts::new(mapping.rules.clone())));
-    files.par_iter().enumerate().for_each(|(number, file)| {
+    files.par_iter().enumerate().filter(|_| !progress.is_cancelled()).for_each(|(number, file)| {
         let mut member = 0;
         read_members(file, reading, |read| {
             let place = Place { file: number as u32, member };
@@ -91,6 +91,9 @@ pub fn map_files(
         progress.advance();
     });
     progress.end();
+    if progress.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
     let mut parts = parts.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())?;
     captures::tie(&mut parts, &Tying { files, among, held: &held, mapping, readings, classes: &classes })?;
     Ok(Mapped { parts, held })

@@ -75,6 +75,9 @@ impl Judged {
             timeline.add_derived("critical path", &path).map_err(Error::Timeline)?;
         }
         for indices in self.chunks(AT_ONCE) {
+            if progress.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
             let traces = self.traces(indices.clone())?;
             let mut views = Vec::with_capacity(traces.len());
             for (index, trace) in indices.clone().zip(&traces) {

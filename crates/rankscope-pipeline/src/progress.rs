@@ -18,6 +18,14 @@ pub trait Progress: Sync {
     fn advance(&self);
     /// All are, or the work failed.
     fn end(&self);
+    /// Large things were let go of: whoever wants to give memory back to the system does so now.
+    fn let_go(&self) {}
+    /// Whether nobody waits for the answer any more: what is not begun is left, and the work ends as [`Error::Cancelled`].
+    ///
+    /// [`Error::Cancelled`]: crate::Error::Cancelled
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Tells nobody.

@@ -2,7 +2,6 @@
 
 mod gate;
 mod history;
-mod sides;
 mod written;
 
 use crate::exit::ExitCode;
@@ -11,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use rankscope_compare::{RunSpread, Settings, compare, gate as held_against};
 use rankscope_document::Convention;
-use rankscope_pipeline::read_sides;
+use rankscope_pipeline::{read_sides, sides as requested_sides};
 
 use crate::job::{Bar, ClockArgs, request};
 use crate::output::{self, Format};
@@ -89,9 +88,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if args.run_spread.is_some_and(|spread| !spread.is_finite() || spread < 0.0) {
         return Ok(output::misused("--run-spread is a share of at least 0, such as 0.003 for 0.3 %"));
     }
-    let requested = match sides::requested(&args.sides, &args.repeat) {
+    let requested = match requested_sides(&args.sides, &args.repeat) {
         Ok(sides) => sides,
-        Err(why) => return Ok(output::misused(&why)),
+        Err(why) => return Ok(output::misused(&why.to_string())),
     };
     let policy = match args.gate.policy() {
         Ok(policy) => policy,

@@ -120,4 +120,8 @@ impl Progress for Bar {
         // All threads are done with their files, and what follows needs room.
         memory::give_back();
     }
+
+    fn let_go(&self) {
+        memory::give_back();
+    }
 }

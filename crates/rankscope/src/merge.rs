@@ -4,13 +4,12 @@ use crate::exit::ExitCode;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use rankscope_job::{Cards, Rules, select_tables};
-use rankscope_pipeline::{Places, judged_parts, write_report};
+use rankscope_job::{Cards, ChosenTables, Rules, TableChoice, select_tables};
+use rankscope_pipeline::{Drawn, Places, analysed, judged_parts, write_report};
 
 use crate::job::{Bar, ClockArgs, WindowArgs, judging};
 use crate::output::Format;
-use crate::report::named::{Choice, Chosen};
-use crate::report::{Drawn, ShownArgs, analysed, say};
+use crate::report::{ShownArgs, say};
 
 /// Report on the parts that `rankscope map` wrote.
 ///
@@ -38,7 +37,7 @@ pub(crate) struct Args {
     clocks: ClockArgs,
     /// Add tables to report.json: all, or names such as straggler_summary and, of parts that `map --tables` made, ops_summary
     #[arg(long, value_name = "all|NAME,...", value_delimiter = ',', conflicts_with = "step")]
-    tables: Vec<Choice>,
+    tables: Vec<TableChoice>,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
@@ -50,10 +49,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let mut judging = judging(args.partial, &args.clocks.measured, args.clocks.choice());
     judging.window = args.window.window;
     let bar = Bar::default();
-    let tables = Chosen::of(&args.tables, None);
+    let tables = ChosenTables::of(&args.tables);
     let wanted = Rules::default().with_tables(!tables.of_ranks.is_empty());
     let judged = judged_parts(&args.parts, &wanted, Cards::known(), args.clocks.measured.folder(), judging, &bar)?;
-    let (judged, mut document) = analysed(judged, args.shown, Drawn { draws: false, answers: true }, &tables.of_job)?;
+    let (judged, mut document) =
+        analysed(judged, args.shown.shown(), Drawn { draws: false, answers: true }, &tables.of_job, &bar)?;
     select_tables(&mut document, &tables.of_ranks, &tables.of_job);
     let written = places.map(|places| write_report(&places, &document, None, &bar)).transpose()?;
     say(&document, args.format, written.unwrap_or_default(), Some(&judged))?;

@@ -1,8 +1,6 @@
 //! Talking to the user: progress and errors on stderr, answers on stdout. This is the one place that does, and nothing passes it
 //! that could steer a terminal (see [`rankscope_report::plain`]), wherever it came from.
 
-mod told;
-
 use crate::called;
 use crate::exit::ExitCode;
 use std::fmt;
@@ -13,10 +11,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rankscope_pipeline::ExitClass;
 use rankscope_report::{Style, plain};
 
-pub(crate) use rankscope_report::plain::one_line;
-pub(crate) use told::told;
 #[cfg(feature = "clock")]
-pub(crate) use told::told_of;
+pub(crate) use rankscope_pipeline::told as told_of;
+pub(crate) use rankscope_report::plain::one_line;
 
 /// What an answer looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -33,7 +30,7 @@ const COLUMNS_DEFAULT: usize = 100;
 
 /// One paragraph about what went wrong and what to do.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
-    remark(&format!("rankscope: {}", told(error)));
+    remark(&format!("rankscope: {}", rankscope_pipeline::told(error.as_ref())));
     let of_run = || error.downcast_ref::<rankscope_run::Error>().map(ExitClass::of);
     let class = error.downcast_ref::<rankscope_pipeline::Error>().map(rankscope_pipeline::Error::class).or_else(of_run);
     match class {

@@ -3,7 +3,6 @@
 pub(crate) mod named;
 mod snapshot;
 mod tables;
-mod workbooks;
 
 use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
@@ -12,20 +11,16 @@ use anyhow::Result;
 use clap::ValueEnum;
 use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
-use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Analysed, JobTable, Rules, TableSet, select_rank, select_tables};
-use rankscope_pipeline::{Judged, Places, judged, run_directory, write_report};
+use rankscope_formats::ArgsPolicy;
+use rankscope_job::Rules;
+use rankscope_pipeline::{Judged, Places, ReportRequest, Reported, Shown, Workbooks, report, run_directory, write_report};
 use rankscope_report::Layout;
-use rankscope_run::is_parts_folder;
 use rankscope_time::Rank;
-use rankscope_xlsx::NoTables;
 
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
-use crate::memory;
 use crate::output::{self, Format};
 use crate::report::named::Named;
 use crate::report::tables::TableArgs;
-use crate::report::workbooks::WorkbookArgs;
 
 /// Report on one run: where the time goes, who is late, and what limits it.
 ///
@@ -73,18 +68,6 @@ pub(crate) struct Args {
     tables: TableArgs,
 }
 
-impl Args {
-    /// Why a workbook gets no tables of operators and kernels, if it gets none: they are made of whole traces.
-    fn no_tables(&self) -> Option<NoTables> {
-        match self.paths.as_slice() {
-            [folder] if is_parts_folder(folder) => Some(NoTables::Parts),
-            _ if self.rules.gpu_only => Some(NoTables::DeviceOnly),
-            _ if self.shown.step.is_some() => Some(NoTables::OneStep),
-            _ => None,
-        }
-    }
-}
-
 /// How traces are reduced to what a report is made of.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RulesArgs {
@@ -118,6 +101,36 @@ pub(crate) struct ShownArgs {
     /// Report on this rank only (collectives are still matched across all)
     #[arg(long, value_name = "N")]
     rank: Option<u32>,
+}
+
+impl ShownArgs {
+    pub(crate) fn shown(self) -> Shown {
+        Shown { step: self.step, rank: self.rank.map(Rank) }
+    }
+}
+
+/// Which workbooks are written.
+#[derive(Clone, Debug, Default, clap::Args)]
+struct WorkbookArgs {
+    /// Also write the report as an Excel workbook, with every table on a sheet of its own
+    #[arg(long, value_name = "FILE")]
+    xlsx: Option<PathBuf>,
+    /// Also write the folder of workbooks that other tools' scripts expect, into --out
+    #[arg(long, value_name = "TOOL")]
+    layout: Option<Tree>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Tree {
+    /// tracelens_analysis, as aorta leaves it: a workbook of TraceLens' sheets for each rank, one of collectives, two of the ranks'
+    /// times
+    Aorta,
+}
+
+impl WorkbookArgs {
+    fn workbooks(&self) -> Workbooks {
+        Workbooks { xlsx: self.xlsx.clone(), aorta: self.layout == Some(Tree::Aorta) }
+    }
 }
 
 /// What the timeline holds beside events.
@@ -167,36 +180,23 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         (None, Format::Table, Some(run)) => Some(Places::in_run(run)),
         (None, Format::Table, None) => Some(Places::beside(Path::new(FOLDER))),
     };
-    let mut request = request(&args.paths, args.partial, &args.clocks);
-    request.judging.window = args.window.window;
+    let mut job = request(&args.paths, args.partial, &args.clocks);
+    job.judging.window = args.window.window;
     // A table by itself has no room for answers.
-    request.mapping.rules = args.rules.rules().with_answers(!args.no_answers && named.is_none());
-    request.mapping.reading.scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
+    job.mapping.rules = args.rules.rules().with_answers(!args.no_answers && named.is_none());
+    let mut request = ReportRequest::of(job);
     let draws = places.is_some() && !args.no_timeline;
-    if draws {
-        (request.mapping.reading.args, request.mapping.keep) = (args.timeline.policy(), args.memory.keep());
-    }
-    let tables = args.tables.chosen(named);
-    let no_tables = args.no_tables();
-    request.mapping.rules.tables = !tables.of_ranks.is_empty() || (args.workbooks.any() && no_tables.is_none());
-    if !args.workbooks.any() {
-        request.mapping.tables = TableSet::of(tables.of_ranks.iter().copied());
-    }
-    if let Some(cards) = args.tables.cards()? {
-        if !request.mapping.rules.tables {
-            return Ok(output::misused("--cards is about tables; ask for one, or for --tables or --xlsx"));
-        }
-        request.mapping.cards = cards;
-    }
+    request.timeline = draws.then(|| (args.timeline.policy(), args.memory.keep()));
+    request.shown = args.shown.shown();
+    request.tables = args.tables.chosen(named);
+    request.cards = args.tables.cards()?;
+    request.workbooks = args.workbooks.workbooks();
     let bar = Bar::default();
-    let of_job = if args.workbooks.any() { &JobTable::ALL[..] } else { &tables.of_job };
-    let answers = request.mapping.rules.answers;
-    let (judged, mut document) = analysed(judged(&request, &bar)?, args.shown, Drawn { draws, answers }, of_job)?;
+    let mut reported = report(&request, &bar)?;
     let folder = args.out.clone().or_else(|| Some(run_directory(&args.paths)?.join("report")));
-    let folder = folder.unwrap_or_else(|| PathBuf::from(FOLDER));
-    let is_untabulated = |why: &NoTables| *why != NoTables::Parts || document.ranks.iter().all(|rank| rank.tables.is_none());
-    let workbooks = args.workbooks.write(&document, no_tables.filter(is_untabulated), &folder)?;
-    select_tables(&mut document, &tables.of_ranks, &tables.of_job);
+    let (workbooks, remark) = reported.write_workbooks(&folder.unwrap_or_else(|| PathBuf::from(FOLDER)))?;
+    remark.iter().for_each(|remark| output::remark(remark));
+    let Reported { document, judged, .. } = reported;
     if let Some(table) = named {
         std::mem::forget(judged);
         return args.tables.print(&document, table, args.format);
@@ -213,44 +213,14 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
 /// Reports on the run directory `run` into itself, with everything as it is by default, and says what it found.
 #[cfg(feature = "clock")]
 pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
-    let mut request = request(&[run.to_owned()], true, &ClockArgs::default());
-    (request.mapping.reading.args, request.mapping.keep) = (TimelineArgs::default().policy(), MemoryArgs::default().keep());
-    request.mapping.rules.answers = true;
+    let mut job = request(&[run.to_owned()], true, &ClockArgs::default());
+    job.mapping.rules.answers = true;
+    let mut request = ReportRequest::of(job);
+    request.timeline = Some((TimelineArgs::default().policy(), MemoryArgs::default().keep()));
     let bar = Bar::default();
-    let drawn = Drawn { draws: true, answers: true };
-    let (judged, document) = analysed(judged(&request, &bar)?, ShownArgs::default(), drawn, &[])?;
+    let Reported { document, judged, .. } = report(&request, &bar)?;
     let written = write_report(&Places::in_run(run), &document, Some(&judged), &bar)?;
     Ok((document, written))
-}
-
-/// What is made of a job beside its document's tables.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Drawn {
-    /// Whether a timeline is drawn: collectives are kept for it.
-    pub(crate) draws: bool,
-    /// Whether it is answered why ranks are late and what would help, where the parts hold execution graphs.
-    pub(crate) answers: bool,
-}
-
-/// The document of what was `judged`, narrowed to what is to be `shown`, with the job's `tables`.
-pub(crate) fn analysed(judged: Judged, shown: ShownArgs, drawn: Drawn, tables: &[JobTable]) -> Result<(Judged, Document)> {
-    let Judged { job, title, parts, held, readings } = judged;
-    memory::give_back();
-    let mut analysed = Analysed::of(job, shown.step)?;
-    let collective_tables = analysed.collective_tables(tables);
-    if drawn.answers {
-        analysed.answer();
-    }
-    if !drawn.draws {
-        analysed.forget_collectives();
-        memory::give_back();
-    }
-    let mut document = analysed.document(&title);
-    document.collective_tables = collective_tables;
-    if let Some(rank) = shown.rank {
-        select_rank(&mut document, Rank(rank))?;
-    }
-    Ok((Judged { job: analysed.job, title, parts, held, readings }, document))
 }
 
 /// Prints `document`, and what was `written`; what has no timeline is said where one was wanted of what was `judged`.

@@ -4,14 +4,13 @@ use crate::exit::ExitCode;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
 use clap::ValueEnum;
 use rankscope_clock::fit::{Estimator, FitOptions};
-use rankscope_clock::fit_log::{FittedWindow, StepEvent, fit_log};
-use rankscope_clock::probe_log::{self, ProbeLog};
-use rankscope_run::{SideFile, read_side, side_bytes};
+use rankscope_clock::fit_log::{FittedWindow, StepEvent};
+use rankscope_clock::probe_log::LineProblem;
+use rankscope_pipeline::{fit_probe_log, window_length};
 use rankscope_time::Span;
-use serde::Serialize;
 
 use crate::output::{self, Format};
 
@@ -26,7 +25,7 @@ pub(crate) struct Args {
     #[arg(value_name = "LOG")]
     log: PathBuf,
     /// Length of a window: 4s, 500ms, 250us, or a number of seconds
-    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = window)]
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = window_length)]
     window: Span,
     /// How the line is found
     #[arg(long, value_enum, default_value_t = EstimatorArg::Band)]
@@ -50,20 +49,17 @@ enum EstimatorArg {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let log = read(&args.log)?;
     let estimator = match args.estimator {
         EstimatorArg::Band => Estimator::Band,
         EstimatorArg::Robust => Estimator::Robust,
         EstimatorArg::Svm => Estimator::Svm,
     };
     let options = FitOptions::usual(estimator).with_skew_change_ppb_per_s(args.skew_change_ppb);
-    let entries = fit_log(log.exchanges, args.window, &options);
-    if entries.is_empty() {
-        bail!("{}: no line has a timestamp of a, so nothing can be placed on its clock", args.log.display());
-    }
+    let fitted = fit_probe_log(&args.log, args.window, &options)?;
+    say_problems(&args.log, &fitted.problems);
     let text = match args.format {
-        Format::Json => serde_json::to_string_pretty(&Document { windows: entries })?,
-        Format::Table => table(&entries),
+        Format::Json => serde_json::to_string_pretty(&fitted)?,
+        Format::Table => table(&fitted.windows),
     };
     output::answer(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -72,54 +68,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 /// How many damaged lines are named before the rest is only counted.
 const PROBLEMS_NAMED: usize = 5;
 
-fn read(path: &Path) -> Result<ProbeLog> {
+fn say_problems(path: &Path, problems: &[LineProblem]) {
     let name = path.display();
-    let text = inflated(path, read_side(path, SideFile::Clock)?)?;
-    let log = probe_log::parse(&text);
-    if log.exchanges.is_empty() {
-        let first = log.problems.first().map_or_else(|| "the file is empty".to_owned(), ToString::to_string);
-        bail!("{name}: {first}; a probe log has five columns, tab-separated: seq a_tx_ns b_rx_ns b_tx_ns a_rx_ns");
-    }
-    for problem in log.problems.iter().take(PROBLEMS_NAMED) {
+    for problem in problems.iter().take(PROBLEMS_NAMED) {
         output::remark(&format!("{name}: {problem}"));
     }
-    if log.problems.len() > PROBLEMS_NAMED {
-        output::remark(&format!("{name}: {} more damaged lines", log.problems.len() - PROBLEMS_NAMED));
+    if problems.len() > PROBLEMS_NAMED {
+        output::remark(&format!("{name}: {} more damaged lines", problems.len() - PROBLEMS_NAMED));
     }
-    Ok(log)
-}
-
-/// The two bytes that gzip begins with tell more than a suffix.
-fn inflated(path: &Path, raw: Vec<u8>) -> Result<Vec<u8>> {
-    if !raw.starts_with(&[0x1f, 0x8b]) {
-        return Ok(raw);
-    }
-    let text = side_bytes(path, flate2::read::MultiGzDecoder::new(raw.as_slice()), SideFile::Clock);
-    text.map_err(|error| match error {
-        rankscope_run::Error::Io { path, .. } => anyhow!("{}: damaged gzip; copy the file again", path.display()),
-        other => other.into(),
-    })
-}
-
-fn window(text: &str) -> Result<Span, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit_ns = match &text[digits.len()..] {
-        "" | "s" => 1e9,
-        "ms" => 1e6,
-        "us" => 1e3,
-        unit => return Err(format!("unknown unit `{unit}`; use s, ms or us")),
-    };
-    let number: f64 = digits.parse().map_err(|_| "expected a time such as 4s, 500ms or 2".to_owned())?;
-    let ns = number * unit_ns;
-    if !(1e3..=3.6e12).contains(&ns) {
-        return Err("a window must be between 1 us and 1 hour long".to_owned());
-    }
-    Ok(Span::from_nanos(ns.round() as i64))
-}
-
-#[derive(Debug, Serialize)]
-struct Document {
-    windows: Vec<FittedWindow>,
 }
 
 fn table(entries: &[FittedWindow]) -> String {
@@ -183,18 +139,6 @@ fn remarks(entry: &FittedWindow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn windows_have_units() {
-        let ns = |text| window(text).map(Span::as_nanos);
-        assert_eq!(ns("4s"), Ok(4_000_000_000));
-        assert_eq!(ns("500ms"), Ok(500_000_000));
-        assert_eq!(ns("2"), Ok(2_000_000_000));
-        assert_eq!(ns("0.5"), Ok(500_000_000));
-        for wrong in ["", "s", "4h", "0", "-4s", "nan", "1e99"] {
-            assert!(ns(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn digits_come_in_groups() {

@@ -1,76 +1,10 @@
-//! Tables by the names that users give them: tables of each rank, tables of the job, and short words for those asked for most.
+//! The one table that is printed: by its own name, or by the short word of those asked for most.
 
 use std::path::PathBuf;
 
 use rankscope_document::{Document, OperatorSheet};
-use rankscope_job::{JobTable, Table};
+use rankscope_job::{AnyTable, ChosenTables, JobTable, Table};
 use rankscope_report::TableView;
-
-/// All tables, or one of them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Choice {
-    All,
-    One(AnyTable),
-}
-
-impl std::str::FromStr for Choice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "all" {
-            return Ok(Self::All);
-        }
-        let names = || Table::ALL.iter().map(|table| table.name()).chain(JobTable::ALL.map(JobTable::name)).collect::<Vec<_>>();
-        let unknown = || format!("{text:?} is not a table; the tables are {}", names().join(", "));
-        AnyTable::of_name(text).map(Self::One).ok_or_else(unknown)
-    }
-}
-
-/// A table that is made of each rank's events, or one of the job's collectives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnyTable {
-    OfRanks(Table),
-    OfJob(JobTable),
-}
-
-impl AnyTable {
-    fn of_name(name: &str) -> Option<Self> {
-        name.parse().map(Self::OfRanks).ok().or_else(|| name.parse().map(Self::OfJob).ok())
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::OfRanks(table) => table.name(),
-            Self::OfJob(table) => table.name(),
-        }
-    }
-}
-
-/// Tables to make: of each rank, and of the job.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Chosen {
-    pub(crate) of_ranks: Vec<Table>,
-    pub(crate) of_job: Vec<JobTable>,
-}
-
-impl Chosen {
-    /// The tables of `choices`, and what `named` is made of, with all ranks side by side.
-    pub(crate) fn of(choices: &[Choice], named: Option<Named>) -> Self {
-        if choices.iter().any(|choice| matches!(choice, Choice::All)) {
-            return Self { of_ranks: Table::ALL.to_vec(), of_job: JobTable::ALL.to_vec() };
-        }
-        let one = |choice: &Choice| if let Choice::One(table) = choice { Some(*table) } else { None };
-        let mut chosen = Self::default();
-        for table in choices.iter().filter_map(one).chain(named.map(Named::table)) {
-            match table {
-                AnyTable::OfRanks(table) => chosen.of_ranks.push(table),
-                AnyTable::OfJob(table) => chosen.of_job.push(table),
-            }
-        }
-        chosen.of_ranks.extend(named.and_then(Named::across_ranks));
-        chosen
-    }
-}
 
 /// What is printed of the tables.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +40,12 @@ impl Named {
         let named = table.or_else(|| OperatorSheet::named(word).map(Self::Operators))?;
         paths.remove(0);
         Some(named)
+    }
+
+    /// Adds what it is made of to `chosen`, with all ranks side by side.
+    pub(super) fn add_to(self, chosen: &mut ChosenTables) {
+        chosen.add(self.table());
+        chosen.of_ranks.extend(self.across_ranks());
     }
 
     pub(super) fn name(self) -> &'static str {

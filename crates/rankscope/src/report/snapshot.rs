@@ -4,11 +4,11 @@ use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use rankscope_job::{Table, memory_snapshot};
+use rankscope_job::{AnyTable, Table, memory_snapshot};
 use rankscope_run::{SideFile, read_side};
 
 use crate::output::{self, Format};
-use crate::report::named::{AnyTable, Named};
+use crate::report::named::Named;
 
 /// Rows printed of each list.
 const TOP_DEFAULT: usize = 10;

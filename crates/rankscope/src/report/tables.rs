@@ -7,20 +7,20 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use rankscope_align::CsvText;
 use rankscope_document::Document;
-use rankscope_job::{Cards, Table};
+use rankscope_job::{AnyTable, Cards, ChosenTables, Table, TableChoice};
 use rankscope_report::TableView;
 use rankscope_run::{SideFile, read_side_text};
 use serde_json::{Map, Value};
 
 use crate::output::{self, Format};
-use crate::report::named::{AnyTable, Choice, Chosen, Named};
+use crate::report::named::Named;
 
 /// Which tables are made, and what is printed of one.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct TableArgs {
     /// Add tables to report.json: all, or names such as ops_summary,kernel_summary,straggler_summary
     #[arg(long, value_name = "all|NAME,...", value_delimiter = ',', conflicts_with_all = ["step", "gpu_only"])]
-    tables: Vec<Choice>,
+    tables: Vec<TableChoice>,
     /// TOML table of cards whose figures make rooflines, beside those that are known
     #[arg(long, value_name = "FILE")]
     cards: Option<PathBuf>,
@@ -51,8 +51,12 @@ impl TableArgs {
     }
 
     /// The tables to make, beside the one that is `named`.
-    pub(super) fn chosen(&self, named: Option<Named>) -> Chosen {
-        Chosen::of(&self.tables, named)
+    pub(super) fn chosen(&self, named: Option<Named>) -> ChosenTables {
+        let mut chosen = ChosenTables::of(&self.tables);
+        if let Some(named) = named.filter(|_| !self.tables.contains(&TableChoice::All)) {
+            named.add_to(&mut chosen);
+        }
+        chosen
     }
 
     /// What is wrong with the options where no table is `named` to be printed.

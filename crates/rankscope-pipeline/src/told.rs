@@ -2,24 +2,19 @@
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
-
-use anyhow::Chain;
+use std::iter::successors;
 
 /// What `error` and its causes say, each once: a cause that the sentence before it ends with is not said again.
-pub(crate) fn told(error: &anyhow::Error) -> String {
-    told_of(error.as_ref())
-}
-
-/// The same of an error that says what kind it is.
-pub(crate) fn told_of(error: &(dyn Error + 'static)) -> String {
+pub fn told(error: &(dyn Error + 'static)) -> String {
+    let chain = || successors(Some(error), |&error| error.source());
     let mut text = String::new();
-    for cause in Chain::new(error).map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+    for cause in chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
         if text.ends_with(&cause) {
             continue;
         }
         text = if text.is_empty() { cause } else { format!("{text}: {cause}") };
     }
-    let root = Chain::new(error).last();
+    let root = chain().last();
     let reason = root.and_then(|root| root.downcast_ref::<io::Error>()).filter(|error| error.raw_os_error().is_some());
     match reason.and_then(|error| advice(error.kind())) {
         Some(advice) => format!("{text}. {advice}"),
@@ -42,33 +37,25 @@ fn advice(kind: ErrorKind) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::Context;
-
     use super::*;
 
     /// As libraries have them: what it says ends with its source, which it also names.
-    #[derive(Debug)]
-    struct AndItsSource(io::Error);
+    #[derive(Debug, thiserror::Error)]
+    #[error("file: {0}")]
+    struct AndItsSource(#[source] io::Error);
 
-    impl std::fmt::Display for AndItsSource {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "file: {}", self.0)
-        }
-    }
-
-    impl std::error::Error for AndItsSource {
-        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-            Some(&self.0)
-        }
-    }
+    /// One that says only where.
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Where(&'static str, #[source] Box<dyn Error>);
 
     #[test]
     fn a_cause_is_told_once_and_with_what_to_do() {
         let missing = || io::Error::from_raw_os_error(2);
-        let error = anyhow::Error::from(AndItsSource(missing()));
+        let error = AndItsSource(missing());
         assert_eq!(told(&error), "file: No such file or directory (os error 2). Check the path");
-        let error = Err::<(), _>(missing()).context("plan.json").context("dispatch").unwrap_err();
+        let error = Where("dispatch", Box::new(Where("plan.json", missing().into())));
         assert_eq!(told(&error), "dispatch: plan.json: No such file or directory (os error 2). Check the path");
-        assert_eq!(told(&anyhow::anyhow!("no such rank")), "no such rank");
+        assert_eq!(told(&Where("here", "no such rank".into())), "here: no such rank");
     }
 }

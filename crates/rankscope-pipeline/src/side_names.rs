@@ -2,29 +2,65 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use rankscope_pipeline::SideRequest;
+use crate::sides::SideRequest;
 
-/// The sides at `paths`, with the runs that the patterns of `repeats` add to them; or what is wrong with these.
-pub(crate) fn requested(paths: &[PathBuf], repeats: &[String]) -> Result<Vec<SideRequest>, String> {
+/// What is wrong with a pattern of further runs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RepeatError {
+    /// It is no pattern.
+    #[error("--repeat {repeat}: {why}")]
+    Malformed {
+        /// The pattern as given.
+        repeat: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// It finds nothing.
+    #[error("--repeat {repeat}: nothing matches {pattern}")]
+    Nothing {
+        /// The pattern as given.
+        repeat: String,
+        /// The pattern itself.
+        pattern: String,
+    },
+    /// It may be any side's.
+    #[error(
+        "--repeat {repeat}: which side it belongs to is not clear; write SIDE=PATTERN, where SIDE is base, test or one of {}",
+        labels.join(", ")
+    )]
+    Whose {
+        /// The pattern as given.
+        repeat: String,
+        /// What the sides are called.
+        labels: Vec<String>,
+    },
+}
+
+/// The sides at `paths`, with the runs that the patterns of `repeats` add to them.
+///
+/// # Errors
+/// [`RepeatError`] for the first pattern that adds nothing.
+pub fn sides(paths: &[PathBuf], repeats: &[String]) -> Result<Vec<SideRequest>, RepeatError> {
     let labels = labels(paths);
-    let mut sides: Vec<SideRequest> =
+    let mut named: Vec<SideRequest> =
         labels.into_iter().zip(paths).map(|(label, path)| SideRequest { label, paths: vec![path.clone()] }).collect();
     for repeat in repeats {
-        let (side, pattern) = side_of(repeat, &sides)?;
-        let found = glob::glob(pattern).map_err(|bad| format!("--repeat {repeat}: {}", bad.msg))?;
+        let (side, pattern) = side_of(repeat, &named)?;
+        let found = glob::glob(pattern).map_err(|bad| RepeatError::Malformed { repeat: repeat.clone(), why: bad.msg })?;
         let mut found: Vec<PathBuf> = found.filter_map(Result::ok).collect();
         if found.is_empty() {
-            return Err(format!("--repeat {repeat}: nothing matches {pattern}"));
+            return Err(RepeatError::Nothing { repeat: repeat.clone(), pattern: pattern.to_owned() });
         }
         // A pattern may match a side itself.
-        found.retain(|path| sides.iter().all(|side| !side.paths.contains(path)));
-        sides[side].paths.extend(found);
+        found.retain(|path| named.iter().all(|side| !side.paths.contains(path)));
+        named[side].paths.extend(found);
     }
-    Ok(sides)
+    Ok(named)
 }
 
 /// The side that `repeat` is about, and its pattern: the side that it names, else the one whose own name its last part begins with.
-fn side_of<'a>(repeat: &'a str, sides: &[SideRequest]) -> Result<(usize, &'a str), String> {
+fn side_of<'a>(repeat: &'a str, sides: &[SideRequest]) -> Result<(usize, &'a str), RepeatError> {
     if let Some((name, pattern)) = repeat.split_once('=')
         && let Some(side) = numbered(name, sides)
     {
@@ -37,9 +73,9 @@ fn side_of<'a>(repeat: &'a str, sides: &[SideRequest]) -> Result<(usize, &'a str
     };
     let longest =
         sides.iter().enumerate().filter(|(_, side)| begins(side)).max_by_key(|(_, side)| side.paths[0].as_os_str().len());
-    longest.map(|(side, _)| (side, repeat)).ok_or_else(|| {
-        let labels = sides.iter().map(|side| side.label.as_str()).collect::<Vec<_>>().join(", ");
-        format!("--repeat {repeat}: which side it belongs to is not clear; write SIDE=PATTERN, where SIDE is base, test or one of {labels}")
+    longest.map(|(side, _)| (side, repeat)).ok_or_else(|| RepeatError::Whose {
+        repeat: repeat.to_owned(),
+        labels: sides.iter().map(|side| side.label.clone()).collect(),
     })
 }
 
@@ -89,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_pattern_belongs_to_the_side_that_it_names_or_begins_like() {
-        let sides = requested(&paths(&["runs/base", "runs/base-new"]), &[]).unwrap();
+        let sides = sides(&paths(&["runs/base", "runs/base-new"]), &[]).unwrap();
         assert_eq!(side_of("runs/base-*", &sides), Ok((0, "runs/base-*")));
         assert_eq!(side_of("runs/base-new-*", &sides), Ok((1, "runs/base-new-*")));
         assert_eq!(side_of("test=elsewhere/*", &sides), Ok((1, "elsewhere/*")));
@@ -99,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_matches_nothing_is_refused() {
-        let refused = requested(&paths(&["/nowhere/base", "/nowhere/test"]), &["/nowhere/base-*".to_owned()]);
-        assert_eq!(refused.unwrap_err(), "--repeat /nowhere/base-*: nothing matches /nowhere/base-*");
+        let refused = sides(&paths(&["/nowhere/base", "/nowhere/test"]), &["/nowhere/base-*".to_owned()]);
+        assert_eq!(refused.unwrap_err().to_string(), "--repeat /nowhere/base-*: nothing matches /nowhere/base-*");
     }
 }
