@@ -14,8 +14,8 @@ use anyhow::{Context, Result, bail};
 use crate::cargo;
 use crate::ci::{self, Outcome};
 
-/// What the tests need besides the package.
-const TOOLS: &[&str] = &["pytest>=8,<10"];
+/// What the tests need besides the package: of all readers of Arrow only its own. Tests of others, of pyright and of the notebook skip, and say so.
+const TOOLS: &[&str] = &["pytest>=8,<10", "mypy>=1.15,<3", "pyarrow>=18"];
 
 /// Installs and tests.
 pub(crate) fn run() -> Result<Outcome> {

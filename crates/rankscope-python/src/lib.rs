@@ -1,6 +1,7 @@
 //! The extension module `rankscope._native`: what Python cannot say by itself. It translates, and decides nothing; the names that users see
 //! are in `python/rankscope`, with their documentation.
 
+mod analysis;
 mod clock_agent;
 mod command;
 mod dispatch;
@@ -12,6 +13,8 @@ use pyo3::prelude::*;
 mod _native {
     use super::*;
 
+    #[pymodule_export]
+    use super::analysis::{Answer, Table, align, clock_fit, compare, panic_in_work, report, validate, what_if};
     #[pymodule_export]
     use super::clock_agent::ClockAgent;
     #[pymodule_export]
