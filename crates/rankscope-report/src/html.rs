@@ -93,6 +93,9 @@ fn facts(document: &Document) -> Vec<String> {
 
 const TIME: Section = Section { id: "time", heading: "Where the time goes", link: "Time" };
 const STEPS: Section = Section { id: "steps", heading: "Steps", link: "Steps" };
+const HELP: Section = Section { id: "help", heading: "What would help", link: "What would help" };
+const WHY: Section = Section { id: "why", heading: "Why ranks were late", link: "Why" };
+const PATH: Section = Section { id: "path", heading: "Critical path", link: "Critical path" };
 const LATE: Section = Section { id: "late", heading: "Who is late", link: "Who is late" };
 const COLLECTIVES: Section = Section { id: "collectives", heading: "Collectives", link: "Collectives" };
 const LONGEST: Section = Section { id: "rank", heading: "Longest running", link: "Kernels" };
@@ -101,12 +104,13 @@ const CLOCKS: Section = Section { id: "clocks", heading: "Clocks", link: "Clocks
 const FILES: Section = Section { id: "files", heading: "Files", link: "Files" };
 
 /// A report for whose tables somebody asked.
-const WITH_TABLES: Kind = Kind { sections: &[TIME, STEPS, LATE, COLLECTIVES, LONGEST, TABLES, CLOCKS, FILES], ..REPORT };
+const WITH_TABLES: Kind =
+    Kind { sections: &[HELP, TIME, STEPS, LATE, WHY, PATH, COLLECTIVES, LONGEST, TABLES, CLOCKS, FILES], ..REPORT };
 
 const REPORT: Kind = Kind {
     name: "rankscope",
     kicker: "rankscope report",
-    sections: &[TIME, STEPS, LATE, COLLECTIVES, LONGEST, CLOCKS, FILES],
+    sections: &[HELP, TIME, STEPS, LATE, WHY, PATH, COLLECTIVES, LONGEST, CLOCKS, FILES],
     linked: true,
     tiles: true,
     no_findings: "Nothing stands out: the analysis has no finding about this run.",

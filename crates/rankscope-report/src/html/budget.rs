@@ -1,6 +1,6 @@
 //! How much of a document goes into a page.
 //!
-//! `report.json` holds everything; a page that takes a minute to open is not read. Four lists grow with the square of the job
+//! `report.json` holds everything; a page that takes a minute to open is not read. Five lists grow with the square of the job
 //! or carry long names, and each has a budget here. What is kept is what a reader would look for first, in its original order.
 
 use std::cmp::Reverse;
@@ -15,6 +15,7 @@ pub(crate) struct Cuts {
     unmatched: usize,
     pairs: usize,
     kernels_per_rank: usize,
+    paths: usize,
 }
 
 /// The document within the budgets, and what they cost.
@@ -23,9 +24,8 @@ pub(super) fn fit(document: &Document) -> (Document, Cuts) {
     // A page has its tables beside the document, as far as it draws them.
     (page.collective_tables, page.across_ranks) = (None, None);
     page.ranks.iter_mut().for_each(|rank| rank.tables = None);
-    // No page draws the path of each step.
-    page.critical_path = Vec::new();
     let mut cuts = Cuts::default();
+    cuts.paths = keep(&mut page.critical_path, PATHS, |_| 1, |path| Reverse(path.length_ns));
     let collectives = &mut page.collectives;
     cuts.instances = keep(&mut collectives.instances, RANK_ENTRIES, |i| i.arrival_order.len() + i.wait_ns.len(), longest_wait);
     cuts.unmatched = keep(&mut collectives.unmatched_list, RANK_ENTRIES, |u| u.present.len() + u.absent.len() + 1, |_| 0);
@@ -79,6 +79,8 @@ fn shorten_kernels(page: &mut Document) -> usize {
 const RANK_ENTRIES: usize = 200_000;
 /// Pairs of clocks, about 80 bytes each.
 const PAIRS: usize = 4_000;
+/// Critical paths, each with two dozen names.
+const PATHS: usize = 100;
 /// Kernel names run to hundreds of bytes: about 4 MB.
 const KERNELS: usize = 12_000;
 /// The least that still answers "what runs longest here".

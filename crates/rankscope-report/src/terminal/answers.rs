@@ -5,7 +5,7 @@ use rankscope_document::{Blame, Budget, Document, LatePattern, Reason, ReasonKin
 use super::table::Table;
 use super::{Sheet, drawn};
 use crate::text::{clean, shorten, wrap};
-use crate::units::{counted, duration};
+use crate::units::{counted, duration, percent};
 
 /// Ranks whose reasons are given, reasons of each, and rows of budgets, before the rest is for report.html.
 const RANKS: usize = 3;
@@ -19,7 +19,6 @@ const LONGEST_NAME: usize = 48;
 const LONGEST_GROUP: usize = 24;
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
-    let steps = document.ranks.iter().map(|rank| rank.steps.len()).max().unwrap_or(0) as i64;
     let stands_out = |blame: &&Blame| {
         // Whoever is late now and then is late by chance, as far as anybody knows.
         let in_a_pattern = matches!(blame.pattern, LatePattern::Persistent | LatePattern::Periodic);
@@ -42,44 +41,47 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     for blame in shown {
         let whole_ns = blame.caused_ns.saturating_add(blame.inherited_ns);
         let matters = |reason: &&Reason| reason.ns.saturating_mul(SHARE_MIN) >= whole_ns;
-        for reason in blame.reasons.iter().filter(matters).take(REASONS) {
-            let text = sentence(blame.rank, reason, steps);
-            lines.extend(
-                wrap(&text, sheet.width - 4)
-                    .into_iter()
-                    .enumerate()
-                    .map(|(at, line)| format!("  {}{line}", if at == 0 { "" } else { "  " })),
-            );
+        let reasons = blame.reasons.iter().filter(matters).take(REASONS).map(|reason| sentence(blame, reason));
+        for text in std::iter::once(lateness(blame)).chain(reasons) {
+            let wrapped = wrap(&text, sheet.width - 4).into_iter().enumerate();
+            lines.extend(wrapped.map(|(at, line)| format!("  {}{line}", if at == 0 { "" } else { "  " })));
         }
     }
     lines
 }
 
-/// One reason in plain words: what the rank spends on it beside the median rank.
-fn sentence(rank: u32, reason: &Reason, steps: i64) -> String {
-    let each = |ns: i64| duration(ns as f64 / steps.max(1) as f64);
-    let step = if steps > 0 { " a step" } else { "" };
-    let (own, median, more) = (each(reason.ns.saturating_add(reason.median_ns)), each(reason.median_ns), each(reason.ns));
+/// How late a rank came in all.
+fn lateness(blame: &Blame) -> String {
+    let Blame { rank, last, of, lateness_ns, .. } = blame;
+    format!(
+        "Rank {rank} came last to {last} of {}, later than the median rank by {} in all.",
+        counted(*of as usize, "collective"),
+        duration(*lateness_ns as f64)
+    )
+}
+
+/// One reason in plain words, as a share of the rank's lateness: a stretch of time that made it late for two collectives counts for both,
+/// so that the time itself is no time that anybody could look up.
+fn sentence(blame: &Blame, reason: &Reason) -> String {
     let name = match (clean(&reason.name), clean(&reason.place)) {
         (name, place) if place.is_empty() => shorten(&name, LONGEST_NAME),
         (name, place) => format!("{} ({})", shorten(&name, LONGEST_NAME), shorten(&place, LONGEST_NAME)),
     };
-    match reason.kind {
-        ReasonKind::LongerKernels => format!("Rank {rank} spends {own}{step} in kernels of {name}, the median rank {median}."),
-        ReasonKind::MoreKernels => format!("Rank {rank} runs more kernels of {name}: {more}{step}."),
-        ReasonKind::Host => format!("Rank {rank} spends {own}{step} in {name}, the median rank {median}."),
-        ReasonKind::Copies => format!("Rank {rank} spends {own}{step} copying ({name}), the median rank {median}."),
-        ReasonKind::Transfer => format!("Rank {rank} spends {own}{step} communicating in {name}, the median rank {median}."),
+    let what = match reason.kind {
+        ReasonKind::LongerKernels => format!("kernels of {name}, which take longer than on the median rank"),
+        ReasonKind::MoreKernels => format!("kernels of {name}, of which it runs more than the median rank"),
+        ReasonKind::Host => format!("{name} on the host, more than on the median rank"),
+        ReasonKind::Copies => format!("copies ({name}), more than on the median rank"),
+        ReasonKind::Transfer => format!("communication in {name}, more than on the median rank"),
         ReasonKind::Waiting => match reason.because_of_rank {
-            Some(other) => {
-                format!("Rank {rank} waits for rank {other} in {name}: {more}{step} longer than the median rank waits.")
-            }
-            None => format!("Rank {rank} waits in {name}: {more}{step} longer than the median rank."),
+            Some(other) => format!("waiting for rank {other} in {name}"),
+            None => format!("waiting in {name}"),
         },
-        ReasonKind::DeviceGap => format!("The device of rank {rank} starts {name} late: {more}{step}."),
-        ReasonKind::Unrecorded => format!("The trace of rank {rank} does not show what {more}{step} went to."),
-        ref other => format!("Rank {rank} loses {more}{step} to {name} ({}).", clean(other.as_str())),
-    }
+        ReasonKind::DeviceGap => format!("{name}, which its device starts late"),
+        ReasonKind::Unrecorded => "not in its trace".to_owned(),
+        ref other => format!("{name} ({})", clean(other.as_str())),
+    };
+    format!("{} of that is {what}.", percent(reason.ns, blame.lateness_ns))
 }
 
 /// What balance and a faster network would be worth.

@@ -5,14 +5,17 @@ import { spelled } from "./pure/spelling.js";
 import { drawClocks } from "./report/clocks.js";
 import { drawCollectives } from "./report/collectives.js";
 import { drawFiles } from "./report/files.js";
+import { drawHelp } from "./report/help.js";
 import { drawLate } from "./report/late.js";
+import { drawPath } from "./report/path.js";
 import { drawRank } from "./report/rank.js";
 import { drawSteps } from "./report/steps.js";
 import { drawTables } from "./report/tables.js";
 import { drawTiles } from "./report/tiles.js";
 import { drawTime } from "./report/time.js";
+import { drawWhy } from "./report/why.js";
 
-const SECTIONS = { tiles: drawTiles, time: drawTime, steps: drawSteps, late: drawLate, collectives: drawCollectives, rank: drawRank, tables: drawTables, clocks: drawClocks, files: drawFiles };
+const SECTIONS = { tiles: drawTiles, help: drawHelp, time: drawTime, steps: drawSteps, late: drawLate, why: drawWhy, path: drawPath, collectives: drawCollectives, rank: drawRank, tables: drawTables, clocks: drawClocks, files: drawFiles };
 
 function drawReport(doc) {
   for (const [id, draw] of Object.entries(SECTIONS)) {
