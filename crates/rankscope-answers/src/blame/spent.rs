@@ -66,7 +66,7 @@ pub(super) struct Spending<'a> {
     /// By process group, the number of its name.
     names: Vec<u32>,
     labels: Vec<&'a str>,
-    /// By rank and key, how often it ran in all.
+    /// By rank and key, how often it had a share of a piece in all.
     counts: Vec<FxHashMap<u32, u64>>,
     /// By meeting, the rank because of which its last one was late, and where that one waited for it; the last one itself unless more is
     /// known.
@@ -222,12 +222,13 @@ impl<'a> Spending<'a> {
     }
 }
 
-/// How often each kernel ran, by its number on all ranks.
+/// How often each key has a share of a piece, by its number on all ranks: counted as [`Spending::add_all`] counts, so that the two compare.
 fn counts(execution: &Execution, numbers: &[u32]) -> FxHashMap<u32, u64> {
     let mut counts = vec![0_u64; numbers.len()];
-    execution.ids().for_each(|piece| counts[execution.piece(piece).key.0 as usize] += 1);
-    let kernels = execution.keys().iter().zip(numbers).zip(counts).filter(|((key, _), _)| key.activity == Activity::Kernel);
-    kernels.map(|((_, number), count)| (*number, count)).collect()
+    for piece in execution.ids() {
+        execution.shares(piece).for_each(|share| counts[share.key.0 as usize] += 1);
+    }
+    numbers.iter().copied().zip(counts).collect()
 }
 
 fn is_communication(execution: &Execution, piece: PieceId) -> bool {
