@@ -33,7 +33,7 @@ unsafe extern "C" fn clock_ns(clock: u32) -> i64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the place is valid, and the clock is one that Linux has.
     let failed = unsafe { libc::clock_gettime(id, &raw mut now) };
-    if failed == 0 { i64::from(now.tv_sec) * 1_000_000_000 + i64::from(now.tv_nsec) } else { 0 }
+    if failed == 0 { now.tv_sec * 1_000_000_000 + now.tv_nsec } else { 0 }
 }
 
 /// A structure of a plugin that has at least `least` bytes; what it lacks of ours is zero.
