@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_testkit::{Need, REQUIRE};
 
 use crate::cargo::{self, EVERYTHING, Metadata};
-use crate::{deps, docs, instructions, mpi, nvrtc, python, readme, wasm};
+use crate::{capi, deps, docs, instructions, mpi, nvrtc, python, readme, wasm};
 use heartbeat::Heartbeat;
 use skips::Skips;
 pub(crate) use tally::Outcome;
@@ -82,6 +82,7 @@ const STAGES: &[Stage] = &[
     ("rustdoc", |_| passed(rustdoc())),
     ("examples", |_| passed(examples())),
     ("docs", |_| passed(pages())),
+    ("capi", |_| capi::run()),
     ("python", |_| python::run()),
     ("mpi", |_| mpi::run()),
     ("cuda", |_| cuda()),

@@ -77,6 +77,7 @@ fn is_allowed(from: &str, to: &str, dev: bool) -> bool {
     match from {
         // Faces translate for everybody, and one of them carries the command along.
         "rankscope-python" => !FACES.contains(&to) || to == "rankscope",
+        "rankscope-capi" => !FACES.contains(&to),
         // It puts the crates together, so it may depend on all of them; nobody may depend on it.
         "rankscope" => !FACES.contains(&to) && to != "rankscope-testkit",
         _ => listed(EDGES),
@@ -219,7 +220,7 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-answers", "rankscope-trace", "tests number spans"),
 ];
 
-const FACES: [&str; 3] = ["rankscope", "rankscope-python", "xtask"];
+const FACES: [&str; 4] = ["rankscope", "rankscope-capi", "rankscope-python", "xtask"];
 
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster. All but
 /// [`NATIVE`] also compile for a browser, which the stage `wasm` checks.
@@ -300,7 +301,13 @@ mod tests {
             .iter()
             .map(|(name, kind)| Dependency { name: (*name).to_owned(), kind: kind.map(str::to_owned) })
             .collect();
-        Package { name: name.to_owned(), manifest_path: "Cargo.toml".into(), dependencies, targets: Vec::new() }
+        Package {
+            name: name.to_owned(),
+            version: String::new(),
+            manifest_path: "Cargo.toml".into(),
+            dependencies,
+            targets: Vec::new(),
+        }
     }
 
     #[test]

@@ -5,10 +5,13 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks on its streams")]
 
 mod bench;
+mod capi;
 mod cargo;
 mod ci;
 mod deps;
 mod docs;
+mod header;
+mod install_c;
 mod instructions;
 mod mpi;
 mod nvrtc;
@@ -43,6 +46,10 @@ enum Verb {
     Bench(bench::Args),
     /// Count the instructions of a span and hold them against the budget; needs valgrind.
     Instructions(instructions::Args),
+    /// Write or compare the header of the C library.
+    Header(header::Args),
+    /// Build the C library and install it with all that C and C++ programs need.
+    InstallC(install_c::Args),
     /// Run the commands that README and guides show, and compare what they print with what is shown.
     Readme(readme::Args),
     /// Write or compare the pages that are generated from the program, and follow every link of the documents.
@@ -61,6 +68,8 @@ fn main() -> ExitCode {
         Verb::FuzzSmoke(args) => smoke::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Instructions(args) => instructions::run(&args).map(|outcome| println!("{outcome}")),
+        Verb::Header(args) => header::run(&args),
+        Verb::InstallC(args) => install_c::run(&args),
         Verb::Readme(args) => readme::run(&args).map(drop),
         Verb::Docs(args) => docs::run(&args),
         Verb::Rig(args) => rig::run(&args),

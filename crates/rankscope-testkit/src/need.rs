@@ -45,6 +45,8 @@ pub enum Need {
     Pages,
     /// A C compiler called `cc` and a C++ compiler called `c++`.
     Compiler,
+    /// Valgrind, for programs in C.
+    Valgrind,
     /// The thread sanitizer of that compiler, and a kernel under which it runs.
     Sanitizer,
     /// NVIDIA's compiler of kernels at run time.
@@ -61,7 +63,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -78,6 +80,7 @@ impl Need {
         Self::Pandas,
         Self::Pages,
         Self::Compiler,
+        Self::Valgrind,
         Self::Sanitizer,
         Self::Nvrtc,
         Self::Cuda,
@@ -105,6 +108,7 @@ impl Need {
             Self::Pandas => "pandas",
             Self::Pages => "pages",
             Self::Compiler => "compiler",
+            Self::Valgrind => "valgrind",
             Self::Sanitizer => "sanitizer",
             Self::Nvrtc => "nvrtc",
             Self::Cuda => "cuda",

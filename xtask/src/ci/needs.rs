@@ -30,6 +30,7 @@ fn is_here(need: Need) -> bool {
         Need::Python => version("python3").is_some(),
         Need::Node => version("node").is_some(),
         Need::Compiler => version("cc").is_some() && version("c++").is_some(),
+        Need::Valgrind => version("valgrind").is_some(),
         _ => need.variable().is_some_and(|variable| std::env::var_os(variable).is_some()),
     }
 }

@@ -1,0 +1,31 @@
+//! Forks: the child finds the table of handles unlocked. What its parent's handles stand for it may not stop; closing one lets go
+//! of it. The recorder looks after itself.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{MutexGuard, Once};
+
+use crate::sessions::{self, Held};
+
+thread_local! {
+    /// The table, held while this thread forks.
+    static HELD: RefCell<Option<MutexGuard<'static, BTreeMap<u64, Held>>>> = const { RefCell::new(None) };
+}
+
+/// Makes forks safe, once.
+pub(crate) fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the functions have the type that is wanted and live for ever.
+        unsafe { libc::pthread_atfork(Some(before), Some(after), Some(after)) };
+    });
+}
+
+extern "C" fn before() {
+    let table = sessions::lock();
+    let _ = HELD.try_with(|held| held.replace(Some(table)));
+}
+
+extern "C" fn after() {
+    let _ = HELD.try_with(RefCell::take);
+}

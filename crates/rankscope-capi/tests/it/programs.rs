@@ -1,0 +1,42 @@
+//! Programs that do what they should not.
+
+use std::process::Command;
+
+use rankscope_testkit::{Need, skip};
+
+use crate::built::{Built, own, succeeded};
+
+fn run(source: &str, says: &str) {
+    let Some(built) = Built::new() else { return };
+    let output = succeeded(&mut Command::new(built.program(&own("tests/c").join(source))));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), says);
+}
+
+#[test]
+fn bad_input_is_refused_or_counted() {
+    run("bad_input.c", "refused all of it");
+}
+
+#[test]
+fn a_fork_harms_neither_side() {
+    run("fork.c", "every fork went well");
+}
+
+#[test]
+fn spans_of_cpp_end_once_whatever_leaves_their_scope() {
+    run("raii.cpp", "every span ended once");
+}
+
+/// What a refused call must not have read, and nothing that was asked for is left behind.
+#[test]
+fn bad_input_makes_no_access_that_memcheck_minds() {
+    let Some(built) = Built::new() else { return };
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        skip(Need::Valgrind, "valgrind is not installed");
+        return;
+    }
+    let program = built.program(&own("tests/c/bad_input.c"));
+    let mut memcheck = Command::new("valgrind");
+    memcheck.args(["--quiet", "--error-exitcode=9", "--leak-check=no"]).arg(program);
+    succeeded(&mut memcheck);
+}
