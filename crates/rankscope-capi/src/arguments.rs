@@ -64,7 +64,7 @@ pub struct Arg {
     pub count: usize,
 }
 
-/// Arguments in one place without asking for memory; of more than [`MANY`] only a longer event knows.
+/// Up to so many arguments need no memory but the stack: few of them little of it.
 const FEW: usize = 4;
 const MANY: usize = 32;
 /// A number of arguments beyond this is no number of arguments.

@@ -1,7 +1,7 @@
 //! The recorder for C and C++: what `include/rankscope.h` declares.
 //!
 //! Everything here translates: numbers and pointers into the recorder's types, its errors into codes and a text. Three promises hold
-//! for every function, whatever it is given. A panic ends here and becomes [`Status::Panicked`]. A pointer that is null, a length
+//! for every function, whatever it is given. A panic ends here and becomes [`status::Status::Panicked`]. A pointer that is null, a length
 //! that is none, a handle that is closed is refused, and counted where the function has no code to return. And nothing has to be
 //! initialised: before the first session, after the last one, and in the child of a fork, calls record nothing and do no harm.
 //!

@@ -1,4 +1,4 @@
-//! [`Status`]: what functions answer, and [`Error`]: what stands behind it, which becomes the text of the thread's last error.
+//! [`Status`]: what functions answer, and `Error`: what stands behind it, which becomes the text of the thread's last error.
 
 use rankscope_record::plugins::foreign::LoadError;
 use rankscope_record::{ExportError, StartError, StopError};
