@@ -79,10 +79,12 @@ static double cost_ns(void (*once)(int64_t)) {
 /* One sort of event, off unless `on` follows: what instructions are counted of. */
 static int repeat(const char *name, long turns, int is_on) {
     const uint64_t session = is_on ? start() : 0;
-    for (int sort = 0; sort < SORTS_COUNT; sort++) {
-        for (long turn = 0; turn < turns && strcmp(SORTS[sort].name, name) == 0; turn++) {
-            SORTS[sort].once(turn);
-        }
+    int sort = 0;
+    while (sort < SORTS_COUNT && strcmp(SORTS[sort].name, name) != 0) {
+        sort++;
+    }
+    for (long turn = 0; sort < SORTS_COUNT && turn < turns; turn++) {
+        SORTS[sort].once(turn);
     }
     (void)rankscope_session_close(session);
     return 0;

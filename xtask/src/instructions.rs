@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::cargo;
-use crate::ci::Outcome;
+use crate::ci::{self, Outcome};
+use crate::{header, install_c};
 
 /// Options of `cargo xtask instructions`.
 #[derive(clap::Args, Default)]
@@ -44,22 +45,30 @@ type Counts = BTreeMap<String, f64>;
 /// What is counted, and what of it is taken off because it is not meant.
 ///
 /// Spans that are recorded read the clock twice: which clock there is depends on the machine, and under valgrind it is seldom the
-/// cheap one. Spans that are moved have to be made first.
-const PATHS: [(&Example, &str, Option<&str>); 4] = [
-    (&RECORDER, "off", None),
-    (&RECORDER, "span", Some("two_ticks")),
-    (&RECORDER, "span_two_args", Some("two_ticks")),
-    (&MOVER, "move", Some("make")),
+/// cheap one. Spans that are moved have to be made first. Of C, what the header inlines is counted: where nothing is recorded, no
+/// call is made.
+const PATHS: [(&str, Run, Option<Run>); 5] = [
+    ("off", (&RECORDER, "off"), None),
+    ("span", (&RECORDER, "span"), Some((&RECORDER, "two_ticks"))),
+    ("span_two_args", (&RECORDER, "span_two_args"), Some((&RECORDER, "two_ticks"))),
+    ("move", (&MOVER, "move"), Some((&MOVER, "make"))),
+    ("c_off", (&HEADER, "span"), Some((&HEADER, "nothing"))),
 ];
 
+/// A program, and what it does.
+type Run = (&'static Program, &'static str);
+
 /// A program that does something so many times.
-struct Example {
-    package: &'static str,
-    name: &'static str,
+enum Program {
+    /// An example of a package.
+    Example { package: &'static str, name: &'static str },
+    /// One in C, which links the library that is installed.
+    C { source: &'static str },
 }
 
-const RECORDER: Example = Example { package: "rankscope-record", name: "count_instructions" };
-const MOVER: Example = Example { package: "rankscope-align", name: "move_spans" };
+const RECORDER: Program = Program::Example { package: "rankscope-record", name: "count_instructions" };
+const MOVER: Program = Program::Example { package: "rankscope-align", name: "move_spans" };
+const HEADER: Program = Program::C { source: "examples/c/cost.c" };
 
 const BUDGET: &str = "benches/record/instructions.json";
 /// More than what two compilers make of the same code, less than one more memory access per span.
@@ -68,32 +77,48 @@ const MARGIN: f64 = 0.15;
 const SLACK: f64 = 1.0;
 
 /// Built for release, as what a product does is.
-fn build(example: &Example, target: &Path) -> Result<PathBuf> {
-    let build = ["build", "--release", "--locked", "--package", example.package, "--example", example.name];
-    let status = cargo::command(build).status().context("failed to start cargo")?;
-    if !status.success() {
-        bail!("the example {} does not build", example.name);
+fn build(program: &Program, target: &Path) -> Result<PathBuf> {
+    match program {
+        Program::Example { package, name } => {
+            ci::cargo(&["build", "--release", "--locked", "--package", package, "--example", name])?;
+            Ok(target.join("release/examples").join(name))
+        }
+        Program::C { source } => build_c(source, target),
     }
-    Ok(target.join("release/examples").join(example.name))
+}
+
+fn build_c(source: &str, target: &Path) -> Result<PathBuf> {
+    ci::cargo(&["build", "--release", "--locked", "--package", "rankscope-capi"])?;
+    let (library, folder) = (target.join("release/librankscope_capi.so"), target.join("capi-counted"));
+    let installed = folder.join(format!("librankscope.so.{}", install_c::ABI));
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::copy(library, &installed))
+        .context("failed to put the library in its place")?;
+    let to = folder.join("program");
+    let mut compile = Command::new("cc");
+    compile.args(["-std=c99", "-O2", "-I"]).arg(header::crate_folder().join("include"));
+    compile.arg(cargo::root().join(source)).arg("-o").arg(&to).arg(&installed);
+    ci::check(compile.arg(format!("-Wl,-rpath,{}", folder.display())))?;
+    Ok(to)
 }
 
 fn count(target: &Path) -> Result<Counts> {
     let mut counts = Counts::new();
-    for (example, path, besides) in PATHS {
-        println!("counting {path}");
-        let program = build(example, target)?;
-        let besides = besides.map_or(Ok(0.0), |besides| per_turn(&program, besides, target))?;
-        let instructions = per_turn(&program, path, target)? - besides;
+    for (name, run, besides) in PATHS {
+        println!("counting {name}");
+        let besides = besides.map_or(Ok(0.0), |besides| per_turn(besides, target))?;
+        let instructions = per_turn(run, target)? - besides;
         // To the tenth: a few instructions of start-up more or less are no news.
-        counts.insert(path.to_owned(), (instructions * 10.0).round() / 10.0);
+        counts.insert(name.to_owned(), (instructions * 10.0).round() / 10.0);
     }
     Ok(counts)
 }
 
-fn per_turn(example: &Path, path: &str, target: &Path) -> Result<f64> {
+fn per_turn((program, path): Run, target: &Path) -> Result<f64> {
     const FEW: u64 = 10_000;
     const MANY: u64 = 210_000;
-    let [few, many] = [FEW, MANY].map(|turns| callgrind(example, path, turns, target));
+    let built = build(program, target)?;
+    let [few, many] = [FEW, MANY].map(|turns| callgrind(&built, path, turns, target));
     Ok((many? as f64 - few? as f64) / (MANY - FEW) as f64)
 }
 
