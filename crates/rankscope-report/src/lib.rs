@@ -32,7 +32,7 @@ pub use html::html;
 pub use json::{Layout, json, write_comparison, write_history, write_json};
 pub use snapshot::snapshot_terminal;
 pub use spans::spans_terminal;
-pub use tables::{TableView, operators, table};
+pub use tables::{Lack, TableView, lacks, operators, table};
 pub use terminal::{Style, columns, paragraph, terminal};
 pub use text::steers;
 pub use units::{bytes, duration, rate};

@@ -3,6 +3,7 @@
 //! another file. The columns are the document's keys; nothing is computed here but which rows come first.
 
 mod front;
+mod lacks;
 mod sheet;
 mod text;
 
@@ -14,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 pub(crate) use self::front::ordered;
+pub use self::lacks::{Lack, lacks};
 pub use self::sheet::operators;
 pub(crate) use self::text::heading;
 
@@ -198,6 +200,18 @@ mod tests {
         assert_eq!(view.rows[0][1], "aten::addmm");
         assert!(view.sort_by("name") && view.rows[0][1] == "aten::addmm");
         assert!(!view.sort_by("size"));
+    }
+
+    #[test]
+    fn a_parameter_that_is_a_column_already_is_drawn_once() {
+        let columns = ["name", "m", "param: M", "param: bias"].map(str::to_owned).to_vec();
+        let rows = vec![vec!["aten::mm".into(), 192.into(), 192.into(), true.into()]];
+        let text = TableView { name: "gemm".to_owned(), columns, rows }.text("a job", 1, Style { color: false, width: 80 });
+        assert_eq!(
+            text.lines().nth(2).map(|row| row.split_whitespace().collect()),
+            Some(vec!["aten::mm", "192", "true"]),
+            "{text}"
+        );
     }
 
     #[test]

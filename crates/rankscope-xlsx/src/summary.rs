@@ -4,7 +4,6 @@
 pub(crate) mod blocks;
 mod chart;
 mod facts;
-mod lacks;
 pub(crate) mod page;
 mod top;
 
@@ -48,12 +47,24 @@ fn notes(page: &mut Page<'_>, document: &Document, no_tables: Option<NoTables>) 
             page.paragraph(label, &note.text, Some(fill))?;
         }
     }
-    let tables = document.ranks.iter().filter_map(|rank| Some((rank.rank, rank.tables.as_ref()?)));
-    for lack in lacks::of(tables) {
-        page.paragraph("caution", &lack, Some(CAUTION))?;
-    }
+    lacks(page, document)?;
     match no_tables {
         Some(why) => page.paragraph("caution", &why.to_string(), Some(CAUTION)),
         None => Ok(()),
+    }
+}
+
+/// Notes on tables that the dashboard shows; the sheet of notes has all.
+const LACKS: usize = 5;
+
+/// What the ranks' tables lack, as far as there is room.
+fn lacks(page: &mut Page<'_>, document: &Document) -> Result<(), Error> {
+    let lacks = rankscope_report::lacks(document);
+    for lack in lacks.iter().take(LACKS) {
+        page.paragraph("caution", &format!("Tables of {}: {}", lack.whose, lack.text), Some(CAUTION))?;
+    }
+    match lacks.len().saturating_sub(LACKS) {
+        0 => Ok(()),
+        more => page.paragraph("caution", &format!("{more} more notes on tables are on the sheet notes."), Some(CAUTION)),
     }
 }

@@ -63,13 +63,15 @@ impl TableView {
         joined(vec![lines])
     }
 
-    /// The columns worth drawing: those that say anything, and the rank where there are several.
+    /// The columns worth drawing: those that say anything that no other says, and the rank where there are several.
     fn drawn(&self, rows: &[Vec<Value>]) -> Vec<usize> {
+        let is_column = |param: &str| self.columns.iter().any(|own| own.eq_ignore_ascii_case(param));
+        let is_new = |at: &usize| !self.columns[*at].strip_prefix(PARAM).is_some_and(is_column);
         let says = |at: &usize| match self.columns[*at].as_str() {
             RANK => self.rows.iter().any(|row| row[*at] != self.rows[0][*at]),
             _ => rows.iter().any(|row| !row[*at].is_null()),
         };
-        ordered(&self.name, &self.columns).into_iter().filter(says).collect()
+        ordered(&self.name, &self.columns).into_iter().filter(|at| is_new(at) && says(at)).collect()
     }
 
     /// The columns of text within `room` columns, the widest cut first.

@@ -73,7 +73,7 @@ pub(super) fn products(page: &mut Page<'_>, document: &Document) -> Result<(), E
     ];
     let products = top::products(document);
     if products.iter().all(|product| product.least_ns.is_none()) {
-        let title = "Matrix products with most time; peak rates of the device are not known";
+        let title = "Matrix products with most time; no peak rate is known for them";
         return block(page, title, "sizes", "gemm_summary", &columns, &products);
     }
     columns.extend([

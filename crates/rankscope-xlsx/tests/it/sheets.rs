@@ -1,7 +1,7 @@
 //! Which sheets there are, what they are called, and what is in them.
 
 use calamine::Data;
-use rankscope_document::{Document, Note, NoteLevel};
+use rankscope_document::{Document, Note, NoteLevel, TableNote};
 use rankscope_xlsx::{NoTables, Options};
 use serde_json::json;
 
@@ -116,7 +116,7 @@ fn products_without_a_known_device_are_sorted_by_time() {
     };
     let (unknown, known) = (text(None), text(Some(0.5)));
     let first = |text: &str, a: &str, b: &str| text.find(a).unwrap() < text.find(b).unwrap();
-    assert!(unknown.contains("peak rates of the device are not known") && !unknown.contains("could be saved"));
+    assert!(unknown.contains("no peak rate is known for them") && !unknown.contains("could be saved"));
     assert!(first(&unknown, "\t22\t", "\t11\t"), "most time first: {unknown}");
     assert!(first(&known, "\t11\t", "\t22\t"), "most to save first: {known}");
 }
@@ -146,4 +146,21 @@ fn a_document_of_nothing_is_a_workbook() {
     let mut book = Read::of(&Document::default());
     assert_eq!(book.names(), ["Summary"]);
     assert!(book.text("Summary").contains("rankscope report"));
+}
+
+#[test]
+fn what_the_tables_of_every_rank_lack_is_one_line_of_the_dashboard() {
+    let mut document = job(64, &json!({"ops_summary": [operator("aten::mm", 1_000)]}));
+    for rank in &mut document.ranks {
+        let text = format!("The trace does not say what launched {} of its 500 kernels.", 3 + rank.rank);
+        let note = TableNote { about: "attribution".to_owned(), text };
+        rank.tables.iter_mut().for_each(|tables| tables.notes.push(note.clone()));
+    }
+    let text = Read::of(&document).text("Summary");
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("does not say what launched")).collect();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].contains("Tables of every rank: The trace does not say what launched 3 to 66 of its 500 kernels."),
+        "{lines:?}"
+    );
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_align::CsvText;
 use rankscope_document::Document;
 use rankscope_job::{AnyTable, Cards, ChosenTables, Table, TableChoice};
-use rankscope_report::TableView;
+use rankscope_report::{Lack, TableView};
 use rankscope_run::{SideFile, read_side_text};
 use serde_json::{Map, Value};
 
@@ -138,25 +138,16 @@ fn sort_word_across(column: &str) -> &str {
 /// Says what the tables lack, as far as it concerns the one that is `named`.
 fn say_notes(document: &Document, named: Named) {
     let has_figures = matches!(named.table(), AnyTable::OfRanks(Table::UnifiedPerfSummary | Table::Gemm));
-    let mut notes: Vec<(&str, Vec<u32>)> = Vec::new();
-    for rank in document.ranks.iter().filter(|_| named.is_of_launches()) {
-        let own = rank.tables.iter().flat_map(|tables| &tables.notes).filter(|note| has_figures || note.about != "figures");
-        for note in own {
-            match notes.iter_mut().find(|(text, _)| *text == note.text) {
-                Some((_, ranks)) => ranks.push(rank.rank),
-                None => notes.push((&note.text, vec![rank.rank])),
-            }
-        }
+    if !named.is_of_launches() {
+        return;
     }
-    let whose = |ranks: &[u32]| match ranks {
-        _ if document.ranks.len() == 1 => String::new(),
-        ranks if ranks.len() == document.ranks.len() => "every rank: ".to_owned(),
-        [rank] => format!("rank {rank}: "),
-        ranks => format!("{} ranks, the first {}: ", ranks.len(), ranks[0]),
-    };
-    notes.iter().take(NOTES_MAX).for_each(|(text, ranks)| output::remark(&format!("{}{text}", whose(ranks))));
-    if notes.len() > NOTES_MAX {
-        output::remark(&format!("and {} more notes in report.json (--format json --tables all)", notes.len() - NOTES_MAX));
+    let concerns = |lack: &Lack| has_figures || lack.about != "figures";
+    let lacks: Vec<Lack> = rankscope_report::lacks(document).into_iter().filter(concerns).collect();
+    for Lack { whose, text, .. } in lacks.iter().take(NOTES_MAX) {
+        output::remark(&if document.ranks.len() == 1 { text.clone() } else { format!("{whose}: {text}") });
+    }
+    if lacks.len() > NOTES_MAX {
+        output::remark(&format!("and {} more notes in report.json (--format json --tables all)", lacks.len() - NOTES_MAX));
     }
 }
 
