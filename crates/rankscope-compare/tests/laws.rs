@@ -198,3 +198,33 @@ proptest! {
         prop_assert_eq!(there.structure, other.structure);
     }
 }
+
+/// A run of one rank whose one operator took `ns` in all.
+fn of_operator(ns: i64) -> Document {
+    let time_ns = Time { computation: ns, busy: ns, total: ns, ..Time::default() };
+    let rank = Rank { time_ns, tables: Some(operators(&[(0, 0, 0, 4, ns)])), ..Rank::default() };
+    Document { ranks: vec![rank], ..Document::default() }
+}
+
+#[test]
+fn how_much_slower_each_is_is_told_of_all_runs_and_not_of_the_first() {
+    let runs = |times: [i64; 3]| times.map(of_operator).to_vec();
+    let pair = compared(&runs([1_000, 1_000, 1_000]), &runs([500, 2_000, 2_000]));
+    let detail = pair.contributions[0].detail.as_deref();
+    assert_eq!((pair.contributions[0].delta_ns, detail), (500, Some("as many, each slower by 50.0 %")));
+}
+
+#[test]
+fn a_side_that_marks_no_steps_is_said_to_be_one() {
+    let step = |step| Step { step, window_ns: [step, step + 1], time_ns: Time { total: 10, ..Time::default() } };
+    let marked = |count: i64| Document {
+        ranks: vec![Rank { steps: (0..count).map(step).collect(), ..Rank::default() }],
+        ..Document::default()
+    };
+    let notes = |test: i64| {
+        let document = compare(&[side("a", &[marked(20)]), side("b", &[marked(test)])], &Settings::default());
+        document.notes.into_iter().map(|note| note.text).collect::<Vec<_>>()
+    };
+    assert!(notes(0).iter().any(|note| note.starts_with("a has marks of steps and b has none")), "{:?}", notes(0));
+    assert!(notes(20).is_empty(), "{:?}", notes(20));
+}

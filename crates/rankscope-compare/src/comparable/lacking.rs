@@ -8,12 +8,16 @@ use crate::side::Side;
 /// Something that a run may have recorded: what it is, what its absence on one side means, and whether it is there.
 type Recorded = (&'static str, &'static str, fn(&Document) -> bool);
 
-const RECORDED: [Recorded; 4] = [
-    (
-        "tables of operators and kernels",
-        "the change is not split further than by class; save reports with --tables all",
-        |document| document.ranks.iter().any(|rank| rank.tables.is_some()),
-    ),
+/// Without these what is in them is not looked for.
+const TABLES: &str = "tables of operators and kernels";
+
+const RECORDED: [Recorded; 5] = [
+    ("marks of steps", "its whole trace counts as one step, so times of a step are not of the same work", |document| {
+        document.ranks.iter().any(|rank| !rank.steps.is_empty())
+    }),
+    (TABLES, "the change is not split further than by class; save reports with --tables all", |document| {
+        document.ranks.iter().any(|rank| rank.tables.is_some())
+    }),
     ("tables of collectives", "waiting and moving data are not told apart", |document| document.collective_tables.is_some()),
     ("shapes of operators", "operators are compared by name; recording shapes takes time itself", |document| {
         has(document, |tables| tables.ops_unique_args.iter().flatten().any(|row| row.input_dims.is_some()))
@@ -35,8 +39,7 @@ pub(super) fn on_one_side(base: &Side, test: &Side) -> Vec<String> {
         if has(base, of) != has(test, of) {
             let (with, without) = if has(base, of) { (base, test) } else { (test, base) };
             sentences.push(format!("{} has {what} and {} has none: {so}", with.label, without.label));
-            // What is in tables is not looked for where there are none.
-            if what == RECORDED[0].0 {
+            if what == TABLES {
                 break;
             }
         }

@@ -42,7 +42,7 @@ pub(super) fn of(part: &Part, amounts: &Amounts, pair: &RankPair<'_>) -> Why {
             _ => None,
         });
         if words.is_empty() {
-            words.extend(slower(amounts));
+            words.extend(slower(amounts, pair));
         }
     }
     Why { is_structural: is_structural || differs(amounts, pair), detail: (!words.is_empty()).then(|| words.join("; ")) }
@@ -126,11 +126,13 @@ fn plain(number: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// How much longer each takes, where there are as many.
-fn slower(amounts: &Amounts) -> Option<String> {
-    let [base, test] = amounts.sums;
-    let per = |sum: crate::work::Sum| (sum.count > 0 && sum.ns > 0).then(|| sum.ns as f64 / sum.count as f64);
-    let ratio = per(test)? / per(base)? - 1.0;
+/// How much longer each takes over all runs, where there are as many.
+fn slower(amounts: &Amounts, pair: &RankPair<'_>) -> Option<String> {
+    let per = |side: usize, iterations: u64| {
+        let (ns, count) = (amounts.ns[side], amounts.sums[side].count);
+        (count > 0 && ns > 0).then(|| ns as f64 * iterations as f64 / count as f64)
+    };
+    let ratio = per(1, pair.iterations.test)? / per(0, pair.iterations.base)? - 1.0;
     let word = if ratio < 0.0 { "faster" } else { "slower" };
     Some(format!("as many, each {word} by {:.1} %", ratio.abs() * 100.0))
 }
