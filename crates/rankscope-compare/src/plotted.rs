@@ -3,6 +3,7 @@
 //! A page cannot show a million points, and a document of them is not read. Beyond the budget evenly spaced values stand for all.
 
 use rankscope_document::{MetricSeries, Over, SideSeries};
+use rustc_hash::FxHashMap;
 
 use crate::series;
 use crate::side::{Run, Side};
@@ -18,10 +19,11 @@ pub(crate) fn series(sides: &[Side]) -> Vec<MetricSeries> {
         _ => false,
     };
     let mut all: Vec<MetricSeries> = Vec::new();
+    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
     for (index, side) in sides.iter().enumerate() {
         for run in &side.runs {
             for (metric, values) in run.series.iter().filter(|(metric, _)| is_shown(metric)) {
-                let at = all.iter().position(|known| known.name == metric.name).unwrap_or_else(|| {
+                let at = *places.entry(&metric.name).or_insert_with(|| {
                     let empty = |side: &Side| SideSeries { label: side.label.clone(), ..SideSeries::default() };
                     all.push(MetricSeries { name: metric.name.clone(), sides: sides.iter().map(empty).collect() });
                     all.len() - 1

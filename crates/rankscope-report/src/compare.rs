@@ -7,6 +7,7 @@ mod junit;
 mod markdown;
 mod page;
 mod sentence;
+mod shown;
 mod structure;
 
 use rankscope_document::{
@@ -104,7 +105,9 @@ pub(crate) fn value(metric: &MetricComparison, value: f64) -> String {
 
 fn signed(metric: &MetricComparison, amount: f64) -> String {
     let sign = if amount < 0.0 { "-" } else { "+" };
-    if amount == 0.0 { "0".to_owned() } else { format!("{sign}{}", value(metric, amount.abs())) }
+    let text = value(metric, amount.abs());
+    // What rounds to nothing has no sign.
+    if text.contains(|digit| matches!(digit, '1'..='9')) { format!("{sign}{text}") } else { "0".to_owned() }
 }
 
 pub(crate) fn interval(metric: &MetricComparison) -> String {

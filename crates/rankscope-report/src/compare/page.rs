@@ -4,7 +4,7 @@
 
 use rankscope_document::{CompareDocument, Convention, Note, NoteLevel};
 
-use super::{pairs, runs_of, sentence};
+use super::{pairs, runs_of, sentence, shown};
 use crate::Error;
 use crate::html::Cuts;
 use crate::html::page::{Banner, Kind, Page, Section};
@@ -19,6 +19,8 @@ pub fn compare_html(document: &CompareDocument) -> Result<String, Error> {
         .map(|pair| Note { level: NoteLevel::Finding, text: sentence::of_pair(pair, runs_of(document, pair)) })
         .collect();
     notes.extend(document.notes.iter().cloned());
+    let fitting = shown::fitting(document);
+    notes.extend(fitting.as_ref().map(|(_, all)| left_out(*all)));
     let drawn = !document.first.metrics.is_empty();
     let nothing = Banner { strong: "", text: "The sides have no metric in common, so there is nothing to draw." };
     let title = document.sides.iter().map(|side| side.label.as_str()).collect::<Vec<_>>().join(" / ");
@@ -30,10 +32,19 @@ pub fn compare_html(document: &CompareDocument) -> Result<String, Error> {
         notes: &notes,
         banner: (!drawn).then_some(nothing),
         drawn,
-        document,
+        document: fitting.as_ref().map_or(document, |(page, _)| page),
         cuts: Cuts::default(),
     };
     page.render()
+}
+
+/// That the page does not have all of `all` ranks.
+fn left_out(all: usize) -> Note {
+    let text = format!(
+        "This page has figures of the {} ranks whose steps changed most, of {all}; compare.json has all.",
+        shown::RANKS
+    );
+    Note { level: NoteLevel::Caution, text }
 }
 
 /// What is compared, in a few words each.

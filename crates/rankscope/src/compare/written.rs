@@ -114,8 +114,11 @@ fn of_tracelens(sides: &[Side], folder: &Path) -> Result<Vec<PathBuf>> {
         }
         written.extend(outputs.commit()?);
     }
-    Ok(written)
+    Ok(if written.len() > NAMED { vec![folder.to_owned()] } else { written })
 }
+
+/// Of more workbooks of ranks than this the folder is named, not each.
+const NAMED: usize = 32;
 
 /// `label` as the name of a folder. Labels are parts of paths, so they differ, but may have separators.
 fn file_name(label: &str) -> String {
