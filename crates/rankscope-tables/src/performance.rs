@@ -190,11 +190,14 @@ impl PerformanceRow {
             });
         let (mut params, mut work, mut product) = (Params::new(), None, None);
         let is_recorded = operator.dims.is_some() && operator.types.is_some();
+        let lists = [&operator.dims, &operator.types, &operator.strides, &operator.concrete];
+        let is_cut = || lists.into_iter().flatten().any(|list| Inputs::is_cut(list));
         let mut why_none = match model {
             None if leaves_device => Some(NoFigures::LeavesDevice),
             None => Some(NoFigures::NoModel),
             Some(_) if !is_recorded => Some(NoFigures::NotRecorded),
-            Some(_) => Some(NoFigures::Cut),
+            Some(_) if is_cut() => Some(NoFigures::Cut),
+            Some(_) => Some(NoFigures::Unfit),
         };
         if let Some((model, inputs)) = model.zip(inputs) {
             let inputs = inputs.with_lists_of(list_type);

@@ -313,6 +313,8 @@ fn who_has_no_figures_says_why() {
     let huge = mm("[[4294967296,4294967296],[4294967296,4294967296]]", float);
     let words = mm(r#"["oops",[3,4]]"#, float);
     let broken = mm(r#""[[2,3],[3""#, float);
+    let dots = mm(r#""[[2,3],[3,...]]""#, float);
+    let python = mm("[[2,3],[3,4]]", r#""['float','float']""#);
     let text = mm(r#""[[2,3],[3,4]]""#, float);
     let cut = mm("[[],[],[]]", r#"["TensorList","TensorList","Scalar"]"#);
     let rows = [
@@ -321,6 +323,8 @@ fn who_has_no_figures_says_why() {
         ("aten::mm", &huge, Some(NoFigures::Unfit)),
         ("aten::mm", &words, Some(NoFigures::Unfit)),
         ("aten::mm", &broken, Some(NoFigures::Cut)),
+        ("aten::mm", &dots, Some(NoFigures::Cut)),
+        ("aten::mm", &python, Some(NoFigures::Unfit)),
         ("aten::mm", &text, None),
         ("aten::mm", "", Some(NoFigures::NotRecorded)),
         ("aten::_foreach_add_", &cut, Some(NoFigures::Cut)),

@@ -35,7 +35,7 @@ pub(super) struct Tensor<'a> {
 
 impl Inputs {
     /// The inputs whose shapes, types, strides and values are the JSON lists given. None without shapes and types, and where a list is
-    /// no JSON: the profiler cut it.
+    /// no JSON: the profiler cut it, or somebody else wrote it.
     pub fn parse(dims: &str, types: &str, strides: Option<&str>, concrete: Option<&str>) -> Option<Self> {
         let list = |text: &str| serde_json::from_str::<Vec<Value>>(text).ok();
         let (dims, types) = (list(dims)?, list(types)?);
@@ -57,6 +57,12 @@ impl Inputs {
             concrete: text(concrete.get(at)),
         };
         Some(Self { all: (0..dims.len()).map(input).collect(), in_lists: None })
+    }
+
+    /// Whether the list in `text` was cut: it says so, or does not end.
+    pub(crate) fn is_cut(text: &str) -> bool {
+        let count = |signs: [char; 2]| text.chars().filter(|sign| signs.contains(sign)).count();
+        text.contains("...") || count(['[', '(']) > count([']', ')'])
     }
 
     /// The same, of which it is known by other means that lists hold tensors of type `dtype`: the profiler does not record that.
