@@ -125,6 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.what {
         What::Prepare { folder, which } if which == SIXTEEN => inputs::make_sixteen(folder),
         What::Prepare { folder, which } if which == SIDES => inputs::make_sides(folder).map(drop),
+        What::Prepare { folder, which } if which == WIDE => compare::wide::make(folder),
         What::Prepare { folder, .. } => inputs::make(folder),
         What::Align(args) => align::run(args),
         What::Dispatch(args) => dispatch::run(args),
@@ -200,6 +201,8 @@ const REPORTED: &str = "reported";
 const SIXTEEN: &str = "sixteen";
 /// The two runs that are compared.
 const SIDES: &str = "sides";
+/// Those of a thousand ranks.
+const WIDE: &str = "wide";
 
 /// Two runs of eight ranks, made in `folder` if they are not there.
 fn sides(folder: &Path) -> Result<[PathBuf; 2]> {

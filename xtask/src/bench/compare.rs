@@ -1,12 +1,13 @@
 //! `cargo xtask bench compare`: what a comparison is worth. `--statistics` simulates runs whose truth is known and counts how often
 //! intervals, verdicts and families of metrics are wrong. `--history` measures what it costs to follow 500 runs, `--sides` what two runs of eight
-//! ranks cost.
+//! ranks cost, with `--peers` beside another program that compares them, and `--wide` what two runs of a thousand ranks cost.
 
 mod gates;
 mod grid;
 mod history;
 mod markdown;
 mod sides;
+pub(super) mod wide;
 
 use std::path::PathBuf;
 
@@ -28,6 +29,12 @@ pub(crate) struct Args {
     /// Time `compare` of two runs of eight ranks, from traces and from saved reports to all workbooks and the page.
     #[arg(long)]
     sides: bool,
+    /// With --sides: what HolisticTraceAnalysis takes to compare the same traces, where RANKSCOPE_PEERS_HTA names its python.
+    #[arg(long, requires = "sides")]
+    peers: bool,
+    /// Time `compare` of two runs of a thousand ranks, and of half as many, from parts and from saved reports.
+    #[arg(long)]
+    wide: bool,
     /// Measure this program instead of building target/release/rankscope.
     #[arg(long)]
     binary: Option<PathBuf>,
@@ -53,11 +60,11 @@ const ERRORS: f64 = 2.0;
 
 /// Runs what is asked for.
 pub(super) fn run(args: &Args) -> Result<()> {
-    if args.history || args.sides {
+    if args.history || args.sides || args.wide {
         return of_program(args);
     }
     if !args.statistics {
-        bail!("nothing to do: ask for --statistics, --history or --sides");
+        bail!("nothing to do: ask for --statistics, --history, --sides or --wide");
     }
     let cells = grid::cells(args.seeds);
     let mut gates = gates::of_cells(&cells, args.seeds);
@@ -76,13 +83,18 @@ pub(super) fn run(args: &Args) -> Result<()> {
 
 fn of_program(args: &Args) -> Result<()> {
     let (binary, folder) = super::at_hand(args.binary.as_deref())?;
-    let sides = args.sides.then(|| sides::measured(&binary, &folder)).transpose()?;
+    let sides = args.sides.then(|| sides::measured(&binary, &folder, args.peers)).transpose()?;
     let history = args.history.then(|| history::measured(&binary, &folder)).transpose()?;
+    let wide = args.wide.then(|| wide::measured(&binary, &folder)).transpose()?;
     if args.format == "json" {
-        println!("{}", serde_json::json!({ "sides": sides, "history": history }));
+        println!("{}", serde_json::json!({ "sides": sides, "history": history, "wide": wide }));
         return Ok(());
     }
-    let tables = [sides.map(|rows| sides::table(&rows)), history.map(|measured| history::table(&measured))];
+    let tables = [
+        sides.map(|rows| sides::table(&rows)),
+        history.map(|measured| history::table(&measured)),
+        wide.map(|rows| wide::table(&rows)),
+    ];
     print!("{}", tables.into_iter().flatten().collect::<Vec<_>>().join("\n"));
     Ok(())
 }

@@ -43,6 +43,10 @@ pub(crate) const REPORTS: [Peer; 2] = [TRACELENS, HTA];
 /// The same for tables of operators and kernels: TraceLens makes them in any case.
 pub(crate) const TABLES: [Peer; 2] = [TRACELENS, Peer { command: hta_tables, ..HTA }];
 
+/// Those that compare two runs, whose traces are given one run after the other: HTA says how often and how long each operator and kernel
+/// ran in the first step of both.
+pub(crate) const COMPARISONS: [Peer; 1] = [Peer { module: "hta.trace_diff", command: hta_difference, ..HTA }];
+
 const TRACELENS: Peer =
     Peer { name: "tracelens", variable: "RANKSCOPE_PEERS_TRACELENS", module: "TraceLens.PerfModel", command: tracelens };
 const HTA: Peer = Peer { name: "hta", variable: "RANKSCOPE_PEERS_HTA", module: "hta.trace_analysis", command: hta };
@@ -93,6 +97,10 @@ fn hta_tables(python: &Path, input: &Input, _: &Path) -> Command {
     hta_script(python, input, &format!("{HTA_REPORT}{HTA_TABLES}"))
 }
 
+fn hta_difference(python: &Path, input: &Input, _: &Path) -> Command {
+    hta_script(python, input, HTA_DIFFERENCE)
+}
+
 fn hta_script(python: &Path, input: &Input, script: &str) -> Command {
     let mut command = Command::new(python);
     command.arg("-c").arg(script).args(&input.ranks);
@@ -116,4 +124,17 @@ const HTA_TABLES: &str = r#"
     print(analysis.get_cuda_kernel_launch_stats(ranks=list(files), visualize=False))
     print(analysis.get_queue_length_summary(ranks=list(files)))
     print(analysis.get_memory_bw_summary(ranks=list(files)))
+"#;
+
+const HTA_DIFFERENCE: &str = r#"
+import sys
+from hta.common.trace import Trace
+from hta.trace_diff import LabeledTrace, TraceDiff
+
+if __name__ == "__main__":
+    half = (len(sys.argv) - 1) // 2
+    sides = [dict(enumerate(files)) for files in (sys.argv[1 : 1 + half], sys.argv[1 + half :])]
+    base, test = (LabeledTrace(label, Trace(trace_files=files, trace_dir="/")) for label, files in zip(("base", "test"), sides))
+    ranks = list(range(half))
+    print(TraceDiff.compare_traces(base, test, control_rank=ranks, test_rank=ranks))
 "#;

@@ -9,6 +9,8 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::super::child::{self, Cost};
+use super::super::inputs::Input;
+use super::super::peers;
 
 /// What is printed with `--format json`: a row for each way in.
 #[derive(Serialize)]
@@ -20,8 +22,8 @@ pub(super) struct Row {
     cost: Cost,
 }
 
-/// Makes what is missing of the runs, and measures `binary`.
-pub(super) fn measured(binary: &Path, folder: &Path) -> Result<Vec<Row>> {
+/// Makes what is missing of the runs, and measures `binary`, and where `with_peers` says so others that compare them.
+pub(super) fn measured(binary: &Path, folder: &Path, with_peers: bool) -> Result<Vec<Row>> {
     let traces = super::super::sides(folder)?;
     let reports = traces.clone().map(|run| run.join("report"));
     for (run, report) in traces.iter().zip(&reports) {
@@ -30,10 +32,20 @@ pub(super) fn measured(binary: &Path, folder: &Path) -> Result<Vec<Row>> {
         child::succeed(&mut command)?;
     }
     let reports = reports.map(|report| report.join("report.json"));
-    Ok(vec![
+    let mut rows = vec![
         Row { from: "traces", megabytes: megabytes(&traces)?, cost: cost(binary, &traces, folder)? },
         Row { from: "saved reports", megabytes: megabytes(&reports)?, cost: cost(binary, &reports, folder)? },
-    ])
+    ];
+    if with_peers {
+        // It takes both runs' files one after the other.
+        let mut both = Input::given(&traces[0]);
+        both.ranks.extend(Input::given(&traces[1]).ranks);
+        both.ranks.retain(|path| path.is_file());
+        let costs = peers::measure(&peers::COMPARISONS, &both, folder)?;
+        let megabytes = megabytes(&traces)?;
+        rows.extend(costs.into_values().map(|cost| Row { from: "traces, by HTA", megabytes, cost }));
+    }
+    Ok(rows)
 }
 
 /// As Markdown.
