@@ -25,6 +25,8 @@ pub(crate) struct Clocks<'a> {
     hosts: Offsets,
     /// By rank, the first of its host.
     home: Vec<usize>,
+    /// Two hosts between whose ranks nothing told which collectives are the same.
+    not_told: rustc_hash::FxHashSet<(usize, usize)>,
     /// How often every shift was tried.
     #[cfg(test)]
     pub(crate) searches: usize,
@@ -41,6 +43,7 @@ impl<'a> Clocks<'a> {
             home: home.collect(),
             ranks: Offsets::unknown(ranks),
             hosts: Offsets::unknown(ranks),
+            not_told: rustc_hash::FxHashSet::default(),
             #[cfg(test)]
             searches: 0,
         }
@@ -57,6 +60,16 @@ impl<'a> Clocks<'a> {
         let ahead_ns = |rank: usize| self.hints.ahead_ns.get(rank).copied().flatten();
         let measured = ahead_ns(a).zip(ahead_ns(b)).map(|(a, b)| b.saturating_sub(a));
         by_hosts.into_iter().chain(measured.filter(|measured| by_hosts != Some(*measured)))
+    }
+
+    /// Whether trying every shift told nothing of ranks of the hosts of `a` and `b`: it would not of these.
+    pub(crate) fn is_not_told(&self, a: usize, b: usize) -> bool {
+        self.not_told.contains(&(self.home[a], self.home[b]))
+    }
+
+    /// Trying every shift told nothing of `a` and `b`.
+    pub(crate) fn put_not_told(&mut self, a: usize, b: usize) {
+        self.not_told.insert((self.home[a], self.home[b]));
     }
 
     /// The clock of `b` minus that of `a` is `offset_ns`; what is known already stays.

@@ -13,6 +13,7 @@ use rankscope_time::Rank;
 
 use crate::hints::Clocks;
 use crate::matching::{Member, RankCollectives};
+use crate::search::by_search;
 use crate::sequence::{self, By, Paired};
 use crate::{Group, Kind, LocalCollective};
 
@@ -66,20 +67,35 @@ fn is_message(kind: Kind) -> bool {
     matches!(kind, Kind::Send | Kind::Recv | Kind::SendRecv)
 }
 
-/// The members of each collective of one lane, ascending in rank; in order of time. `clocks` is what is known of them.
-pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, clocks: &mut Clocks<'_>) -> Vec<Vec<Member>> {
+/// What is one, and what cannot be told.
+#[derive(Default)]
+pub(crate) struct Joined {
+    /// The members of each collective, ascending in rank; in order of time.
+    pub(crate) instances: Vec<Vec<Member>>,
+    /// Indices of ranks whose collectives fit those of another in several ways.
+    pub(crate) not_told: Vec<usize>,
+}
+
+impl From<Vec<Vec<Member>>> for Joined {
+    fn from(instances: Vec<Vec<Member>>) -> Self {
+        Self { instances, not_told: Vec::new() }
+    }
+}
+
+/// What of one lane is one collective. `clocks` is what is known of them.
+pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, clocks: &mut Clocks<'_>) -> Joined {
     let numbered = |rank: usize, list: &[usize]| list.iter().all(|at| ranks[rank].collectives[*at].sequence.get().is_some());
-    let mut instances = match lane.between {
-        Between::NotTold => return alone(&lane.sequences),
+    let mut joined = match lane.between {
+        Between::NotTold => return alone(&lane.sequences).into(),
         Between::Group if lane.sequences.iter().all(|(rank, list)| numbered(*rank, list)) => {
-            return join_by_number(ranks, &lane.sequences);
+            return join_by_number(ranks, &lane.sequences).into();
         }
         // Both ends count their messages by themselves, so numbers of a pair need not be equal.
         Between::Group | Between::Pair(..) => join_by_order(ranks, lane.sequences, clocks),
     };
     // By what the first member's clock says: good enough to read a list by.
-    instances.sort_by_key(|members| ranks[members[0].rank()].collectives[members[0].collective()].start_ns);
-    instances
+    joined.instances.sort_by_key(|members| ranks[members[0].rank()].collectives[members[0].collective()].start_ns);
+    joined
 }
 
 /// Each by itself.
@@ -177,16 +193,16 @@ impl<'a> Numbered<'a> {
     }
 }
 
-/// By pairing every rank with the fullest one, then the rest with each other.
-fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, clocks: &mut Clocks<'_>) -> Vec<Vec<Member>> {
-    let of = |rank: usize, list: &[usize]| list.iter().map(|at| &ranks[rank].collectives[*at]).collect::<Vec<_>>();
-    let mut instances = Vec::new();
-    while let Some((&fullest, _)) = left.iter().max_by_key(|(rank, list)| (list.len(), std::cmp::Reverse(**rank))) {
+/// By pairing every rank with the fullest one, then the rest with each other. A rank that fits in several ways is put aside.
+fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, clocks: &mut Clocks<'_>) -> Joined {
+    let mut all = Joined::default();
+    let mut aside = Sequences::new();
+    while let Some((&fullest, _)) = left.iter().max_by_key(|(rank, list)| (list.len(), Reverse(**rank))) {
         let Some(list) = left.remove(&fullest) else { break };
         let mut joined: Vec<Vec<Member>> = list.iter().map(|at| vec![Member::of(fullest, *at)]).collect();
-        let ours = of(fullest, &list);
+        let ours = of_rank(ranks, fullest, &list);
         for (rank, list) in &mut left {
-            let pairs = paired((fullest, &ours), (*rank, &of(*rank, list)), clocks);
+            let Paired { pairs, by } = paired((fullest, &ours), (*rank, &of_rank(ranks, *rank, list)), clocks);
             for (i, j) in &pairs {
                 joined[*i].push(Member::of(*rank, list[*j]));
             }
@@ -197,14 +213,52 @@ fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, clocks: &mut Cl
                 at += 1;
                 !is_paired
             });
+            if by == By::NotTold {
+                all.not_told.push(*rank);
+                aside.insert(*rank, std::mem::take(list));
+            }
         }
         left.retain(|_, list| !list.is_empty());
         for members in &mut joined {
             members.sort_unstable();
         }
-        instances.extend(joined);
+        all.instances.extend(joined);
     }
-    instances
+    all.instances.extend(join_alike(ranks, aside));
+    all
+}
+
+/// Ranks whose sequences are alike from first to last.
+struct Alike {
+    first: usize,
+    /// The collectives of the first.
+    list: Vec<usize>,
+    instances: Vec<Vec<Member>>,
+}
+
+/// Ranks that are alike are joined one for one, and the others are by themselves.
+fn join_alike(ranks: &[RankCollectives], sequences: Sequences) -> Vec<Vec<Member>> {
+    let mut groups: Vec<Alike> = Vec::new();
+    for (rank, list) in sequences {
+        let own = of_rank(ranks, rank, &list);
+        let is_alike = |group: &&mut Alike| {
+            let of_first = || of_rank(ranks, group.first, &group.list);
+            group.list.len() == list.len() && sequence::in_order(&of_first(), &own).is_some()
+        };
+        let members = list.iter().map(|at| Member::of(rank, *at));
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.instances.iter_mut().zip(members).for_each(|(joined, member)| joined.push(member)),
+            None => {
+                let instances = members.map(|member| vec![member]).collect();
+                groups.push(Alike { first: rank, list, instances });
+            }
+        }
+    }
+    groups.into_iter().flat_map(|group| group.instances).collect()
+}
+
+fn of_rank<'a>(ranks: &'a [RankCollectives], rank: usize, list: &[usize]) -> Vec<&'a LocalCollective> {
+    list.iter().map(|at| &ranks[rank].collectives[*at]).collect()
 }
 
 /// Pairs two ranks' sequences by what is known of their clocks, and learns of them.
@@ -212,13 +266,10 @@ fn paired(
     (a, ours): (usize, &[&LocalCollective]),
     (b, theirs): (usize, &[&LocalCollective]),
     clocks: &mut Clocks<'_>,
-) -> Vec<(usize, usize)> {
+) -> Paired {
     let known = clocks.known(a, b);
-    let Paired { pairs, by } = sequence::pair(ours, theirs, known, clocks.hints(a, b));
-    #[cfg(test)]
-    {
-        clocks.searches += usize::from(by == By::Search);
-    }
+    let at_once = sequence::pair_at_once(ours, theirs, known, clocks.hints(a, b));
+    let Paired { pairs, by } = at_once.unwrap_or_else(|| searched((a, ours), (b, theirs), clocks));
     // What a hint led to is known no better than the hint.
     if known.is_none()
         && by != By::Hint
@@ -226,7 +277,27 @@ fn paired(
     {
         clocks.learn(a, b, offset_ns);
     }
-    pairs
+    Paired { pairs, by }
+}
+
+/// By trying every shift, unless that told nothing of ranks of the same two hosts.
+fn searched(
+    (a, ours): (usize, &[&LocalCollective]),
+    (b, theirs): (usize, &[&LocalCollective]),
+    clocks: &mut Clocks<'_>,
+) -> Paired {
+    if clocks.is_not_told(a, b) {
+        return Paired { pairs: Vec::new(), by: By::NotTold };
+    }
+    #[cfg(test)]
+    {
+        clocks.searches += 1;
+    }
+    let paired = by_search(ours, theirs, clocks.hints(a, b));
+    if paired.by == By::NotTold {
+        clocks.put_not_told(a, b);
+    }
+    paired
 }
 
 #[cfg(test)]

@@ -47,6 +47,7 @@ mod matching;
 mod offsets;
 mod parallelism;
 mod pattern;
+mod search;
 mod sequence;
 mod splits;
 mod vote;

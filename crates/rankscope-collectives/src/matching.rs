@@ -95,6 +95,9 @@ pub struct Matched {
     pub groups: Vec<Group>,
     /// The collectives, by group and then in order of time.
     pub instances: Vec<Instance>,
+    /// Indices of the ranks, ascending, of which collectives fit those of another rank in several ways equally well: they are matched
+    /// with none of that rank's.
+    pub not_told: Vec<usize>,
 }
 
 /// Matches the collectives of all given ranks.
@@ -127,7 +130,9 @@ fn matched(ranks: &[RankCollectives], clocks: &mut Clocks<'_>) -> Matched {
             };
             let alone = lane.between == Between::Group && group.ranks.len() == 1;
             let first = matched.instances.len();
-            for members in join(ranks, lane, clocks) {
+            let joined = join(ranks, lane, clocks);
+            matched.not_told.extend(joined.not_told);
+            for members in joined.instances {
                 let absent = match matched.instances[first..].last() {
                     Some(before) if have_same_ranks(&before.members, &members) => Arc::clone(&before.absent),
                     _ => Some(lacking(given, &members))
@@ -140,6 +145,8 @@ fn matched(ranks: &[RankCollectives], clocks: &mut Clocks<'_>) -> Matched {
         }
         matched.groups.push(group);
     }
+    matched.not_told.sort_unstable();
+    matched.not_told.dedup();
     matched
 }
 
@@ -260,14 +267,33 @@ mod tests {
     fn what_the_fullest_rank_lacks_is_one_collective() {
         let plain = |starts: &[i64]| starts.iter().map(|start| collective(Kind::AllReduce, *start, None, None)).collect();
         let ranks = [
-            rank(0, 3, plain(&[0, 1_000, 3_000, 4_000, 5_000])),
-            rank(1, 3, plain(&[0, 1_000, 2_000, 3_000])),
-            rank(2, 3, plain(&[0, 1_000, 2_000, 3_000])),
+            rank(0, 3, plain(&[0, 1_000, 3_700, 4_900, 6_000])),
+            rank(1, 3, plain(&[0, 1_000, 2_300, 3_700])),
+            rank(2, 3, plain(&[0, 1_000, 2_300, 3_700])),
         ];
         let matched = match_ranks(&ranks);
         assert_eq!(matched.instances.iter().filter(|instance| instance.complete).count(), 3);
         assert!(shape(&matched).contains(&(vec![1, 2], vec![0], false)));
         assert_eq!(matched.instances.len(), 6);
+    }
+
+    #[test]
+    fn what_fits_in_several_ways_is_matched_with_nothing_and_its_rank_is_named() {
+        let regular = |count: i64| (0..count).map(|at| collective(Kind::AllReduce, 1_000 * at, None, None)).collect();
+        let ranks = [rank(0, 3, regular(20)), rank(1, 3, regular(19)), rank(2, 3, regular(20))];
+        let matched = match_ranks(&ranks);
+        assert_eq!(matched.not_told, [1]);
+        let complete = |ranks: &[usize]| shape(&matched).iter().filter(|(members, ..)| members == ranks).count();
+        assert_eq!((complete(&[0, 2]), complete(&[1])), (20, 19), "ranks that are alike from first to last are one");
+        let odd = match_ranks(&[rank(0, 3, regular(20)), rank(1, 3, regular(19)), rank(2, 3, regular(19))]);
+        let alike = shape(&odd).into_iter().filter(|(members, ..)| *members == [1, 2]).count();
+        assert_eq!((odd.not_told, alike), (vec![1, 2], 19), "which are alike among themselves");
+        let known = Hints { ahead_ns: vec![Some(0), Some(-1_000), None], ..Hints::default() };
+        let matched = match_with(&ranks, &known);
+        assert_eq!(matched.not_told, [0_usize; 0]);
+        let first: Vec<_> =
+            matched.instances.iter().find(|instance| instance.complete).into_iter().flat_map(|one| &one.members).collect();
+        assert_eq!(first.iter().map(|member| member.collective()).collect::<Vec<_>>(), [1, 0, 1], "by clocks that are known");
     }
 
     #[test]

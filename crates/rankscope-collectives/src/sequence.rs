@@ -5,17 +5,15 @@
 //! collective overlap, if the operation needs every rank. So an offset is wanted, and a walk under it pairs. It is known where the
 //! two ranks were paired before; else ends vote for one; where the vote is not clear, as what repeats perfectly leaves it, whatever
 //! hints at one is tried; and where none of these pairs nearly all, each shift of one sequence against the other proposes the
-//! offset at which most ends coincide, each is tried, and the one that pairs most wins; among equals the one whose ends lie
-//! closest. The offset found here only serves to pair: align estimates clocks.
+//! offset at which most ends coincide, and each is tried (`search`). What several that fit equally well pair differently is not paired:
+//! nothing tells which collectives are the same. The offset found here only serves to pair: align estimates clocks.
 //!
 //! A clear vote comes before hints: it is evidence from the two sequences themselves, and takes milliseconds. So a hint that is
 //! wrong changes nothing where the sequences tell by themselves.
 
 use crate::LocalCollective;
+use crate::search::{PARTS, proposed_offset};
 use crate::vote::{Vote, vote};
-
-/// Shifts tried in either direction when nothing else leads to an offset.
-const SHIFTS_MAX: usize = 512;
 
 /// Operations that do not need every rank may miss each other by this much and still be one.
 const LOOSE_NS: i64 = 1_000_000;
@@ -36,6 +34,8 @@ pub(crate) enum By {
     Hint,
     /// Every shift was tried.
     Search,
+    /// The same, and several fit equally well: what they pair otherwise is not paired.
+    NotTold,
 }
 
 /// Two sequences, paired.
@@ -46,16 +46,15 @@ pub(crate) struct Paired {
     pub(crate) by: By,
 }
 
-/// Pairs `ours` and `theirs`, which are in order of their start. `known` is what their clock is ahead of ours, where that is known
-/// from elsewhere; `hints` are what it may be.
-pub(crate) fn pair(
+/// Pairs `ours` and `theirs`, which are in order of their start, without trying every shift; `None` where that is what is left. `known` is
+/// what their clock is ahead of ours, where that is known from elsewhere; `hints` are what it may be.
+pub(crate) fn pair_at_once(
     ours: &[&LocalCollective],
     theirs: &[&LocalCollective],
     known: Option<i64>,
     hints: impl IntoIterator<Item = i64>,
-) -> Paired {
+) -> Option<Paired> {
     let found = |by: By| move |pairs: Pairs| Paired { pairs, by };
-    let in_order = in_order(ours, theirs).map(found(By::Order));
     let by_known = || by_known(ours, theirs, known).map(found(By::Known));
     let by_others = || {
         let vote = vote(ours, theirs);
@@ -64,14 +63,13 @@ pub(crate) fn pair(
         }
         by_hints(ours, theirs, hints, &vote).map(found(By::Hint))
     };
-    let found_at_once = in_order.or_else(by_known).or_else(by_others);
-    found_at_once.unwrap_or_else(|| Paired { pairs: by_search(ours, theirs), by: By::Search })
+    in_order(ours, theirs).map(found(By::Order)).or_else(by_known).or_else(by_others)
 }
 
-type Pairs = Vec<(usize, usize)>;
+pub(crate) type Pairs = Vec<(usize, usize)>;
 
 /// Where both look alike from first to last, and their stays overlap one for one.
-fn in_order(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Option<Pairs> {
+pub(crate) fn in_order(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Option<Pairs> {
     let alike = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| a.looks_like(b));
     let in_order: Pairs = (0..ours.len()).filter(|_| alike).map(|at| (at, at)).collect();
     let overlaps = || {
@@ -83,7 +81,7 @@ fn in_order(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Option<Pa
 
 /// What their clock is ahead of ours by the ends of `pairs`; `None` where these are too few of too many.
 pub(crate) fn offset_of(ours: &[&LocalCollective], theirs: &[&LocalCollective], pairs: &[(usize, usize)]) -> Option<i64> {
-    if pairs.len() < PAIRS_MIN || !nearly_all(pairs, ours, theirs) {
+    if pairs.len() < PAIRS_MIN.max(nearly_all(ours, theirs)) {
         return None;
     }
     let mut differences: Vec<i64> = pairs.iter().map(|(i, j)| theirs[*j].end_ns.saturating_sub(ours[*i].end_ns)).collect();
@@ -94,9 +92,9 @@ pub(crate) fn offset_of(ours: &[&LocalCollective], theirs: &[&LocalCollective], 
 /// Fewer pairs than this do not show an offset that others may rely on.
 const PAIRS_MIN: usize = 16;
 
-/// Whether `pairs` has nine in ten of what can be paired: more than that is hardly lost, and less hints at a wrong offset.
-fn nearly_all(pairs: &[(usize, usize)], ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> bool {
-    10 * pairs.len() >= 9 * ours.len().min(theirs.len())
+/// So many pairs are nine in ten of what can be paired: more than that is hardly lost, and less hints at a wrong offset.
+fn nearly_all(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> usize {
+    (9 * ours.len().min(theirs.len())).div_ceil(10)
 }
 
 fn by_known(ours: &[&LocalCollective], theirs: &[&LocalCollective], known: Option<i64>) -> Option<Pairs> {
@@ -117,11 +115,11 @@ fn by_hints(
 ) -> Option<Pairs> {
     let hinted = hints.into_iter().map(|offset| walk(ours, theirs, offset)).reduce(Pairing::better)?;
     let hinted = refined(ours, theirs, hinted);
-    if hinted.pairs.len() < PAIRS_MIN || !nearly_all(&hinted.pairs, ours, theirs) {
+    if hinted.pairs.len() < PAIRS_MIN.max(nearly_all(ours, theirs)) {
         return None;
     }
     let voted = vote.offsets.iter().map(|offset| walk(ours, theirs, *offset));
-    let mut rivals = voted.filter(|voted| nearly_all(&voted.pairs, ours, theirs));
+    let mut rivals = voted.filter(|voted| voted.pairs.len() >= nearly_all(ours, theirs));
     let as_close = |rival: Pairing| hinted.apart_ns() <= rival.apart_ns().saturating_mul(2).saturating_add(vote.grain_ns);
     rivals.all(as_close).then_some(hinted.pairs)
 }
@@ -129,18 +127,7 @@ fn by_hints(
 /// What `pairing` leads to, if that is nearly all.
 fn enough(ours: &[&LocalCollective], theirs: &[&LocalCollective], pairing: Pairing) -> Option<Pairs> {
     let pairs = refined(ours, theirs, pairing).pairs;
-    nearly_all(&pairs, ours, theirs).then_some(pairs)
-}
-
-/// By trying every shift. Takes the square of what there is.
-fn by_search(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Pairs {
-    let (len, other) = (ours.len() as isize, theirs.len() as isize);
-    let most = SHIFTS_MAX as isize;
-    let shifts = -(len - 1).min(most)..=(other - 1).min(most);
-    let tries = shifts.flat_map(|shift| PARTS.map(|part| (shift, part)));
-    let offsets = tries.filter_map(|(shift, part)| proposed_offset(ours, theirs, shift, part)).chain([0]);
-    let best = offsets.map(|offset| walk(ours, theirs, offset)).reduce(Pairing::better);
-    best.map_or_else(Vec::new, |best| refined(ours, theirs, best).pairs)
+    (pairs.len() >= nearly_all(ours, theirs)).then_some(pairs)
 }
 
 /// The offsets at which all of `pairs` overlap, if there are any: their clock minus ours.
@@ -153,7 +140,7 @@ fn common_offsets(ours: &[&LocalCollective], theirs: &[&LocalCollective], pairs:
 }
 
 /// Walks again from the middle of what the pairs leave open, as long as that pairs more.
-fn refined(ours: &[&LocalCollective], theirs: &[&LocalCollective], mut best: Pairing) -> Pairing {
+pub(crate) fn refined(ours: &[&LocalCollective], theirs: &[&LocalCollective], mut best: Pairing) -> Pairing {
     for _ in 0..REFINEMENTS_MAX {
         let Some((least, most)) = common_offsets(ours, theirs, &best.pairs) else { break };
         if least == i64::MIN || best.pairs.len() == ours.len().min(theirs.len()) {
@@ -168,51 +155,32 @@ fn refined(ours: &[&LocalCollective], theirs: &[&LocalCollective], mut best: Pai
     best
 }
 
-/// Which part of the ends must coincide for an offset to be proposed: after several losses no one shift is right for many.
-const PARTS: [usize; 2] = [4, 8];
-
-/// Their clock minus ours, if `theirs[i + shift]` is `ours[i]`: the middle of the narrowest range that holds one in `part` of the
-/// differences between ends. Ends coincide far better than starts, and some pairs are wrong whatever the shift.
-fn proposed_offset(ours: &[&LocalCollective], theirs: &[&LocalCollective], shift: isize, part: usize) -> Option<i64> {
-    let mut differences: Vec<i64> = ours
-        .iter()
-        .enumerate()
-        .filter_map(|(at, a)| Some((a, theirs.get(usize::try_from(at as isize + shift).ok()?)?)))
-        .filter(|(a, b)| a.may_be(b))
-        .map(|(a, b)| b.end_ns.saturating_sub(a.end_ns))
-        .collect();
-    differences.sort_unstable();
-    let width = (differences.len() / part).max(2.min(differences.len().saturating_sub(1)));
-    let narrowest =
-        (0..differences.len().checked_sub(width)?).min_by_key(|at| differences[at + width].saturating_sub(differences[*at]))?;
-    Some(differences[narrowest].midpoint(differences[narrowest + width]))
-}
-
 /// The offset follows a pair by this part of what it is off: a clock that drifts by 50 ppm is followed within microseconds, and
 /// the noise of the ends hardly moves it.
 const FOLLOW: i64 = 32;
 
-struct Pairing {
-    pairs: Vec<(usize, usize)>,
+/// Pairs that a walk made.
+pub(crate) struct Pairing {
+    pub(crate) pairs: Vec<(usize, usize)>,
     /// How far the ends of the pairs lie apart, in all.
     misfit_ns: i64,
 }
 
 impl Pairing {
     /// How far the ends of a pair lie apart, on average.
-    fn apart_ns(&self) -> i64 {
+    pub(crate) fn apart_ns(&self) -> i64 {
         self.misfit_ns / (self.pairs.len() as i64).max(1)
     }
 
     /// The one that pairs more; of equals the one whose ends lie closer.
-    fn better(self, other: Self) -> Self {
+    pub(crate) fn better(self, other: Self) -> Self {
         let key = |pairing: &Self| (pairing.pairs.len(), std::cmp::Reverse(pairing.misfit_ns));
         if key(&other) > key(&self) { other } else { self }
     }
 }
 
 /// Walks both sequences under one offset, which follows the ends slowly: clocks drift over a long recording.
-fn walk(ours: &[&LocalCollective], theirs: &[&LocalCollective], offset_ns: i64) -> Pairing {
+pub(crate) fn walk(ours: &[&LocalCollective], theirs: &[&LocalCollective], offset_ns: i64) -> Pairing {
     let mut offset = offset_ns;
     let mut pairing = Pairing { pairs: Vec::with_capacity(ours.len().min(theirs.len())), misfit_ns: 0 };
     let (mut i, mut j) = (0, 0);
@@ -283,7 +251,17 @@ mod tests {
     use rankscope_trace::SpanId;
 
     use super::*;
+    use crate::search::by_search;
     use crate::{Kind, Operation};
+
+    fn pair(
+        ours: &[&LocalCollective],
+        theirs: &[&LocalCollective],
+        known: Option<i64>,
+        hints: impl IntoIterator<Item = i64> + Clone,
+    ) -> Paired {
+        pair_at_once(ours, theirs, known, hints.clone()).unwrap_or_else(|| by_search(ours, theirs, hints))
+    }
 
     fn stay(start_ns: i64, end_ns: i64) -> LocalCollective {
         let elements = Some(1_000);
@@ -328,7 +306,7 @@ mod tests {
             prop_assert_eq!(&pair(&ours, &theirs, None, []).pairs, &expected);
             prop_assert_eq!(&pair(&ours, &theirs, Some(offset + 350), []).pairs, &expected);
             prop_assert_eq!(&pair(&ours, &theirs, None, [offset + 350]).pairs, &expected);
-            prop_assert_eq!(by_search(&ours, &theirs), expected);
+            prop_assert_eq!(by_search(&ours, &theirs, []).pairs, expected);
         }
     }
 
@@ -361,7 +339,7 @@ mod tests {
             for hints in [hints.clone(), hints.iter().map(|near| offset + near).collect()] {
                 prop_assert_eq!(&pair(&ours, &theirs, None, hints), &voted, "whatever is hinted at");
             }
-            prop_assert_eq!(by_search(&ours, &theirs), voted.pairs);
+            prop_assert_eq!(by_search(&ours, &theirs, []).pairs, voted.pairs);
         }
     }
 
@@ -386,11 +364,25 @@ mod tests {
     }
 
     #[test]
-    fn what_repeats_perfectly_is_searched() {
+    fn what_repeats_perfectly_is_paired_with_nothing() {
         let regular = |count: i64| (0..count).map(|at| stay(at * 100_000, at * 100_000 + 20_000)).collect::<Vec<_>>();
-        let (ours, theirs) = (regular(400), regular(396));
+        let lost = |list: Vec<LocalCollective>, at: usize| -> Vec<_> {
+            list.into_iter().enumerate().filter(|(place, _)| *place != at).map(|(_, stay)| stay).collect()
+        };
+        let not_told = Paired { pairs: Vec::new(), by: By::NotTold };
+        for (ours, theirs) in [
+            (regular(400), regular(396)),
+            (regular(400), lost(regular(400), 200)),
+            (regular(2), regular(1)),
+            (regular(9), regular(8)),
+        ] {
+            let [ours, theirs]: [Vec<_>; 2] = [ours.iter().collect(), theirs.iter().collect()];
+            assert_eq!(pair(&ours, &theirs, None, []), not_told, "{} of {}", theirs.len(), ours.len());
+        }
+        // As long as each other they are taken for the same.
+        let (ours, theirs) = (regular(400), regular(400));
         let [ours, theirs]: [Vec<_>; 2] = [ours.iter().collect(), theirs.iter().collect()];
-        assert_eq!(pair(&ours, &theirs, None, []), Paired { pairs: by_search(&ours, &theirs), by: By::Search });
+        assert_eq!(pair(&ours, &theirs, None, []).by, By::Order);
     }
 
     /// Neither the vote nor a search can tell which of many shifts it is; a clock that is known can.
@@ -405,7 +397,9 @@ mod tests {
         let hinted = Paired { pairs: expected, by: By::Hint };
         assert_eq!(pair(&ours, &theirs, None, [7_001_500]), hinted);
         assert_eq!(pair(&ours, &theirs, None, [-900_000_000, 6_998_000]), hinted, "the one that pairs more");
-        assert_eq!(pair(&ours, &theirs, None, [-900_000_000]).by, By::Search);
+        assert_eq!(pair(&ours, &theirs, None, [-900_000_000]).by, By::NotTold);
+        let (few, fewer) = (&ours[..6], &theirs[..3]);
+        assert_eq!(pair(few, fewer, None, [7_000_000]), Paired { pairs: vec![(3, 0), (4, 1), (5, 2)], by: By::Hint });
     }
 
     /// Steps that are nearly alike pair nearly as well one step off; their ends know better.
@@ -421,7 +415,7 @@ mod tests {
             let start = |at: i64| at * 100_000 + stray(at);
             let all: Vec<_> = (0..400).map(|at| stay(start(at), start(at) + 60_000)).collect();
             let (ours, theirs): (Vec<_>, Vec<_>) = (all.iter().collect(), all.iter().skip(3).collect());
-            assert!(nearly_all(&walk(&ours, &theirs, 100_000).pairs, &ours, &theirs), "it tempts");
+            assert!(walk(&ours, &theirs, 100_000).pairs.len() >= nearly_all(&ours, &theirs), "it tempts");
             let pairs: Pairs = (0..397).map(|at| (at + 3, at)).collect();
             assert_eq!(pair(&ours, &theirs, None, [100_000]), Paired { pairs: pairs.clone(), by });
             let by = if by == By::Search { By::Hint } else { by };

@@ -26,6 +26,7 @@ pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
     cautions.extend(steps(source));
     cautions.extend(host_only(source));
     cautions.extend(unmatched(source));
+    cautions.extend(not_told(source));
     cautions.extend(messages(source));
     // Of traces that are not of one job the clocks are nobody's question.
     if source.job.doubts.is_empty() {
@@ -156,6 +157,19 @@ fn unmatched(source: &Source<'_>) -> Option<Caution> {
             "{matched} of {all} collectives ({share}) were found on all of their ranks{why}; waits and bandwidths refer to those."
         );
         caution(CautionKind::NotMatched, &[], text)
+    })
+}
+
+/// Ranks of which the collectives repeat so regularly that they fit those of others in several ways.
+fn not_told(source: &Source<'_>) -> Option<Caution> {
+    let ranks: Vec<Rank> = source.job.matched.not_told.iter().filter_map(|at| Some(source.job.ranks.get(*at)?.rank)).collect();
+    (!ranks.is_empty()).then(|| {
+        let text = format!(
+            "Collectives of rank {} have no numbers, and repeat so regularly that they fit those of another rank in several ways. Which are the \
+             same cannot be told without clocks; they are not matched.",
+            list(&ranks)
+        );
+        caution(CautionKind::NotMatched, &ranks, text)
     })
 }
 
