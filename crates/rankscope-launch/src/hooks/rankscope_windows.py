@@ -36,10 +36,14 @@ def torch_optimizer(module, raw):
     @functools.wraps(patch)
     def _patch_step_function(self):
         patch(self)
-        kind = type(self)
-        if not getattr(kind.step, "counted_by_rankscope", False):
-            kind.step = _counted(kind.step)
-            kind.step.counted_by_rankscope = True
+        try:
+            kind = type(self)
+            if not getattr(kind.step, "counted_by_rankscope", False):
+                kind.step = _counted(kind.step)
+                kind.step.counted_by_rankscope = True
+        except Exception:
+            # A class that will not have it trains uncounted.
+            pass
 
     module.Optimizer._patch_step_function = _patch_step_function
 
