@@ -12,6 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rankscope import clock as clock
     from rankscope import dispatch as dispatch
+    from rankscope import integrations as integrations
+    from rankscope import jax as jax
+    from rankscope import torch as torch
     from rankscope._analysis import align as align
     from rankscope._analysis import compare as compare
     from rankscope._analysis import report as report
