@@ -123,6 +123,20 @@ class AttentionLayout:
         """The same as lists: what the command prints."""
         return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes .json, .npz or .safetensors; in the latter two, the lengths of rank r are `cu_seqlens_q.r` and `cu_seqlens_kv.r`."""
+        if Path(path).suffix == ".json":
+            return written(path, json.dumps(self.to_dict()).encode())
+        arrays = {name: _own(getattr(self, name)) for name in ("max_seqlen_q", "max_seqlen_kv", "num_local_seqs_recv")}
+        for name in ("cu_seqlens_q", "cu_seqlens_kv"):
+            arrays |= {f"{name}.{rank}": _own(lengths) for rank, lengths in enumerate(getattr(self, name))}
+        return save_arrays(path, arrays, {})
+
+    def _repr_html_(self) -> str:
+        ranks = zip(self.cu_seqlens_q, self.cu_seqlens_kv, strict=True)
+        rows = [(rank, _brief(queries)[1], _brief(keys)[1]) for rank, (queries, keys) in enumerate(ranks)]
+        return table(f"Attention of {len(rows)} ranks", ["rank", "cu_seqlens_q", "cu_seqlens_kv"], rows)
+
 
 def metadata_of(values: dict[str, Any], like: Like) -> Metadata:
     """The fields that the functions return, as arrays of that library."""
@@ -143,6 +157,7 @@ def _own(value: AnyArray) -> Array:
 
 
 def _brief(value: AnyArray) -> tuple[str, str]:
+    """The shape, and the first row, or all of an array with one axis."""
     shape = " × ".join(str(axis) for axis in value.shape)
-    first = str(plain(value[0])) if len(value) else ""
+    first = str(plain(value if len(value.shape) == 1 else value[0])) if len(value) else ""
     return shape, first if len(first) <= 60 else first[:57] + "..."

@@ -1,6 +1,7 @@
 """DistCA's functions give the golden arrays, whatever library their inputs come from, and what the command gives."""
 
 import json
+import zipfile
 
 import pytest
 
@@ -282,3 +283,14 @@ def test_metadata_are_shown_and_saved(tmp_path):
     assert saved["seq_recv_mask"] == [[[1, 1], [1, 0]], [[1, 0], [1, 0]]]
     with pytest.raises(dispatch.DispatchError, match=r"\.npz or \.safetensors"):
         forward.save(tmp_path / "forward.csv")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_layout_is_shown_and_saved(tmp_path, library):
+    lengths = given([[8, 8], [8, 8]], library)
+    layout = dispatch.compute_attn_layout_seqlens(lengths, given([[8, 16], [8, 16]], library), given([[1, 0], [0, 1]], library))
+    assert [part for part in layout][2].tolist() == [8, 8]
+    assert "[0, 8, 16]" in layout._repr_html_()
+    assert json.loads(layout.save(tmp_path / "layout.json").read_text()) == layout.to_dict()
+    with zipfile.ZipFile(layout.save(tmp_path / "layout.npz")) as archive:
+        assert "cu_seqlens_q.1.npy" in archive.namelist()
