@@ -91,8 +91,12 @@ impl Recorded {
         write_whole(path, |output| self.export_to(format, output))
     }
 
-    /// Puts the packed recording in the place of the live file it was recorded into, once that is closed.
-    pub(crate) fn pack_in_place(&self) -> Result<(), ExportError> {
+    /// Puts the packed recording in the place of the live file it was recorded into, once its last session has stopped. Nothing
+    /// happens to one in memory.
+    ///
+    /// # Errors
+    /// As [`Recorded::export`], and where another process has come to record there.
+    pub fn pack_in_place(&self) -> Result<(), ExportError> {
         let store = self.store();
         let Some(path) = store.path() else { return Ok(()) };
         if !store.lock_again() {

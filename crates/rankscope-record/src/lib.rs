@@ -102,6 +102,7 @@ pub use in_span::{InSpan, SpanFuture, SpanName};
 pub use join::{JoinedRun, join_run, join_run_with};
 pub use kept_args::KeptArgs;
 pub use names::{Site, intern, intern_key};
+pub use ranks::own_rank;
 #[cfg(feature = "macros")]
 #[doc = include_str!("recorded_attribute.md")]
 pub use rankscope_record_macros::recorded;

@@ -24,6 +24,11 @@ pub(crate) fn own() -> Option<Place> {
     place(|name| std::env::var(name).ok())
 }
 
+/// The rank that whoever launched this process gave it in the environment; none where no launcher did.
+pub fn own_rank() -> Option<u32> {
+    own().map(|place| place.rank)
+}
+
 /// The variables that are asked for, for a message.
 pub(crate) fn variables() -> String {
     RANKS.map(|(rank, _)| rank).join(", ")
