@@ -33,6 +33,18 @@ if TYPE_CHECKING:
     from rankscope._errors import InputError as InputError
     from rankscope._errors import InternalError as InternalError
     from rankscope._errors import UsageError as UsageError
+    from rankscope._native import RecordingError as RecordingError
+    from rankscope._native import counter as counter
+    from rankscope._native import instant as instant
+    from rankscope._native import record_function as record_function
+    from rankscope._recording.flow import flow as flow
+    from rankscope._recording.functions import PythonFunctions as PythonFunctions
+    from rankscope._recording.memory import MemorySite as MemorySite
+    from rankscope._recording.memory import PythonMemory as PythonMemory
+    from rankscope._recording.profile import profile as profile
+    from rankscope._recording.schedule import ProfilerAction as ProfilerAction
+    from rankscope._recording.schedule import RecordingWarning as RecordingWarning
+    from rankscope._recording.schedule import schedule as schedule
     from rankscope._rendezvous import ClockSync as ClockSync
     from rankscope._rendezvous import clock_sync as clock_sync
     from rankscope._table import Table as Table
@@ -47,7 +59,13 @@ _HOMES: dict[str, str] = {
     "InputChanged": "rankscope._errors",
     "InputError": "rankscope._errors",
     "InternalError": "rankscope._errors",
+    "MemorySite": "rankscope._recording.memory",
     "Note": "rankscope._answers",
+    "ProfilerAction": "rankscope._recording.schedule",
+    "PythonFunctions": "rankscope._recording.functions",
+    "PythonMemory": "rankscope._recording.memory",
+    "RecordingError": "rankscope._native",
+    "RecordingWarning": "rankscope._recording.schedule",
     "Report": "rankscope._answers",
     "Table": "rankscope._table",
     "Tables": "rankscope._answers",
@@ -57,7 +75,13 @@ _HOMES: dict[str, str] = {
     "align": "rankscope._analysis",
     "clock_sync": "rankscope._rendezvous",
     "compare": "rankscope._analysis",
+    "counter": "rankscope._native",
+    "flow": "rankscope._recording.flow",
+    "instant": "rankscope._native",
+    "profile": "rankscope._recording.profile",
+    "record_function": "rankscope._native",
     "report": "rankscope._analysis",
+    "schedule": "rankscope._recording.schedule",
     "validate": "rankscope._analysis",
     "what_if": "rankscope._analysis",
 }

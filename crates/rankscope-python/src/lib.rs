@@ -6,6 +6,7 @@ mod clock_agent;
 mod command;
 mod dispatch;
 mod job_store;
+mod recording;
 
 use pyo3::prelude::*;
 
@@ -21,6 +22,12 @@ mod _native {
     use super::command::command;
     #[pymodule_export]
     use super::dispatch::dispatch;
+    #[pymodule_export]
+    use super::recording::{
+        Plan, PySession, Recorded, RecordingError, Span, Step, Work, counter, end_call, end_frames, figures, flow_point,
+        folded_stacks, functions_off, functions_on, instant, metadata, moves, on_begin, on_call, on_collection, on_end,
+        on_native_end, on_profile, on_throw, on_unwind, own_rank, process_name, profile_natives, record_function,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,168 @@
+"""Spans, moments, values and arrows."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import rankscope
+from rankscope import record_function
+
+
+def recording(**options) -> rankscope.profile:
+    return rankscope.profile(python=False, garbage_collection=False, **options)
+
+
+def test_a_span_has_its_name_and_its_arguments(spans):
+    with recording() as profile:
+        with record_function("forward", batch=32, lr=0.5, ok=True, shape=[2, 3], kind="warm", huge=1 << 63, longer=1 << 70, none=None):
+            pass
+    [forward] = [span for span in spans(profile) if span["name"] == "forward"]
+    assert forward["cat"] == "user_annotation"
+    args = forward["args"]
+    assert (args["batch"], args["lr"], args["ok"], args["kind"], args["huge"]) == (32, 0.5, True, "warm", 1 << 63)
+    assert args["longer"] == str(1 << 70) and "none" not in args
+    assert args["shape"] in ([2, 3], "[2, 3]", "[2,3]")
+
+
+def test_what_is_no_value_is_recorded_as_its_type_and_never_turned_into_text(spans):
+    class Tensor:
+        def __str__(self):
+            raise AssertionError("a recorder may not wait for a device")
+
+        __repr__ = __float__ = __index__ = __str__
+
+    with recording() as profile, record_function("forward", input=Tensor()):
+        pass
+    [forward] = [span for span in spans(profile) if span["name"] == "forward"]
+    assert forward["args"]["input"].endswith("Tensor>")
+
+
+def test_the_second_argument_is_torchs(spans):
+    with recording() as profile, record_function("forward", "layer 3"):
+        pass
+    assert [span["args"]["args"] for span in spans(profile) if span["name"] == "forward"] == ["layer 3"]
+
+
+def test_names_may_be_any_text(spans):
+    names = ["", 'quotes " and \\', "ünï → 测试", "line\nbreak", "\ud800 alone", "x" * 3000]
+    with recording() as profile:
+        for name in names:
+            with record_function(name):
+                pass
+    found = [span["name"] for span in spans(profile) if not span["name"].startswith("ProfilerStep")]
+    assert found[:4] == names[:4] and len(found) == len(names)
+
+
+def test_an_exception_passes_through_and_is_named(spans):
+    with recording() as profile:
+        with pytest.raises(KeyError), record_function("lookup"):
+            {}["missing"]
+    assert [span["args"]["exception"] for span in spans(profile) if span["name"] == "lookup"] == ["KeyError"]
+
+
+def test_a_span_is_entered_again_and_again_and_inside_itself(spans):
+    span = record_function("again")
+    with recording() as profile:
+        for _ in range(3):
+            with span, span:
+                pass
+    found = [span for span in spans(profile) if span["name"] == "again"]
+    assert len(found) == 6
+    assert profile.report["remarks"]["misnested"] == 0
+
+
+def test_nothing_is_recorded_outside_of_a_recording(spans):
+    with record_function("before"):
+        with recording() as profile:
+            with record_function("within"):
+                pass
+    names = {span["name"] for span in spans(profile)}
+    assert "within" in names and "before" not in names
+
+
+def test_threads_have_their_names(events):
+    def work():
+        with record_function("in a thread"):
+            pass
+
+    with recording() as profile:
+        thread = threading.Thread(target=work, name="loader-7")
+        thread.start()
+        thread.join()
+    found = events(profile)
+    names = {(event["pid"], event["tid"]): event["args"]["name"] for event in found if event.get("name") == "thread_name"}
+    [span] = [event for event in found if event.get("name") == "in a thread"]
+    assert "loader-7" in names[span["pid"], span["tid"]]
+
+
+def test_moments_and_values_are_recorded(events):
+    with recording() as profile:
+        rankscope.instant("checkpoint", step=3)
+        rankscope.counter("loss", 0.25)
+        rankscope.counter("tokens", 1 << 40)
+        rankscope.counter("far too many", 1 << 80)
+    found = {event["name"]: event for event in events(profile) if event["ph"] in "iIC"}
+    assert found["checkpoint"]["args"]["step"] == 3
+    assert 0.25 in found["loss"]["args"].values()
+    assert 1 << 40 in found["tokens"]["args"].values()
+    assert "far too many" in found
+
+
+def test_an_arrow_leads_from_thread_to_thread(events):
+    def take(arrow):
+        with record_function("taken"):
+            arrow.end()
+
+    with recording() as profile:
+        with record_function("given"):
+            arrow = rankscope.flow("batch")
+            thread = threading.Thread(target=take, args=(arrow,))
+            thread.start()
+            thread.join()
+    points = [event for event in events(profile) if event["ph"] in "sf" and event["name"] == "batch"]
+    assert [point["ph"] for point in sorted(points, key=lambda point: point["ts"])] == ["s", "f"]
+    assert len({point["id"] for point in points}) == 1 and len({point["tid"] for point in points}) == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: record_function(3),
+        lambda: record_function(),
+        lambda: rankscope.instant(None),
+        lambda: rankscope.counter("loss", "high"),
+        lambda: rankscope.counter(1, 1),
+        lambda: record_function("x")(3),
+        lambda: record_function("x")(type("Class", (), {})),
+    ],
+)
+def test_a_wrong_type_is_a_type_error(wrong):
+    with pytest.raises(TypeError):
+        wrong()
+
+
+def test_a_span_left_open_and_one_left_twice_harm_nobody(spans):
+    with recording() as profile:
+        record_function("never left").__enter__()
+        twice = record_function("twice")
+        twice.__enter__()
+        twice.__exit__(None, None, None)
+        twice.__exit__(None, None, None)
+        with record_function("after"):
+            pass
+    assert {"twice", "after"} <= {span["name"] for span in spans(profile)}
+
+
+def test_a_span_that_another_thread_leaves_is_counted(spans):
+    with recording() as profile:
+        span = record_function("carried")
+        span.__enter__()
+        thread = threading.Thread(target=span.__exit__, args=(None, None, None))
+        thread.start()
+        thread.join()
+        with record_function("after"):
+            pass
+    assert profile.report["remarks"]["misuse"] == 1
+    assert "after" in {span["name"] for span in spans(profile)}
