@@ -22,13 +22,14 @@ in. Options have the names and defaults of [the command's](cli.md).
 
 def page() -> str:
     """The whole page."""
-    modules = [getattr(rankscope, name) for name in rankscope._PARTS]
+    parts = [getattr(rankscope, name) for name in rankscope._PARTS]
+    modules = [part for part in parts if hasattr(part, "__all__")]
     names = [name for name in rankscope.__all__ if not name.startswith("_") and name not in rankscope._PARTS]
-    parts = [HEAD, *of(rankscope, names)]
+    entries = [HEAD, *of(rankscope, names)]
     for module in modules:
-        parts.append(f"## {module.__name__}\n\n{text(module)}\n")
-        parts.extend(of(module, sorted(module.__all__)))
-    return "\n".join(parts)
+        entries.append(f"## {module.__name__}\n\n{text(module)}\n")
+        entries.extend(of(module, sorted(module.__all__)))
+    return "\n".join(entries)
 
 
 def of(module: ModuleType, names: list[str]) -> list[str]:

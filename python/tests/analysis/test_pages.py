@@ -1,5 +1,6 @@
 """What the pages about Python show, works; the reference is what the package says of itself."""
 
+import ast
 import importlib.util
 import re
 from pathlib import Path
@@ -10,9 +11,10 @@ ROOT = Path(__file__).parents[3]
 
 
 def blocks(page):
-    """The Python of a page, and what each block needs."""
-    for found in re.finditer(r"(?:<!-- needs: (.*) -->\n)?```python\n(.*?)```", page, re.DOTALL):
-        yield (found[1] or "").split(), found[2]
+    """The Python of a page, and what each block imports."""
+    for found in re.finditer(r"```python\n(.*?)```", page, re.DOTALL):
+        imports = [node for node in ast.walk(ast.parse(found[1])) if isinstance(node, ast.Import)]
+        yield [alias.name for node in imports for alias in node.names], found[1]
 
 
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path, monkeypatch):
