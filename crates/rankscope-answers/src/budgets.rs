@@ -103,7 +103,7 @@ impl Best {
 
 /// How long the transfer of one collective took. Once all have come each stays for that long, so that the shortest stay is as close
 /// as it can be told without comparing clocks; where a root decides, others may leave before.
-fn transfer_ns(one: &Collective<'_>) -> Option<i64> {
+pub fn transfer_ns(one: &Collective<'_>) -> Option<i64> {
     match one.waiting {
         Waiting::ForSome => one.stays.iter().map(|stay| stay.stay_ns - stay.wait_ns).max(),
         _ => one.stays.iter().map(|stay| stay.stay_ns).min(),

@@ -8,4 +8,5 @@
 pub mod advice;
 pub mod blame;
 pub mod budgets;
+pub mod links;
 pub mod pattern;

@@ -6,6 +6,7 @@ mod advice;
 mod blame;
 mod budgets;
 mod critical_path;
+mod links;
 mod path_trace;
 mod step_windows;
 mod steps;
@@ -41,9 +42,14 @@ impl Answers {
         let judged = blame::blame(job, analysis, &graph, &steps);
         let (paths, critical_path, unanswered) = critical_path::critical_path(job, &graph);
         answers.unanswered = unanswered;
-        let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, costs: &costs };
+        let links = links::links(job);
+        let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, costs: &costs, links: &links };
         match job.only_step {
-            None => answers.advice = advice::advice(job, &found),
+            None => {
+                answers.advice = advice::advice(job, &found);
+                let step_ns = mean_length_ns(&critical_path);
+                answers.unanswered.extend(links.unanswered(&costs, step_ns, job.ranks.len(), steps.numbers.len()));
+            }
             Some(_) => answers.unanswered.push(advice::OF_ONE_STEP.to_owned()),
         }
         (answers.blame, answers.blame_groups) = (judged.rows, judged.groups);
@@ -55,6 +61,11 @@ impl Answers {
         let Self { budgets, blame, blame_groups, critical_path, advice, unanswered } = self;
         *document = Document { budgets, blame, blame_groups, critical_path, advice, unanswered, ..std::mem::take(document) };
     }
+}
+
+/// What steps take, on average.
+fn mean_length_ns(paths: &[CriticalPath]) -> i64 {
+    paths.iter().map(|path| path.length_ns).fold(0, i64::saturating_add) / paths.len().max(1) as i64
 }
 
 impl Job {

@@ -12,12 +12,18 @@ use super::child::{self, Cost};
 /// Options of `cargo xtask bench answers`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Simulate jobs with each cause, and count how often the first advice is right. Takes some minutes.
+    /// Simulate jobs of 2 to 64 ranks with each cause, and count how often the first advice is right. Takes some minutes.
     #[arg(long)]
     planted: bool,
     /// Simulate this many jobs of each cause.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
+    /// Begin with this seed.
+    #[arg(long, default_value_t = 0)]
+    first_seed: u64,
+    /// Plant this cause alone, such as `slow-link`.
+    #[arg(long)]
+    cause: Option<String>,
     /// Runs to report on instead of the made one.
     runs: Vec<PathBuf>,
     /// Measure this program instead of building target/release/rankscope.
@@ -40,7 +46,7 @@ struct Row {
 /// Runs what is asked for.
 pub(super) fn run(args: &Args) -> Result<()> {
     if args.planted {
-        return planted(args.seeds);
+        return planted(args);
     }
     let (binary, folder) = super::at_hand(args.binary.as_deref())?;
     let runs = if args.runs.is_empty() { super::sides(&folder)?[..1].to_vec() } else { args.runs.clone() };
@@ -77,10 +83,12 @@ fn table(rows: &[Row]) -> String {
 }
 
 /// The table is that of a test, which has the jobs at hand.
-fn planted(seeds: u64) -> Result<()> {
+fn planted(args: &Args) -> Result<()> {
     let mut test = Command::new(env!("CARGO"));
-    test.args(["test", "--quiet", "--release", "--package", "rankscope-job", "--test", "it", "advice::planted_causes", "--"]);
-    let status = test.args(["--ignored", "--nocapture"]).env("SEEDS", seeds.to_string()).status()?;
+    test.args(["test", "--quiet", "--release", "--package", "rankscope-job", "--test", "it", "planted::planted_causes", "--"]);
+    test.args(["--ignored", "--nocapture"]).env("SEEDS", args.seeds.to_string()).env("FIRST_SEED", args.first_seed.to_string());
+    test.envs(args.cause.iter().map(|cause| ("CAUSE", cause)));
+    let status = test.status()?;
     if !status.success() {
         bail!("the simulation ended with {status}");
     }

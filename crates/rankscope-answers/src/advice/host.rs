@@ -15,8 +15,11 @@ const HOST_BOUND: f64 = 0.3;
 /// Calls a step that wait for the device, beyond the one that ends it.
 const WAITS_MIN: f64 = 2.0;
 
-/// Kernels that are longer than this on average are not small, however long the host takes, in nanoseconds.
-const SMALL_NS: f64 = 20_000.0;
+/// Kernels that are longer than this on average are not small, however long the host takes.
+const SMALL_NS: i64 = 20_000;
+
+/// Small kernels that cost less than this share of a step hide well enough.
+const SMALL_WORTH_MIN: f64 = 0.05;
 
 /// Kernels a step below which nobody needs to fuse them.
 const SMALL_MIN: f64 = 50.0;
@@ -85,6 +88,12 @@ fn synchronization(scene: &Scene<'_>) -> Option<Advice> {
 
 /// Devices that wait for launches, and whether their kernels are too small for them. What is on `late` ranks is those ranks' own.
 fn launches(scene: &Scene<'_>, late: &[usize]) -> Option<Advice> {
+    let floor_ns = (SMALL_WORTH_MIN * scene.step_ns as f64) as i64;
+    small_kernels(scene, late).filter(|small| small.worth.ns > floor_ns).or_else(|| host_bound(scene, late))
+}
+
+/// Devices that wait for launches for much of the time.
+fn host_bound(scene: &Scene<'_>, late: &[usize]) -> Option<Advice> {
     let kernels = scene.ledger.of_activity(Activity::Kernel);
     let has_another_rule = |of: &Named| {
         let by_name = [is_loader, is_garbage, is_compiling].iter().any(|is| is(&of.name, &of.place));
@@ -96,19 +105,12 @@ fn launches(scene: &Scene<'_>, late: &[usize]) -> Option<Advice> {
     if kernels.count == 0 || share < HOST_BOUND {
         return None;
     }
-    let ranks = scene.ledger.ranks().max(1) as f64;
-    let count = kernels.count as f64 / ranks / scene.steps as f64;
-    let kernel_ns = kernels.ns as f64 / kernels.count as f64;
-    let launch_ns = share * scene.step_ns as f64 / count;
-    if let Some(small) = small_kernels(scene, count, launch_ns) {
-        return Some(small);
-    }
     let worth = scene.worth(&[Change::AllHost { factor: Factor::ZERO }, Change::NoLaunchLag])?;
     let figures = Figures {
         own_ns: (share * scene.step_ns as f64) as i64,
-        others_ns: kernel_ns as i64,
+        others_ns: (kernels.ns as f64 / kernels.count as f64) as i64,
         ratio: share,
-        count,
+        count: kernels.count as f64 / scene.ledger.ranks().max(1) as f64 / scene.steps as f64,
         every: None,
     };
     let busiest = scene.path.names.iter().find(|(of, _)| of.class == PathClass::Host);
@@ -116,41 +118,66 @@ fn launches(scene: &Scene<'_>, late: &[usize]) -> Option<Advice> {
     Some(Advice { rule: Rule::HostBound, worth, whom: Whom::All, ranks: Vec::new(), name, place, figures })
 }
 
-/// The operator that launches most kernels that are shorter than launching them takes.
-fn small_kernels(scene: &Scene<'_>, count: f64, launch_ns: f64) -> Option<Advice> {
-    let mut operators: FxHashMap<&str, (i64, u64)> = FxHashMap::default();
-    for (at, key) in scene.ledger.keys().filter(|(_, key)| key.activity == Activity::Kernel && !key.operator.is_empty()) {
-        for rank in 0..scene.ledger.ranks() {
-            let spent = scene.ledger.spent(rank, at);
-            let sum = operators.entry(&key.operator).or_default();
-            *sum = (sum.0 + spent.ns, sum.1 + spent.count);
+/// What an operator's kernels take, and its host.
+#[derive(Clone, Copy, Debug, Default)]
+struct Launched {
+    kernels_ns: i64,
+    kernels: u64,
+    host_ns: i64,
+}
+
+impl Launched {
+    fn mean_ns(&self, ns: i64) -> i64 {
+        ns / i64::try_from(self.kernels.max(1)).unwrap_or(i64::MAX)
+    }
+
+    /// Whether its kernels are shorter than launching them takes.
+    fn is_small(&self) -> bool {
+        let mean_ns = self.mean_ns(self.kernels_ns);
+        self.kernels > 0 && mean_ns < self.mean_ns(self.host_ns) && mean_ns < SMALL_NS
+    }
+}
+
+/// What each operator launches on ranks that are not `late`.
+fn launched<'a>(scene: &'a Scene<'_>, late: &[usize]) -> FxHashMap<&'a str, Launched> {
+    let mut operators: FxHashMap<&str, Launched> = FxHashMap::default();
+    let ranks = || (0..scene.ledger.ranks()).filter(|rank| !late.contains(rank));
+    for (at, key) in scene.ledger.keys() {
+        let is_kernel = key.activity == Activity::Kernel;
+        let name = if key.activity == Activity::Operator { &key.name } else { &key.operator };
+        if name.is_empty() || !(is_kernel || key.activity.is_host()) {
+            continue;
+        }
+        let sum = operators.entry(name).or_default();
+        for spent in ranks().map(|rank| scene.ledger.spent(rank, at)) {
+            if is_kernel {
+                (sum.kernels_ns, sum.kernels) = (sum.kernels_ns.saturating_add(spent.ns), sum.kernels + spent.count);
+            } else {
+                sum.host_ns = sum.host_ns.saturating_add(spent.ns);
+            }
         }
     }
-    let all: u64 = operators.values().map(|(_, count)| count).sum();
-    let is_small = |one: &(&&str, &(i64, u64))| {
-        let mean_ns = one.1.0 as f64 / one.1.1.max(1) as f64;
-        mean_ns < launch_ns && mean_ns < SMALL_NS
-    };
-    let (name, (ns, own)) = operators.iter().filter(is_small).max_by(|a, b| (a.1.1, b.0).cmp(&(b.1.1, a.0)))?;
-    let small: u64 = operators.iter().filter(is_small).map(|(_, (_, count))| count).sum();
-    if count < SMALL_MIN || small * 2 < all {
+    operators
+}
+
+/// The operator that launches most kernels that are shorter than launching them takes, where most kernels are.
+fn small_kernels(scene: &Scene<'_>, late: &[usize]) -> Option<Advice> {
+    let operators = launched(scene, late);
+    let all: u64 = operators.values().map(|one| one.kernels).sum();
+    let small = || operators.iter().filter(|(_, one)| one.is_small());
+    let (name, most) = small().max_by(|a, b| (a.1.kernels, b.0).cmp(&(b.1.kernels, a.0)))?;
+    let runs = (scene.ledger.ranks().saturating_sub(late.len()).max(1) * scene.steps) as f64;
+    if (all as f64) < SMALL_MIN * runs || small().map(|(_, one)| one.kernels).sum::<u64>() * 2 < all {
         return None;
     }
-    let worth = scene.worth(&[Change::Operator { name: (*name).to_owned(), factor: Factor::ZERO }])?;
-    let ranks = scene.ledger.ranks().max(1) as f64;
+    let name = (*name).to_owned();
+    let worth = scene.worth(&[Change::Operator { name: name.clone(), factor: Factor::ZERO }])?;
     let figures = Figures {
-        own_ns: ns / (*own).max(1) as i64,
-        others_ns: launch_ns as i64,
-        count: *own as f64 / ranks / scene.steps as f64,
+        own_ns: most.mean_ns(most.kernels_ns),
+        others_ns: most.mean_ns(most.host_ns),
+        count: most.kernels as f64 / runs,
         ..Figures::default()
     };
-    Some(Advice {
-        rule: Rule::SmallKernels,
-        worth,
-        whom: Whom::All,
-        ranks: Vec::new(),
-        name: (*name).to_owned(),
-        place: String::new(),
-        figures,
-    })
+    let place = String::new();
+    Some(Advice { rule: Rule::SmallKernels, worth, whom: Whom::All, ranks: Vec::new(), name, place, figures })
 }

@@ -13,6 +13,7 @@ mod network;
 mod path;
 mod ranks;
 mod steps;
+mod suspects;
 mod worth;
 
 use rankscope_execution::replay::Replay;
@@ -20,6 +21,7 @@ use rankscope_execution::{JobExecution, Path};
 
 use crate::blame::{Blamed, Suspect};
 use crate::budgets::Budget;
+use crate::links::SlowLink;
 use ledger::Ledger;
 use path::PathTime;
 
@@ -40,6 +42,10 @@ const ADVICE_MAX: usize = 20;
 pub struct Sort<'a> {
     /// The process group, as changes name it.
     pub group: String,
+    /// What the group is for, as changes name it, where that is known.
+    pub dimension: Option<String>,
+    /// How many nodes it is on, where they are known.
+    pub nodes: Option<usize>,
     /// The operation, as changes name it.
     pub kind: String,
     /// Whether it is a message between two ranks.
@@ -48,6 +54,17 @@ pub struct Sort<'a> {
     pub ranks: &'a [usize],
     /// What it costs.
     pub budget: Budget,
+}
+
+/// A slow link between two nodes.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// What was found.
+    pub slow: SlowLink,
+    /// What it makes long, in words.
+    pub exchange: String,
+    /// Indices of the ranks that use it.
+    pub ranks: Vec<usize>,
 }
 
 /// What advice is found in. Lists by rank are in the order of the graph.
@@ -65,6 +82,8 @@ pub struct Input<'a> {
     pub suspects: &'a [Suspect],
     /// What collectives cost.
     pub sorts: &'a [Sort<'a>],
+    /// Links that are slower than others.
+    pub slow_links: &'a [Link],
     /// When the first step of each rank begins, on its own clock.
     pub begins_ns: &'a [Option<i64>],
     /// Ranks of each stage of the pipeline, by index, first stage first; none where there is no pipeline.
@@ -129,6 +148,8 @@ pub enum Whom {
     Node(u32),
     /// All ranks of this stage of the pipeline.
     Stage(u32),
+    /// The ranks that use the link between these two nodes.
+    Link(u32, u32),
 }
 
 /// What a piece of advice rests on. Figures that a rule does not use are 0. Times are nanoseconds a step.
@@ -174,8 +195,10 @@ pub fn advise(input: &Input<'_>) -> Vec<Advice> {
     all.extend(network::advice(&scene));
     all.extend(steps::advice(&scene));
     let floor_ns = (scene.step_ns as f64 * WORTH_MIN) as i64;
-    // What late ranks cost in some steps saves nothing in the others, and the mean of those is open; that they stand out is known.
-    all.retain(|one| one.worth.ns > floor_ns && (one.worth.lo_ns > 0 || one.whom != Whom::All));
+    // What late ranks cost in some steps saves nothing in the others, and the mean of those is open; that they stand out is known. So is
+    // what goes by a name that comes again.
+    let has_name = |one: &Advice| matches!(one.rule, Rule::DataLoader | Rule::GarbageCollection) && one.worth.steps > 1;
+    all.retain(|one| one.worth.ns > floor_ns && (one.worth.lo_ns > 0 || one.whom != Whom::All || has_name(one)));
     // What is wrong with some ranks and matters stands before what all of them do by design, whose worth is often out of reach.
     let is_wrong = |one: &Advice| one.whom != Whom::All && one.worth.ns as f64 >= DEFECT_MIN * scene.step_ns as f64;
     let order = |one: &Advice| (!is_wrong(one), std::cmp::Reverse(one.worth.ns), one.rule);

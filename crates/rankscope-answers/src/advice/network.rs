@@ -1,13 +1,15 @@
 //! What collectives cost beyond what they have to: transfers that nothing hides, links that are slower than others, pipelines that
 //! wait longer than their schedule makes them.
 
-use rankscope_execution::replay::{Change, Factor};
-use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Advice, Figures, Rule, Scene, Sort, Whom};
+use rankscope_execution::replay::{Change, Factor, Reach};
+
+use super::{Advice, Figures, Link, Rule, Scene, Sort, Whom};
 
 /// Transfers that take this many times what the fastest of their sort take are on a slow link.
-const SLOWER: f64 = 1.3;
+const SLOWER: f64 = crate::links::SLOWER;
 
 /// Transfers of a fast group take less than this many times what the fastest of their sort takes.
 const FAST: f64 = 1.2;
@@ -24,6 +26,7 @@ const SORTS_MAX: usize = 8;
 pub(super) fn advice(scene: &Scene<'_>) -> Vec<Advice> {
     // What a slow link makes long is not what should have started earlier.
     let mut all: Vec<Advice> = slow_links(scene);
+    all.extend(slow_groups(scene));
     if all.is_empty() {
         all.extend(exposed(scene));
     }
@@ -31,16 +34,34 @@ pub(super) fn advice(scene: &Scene<'_>) -> Vec<Advice> {
     all
 }
 
-/// Groups whose transfers take longer than those of groups that do the same.
+/// Links between two nodes that are slower than those between others.
 fn slow_links(scene: &Scene<'_>) -> Vec<Advice> {
+    let advice = |Link { slow, exchange, ranks }: &Link| {
+        let (one, other) = slow.nodes;
+        // As it can be written and read.
+        let speed = Factor::of((slow.ratio * 100.0).round() / 100.0)?;
+        let worth = scene.worth(&[Change::Link { reach: Reach::Between(one, other), speed }])?;
+        let figures = Figures { own_ns: slow.own_ns, others_ns: slow.others_ns, ratio: speed.value(), ..Figures::default() };
+        let (name, place) = (format!("{one}-{other}"), exchange.clone());
+        Some(Advice { rule: Rule::SlowLink, worth, whom: Whom::Link(one, other), ranks: ranks.clone(), name, place, figures })
+    };
+    scene.input.slow_links.iter().take(SORTS_MAX).filter_map(advice).collect()
+}
+
+/// Groups whose transfers take longer than those of groups that do the same.
+fn slow_groups(scene: &Scene<'_>) -> Vec<Advice> {
     // Beside another group that is fast, as transfers of one group alone may differ for any reason.
     let is_fast = |other: &Sort, sort: &Sort| {
         other.kind == sort.kind && other.group != sort.group && (1.0..FAST).contains(&slowness(other))
     };
     let has_reference = |sort: &Sort| scene.input.sorts.iter().any(|other| is_fast(other, sort));
-    let is_slow = |sort: &&Sort| slowness(sort) >= SLOWER && sort.budget.network_saves_ns_per_step > 0 && has_reference(sort);
+    // Links between two nodes have been compared already, whatever uses them.
+    let is_of_link = |sort: &Sort| sort.nodes == Some(2) || (sort.is_message && sort.nodes.is_some_and(|nodes| nodes > 1));
+    let is_slow = |sort: &&Sort| {
+        !is_of_link(sort) && slowness(sort) >= SLOWER && sort.budget.network_saves_ns_per_step > 0 && has_reference(sort)
+    };
     let mut slow: Vec<&Sort> = scene.input.sorts.iter().filter(is_slow).collect();
-    slow.sort_by_key(|sort| std::cmp::Reverse(sort.budget.transfer_ns - sort.budget.transfer_at_best_ns));
+    slow.sort_by_key(|sort| Reverse(sort.budget.transfer_ns - sort.budget.transfer_at_best_ns));
     slow.truncate(SORTS_MAX);
     let Some(worst) = slow.first() else { return Vec::new() };
     let to_best = |sort: &&Sort| {
@@ -70,24 +91,42 @@ fn slowness(sort: &Sort<'_>) -> f64 {
     if budget.transfer_at_best_ns > 0 { budget.transfer_ns as f64 / budget.transfer_at_best_ns as f64 } else { 0.0 }
 }
 
-/// The collectives whose transfers cost a step most.
-fn exposed(scene: &Scene<'_>) -> Option<Advice> {
-    let mut sums: FxHashMap<(&str, &str), i64> = FxHashMap::default();
+/// Collectives whose transfers cost a step much, by what their groups are for: gradients may start earlier, while activations of a layer
+/// that is split up cannot.
+fn exposed(scene: &Scene<'_>) -> Vec<Advice> {
+    let mut sums: BTreeMap<(&str, Option<&str>), Exposed<'_>> = BTreeMap::new();
     for sort in scene.input.sorts.iter().filter(|sort| !sort.is_message) {
-        *sums.entry((&sort.kind, &sort.group)).or_default() += sort.budget.transfer_ns;
+        let sum = sums.entry((&sort.kind, sort.dimension.as_deref())).or_default();
+        sum.transfer_ns = sum.transfer_ns.saturating_add(sort.budget.transfer_ns);
+        sum.groups.insert(&sort.group);
     }
-    let of_kind = |kind: &str| sums.iter().filter(|((own, _), _)| *own == kind).map(|(_, ns)| *ns).sum::<i64>();
-    let ((kind, group), _) =
-        sums.iter().max_by_key(|((kind, group), ns)| (of_kind(kind), **ns, std::cmp::Reverse((*kind, *group))))?;
-    let transfer_ns = of_kind(kind);
-    let own_ns = scene.per_step(transfer_ns / scene.ledger.ranks().max(1) as i64);
+    let mut order: Vec<_> = sums.into_iter().collect();
+    order.sort_by_key(|(_, sum)| Reverse(sum.transfer_ns));
+    order.truncate(SORTS_MAX);
+    order.into_iter().filter_map(|((kind, dimension), sum)| of_exposed(scene, kind, dimension, &sum)).collect()
+}
+
+/// Transfers that nothing hides, and the groups that make them.
+#[derive(Default)]
+struct Exposed<'a> {
+    transfer_ns: i64,
+    groups: BTreeSet<&'a str>,
+}
+
+fn of_exposed(scene: &Scene<'_>, kind: &str, dimension: Option<&str>, sum: &Exposed<'_>) -> Option<Advice> {
+    let own_ns = scene.per_step(sum.transfer_ns / scene.ledger.ranks().max(1) as i64);
     if (own_ns as f64) < EXPOSED_MIN * scene.step_ns as f64 {
         return None;
     }
+    let groups: Vec<&str> = dimension.map_or_else(|| sum.groups.iter().copied().collect(), |dimension| vec![dimension]);
     // Perfect overlap keeps what starts too late; what starting it early enough would save is at most its transfer.
-    let worth = scene.worth(&[Change::Collective { kind: (*kind).to_owned(), group: None, factor: Factor::ZERO }])?;
+    let change =
+        |group: &&str| Change::Collective { kind: kind.to_owned(), group: Some((*group).to_owned()), factor: Factor::ZERO };
+    let worth = scene.worth(&groups.iter().map(change).collect::<Vec<_>>())?;
     let figures = Figures { own_ns, ..Figures::default() };
-    let (name, place) = ((*kind).to_owned(), (*group).to_owned());
+    // Of several groups of which nobody knows what they are for, none is named.
+    let place = if let [one] = groups.as_slice() { (*one).to_owned() } else { String::new() };
+    let name = kind.to_owned();
     Some(Advice { rule: Rule::ExposedCommunication, worth, whom: Whom::All, ranks: Vec::new(), name, place, figures })
 }
 
@@ -112,7 +151,7 @@ fn bubble(scene: &Scene<'_>) -> Option<Advice> {
     let ns = own_ns - others_ns;
     Some(Advice {
         rule: Rule::PipelineBubble,
-        worth: super::Worth { ns, lo_ns: ns, hi_ns: own_ns },
+        worth: super::Worth { ns, lo_ns: ns, hi_ns: own_ns, steps: scene.steps },
         whom: Whom::All,
         ranks: Vec::new(),
         name: String::new(),

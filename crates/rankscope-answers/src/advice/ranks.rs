@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::ledger::{Spent, median};
 use super::names::{is_garbage, is_loader, is_of_data};
+use super::suspects::named;
 use super::{Advice, Figures, Rule, Scene, Whom, Worth};
 use crate::blame::{Culprit, Suspect};
 use crate::pattern::Pattern;
@@ -15,19 +16,15 @@ use crate::pattern::Pattern;
 /// Share of a step that a rank must cost which nothing but its cost speaks against.
 const UNPROVEN_MIN: f64 = 0.05;
 
-/// Suspects that are looked at.
-const SUSPECTS_MAX: usize = 8;
-
 pub(super) fn advice(scene: &Scene<'_>) -> Vec<Advice> {
     if scene.input.suspects.is_empty() {
         return unproven(scene).into_iter().collect();
     }
-    let suspects = scene.input.suspects.iter().take(SUSPECTS_MAX);
-    suspects.filter_map(|suspect| Some(of_suspect(scene, suspect, at_median(scene, &suspect.ranks)?))).collect()
+    named(scene).iter().map(|(suspect, worth)| of_suspect(scene, suspect, *worth)).collect()
 }
 
 /// What a step would save if `ranks` worked as long as the median.
-fn at_median(scene: &Scene<'_>, ranks: &[usize]) -> Option<Worth> {
+pub(super) fn at_median(scene: &Scene<'_>, ranks: &[usize]) -> Option<Worth> {
     let change = |rank: &usize| Change::RankAtMedian { rank: scene.number(*rank) };
     scene.worth(&ranks.iter().map(change).collect::<Vec<_>>())
 }
@@ -45,7 +42,9 @@ fn unproven(scene: &Scene<'_>) -> Option<Advice> {
     let suspect = Suspect { culprit: Culprit::Rank(most), ranks: vec![most], caused_ns: caused_ns[most], pattern };
     let worth = at_median(scene, &suspect.ranks)?;
     let is_much = worth.ns as f64 >= UNPROVEN_MIN * scene.step_ns as f64;
-    is_much.then(|| of_suspect(scene, &suspect, worth))
+    // What the others do as much, only at other times, is no fault of this rank.
+    let is_more = Why::of(scene, &suspect.ranks).explains(scene, worth.ns);
+    (is_much && is_more).then(|| of_suspect(scene, &suspect, worth))
 }
 
 fn of_suspect(scene: &Scene<'_>, suspect: &Suspect, worth: Worth) -> Advice {
@@ -65,7 +64,7 @@ fn of_suspect(scene: &Scene<'_>, suspect: &Suspect, worth: Worth) -> Advice {
 
 /// What a set of ranks is late by. Blame looks at single stretches, in which the same work may stand on one rank and not on the other;
 /// over the whole recording it does not.
-struct Why {
+pub(super) struct Why {
     /// Whether there is a device, beside which a slower host may cost nothing.
     on_device: bool,
     /// What the ranks' hosts do longer than those of the other ranks, by name, the largest first.
@@ -86,6 +85,10 @@ struct More {
 impl More {
     fn ns(&self) -> i64 {
         self.own.ns - self.others.ns
+    }
+
+    fn is_more(&self) -> bool {
+        self.own.count as f64 >= MORE_KERNELS * self.others.count as f64
     }
 }
 
@@ -113,7 +116,7 @@ const ALIKE_SHARE: f64 = 0.8;
 const MORE_KERNELS: f64 = 1.05;
 
 impl Why {
-    fn of(scene: &Scene<'_>, ranks: &[usize]) -> Self {
+    pub(super) fn of(scene: &Scene<'_>, ranks: &[usize]) -> Self {
         let on_device = scene.ledger.of_activity(Activity::Kernel).count > 0;
         let works = |activity: Activity| match on_device {
             true => matches!(activity, Activity::Kernel | Activity::Copy | Activity::Fill),
@@ -121,6 +124,21 @@ impl Why {
         };
         let of_host = |activity: Activity| activity.is_host() && !works(activity);
         Self { on_device, host: more(scene, ranks, of_host), work: more(scene, ranks, works) }
+    }
+
+    /// Whether the ranks work longer than the others by most of `worth_ns` a step.
+    pub(super) fn explains(&self, scene: &Scene<'_>, worth_ns: i64) -> bool {
+        scene.per_step(self.more_ns()) as f64 >= MOST * worth_ns as f64
+    }
+
+    /// What they do longer than the others.
+    pub(super) fn more_ns(&self) -> i64 {
+        self.work.iter().chain(&self.host).map(|one| one.ns().max(0)).fold(0, i64::saturating_add)
+    }
+
+    /// Whether what they do longer is done more often, too.
+    pub(super) fn has_more_work(&self) -> bool {
+        self.work.first().is_some_and(More::is_more)
     }
 
     /// The rule that speaks for `ranks`, without which a step takes `worth_ns` less.
@@ -153,8 +171,7 @@ impl Why {
             return Because { rule: Rule::ThrottledDevice, name: String::new(), place: String::new(), figures };
         }
         let Some(most) = self.work.first() else { return whole_host(scene, ranks) };
-        let has_more = most.own.count as f64 >= MORE_KERNELS * most.others.count as f64;
-        let is_uneven = has_more || is_of_data(&most.operator, &most.place);
+        let is_uneven = most.is_more() || is_of_data(&most.operator, &most.place);
         let figures = Figures {
             own_ns: scene.per_step(most.own.ns),
             others_ns: scene.per_step(most.others.ns),

@@ -41,7 +41,7 @@ pub(super) fn advice(scene: &Scene<'_>) -> Option<Advice> {
         count: first as f64,
         ..Figures::default()
     };
-    let worth = Worth { ns, lo_ns: ns, hi_ns: ns };
+    let worth = Worth { ns, lo_ns: ns, hi_ns: ns, steps: first };
     Some(Advice { rule: Rule::FirstSteps, worth, whom: Whom::All, ranks: Vec::new(), name, place, figures })
 }
 

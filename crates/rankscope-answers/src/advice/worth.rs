@@ -13,6 +13,8 @@ pub struct Worth {
     pub lo_ns: i64,
     /// The most.
     pub hi_ns: i64,
+    /// How many steps save half as much as the one that saves most, or more.
+    pub steps: usize,
 }
 
 /// Standard errors on either side.
@@ -28,13 +30,15 @@ impl Worth {
         }
         let sum: i128 = savings.iter().map(|ns| i128::from(*ns)).sum();
         let ns = (sum / i128::from(count)) as i64;
+        let most_ns = savings.iter().copied().max().unwrap_or(0);
+        let steps = savings.iter().filter(|one| **one > 0 && **one >= most_ns / 2).count();
         let ends = (savings.iter().copied().min().unwrap_or(ns), savings.iter().copied().max().unwrap_or(ns));
         if count < 3 {
-            return Self { ns, lo_ns: ends.0, hi_ns: ends.1 };
+            return Self { ns, lo_ns: ends.0, hi_ns: ends.1, steps };
         }
         let squares: f64 = savings.iter().map(|one| ((one - ns) as f64).powi(2)).sum();
         let half_ns = STANDARD_ERRORS * (squares / (count - 1) as f64 / count as f64).sqrt();
-        Self { ns, lo_ns: ns - half_ns as i64, hi_ns: ns.saturating_add(half_ns as i64) }
+        Self { ns, lo_ns: ns - half_ns as i64, hi_ns: ns.saturating_add(half_ns as i64), steps }
     }
 }
 
@@ -54,10 +58,10 @@ mod tests {
 
     #[test]
     fn steps_that_agree_leave_little_open() {
-        assert_eq!(Worth::of(&[10, 10, 10, 10]), Worth { ns: 10, lo_ns: 10, hi_ns: 10 });
-        assert_eq!(Worth::of(&[8, 12]), Worth { ns: 10, lo_ns: 8, hi_ns: 12 });
+        assert_eq!(Worth::of(&[10, 10, 10, 10]), Worth { ns: 10, lo_ns: 10, hi_ns: 10, steps: 4 });
+        assert_eq!(Worth::of(&[8, 12]), Worth { ns: 10, lo_ns: 8, hi_ns: 12, steps: 2 });
         let periodic = Worth::of(&[0, 0, 0, 40, 0, 0, 0, 40]);
-        assert!(periodic.ns == 10 && periodic.lo_ns < 0 && periodic.hi_ns > 20, "{periodic:?}");
+        assert!(periodic.ns == 10 && periodic.steps == 2 && periodic.lo_ns < 0 && periodic.hi_ns > 20, "{periodic:?}");
         assert_eq!(Worth::of(&[]), Worth::default());
     }
 }

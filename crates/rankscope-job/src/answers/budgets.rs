@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rankscope_analyze::{Map, Waiting, described, ranks_of};
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
-use rankscope_collectives::{Instance, Kind, LocalCollective, Member, RankCollectives};
+use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Member, Parallelism, RankCollectives};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::{Instant, Rank};
 
@@ -38,6 +38,10 @@ pub(super) struct Sort {
     pub(super) group: usize,
     /// What that is called.
     pub(super) label: String,
+    /// What it is for, where that is known.
+    pub(super) dimension: Option<String>,
+    /// How many nodes it is on, where they are known.
+    pub(super) nodes: Option<usize>,
     /// The operation.
     pub(super) kind: Kind,
     /// What it costs.
@@ -46,7 +50,8 @@ pub(super) struct Sort {
 
 /// The budgets of `job`.
 pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
-    let facts = groups(job, &Nodes::of(job));
+    let nodes = Nodes::of(job);
+    let facts = groups(job, &nodes);
     let maps: Vec<&Map> = job.clocks.ranks.iter().map(|rank| &rank.map).collect();
     let matched = || job.matched.instances.iter().filter(|instance| instance.complete);
     let mut sorts = Sorts::default();
@@ -81,13 +86,19 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     }
     let index = |rank: &Rank| job.index(*rank);
     let members = facts.iter().map(|group| group.members.iter().filter_map(index).collect()).collect();
-    let (rows, sorts) = sorts.rows(&facts, &budgets.finish(steps.numbers.len() as u64));
+    let (rows, sorts) = sorts.rows(&facts, &nodes, &budgets.finish(steps.numbers.len() as u64));
     Costs { rows, sorts, members }
 }
 
 /// How long each member of `instance` stayed and waited for whom it waits for, into `stays` in the order of members; who waits for
 /// whom, and when the median rank and the last one came. `came` is room to work in.
-fn comings(job: &Job, maps: &[&Map], instance: &Instance, stays: &mut Vec<Stay>, came: &mut Vec<i64>) -> (Waiting, (i64, i64)) {
+pub(super) fn comings(
+    job: &Job,
+    maps: &[&Map],
+    instance: &Instance,
+    stays: &mut Vec<Stay>,
+    came: &mut Vec<i64>,
+) -> (Waiting, (i64, i64)) {
     let own = |member: &Member| &job.collectives[member.rank()].collectives[member.collective()];
     let waiting = Waiting::of(described(instance, &job.collectives).kind);
     came.clear();
@@ -153,7 +164,7 @@ impl Sorts {
     }
 
     /// The rows of `budgets`, most exposed first, and what each but the last of too many is of.
-    fn rows(&self, facts: &[GroupFacts<'_>], budgets: &[Budget]) -> (Vec<Row>, Vec<Sort>) {
+    fn rows(&self, facts: &[GroupFacts<'_>], nodes: &Nodes, budgets: &[Budget]) -> (Vec<Row>, Vec<Sort>) {
         let mut order: Vec<_> =
             self.sorts.iter().map(|(sort, at)| (sort, budgets.get(*at).copied().unwrap_or_default())).collect();
         // Stable: the rest is in order already.
@@ -171,7 +182,15 @@ impl Sorts {
                 ..Row::default()
             };
             rows.push(row(budget, sort));
-            sorts.push(Sort { group: *group, label: facts[*group].label.clone(), kind: *kind, budget: *budget });
+            let Group { ranks, .. } = facts[*group].group;
+            sorts.push(Sort {
+                group: *group,
+                label: facts[*group].label.clone(),
+                dimension: Parallelism::of(facts[*group].group).map(|known| known.to_string()),
+                nodes: nodes.all(ranks.iter().copied()).map(|nodes| nodes.len()),
+                kind: *kind,
+                budget: *budget,
+            });
         }
         if cut < order.len() {
             let mut rest = Budget::default();

@@ -12,6 +12,7 @@ mod critical_path;
 mod exports;
 mod hints;
 mod order;
+mod planted;
 mod tracelens;
 mod truth;
 mod what_if;

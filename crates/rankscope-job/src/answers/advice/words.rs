@@ -35,6 +35,7 @@ fn who(advice: &Advice, ranks: &[u32]) -> String {
         Whom::Ranks => listed,
         Whom::Node(node) => format!("node {node} ({listed})"),
         Whom::Stage(stage) => format!("pipeline stage {stage} ({listed})"),
+        Whom::Link(one, other) => format!("nodes {one} and {other} ({listed})"),
     }
 }
 
@@ -72,7 +73,14 @@ fn title(advice: &Advice, who: &str) -> String {
             figures.count
         ),
         Rule::Recompute => format!("Activations are computed again ({name}): {own} of kernels a step"),
-        Rule::ExposedCommunication => format!("{name} is exposed for {own} a step: no computation hides it"),
+        Rule::ExposedCommunication => {
+            let of = if advice.place.is_empty() { String::new() } else { format!(" of {}", shortened(&advice.place)) };
+            format!("{name}{of} is exposed for {own} a step: no computation hides it")
+        }
+        Rule::SlowLink if matches!(advice.whom, Whom::Link(..)) => format!(
+            "The link between {who} is slow: a transfer of {} takes {own}, between other nodes {others} ({:.1} times)",
+            advice.place, figures.ratio
+        ),
         Rule::SlowLink => format!(
             "The link of {who} is slow: a transfer of {name} takes {own}, the fastest of its sort {others} ({:.1} times)",
             figures.ratio
@@ -135,9 +143,13 @@ fn figures(advice: &Advice) -> Option<String> {
 }
 
 fn check(advice: &Advice, ranks: &[u32]) -> String {
+    let ratio = advice.figures.ratio;
     let medians: Vec<String> = ranks.iter().take(4).map(|rank| format!("--set rank:{rank}=median")).collect();
     match advice.rule {
-        Rule::ExposedCommunication => format!("rankscope what-if RUN --set collective:{}=0", advice.name),
+        Rule::ExposedCommunication => {
+            let of = if advice.place.is_empty() { String::new() } else { format!("@{}", advice.place) };
+            format!("rankscope what-if RUN --set 'collective:{}{of}=0'", advice.name)
+        }
         Rule::SmallKernels => format!("rankscope what-if RUN --set 'op:{}=0'", advice.name),
         Rule::DataLoader | Rule::GarbageCollection if advice.whom == Whom::All => {
             format!("rankscope what-if RUN --set 'host:{}=0'", advice.name)
@@ -148,6 +160,9 @@ fn check(advice: &Advice, ranks: &[u32]) -> String {
         Rule::Recompute => format!("rankscope what-if RUN --set 'within:{}=0'", advice.name),
         Rule::PipelineBubble => "the messages between stages in timeline.pftrace".to_owned(),
         Rule::FirstSteps => "the first steps in timeline.pftrace; record later ones to compare runs".to_owned(),
+        Rule::SlowLink if matches!(advice.whom, Whom::Link(..)) => {
+            format!("rankscope what-if RUN --set link:{}={:.2}x", advice.name, ratio)
+        }
         Rule::SlowLink => {
             "rankscope report RUN --tables pairs, and the links of these ranks by a benchmark of their own".to_owned()
         }
