@@ -13,7 +13,7 @@ fn answered(traces: Vec<Trace>, step: Option<i64>) -> (Document, Option<Trace>) 
 }
 
 /// Sums are the length, and the length is that of the rank's step.
-fn assert_adds_up(document: &Document, drawn: Option<&Trace>, name: &str) {
+pub(crate) fn assert_adds_up(document: &Document, drawn: Option<&Trace>, name: &str) {
     for path in &document.critical_path {
         let what = format!("{name}, step {:?}", path.step);
         assert_eq!(path.by_class.values().sum::<i64>(), path.length_ns, "{what}");
@@ -36,7 +36,35 @@ fn assert_adds_up(document: &Document, drawn: Option<&Trace>, name: &str) {
         spans.map(|span| drawn.spans.end_ns(span) - drawn.spans.start_ns(span)).sum()
     };
     assert_eq!(of_steps(true), of_steps(false), "{name}: segments tile their steps");
-    assert_eq!(of_steps(true), document.critical_path.iter().map(|path| path.length_ns).sum::<i64>(), "{name}");
+    assert_eq!(of_steps(true), once_ns(document), "{name}");
+    let mut steps: Vec<(i64, i64)> = spans_of_steps(drawn).collect();
+    steps.sort_unstable();
+    assert!(steps.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{name}: steps are on one row: {steps:?}");
+}
+
+/// How long the steps are together, if every moment belongs to the step that ends first.
+fn once_ns(document: &Document) -> i64 {
+    if document.critical_path.iter().any(|path| path.step.is_none()) {
+        return document.critical_path.iter().map(|path| path.length_ns).sum();
+    }
+    let window = |path: &CriticalPath| {
+        let own = document.ranks.iter().find(|rank| rank.rank == path.rank).expect("it is one of them");
+        let step = own.steps.iter().find(|step| Some(step.step) == path.step).expect("it has the step");
+        (step.window_ns[1], step.window_ns[0])
+    };
+    let mut windows: Vec<(i64, i64)> = document.critical_path.iter().map(window).collect();
+    windows.sort_unstable();
+    let before = windows.iter().map(|(end_ns, _)| *end_ns);
+    let before: Vec<i64> = std::iter::once(i64::MIN).chain(before).collect();
+    windows.iter().zip(before).map(|((end_ns, start_ns), before_ns)| end_ns - before_ns.max(*start_ns)).sum()
+}
+
+fn spans_of_steps(drawn: &Trace) -> impl Iterator<Item = (i64, i64)> + '_ {
+    let is_step = |span: &rankscope_trace::SpanId| {
+        let category = drawn.categories[usize::from(drawn.spans.category[span.0 as usize])].name;
+        drawn.strings.text(category) == "step"
+    };
+    drawn.spans.ids().filter(is_step).map(|span| (drawn.spans.start_ns(span), drawn.spans.end_ns(span)))
 }
 
 fn on_rank(paths: &[CriticalPath], rank: u32) -> i64 {
