@@ -9,7 +9,7 @@ fn of(job: &Synthetic) -> Document {
     answered(synthetic(job))
 }
 
-fn assert_adds_up(document: &Document, name: &str) {
+pub(crate) fn assert_adds_up(document: &Document, name: &str) {
     for blame in &document.blame {
         assert_eq!(blame.caused_ns + blame.inherited_ns + blame.uncertain_ns, blame.lateness_ns, "{name}: {blame:?}");
         let reasons: i64 = blame.reasons.iter().map(|reason| reason.ns).sum();

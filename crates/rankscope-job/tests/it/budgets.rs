@@ -12,13 +12,13 @@ fn budgets(job: Job) -> Vec<Budget> {
 }
 
 /// What the matched collectives of `job` expose on all ranks.
-fn exposed_ns(job: &Job) -> i64 {
+pub(crate) fn exposed_ns(job: &Job) -> i64 {
     let matched = job.matched.instances.iter().filter(|instance| instance.complete);
     let members = matched.flat_map(|instance| &instance.members);
     members.map(|member| job.ranks[member.rank()].report.exposed_ns[member.collective()]).sum()
 }
 
-fn assert_adds_up(budgets: &[Budget], exposed_ns: i64, name: &str) {
+pub(crate) fn assert_adds_up(budgets: &[Budget], exposed_ns: i64, name: &str) {
     for budget in budgets {
         assert_eq!(budget.wait_ns + budget.transfer_ns, budget.exposed_ns, "{name}: {budget:?}");
         assert!(budget.wait_ns >= 0 && budget.transfer_at_best_ns <= budget.transfer_ns, "{name}: {budget:?}");

@@ -1,6 +1,7 @@
 //! The laws of parts and of what is judged of them, and jobs whose truth is known. No file, no process: traces are bytes of the
 //! testkit.
 
+mod adds_up;
 mod advice;
 mod answered;
 mod bench;

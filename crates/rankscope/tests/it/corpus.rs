@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{assert_adds_up, corpus, rankscope, report, time};
+use crate::common::{assert_adds_up, assert_answers_add_up, corpus, rankscope, report, time};
 
 /// TraceLens' figures in milliseconds (computation, exposed communication, exposed copies, busy, idle, total). It computes in
 /// floats at 4e12 µs, where a step is half a nanosecond and every sum of thousands drifts by tens.
@@ -47,6 +47,7 @@ fn every_trace_gives_a_report_whose_times_add_up_or_a_diagnosis() {
         let groups = document["collectives"]["groups"].as_array().expect("groups");
         let exposed: i64 = groups.iter().map(|group| group["exposed_ns"].as_i64().expect("a time")).sum();
         assert_eq!(exposed, time(rank, "exposed_comm"), "{name}");
+        assert_answers_add_up(&document);
     }
 }
 

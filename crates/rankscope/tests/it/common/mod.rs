@@ -73,3 +73,28 @@ pub(crate) fn assert_adds_up(account: &Value) {
     assert_eq!(parts.iter().sum::<i64>(), time(account, "total"), "{}", account["time_ns"]);
     assert!(parts.iter().all(|part| *part >= 0), "{}", account["time_ns"]);
 }
+
+/// The laws of answers, to the nanosecond: budgets are exposed time, blame is lateness, and a path is as long as its step.
+///
+/// # Panics
+/// If any of them does not add up.
+pub(crate) fn assert_answers_add_up(document: &Value) {
+    let ns = |of: &Value, key: &str| of[key].as_i64().unwrap_or_else(|| panic!("{key} in {of}"));
+    let rows = |key: &str| document[key].as_array().cloned().unwrap_or_default();
+    for row in rows("budgets") {
+        assert_eq!(ns(&row, "wait_ns") + ns(&row, "transfer_ns"), ns(&row, "exposed_ns"), "{row}");
+        assert!(ns(&row, "wait_ns") >= 0 && ns(&row, "transfer_at_best_ns") <= ns(&row, "transfer_ns"), "{row}");
+    }
+    for row in rows("blame") {
+        let parts = ["caused_ns", "inherited_ns", "uncertain_ns"].map(|key| ns(&row, key));
+        assert_eq!(parts.iter().sum::<i64>(), ns(&row, "lateness_ns"), "{row}");
+        let reasons: i64 = row["reasons"].as_array().into_iter().flatten().map(|reason| ns(reason, "ns")).sum();
+        assert_eq!(reasons + row["other_reasons_ns"].as_i64().unwrap_or(0), parts[0] + parts[1], "{row}");
+    }
+    for row in rows("critical_path") {
+        for parts in ["by_class", "by_rank"] {
+            let sum: i64 = row[parts].as_object().into_iter().flatten().filter_map(|(_, ns)| ns.as_i64()).sum();
+            assert_eq!(sum, ns(&row, "length_ns"), "{parts} of {row}");
+        }
+    }
+}
