@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::common::assert_answers_add_up;
 use crate::process::{Room, ended, text};
 use rankscope_testkit::{Need, given};
 use serde_json::Value;
@@ -119,13 +120,24 @@ fn torch_with_a_slow_rank() {
     let Some(python) = given(Need::Torch) else { return };
     let python = python.display().to_string();
     let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slow-rank/ddp.py").display().to_string();
-    for because in ["sleep", "batch", "matmul"] {
+    let works_longer = ["straggler_rank", "uneven_work"];
+    // Sleeping is the loader's; the operator that stands for more work is the one with most of it.
+    for (because, rules, reason) in [
+        ("sleep", &["data_loader"][..], "data_loading"),
+        ("batch", &works_longer, "aten::"),
+        ("matmul", &works_longer, "aten::mm"),
+    ] {
         let room = Room::new();
         let launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "4"];
         let arguments = [job.as_str(), "traces", "--because", because, "--slow-rank", "2"];
         let (_, report) = reported(&room, &[&["--", &python], &launcher[..], &arguments].concat());
         assert_eq!(report["ranks"].as_array().map(Vec::len), Some(4), "{because}");
         assert_eq!(report["verdict"]["late"][0]["rank"], 2, "{because}: {}", report["verdict"]);
+        let first = &report["advice"][0];
+        let title = first["title"].as_str().unwrap_or_default();
+        assert!(rules.iter().any(|rule| first["rule"] == *rule) && title.contains(reason), "{because}: {first}");
+        assert_eq!(first["ranks"], serde_json::json!([2]), "{because}: {first}");
+        assert_answers_add_up(&report);
     }
 }
 
