@@ -88,10 +88,12 @@ pub(crate) unsafe fn with<T>(args: *const Arg, count: usize, record: impl FnOnce
     let args = unsafe { slice::from_raw_parts(args, count) };
     // SAFETY: the caller says so of each.
     let pair = |arg: &Arg| unsafe { pair(arg) };
-    Some(match count {
-        ..=FEW => record(&filled::<FEW>(args, pair)[..count]),
-        ..=MANY => record(&filled::<MANY>(args, pair)[..count]),
-        _ => record(&args.iter().map(pair).collect::<Vec<_>>()),
+    Some(if count <= FEW {
+        record(&filled::<FEW>(args, pair)[..count])
+    } else if count <= MANY {
+        record(&filled::<MANY>(args, pair)[..count])
+    } else {
+        record(&args.iter().map(pair).collect::<Vec<_>>())
     })
 }
 

@@ -24,8 +24,8 @@ pub(super) fn fit(document: &Document) -> (Document, Cuts) {
     // A page has its tables beside the document, as far as it draws them.
     (page.collective_tables, page.across_ranks) = (None, None);
     page.ranks.iter_mut().for_each(|rank| rank.tables = None);
-    let mut cuts = Cuts::default();
-    cuts.paths = keep(&mut page.critical_path, PATHS, |_| 1, |path| Reverse(path.length_ns));
+    let paths = keep(&mut page.critical_path, PATHS, |_| 1, |path| Reverse(path.length_ns));
+    let mut cuts = Cuts { paths, ..Cuts::default() };
     let collectives = &mut page.collectives;
     cuts.instances = keep(&mut collectives.instances, RANK_ENTRIES, |i| i.arrival_order.len() + i.wait_ns.len(), longest_wait);
     cuts.unmatched = keep(&mut collectives.unmatched_list, RANK_ENTRIES, |u| u.present.len() + u.absent.len() + 1, |_| 0);
