@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use rankscope_testkit::Dialect;
-use rankscope_testkit::simulated::Job;
+use rankscope_testkit::{Job, Straggler};
 use serde::Serialize;
 
 use super::super::child::{self, Cost};
@@ -16,6 +15,9 @@ use super::super::inputs::once;
 
 /// Ranks of the jobs.
 const RANKS: [u32; 2] = [500, 1_000];
+
+/// As few as have evidence.
+const STEPS: u32 = 13;
 
 /// What is printed with `--format json`: a row for each size and way in.
 #[derive(Serialize)]
@@ -58,7 +60,7 @@ pub(super) fn measured(binary: &Path, folder: &Path) -> Result<Vec<Row>> {
 
 /// The traces of both runs of so many ranks.
 fn runs(folder: &Path, ranks: u32) -> [PathBuf; 2] {
-    [1, 2].map(|seed| folder.join(format!("wide-{ranks}ranks-{seed}")))
+    ["base", "test"].map(|side| folder.join(format!("wide-{ranks}ranks-{side}")))
 }
 
 /// As Markdown.
@@ -82,23 +84,23 @@ fn row(binary: &Path, folder: &Path, ranks: u32, from: &'static str, sides: &[Pa
     Ok(Row { ranks, from, megabytes: fs::metadata(&out)?.len() as f64 / 1e6, cost: costs[0] })
 }
 
-/// Makes the traces that are not there: of jobs that are simulated.
+/// Makes the traces that are not there: of small jobs, in the second of which one rank is slow.
 pub(in crate::bench) fn make(folder: &Path) -> Result<()> {
     for ranks in RANKS {
-        for (seed, traces) in (1..).zip(runs(folder, ranks)) {
-            once(&traces, |unfinished| simulate(ranks, seed, unfinished))?;
+        let straggler = Some(Straggler { rank: 3, factor: 1.5 });
+        for (traces, straggler) in runs(folder, ranks).iter().zip([None, straggler]) {
+            let job = Job { ranks, steps: STEPS, layers: 2, ops_per_step: 6, python_frames: 0, straggler, ..Job::default() };
+            once(traces, |unfinished| write(&job, unfinished))?;
         }
     }
     Ok(())
 }
 
-fn simulate(ranks: u32, seed: u64, traces: &Path) -> Result<()> {
+fn write(job: &Job, traces: &Path) -> Result<()> {
     fs::create_dir_all(traces).with_context(|| format!("failed to create {}", traces.display()))?;
-    let job = Job::drawn_of(None, seed, ranks);
-    let run = job.run();
-    for rank in 0..ranks {
+    for rank in 0..job.ranks {
         let mut to = BufWriter::new(File::create(traces.join(format!("rank{rank}.json")))?);
-        run.rank_json(rank, &Dialect::default(), &mut to)?;
+        job.rank_json(rank, &mut to)?;
         to.flush()?;
     }
     Ok(())
