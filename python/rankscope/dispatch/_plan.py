@@ -216,6 +216,10 @@ class Plan:
             told |= {"planner": None, "elapsed_us": None, "eps": None, "limits": None}
         return told
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Who made it, and in which time, stays with the process that did.
+        return _unpickled, (self._native.content(True),)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Plan) and self.hash == other.hash
 
@@ -237,6 +241,10 @@ class Plan:
         before, after = ([load / mean for load in figures[name][shown]] for name in ("loads_before", "loads"))
         title = "attention by rank over the mean" + (f", first {_RANKS_DRAWN}" if self.world_size > _RANKS_DRAWN else "")
         return table(f"Plan over {self.world_size} ranks", ["", ""], known) + bars(title, before, after)
+
+
+def _unpickled(content: bytes) -> Plan:
+    return Plan(_native.read_plan(content))
 
 
 # More would fill the page.

@@ -1,6 +1,8 @@
 """Plans from Python are those of the command: the same answers, the same files, the same refusals."""
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 
@@ -214,3 +216,11 @@ def test_dispatch_does_not_import_torch():
     )
     assert said.stdout == "False\n"
     assert "rankscope.dispatch.torch" not in dispatch.__all__
+
+
+@pytest.mark.parametrize("carried", [copy.deepcopy, lambda plan: pickle.loads(pickle.dumps(plan))])
+def test_a_plan_travels_between_processes(carried):
+    plan = dispatch.plan(LENGTHS, ranks=4)
+    other = carried(plan)
+    assert other == plan
+    assert other.rank(3).to_dict() == plan.rank(3).to_dict()
