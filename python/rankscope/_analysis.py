@@ -8,6 +8,7 @@ from typing import Any, Literal, Union
 
 from rankscope import _native
 from rankscope._answers import Alignment, Comparison, Report, Validation, WhatIf
+from rankscope._process import works_here
 from rankscope._progress import Listener, listener
 
 Path = Union[str, "PathLike[str]"]
@@ -260,6 +261,7 @@ def _job(
     classes: str = "default",
     comm_pattern: str | Iterable[str] = (),
 ) -> dict[str, Any]:
+    works_here()
     return {
         "paths": paths,
         "partial": partial,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from rankscope import _html, _native
 from rankscope._errors import UsageError
+from rankscope._process import works_here
 from rankscope._progress import Listener, listener
 from rankscope._table import Table
 
@@ -72,6 +73,7 @@ class Answer:
         """Writes it as the file that the suffix says: `.json` of any answer; `.txt`, `.html` and `.xlsx` of reports and comparisons; and
         `.pftrace`, for which the traces of a report are read again. The file appears whole or not at all.
         """
+        works_here()
         self._native.save(fspath(path), listener(progress))
 
     def __getattr__(self, name: str) -> Any:

@@ -22,20 +22,17 @@ def many(traces, folder, copies=200):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name != "posix", reason="signals are POSIX")
 def test_ctrl_c_ends_the_work(traces, tmp_path):
-    over = threading.Event()
+    begun = threading.Event()
 
     def press():
-        while not over.wait(0.05):
-            os.kill(os.getpid(), signal.SIGINT)
+        begun.wait()
+        os.kill(os.getpid(), signal.SIGINT)
 
-    keys = threading.Thread(target=press)
+    key = threading.Thread(target=press, daemon=True)
+    key.start()
     with pytest.raises(KeyboardInterrupt):
-        try:
-            keys.start()
-            rankscope.report(many(traces, tmp_path))
-        finally:
-            over.set()
-            keys.join()
+        rankscope.report(many(traces, tmp_path), progress=lambda *_: begun.set())
+    key.join()
 
 
 def test_what_a_listener_raises_ends_the_work(traces, tmp_path):
@@ -81,6 +78,26 @@ def test_several_threads_report_at_once(traces):
     for thread in threads:
         thread.join()
     assert found == [expected] * 4
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_is_told_why_it_cannot_work(traces, tmp_path):
+    report = rankscope.report(traces)
+    told = tmp_path / "told"
+    child = os.fork()
+    if child == 0:
+        for act in (lambda: rankscope.report(traces), lambda: report.save(tmp_path / "saved.json")):
+            try:
+                act()
+            except rankscope.Error as error:
+                with told.open("a") as file:
+                    print(error, file=file)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    first, second = told.read_text().splitlines()
+    assert first == second and first.startswith("this process was forked")
+    assert report.to_dict() == rankscope.report(traces).to_dict(), "the parent works on"
 
 
 def test_a_defect_is_an_exception_and_the_process_goes_on(traces):
