@@ -67,6 +67,7 @@ mod sides;
 mod spans;
 mod told;
 mod workbooks;
+mod workers;
 
 pub use artefacts::{Places, write_report};
 pub use clock_document::clock_document;

@@ -8,7 +8,7 @@ use rankscope_formats::{ArgsPolicy, Error as ReadError, Foreign, Member, ReadOpt
 use rankscope_run::{InputFile, open};
 use rankscope_trace::Trace;
 
-use crate::Error;
+use crate::{Error, workers};
 
 /// How much of each trace is read.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +19,19 @@ pub struct Reading {
     pub scope: Scope,
 }
 
-/// Hands over the traces of `file` one after the other, each by itself: what cannot be read is a member, too.
+/// Hands over the traces of `file` one after the other, each by itself: what cannot be read is a member, too. With a recording come
+/// those of the processes that the recorded one started.
 pub fn read_members(file: &InputFile, reading: Reading, mut each: impl FnMut(Member)) {
+    read_alone(file, reading, |mut member| {
+        if let Ok(trace) = &mut member.trace {
+            workers::join(&file.path, trace, reading);
+        }
+        each(member);
+    });
+}
+
+/// The same of the file alone.
+pub(crate) fn read_alone(file: &InputFile, reading: Reading, mut each: impl FnMut(Member)) {
     let label = file.path.display().to_string();
     let opened = open(&file.path).map_err(|error| match error {
         rankscope_run::Error::Io { reason, .. } => ReadError::Io(reason),
@@ -43,7 +54,11 @@ pub fn load_file(path: &Path, reading: Reading) -> Result<Vec<Trace>, Error> {
     let mut members = Vec::new();
     let read = read_each(path, open(path)?, &options(&label, reading), &mut |member| members.push(member));
     read.map_err(failed(label))?;
-    members.into_iter().map(|member| member.trace.map_err(failed(member.label))).collect()
+    let joined = |mut trace| {
+        workers::join(path, &mut trace, reading);
+        trace
+    };
+    members.into_iter().map(|member| member.trace.map(joined).map_err(failed(member.label))).collect()
 }
 
 fn options(label: &str, reading: Reading) -> ReadOptions {

@@ -158,7 +158,7 @@ fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), 
             continue;
         }
         if path.is_dir() {
-            if depth > 0 && !is_parts_folder(&path) {
+            if depth > 0 && !is_parts_folder(&path) && !is_workers_folder(&path) {
                 walk(&path, depth - 1, paths)?;
             }
         } else if suffix(&name).is_some() {
@@ -166,6 +166,14 @@ fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Whether `folder` is for recordings of processes that a recorded process started: they are read with its own. Those of an earlier
+/// recording there have a number behind.
+pub fn is_workers_folder(folder: &Path) -> bool {
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let bare = name.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok()).map_or(&name[..], |(bare, _)| bare);
+    bare.ends_with(".workers") && folder.is_dir()
 }
 
 /// What follows the stem in the name of a trace or of an archive of traces; the order is that of preference.
@@ -247,6 +255,12 @@ mod tests {
         let expected =
             ["908_results.json", "process3.xplane.pb", "rank0.json.gz", "rank1.json", "report1.sqlite", "sub/rank2/trace.json"];
         assert_eq!(found(root.path(), &[""]), expected);
+    }
+
+    #[test]
+    fn recordings_of_workers_are_not_ranks_of_their_own() {
+        let root = tree(&["rank-0.rkr", "rank-0.workers/17.rkr", "rank-0.workers.1/12.rkr", "workers/rank-1.rkr"]);
+        assert_eq!(found(root.path(), &[""]), ["rank-0.rkr", "workers/rank-1.rkr"]);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use directory::{
 pub use encoded::{file_name, refuse_same_file, same_file, write_encoded};
 pub use error::Error;
 pub use history::{HistoryEntry, history_of};
-pub use inputs::{Found, InputFile, discover, discover_all, listed};
+pub use inputs::{Found, InputFile, discover, discover_all, is_workers_folder, listed};
 pub use live::{open_live, recovered_path};
 pub use open::{SideFile, open, read_side, read_side_text, side_bytes};
 pub use output::{Outputs, write_file};

@@ -58,6 +58,27 @@ def test_workers_are_in_their_parents_recording(method, run, tmp_path):
     assert any(name.endswith(": work") for name in rows)
 
 
+def test_parent_and_workers_are_on_one_timeline(run, tmp_path):
+    run(
+        program("""
+        if __name__ == "__main__":
+            with rankscope.profile("runs", python=False), record_function("parent"):
+                with multiprocessing.get_context("fork").Pool(2) as pool:
+                    pool.map(work, range(20))
+                    pool.close()
+                    pool.join()
+        """)
+    )
+    said = command("convert", tmp_path / "runs" / "rank-0.rkr", tmp_path / "timeline.json")
+    assert said.returncode == 0, said.stderr
+    trace = json.loads((tmp_path / "timeline.json").read_text())
+    spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    [parent] = [span for span in spans if span["name"] == "parent"]
+    work = [span for span in spans if span["name"] == "work in a worker"]
+    assert len(work) == 20 and parent["pid"] not in {span["pid"] for span in work}
+    assert all(parent["ts"] <= span["ts"] and span["ts"] + span["dur"] <= parent["ts"] + parent["dur"] for span in work)
+
+
 def test_a_plain_fork_is_a_worker_and_leaves_its_parents_profile_alone(run, tmp_path):
     done = run(
         program("""
@@ -90,7 +111,7 @@ def test_workers_of_an_earlier_recording_are_put_aside(run, tmp_path):
     run(body)
     assert (tmp_path / "runs" / "rank-0.workers.1").is_dir()
     assert all(path.stat().st_size < 1 << 17 for path in (tmp_path / "runs").rglob("*.rkr")), "packed at the end"
-    assert len(list((tmp_path / "runs" / "rank-0.workers").iterdir())) == 1
+    assert [row["count"] for row in spans_of(tmp_path / "runs") if row["name"] == "work in a worker"] == [1]
 
 
 def test_workers_are_left_alone_if_asked(run, tmp_path):
