@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Begin with this seed.
     #[arg(long, default_value_t = 0)]
     first_seed: u64,
-    /// Plant this cause alone, such as `slow-link`.
+    /// Plant this cause alone, such as `slow-link`, or `none`.
     #[arg(long)]
     cause: Option<String>,
     /// Runs to report on instead of the made one.

@@ -16,11 +16,15 @@ use crate::pattern::Pattern;
 /// Share of a step that a rank must cost which nothing but its cost speaks against.
 const UNPROVEN_MIN: f64 = 0.05;
 
+/// Ranks that are tried for it.
+const UNPROVEN_MAX: usize = 4;
+
 pub(super) fn advice(scene: &Scene<'_>) -> Vec<Advice> {
-    if scene.input.suspects.is_empty() {
+    let named = named(scene);
+    if named.is_empty() {
         return unproven(scene).into_iter().collect();
     }
-    named(scene).iter().map(|(suspect, worth)| of_suspect(scene, suspect, *worth)).collect()
+    named.iter().map(|(suspect, worth)| of_suspect(scene, suspect, *worth)).collect()
 }
 
 /// What a step would save if `ranks` worked as long as the median.
@@ -29,22 +33,26 @@ pub(super) fn at_median(scene: &Scene<'_>, ranks: &[usize]) -> Option<Worth> {
     scene.worth(&ranks.iter().map(change).collect::<Vec<_>>())
 }
 
-/// The rank that caused most, where nobody stands out beyond chance but few steps or rare ones are why, and taking it away saves much.
+/// The rank without whose own work a step is much shorter, where nobody stands out beyond chance but few steps or rare ones are why. Of
+/// those that caused most, as ranks that meet the late one first are late with it.
 fn unproven(scene: &Scene<'_>) -> Option<Advice> {
     let culprits = &scene.input.blamed.culprits;
-    let caused_ns: Vec<i64> = (0..scene.ledger.ranks()).map(|rank| culprits.caused_ns(rank)).collect();
-    let most = (0..caused_ns.len()).max_by_key(|rank| (caused_ns[*rank], std::cmp::Reverse(*rank)))?;
-    let next_ns = caused_ns.iter().enumerate().filter(|(rank, _)| *rank != most).map(|(_, ns)| *ns).max().unwrap_or(0);
-    if caused_ns[most] < 2 * next_ns.max(1) {
+    let mut most: Vec<usize> = (0..scene.ledger.ranks()).filter(|rank| culprits.caused_ns(*rank) > 0).collect();
+    most.sort_by_key(|rank| (std::cmp::Reverse(culprits.caused_ns(*rank)), *rank));
+    most.truncate(UNPROVEN_MAX);
+    let mut worths: Vec<(usize, Worth)> =
+        most.into_iter().filter_map(|rank| Some((rank, at_median(scene, &[rank])?))).collect();
+    worths.sort_by_key(|(rank, worth)| (std::cmp::Reverse(worth.ns), *rank));
+    let (rank, worth) = *worths.first()?;
+    let next_ns = worths.get(1).map_or(0, |(_, next)| next.ns.max(0));
+    let is_much = worth.ns as f64 >= UNPROVEN_MIN * scene.step_ns as f64 && worth.ns >= next_ns.saturating_mul(2);
+    // What the others do as much, only at other times, is no fault of this rank.
+    if !is_much || !Why::of(scene, &[rank]).explains(scene, worth.ns) {
         return None;
     }
-    let pattern = culprits.pattern(most);
-    let suspect = Suspect { culprit: Culprit::Rank(most), ranks: vec![most], caused_ns: caused_ns[most], pattern };
-    let worth = at_median(scene, &suspect.ranks)?;
-    let is_much = worth.ns as f64 >= UNPROVEN_MIN * scene.step_ns as f64;
-    // What the others do as much, only at other times, is no fault of this rank.
-    let is_more = Why::of(scene, &suspect.ranks).explains(scene, worth.ns);
-    (is_much && is_more).then(|| of_suspect(scene, &suspect, worth))
+    let (caused_ns, pattern) = (culprits.caused_ns(rank), culprits.pattern(rank));
+    let suspect = Suspect { culprit: Culprit::Rank(rank), ranks: vec![rank], caused_ns, pattern };
+    Some(of_suspect(scene, &suspect, worth))
 }
 
 fn of_suspect(scene: &Scene<'_>, suspect: &Suspect, worth: Worth) -> Advice {

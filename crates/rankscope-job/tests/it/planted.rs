@@ -104,36 +104,60 @@ fn asked(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// What `cargo xtask bench answers --planted` prints.
+/// What `cargo xtask bench answers --planted` prints: a row for each cause, and before it what was not right.
 #[test]
 #[ignore = "a bench of minutes: `cargo xtask bench answers --planted` runs it"]
 #[expect(clippy::print_stdout, reason = "its table is what it is for")]
 fn planted_causes() {
-    let (first, seeds) = (asked("FIRST_SEED", 0), asked("SEEDS", 20));
-    let wanted = std::env::var("CAUSE").ok().map(|name| name.parse::<CauseKind>().expect("a cause"));
-    let seeds = first..first + seeds;
+    let first = asked("FIRST_SEED", 0);
+    let seeds = first..first + asked("SEEDS", 20);
+    let cause = std::env::var("CAUSE").ok();
+    let is_wanted = |name: &str| cause.as_ref().is_none_or(|cause| cause == name);
     println!("| cause | jobs | first advice right | worth within 15 % | median error of the worth |");
     println!("|---|--:|--:|--:|--:|");
-    for kind in CauseKind::ALL.into_iter().filter(|kind| wanted.is_none_or(|wanted| wanted == *kind)) {
-        let mut outcomes = Vec::new();
-        for seed in seeds.clone() {
-            let job = Job::drawn(Some(kind), seed);
-            let one = outcome(&job);
-            if !one.is_right() || !one.is_near() {
-                let (off, cost) = (100.0 * one.off, 100.0 * one.cost);
-                println!("{kind}, seed {seed}, {:?}: {off:+.1} % of {cost:.1} %: {} | {:?}", job.layout, one.said, job.cause);
-            }
-            outcomes.push(one);
-        }
-        let right = outcomes.iter().filter(|one| one.is_right()).count();
-        let near = outcomes.iter().filter(|one| one.is_near()).count();
-        let mut off: Vec<f64> = outcomes.iter().map(|one| one.off).collect();
-        off.sort_by(f64::total_cmp);
-        println!("| {kind} | {} | {right} | {near} | {:+.1} % |", off.len(), 100.0 * off[off.len() / 2]);
+    let mut all = Vec::new();
+    for kind in CauseKind::ALL.into_iter().filter(|kind| is_wanted(kind.name())) {
+        let outcomes: Vec<Outcome> = seeds.clone().map(|seed| tried(kind, seed)).collect();
+        println!("{}", row(kind.name(), &outcomes));
+        all.extend(outcomes);
     }
-    if wanted.is_some() {
-        return;
+    if !all.is_empty() {
+        println!("{}", row("all of these", &all));
     }
-    let silent = seeds.clone().filter(|seed| report(&Job::drawn(None, *seed)).advice.is_empty()).count();
-    println!("| none | {} | {silent} | | |", seeds.count());
+    if is_wanted("none") {
+        let silent = seeds.clone().filter(|seed| says_nothing(*seed)).count();
+        println!("| none | {} | {silent} | | |", seeds.count());
+    }
+}
+
+/// What came of the job of `kind` and `seed`; said where it is not right.
+#[expect(clippy::print_stdout, reason = "it is a part of the bench's output")]
+fn tried(kind: CauseKind, seed: u64) -> Outcome {
+    let job = Job::drawn(Some(kind), seed);
+    let one = outcome(&job);
+    if !one.is_right() || !one.is_near() {
+        let (off, cost, right) = (100.0 * one.off, 100.0 * one.cost, if one.is_right() { "right" } else { "wrong" });
+        println!(
+            "{kind}, seed {seed}, {:?}, {:?}: {right}, worth {off:+.1} % of {cost:.1} %: {}",
+            job.layout, job.cause, one.said
+        );
+    }
+    one
+}
+
+/// Whether nothing is advised on the clean job of `seed`; what is, is said.
+#[expect(clippy::print_stdout, reason = "it is a part of the bench's output")]
+fn says_nothing(seed: u64) -> bool {
+    let job = Job::drawn(None, seed);
+    let advice = report(&job).advice;
+    advice.iter().for_each(|one| println!("nothing planted, seed {seed}, {:?}: {}", job.layout, one.title));
+    advice.is_empty()
+}
+
+fn row(name: &str, outcomes: &[Outcome]) -> String {
+    let count = |is: fn(&Outcome) -> bool| outcomes.iter().filter(|one| is(one)).count();
+    let mut off: Vec<f64> = outcomes.iter().map(|one| one.off).collect();
+    off.sort_by(f64::total_cmp);
+    let (right, near) = (count(Outcome::is_right), count(Outcome::is_near));
+    format!("| {name} | {} | {right} | {near} | {:+.1} % |", off.len(), 100.0 * off[off.len() / 2])
 }
