@@ -13,20 +13,24 @@ import rankscope
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
 
-HEAD = """# Python
+HEAD = """# Analysis in Python
 
 Generated from the documentation in the package by `python python/tools/reference.py --write`; [the tutorial](../tutorial/python.md) is the way
 in. Options have the names and defaults of [the command's](cli.md).
 """
 
 
+# Modules whose names are on the page, and parts of the package that have a section. Others add theirs.
+HOMES = ("rankscope._analysis", "rankscope._answers", "rankscope._errors", "rankscope._table")
+PARTS = ("clock",)
+
+
 def page() -> str:
     """The whole page."""
-    parts = [getattr(rankscope, name) for name in rankscope._PARTS]
-    modules = [part for part in parts if hasattr(part, "__all__")]
-    names = [name for name in rankscope.__all__ if not name.startswith("_") and name not in rankscope._PARTS]
+    names = [name for name, home in rankscope._HOMES.items() if home in HOMES]
     entries = [HEAD, *of(rankscope, names)]
-    for module in modules:
+    for part in PARTS:
+        module = getattr(rankscope, part)
         entries.append(f"## {module.__name__}\n\n{text(module)}\n")
         entries.extend(of(module, sorted(module.__all__)))
     return "\n".join(entries)
