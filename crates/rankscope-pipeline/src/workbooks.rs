@@ -42,10 +42,14 @@ impl Workbooks {
 /// Writes `document` as one workbook at `path`. `no_tables` says why it has no tables, if it has none.
 ///
 /// # Errors
-/// [`Error::Workbook`] for what cannot be written, and [`Error::Run`].
+/// [`Error::Workbook`] for what cannot be written, [`Error::Placed`] where it cannot be placed.
 pub fn write_workbook(path: &Path, document: &Document, no_tables: Option<NoTables>) -> Result<(), Error> {
     let options = Options { no_tables, ..Options::default() };
-    write_file(path, |file| rankscope_xlsx::write(document, options, file).map_err(refused(path)))
+    let written = write_file(path, |file| rankscope_xlsx::write(document, options, file).map_err(refused(path)));
+    written.map_err(|error| match error {
+        Error::Run(_) => Error::Placed { path: path.to_owned(), source: Box::new(error) },
+        other => other,
+    })
 }
 
 fn refused(path: &Path) -> impl Fn(rankscope_xlsx::Error) -> Error {

@@ -63,14 +63,3 @@ fn blame_of_real_jobs_adds_up() {
         assert_adds_up(&answered(recorded(&corpus.join(folder))), folder);
     }
 }
-
-/// What only one rank does is why it is late, although it ran in no other stretch: four times in all there, never on the others.
-#[test]
-fn a_rank_that_sleeps_in_its_loader_is_late_because_of_that() {
-    let Some(corpus) = given(Need::Corpus) else { return };
-    let document = answered(recorded(&corpus.join("jobs/crash")));
-    let first = &document.blame[0];
-    let reason = &first.reasons[0];
-    assert_eq!((first.rank, &reason.kind, reason.name.as_str()), (2, &ReasonKind::Host, "data_loading"), "{first:#?}");
-    assert!(reason.ns * 10 > first.caused_ns * 9, "{first:#?}");
-}

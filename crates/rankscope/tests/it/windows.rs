@@ -142,6 +142,21 @@ fn a_run_that_began_again_and_left_nothing_is_read_from_the_attempt_before() {
     assert!(kind == "window" && text.contains("attempt-0"), "{text}");
 }
 
+/// Rank 2 sleeps in its loader, in every step. That no other rank does so must not have its time given to whatever else it did.
+#[test]
+fn a_rank_that_sleeps_in_its_loader_is_late_because_of_that() {
+    let Some(corpus) = corpus() else { return };
+    let document = report(&corpus.join("jobs/crash"), &[]);
+    let first = &document["blame"][0];
+    let reason = &first["reasons"][0];
+    assert_eq!(
+        [&first["rank"], &reason["kind"], &reason["name"]],
+        [&json!(2), &json!("host"), &json!("data_loading")],
+        "{first}"
+    );
+    assert!(reason["ns"].as_i64().expect("a time") * 10 > first["caused_ns"].as_i64().expect("a time") * 9, "{first}");
+}
+
 #[test]
 fn ranks_of_a_job_that_crashed_are_compared_over_the_steps_that_all_have() {
     let Some(corpus) = corpus() else { return };
