@@ -123,9 +123,20 @@ const BUFFER_BYTES: usize = 128 << 10;
 fn format(head: &[u8]) -> Option<Format> {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'{' | b'[') => Some(Format::Json),
+        Some(b'{' | b'[') if !is_list_of_packets(head) => Some(Format::Json),
         _ if head.starts_with(&recording::LIVE_MAGIC) || head.starts_with(&recording::packed::MAGIC) => Some(Format::Recording),
         _ => protobuf_format(head),
+    }
+}
+
+/// Whether `head`, which looks like a line feed and a bracket, is field 1 of a message and a length of 123 or 91. In JSON an object goes on
+/// with a name or its end, and a list of events with an event or its end.
+fn is_list_of_packets(head: &[u8]) -> bool {
+    let [b'\n', bracket @ (b'{' | b'['), rest @ ..] = head else { return false };
+    let next = rest.iter().find(|byte| !byte.is_ascii_whitespace());
+    match bracket {
+        b'{' => !matches!(next, None | Some(b'"' | b'}')),
+        _ => !matches!(next, None | Some(b'{' | b'[' | b']' | b'"')),
     }
 }
 
@@ -208,6 +219,18 @@ mod tests {
     use super::*;
 
     const XSPACE: &[u8] = include_bytes!("../../../fixtures/jax-cpu-2procs/process0.xplane.pb");
+
+    /// The length of a first packet may be the code of a bracket, and its tag that of a line feed.
+    #[test]
+    fn a_packet_as_long_as_a_bracket_is_no_json() {
+        for length in 1..=127_u8 {
+            let packets = [&[0x0a, length, 0x40, 0x90, 0x4e, 0x52][..], &[0; 127]].concat();
+            assert_eq!(format(&packets), Some(Format::Perfetto), "{length}");
+        }
+        for json in ["\n{\n  \"traceEvents\": []}", "\n{}", "\n[]", "\n[\n{\"ph\": \"X\"}]", "\n{", "\r\n {\"a\": 1}"] {
+            assert_eq!(format(json.as_bytes()), Some(Format::Json), "{json:?}");
+        }
+    }
 
     fn said(bytes: Vec<u8>) -> String {
         match read(Cursor::new(bytes), &ReadOptions::default()).map(|mut members| members.remove(0).trace) {
