@@ -4,10 +4,10 @@ import { formatTime } from "../pure/format.js";
 
 export function drawHelp(doc) {
   const { body } = section("help");
-  const unanswered = doc.unanswered ?? [];
-  if (doc.advice.length > 0) body.append(
+  const { advice: found = [], unanswered = [] } = doc;
+  if (found.length > 0) body.append(
     lead("Worth most first. Worth is wall time a step: the recorded job, run again without the cause. What two of them save does not add up."),
-    h("ol", { class: "advice" }, ...doc.advice.map(advice)));
+    h("ol", { class: "advice" }, ...found.map(advice)));
   else body.append(empty("Nothing was found that would make a step shorter by enough to say so."));
   if (unanswered.length > 0) body.append(h("h3", {}, "What cannot be told"), h("ul", { class: "plain" }, ...unanswered.map((text) => h("li", {}, text))));
 }

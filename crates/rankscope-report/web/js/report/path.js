@@ -20,7 +20,7 @@ const PATH_CLASSES = [
 
 export function drawPath(doc) {
   const { body, bar } = section("path");
-  const paths = doc.critical_path.filter((path) => path.length_ns > 0);
+  const paths = (doc.critical_path ?? []).filter((path) => path.length_ns > 0);
   if (paths.length === 0) return body.append(empty("There is no path to show: answers were left out, or the traces do not tell what waited for what."));
   const seen = PATH_CLASSES.filter(([key]) => paths.some((path) => path.by_class[key] > 0));
   const cut = cuts.paths > paths.length ? ` The longest ${formatCount(paths.length)} of ${plural(cuts.paths, "step")} are here, the others in report.json.` : "";

@@ -11,13 +11,14 @@ const SHOWN = 3;
 
 export function drawWhy(doc) {
   const { body } = section("why");
-  const late = doc.blame.filter((rank) => rank.lateness_ns > 0);
+  const groups = doc.blame_groups ?? [];
+  const late = (doc.blame ?? []).filter((rank) => rank.lateness_ns > 0);
   if (late.length === 0) body.append(empty("No rank came later than the median rank to a collective that was matched, or answers were left out."));
   else body.append(
     lead("Lateness is how much later than the median rank the last one came, since both had last met. It is the rank's own, or inherited from others that it waited for, or within what the clocks leave open; the three add up to it."),
-    ...(doc.blame_groups.length > 0 ? [h("ul", { class: "plain" }, ...doc.blame_groups.map((group) => h("li", {}, group.sentence)))] : []),
+    ...(groups.length > 0 ? [h("ul", { class: "plain" }, ...groups.map((group) => h("li", {}, group.sentence)))] : []),
     blameTable(late));
-  const budgets = doc.budgets.filter((budget) => budget.exposed_ns > 0);
+  const budgets = (doc.budgets ?? []).filter((budget) => budget.exposed_ns > 0);
   if (budgets.length > 0) body.append(
     h("h3", {}, "Waiting and transfer"),
     lead("Exposed communication of all ranks, split where the rank that is waited for came. Savings are wall time a step: if all ranks came together, and if every transfer were as fast as the fastest that is like it."),
