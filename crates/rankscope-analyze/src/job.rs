@@ -1,6 +1,6 @@
 //! All ranks together: the windows they are accounted over, their collectives, who is late, and the other answers.
 
-use rankscope_collectives::{Kind, Matched, RankCollectives};
+use rankscope_collectives::{Matched, RankCollectives};
 
 use crate::arrivals::{Arrival, Map};
 use crate::lateness::{Scene, Stages, judge};
@@ -86,6 +86,6 @@ fn verdict(input: &JobInput<'_>, ranks: &[PlacedRank], table: &CollectiveTable, 
 
 /// When `rank` sent or received, on its own clock, in order.
 fn messages(rank: &RankCollectives) -> Vec<i64> {
-    let messages = rank.collectives.iter().filter(|one| one.kind.is_point_to_point() || one.kind == Kind::SendRecv);
+    let messages = rank.collectives.iter().filter(|one| one.kind.is_message());
     messages.map(|one| one.start_ns).collect()
 }

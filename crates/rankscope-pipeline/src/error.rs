@@ -118,14 +118,6 @@ pub enum Error {
         /// Why.
         source: rankscope_xlsx::Error,
     },
-    /// A file of its own cannot be placed where it was asked for.
-    #[error("write {}", path.display())]
-    Placed {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: Box<Error>,
-    },
     /// The report's page cannot be drawn.
     #[error(transparent)]
     Page(#[from] rankscope_report::Error),
@@ -235,7 +227,7 @@ impl Error {
                 ExitClass::Usage
             }
             Self::Run(error) => ExitClass::of(error),
-            Self::Side { source, .. } | Self::Placed { source, .. } => source.class(),
+            Self::Side { source, .. } => source.class(),
             Self::Changed { .. }
             | Self::Conflict(Conflict::Twice { .. })
             | Self::Parts { fault: PartsFault::OtherPlan, .. } => ExitClass::InputChanged,

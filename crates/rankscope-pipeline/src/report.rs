@@ -129,6 +129,9 @@ impl Reported {
     /// # Errors
     /// [`Error::Workbook`] for what cannot be written, and [`Error::Run`].
     pub fn write_workbooks(&mut self, folder: &Path) -> Result<(Vec<PathBuf>, Option<String>), Error> {
+        if !self.workbooks.any() {
+            return Ok((Vec::new(), None));
+        }
         let written = self.workbooks.write(&self.document, self.no_tables, folder)?;
         self.narrow();
         Ok((written, self.no_tables.filter(|_| self.workbooks.aorta).map(|why| why.to_string())))

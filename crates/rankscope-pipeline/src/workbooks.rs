@@ -42,14 +42,10 @@ impl Workbooks {
 /// Writes `document` as one workbook at `path`. `no_tables` says why it has no tables, if it has none.
 ///
 /// # Errors
-/// [`Error::Workbook`] for what cannot be written, [`Error::Placed`] where it cannot be placed.
+/// [`Error::Workbook`] for what cannot be written, and [`Error::Run`].
 pub fn write_workbook(path: &Path, document: &Document, no_tables: Option<NoTables>) -> Result<(), Error> {
     let options = Options { no_tables, ..Options::default() };
-    let written = write_file(path, |file| rankscope_xlsx::write(document, options, file).map_err(refused(path)));
-    written.map_err(|error| match error {
-        Error::Run(_) => Error::Placed { path: path.to_owned(), source: Box::new(error) },
-        other => other,
-    })
+    write_file(path, |file| rankscope_xlsx::write(document, options, file).map_err(refused(path)))
 }
 
 fn refused(path: &Path) -> impl Fn(rankscope_xlsx::Error) -> Error {
@@ -58,18 +54,18 @@ fn refused(path: &Path) -> impl Fn(rankscope_xlsx::Error) -> Error {
 
 /// Writes all workbooks below `folder`; they appear when the last one is complete.
 fn tree(document: &Document, folder: &Path) -> Result<(), Error> {
-    let mut outputs: Vec<(Option<&str>, Outputs)> = Vec::new();
+    let mut outputs: Vec<(PathBuf, Outputs)> = Vec::new();
     for workbook in aorta::workbooks(document) {
         let (inner, name) = workbook.path();
-        let at = match outputs.iter().position(|(known, _)| *known == inner) {
+        let place = inner.map_or_else(|| folder.to_owned(), |inner| folder.join(inner));
+        let at = match outputs.iter().position(|(known, _)| *known == place) {
             Some(at) => at,
             None => {
-                let folder = inner.map_or_else(|| folder.to_owned(), |inner| folder.join(inner));
-                outputs.push((inner, Outputs::into_directory(&folder)?));
+                outputs.push((place.clone(), Outputs::into_directory(&place)?));
                 outputs.len() - 1
             }
         };
-        outputs[at].1.write(&name, |file| workbook.write(document, file).map_err(refused(&folder.join(&name))))?;
+        outputs[at].1.write(&name, |file| workbook.write(document, file).map_err(refused(&place.join(&name))))?;
     }
     for (_, outputs) in outputs {
         outputs.commit()?;

@@ -100,7 +100,11 @@ where
         return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, "not a file name")).into());
     };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut outputs = Outputs::into_directory(parent)?;
+    // Whoever names a file is told of that file.
+    let mut outputs = Outputs::into_directory(parent).map_err(|error| match error {
+        Error::Io { reason, .. } => Error::io(path, reason),
+        other => other,
+    })?;
     outputs.write(&name.to_string_lossy(), fill)?;
     outputs.commit()?;
     Ok(())
