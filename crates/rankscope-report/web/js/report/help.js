@@ -8,7 +8,7 @@ export function drawHelp(doc) {
   if (found.length > 0) body.append(
     lead("Worth most first. Worth is wall time a step: the recorded job, run again without the cause. What two of them save does not add up."),
     h("ol", { class: "advice" }, ...found.map(advice)));
-  else body.append(empty("Nothing was found that would make a step shorter by enough to say so."));
+  else body.append(empty("Nothing was found that would make a step shorter by enough to say so, or answers were left out."));
   if (unanswered.length > 0) body.append(h("h3", {}, "What cannot be told"), h("ul", { class: "plain" }, ...unanswered.map((text) => h("li", {}, text))));
 }
 

@@ -1,6 +1,6 @@
 // The critical path: what each step had to wait for, by class, and what is longest on it.
 import { select } from "../controls.js";
-import { empty, h, lead, section, swatches } from "../dom.js";
+import { empty, h, lead, levelBar, section, swatches } from "../dom.js";
 import { cuts } from "../given.js";
 import { formatCount, formatTime, plural } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
@@ -61,23 +61,21 @@ function pathStack(path, classes, whole) {
 
 function topTable({ top }) {
   const [, most] = extent(top.map((share) => share.ns));
-  const [css, name] = [(key) => PATH_CLASSES.find(([own]) => own === key)?.[2] ?? "idle", (key) => PATH_CLASSES.find(([own]) => own === key)?.[1] ?? key];
+  const of = (share) => PATH_CLASSES.find(([key]) => key === share.class) ?? [share.class, share.class, "idle"];
   return table({
     label: "What is longest on the critical path",
     rows: top,
     columns: [
       { head: "Name", text: true, class: "mono", key: (s) => s.name, cell: (s) => h("span", {}, h("span", { class: "clamp", title: s.name }, s.name), s.kernel ? h("span", { class: "second clamp" }, s.kernel) : null) },
-      { head: "Class", text: true, key: (s) => s.class, cell: (s) => h("span", { style: { whiteSpace: "nowrap" } }, h("span", { class: `swatch ${css(s.class)}` }), name(s.class)) },
+      { head: "Class", text: true, key: (s) => s.class, cell: (s) => h("span", { style: { whiteSpace: "nowrap" } }, h("span", { class: `swatch ${of(s)[2]}` }), of(s)[1]) },
       { head: "Rank", first: "ascending", key: (s) => s.rank, cell: (s) => String(s.rank) },
       { head: "Pieces", key: (s) => s.count, cell: (s) => formatCount(s.count) },
       { head: "Time", key: (s) => s.ns, cell: (s) => formatTime(s.ns) },
-      { head: "", text: true, class: "plot narrow", cell: (s) => levelBarOf(s, most, css) },
+      { head: "", text: true, class: "plot narrow", cell: (s) => levelBar(s.ns, most, of(s)[2]) },
     ],
     sort: [4, "descending"],
   });
 }
-
-const levelBarOf = (share, most, css) => h("div", { class: `level ${css(share.class)}`, style: { width: `${most > 0 ? share.ns / most * 100 : 0}%` } });
 
 function slackTable({ slack }) {
   if (slack.length === 0) return [];
