@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use rankscope_run::{Ending, Exit, ProfiledWindow, RankEnd, SideFile, WindowOutcome, read_side, settle_ends};
+use rankscope_run::{Ending, Exit, ProfiledWindow, RankEnd, SideFile, read_side, settle_ends};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -32,19 +32,7 @@ pub(crate) struct RankWord {
     pub(crate) note: Option<String>,
     /// Steps that were to be profiled from outside.
     #[serde(default)]
-    profiled: Vec<Window>,
-}
-
-/// What became of a window of steps on a rank.
-#[derive(Debug, Deserialize)]
-struct Window {
-    request: String,
-    first_step: u64,
-    steps: u64,
-    outcome: WindowOutcome,
-    /// The step that the rank had reached when its program ended.
-    reached: Option<u64>,
-    message: Option<String>,
+    profiled: Vec<ProfiledWindow>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -107,38 +95,21 @@ impl Words {
         settle_ends(&mut ends);
         ends
     }
-}
 
-impl Words {
     /// What became of the steps that were to be profiled, those with one story together.
     pub(crate) fn profiled(&self) -> Vec<ProfiledWindow> {
         let mut windows: Vec<ProfiledWindow> = Vec::new();
         for (rank, told) in self.ranks.iter().flat_map(|word| word.profiled.iter().map(|told| (word.rank, told))) {
-            let window = told.of(rank);
-            match windows.iter_mut().find(|other| other.is_like(&window)) {
+            match windows.iter_mut().find(|other| other.is_like(told)) {
                 Some(other) => {
-                    other.reached = other.reached.max(window.reached);
+                    other.reached = other.reached.max(told.reached);
                     other.ranks.push(rank);
                 }
-                None => windows.push(window),
+                None => windows.push(ProfiledWindow { ranks: vec![rank], ..told.clone() }),
             }
         }
         windows.sort_by_key(|window| window.first_step);
         windows
-    }
-}
-
-impl Window {
-    fn of(&self, rank: u32) -> ProfiledWindow {
-        ProfiledWindow {
-            request: self.request.clone(),
-            first_step: self.first_step,
-            steps: self.steps,
-            outcome: self.outcome,
-            reached: self.reached,
-            message: self.message.clone(),
-            ranks: vec![rank],
-        }
     }
 }
 

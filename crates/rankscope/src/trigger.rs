@@ -92,7 +92,7 @@ fn said(progress: TriggerProgress, steps: u32) -> String {
 }
 
 fn sentence(done: &Triggered) -> String {
-    let last = done.first_step + u64::from(done.steps) - 1;
+    let last = done.first_step.saturating_add(u64::from(done.steps)).saturating_sub(1);
     let mut text = match done.profiled.as_slice() {
         [] => format!("Steps {} to {last} were profiled on no rank.", done.first_step),
         profiled => format!("Steps {} to {last} were profiled on {}.", done.first_step, ranks(profiled)),

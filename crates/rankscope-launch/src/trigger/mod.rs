@@ -130,12 +130,12 @@ impl Asking<'_> {
 
     /// The answers of all ranks, or of those that answered in time.
     fn answers(&self) -> Result<Vec<Answer>, TriggerError> {
-        let deadline = Instant::now() + self.request.answer_within;
+        let begun = Instant::now();
         loop {
             let answers = self.exchange.answers()?;
             let world_size = answers.iter().filter_map(|answer| answer.world_size).max();
             let all = world_size.is_some_and(|size| answers.len() as u64 >= u64::from(size));
-            if all || Instant::now() >= deadline {
+            if all || begun.elapsed() >= self.request.answer_within {
                 return if answers.is_empty() {
                     Err(TriggerError::NoAnswer { after: self.request.answer_within })
                 } else {
