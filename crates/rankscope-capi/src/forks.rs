@@ -1,15 +1,19 @@
-//! Forks: the child finds the table of handles unlocked. What its parent's handles stand for it may not stop; closing one lets go
+//! Forks: the child finds the tables of handles and of plugins unlocked. What its parent's handles stand for it may not stop; closing one lets go
 //! of it. The recorder looks after itself.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{MutexGuard, Once};
 
+use crate::plugins::{self, Table};
 use crate::sessions::{self, Held};
 
+/// The tables of handles and of plugins. Nothing else takes both.
+type Locks = (MutexGuard<'static, BTreeMap<u64, Held>>, MutexGuard<'static, Vec<Table>>);
+
 thread_local! {
-    /// The table, held while this thread forks.
-    static HELD: RefCell<Option<MutexGuard<'static, BTreeMap<u64, Held>>>> = const { RefCell::new(None) };
+    /// The tables, held while this thread forks.
+    static HELD: RefCell<Option<Locks>> = const { RefCell::new(None) };
 }
 
 /// Makes forks safe, once.
@@ -22,8 +26,8 @@ pub(crate) fn prepare() {
 }
 
 extern "C" fn before() {
-    let table = sessions::lock();
-    let _ = HELD.try_with(|held| held.replace(Some(table)));
+    let locks = (sessions::lock(), plugins::lock());
+    let _ = HELD.try_with(|held| held.replace(Some(locks)));
 }
 
 extern "C" fn after() {

@@ -1,21 +1,28 @@
 //! Plugins that the program links, beside those that the environment names.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rankscope_record::plugins::Registry;
 use rankscope_record::plugins::foreign::{ForeignPlugin, LoadError, Plugin};
 
+use crate::forks;
 use crate::guard::answered;
 use crate::status::{Error, Status};
 
 /// A table that lives as long as the process.
 #[derive(Clone, Copy)]
-struct Table(*const Plugin);
+pub(crate) struct Table(*const Plugin);
 
 // SAFETY: whoever registered it said that it does not change and lives on.
 unsafe impl Send for Table {}
 
 static REGISTERED: Mutex<Vec<Table>> = Mutex::new(Vec::new());
+
+/// Those that were registered, locked.
+pub(crate) fn lock() -> MutexGuard<'static, Vec<Table>> {
+    forks::prepare();
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// No program has more.
 const MOST: usize = 64;
@@ -33,7 +40,7 @@ pub unsafe extern "C" fn rankscope_plugin_register(plugin: *const Plugin) -> Sta
         }
         // SAFETY: the caller says so.
         drop(unsafe { foreign(Table(plugin)) }?);
-        let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut registered = lock();
         if registered.len() >= MOST {
             return Err(Error::NoSuchNumber { argument: "the number of plugins", number: registered.len() as u64 + 1 });
         }
@@ -46,7 +53,7 @@ pub unsafe extern "C" fn rankscope_plugin_register(plugin: *const Plugin) -> Sta
 pub(crate) fn all() -> Registry {
     let mut plugins = Registry::new();
     plugins.load_from_environment();
-    let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let registered = lock().clone();
     for table in registered {
         // SAFETY: whoever registered it said that it lives on.
         if let Ok(plugin) = unsafe { foreign(table) } {

@@ -66,6 +66,7 @@ const BYTES_DEFAULT: u64 = 1 << 30;
 
 /// The table, locked.
 pub(crate) fn lock() -> MutexGuard<'static, BTreeMap<u64, Held>> {
+    forks::prepare();
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -80,7 +81,6 @@ pub(crate) fn look_up(handle: u64) -> Result<Held, Error> {
 }
 
 fn keep(held: Held) -> u64 {
-    forks::prepare();
     let handle = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     lock().insert(handle, held);
     handle
