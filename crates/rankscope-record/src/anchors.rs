@@ -9,7 +9,7 @@ use crate::test_clock::TestClock;
 use crate::ticks::{clock_ns, ticks};
 
 /// The clocks an anchor is taken against.
-const CLOCKS: [(ClockId, libc::clockid_t); 4] = [
+pub(crate) const CLOCKS: [(ClockId, libc::clockid_t); 4] = [
     (ClockId::MONOTONIC_RAW, libc::CLOCK_MONOTONIC_RAW),
     (ClockId::MONOTONIC, libc::CLOCK_MONOTONIC),
     (ClockId::REALTIME, libc::CLOCK_REALTIME),

@@ -57,19 +57,11 @@ impl<'a> TraceSink<'a> {
     #[cfg(feature = "kineto")]
     pub fn device_work(&mut self, buffers: Vec<Vec<DeviceItem>>, clock: ClockId) -> Option<Joined> {
         let joined = super::device_work::record(buffers, clock, self.since_tick)?;
-        let (dropped, odd) = (joined.dropped, joined.oddities);
         let said = serde_json::json!({
             "activities": joined.activities.len(),
             "launches": joined.pairs.len(),
-            "dropped": { "out_of_window": dropped.out_of_window, "zero_timestamp": dropped.zero_timestamp },
-            "odd": {
-                "early_starts": odd.early_starts,
-                "reversed": odd.reversed,
-                "without_call": odd.without_call,
-                "repeated_calls": odd.repeated_calls,
-                "disputed_calls": odd.disputed_calls,
-                "unknown_ops": odd.unknown_ops,
-            },
+            "dropped": joined.dropped,
+            "odd": joined.oddities,
         });
         self.metadata("device_work", &said.to_string());
         Some(joined)

@@ -9,6 +9,7 @@ use rankscope_recording::ClockId;
 
 use super::abi::{Host, PLUGIN_ABI_VERSION};
 use crate::correlation::current_correlation;
+use crate::{anchors, ticks};
 
 /// The table that every plugin is given.
 pub(super) static HOST: Host = Host {
@@ -23,17 +24,7 @@ unsafe extern "C" fn correlation() -> u64 {
 }
 
 unsafe extern "C" fn clock_ns(clock: u32) -> i64 {
-    let id = match ClockId(clock) {
-        ClockId::MONOTONIC_RAW => libc::CLOCK_MONOTONIC_RAW,
-        ClockId::MONOTONIC => libc::CLOCK_MONOTONIC,
-        ClockId::REALTIME => libc::CLOCK_REALTIME,
-        ClockId::BOOTTIME => libc::CLOCK_BOOTTIME,
-        _ => return 0,
-    };
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the place is valid, and the clock is one that Linux has.
-    let failed = unsafe { libc::clock_gettime(id, &raw mut now) };
-    if failed == 0 { now.tv_sec * 1_000_000_000 + now.tv_nsec } else { 0 }
+    anchors::CLOCKS.iter().find(|(id, _)| *id == ClockId(clock)).map_or(0, |(_, clock)| ticks::clock_ns(*clock))
 }
 
 /// A structure of a plugin that has at least `least` bytes; what it lacks of ours is zero.

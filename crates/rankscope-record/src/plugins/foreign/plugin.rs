@@ -11,6 +11,7 @@ use super::abi::{PLUGIN_ABI_VERSION, Plugin, SessionAbout};
 use super::collected::Collected;
 use super::host::{HOST, copied, text};
 use super::library::LoadError;
+use crate::anchors;
 use crate::plugins::{PluginError, ProfilerPlugin, TraceSink};
 use crate::session::SessionOptions;
 use crate::store::Storage;
@@ -53,7 +54,7 @@ impl ForeignPlugin {
         if table.create.is_none() {
             return Err(refused("its table has no function `create`"));
         }
-        if ![ClockId::MONOTONIC_RAW, ClockId::MONOTONIC, ClockId::REALTIME, ClockId::BOOTTIME].contains(&ClockId(table.clock)) {
+        if !anchors::CLOCKS.iter().any(|(id, _)| *id == ClockId(table.clock)) {
             return Err(refused("its clock is none of 1 to 4"));
         }
         // SAFETY: the caller says that its name is one.
