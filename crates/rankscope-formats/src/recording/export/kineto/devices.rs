@@ -26,26 +26,30 @@ impl<W: Write> Writer<'_, '_, W> {
         true
     }
 
-    /// Makes the work's row the place of the events to come, and names it the first time.
+    /// Makes the work's row the place of the events to come; a stream is named the first time.
     fn go_to(&mut self, place: WorkPlace) {
         match place {
             WorkPlace::Thread { tid } => self.stand_on(tid),
             WorkPlace::Stream { device, stream } => {
-                let (mut pid, mut tid) = (Vec::new(), Vec::new());
-                text::unsigned(&mut pid, device.into());
-                text::unsigned(&mut tid, stream);
-                if !self.streams.iter().any(|(known, _)| *known == device) {
-                    self.naming("process_name", &pid, b"0", "name", format!("\"GPU {device}\"").as_bytes());
-                }
-                if self.streams.insert((device, stream)) {
-                    self.naming("thread_name", &pid, &tid, "name", format!("\"stream {stream}\"").as_bytes());
-                }
-                self.place.clear();
-                for part in [b", \"pid\": ", &pid[..], b", \"tid\": ", &tid[..], b",\n    \"ts\": "] {
-                    self.place.extend_from_slice(part);
-                }
+                self.name_stream(device, stream);
+                self.stand_in(device, stream);
             }
         }
+    }
+
+    /// Names a stream, and the first one's device, when they first appear.
+    fn name_stream(&mut self, device: u32, stream: u64) {
+        let is_first = self.streams.range((device, 0)..=(device, u64::MAX)).next().is_none();
+        if !self.streams.insert((device, stream)) {
+            return;
+        }
+        let (mut pid, mut tid) = (Vec::new(), Vec::new());
+        text::unsigned(&mut pid, device.into());
+        text::unsigned(&mut tid, stream);
+        if is_first {
+            self.naming("process_name", &pid, b"0", "name", format!("\"GPU {device}\"").as_bytes());
+        }
+        self.naming("thread_name", &pid, &tid, "name", format!("\"stream {stream}\"").as_bytes());
     }
 
     /// An end of the arrow from a call to its work.

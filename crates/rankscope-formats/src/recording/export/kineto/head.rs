@@ -89,10 +89,15 @@ impl<W: Write> Writer<'_, '_, W> {
 
     /// Makes thread `tid` the place of the events to come.
     pub(super) fn stand_on(&mut self, tid: u64) {
+        self.stand_in(self.about.pid, tid);
+    }
+
+    /// Makes row `tid` of the process or device `pid` the place of the events to come.
+    pub(super) fn stand_in(&mut self, pid: u32, tid: u64) {
         let place = &mut self.place;
         place.clear();
         place.extend_from_slice(b", \"pid\": ");
-        text::unsigned(place, self.about.pid.into());
+        text::unsigned(place, pid.into());
         place.extend_from_slice(b", \"tid\": ");
         text::unsigned(place, tid);
         place.extend_from_slice(b",\n    \"ts\": ");

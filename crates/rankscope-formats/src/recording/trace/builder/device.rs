@@ -1,6 +1,6 @@
 //! Device work, which a recording tells by instants: spans on the streams of devices, calls on the threads that made them.
 
-use rankscope_trace::{ArgValue, FlowPhase, FlowPoint, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{ArgValue, CategoryKind, FlowPhase, FlowPoint, TrackId, TrackKey, TrackKind};
 
 use super::super::super::{Args, Arrow, DEVICE_WORK, DeviceWork, Event, WorkPlace};
 use super::Builder;
@@ -65,16 +65,9 @@ impl Builder<'_> {
         if self.options.scope != Scope::All || self.options.args != ArgsPolicy::All {
             return;
         }
-        let known = self.known(LAUNCH, 0);
-        let category = self.trace.category(LAUNCH, known.kind);
-        self.trace.flows.push(FlowPoint {
-            id: work.correlation,
-            category,
-            name: known.text,
-            phase,
-            track,
-            time_ns: work.start_ns,
-        });
+        let category = self.trace.category(LAUNCH, CategoryKind::of_kineto(LAUNCH));
+        let name = self.trace.strings.intern(LAUNCH);
+        self.trace.flows.push(FlowPoint { id: work.correlation, category, name, phase, track, time_ns: work.start_ns });
     }
 }
 
