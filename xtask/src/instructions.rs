@@ -47,16 +47,13 @@ type Counts = BTreeMap<String, f64>;
 /// Spans that are recorded read the clock twice: which clock there is depends on the machine, and under valgrind it is seldom the
 /// cheap one. Spans that are moved have to be made first. Of C, what the header inlines is counted: where nothing is recorded, no
 /// call is made.
-const PATHS: [(&str, Run, Option<Run>); 5] = [
-    ("off", (&RECORDER, "off"), None),
-    ("span", (&RECORDER, "span"), Some((&RECORDER, "two_ticks"))),
-    ("span_two_args", (&RECORDER, "span_two_args"), Some((&RECORDER, "two_ticks"))),
-    ("move", (&MOVER, "move"), Some((&MOVER, "make"))),
-    ("c_off", (&HEADER, "span"), Some((&HEADER, "nothing"))),
+const PATHS: [(&str, &Program, &str, Option<&str>); 5] = [
+    ("off", &RECORDER, "off", None),
+    ("span", &RECORDER, "span", Some("two_ticks")),
+    ("span_two_args", &RECORDER, "span_two_args", Some("two_ticks")),
+    ("move", &MOVER, "move", Some("make")),
+    ("c_off", &HEADER, "span", Some("nothing")),
 ];
-
-/// A program, and what it does.
-type Run = (&'static Program, &'static str);
 
 /// A program that does something so many times.
 enum Program {
@@ -104,21 +101,21 @@ fn build_c(source: &str, target: &Path) -> Result<PathBuf> {
 
 fn count(target: &Path) -> Result<Counts> {
     let mut counts = Counts::new();
-    for (name, run, besides) in PATHS {
+    for (name, program, path, besides) in PATHS {
         println!("counting {name}");
-        let besides = besides.map_or(Ok(0.0), |besides| per_turn(besides, target))?;
-        let instructions = per_turn(run, target)? - besides;
+        let built = build(program, target)?;
+        let besides = besides.map_or(Ok(0.0), |besides| per_turn(&built, besides, target))?;
+        let instructions = per_turn(&built, path, target)? - besides;
         // To the tenth: a few instructions of start-up more or less are no news.
         counts.insert(name.to_owned(), (instructions * 10.0).round() / 10.0);
     }
     Ok(counts)
 }
 
-fn per_turn((program, path): Run, target: &Path) -> Result<f64> {
+fn per_turn(built: &Path, path: &str, target: &Path) -> Result<f64> {
     const FEW: u64 = 10_000;
     const MANY: u64 = 210_000;
-    let built = build(program, target)?;
-    let [few, many] = [FEW, MANY].map(|turns| callgrind(&built, path, turns, target));
+    let [few, many] = [FEW, MANY].map(|turns| callgrind(built, path, turns, target));
     Ok((many? as f64 - few? as f64) / (MANY - FEW) as f64)
 }
 

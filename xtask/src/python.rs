@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use crate::cargo;
 use crate::ci::{self, Outcome};
@@ -25,11 +25,7 @@ pub(crate) fn run() -> Result<Outcome> {
         return Ok(Outcome::Skipped(format!("no environment of Python can be had: {missing:#}")));
     }
     let python = venv.join("bin/python");
-    pip(&python)
-        .args(TOOLS)
-        .status()
-        .map_err(Into::into)
-        .and_then(|status| succeeded(status.success(), "pip install pytest"))?;
+    ci::check(pip(&python).args(TOOLS))?;
     let mut install = pip(&python);
     install.arg(cargo::root()).env("CARGO_TARGET_DIR", &target).env("MATURIN_PEP517_ARGS", "--profile dev");
     ci::check(&mut install)?;
@@ -45,11 +41,8 @@ fn environment(venv: &Path) -> Result<()> {
         fs::remove_dir_all(venv).with_context(|| format!("failed to remove {}", venv.display()))?;
     }
     let output = Command::new("python3").args(["-m", "venv"]).arg(venv).output().context("failed to start python3")?;
-    succeeded(output.status.success(), String::from_utf8_lossy(&output.stderr).trim())
-}
-
-fn succeeded(success: bool, what: &str) -> Result<()> {
-    if success { Ok(()) } else { bail!("{what}") }
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(())
 }
 
 fn pip(python: &Path) -> Command {
