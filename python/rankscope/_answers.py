@@ -28,7 +28,6 @@ class Tables(Mapping[str, Table]):
 
     def __init__(self, native: _native.Answer) -> None:
         self._native = native
-        self._names: list[str] | None = None
 
     def __getitem__(self, name: str) -> Table:
         try:
@@ -38,9 +37,7 @@ class Tables(Mapping[str, Table]):
             raise KeyError(f"there is no table {name!r} here.{hint} There are {', '.join(self)}") from None
 
     def __iter__(self) -> Iterator[str]:
-        if self._names is None:
-            self._names = self._native.table_names()
-        return iter(self._names)
+        return iter([name for name, _ in self._native.table_sizes()])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -79,15 +76,18 @@ class Answer:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if self._attributes is None:
-            self._attributes = {key: _attributes(value) for key, value in self.to_dict().items()}
         try:
-            return self._attributes[name]
+            return self._fields()[name]
         except KeyError:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}") from None
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self.to_dict()})
+        return sorted({*super().__dir__(), *self._fields()})
+
+    def _fields(self) -> dict[str, Any]:
+        if self._attributes is None:
+            self._attributes = {key: _attributes(value) for key, value in self.to_dict().items()}
+        return self._attributes
 
     def __str__(self) -> str:
         return self._native.text() or repr(self)
@@ -96,11 +96,10 @@ class Answer:
         return f"<rankscope.{type(self).__name__} {self._heading()!r}: {', '.join(self.tables) or 'no tables'}>"
 
     def _repr_html_(self) -> str:
-        sizes = {name: len(table) for name, table in self.tables.items()}
-        return _html.answer(self._heading(), [], self._native.text(), sizes)
+        return _html.answer(self._heading(), self._native.text(), dict(self._native.table_sizes()))
 
     def _heading(self) -> str:
-        return str(self.to_dict().get("title", type(self).__name__))
+        return str(self._fields().get("title", type(self).__name__))
 
 
 class Report(Answer):
@@ -159,13 +158,13 @@ class Comparison(Answer):
     @property
     def passed(self) -> bool:
         """Whether the gate passed. Without a policy there is none to pass, and this is a `UsageError`."""
-        gate = self.__getattr__("gate") if "gate" in self.to_dict() else None
+        gate = self._fields().get("gate")
         if gate is None:
             raise UsageError("there is no gate: compare with policy=FILE")
         return bool(gate.passed)
 
     def _heading(self) -> str:
-        return " / ".join(side["label"] for side in self.to_dict()["sides"])
+        return " / ".join(side.label for side in self._fields()["sides"])
 
 
 class Alignment(Answer):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -16,13 +15,12 @@ def table(name: str, columns: dict[str, list[Any]], rows: int) -> str:
     return f"<div><b>{escape(name)}</b><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
 
 
-def answer(title: str, notes: Iterable[str], text: str | None, tables: dict[str, int]) -> str:
-    """An answer: its notes, what the command prints of it, and how many rows its tables have."""
-    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
+def answer(title: str, text: str | None, tables: dict[str, int]) -> str:
+    """An answer: what the command prints of it, and how many rows its tables have."""
     drawn = f"<pre>{escape(text)}</pre>" if text else ""
     names = "".join(f"<tr><td><code>{escape(name)}</code></td><td>{rows}</td></tr>" for name, rows in tables.items())
     held = f"<details><summary>{len(tables)} tables</summary><table><tr><th>table</th><th>rows</th></tr>{names}</table></details>"
-    return f"<div><b>{escape(title)}</b><ul>{listed}</ul>{drawn}{held}</div>"
+    return f"<div><b>{escape(title)}</b>{drawn}{held}</div>"
 
 
 def _cell(value: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any
 
 from rankscope import _native
@@ -124,5 +125,5 @@ class Window:
 
 def _filled(path: str) -> str:
     """The path as the recorder will fill it in, good enough to make its folder."""
-    rank = _native.own_rank() or 0
-    return path.replace("%%", "%").replace("%r", str(rank)).replace("%p", str(os.getpid()))
+    stands = {"%%": "%", "%r": str(_native.own_rank() or 0), "%p": str(os.getpid())}
+    return re.sub("%[%rp]", lambda found: stands[found[0]], path)

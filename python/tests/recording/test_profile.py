@@ -312,3 +312,12 @@ def test_a_ring_keeps_the_end(spans):
         with record_function("the last"):
             pass
     assert "the last" in {span["name"] for span in spans(profile)}
+
+
+def test_a_folder_may_have_a_percent_sign_in_its_name(tmp_path):
+    out = tmp_path / "100%run"
+    with recording(out=out):
+        with record_function("work"):
+            pass
+    assert [path.name for path in tmp_path.iterdir()] == ["100%run"]
+    assert any(out.rglob("*.rkr"))

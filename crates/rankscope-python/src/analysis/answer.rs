@@ -106,8 +106,9 @@ impl Answer {
         py.detach(|| self.found.text())
     }
 
-    fn table_names(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.tables().iter().map(|table| table.name.clone()).collect())
+    /// The names of its tables, and how many rows each has.
+    fn table_sizes(&self, py: Python<'_>) -> Vec<(String, usize)> {
+        py.detach(|| self.tables().iter().map(|table| (table.name.clone(), table.rows.len())).collect())
     }
 
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
@@ -133,12 +134,13 @@ impl Answer {
 
 fn saved(found: &Found, path: &Path, watch: &Watch) -> Result<(), Failure> {
     let suffix = path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
+    if suffix == "txt"
+        && let Some(text) = found.text()
+    {
+        return whole(path, |to| to.write_all(text.as_bytes()));
+    }
     match (suffix, found) {
         ("json", found) => whole(path, |to| found.json(to)),
-        ("txt", found) if found.text().is_some() => {
-            let text = found.text().unwrap_or_default();
-            whole(path, |to| to.write_all(text.as_bytes()))
-        }
         ("html", Found::Report(document, _)) => page(path, rankscope_report::html(document)),
         ("html", Found::Compared(document)) => page(path, rankscope_report::compare_html(document)),
         ("xlsx", Found::Report(document, _)) => Ok(write_workbook(path, document, None)?),
