@@ -104,6 +104,11 @@ impl Kind {
         matches!(self, Self::Send | Self::Recv)
     }
 
+    /// Whether it is a message: from one rank to another, or both ways at once.
+    pub fn is_message(self) -> bool {
+        self.is_point_to_point() || self == Self::SendRecv
+    }
+
     /// Whether every rank gives the same number of elements, so that a different number means a different collective.
     pub(crate) fn has_equal_inputs(self) -> bool {
         matches!(self, Self::AllReduce | Self::ReduceScatter | Self::Broadcast | Self::Reduce)

@@ -42,10 +42,10 @@ impl Answers {
         let judged = blame::blame(job, analysis, &graph, &steps);
         let (paths, critical_path, unanswered) = critical_path::critical_path(job, &graph);
         answers.unanswered = unanswered;
-        let links = links::links(job);
-        let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, costs: &costs, links: &links };
         match job.only_step {
             None => {
+                let links = links::links(job);
+                let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, costs: &costs, links: &links };
                 answers.advice = advice::advice(job, &found);
                 let step_ns = mean_length_ns(&critical_path);
                 answers.unanswered.extend(links.unanswered(&costs, step_ns, job.ranks.len(), steps.numbers.len()));

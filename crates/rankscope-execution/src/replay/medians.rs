@@ -91,7 +91,7 @@ impl Work {
             };
             sorts.push(rank.keys().iter().map(|key| Sort::of(key).map_or(NO_WORK, &mut place)).collect());
         }
-        let (places, ranks_of_step) = steps(scene);
+        let places = places_of_steps(scene);
         let of_rank = |at: usize| match scene.has_steps() {
             true => steps_of_pieces(scene.job.ranks[at], scene.windows(at), &places[at]),
             // The recording is one.
@@ -99,6 +99,7 @@ impl Work {
         };
         let steps = (0..places.len()).map(of_rank).collect();
         let steps_of_rank = steps_of_rank(scene, places);
+        let ranks_of_step = ranks_of_step(&steps_of_rank);
         let (cells, programs) = Default::default();
         let mut work = Self { sorts, steps, cells, programs, steps_of_rank, ranks_of_step };
         for (at, execution) in scene.job.ranks.iter().enumerate() {
@@ -220,25 +221,22 @@ fn steps_of_pieces(execution: &Execution, windows: &[StepWindow], places: &[u32]
     steps
 }
 
-/// Place of each window of each rank among all steps, and how many ranks have each of those.
-fn steps(scene: &Scene<'_>) -> (Vec<Vec<u32>>, Vec<usize>) {
-    let ranks = scene.job.ranks.len();
-    if !scene.has_steps() {
-        return (vec![Vec::new(); ranks], vec![ranks]);
-    }
+/// Place of each window of each rank among all steps.
+fn places_of_steps(scene: &Scene<'_>) -> Vec<Vec<u32>> {
     let mut numbers: Vec<i64> = scene.windows.iter().flat_map(|own| own.iter().map(|step| step.number)).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let place = |step: &StepWindow| numbers.partition_point(|number| *number < step.number) as u32;
-    let steps: Vec<Vec<u32>> = (0..ranks).map(|at| scene.windows(at).iter().map(place).collect()).collect();
-    let mut ranks_of_step = vec![0; numbers.len()];
-    for own in &steps {
-        let mut own = own.clone();
-        own.sort_unstable();
-        own.dedup();
-        own.iter().for_each(|step| ranks_of_step[*step as usize] += 1);
-    }
-    (steps, ranks_of_step)
+    (0..scene.job.ranks.len()).map(|at| scene.windows(at).iter().map(place).collect()).collect()
+}
+
+/// How many ranks have each step.
+fn ranks_of_step(steps_of_rank: &[Vec<u32>]) -> Vec<usize> {
+    let steps = steps_of_rank.iter().flatten();
+    let count = steps.clone().max().map_or(0, |last| *last as usize + 1);
+    let mut ranks = vec![0; count];
+    steps.for_each(|step| ranks[*step as usize] += 1);
+    ranks
 }
 
 /// Places of the steps of each rank, ascending, each once; the whole recording is the first one where there are none.

@@ -57,7 +57,9 @@ impl Programs {
         let is_alike = |other: &Program| other.hash == own.hash && other.pieces.len() == own.pieces.len();
         let others = (0..self.ranks.len()).filter(|rank| counts(*rank)).filter_map(|rank| Some((rank, of(rank)?)));
         let others = others.filter(|(_, program)| is_alike(program)).map(|(rank, program)| (rank, program.pieces.as_slice()));
-        Some(Alike { own: &own.pieces, others: others.collect() }).filter(|alike| !alike.others.is_empty())
+        // A rank that counts itself, and is alone with its program, is like no other.
+        let is_other = |(rank, _): &(usize, &[PieceId])| *rank != at;
+        Some(Alike { own: &own.pieces, others: others.collect() }).filter(|alike| alike.others.iter().any(is_other))
     }
 }
 
@@ -67,4 +69,39 @@ pub(super) struct Alike<'a> {
     pub(super) own: &'a [PieceId],
     /// With the index of their rank.
     pub(super) others: Vec<(usize, &'a [PieceId])>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Builder, Key, LaneKind, NewPiece, Share};
+
+    /// A rank that launches these kernels in its one step.
+    fn rank(kernels: &[&str]) -> Execution {
+        let mut builder = Builder::default();
+        let (host, device) = (builder.lane(LaneKind::Thread, "main"), builder.lane(LaneKind::Stream, "7"));
+        let call = builder.key(Key::new(Activity::Call, "launch"));
+        for (at, name) in (0..).zip(kernels) {
+            let key = builder.key(Key::new(Activity::Kernel, *name));
+            let mut piece = |lane, start_ns, dur_ns, key| {
+                builder.piece(NewPiece { lane, start_ns, dur_ns, shares: vec![Share { key, ns: dur_ns }], collective: None })
+            };
+            let (by, work) = (piece(host, at * 10, 1, call), piece(device, at * 10 + 1, 5, key));
+            builder.launch(work, by);
+        }
+        builder.finish()
+    }
+
+    #[test]
+    fn a_rank_whose_program_is_its_own_is_like_no_other() {
+        let mut programs = Programs::default();
+        for kernels in [&["a", "b"][..], &["a", "b"], &["a", "b", "c"]] {
+            let execution = rank(kernels);
+            let name = |key: u32| u32::from(execution.key(crate::KeyId(key)).name.as_bytes()[0]);
+            programs.add(&execution, &vec![0; execution.len()], 1, name);
+        }
+        let ranks =
+            |at| programs.alike(at, 0, |_| true).map(|alike| alike.others.iter().map(|(rank, _)| *rank).collect::<Vec<_>>());
+        assert_eq!([ranks(0), ranks(1), ranks(2)], [Some(vec![0, 1]), Some(vec![0, 1]), None]);
+    }
 }

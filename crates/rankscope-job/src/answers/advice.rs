@@ -2,8 +2,7 @@
 
 mod words;
 
-use rankscope_answers::advice::{Advice, Input, Link, Sort, Whom, advise};
-use rankscope_collectives::Kind;
+use rankscope_answers::advice::{Advice, Input, Sort, Whom, advise};
 use rankscope_document::Advice as Row;
 use rankscope_execution::{JobExecution, Path};
 
@@ -33,12 +32,10 @@ pub(super) fn advice(job: &Job, found: &Found<'_>) -> Vec<Row> {
         dimension: sort.dimension.clone(),
         nodes: sort.nodes,
         kind: sort.kind.name().to_owned(),
-        is_message: sort.kind.is_point_to_point() || sort.kind == Kind::SendRecv,
+        is_message: sort.kind.is_message(),
         ranks: &found.costs.members[sort.group],
         budget: sort.budget,
     };
-    let link =
-        |slow: &links::Slow| Link { slow: slow.link.clone(), exchange: slow.exchange.clone(), ranks: slow.ranks.clone() };
     let begins_ns: Vec<Option<i64>> = job.ranks.iter().map(|rank| Some(rank.report.steps.first()?.start_ns)).collect();
     with_replay(job, found.graph, |replay| {
         let advice = advise(&Input {
@@ -48,7 +45,7 @@ pub(super) fn advice(job: &Job, found: &Found<'_>) -> Vec<Row> {
             blamed: &found.judged.blamed,
             suspects: &found.judged.suspects,
             sorts: &found.costs.sorts.iter().map(sort).collect::<Vec<_>>(),
-            slow_links: &found.links.slow.iter().map(link).collect::<Vec<_>>(),
+            slow_links: &found.links.slow,
             begins_ns: &begins_ns,
             stages: &found.judged.stages.values().cloned().collect::<Vec<_>>(),
         });

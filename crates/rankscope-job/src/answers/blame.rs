@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rankscope_analyze::{Job as Analysis, Side, group_name};
 use rankscope_answers::blame::{self, Blamed, Culprit, Family, Input, Suspect, heavy};
 use rankscope_answers::pattern::Pattern;
-use rankscope_collectives::Parallelism;
+use rankscope_collectives::{Group, Parallelism};
 use rankscope_document::{Blame, BlameGroup, BlameGroupKind, BlameGroupReason, LatePattern, Reason, ReasonKind};
 use rankscope_execution::JobExecution;
 
@@ -39,7 +39,7 @@ pub(super) fn blame(job: &Job, analysis: &Analysis, graph: &JobExecution<'_>, st
     let place = |meeting: &rankscope_execution::Meeting| steps.place(&job.matched.instances[meeting.instance]);
     let input = Input {
         job: graph,
-        groups: &labels(job),
+        groups: &job.matched.groups.iter().map(label).collect::<Vec<_>>(),
         open_ns: job.open_between_ranks_ns(),
         steps: steps.numbers.len(),
         step: &graph.meetings.iter().map(place).collect::<Vec<_>>(),
@@ -58,13 +58,9 @@ pub(super) fn blame(job: &Job, analysis: &Analysis, graph: &JobExecution<'_>, st
     Judged { rows: rows(job, &blamed), groups, blamed, suspects, stages }
 }
 
-/// What groups are called in reasons: by what they are for, where that is known.
-fn labels(job: &Job) -> Vec<String> {
-    job.matched
-        .groups
-        .iter()
-        .map(|group| Parallelism::of(group).map_or_else(|| group_name(group), |known| known.to_string()))
-        .collect()
+/// What a group is called: by what it is for, where that is known.
+pub(super) fn label(group: &Group) -> String {
+    Parallelism::of(group).map_or_else(|| group_name(group), |known| known.to_string())
 }
 
 /// What ranks that are alike are late by in a step anyway: threads of a host wait for a processor, devices hardly differ.

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rankscope_analyze::{Map, described, group_name};
+use rankscope_analyze::{Map, described};
+use rankscope_answers::advice::Link;
 use rankscope_answers::budgets::{Collective, transfer_ns};
 use rankscope_answers::links::{Compared, Links, Nodes as Pair, SlowLink};
-use rankscope_collectives::Parallelism;
 
+use super::blame::label;
 use super::budgets::{Costs, comings};
 use crate::Job;
 use crate::nodes::Nodes;
@@ -18,18 +19,9 @@ const WORTH_A_WORD: f64 = 0.05;
 /// The links of a job, compared.
 pub(super) struct Found {
     /// Those that are slow, the one that loses most first.
-    pub(super) slow: Vec<Slow>,
+    pub(super) slow: Vec<Link>,
     /// Those that nothing is beside.
     unknown: Vec<Pair>,
-}
-
-/// A slow link, and what goes over it.
-pub(super) struct Slow {
-    pub(super) link: SlowLink,
-    /// What loses most: its operation and what its group is called.
-    pub(super) exchange: String,
-    /// Indices of the ranks that exchange something over it.
-    pub(super) ranks: Vec<usize>,
 }
 
 /// What exchanges have in common that are compared: operation, type of elements, number of ranks.
@@ -62,12 +54,12 @@ pub(super) fn links(job: &Job) -> Found {
     let name = |family: usize| families.iter().find(|(_, at)| **at == family).map(|((kind, ..), _)| kind.clone());
     let of_group = |link: &SlowLink| {
         let group = &job.matched.groups[*groups.get(&(link.nodes, link.family))?];
-        Some(Parallelism::of(group).map_or_else(|| group_name(group), |known| known.to_string()))
+        Some(label(group))
     };
     let slow = slow.into_iter().map(|link| {
         let exchange = [of_group(&link), name(link.family)].into_iter().flatten().collect::<Vec<_>>().join(" ");
         let ranks = users.remove(&link.nodes).unwrap_or_default().into_iter().collect();
-        Slow { link, exchange, ranks }
+        Link { slow: link, exchange, ranks }
     });
     Found { slow: slow.collect(), unknown }
 }
