@@ -60,7 +60,7 @@ def place_of(out: str | os.PathLike[str] | None, clock_sync: bool) -> Place:
         return Place(live=None, exported=path)
     if path.endswith(_LIVE):
         return Place(live=path)
-    return Place(live=os.path.join(path, "rank-%r.rkr"))
+    return Place(live=os.path.join(path.replace("%", "%%"), "rank-%r.rkr"))
 
 
 def _of_run(clock_sync: bool) -> Place | None:
