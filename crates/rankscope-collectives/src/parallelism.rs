@@ -20,11 +20,14 @@ const WORDS: [(&str, &[&str]); 9] = [
     ("sp", &["sp", "sequence", "ulysses", "seq"]),
     ("ep", &["ep", "expert", "experts", "moe"]),
     ("embedding", &["embedding", "embeddings", "embd"]),
-    ("world", &["world", "default", "defaultpg"]),
+    (Parallelism::WORLD, &["world", "default", "defaultpg"]),
     ("mp", &["model"]),
 ];
 
 impl Parallelism {
+    /// What the group of all ranks is called.
+    pub const WORLD: &str = "world";
+
     /// What `group` is for, by its description and else by its name; none if neither tells.
     pub fn of(group: &Group) -> Option<Self> {
         Self::of_name(&group.description).or_else(|| Self::of_name(&group.name))
@@ -45,7 +48,7 @@ impl Parallelism {
             };
         }
         if found.is_empty() {
-            found.extend(["embedding", "world"].into_iter().find(|short| has(short)));
+            found.extend(["embedding", Self::WORLD].into_iter().find(|short| has(short)));
         }
         // "Model parallel" alone is tensor and pipeline together; beside another word it says nothing of its own.
         if found.is_empty() && has("mp") && words().any(|word| word == "parallel") {

@@ -1,6 +1,7 @@
 //! What each rule found, in sentences: the answer, what it rests on, how to check it, and what to try.
 
 use rankscope_answers::advice::{Advice, Figures, HOST, Rule, Whom};
+use rankscope_collectives::Parallelism;
 use rankscope_time::Rank;
 
 use crate::words::{list, percent, time};
@@ -74,7 +75,8 @@ fn title(advice: &Advice, who: &str) -> String {
         ),
         Rule::Recompute => format!("Activations are computed again ({name}): {own} of kernels a step"),
         Rule::ExposedCommunication => {
-            let of = if advice.place.is_empty() { String::new() } else { format!(" of {}", shortened(&advice.place)) };
+            let of_all = [Parallelism::WORLD, ""].contains(&advice.place.as_str());
+            let of = if of_all { String::new() } else { format!(" of {}", shortened(&advice.place)) };
             format!("{name}{of} is exposed for {own} a step: no computation hides it")
         }
         Rule::SlowLink if matches!(advice.whom, Whom::Link(..)) => format!(
