@@ -11,10 +11,13 @@ use serde::Deserialize;
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
     pub(crate) target_directory: PathBuf,
+    /// Ids of the packages that a command without a selection is about.
+    workspace_default_members: Vec<String>,
 }
 
 #[derive(Deserialize)]
 pub(crate) struct Package {
+    pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) manifest_path: PathBuf,
@@ -42,6 +45,15 @@ impl Dependency {
     }
 }
 
+impl Metadata {
+    /// The programs among which `cargo run` without a selection has to choose.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &str> {
+        let chosen = self.packages.iter().filter(|package| self.workspace_default_members.contains(&package.id));
+        let targets = chosen.flat_map(|package| &package.targets);
+        targets.filter(|target| target.kind.iter().any(|kind| kind == "bin")).map(|target| target.name.as_str())
+    }
+}
+
 impl Package {
     /// The folder of its manifest.
     pub(crate) fn root(&self) -> &Path {
@@ -64,6 +76,35 @@ pub(crate) fn metadata() -> Result<Metadata> {
         bail!("cargo metadata failed ({})", output.status);
     }
     serde_json::from_slice(&output.stdout).context("failed to understand cargo metadata")
+}
+
+/// What others get of us, built for release together: with the Python package's features, which are all, so that installing that
+/// compiles it and nothing else does again.
+const SHIPPED: [&str; 12] = [
+    "build",
+    "--locked",
+    "--profile",
+    SHIPPED_PROFILE,
+    "--package",
+    "rankscope-python",
+    "--package",
+    "rankscope-capi",
+    "--package",
+    "rankscope-counted",
+    "--package",
+    "rankscope",
+];
+
+/// A release without what the linker would do over all crates.
+pub(crate) const SHIPPED_PROFILE: &str = "ci";
+
+/// Builds what others get of us; says in which folder of `target` it is.
+pub(crate) fn shipped(target: &Path) -> Result<PathBuf> {
+    let status = command(SHIPPED).status();
+    if !status.context("failed to start cargo")?.success() {
+        bail!("the build for release failed");
+    }
+    Ok(target.join(SHIPPED_PROFILE))
 }
 
 /// The product, built for release into `target`.

@@ -158,7 +158,7 @@ fn rustdoc() -> Result<()> {
 /// they recorded find it through the environment.
 fn examples() -> Result<()> {
     cargo(&[&["build", "--bins", "--examples"], &EVERYTHING[..]].concat())?;
-    let Metadata { packages, target_directory } = cargo::metadata()?;
+    let Metadata { packages, target_directory, .. } = cargo::metadata()?;
     let built = target_directory.join("debug");
     let mut count = 0;
     for package in &packages {

@@ -195,6 +195,10 @@ const EDGES: &[Edge] = &[
     ("rankscope-demo", "rankscope-probe", "reads two clocks at once"),
     ("rankscope-demo", "rankscope-config", "names of the settings of its agents"),
     ("rankscope-demo", "rankscope-time", "maps between clocks"),
+    ("rankscope-counted", "rankscope-record", "records spans, to be counted"),
+    ("rankscope-counted", "rankscope-align", "moves spans to another clock, to be counted"),
+    ("rankscope-counted", "rankscope-time", "the maps by which they move"),
+    ("rankscope-counted", "rankscope-trace", "the spans that move"),
     ("xtask", "rankscope-clock", "the clock bench and the namespace rig know the injected clocks"),
     ("xtask", "rankscope-config", "its table is the page of the settings"),
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
@@ -302,6 +306,7 @@ mod tests {
             .map(|(name, kind)| Dependency { name: (*name).to_owned(), kind: kind.map(str::to_owned) })
             .collect();
         Package {
+            id: String::new(),
             name: name.to_owned(),
             version: String::new(),
             manifest_path: "Cargo.toml".into(),

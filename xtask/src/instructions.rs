@@ -57,14 +57,14 @@ const PATHS: [(&str, &Program, &str, Option<&str>); 5] = [
 
 /// A program that does something so many times.
 enum Program {
-    /// An example of a package.
-    Example { package: &'static str, name: &'static str },
+    /// One of `benches/counted`.
+    Rust(&'static str),
     /// One in C, which links the library that is installed.
     C { source: &'static str },
 }
 
-const RECORDER: Program = Program::Example { package: "rankscope-record", name: "count_instructions" };
-const MOVER: Program = Program::Example { package: "rankscope-align", name: "move_spans" };
+const RECORDER: Program = Program::Rust("count_instructions");
+const MOVER: Program = Program::Rust("move_spans");
 const HEADER: Program = Program::C { source: "examples/c/cost.c" };
 
 const BUDGET: &str = "benches/record/instructions.json";
@@ -73,20 +73,16 @@ const MARGIN: f64 = 0.15;
 /// An instruction, for paths of very few.
 const SLACK: f64 = 1.0;
 
-/// Built for release, as what a product does is.
-fn build(program: &Program, target: &Path) -> Result<PathBuf> {
+/// Where the program is, of those that `built` has.
+fn find(program: &Program, built: &Path) -> Result<PathBuf> {
     match program {
-        Program::Example { package, name } => {
-            ci::cargo(&["build", "--release", "--locked", "--package", package, "--example", name])?;
-            Ok(target.join("release/examples").join(name))
-        }
-        Program::C { source } => build_c(source, target),
+        Program::Rust(name) => Ok(built.join(name)),
+        Program::C { source } => compile(source, built),
     }
 }
 
-fn build_c(source: &str, target: &Path) -> Result<PathBuf> {
-    ci::cargo(&["build", "--release", "--locked", "--package", "rankscope-capi"])?;
-    let (library, folder) = (target.join("release/librankscope_capi.so"), target.join("capi-counted"));
+fn compile(source: &str, built: &Path) -> Result<PathBuf> {
+    let (library, folder) = (built.join("librankscope_capi.so"), built.join("counted"));
     let installed = folder.join(format!("librankscope.so.{}", install_c::ABI));
     fs::create_dir_all(&folder)
         .and_then(|()| fs::copy(library, &installed))
@@ -100,10 +96,11 @@ fn build_c(source: &str, target: &Path) -> Result<PathBuf> {
 }
 
 fn count(target: &Path) -> Result<Counts> {
+    let folder = cargo::shipped(target)?;
     let mut counts = Counts::new();
     for (name, program, path, besides) in PATHS {
         println!("counting {name}");
-        let built = build(program, target)?;
+        let built = find(program, &folder)?;
         let besides = besides.map_or(Ok(0.0), |besides| per_turn(&built, besides, target))?;
         let instructions = per_turn(&built, path, target)? - besides;
         // To the tenth: a few instructions of start-up more or less are no news.

@@ -1,7 +1,7 @@
 //! The Python package: installed as a user does it, into an environment of its own, and tested there.
 //!
-//! Built in the folder and by the profile of the other stages, so that most of it is compiled already. A machine without Python skips
-//! this, and says so; a wheel for users is `maturin build --release`.
+//! Built in the folder of the other stages and as they build what is shipped, so that nothing is compiled twice. A machine without
+//! Python skips this, and says so; a wheel for users is `maturin build --release`.
 
 use std::env;
 use std::ffi::OsString;
@@ -27,7 +27,10 @@ pub(crate) fn run() -> Result<Outcome> {
     let python = venv.join("bin/python");
     ci::check(pip(&python).args(TOOLS))?;
     let mut install = pip(&python);
-    install.arg(cargo::root()).env("CARGO_TARGET_DIR", &target).env("MATURIN_PEP517_ARGS", "--profile dev");
+    install
+        .arg(cargo::root())
+        .env("CARGO_TARGET_DIR", &target)
+        .env("MATURIN_PEP517_ARGS", format!("--profile {}", cargo::SHIPPED_PROFILE));
     ci::check(&mut install)?;
     let mut tests = Command::new(&python);
     tests.args(["-m", "pytest", "-p", "no:cacheprovider"]).current_dir(cargo::root()).env("PATH", first(&venv.join("bin"))?);

@@ -1,7 +1,8 @@
 //! Where a page's commands are run: as somebody would who has just built rankscope and stands in the repository.
 //!
 //! In truth they stand in a folder of `target`, with links to what the repository holds, so that nothing a command writes is left
-//! behind and nothing an earlier run left is met. `cargo run --release --` is the program it would build and start.
+//! behind and nothing an earlier run left is met. `cargo run --release --` is the program it would build and start,
+//! less the optimising that is done when all crates are linked.
 
 use std::ffi::OsString;
 use std::fs;
@@ -25,15 +26,14 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Builds the program, and sees that the pages' way to start it does.
+    /// Builds the program, and sees that the pages' way to start it finds no other.
     pub(super) fn build() -> Result<Self> {
-        let target = cargo::metadata()?.target_directory;
-        let binary = cargo::release_binary(&target)?;
-        let status = cargo::command(CARGO_RUN.split(' ').skip(1).chain(["--version"])).status();
-        if !status.context("failed to start cargo")?.success() {
-            bail!("`{CARGO_RUN} --version` failed");
+        let metadata = cargo::metadata()?;
+        if !metadata.programs().eq(["rankscope"]) {
+            bail!("`{CARGO_RUN}` would not start rankscope: {:?}", metadata.programs().collect::<Vec<_>>());
         }
-        let folder = binary.parent().context("the program lies in a folder")?.to_owned();
+        let target = metadata.target_directory;
+        let folder = cargo::shipped(&target)?;
         let before = env::var_os("PATH").unwrap_or_default();
         let path = env::join_paths(iter::once(folder).chain(env::split_paths(&before)));
         Ok(Self { target, path: path.context("the target folder has a colon in its name")? })

@@ -1,4 +1,4 @@
-//! Moving spans in memory: an example of rankscope-align does it, built as the product is.
+//! Moving spans in memory: one of `benches/counted` does it, built as the product is.
 
 use std::process::Stdio;
 
@@ -20,9 +20,9 @@ pub(super) struct Moved {
 
 /// Moves the spans `runs` times on all cores and on one; medians.
 pub(super) fn measure(runs: usize) -> Result<Moved> {
-    let example = ["run", "--release", "--locked", "--quiet", "--package", "rankscope-align", "--example", "move_spans"];
+    let program = ["run", "--release", "--locked", "--quiet", "--package", "rankscope-counted", "--bin", "move_spans"];
     let (spans, runs) = (SPANS.to_string(), runs.to_string());
-    let output = cargo::command(example.into_iter().chain(["--", "time", &spans, &runs])).stderr(Stdio::inherit()).output();
+    let output = cargo::command(program.into_iter().chain(["--", "time", &spans, &runs])).stderr(Stdio::inherit()).output();
     let output = output.context("failed to start cargo")?;
     if !output.status.success() {
         bail!("move_spans failed ({})", output.status);

@@ -3,7 +3,7 @@
 //! `move_spans time COUNT RUNS` moves so many spans, a sixteenth of them a rank, through a map of two stages with as many knots as
 //! an hour of snapshots and windows has, and prints the median rates. `move_spans make|move COUNT` makes one such rank, or makes
 //! and moves it, on one thread.
-#![expect(clippy::print_stdout, reason = "an example talks to its reader")]
+#![expect(clippy::print_stdout, reason = "a program talks to its reader")]
 
 use std::hint::black_box;
 use std::time::Instant as Watch;

@@ -2,7 +2,7 @@
 //!
 //! `count_instructions off|span|span_two_args|two_ticks COUNT`. Two counts, and the difference of what they take, leave out
 //! everything but the spans.
-#![expect(clippy::print_stdout, reason = "an example talks to its reader")]
+#![expect(clippy::print_stdout, reason = "a program talks to its reader")]
 
 use std::hint::black_box;
 
