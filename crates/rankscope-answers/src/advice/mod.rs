@@ -25,7 +25,7 @@ use crate::links::SlowLink;
 use ledger::Ledger;
 use path::PathTime;
 
-pub use ranks::HOST;
+pub use ranks::{HOST, UNRECORDED};
 pub use worth::Worth;
 
 /// The least share of a step that anything must be worth.

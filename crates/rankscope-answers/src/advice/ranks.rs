@@ -58,7 +58,8 @@ fn unproven(scene: &Scene<'_>) -> Option<Advice> {
 fn of_suspect(scene: &Scene<'_>, suspect: &Suspect, worth: Worth) -> Advice {
     let why = Why::of(scene, &suspect.ranks).rule(scene, &suspect.ranks, worth.ns);
     let (rule, whom) = match suspect.culprit {
-        Culprit::Rank(_) => (why.rule, Whom::Ranks),
+        Culprit::Busiest(_) if why.rule == Rule::UnevenWork => (Rule::HeavyStage, Whom::Ranks),
+        Culprit::Rank(_) | Culprit::Busiest(_) => (why.rule, Whom::Ranks),
         Culprit::Node(node) => (Rule::StragglerNode, Whom::Node(node)),
         Culprit::Stage(stage) => (Rule::HeavyStage, Whom::Stage(stage)),
     };
@@ -153,23 +154,29 @@ impl Why {
     fn rule(&self, scene: &Scene<'_>, ranks: &[usize], worth_ns: i64) -> Because {
         let sum = |all: &[More]| all.iter().map(More::ns).filter(|ns| *ns > 0).sum::<i64>();
         let (work_ns, host_ns) = (sum(&self.work), sum(&self.host));
-        if scene.per_step(work_ns) as f64 >= MOST * worth_ns as f64 && (work_ns > host_ns || self.on_device) {
+        let most_ns = |all: &[More]| all.first().map_or(0, More::ns);
+        // On a host without a device everything is host time, and the name that has most of it is the reason.
+        let is_work = self.on_device || (work_ns > host_ns && most_ns(&self.work) >= most_ns(&self.host));
+        if scene.per_step(work_ns) as f64 >= MOST * worth_ns as f64 && is_work {
             return self.of_work(scene, ranks);
         }
-        let Some(most) = self.host.first().filter(|most| !most.operator.is_empty()) else { return whole_host(scene, ranks) };
-        let rule = if is_loader(&most.operator, &most.place) {
-            Rule::DataLoader
+        let Some(most) = self.host.first() else { return whole_host(scene, ranks) };
+        let is_most = most.ns() as f64 >= MOST * host_ns as f64;
+        let (rule, name) = if most.operator.is_empty() {
+            (Rule::StragglerRank, UNRECORDED)
+        } else if is_loader(&most.operator, &most.place) {
+            (Rule::DataLoader, most.operator.as_str())
         } else if is_garbage(&most.operator, &most.place) {
-            Rule::GarbageCollection
+            (Rule::GarbageCollection, most.operator.as_str())
         } else {
-            Rule::StragglerRank
+            (Rule::StragglerRank, most.operator.as_str())
         };
-        if rule == Rule::StragglerRank && (most.ns() as f64) < MOST * host_ns as f64 {
+        if rule == Rule::StragglerRank && !is_most {
             return whole_host(scene, ranks);
         }
         let figures =
             Figures { own_ns: scene.per_step(most.own.ns), others_ns: scene.per_step(most.others.ns), ..Figures::default() };
-        Because { rule, name: most.operator.clone(), place: most.place.clone(), figures }
+        Because { rule, name: name.to_owned(), place: most.place.clone(), figures }
     }
 
     fn of_work(&self, scene: &Scene<'_>, ranks: &[usize]) -> Because {
@@ -242,6 +249,9 @@ fn more(scene: &Scene<'_>, ranks: &[usize], is: impl Fn(Activity) -> bool) -> Ve
 
 /// What advice calls the host of a rank as a whole.
 pub const HOST: &str = "host";
+
+/// What it calls the time in which a trace records nothing.
+pub const UNRECORDED: &str = "unrecorded";
 
 fn ratio(own_ns: i64, others_ns: i64) -> f64 {
     if others_ns > 0 { own_ns as f64 / others_ns as f64 } else { 0.0 }

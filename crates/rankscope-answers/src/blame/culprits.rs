@@ -14,6 +14,8 @@ pub enum Culprit {
     Node(u32),
     /// All ranks of this stage of a pipeline.
     Stage(u32),
+    /// The rank at this index, which computes longest of a pipeline whose stages nobody has numbered.
+    Busiest(usize),
 }
 
 /// Ranks that may be slow together: all nodes, or all stages.

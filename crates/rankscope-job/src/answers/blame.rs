@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use rankscope_analyze::{Job as Analysis, Side, group_name};
+use rankscope_analyze::{Because, Job as Analysis, Late, Side, group_name};
 use rankscope_answers::blame::{self, Blamed, Culprit, Family, Input, Suspect, heavy};
 use rankscope_answers::pattern::Pattern;
 use rankscope_collectives::{Group, Parallelism};
@@ -51,7 +51,11 @@ pub(super) fn blame(job: &Job, analysis: &Analysis, graph: &JobExecution<'_>, st
         [nodes(job), Family { sets: stages.iter().map(|(stage, ranks)| (Culprit::Stage(*stage), ranks.clone())).collect() }];
     let mut suspects = blamed.culprits.suspects(&families);
     let mut groups: Vec<BlameGroup> = suspects.iter().map(|suspect| group(job, suspect)).collect();
-    if let Some((suspect, group)) = heaviest(job, analysis, steps, &stages) {
+    let heavy = match stages.is_empty() {
+        true => analysis.verdict.late.iter().find_map(|late| busiest(job, late)),
+        false => heaviest(job, analysis, steps, &stages),
+    };
+    if let Some((suspect, group)) = heavy {
         suspects.push(suspect);
         groups.push(group);
     }
@@ -140,9 +144,31 @@ fn heaviest(
     Some((suspect, group))
 }
 
+/// The rank that limits a pipeline whose groups do not say that they are one: its messages do.
+fn busiest(job: &Job, late: &Late) -> Option<(Suspect, BlameGroup)> {
+    let Because::BusiestStage { busy_ns, next_ns } = late.because else { return None };
+    let (number, caused_ns) = (job.ranks[late.rank].rank.0, late.delay_wall_ns);
+    let suspect =
+        Suspect { culprit: Culprit::Busiest(late.rank), ranks: vec![late.rank], caused_ns, pattern: Pattern::Persistent };
+    let group = BlameGroup {
+        kind: BlameGroupKind::Rank,
+        number,
+        ranks: vec![number],
+        because: BlameGroupReason::ComputesLongest,
+        caused_ns,
+        pattern: LatePattern::Persistent,
+        every_steps: None,
+        sentence: format!(
+            "Rank {number} computes {} longer than any other rank of its pipeline.",
+            crate::time(busy_ns.saturating_sub(next_ns))
+        ),
+    };
+    Some((suspect, group))
+}
+
 fn group(job: &Job, suspect: &Suspect) -> BlameGroup {
     let (kind, number, who) = match suspect.culprit {
-        Culprit::Rank(rank) => {
+        Culprit::Rank(rank) | Culprit::Busiest(rank) => {
             let number = job.ranks[rank].rank.0;
             (BlameGroupKind::Rank, number, format!("Rank {number} makes others wait"))
         }

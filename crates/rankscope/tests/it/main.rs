@@ -42,6 +42,7 @@ mod parts;
 mod plain_text;
 mod planned_arrivals;
 mod process;
+mod recorded_causes;
 mod recover;
 mod run_crash;
 mod run_exit;

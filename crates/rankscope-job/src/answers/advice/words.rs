@@ -1,6 +1,6 @@
 //! What each rule found, in sentences: the answer, what it rests on, how to check it, and what to try.
 
-use rankscope_answers::advice::{Advice, Figures, HOST, Rule, Whom};
+use rankscope_answers::advice::{Advice, Figures, HOST, Rule, UNRECORDED, Whom};
 use rankscope_collectives::Parallelism;
 use rankscope_time::Rank;
 
@@ -23,7 +23,7 @@ pub(super) fn words(advice: &Advice, ranks: &[u32], step_ns: i64) -> Words {
         title: title(advice, &who(advice, ranks)),
         evidence,
         check: check(advice, ranks),
-        remedy: remedy(advice.rule).to_owned(),
+        remedy: remedy(advice).to_owned(),
     }
 }
 
@@ -53,6 +53,9 @@ fn title(advice: &Advice, who: &str) -> String {
         Rule::GarbageCollection => format!("Python's garbage collector holds up the job: {own} a step in {name}{often}"),
         Rule::StragglerRank if advice.name == HOST => {
             format!("The host of {who} is slower than the others: {own} a step of host time, the others {others}{often}")
+        }
+        Rule::StragglerRank if advice.name == UNRECORDED => {
+            format!("{} spends {own} a step in nothing that its trace records{often}, the others {others}", upper(who))
         }
         Rule::StragglerRank => format!("{} spends {own} a step in {name}{often}, the others {others}", upper(who)),
         Rule::StragglerNode => {
@@ -172,8 +175,11 @@ fn check(advice: &Advice, ranks: &[u32]) -> String {
     }
 }
 
-fn remedy(rule: Rule) -> &'static str {
-    match rule {
+fn remedy(advice: &Advice) -> &'static str {
+    match advice.rule {
+        Rule::StragglerRank if advice.name == UNRECORDED => {
+            "Record more of this rank to see what it does there: Python functions (with_stack=True), or annotations around what is not an operator."
+        }
         Rule::DataLoader => "More loader workers, prefetching, data on a nearer disk; look at what this rank reads.",
         Rule::GarbageCollection => {
             "gc.freeze() after start, gc.disable() with gc.collect() every so many steps on all ranks at once."
