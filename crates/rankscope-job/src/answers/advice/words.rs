@@ -18,12 +18,19 @@ pub(super) struct Words {
 pub(super) fn words(advice: &Advice, ranks: &[u32], step_ns: i64) -> Words {
     let mut evidence = vec![worth(advice, step_ns)];
     evidence.extend(figures(advice));
-    evidence.extend((!advice.place.is_empty()).then(|| format!("Where: {}.", advice.place)));
+    evidence.extend((!advice.place.is_empty()).then(|| place(advice)));
     Words {
         title: title(advice, &who(advice, ranks)),
         evidence,
         check: check(advice, ranks),
         remedy: remedy(advice).to_owned(),
+    }
+}
+
+fn place(advice: &Advice) -> String {
+    match advice.rule {
+        Rule::ExposedCommunication => format!("In process group {}.", advice.place),
+        _ => format!("Where: {}.", advice.place),
     }
 }
 
@@ -78,8 +85,9 @@ fn title(advice: &Advice, who: &str) -> String {
         ),
         Rule::Recompute => format!("Activations are computed again ({name}): {own} of kernels a step"),
         Rule::ExposedCommunication => {
-            let of_all = [Parallelism::WORLD, ""].contains(&advice.place.as_str());
-            let of = if of_all { String::new() } else { format!(" of {}", shortened(&advice.place)) };
+            // What a group is for helps to know it; its number or its not having a name does not.
+            let is_told = advice.place != Parallelism::WORLD && Parallelism::of_name(&advice.place).is_some();
+            let of = if is_told { format!(" of {}", shortened(&advice.place)) } else { String::new() };
             format!("{name}{of} is exposed for {own} a step: no computation hides it")
         }
         Rule::SlowLink if matches!(advice.whom, Whom::Link(..)) => format!(
