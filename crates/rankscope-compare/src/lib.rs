@@ -27,12 +27,14 @@
 //! ```
 
 pub mod beside;
+mod common;
 mod comparable;
 mod contributions;
 mod evidence;
 mod gate;
 mod history;
 mod iterations;
+mod longest;
 mod names;
 mod pair;
 mod plotted;

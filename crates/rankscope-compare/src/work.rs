@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_document::{Document, KernelClass, OperatorArguments, Rank, RankCollectiveSummary, Tables};
 
+use crate::common::{Common, Source};
 use crate::iterations::share;
+use crate::longest::{self, Longest};
 use crate::names::{self, arguments, normal};
 
 /// Something whose time is known, by which both sides are matched.
@@ -112,6 +114,8 @@ pub(crate) struct Splitting {
     mixed: BTreeSet<String>,
     /// Collectives that a run has without their counterparts on other ranks, so that nobody knows what of them is waiting.
     unmatched: BTreeSet<Collective>,
+    /// Kernels that all runs list among their longest, or that would be there if they took as long.
+    longest: BTreeSet<String>,
 }
 
 /// One rank of one run.
@@ -119,19 +123,24 @@ pub(crate) struct Splitting {
 pub(crate) struct RankWork<'a> {
     pub(crate) document: &'a Document,
     pub(crate) rank: &'a Rank,
+    /// The tables that all runs have which it is compared with.
+    pub(crate) common: Common,
     pub(crate) iterations: u64,
 }
 
 impl Splitting {
     pub(crate) fn of<'a>(ranks: impl IntoIterator<Item = RankWork<'a>>) -> Self {
         let mut splitting = Self { by_arguments: true, ..Self::default() };
+        let mut listed: Vec<Longest> = Vec::new();
         for work in ranks {
+            listed.push(Longest::of(work));
             splitting.by_arguments &= work.records_arguments();
             let tells = work.kernels().filter(|kernel| kernel.class != Class::Computation);
             splitting.mixed.extend(tells.filter_map(|kernel| kernel.operator.map(str::to_owned)));
             let unmatched = work.collectives().filter(|(_, row)| row.matched == 0 && row.count > 0);
             splitting.unmatched.extend(unmatched.map(|(collective, _)| collective));
         }
+        splitting.longest = longest::told(&listed);
         splitting
     }
 
@@ -150,25 +159,36 @@ pub(crate) struct KernelWork<'a> {
 }
 
 impl<'a> RankWork<'a> {
-    fn tables(self) -> Option<&'a Tables> {
-        self.rank.tables.as_ref()
+    /// Its tables, if all runs have `source`.
+    pub(crate) fn tables(self, source: Source) -> Option<&'a Tables> {
+        self.rank.tables.as_ref().filter(|_| self.common.has(source))
     }
 
     pub(crate) fn records_arguments(self) -> bool {
-        let rows = self.tables().and_then(|tables| tables.ops_unique_args.as_ref());
+        let rows = self.tables(Source::Arguments).and_then(|tables| tables.ops_unique_args.as_ref());
         rows.is_some_and(|rows| rows.iter().any(|row| row.input_dims.is_some()))
     }
 
     /// Kernels, copies and fills with their operators.
     pub(crate) fn kernels(self) -> impl Iterator<Item = KernelWork<'a>> {
-        let tables = self.tables();
         let names = |names: Option<Vec<&'a str>>| names.map(BTreeSet::from_iter);
-        let comm: Option<BTreeSet<&str>> =
-            names(tables.and_then(|t| t.overlap.as_ref()).map(|o| o.kernels.iter().map(|row| row.name.as_str()).collect()));
-        let copies: Option<BTreeSet<&str>> =
-            names(tables.and_then(|t| t.copies.as_ref()).map(|rows| rows.iter().map(|row| row.name.as_str()).collect()));
-        let calls: BTreeSet<&str> =
-            tables.and_then(|t| t.launches.as_ref()).into_iter().flatten().map(|row| row.name.as_str()).collect();
+        let comm: Option<BTreeSet<&str>> = names(
+            self.tables(Source::Overlap)
+                .and_then(|t| t.overlap.as_ref())
+                .map(|o| o.kernels.iter().map(|row| row.name.as_str()).collect()),
+        );
+        let copies: Option<BTreeSet<&str>> = names(
+            self.tables(Source::Copies)
+                .and_then(|t| t.copies.as_ref())
+                .map(|rows| rows.iter().map(|row| row.name.as_str()).collect()),
+        );
+        let calls: BTreeSet<&str> = self
+            .tables(Source::Launches)
+            .and_then(|t| t.launches.as_ref())
+            .into_iter()
+            .flatten()
+            .map(|row| row.name.as_str())
+            .collect();
         let class = move |name: &str| match (&comm, &copies) {
             (Some(comm), _) if comm.contains(name) => Class::ExposedComm,
             (_, Some(copies)) if copies.contains(name) => Class::ExposedMemcpy,
@@ -176,12 +196,19 @@ impl<'a> RankWork<'a> {
             (_, None) if name.starts_with("Memcpy") || name.starts_with("Memset") => Class::ExposedMemcpy,
             _ => Class::Computation,
         };
-        tables.and_then(|tables| tables.kernel_summary.as_ref()).into_iter().flatten().map(move |row| KernelWork {
+        let rows = self.tables(Source::Kernels).and_then(|tables| tables.kernel_summary.as_ref());
+        rows.into_iter().flatten().map(move |row| KernelWork {
             operator: row.parent_op.as_deref().filter(|name| !calls.contains(name)),
             class: class(&row.name),
             name: &row.name,
             sum: Sum { ns: row.sum_ns, count: row.count },
         })
+    }
+
+    /// The kernels of computation that every report lists, without tables: those that took longest.
+    pub(crate) fn longest_kernels(self) -> impl Iterator<Item = (String, Sum)> {
+        let rows = self.rank.kernels.iter().filter(|row| row.class == KernelClass::Compute);
+        rows.map(|row| (normal(&row.name), Sum { ns: row.total_ns, count: row.count }))
     }
 
     /// Operators with their arguments, whatever their time is of.
@@ -196,14 +223,15 @@ impl<'a> RankWork<'a> {
     /// Operators whose kernels are known, by all that they are called with, and that in short.
     pub(crate) fn argument_rows(self, splitting: &Splitting) -> impl Iterator<Item = (&'a OperatorArguments, Option<String>)> {
         let known: BTreeSet<&str> = self.kernels().filter_map(|kernel| kernel.operator).collect();
-        let rows = self.tables().and_then(|tables| tables.ops_unique_args.as_ref()).into_iter().flatten();
+        let rows = self.tables(Source::Arguments).and_then(|tables| tables.ops_unique_args.as_ref()).into_iter().flatten();
         rows.filter(move |row| known.contains(row.name.as_str()))
             .map(|row| (row, splitting.arguments(row.input_dims.as_deref(), row.input_types.as_deref())))
     }
 
     /// Collectives of the rank with their rows.
     pub(crate) fn collectives(self) -> impl Iterator<Item = (Collective, &'a RankCollectiveSummary)> {
-        let rows = self.document.collective_tables.as_ref().and_then(|tables| tables.nccl_summary_long.as_ref());
+        let tables = self.document.collective_tables.as_ref().filter(|_| self.common.has_collectives());
+        let rows = tables.and_then(|tables| tables.nccl_summary_long.as_ref());
         let rank = self.rank.rank;
         rows.into_iter().flatten().filter(move |row| row.rank == rank).map(|row| (Collective::of(row), row))
     }
@@ -242,8 +270,8 @@ impl<'a> RankWork<'a> {
         let of_operators = by_arguments.iter().filter(|(leaf, _)| leaf.operator().is_some_and(is_split));
         sums.extend(of_operators.map(|(leaf, sum)| (leaf.clone(), *sum)));
         if sums.is_empty() {
-            for row in self.rank.kernels.iter().filter(|row| row.class == KernelClass::Compute) {
-                sums.entry(Leaf::Kernel(normal(&row.name))).or_default().add(row.total_ns, row.count);
+            for (name, sum) in self.longest_kernels().filter(|(name, _)| splitting.longest.contains(name)) {
+                sums.entry(Leaf::Kernel(name)).or_default().add(sum.ns, sum.count);
             }
         }
         sums
@@ -277,7 +305,7 @@ impl<'a> RankWork<'a> {
 
     fn copies(self) -> BTreeMap<Leaf, Sum> {
         let mut sums: BTreeMap<Leaf, Sum> = BTreeMap::new();
-        for row in self.tables().and_then(|tables| tables.copies.as_ref()).into_iter().flatten() {
+        for row in self.tables(Source::Copies).and_then(|tables| tables.copies.as_ref()).into_iter().flatten() {
             let leaf = Leaf::Copy { direction: row.direction.clone(), name: row.name.clone() };
             sums.entry(leaf).or_default().add(row.sum_ns, row.count);
         }
@@ -285,7 +313,7 @@ impl<'a> RankWork<'a> {
     }
 
     fn idle(self) -> BTreeMap<Leaf, Sum> {
-        let Some(idle) = self.tables().and_then(|tables| tables.idle.as_ref()) else { return BTreeMap::new() };
+        let Some(idle) = self.tables(Source::Idle).and_then(|tables| tables.idle.as_ref()) else { return BTreeMap::new() };
         let causes = [("host_wait", idle.host_wait_ns), ("kernel_wait", idle.kernel_wait_ns), ("other", idle.other_ns)];
         causes.into_iter().map(|(cause, ns)| (Leaf::Idle(cause), Sum { ns, count: 0 })).collect()
     }

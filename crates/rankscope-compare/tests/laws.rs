@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use rankscope_compare::{Run, Settings, Side, compare};
 use rankscope_document::{
-    CollectiveKind, CollectiveTables, Comparison, Contribution, ContributionKind, Document, IdleBreakdown, KernelSummary,
-    OperatorArguments, OperatorSummary, Rank, RankCollectiveSummary, Step, StructureChange, StructureChanges, Tables, Time,
+    CollectiveKind, CollectiveTables, Comparison, Contribution, ContributionKind, Document, IdleBreakdown, Kernel, KernelClass,
+    KernelSummary, OperatorArguments, OperatorSummary, Rank, RankCollectiveSummary, Step, StructureChange, StructureChanges,
+    Tables, Time,
 };
 
 fn time() -> impl Strategy<Value = Time> {
@@ -227,4 +228,58 @@ fn a_side_that_marks_no_steps_is_said_to_be_one() {
     };
     assert!(notes(0).iter().any(|note| note.starts_with("a has marks of steps and b has none")), "{:?}", notes(0));
     assert!(notes(20).is_empty(), "{:?}", notes(20));
+}
+
+/// What a side was saved without is not known of it: nothing in it is new or gone beside a side that has it.
+#[test]
+fn tables_that_one_side_lacks_tell_of_no_change() {
+    let time_ns =
+        Time { computation: 600, exposed_comm: 300, exposed_memcpy: 50, busy: 950, idle: 50, total: 1_000, ..Time::default() };
+    let row = RankCollectiveSummary { count: 4, matched: 4, sum_ns: 400, transfer_ns: 400, ..RankCollectiveSummary::default() };
+    let idle = IdleBreakdown { host_wait_ns: 50, kernel_wait_ns: 0, other_ns: 0, streams: Vec::new() };
+    let with = Document {
+        ranks: vec![Rank {
+            time_ns,
+            tables: Some(Tables { idle: Some(idle), ..operators(&[(0, 0, 0, 4, 600)]) }),
+            ..Rank::default()
+        }],
+        collective_tables: Some(CollectiveTables { nccl_summary_long: Some(vec![row]), ..CollectiveTables::default() }),
+        ..Document::default()
+    };
+    let mut without = with.clone();
+    without.collective_tables = None;
+    without.ranks[0].tables = None;
+    let mut with_some = with.clone();
+    with_some.collective_tables = None;
+    with_some.ranks[0].tables =
+        Some(Tables { kernel_summary: with.ranks[0].tables.clone().unwrap().kernel_summary, ..Tables::default() });
+    for lacking in [without, with_some] {
+        for (base, test) in [(&with, &lacking), (&lacking, &with)] {
+            let pair = alone(base, test);
+            assert_eq!(pair.contributions, [], "the sides took as long in every class");
+            assert_eq!(pair.structure, StructureChanges::default());
+        }
+    }
+}
+
+/// Of kernels without tables only the longest are listed: what one side does not list need not be gone.
+#[test]
+fn a_kernel_that_only_one_side_lists_among_its_longest_is_new_if_it_is_longer_than_the_least() {
+    let listed = |last: &str, last_ns: i64| {
+        let kernel =
+            |name: &str, total_ns: i64| Kernel { name: name.to_owned(), class: KernelClass::Compute, count: 4, total_ns };
+        let mut kernels: Vec<Kernel> = (0..19).map(|at| kernel(&format!("gemm{at}"), 100)).collect();
+        kernels.push(kernel(last, last_ns));
+        let time_ns = Time { computation: 5_000, busy: 5_000, total: 5_000, ..Time::default() };
+        Document { ranks: vec![Rank { time_ns, kernels, ..Rank::default() }], ..Document::default() }
+    };
+    let names = |base: &Document, test: &Document| {
+        let parts = alone(base, test).contributions;
+        parts.into_iter().filter(|part| part.kind == ContributionKind::Kernel).map(|part| part.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&listed("add", 50), &listed("mul", 50)), [""; 0], "each may be the 21st on the other side");
+    assert_eq!(names(&listed("add", 50), &listed("mul", 90)), ["mul"]);
+    let mut short = listed("add", 50);
+    short.ranks[0].kernels.truncate(5);
+    assert_eq!(names(&short, &listed("mul", 90)).len(), 15, "a list that is not full is of all there are");
 }

@@ -15,7 +15,7 @@ const RECORDED: [Recorded; 5] = [
     ("marks of steps", "its whole trace counts as one step, so times of a step are not of the same work", |document| {
         document.ranks.iter().any(|rank| !rank.steps.is_empty())
     }),
-    (TABLES, "the change is not split further than by class; save reports with --tables all", |document| {
+    (TABLES, "the change is split by class and by the longest kernels at most; save reports with --tables all", |document| {
         document.ranks.iter().any(|rank| rank.tables.is_some())
     }),
     ("tables of collectives", "waiting and moving data are not told apart", |document| document.collective_tables.is_some()),

@@ -2,6 +2,7 @@
 
 use rankscope_document::Document;
 
+use crate::common::Common;
 use crate::iterations::{Iterations, share};
 use crate::side::{Run, Side};
 use crate::structure::{RankSide, RankStructure};
@@ -73,7 +74,10 @@ pub(super) fn pairs<'a>(base: &'a Side, test: &'a Side) -> Vec<RankPair<'a>> {
 }
 
 fn pair<'a>(number: u32, base_side: &'a Side, test_side: &'a Side) -> Option<RankPair<'a>> {
-    let found = |side: &'a Side| side.runs.iter().map(|run| at(run, number)).collect::<Option<Vec<_>>>();
+    let places = base_side.runs.iter().chain(&test_side.runs).map(|run| place(run, number));
+    let ranks = places.collect::<Option<Vec<_>>>()?;
+    let common = Common::of(ranks.iter().map(|(run, index)| (&run.document, &run.document.ranks[*index])));
+    let found = |side: &'a Side| side.runs.iter().map(|run| at(run, number, common)).collect::<Option<Vec<_>>>();
     let (mut base, mut test) = (found(base_side)?, found(test_side)?);
     let iterations = Iterations::of(base[0].work.rank, test[0].work.rank);
     let first = base[0].work.rank;
@@ -90,10 +94,14 @@ fn pair<'a>(number: u32, base_side: &'a Side, test_side: &'a Side) -> Option<Ran
     Some(RankPair { number, base, test, iterations, splitting, structure })
 }
 
-fn at(run: &Run, number: u32) -> Option<RankRun<'_>> {
+fn place(run: &Run, number: u32) -> Option<(&Run, usize)> {
+    Some((run, run.document.ranks.iter().position(|rank| rank.rank == number)?))
+}
+
+fn at(run: &Run, number: u32, common: Common) -> Option<RankRun<'_>> {
+    let (_, index) = place(run, number)?;
     let document: &Document = &run.document;
-    let index = document.ranks.iter().position(|rank| rank.rank == number)?;
-    Some(RankRun { work: RankWork { document, rank: &document.ranks[index], iterations: 1 }, run, index })
+    Some(RankRun { work: RankWork { document, rank: &document.ranks[index], common, iterations: 1 }, run, index })
 }
 
 impl Mode {

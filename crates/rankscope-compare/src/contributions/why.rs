@@ -6,6 +6,7 @@ use rankscope_document::{CollectiveInstanceRow, CollectiveSummary, StructureChan
 
 use super::account::RankPair;
 use super::split::{Amounts, Part};
+use crate::common::Source;
 use crate::names;
 use crate::series::collective_name;
 use crate::structure::Fate;
@@ -179,7 +180,7 @@ fn hidden(of: &Collective, pair: &RankPair<'_>) -> Option<String> {
 
 fn copy_rate(direction: &str, name: &str, pair: &RankPair<'_>) -> Option<String> {
     let rate = |work: RankWork<'_>| {
-        let rows = work.rank.tables.as_ref()?.copies.as_ref()?;
+        let rows = work.tables(Source::Copies)?.copies.as_ref()?;
         rows.iter().find(|row| row.direction == direction && row.name == name)?.gb_per_s
     };
     let (base, test) = (rate(pair.base[0].work)?, rate(pair.test[0].work)?);

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rankscope_document::{RankCollectiveSummary, StructureKind, Tables};
+use rankscope_document::{RankCollectiveSummary, StructureKind};
 
 use super::details::{strides, values};
+use crate::common::Source;
 use crate::names::normal;
 use crate::work::{Class, Collective, Leaf, RankWork, Splitting, Sum};
 
@@ -66,12 +67,8 @@ pub(super) fn items(work: RankWork<'_>, splitting: &Splitting, by_module: bool) 
 pub(super) fn knows_modules(work: RankWork<'_>) -> bool {
     /// As many rows as the table may have: what is beyond is not in it.
     const ROWS: usize = 10_000;
-    let rows = tables(work).and_then(|tables| tables.module_kernels.as_ref());
+    let rows = work.tables(Source::ModuleKernels).and_then(|tables| tables.module_kernels.as_ref());
     rows.is_some_and(|rows| !rows.is_empty() && rows.len() < ROWS)
-}
-
-fn tables(work: RankWork<'_>) -> Option<&Tables> {
-    work.rank.tables.as_ref()
 }
 
 fn of_operator(name: &str) -> Key {
@@ -136,7 +133,7 @@ fn kernels_of_modules(work: RankWork<'_>) -> Vec<Item> {
         .map(|kernel| ((kernel.operator.unwrap_or(""), kernel.name), kernel.operator))
         .collect();
     let mut items: BTreeMap<(Option<String>, Option<String>, String), Sum> = BTreeMap::new();
-    for row in tables(work).and_then(|tables| tables.module_kernels.as_ref()).into_iter().flatten() {
+    for row in work.tables(Source::ModuleKernels).and_then(|tables| tables.module_kernels.as_ref()).into_iter().flatten() {
         let by = |operator| known.get(&(operator, row.name.as_str()));
         // A call is no operator; its kernels are of none.
         let Some(operator) = by(row.parent_op.as_deref().unwrap_or("")).or_else(|| by("")) else { continue };
@@ -170,7 +167,7 @@ fn collectives(work: RankWork<'_>) -> Vec<Item> {
 }
 
 fn modules(work: RankWork<'_>) -> Vec<Item> {
-    let rows = tables(work).and_then(|tables| tables.modules.as_ref());
+    let rows = work.tables(Source::Modules).and_then(|tables| tables.modules.as_ref());
     let item = |row: &rankscope_document::ModuleSummary| {
         let path = row.path.clone()?;
         // Paths of frames have slashes, those of operators dots.

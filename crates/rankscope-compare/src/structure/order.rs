@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use rankscope_document::{LaunchOrder, OrderChange};
 
+use crate::common::Source;
 use crate::names::normal;
 use crate::work::RankWork;
 
@@ -26,7 +27,7 @@ pub(super) fn changed(base: &[RankWork<'_>], test: &[RankWork<'_>]) -> Vec<Order
 fn orders<'a>(runs: &[RankWork<'a>]) -> Orders<'a> {
     let mut orders = Orders::new();
     for run in runs {
-        let rows = run.rank.tables.as_ref().and_then(|tables| tables.launch_order.as_ref());
+        let rows = run.tables(Source::LaunchOrder).and_then(|tables| tables.launch_order.as_ref());
         for row in rows.into_iter().flatten() {
             let of_place = orders.entry((row.parent.as_deref(), row.set.as_str())).or_default();
             of_place.entry(row.order.as_str()).or_insert((row, row.count));
