@@ -1,6 +1,6 @@
 //! What the tables of a rank lack, and why: for whoever wonders where a row or a figure is.
 
-use rankscope_trace::Trace;
+use rankscope_trace::{ProblemKind, Trace};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,13 @@ pub struct Remarks {
     /// Other files of the rank that its graphs may have been captured in.
     #[serde(default)]
     pub capture_files: Vec<CaptureFile>,
+    /// Pieces of work whose length is 0 in a trace with lengths that cannot be read.
+    #[serde(default)]
+    pub without_length: u64,
 }
+
+/// What reading says of a length that nobody can have measured, which then counts as 0.
+const UNREADABLE: [ProblemKind; 3] = [ProblemKind::NegativeDuration, ProblemKind::OverflowedDuration, ProblemKind::BadNumber];
 
 impl Remarks {
     pub(crate) fn of(trace: &Trace, attribution: &Attribution) -> Self {
@@ -48,6 +54,7 @@ impl Remarks {
             overruns: attribution.nesting.overruns(),
             graphs: attribution.graphs,
             capture_files: Vec::new(),
+            without_length: without_length(trace, attribution),
         }
     }
 
@@ -58,6 +65,7 @@ impl Remarks {
         self.without_work += later.without_work;
         self.shared_ids += later.shared_ids;
         self.overruns += later.overruns;
+        self.without_length += later.without_length;
         self.graphs.join(later.graphs);
         let tied = |file: &mut CaptureFile, more: CaptureFile| {
             file.tied = [file.tied[0] + more.tied[0], file.tied[1] + more.tied[1]];
@@ -70,7 +78,7 @@ impl Remarks {
         let mut all = Vec::new();
         let mut say = |count: u64, text: String| all.extend((count > 0).then_some(text));
         say(u64::from(self.work == 0), "No device work is recorded: tables of operators and kernels are empty.".to_owned());
-        let Self { work, without_launch, without_work, shared_ids, overruns, graphs, capture_files } = self;
+        let Self { work, without_launch, without_work, shared_ids, overruns, graphs, capture_files, without_length } = self;
         say(
             *without_launch,
             format!("The trace does not say what launched {without_launch} of its {work} kernels, copies and fills."),
@@ -86,6 +94,13 @@ impl Remarks {
             ),
         );
         say(*overruns, format!("{overruns} spans end after the span that they began in; they do not count as called by it."));
+        say(
+            *without_length,
+            format!(
+                "{without_length} kernels, copies and fills count with a length of 0, as the trace has lengths that are negative or \
+                 that nobody can have measured: sums, means and least values are too small where they are."
+            ),
+        );
         all.extend(graphs.sentences());
         all.extend(capture_files.iter().map(CaptureFile::sentence));
         all
@@ -111,6 +126,15 @@ impl Remarks {
         };
         why.into_iter().filter_map(sentence).collect()
     }
+}
+
+/// Work without a length, where the trace has lengths that cannot be read.
+fn without_length(trace: &Trace, attribution: &Attribution) -> u64 {
+    let problems = &trace.provenance.problems;
+    if UNREADABLE.iter().all(|kind| problems.count(*kind) == 0) {
+        return 0;
+    }
+    attribution.work.iter().filter(|one| trace.spans.dur_ns[one.work.0 as usize] == 0).count() as u64
 }
 
 /// Whether calls of this name launch kernels.
@@ -144,6 +168,21 @@ mod tests {
         assert_eq!(tables.remarks.sentences().len(), 4);
         let figures = Remarks::of_figures(&tables.performance);
         assert_eq!(figures, ["1 operators that have a model have no figures: shapes are not recorded (record_shapes=True)."]);
+        assert_eq!(tables.remarks.without_length, 0);
         assert!(RankTables::of(&Trace::default()).remarks.sentences()[0].starts_with("No device work"));
+    }
+    #[test]
+    fn lengths_that_cannot_be_read_are_said_where_they_count() {
+        let mut made = Made::default();
+        made.launch("cudaLaunchKernel", 2, 2, 1);
+        made.kernel("k", 7, 10, 0, 1);
+        made.kernel("k", 7, 20, 5, 1);
+        assert_eq!(RankTables::of(&made.trace).remarks.without_length, 0, "it may have been as short");
+        made.trace.provenance.problems.add(ProblemKind::OverflowedDuration, 618);
+        let remarks = RankTables::of(&made.trace).remarks;
+        assert_eq!(remarks.without_length, 1);
+        assert!(
+            remarks.sentences().iter().any(|text| text.starts_with("1 kernels, copies and fills count with a length of 0"))
+        );
     }
 }
