@@ -161,6 +161,9 @@ const FOLDER: &str = "rankscope-report";
 
 pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     let named = Named::taken(&mut args.paths);
+    if let Some(why) = Named::mistaken(&args.paths).filter(|_| named.is_none()) {
+        anyhow::bail!(why);
+    }
     if let Some(why) = args.tables.misused(named) {
         return Ok(output::misused(&why));
     }

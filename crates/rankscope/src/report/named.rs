@@ -42,6 +42,23 @@ impl Named {
         Some(named)
     }
 
+    /// What is wrong with the first of `paths` where it is none, but reads like the name of a table and has traces behind it.
+    pub(super) fn mistaken(paths: &[PathBuf]) -> Option<String> {
+        let [first, second, ..] = paths else { return None };
+        let reads_like_one = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let word = first.to_str().filter(reads_like_one).filter(|_| !first.exists() && second.exists())?;
+        let tables = Table::ALL.iter().map(|table| table.name()).chain(JobTable::ALL.iter().map(|table| table.name()));
+        let names =
+            SHORT.iter().map(|(short, _)| *short).chain(OperatorSheet::ALL.iter().map(|sheet| sheet.name())).chain(tables);
+        let mut known: Vec<&str> = Vec::new();
+        for name in names {
+            if !known.contains(&name) {
+                known.push(name);
+            }
+        }
+        Some(format!("{word}: neither a file nor a table; the tables are {}", known.join(", ")))
+    }
+
     /// Adds what it is made of to `chosen`, with all ranks side by side.
     pub(super) fn add_to(self, chosen: &mut ChosenTables) {
         chosen.add(self.table());

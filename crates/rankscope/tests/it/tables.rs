@@ -226,6 +226,8 @@ fn what_means_nothing_is_refused_by_name() {
     refused(&["report", "ops", text(parts.path())], "the parts were made without tables");
     refused(&["merge", text(parts.path()), "--tables", "all"], "the parts were made without tables");
     assert!(failure(&["report", "opps", path]).contains("opps"), "a word that is no table is a path");
+    assert!(failure(&["report", "opps", path]).contains("neither a file nor a table; the tables are ops, categories, args"));
+    assert!(failure(&["report", "opps.json", path]).contains("there is no such file"));
 }
 
 /// The tables of all ranks together, by the names and short words that users type.
