@@ -55,6 +55,7 @@ impl Workbook<'_> {
                 let mut book = Book::begin("rankscope report", ROWS)?;
                 book.add(job::gpu_timeline(std::iter::once(*rank), false))?;
                 tables::add(&mut book, std::iter::once(*rank), false)?;
+                tables::add_collectives_of(&mut book, rank.rank, document)?;
                 book.save(out)
             }
             Self::Collectives => {

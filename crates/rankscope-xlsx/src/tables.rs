@@ -10,7 +10,7 @@ mod models;
 
 use std::collections::BTreeMap;
 
-use rankscope_document::{Rank, Rows, Value};
+use rankscope_document::{Document, Rank, RankCollectiveSummary, Rows, Value};
 use serde::Serialize;
 
 use crate::Error;
@@ -60,6 +60,22 @@ pub(crate) fn add_of_job(book: &mut Book, document: &impl Serialize, keys: &[&st
     }
     Ok(())
 }
+
+/// Adds the collectives of the rank `number` as TraceLens' report of one rank has them: its rows of `nccl_summary_long`.
+pub(crate) fn add_collectives_of(book: &mut Book, number: u32, document: &Document) -> Result<(), Error> {
+    let all = document.collective_tables.as_ref().and_then(|tables| tables.nccl_summary_long.as_ref());
+    let own: Vec<&RankCollectiveSummary> = all.into_iter().flatten().filter(|row| row.rank == number).collect();
+    let tables = BTreeMap::from([(OF_RANKS, own)]);
+    for rows in Rows::of(OF_RANKS, [(None, Value::under(OF_RANKS, &tables))]) {
+        let mut sheet = sheet(&rows, &|_| 0.0, false);
+        "coll_analysis".clone_into(&mut sheet.name);
+        book.add(sheet)?;
+    }
+    Ok(())
+}
+
+/// The table of collectives by rank.
+const OF_RANKS: &str = "nccl_summary_long";
 
 /// Adds the table `name` of several sides to `book` as `sheet_name`, each row with the `source` it is of.
 pub(crate) fn add_of_sides<S: Serialize>(

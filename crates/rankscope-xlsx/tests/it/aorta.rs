@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use calamine::Data;
-use rankscope_document::Document;
+use rankscope_document::{CollectiveTables, Document, RankCollectiveSummary};
 use rankscope_xlsx::aorta::{Workbook, workbooks};
 use serde_json::json;
 
@@ -38,6 +38,30 @@ fn the_report_of_a_rank_has_tracelens_columns_and_no_other_rank() {
     assert_eq!(book.column("gpu_timeline", "time ms")[0], Data::Float(5.0));
     assert_eq!(book.headers("ops_summary")[0], "name");
     assert_eq!(book.column("ops_summary", "name").len(), 1);
+}
+
+#[test]
+fn the_report_of_a_rank_has_its_collectives_and_those_of_no_other() {
+    let mut document = job(2, &json!({}));
+    let row = |rank: u32, sum_ns: i64| RankCollectiveSummary {
+        rank,
+        name: "allreduce".to_owned(),
+        dtype: "Float".to_owned(),
+        count: 2,
+        sum_ns,
+        ..RankCollectiveSummary::default()
+    };
+    let rows = vec![row(0, 4_000_000), row(1, 9_000_000)];
+    document.collective_tables = Some(CollectiveTables { nccl_summary_long: Some(rows), ..CollectiveTables::default() });
+    let mut book = read(&workbooks(&document)[1], &document);
+    assert_eq!(book.names(), ["gpu_timeline", "coll_analysis"]);
+    let headers = book.headers("coll_analysis");
+    for header in
+        ["rank", "Process Group Name", "Collective name", "Group size", "dtype", "In msg nelems", "dur_sum", "operation_count"]
+    {
+        assert!(headers.iter().any(|own| own == header), "{header} in {headers:?}");
+    }
+    assert_eq!(book.column("coll_analysis", "dur_sum"), [Data::Float(9_000.0)]);
 }
 
 #[test]
