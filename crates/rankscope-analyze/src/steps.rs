@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use rankscope_collectives::Step;
 use rankscope_trace::{CategoryKind, SpanId, Trace};
 use rustc_hash::FxHashMap;
 
@@ -48,6 +49,13 @@ pub struct StepWindow {
     pub start_ns: i64,
     /// End.
     pub end_ns: i64,
+}
+
+impl StepWindow {
+    /// The same as one of the steps that a rank's collectives lie in.
+    pub fn as_step(&self) -> Step {
+        Step { number: self.number, start_ns: self.start_ns, end_ns: self.end_ns }
+    }
 }
 
 /// First start and last end by step, and how many pieces of work they hold.

@@ -36,7 +36,8 @@ pub struct RankCollectives {
     pub groups: Vec<Group>,
     /// Its collectives.
     pub collectives: Vec<LocalCollective>,
-    /// Its steps, in order of their start: on the device where that marks them, else on the host.
+    /// Its steps, in order of their start: as extracted, those that the device marks, else those of the host. Whoever knows the
+    /// windows of the device's work puts those here.
     pub steps: Vec<Step>,
 }
 

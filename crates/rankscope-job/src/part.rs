@@ -7,7 +7,7 @@
 use rankscope_align::validate::RankEvidence;
 use rankscope_align::{Settled, settle_tracers};
 use rankscope_analyze::spans::is_training;
-use rankscope_analyze::{Classes, RankReport};
+use rankscope_analyze::{Classes, RankReport, StepWindow};
 use rankscope_collectives::{RankCollectives, extract};
 use rankscope_execution::Execution;
 use rankscope_tables::{Captures, Cards, GraphCalls, RankTables, TableSet};
@@ -116,8 +116,12 @@ impl Part {
     pub fn of(trace: &mut Trace, classes: &Classes) -> Self {
         let tracers = settle_tracers(trace).iter().map(SettledTracer::of).collect();
         let rank = trace.provenance.rank.map_or(Rank(0), |(rank, _)| rank);
-        let collectives = extract(rank, trace, &classes.patterns);
+        let mut collectives = extract(rank, trace, &classes.patterns);
         let about = About::of(trace, &collectives);
+        let report = RankReport::of(trace, &collectives, classes);
+        // A collective is of the step whose work it is among, whenever the host asked for that.
+        collectives.steps = report.steps.iter().map(StepWindow::as_step).collect();
+        collectives.steps.sort_unstable_by_key(|step| (step.start_ns, step.number));
         Self {
             exports: vec![Export {
                 file: trace.provenance.file.clone(),
@@ -127,7 +131,7 @@ impl Part {
             }],
             about,
             tracers,
-            report: RankReport::of(trace, &collectives, classes),
+            report,
             collectives,
             evidence: None,
             tables: None,

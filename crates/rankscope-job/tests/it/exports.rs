@@ -39,7 +39,11 @@ proptest! {
         let own: Vec<Vec<StepWindow>> = exports.iter().map(|one| part(one.clone()).report.steps).collect();
         let mut whole = exports[0].clone();
         exports[1..].iter().for_each(|later| whole.join_export(later.clone()));
-        let (mine, theirs) = (alone(exports.into_iter().map(part).collect()), alone(vec![part(whole)]));
+        let (mut mine, mut theirs) = (alone(exports.into_iter().map(part).collect()), alone(vec![part(whole)]));
+        // Steps are those of the reports, which are looked at below.
+        let of_collectives = std::mem::take(&mut mine.collectives[0].steps);
+        prop_assert_eq!(of_collectives, mine.ranks[0].report.steps.iter().map(StepWindow::as_step).collect::<Vec<_>>());
+        theirs.collectives[0].steps.clear();
         prop_assert_eq!(&mine.collectives, &theirs.collectives);
         let (mine, theirs) = (&mine.ranks[0], &theirs.ranks[0]);
         prop_assert_eq!(&mine.report.accounting, &theirs.report.accounting);

@@ -8,6 +8,7 @@ mod bench;
 mod blame;
 mod budgets;
 mod clocks;
+mod collective_steps;
 mod collective_tables;
 mod critical_path;
 mod exports;
