@@ -131,28 +131,35 @@ fn hull(extents: impl Iterator<Item = (i64, i64)> + Clone) -> Option<Option<(i64
 /// The windows of the steps that all have, if not all have the same.
 fn of_common_steps(ranks: &[PlacedRank]) -> Option<Windows> {
     let of = |rank: &PlacedRank| rank.steps.iter().map(|(step, _)| step.number).collect::<BTreeSet<i64>>();
-    let mut sets = ranks.iter().map(of);
-    let first = sets.next().filter(|first| !first.is_empty())?;
-    let (mut common, mut equal) = (first.clone(), true);
-    for set in sets {
-        if set.is_empty() {
-            return None;
-        }
-        equal &= set == first;
-        common.retain(|number| set.contains(number));
+    let sets: Vec<_> = ranks.iter().map(of).collect();
+    if sets.iter().any(BTreeSet::is_empty) {
+        return None;
     }
-    if equal {
+    let extents = extents(ranks.iter().flat_map(|rank| rank.steps.iter().map(|(step, _)| step)));
+    let has = |number: &i64| {
+        let extent = extents.get(number);
+        ranks.iter().zip(&sets).all(|(rank, set)| set.contains(number) || lost_its_mark(rank, set, *number, extent))
+    };
+    let common: BTreeSet<i64> = extents.keys().copied().filter(has).collect();
+    if common.len() == extents.len() {
         return None;
     }
     let (Some(first), Some(last)) = (common.first(), common.last()) else {
         return Some(Windows::apart());
     };
     let kind = WindowKind::CommonSteps { first: *first, last: *last };
-    let extents = extents(ranks.iter().flat_map(|rank| rank.steps.iter().map(|(step, _)| step)));
     // From when the first rank began a run's first step to when the last one ended its last.
     let around = |(from, to): (i64, i64)| Some((extents.get(&from)?.0, extents.get(&to)?.1));
     let list = runs(&common).into_iter().filter_map(around).filter(|(start, end)| start < end).collect();
     Some(Windows { list, kind })
+}
+
+/// Whether `rank`, which marks the steps `own`, recorded step `number` all the same: it marks steps before and after it, and recorded all
+/// of the time, `extent`, in which other ranks were at it.
+fn lost_its_mark(rank: &PlacedRank, own: &BTreeSet<i64>, number: i64, extent: Option<&(i64, i64)>) -> bool {
+    let is_between = own.first().is_some_and(|first| *first < number) && own.last().is_some_and(|last| number < *last);
+    let recorded = |(start, end): &(i64, i64)| rank.recorded_ns.iter().any(|(from, to)| from <= start && end <= to);
+    is_between && extent.is_some_and(recorded)
 }
 
 /// The stretches of numbers that follow each other.
@@ -182,6 +189,32 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Account;
+
+    /// A rank that recorded from 0 to `end_ns` and marked steps of 10 ns.
+    fn marked(numbers: &[i64], end_ns: i64) -> PlacedRank {
+        let step = |number: &i64| StepWindow { number: *number, start_ns: number * 10, end_ns: number * 10 + 10 };
+        PlacedRank {
+            window_ns: (0, end_ns),
+            recorded_ns: vec![(0, end_ns)],
+            steps: numbers.iter().map(|number| (step(number), Account::default())).collect(),
+            ..PlacedRank::default()
+        }
+    }
+
+    #[test]
+    fn a_mark_that_one_rank_lost_leaves_no_time_out() {
+        let windows = Windows::of(&[marked(&[1, 2, 3], 60), marked(&[1, 3], 60)]);
+        assert_eq!(windows, Windows { list: vec![(0, 60)], kind: WindowKind::Everything });
+        // What a rank does not mark at its ends it may not have recorded.
+        let windows = Windows::of(&[marked(&[1, 2, 3], 60), marked(&[1, 2], 60)]);
+        assert_eq!(windows, Windows { list: vec![(10, 30)], kind: WindowKind::CommonSteps { first: 1, last: 2 } });
+        // Nor what lies between two of its recordings.
+        let mut apart = marked(&[1, 3], 60);
+        apart.recorded_ns = vec![(0, 22), (28, 60)];
+        let windows = Windows::of(&[marked(&[1, 2, 3], 60), apart]);
+        assert_eq!(windows.kind, WindowKind::CommonSteps { first: 1, last: 3 });
+    }
 
     /// Windows as they fall: in any order, overlapping, empty, turned round.
     fn any_windows() -> impl Strategy<Value = Vec<(i64, i64)>> {

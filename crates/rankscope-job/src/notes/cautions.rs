@@ -1,5 +1,7 @@
 //! The limits of what can be said, gravest first, each with what sort it is and whom it is about.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rankscope_analyze::{Side, WindowKind};
 use rankscope_document::{Caution, CautionKind};
 use rankscope_time::Rank;
@@ -24,6 +26,7 @@ pub(crate) fn cautions(source: &Source<'_>) -> Vec<Caution> {
     cautions.extend(attempts(source));
     cautions.extend(left_out(source));
     cautions.extend(steps(source));
+    cautions.extend(lost_marks(source));
     cautions.extend(host_only(source));
     cautions.extend(unmatched(source));
     cautions.extend(not_told(source));
@@ -127,11 +130,42 @@ fn steps(source: &Source<'_>) -> Option<Caution> {
     };
     let others = source.job.ranks.iter().filter(|rank| steps(rank).is_some_and(|own| own != (first, last)));
     let ranks: Vec<Rank> = others.map(|rank| rank.rank).collect();
-    let text = format!(
-        "Ranks are compared over steps {first} to {last}, which all of them recorded; other steps of rank {} are left out.",
-        list(&ranks)
-    );
+    let left_out = match ranks.as_slice() {
+        [] => "those between that some did not record are left out".to_owned(),
+        some => format!("other steps of rank {} are left out", list(some)),
+    };
+    let text = format!("Ranks are compared over steps {first} to {last}, which all of them recorded; {left_out}.");
     Some(caution(CautionKind::Window, &ranks, text))
+}
+
+/// Steps that a rank did not mark between others that it did, where nothing was left out for it.
+fn lost_marks(source: &Source<'_>) -> Vec<Caution> {
+    if source.analysis.windows.kind != WindowKind::Everything {
+        return Vec::new();
+    }
+    let ranks = &source.job.ranks;
+    let all: BTreeSet<i64> = ranks.iter().flat_map(|rank| &rank.report.steps).map(|step| step.number).collect();
+    let mut alike: BTreeMap<Vec<i64>, Vec<Rank>> = BTreeMap::new();
+    for rank in ranks {
+        let own: BTreeSet<i64> = rank.report.steps.iter().map(|step| step.number).collect();
+        let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
+        let lost: Vec<i64> = all.range(first..=last).filter(|number| !own.contains(number)).copied().collect();
+        if !lost.is_empty() {
+            alike.entry(lost).or_default().push(rank.rank);
+        }
+    }
+    let sentence = |(lost, ranks): (Vec<i64>, Vec<Rank>)| {
+        let which = match lost.as_slice() {
+            [only] => format!("step {only}"),
+            more => format!("{} steps, the first {}", more.len(), more[0]),
+        };
+        let text = format!(
+            "Rank {} did not mark {which}, which other ranks did: what it did then counts in the whole, and in no step or the one before.",
+            list(&ranks)
+        );
+        caution(CautionKind::Window, &ranks, text)
+    };
+    alike.into_iter().map(sentence).collect()
 }
 
 fn host_only(source: &Source<'_>) -> Option<Caution> {

@@ -1,4 +1,5 @@
-//! Steps where devices run behind the host: a collective is of the step whose work it is among, as all other work is.
+//! Steps where devices run behind the host: a collective is of the step whose work it is among, as all other work, and a mark that one
+//! rank lost changes nothing but the steps.
 
 use rankscope_formats::Scope;
 use rankscope_job::{Analysed, JobTable, Parts, Rules};
@@ -61,4 +62,15 @@ fn a_collective_is_of_the_step_that_launched_it() {
     let rows = tables.nccl_implicit_sync.expect("the table");
     let steps: Vec<_> = rows.iter().map(|row| (row.matched, row.step)).collect();
     assert_eq!(steps, [(true, Some(1)), (true, Some(2))]);
+}
+
+#[test]
+fn a_mark_that_one_rank_lost_is_said_and_leaves_no_time_out() {
+    let (whole, lost) = (job(&[1, 2, 3], &[1, 2, 3]).document("a job"), job(&[1, 2, 3], &[1, 3]).document("a job"));
+    for (own, other) in whole.ranks.iter().zip(&lost.ranks) {
+        assert_eq!(own.time_ns, other.time_ns, "rank {}", own.rank);
+    }
+    let text: Vec<_> = lost.cautions.iter().map(|caution| (caution.ranks.as_slice(), caution.text.as_str())).collect();
+    assert!(text.iter().any(|(ranks, text)| *ranks == [1] && text.starts_with("Rank 1 did not mark step 2")), "{text:?}");
+    assert!(!whole.cautions.iter().any(|caution| caution.text.contains("did not mark")));
 }
