@@ -100,6 +100,23 @@ impl OpenSpan {
     pub fn correlation_id(self) -> u64 {
         self.id
     }
+
+    /// Its two parts, for who keeps them apart: the number of its recording, zero of [`OpenSpan::NONE`], and its correlation id.
+    #[inline]
+    pub fn parts(self) -> (u32, u64) {
+        (self.epoch, self.id)
+    }
+
+    /// The span of these parts. Ending one that never was is ignored and counted, as ending one twice is.
+    #[inline]
+    pub fn of_parts(epoch: u32, id: u64) -> Self {
+        Self { epoch, id }
+    }
+
+    /// Whether the calling thread began it, and has not ended it.
+    pub fn is_of_this_thread(self) -> bool {
+        lane::with(|lane| lane.has_open(self.epoch, self.id))
+    }
 }
 
 /// Begins a span. Off, this is one relaxed load.

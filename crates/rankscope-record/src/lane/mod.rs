@@ -171,6 +171,11 @@ impl Lane {
         self.open.all().last().filter(|_| is_in).map(|open| open.id)
     }
 
+    /// Whether the span `id` is open in the recording `epoch`.
+    pub(crate) fn has_open(&self, epoch: u32, id: u64) -> bool {
+        epoch != 0 && self.attached.get() == epoch && self.open.all().iter().any(|open| open.id == id)
+    }
+
     /// The tick of the last event on this thread.
     pub(crate) fn last_tick(&self) -> u64 {
         self.last_tick.get()
