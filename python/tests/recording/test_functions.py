@@ -215,3 +215,34 @@ def test_pauses_for_garbage_collection_are_spans(spans):
 def test_wrong_wishes_are_refused(wrong, error):
     with pytest.raises(error):
         wrong()
+
+
+def test_what_a_failed_description_lets_go_of_may_run_code(run):
+    """It is let go of where no lock is held, or the destructor, which is a function like any other, would wait for ever."""
+    said = run("""
+import faulthandler
+import warnings
+import rankscope
+
+faulthandler.dump_traceback_later(60, exit=True)
+warnings.simplefilter("ignore")
+
+class Held:
+    def __del__(self):
+        gone()
+
+def gone():
+    pass
+
+class Broken(rankscope.PythonFunctions):
+    def wants(self, file):
+        error = LookupError("nobody knows")
+        error.held = Held()
+        raise error
+
+with rankscope.profile(python=Broken()):
+    for name in "abc":
+        exec(f"def {name}(): pass\\n{name}()")
+print("still here")
+""")
+    assert said.stdout == "still here\n"

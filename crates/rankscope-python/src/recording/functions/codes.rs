@@ -163,14 +163,21 @@ fn describe(code: &Bound<'_, PyAny>, key: usize) -> Wanted {
     let wanted = match describe.bind(py).call1((code,)) {
         Ok(name) => name.cast::<PyString>().map_or(Wanted::No, |name| Wanted::As(number(name, Sort::Function))),
         Err(error) => {
-            if let Some(asked) = asked().as_mut() {
-                asked.error.get_or_insert(error);
-            }
+            failed(error);
             Wanted::No
         }
     };
     keep(code, key, wanted);
     wanted
+}
+
+/// Keeps the first exception. Others are let go of outside of the lock: what they hold may run a program's code.
+fn failed(error: PyErr) {
+    if let Some(asked) = asked().as_mut()
+        && asked.error.is_none()
+    {
+        asked.error = Some(error);
+    }
 }
 
 fn keep(object: &Bound<'_, PyAny>, key: usize, wanted: Wanted) {
