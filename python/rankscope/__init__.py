@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from rankscope._errors import InputChanged as InputChanged
     from rankscope._errors import InputError as InputError
     from rankscope._errors import InternalError as InternalError
+    from rankscope._errors import RecordingError as RecordingError
     from rankscope._errors import UsageError as UsageError
-    from rankscope._native import RecordingError as RecordingError
     from rankscope._native import counter as counter
     from rankscope._native import instant as instant
     from rankscope._native import record_function as record_function
@@ -64,7 +64,7 @@ _HOMES: dict[str, str] = {
     "ProfilerAction": "rankscope._recording.schedule",
     "PythonFunctions": "rankscope._recording.functions",
     "PythonMemory": "rankscope._recording.memory",
-    "RecordingError": "rankscope._native",
+    "RecordingError": "rankscope._errors",
     "RecordingWarning": "rankscope._recording.schedule",
     "Report": "rankscope._answers",
     "Table": "rankscope._table",

@@ -2,7 +2,7 @@
 
 
 class Error(Exception):
-    """Something failed. All exceptions of the analysis are of this class."""
+    """Something failed. All exceptions of this package are of this class."""
 
 
 class UsageError(Error, ValueError):
@@ -19,3 +19,7 @@ class InputChanged(InputError):
 
 class InternalError(Error):
     """A defect of rankscope. The process goes on."""
+
+
+class RecordingError(Error, RuntimeError):
+    """A recording could not be started, stopped, looked at or written."""

@@ -48,9 +48,6 @@ def panic_in_work(message: str) -> None: ...
 _Path = str | os.PathLike[str]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-class RecordingError(RuntimeError):
-    """A recording could not be started, stopped, looked at or written."""
-
 @final
 class Span:
     """A span: of a block by `with`, over awaits by `async with`, of a function as its decorator."""

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rankscope import _native
+from rankscope._errors import RecordingError
 from rankscope._recording import workers
 from rankscope._recording.averages import Average, Averages
 from rankscope._recording.functions import PythonFunctions
@@ -89,7 +90,7 @@ class profile:  # noqa: N801 (torch's name)
     def start(self) -> None:
         """Enters step 0."""
         if self._is_started:
-            raise _native.RecordingError("this profile is started already: stop it first")
+            raise RecordingError("this profile is started already: stop it first")
         place = place_of(self._out, self._clock_sync)
         self._process, self._is_started, self._has_warned = os.getpid(), True, False
         self._sources, self._exported = Sources(self._wanted), place.exported
@@ -129,7 +130,7 @@ class profile:  # noqa: N801 (torch's name)
     def stop(self) -> None:
         """Leaves the last step. What was recording is handed over as far as it got."""
         if not self._is_started:
-            raise _native.RecordingError("this profile is not started")
+            raise RecordingError("this profile is not started")
         if not self._is_here("stop"):
             return
         self._is_started = False
@@ -191,12 +192,12 @@ class profile:  # noqa: N801 (torch's name)
     def memory_sites(self) -> list[MemorySite]:
         """The lines of code that had taken memory when the recording stopped, and not given it back; the most first."""
         if self._follower is None:
-            raise _native.RecordingError("memory was not followed: ask for it by profile(memory='tracemalloc')")
+            raise RecordingError("memory was not followed: ask for it by profile(memory='tracemalloc')")
         return self._follower.sites
 
     def _whole(self) -> Window:
         if self._window is None:
-            raise _native.RecordingError("nothing was recorded: start the profile first")
+            raise RecordingError("nothing was recorded: start the profile first")
         return self._window
 
     def _begin_workers(self, live_file: str) -> None:
@@ -257,7 +258,7 @@ class profile:  # noqa: N801 (torch's name)
         """Does something that must not end the program; says so once where it fails."""
         try:
             do()
-        except (_native.RecordingError, OSError) as error:
+        except (RecordingError, OSError) as error:
             if not self._has_warned:
                 self._has_warned = True
                 warnings.warn(f"not recorded: {error}", RecordingWarning, stacklevel=5)

@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from rankscope import _native
+from rankscope._errors import RecordingError
 from rankscope._recording.place import Place, Size, session_at
 
 
@@ -99,7 +100,7 @@ class Window:
     @property
     def report(self) -> dict[str, Any]:
         if self._report is None:
-            raise _native.RecordingError("no recording has ended: there is a report after stop, or after a cycle")
+            raise RecordingError("no recording has ended: there is a report after stop, or after a cycle")
         return self._report
 
     def recorded(self) -> _native.Recorded:
@@ -107,7 +108,7 @@ class Window:
         if self._cycle is not None:
             return self._cycle.snapshot()
         if self._last is None:
-            raise _native.RecordingError("nothing was recorded, so there is nothing to write or to sum up")
+            raise RecordingError("nothing was recorded, so there is nothing to write or to sum up")
         return self._last
 
     def _stopped(self, session: _native.Session) -> _native.Recorded:

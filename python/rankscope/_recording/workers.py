@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankscope import _native
+from rankscope._errors import RecordingError
 from rankscope._recording.place import Size, session_at
 from rankscope._recording.schedule import RecordingWarning
 from rankscope._recording.sources import Sources, Wanted
@@ -105,7 +106,7 @@ def _start(plan: Plan) -> None:
     worker = Worker(plan, Sources(plan.wanted))
     try:
         worker.start()
-    except (_native.RecordingError, OSError) as error:
+    except (RecordingError, OSError) as error:
         warnings.warn(f"process {os.getpid()} is not recorded: {error}", RecordingWarning, stacklevel=2)
         return
     _worker = worker
@@ -122,7 +123,7 @@ def _stop() -> None:
     if worker is not None:
         try:
             worker.stop()
-        except (_native.RecordingError, OSError) as error:
+        except (RecordingError, OSError) as error:
             warnings.warn(f"the recording of process {os.getpid()} is not complete: {error}", RecordingWarning, stacklevel=2)
 
 

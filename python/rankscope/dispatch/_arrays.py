@@ -9,6 +9,7 @@ import importlib
 from typing import Any, Literal, TypeAlias
 
 from rankscope._native import dispatch as _native
+from rankscope.dispatch._errors import CaseError
 
 Array = _native.Array
 
@@ -36,7 +37,7 @@ def converted(array: Array, like: Like) -> AnyArray:
         return importlib.import_module("numpy").asarray(array)
     if like is None:
         return array
-    raise ValueError(f"like={like!r}: arrays of 'torch' and 'numpy' can be had, or, with None, those of this package")
+    raise CaseError(f"like={like!r}: arrays of 'torch' and 'numpy' can be had, or, with None, those of this package")
 
 
 def converted_all(values: dict[str, Any], like: Like) -> dict[str, Any]:
@@ -61,3 +62,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     return value
+
+
+def _unpickled(dtype: str, shape: list[int], values: bytes) -> Array:
+    # Pickles name this function, and what is native has no name that they could.
+    return _native.unpickled_array(dtype, shape, values)

@@ -15,12 +15,15 @@ from rankscope._native import dispatch as _native
 from rankscope.dispatch._arrays import AnyArray, Like, converted, converted_all, kind_of, plain
 from rankscope.dispatch._errors import CaseError, DispatchError
 from rankscope.dispatch._metadata import AttentionLayout, Metadata, metadata_of
+from rankscope.dispatch._numbers import BITS_64, ensure_whole
 
 
 def gen_seq_lens(
     world_size: int, num_seqs: int, total_len: int, *, seed: int = 0, valid: bool = False, like: Like = None
 ) -> AnyArray:
     """Lengths of documents [W, S] in int32, every row of which sums to `total_len`; none below 1 if they must be `valid`."""
+    ensure_whole(CaseError, world_size=world_size, num_seqs=num_seqs, total_len=total_len)
+    ensure_whole(CaseError, BITS_64, seed=seed)
     return converted(_native.gen_seq_lens(world_size, num_seqs, total_len, seed, valid), like)
 
 
@@ -84,6 +87,7 @@ def create_qkv_dispatch(
 
     `return_intermediate` adds a dictionary of the input arrays, and `return_mlp_no_shard_seq_lens` the lengths of the sequences.
     """
+    _ensure_sizes(world_size, total_seq_len, num_seqs, max_cp_degree, seed)
     (drawn,) = _native.create_qkv_dispatch("plain", world_size, total_seq_len, num_seqs, max_cp_degree, seed, seq_lens)
     return _dispatch(drawn, like or kind_of(seq_lens), return_intermediate, return_mlp_no_shard_seq_lens)
 
@@ -101,6 +105,7 @@ def create_qkv_dispatch_2cp(
     like: Like = None,
 ) -> tuple[Any, ...]:
     """The same with up to two shards of a sequence on a rank; `max_cp_degree` is twice `world_size`."""
+    _ensure_sizes(world_size, total_seq_len, num_seqs, max_cp_degree, seed)
     (drawn,) = _native.create_qkv_dispatch("2cp", world_size, total_seq_len, num_seqs, max_cp_degree, seed, seq_lens)
     return _dispatch(drawn, like or kind_of(seq_lens), return_intermediate, return_mlp_no_shard_seq_lens)
 
@@ -116,6 +121,7 @@ def create_qkv_dispatch_with_backward(
     like: Like = None,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """A dispatch, and one of the same shards to ranks that are drawn independently, for a backward pass that sends all again."""
+    _ensure_sizes(world_size, total_seq_len, num_seqs, max_cp_degree, seed)
     forward, backward = _native.create_qkv_dispatch(
         "backward", world_size, total_seq_len, num_seqs, max_cp_degree, seed, seq_lens
     )
@@ -166,6 +172,8 @@ def orchestrate_simulate(tensor: AnyArray, output_tensor: AnyArray, metadata: Me
 
     Rank by rank, slot by slot, every copy; later writes overwrite, and nothing is summed.
     """
+    if not isinstance(metadata, Metadata):
+        raise TypeError(f"metadata are a Metadata, not {type(metadata).__name__}")
     ranks = metadata.world_size or 0
     where, offsets, lengths = plain(metadata.dst_rank), plain(metadata.dst_offset), plain(metadata.seq_len)
     for rank in range(ranks):
@@ -231,6 +239,8 @@ def check(answer: Mapping[str, Any]) -> dict[str, Any]:
 
     An answer is what `metadata` gives, or the same of your own code: `kind`, `inputs`, and the arrays, `Metadata` among them.
     """
+    if not isinstance(answer, Mapping):
+        raise TypeError(f"an answer is a dictionary, not {type(answer).__name__}")
     lists = {name: value.to_dict() if hasattr(value, "to_dict") else plain(value) for name, value in answer.items()}
     return dict(json.loads(_native.check(_json(lists, "an answer"))))
 
@@ -250,6 +260,11 @@ def _dispatch(drawn: dict[str, Any], like: Like, raw: bool, lengths: bool) -> tu
     return found
 
 
+def _ensure_sizes(world_size: int, total_seq_len: int, num_seqs: int, max_cp_degree: int, seed: int) -> None:
+    ensure_whole(CaseError, world_size=world_size, total_seq_len=total_seq_len, num_seqs=num_seqs, max_cp_degree=max_cp_degree)
+    ensure_whole(CaseError, BITS_64, seed=seed)
+
+
 def _json(value: Any, what: str) -> str:
     try:
         return json.dumps(value)
@@ -260,4 +275,7 @@ def _json(value: Any, what: str) -> str:
 def _shard(shard: Any) -> list[int]:
     if isinstance(shard, (list, tuple)):
         return [int(number) for number in shard]
-    return [int(shard.rid), int(shard.dispatch_rid), int(shard.logical_sid), int(shard.shard_len)]
+    try:
+        return [int(shard.rid), int(shard.dispatch_rid), int(shard.logical_sid), int(shard.shard_len)]
+    except AttributeError:
+        raise TypeError(f"a shard is four numbers, or an object with rid, dispatch_rid, logical_sid and shard_len, not {shard!r}") from None

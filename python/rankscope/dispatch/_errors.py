@@ -1,12 +1,26 @@
-"""What can be wrong. Texts are those of the command; every class is a `ValueError`, too."""
+"""What can be wrong. Texts are those of the command; every class is a `rankscope.Error`, and a `ValueError`, too."""
 
-from rankscope._native import dispatch as _native
+from rankscope._errors import Error
 
-DispatchError = _native.DispatchError
-PlanError = _native.PlanError
-DocumentsError = _native.DocumentsError
-CaseError = _native.CaseError
-NetworkError = _native.NetworkError
+
+class DispatchError(Error, ValueError):
+    """Something about a dispatch that cannot be done."""
+
+
+class PlanError(DispatchError):
+    """No plan can be made of this, or this is no plan."""
+
+
+class DocumentsError(DispatchError):
+    """These are no lengths of documents."""
+
+
+class CaseError(DispatchError):
+    """A function of DistCA's cannot answer to these inputs."""
+
+
+class NetworkError(DispatchError):
+    """This is no network."""
 
 
 class MaskError(DispatchError):

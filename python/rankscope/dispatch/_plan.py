@@ -6,14 +6,17 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from typing import Any, Literal
 
 from rankscope._native import dispatch as _native
+from rankscope.dispatch import _layout
 from rankscope.dispatch._arrays import Array, plain
 from rankscope.dispatch._errors import DocumentsError, PlanError, ensure_causal
 from rankscope.dispatch._files import written
 from rankscope.dispatch._html import bars, table
+from rankscope.dispatch._numbers import BITS_64, ensure_whole
 from rankscope.dispatch._rank import RankRows
 
 Direction = Literal["forward", "output", "output-gradient", "backward", "resend"]
@@ -59,21 +62,23 @@ def plan(
     `1 + eps` times its share, by its weight. Only `mask="causal"` is planned; 'full' and 'window' are refused, with the reason.
     """
     ensure_causal(mask)
+    ensure_whole(ranks=ranks, cp=cp, tokens_per_rank=tokens_per_rank, search_steps=search_steps)
+    ensure_whole(hidden_q=hidden_q, hidden_kv=hidden_kv, element_bytes=element_bytes)
+    caps = {"cap_send_bytes": cap_send_bytes, "cap_receive_bytes": cap_receive_bytes, "cap_buffer_bytes": cap_buffer_bytes}
+    ensure_whole(PlanError, BITS_64, **caps)
     rows = (hidden_q, hidden_kv, 0, element_bytes)
     if shards is not None:
         if documents is not None or cu_seqlens is not None:
             raise DocumentsError("`shards` say it all: documents and cu_seqlens are not taken beside them")
-        laid_out = _sharded(shards, rows, ranks)
+        laid_out = _layout.sharded(shards, rows, ranks)
     else:
-        laid_out = _laid_out(_documents(documents, cu_seqlens), rows, ranks, layout, cp, tokens_per_rank)
+        laid_out = _layout.laid_out(_layout.documents(documents, cu_seqlens), rows, ranks, layout, cp, tokens_per_rank)
     settings = {
         "planner": planner,
         "eps": eps,
         "tolerance": tolerance,
         "weights": list(weights),
-        "cap_send_bytes": cap_send_bytes,
-        "cap_receive_bytes": cap_receive_bytes,
-        "cap_buffer_bytes": cap_buffer_bytes,
+        **caps,
         "search_steps": search_steps,
     }
     return Plan(laid_out.planned(settings))
@@ -103,7 +108,8 @@ class Plan:
         element_bytes: int = 2,
     ) -> Plan:
         """A plan of somebody else's: for each document its pieces `(rank that holds it, rank that computes it, tokens)`."""
-        documents = [[_piece(piece, 3) for piece in document] for document in plain(shards)]
+        ensure_whole(ranks=ranks, hidden_q=hidden_q, hidden_kv=hidden_kv, element_bytes=element_bytes)
+        documents = [[_layout.piece(piece, 3) for piece in document] for document in plain(shards)]
         return Plan(_native.layout_shards(documents, (hidden_q, hidden_kv, 0, element_bytes), ranks))
 
     @property
@@ -142,7 +148,7 @@ class Plan:
 
     def rank(self, number: int) -> RankRows:
         """What one rank needs to execute the plan."""
-        if not 0 <= number < self.world_size:
+        if not 0 <= index(number) < self.world_size:
             raise PlanError(f"rank {number} is not one of 0 to {self.world_size - 1}")
         return RankRows(rank=number, world_size=self.world_size, plan_hash=self.hash, **self._native.rank(number))
 
@@ -164,6 +170,8 @@ class Plan:
         self, form: Form, *, direction: Direction = "forward", rank: int | None = None, unit_bytes: int | None = None
     ) -> dict[str, Any]:
         """The arguments of libraries and kernels, as `rankscope dispatch export` writes them."""
+        ensure_whole(rank=rank)
+        ensure_whole(PlanError, BITS_64, unit_bytes=unit_bytes)
         return dict(json.loads(self._native.export(form, direction, rank, unit_bytes)))
 
     def check(self) -> dict[str, Any]:
@@ -201,8 +209,9 @@ class Plan:
             "dense_tflops": dense_tflops,
             "memory_gb_per_s": memory_gb_per_s,
         }
+        ensure_whole(layers=layers, stages=stages, microbatches=microbatches)
         name, content = _network(network)
-        further = [one._native for one in then]
+        further = [_plan(one)._native for one in then]
         return dict(json.loads(self._native.simulate(name, content, further, settings)))
 
     @cached_property
@@ -251,61 +260,10 @@ def _unpickled(content: bytes) -> Plan:
 _RANKS_DRAWN = 32
 
 
-def _documents(documents: Any, cu_seqlens: Any) -> str:
-    if (documents is None) == (cu_seqlens is None):
-        raise DocumentsError("give either documents, or cu_seqlens, or shards")
-    given = plain(documents) if cu_seqlens is None else {"cu_seqlens": plain(cu_seqlens)}
-    try:
-        return json.dumps(given)
-    except (TypeError, ValueError) as error:
-        raise DocumentsError(f"these are no lengths of documents: {error}") from None
-
-
-def _laid_out(
-    documents: str,
-    rows: tuple[int, int, int, int],
-    ranks: int | None,
-    layout: str,
-    cp: int | None,
-    tokens_per_rank: int | None,
-) -> _native.Plan:
-    if layout == "even":
-        if cp is not None:
-            raise DocumentsError("`cp` is the degree of layout='zigzag'; other layouts have none")
-        return _native.layout_documents(documents, rows, ranks, tokens_per_rank)
-    if layout != "zigzag":
-        raise DocumentsError(f"no layout is called {layout!r}; there are 'even' and 'zigzag', and `shards` for any other")
-    if tokens_per_rank is not None:
-        raise DocumentsError("layout='zigzag' fills every rank alike: it takes no `tokens_per_rank`")
-    degree = cp if cp is not None else ranks
-    if degree is None:
-        raise DocumentsError(
-            "the number of ranks is missing: give `ranks`, or `cp` and a list of lengths for each group of so many"
-        )
-    laid_out = _native.layout_zigzag(documents, rows, degree)
-    if ranks is not None and laid_out.world_size != ranks:
-        groups = laid_out.world_size // degree
-        raise DocumentsError(
-            f"{groups} lists of documents for groups of {degree} ranks are {laid_out.world_size} ranks, not {ranks}"
-        )
-    return laid_out
-
-
-def _sharded(shards: Iterable[Iterable[Sequence[int]]], rows: tuple[int, int, int, int], ranks: int | None) -> _native.Plan:
-    documents = [[_piece(piece, 2) for piece in document] for document in plain(shards)]
-    if ranks is None:
-        ranks = 1 + max((piece[0] for document in documents for piece in document), default=0)
-    return _native.layout_shards(documents, rows, ranks)
-
-
-def _piece(piece: Sequence[int], numbers: int) -> tuple[int, int, int]:
-    if len(piece) != numbers:
-        what = "(rank, tokens)" if numbers == 2 else "(rank that holds it, rank that computes it, tokens)"
-        raise DocumentsError(f"a piece of a document is {what}, and not {tuple(piece)!r}")
-    for number in piece:
-        if not 0 <= number < 1 << 32:
-            raise DocumentsError(f"{tuple(piece)!r}: ranks and tokens are whole numbers from 0 on, below 2^32")
-    return (piece[0], piece[0], piece[1]) if numbers == 2 else (piece[0], piece[1], piece[2])
+def _plan(one: object) -> Plan:
+    if not isinstance(one, Plan):
+        raise TypeError(f"`then` is a list of plans, not of {type(one).__name__}")
+    return one
 
 
 def _network(network: str | os.PathLike[str]) -> tuple[str, bytes | None]:

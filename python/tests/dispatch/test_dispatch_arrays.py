@@ -1,7 +1,9 @@
 """Arrays go in from any library and come out to any, without a copy, and what is none is refused."""
 
+import copy
 import gc
 import json
+import pickle
 import struct
 import zipfile
 
@@ -9,6 +11,7 @@ import pytest
 
 from dispatch_cases import needed
 from rankscope import dispatch
+from rankscope.dispatch._arrays import _unpickled
 
 ROWS = [[1, -1, 0], [0, 1, -1]]
 
@@ -43,6 +46,26 @@ def test_rows_are_picked_as_from_a_list(array):
 
 def test_bytes_are_the_values(array):
     assert struct.unpack("<6q", array.tobytes()) == (1, -1, 0, 0, 1, -1)
+
+
+@pytest.mark.parametrize("carried", [copy.copy, copy.deepcopy, lambda array: pickle.loads(pickle.dumps(array))])
+def test_an_array_travels_between_processes(carried, array):
+    for one in (array, array[:0], array[1], dispatch.plan([5, 8], ranks=2).rank(0).cu_seqlens_q):
+        other = carried(one)
+        assert (other.shape, other.dtype, other.tobytes()) == (one.shape, one.dtype, one.tobytes())
+
+
+def test_what_has_arrays_travels_too(array):
+    forward, reverse = dispatch.compute_metadata([[3, 4, 5], [6, 7, 8]], ROWS)
+    rows = dispatch.plan([5, 8], ranks=2).rank(1)
+    for one in (forward, reverse, forward.normalize_dtype(), rows):
+        assert pickle.loads(pickle.dumps(one)).to_dict() == one.to_dict()
+
+
+@pytest.mark.parametrize("wrong", [("int64", [2], bytes(8)), ("int64", [1 << 62, 1 << 62], b""), ("int8", [1], b"1")])
+def test_a_pickle_that_is_no_array_is_refused(wrong):
+    with pytest.raises(dispatch.CaseError, match="no array"):
+        _unpickled(*wrong)
 
 
 def test_numpy_takes_an_array_without_a_copy(array):

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from dispatch_cases import EXAMPLES, LIBRARIES, command, given
+import rankscope
 from rankscope import dispatch
 
 BATCH = json.loads((EXAMPLES / "batch.json").read_text())
@@ -139,6 +140,14 @@ def test_figures_of_a_plan_that_was_read_are_those_of_the_plan_that_was_made(tmp
         (lambda: dispatch.plan(shards=[[(2, 5)]], ranks=2), "Plan", "document 0, shard 0: rank 2 is not one of 0 to 1"),
         (lambda: dispatch.plan(shards=[[(2, 5, 1)]], ranks=3), "Documents", r"a piece of a document is \(rank, tokens\)"),
         (lambda: dispatch.plan(shards=[[(0, -5)]], ranks=3), "Documents", "whole numbers from 0 on"),
+        (lambda: dispatch.plan([5], ranks=-1), "Plan", "ranks is -1: whole numbers from 0 to 4294967295 are taken"),
+        (lambda: dispatch.plan([5], ranks=1 << 80), "Plan", "whole numbers from 0 to 4294967295"),
+        (lambda: dispatch.plan([5], ranks=1, hidden_q=-1), "Plan", "hidden_q is -1"),
+        (lambda: dispatch.plan([5], ranks=1, cap_send_bytes=-1), "Plan", "cap_send_bytes is -1"),
+        (lambda: dispatch.plan([5], ranks=1).simulate(layers=-1), "Plan", "layers is -1"),
+        (lambda: dispatch.plan([5], ranks=1).export("nccl", rank=-1), "Plan", "rank is -1"),
+        (lambda: dispatch.gen_seq_lens(-1, 2, 3), "Case", "world_size is -1"),
+        (lambda: dispatch.create_qkv_dispatch(2, 1 << 70, 1, 2), "Case", "total_seq_len is"),
         (lambda: dispatch.plan([5], ranks=1).rank(1), "Plan", "rank 1 is not one of 0 to 0"),
         (lambda: dispatch.plan([5], ranks=1).rank(-1), "Plan", "rank -1 is not one of 0 to 0"),
         (lambda: dispatch.plan([5], ranks=1).save("plan.npz"), "Plan", "plans are written as .json or .rkd"),
@@ -158,6 +167,29 @@ def test_what_is_wrong_is_refused_and_named(call, kind, text):
         call()
     assert isinstance(refused.value, dispatch.DispatchError)
     assert isinstance(refused.value, ValueError)
+    assert isinstance(refused.value, rankscope.Error)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: dispatch.plan([5], ranks="x"),
+        lambda: dispatch.plan([5], ranks=1.5),
+        lambda: dispatch.plan([5], ranks=1, eps="x"),
+        lambda: dispatch.plan(shards=3),
+        lambda: dispatch.plan(shards=[[("a", 1)]]),
+        lambda: dispatch.plan(shards=[[(0, 1.5)]]),
+        lambda: dispatch.plan([5], ranks=1).rank("x"),
+        lambda: dispatch.plan([5], ranks=1).simulate(then=[3]),
+        lambda: dispatch.check(3),
+        lambda: dispatch.from_planner_output(2, [[3]], 1, 1, 1, 1),
+        lambda: dispatch.orchestrate_simulate(1, 2, 3),
+        lambda: dispatch.load(3),
+    ],
+)
+def test_what_is_of_a_wrong_type_is_a_type_error(call):
+    with pytest.raises(TypeError):
+        call()
 
 
 def test_a_refusal_has_the_text_of_the_command(tmp_path):

@@ -251,6 +251,7 @@ def test_what_comes_at_the_wrong_time_is_said(tmp_path):
         profile.start()
     with pytest.raises(RecordingError, match="not started"):
         profile.stop()
+    assert issubclass(RecordingError, rankscope.Error) and issubclass(RecordingError, RuntimeError)
 
 
 def test_a_profile_is_started_again(spans):

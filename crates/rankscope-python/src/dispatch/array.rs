@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice, PyTuple};
 use rankscope_dispatch::Padded;
 
-use super::dlpack;
+use super::{dlpack, pickled};
 
 /// Integers with a shape, last axis fastest. numpy.asarray and torch.from_dlpack take it without a copy.
 #[pyclass(frozen, module = "rankscope.dispatch")]
@@ -66,6 +66,15 @@ impl Array {
 
     pub(super) fn axes(&self) -> &[usize] {
         &self.shape
+    }
+
+    pub(super) fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// As many values as the shape says.
+    pub(super) fn shaped(shape: Vec<usize>, words: Words) -> Self {
+        Self { shape, words }
     }
 
     /// Values per index of the first axis.
@@ -182,6 +191,10 @@ impl Array {
         }
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        pickled::reduced(py, self)
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let dtype = self.dtype();
         Ok(match self.words.len() {
@@ -222,7 +235,7 @@ impl Words {
         }
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    pub(super) fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Int64(words) => words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect(),
             Self::Int32(words) => words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect(),

@@ -1,16 +1,15 @@
-//! Exceptions by what was wrong. The text is that of the command; all of them are a `ValueError`, too.
+//! Exceptions by what was wrong, with the text that the command prints. Classes are in `rankscope.dispatch._errors`, because an exception
+//! with two parents has to be Python's.
 
-use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::import_exception;
 use pyo3::prelude::*;
 use rankscope_plan_files::exported::ExportError;
 use rankscope_plan_files::plan::PlanError as PlanFault;
 
-create_exception!(rankscope.dispatch, DispatchError, PyValueError, "Something about a dispatch that cannot be done.");
-create_exception!(rankscope.dispatch, PlanError, DispatchError, "No plan can be made of this, or this is no plan.");
-create_exception!(rankscope.dispatch, DocumentsError, DispatchError, "These are no lengths of documents.");
-create_exception!(rankscope.dispatch, CaseError, DispatchError, "A function of DistCA's cannot answer to these inputs.");
-create_exception!(rankscope.dispatch, NetworkError, DispatchError, "This is no network.");
+import_exception!(rankscope.dispatch._errors, PlanError);
+import_exception!(rankscope.dispatch._errors, DocumentsError);
+import_exception!(rankscope.dispatch._errors, CaseError);
+import_exception!(rankscope.dispatch._errors, NetworkError);
 
 /// What a planner or an exchange refuses.
 pub(super) fn plan(error: rankscope_dispatch::Error) -> PyErr {

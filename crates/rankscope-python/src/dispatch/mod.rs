@@ -8,6 +8,7 @@ mod dlpack;
 mod errors;
 mod layout;
 mod network;
+mod pickled;
 mod plan;
 mod rank;
 mod read;
@@ -27,9 +28,9 @@ pub(crate) mod dispatch {
         create_qkv_dispatch_with_custom_mapping, gen_seq_lens, normalize_dtype,
     };
     #[pymodule_export]
-    use super::errors::{CaseError, DispatchError, DocumentsError, NetworkError, PlanError};
-    #[pymodule_export]
     use super::layout::{layout_documents, layout_shards, layout_zigzag};
+    #[pymodule_export]
+    use super::pickled::unpickled_array;
     #[pymodule_export]
     use super::plan::{Plan, read_plan};
     #[pymodule_export]

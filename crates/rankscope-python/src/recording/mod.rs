@@ -21,7 +21,6 @@ mod work;
 
 pub(crate) use averages::{figures, folded_stacks};
 pub(crate) use collections::on_collection;
-pub(crate) use error::RecordingError;
 pub(crate) use events::{counter, flow_point, instant};
 
 pub(crate) use functions::{
