@@ -31,6 +31,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::recording::look(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
@@ -71,6 +72,89 @@ def test_a_span_is_entered_again_and_again_and_inside_itself(spans):
     found = [span for span in spans(profile) if span["name"] == "again"]
     assert len(found) == 6
     assert profile.report["remarks"]["misnested"] == 0
+
+
+def test_a_span_that_threads_share_is_each_ones_own(spans):
+    span, turns = record_function("shared"), [threading.Event() for _ in range(3)]
+
+    def second():
+        turns[0].wait()
+        with span, span:
+            turns[1].set()
+            turns[2].wait()
+
+    with recording() as profile:
+        thread = threading.Thread(target=second)
+        thread.start()
+        with span:
+            turns[0].set()
+            turns[1].wait()
+        turns[2].set()
+        thread.join()
+        with span:
+            pass
+    found = [span for span in spans(profile) if span["name"] == "shared"]
+    assert len(found) == 4 and len({span["tid"] for span in found}) == 2
+    first, outer = found[0], found[1]
+    assert first["ts"] + first["dur"] < outer["ts"] + outer["dur"], "each thread ended its own"
+    assert {profile.report["remarks"][kind] for kind in ("misuse", "misnested")} == {0}
+
+
+def stretches(events, name):
+    """When each span of that name began and ended. Those that do not nest are apart, as asynchronous ones."""
+    found = [event for event in events if event.get("name") == name]
+    whole = [(event["ts"], event["ts"] + event["dur"]) for event in found if event["ph"] == "X"]
+    ends = {event["id"]: event["ts"] for event in found if event["ph"] == "e"}
+    return sorted([*whole, *((event["ts"], ends[event["id"]]) for event in found if event["ph"] == "b")])
+
+
+def test_generators_that_take_turns_end_their_own_spans(events):
+    def part():
+        with record_function("part"):
+            yield
+
+    with recording() as profile:
+        parts = [part() for _ in range(3)]
+        for one in parts:
+            next(one)
+        for one in parts:
+            one.close()
+    found = stretches(events(profile), "part")
+    assert len(found) == 3
+    assert found == sorted(found, key=lambda stretch: stretch[1]), "who began first ended first"
+
+
+def test_tasks_that_take_turns_end_their_own_spans(events):
+    async def fetch(turn, then):
+        with record_function("fetch"):
+            await turn.wait()
+            then.set()
+
+    async def main():
+        turns = [asyncio.Event() for _ in range(4)]
+        tasks = [asyncio.create_task(fetch(turn, then)) for turn, then in zip(turns, turns[1:])]
+        await asyncio.sleep(0)
+        turns[0].set()
+        await asyncio.gather(*tasks)
+
+    with recording() as profile:
+        asyncio.run(main())
+    found = stretches(events(profile), "fetch")
+    assert len(found) == 3
+    assert found == sorted(found, key=lambda stretch: stretch[1]), "who began first ended first"
+
+
+def test_a_span_that_is_never_left_does_not_keep_the_next_of_its_name_from_ending(spans):
+    def left_open():
+        record_function("again").__enter__()
+
+    with recording() as profile:
+        for _ in range(3):
+            left_open()
+            with record_function("again"):
+                pass
+    finished = [span["args"].get("finished", True) if "args" in span else True for span in spans(profile) if span["name"] == "again"]
+    assert sorted(finished) == [False] * 3 + [True] * 3
 
 
 def test_nothing_is_recorded_outside_of_a_recording(spans):

@@ -12,6 +12,8 @@ mod events;
 
 mod functions;
 mod names;
+mod open;
+mod reused;
 mod schedule;
 mod session;
 mod span;
@@ -30,4 +32,5 @@ pub(crate) use functions::{
 pub(crate) use schedule::{Plan, moves};
 pub(crate) use session::{PySession, Recorded, Step, metadata, own_rank, process_name};
 pub(crate) use span::{Span, end_call, record_function};
+pub(crate) use threads::look;
 pub(crate) use work::Work;

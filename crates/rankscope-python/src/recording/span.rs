@@ -1,18 +1,19 @@
 //! Spans: what a `with` statement records, and the two halves of it that decorators call.
 //!
-//! One object may be entered again and again, also inside itself, because what is open is kept in order; so a loop may make its
-//! span once. What another thread began is not this one's to end: the recorder ignores such ends and counts them.
+//! One object may be entered again and again, also inside itself and on other threads; so a loop may make its span once. What another
+//! thread began is not this one's to end: the recorder ignores such ends and counts them.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
-use rankscope_record::{AsyncSpan, Category, NameId, OpenSpan, Value, begin_async, begin_raw, end_raw, is_on};
+use rankscope_record::{Category, NameId, OpenSpan, Value, begin_async, begin_raw, end_raw, is_on};
 
 use super::names::{Sort, number, number_of};
+use super::open::Open;
+use super::reused;
 use super::threads;
 use super::values::{self, Args};
 
@@ -23,34 +24,23 @@ pub(crate) struct Span {
     /// The name's number once it was recorded; zero before.
     id: AtomicU32,
     args: Option<Box<Args>>,
-    open: Mutex<Open>,
-}
-
-/// What is open of a span.
-struct Open {
-    innermost: OpenSpan,
-    more: Option<Box<More>>,
-}
-
-/// What few spans have.
-#[derive(Default)]
-struct More {
-    /// Those around the innermost, the outermost first.
-    outer: Vec<OpenSpan>,
-    waiting: Vec<AsyncSpan>,
+    open: Open,
 }
 
 /// A span around a block or a function, as `torch.profiler.record_function`.
+///
+/// Arguments that are numbers, texts, bytes and lists of whole numbers are recorded as such; of anything else, the type.
 #[pyfunction]
 #[pyo3(signature = (name, args=None, /, **arguments), text_signature = "(name, args=None, /, **arguments)")]
 pub(crate) fn record_function(
     name: &Bound<'_, PyString>,
     args: Option<&Bound<'_, PyAny>>,
     arguments: Option<&Bound<'_, PyDict>>,
-) -> Span {
-    let args = if args.is_none() && arguments.is_none() { None } else { said(args, arguments) };
-    let open = Open { innermost: OpenSpan::NONE, more: None };
-    Span { name: name.clone().unbind(), id: AtomicU32::new(0), args, open: Mutex::new(open) }
+) -> PyResult<Py<Span>> {
+    if args.is_none() && arguments.is_none() && !threads::is_free_threaded() {
+        return reused::span(name);
+    }
+    Py::new(name.py(), Span { args: said(args, arguments), ..Span::of(name) })
 }
 
 /// What there is to say beside the name.
@@ -67,23 +57,13 @@ fn said(args: Option<&Bound<'_, PyAny>>, arguments: Option<&Bound<'_, PyDict>>) 
 impl Span {
     fn __enter__(this: Bound<'_, Self>) -> Bound<'_, Self> {
         let span = this.get();
-        let begun = span.begin(this.py());
-        if begun != OpenSpan::NONE {
-            let mut open = span.open();
-            let outer = std::mem::replace(&mut open.innermost, begun);
-            if outer != OpenSpan::NONE {
-                open.more.get_or_insert_default().outer.push(outer);
-            }
-        }
+        span.open.entered(span.begin(this.py()));
         this
     }
 
     #[pyo3(signature = (kind, _error, _traceback, /))]
     fn __exit__(&self, kind: &Bound<'_, PyAny>, _error: &Bound<'_, PyAny>, _traceback: &Bound<'_, PyAny>) {
-        let mut open = self.open();
-        let outer = open.more.as_mut().and_then(|more| more.outer.pop()).unwrap_or(OpenSpan::NONE);
-        let ended = std::mem::replace(&mut open.innermost, outer);
-        drop(open);
+        let ended = self.open.left();
         if kind.is_none() { end_raw(ended, &[]) } else { end_with_exception(ended, kind) }
     }
 
@@ -91,15 +71,13 @@ impl Span {
     fn __aenter__(this: Bound<'_, Self>) -> Ready {
         let span = this.get();
         let args = values::lent(span.args());
-        let waiting = begin_async(span.number(this.py()), &args);
-        span.open().more.get_or_insert_default().waiting.push(waiting);
+        span.open.waits(begin_async(span.number(this.py()), &args));
         Ready(Some(this.into_any().unbind()))
     }
 
     #[pyo3(signature = (kind, _error, _traceback, /))]
     fn __aexit__(&self, kind: &Bound<'_, PyAny>, _error: &Bound<'_, PyAny>, _traceback: &Bound<'_, PyAny>) -> Ready {
-        let waiting = self.open().more.as_mut().and_then(|more| more.waiting.pop());
-        match waiting {
+        match self.open.waited() {
             Some(span) if kind.is_none() => span.end(&[]),
             Some(span) => span.end(&[(number_of("exception", Sort::Key), Value::Text(&exception_name(kind)))]),
             None => {}
@@ -133,6 +111,21 @@ impl Span {
 }
 
 impl Span {
+    fn of(name: &Bound<'_, PyString>) -> Self {
+        Self { name: name.clone().unbind(), id: AtomicU32::new(0), args: None, open: Open::default() }
+    }
+
+    /// One without arguments, as an object.
+    pub(super) fn new_in(py: Python<'_>, name: &Bound<'_, PyString>) -> PyResult<Py<Self>> {
+        Py::new(py, Self::of(name))
+    }
+
+    /// Whether nothing of it is open.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.open.is_idle()
+    }
+
     #[inline]
     fn begin(&self, py: Python<'_>) -> OpenSpan {
         if !is_on(Category::USER_ANNOTATION) {
@@ -163,10 +156,6 @@ impl Span {
 
     pub(super) fn args(&self) -> &[(NameId, values::Kept)] {
         self.args.as_deref().map_or(&[], Vec::as_slice)
-    }
-
-    fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

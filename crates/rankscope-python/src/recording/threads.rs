@@ -1,6 +1,7 @@
-//! Threads' names, as Python knows them: until 3.14 it does not tell the system.
+//! Threads' names, as Python knows them: until 3.14 it does not tell the system. And whether threads take turns.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,6 +18,22 @@ pub(super) fn told() {
     if !TOLD.get() {
         tell();
     }
+}
+
+/// Whether this Python was built without a GIL.
+static FREE_THREADED: AtomicBool = AtomicBool::new(false);
+
+/// Whether threads may run Python at the same time; else they take turns.
+#[inline]
+pub(super) fn is_free_threaded() -> bool {
+    FREE_THREADED.load(Ordering::Relaxed)
+}
+
+/// Looks what Python this is, as the module is imported.
+pub(crate) fn look(py: Python<'_>) -> PyResult<()> {
+    let flags: String = py.import("sys")?.getattr("abiflags")?.extract()?;
+    FREE_THREADED.store(flags.contains('t'), Ordering::Relaxed);
+    Ok(())
 }
 
 #[cold]
