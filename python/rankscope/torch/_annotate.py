@@ -1,14 +1,18 @@
 """Spans around modules, optimizers, data loaders and collectives, through rankscope's recorder and without a profiler.
 
 Each is made once and entered again and again. Nothing is computed that the call does not compute itself: sizes are read off tensors, and no
-tensor is touched. What C++ does by itself stays unseen, as are the all-reduces that DistributedDataParallel starts while it goes backward.
+tensor is touched. What C++ does by itself stays unseen; the all-reduces that DistributedDataParallel starts while it goes backward are seen
+where a hook is asked for.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from rankscope._errors import UsageError
 
 # What they are called here, in Kineto's words, and which of their arguments hold what is sent and received, if there is such.
 _COLLECTIVES: dict[str, tuple[str, str | None, str | None]] = {
@@ -50,19 +54,33 @@ class Annotations:
 
 
 def annotate(
-    model: Any = None, optimizer: Any = None, dataloader: Any = None, *, depth: int = 2, collectives: bool = True
+    model: Any = None,
+    optimizer: Any = None,
+    dataloader: Any = None,
+    *,
+    depth: int = 2,
+    collectives: bool = True,
+    reductions: bool = False,
 ) -> Annotations:
     """Records calls of `model` and its modules down to `depth`, steps of `optimizer`, waiting for `dataloader`, and, with `collectives`,
     calls of torch.distributed with their groups, sizes and sequence numbers.
 
     They are recorded where a recording of rankscope runs, and cost next to nothing where none does.
+
+    `reductions` sets a communication hook on a `model` that is DistributedDataParallel, so that the all-reduces of its gradients are such
+    calls, too. Gradients stay the same to the last bit. torch takes one hook, for good: a script that sets its own does without this one.
     """
     import rankscope
 
+    _ensure_recent()
     record_function: Any = rankscope.record_function
     placed = Annotations()
     if model is not None:
         _modules(model, depth, record_function, placed)
+        if reductions:
+            from rankscope.torch import _reductions
+
+            _reductions.follow(model)
     for each in optimizer if isinstance(optimizer, (list, tuple)) else () if optimizer is None else (optimizer,):
         _optimizer(each, record_function, placed)
     if dataloader is not None:
@@ -70,6 +88,14 @@ def annotate(
     if collectives:
         _distributed(record_function, placed)
     return placed
+
+
+def _ensure_recent() -> None:
+    # Hooks around a step of an optimizer, and those that also run where a module fails, came with torch 2.0.
+    version = getattr(sys.modules.get("torch"), "__version__", "")
+    major = version.partition(".")[0]
+    if major.isdecimal() and int(major) < 2:
+        raise UsageError(f"annotate needs torch 2.0 or newer, and this is torch {version}")
 
 
 def _modules(model: Any, depth: int, span_of: Callable[..., Any], placed: Annotations) -> None:

@@ -2,11 +2,14 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
+import types
 
 import pytest
 
+import rankscope
 import rankscope.torch
 
 
@@ -102,6 +105,65 @@ def test_collectives_are_recorded_with_groups_sizes_and_numbers(torch, recorded)
     assert (gathered["Out msg nelems"], gathered["Process Group Ranks"], gathered["Seq"]) == (2, "[0]", 1)
     assert (barrier["Collective name"], barrier["Group size"], barrier["Seq"]) == ("barrier", 1, 2)
     assert dist.all_reduce is original
+
+
+DATA_PARALLEL = """
+import hashlib, json, sys, warnings
+import torch, torch.distributed as dist
+import rankscope.torch
+rank, hooked, view = int(sys.argv[1]), *(word == "True" for word in sys.argv[3:])
+dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=3)
+torch.manual_seed(0)
+layers = torch.nn.Sequential(torch.nn.Linear(33, 65), torch.nn.ReLU(), torch.nn.Linear(65, 17))
+model = torch.nn.parallel.DistributedDataParallel(layers, gradient_as_bucket_view=view)
+optimizer, drawn = torch.optim.SGD(model.parameters(), lr=0.1), torch.Generator().manual_seed(rank)
+with warnings.catch_warnings(record=True) as warned, rankscope.profile(python=False) as profile:
+    warnings.simplefilter("always")
+    annotations = rankscope.torch.annotate(model, reductions=hooked)
+    for step in range(6):
+        if step == 5:
+            annotations.remove()
+        optimizer.zero_grad(set_to_none=step % 2 == 0)
+        model(torch.randn(9, 33, generator=drawn)).pow(2).mean().backward()
+        optimizer.step()
+numbers = b"".join(tensor.detach().numpy().tobytes() for one in model.parameters() for tensor in (one, one.grad))
+reduced = [row.count for row in profile.key_averages() if row.key == "torch.distributed:allreduce"]
+print(json.dumps([hashlib.sha256(numbers).hexdigest(), sum(reduced), [str(one.message) for one in warned if "reductions" in str(one.message)]]))
+dist.destroy_process_group()
+"""
+
+
+def trained(folder, hooked, view):
+    """What three ranks of a data-parallel job say."""
+    said = [sys.executable, "-c", DATA_PARALLEL]
+    words = [str(folder / f"store-{hooked}-{view}"), str(hooked), str(view)]
+    ranks = [subprocess.Popen([*said, str(rank), *words], stdout=subprocess.PIPE, text=True) for rank in range(3)]
+    return [json.loads(rank.communicate(timeout=300)[0].splitlines()[-1]) for rank in ranks]
+
+
+def test_reductions_of_gradients_are_recorded_and_change_no_bit(torch, tmp_path):
+    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+        pytest.skip("this torch has no gloo")
+    [alone, none, _], [hooked, reduced, warned] = trained(tmp_path, False, False)[0], trained(tmp_path, True, False)[0]
+    assert hooked == alone
+    # All parameters fit one bucket: one reduction a step, and none seen after the annotations were taken away.
+    assert (none, reduced, warned) == (0, 5, [])
+
+
+def test_no_hook_is_set_where_it_could_change_a_bit(torch, tmp_path):
+    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+        pytest.skip("this torch has no gloo")
+    for _, reduced, [warned] in trained(tmp_path, True, True):
+        assert reduced == 0 and "3 ranks" in warned
+
+
+@pytest.mark.parametrize("version", ["1.13.1+cu117", "0.4"])
+def test_a_torch_that_is_too_old_is_said(monkeypatch, version):
+    old = types.ModuleType("torch")
+    old.__version__ = version
+    monkeypatch.setitem(sys.modules, "torch", old)
+    with pytest.raises(rankscope.UsageError, match=f"needs torch 2.0 or newer, and this is torch {re.escape(version)}"):
+        rankscope.torch.annotate(object())
 
 
 def test_importing_it_imports_no_torch():
