@@ -7,6 +7,11 @@ from importlib import import_module as _import_module
 
 from rankscope._native import __version__
 
+# At hand, and at hand for destructors that run when Python ends and nothing can be imported any more.
+from rankscope._native import counter as counter
+from rankscope._native import instant as instant
+from rankscope._native import record_function as record_function
+
 # The module typing takes longer to import than all of this. Type checkers know the name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +39,6 @@ if TYPE_CHECKING:
     from rankscope._errors import InternalError as InternalError
     from rankscope._errors import RecordingError as RecordingError
     from rankscope._errors import UsageError as UsageError
-    from rankscope._native import counter as counter
-    from rankscope._native import instant as instant
-    from rankscope._native import record_function as record_function
     from rankscope._recording.flow import flow as flow
     from rankscope._recording.functions import PythonFunctions as PythonFunctions
     from rankscope._recording.memory import MemorySite as MemorySite

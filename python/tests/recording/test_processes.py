@@ -37,6 +37,24 @@ def spans_of(path) -> list[dict]:
     return json.loads(said.stdout)["spans"]
 
 
+def test_a_destructor_may_record_when_python_ends(run):
+    said = run("""
+import sys
+import rankscope
+
+class Late:
+    def __del__(self):
+        with rankscope.record_function("late"):
+            rankscope.instant("moment")
+            rankscope.counter("count", 1)
+        print("recorded")
+
+rankscope.profile(python=False).start()
+sys.modules["late"] = Late()
+""")
+    assert said.stdout == "recorded\n" and not said.stderr
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_workers_are_in_their_parents_recording(method, run, tmp_path):
     done = run(
