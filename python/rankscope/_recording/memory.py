@@ -36,10 +36,15 @@ class MemorySite:
     """A line of code that has taken memory, and not given it back."""
 
     file: str
+    """As Python names it."""
     line: int
+    """In that file."""
     domain: int
+    """Whose allocator it was; 0 is Python's own."""
     bytes: int
+    """How much is left."""
     blocks: int
+    """In how many allocations."""
 
 
 class Follower:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope import _native
 from rankscope._errors import RecordingError
-from rankscope._recording import workers
+from rankscope._recording import options, workers
 from rankscope._recording.averages import Average, Averages
 from rankscope._recording.functions import PythonFunctions
 from rankscope._recording.place import Size, place_of
@@ -38,6 +38,20 @@ class profile:  # noqa: N801 (torch's name)
     into the run's directory, whatever `out` says.
 
     A recording that cannot be made is a `RecordingWarning`: the program goes on without it.
+
+    Args:
+        schedule: From the number of a step to what it is for, as `rankscope.schedule`; without one all steps are recorded.
+        on_trace_ready: Called with this profile when a cycle of the schedule is over, and at the end.
+        python: Whether functions of Python are recorded, or which: `PythonFunctions(...)`.
+        garbage_collection: Whether pauses for garbage collection are recorded.
+        memory: `"tracemalloc"` or `PythonMemory(...)` follows the memory of Python's allocators.
+        clock_sync: In a run with clock agents, whether the recording says how its clock stands to theirs.
+        workers: Whether processes that this one starts (`multiprocessing`, workers of data loaders) are recorded, each in a file of its
+            own beside the recording's, which has to be one that lives in a folder.
+        acc_events: Whether `key_averages` sums up all cycles, and not the last.
+        max_bytes: How large a recording may become. What comes then is dropped, and counted.
+        keep_last_s: Keeps only about the last so many seconds.
+        keep_earlier: How many recordings that were there before are kept beside the new one.
     """
 
     def __init__(
@@ -56,12 +70,12 @@ class profile:  # noqa: N801 (torch's name)
         keep_last_s: float | None = None,
         keep_earlier: int = 8,
     ) -> None:
-        _check(out, schedule, on_trace_ready, max_bytes, keep_last_s, keep_earlier)
+        options.check(out, schedule, on_trace_ready, max_bytes, keep_last_s, keep_earlier)
         self._out, self._clock_sync, self._records_workers = out, bool(clock_sync), bool(workers)
         self._schedule = always if schedule is None else schedule
         self._on_trace_ready = on_trace_ready
-        self._wanted = Wanted(_functions(python), bool(garbage_collection))
-        self._memory = _memory(memory)
+        self._wanted = Wanted(options.functions(python), bool(garbage_collection))
+        self._memory = options.memory(memory)
         self._accumulates = bool(acc_events)
         self._size = Size(max_bytes, keep_last_s, keep_earlier)
         self._metadata: dict[str, str] = {}
@@ -284,41 +298,3 @@ class profile:  # noqa: N801 (torch's name)
     def _at_exit(self) -> None:
         if self._is_started and os.getpid() == self._process:
             self.stop()
-
-
-def _check(
-    out: object, schedule: object, on_trace_ready: object, max_bytes: object, keep_last_s: object, keep_earlier: object
-) -> None:
-    if out is not None and not isinstance(out, (str, os.PathLike)):
-        raise TypeError(f"out must be a path or None, not {type(out).__name__}")
-    for name, value in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
-        if value is not None and not callable(value):
-            raise TypeError(f"{name} must be a function or None, not {type(value).__name__}")
-    for name, number, least in (("max_bytes", max_bytes, 1), ("keep_earlier", keep_earlier, 0)):
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise TypeError(f"{name} must be a whole number, not {number!r}")
-        if number < least:
-            raise ValueError(f"{name} must be at least {least}, not {number}")
-    if keep_last_s is not None and (not isinstance(keep_last_s, (int, float)) or not keep_last_s > 0):
-        raise ValueError(f"keep_last_s must be a number of seconds above 0, or None, not {keep_last_s!r}")
-
-
-def _functions(python: object) -> PythonFunctions | None:
-    if isinstance(python, PythonFunctions):
-        return python
-    if isinstance(python, bool):
-        return PythonFunctions() if python else None
-    raise TypeError(f"python must be True, False or PythonFunctions(...), not {python!r}")
-
-
-def _memory(memory: object) -> PythonMemory | None:
-    if memory is None:
-        return None
-    # Not for everybody: it brings tracemalloc and pickle along.
-    from rankscope._recording.memory import PythonMemory
-
-    if isinstance(memory, PythonMemory):
-        return memory
-    if memory == "tracemalloc":
-        return PythonMemory()
-    raise TypeError(f"memory must be 'tracemalloc', PythonMemory(...) or None, not {memory!r}")

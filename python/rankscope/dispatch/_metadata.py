@@ -20,22 +20,26 @@ from rankscope.dispatch._html import table
 class Metadata:
     """One direction of one tensor: where every shard goes, and what every rank receives."""
 
-    # The rank that each shard is sent to, [W, P] or, with copies, [W, P, C]; -1 where it is not.
     dst_rank: AnyArray
-    # The token at which it begins there.
+    """The rank that each shard is sent to, [W, P] or, with copies, [W, P, C]; -1 where it is not."""
     dst_offset: AnyArray
-    # Tokens of the shard in each slot, [W, P].
+    """The token at which it begins there."""
     seq_len: AnyArray
-    # Tokens that rank d receives from rank r, at [d, r], and their sum in the last column.
+    """Tokens of the shard in each slot, [W, P]."""
     num_recv_tokens: AnyArray
-    # On the way back of what was sent in copies: which of them come back, [W, P, C], and how long they are, [W, P].
+    """Tokens that rank d receives from rank r, at [d, r], and their sum in the last column."""
     seq_recv_mask: AnyArray | None = None
+    """On the way back of what was sent in copies: which of them come back, [W, P, C]."""
     recv_seq_lens: AnyArray | None = None
-    # Slots in use, [W]. None in the slice of one rank.
+    """And how long they are, [W, P]."""
     num_seqs: AnyArray | None = None
+    """Slots in use, [W]. None in the slice of one rank."""
     world_size: int | None = None
+    """Ranks. None in the slice of one rank."""
     normalized: bool = False
+    """Whether the types are those of the kernels' arguments."""
     num_total_recv_tokens: Any = None
+    """Tokens that each rank receives from all; a number in the slice of one rank."""
 
     def get_slice(self, rank: int) -> Metadata:
         """What one rank needs: its rows, the first `num_seqs` slots of them."""
@@ -110,10 +114,15 @@ class AttentionLayout:
     """What a variable-length attention kernel takes, by rank. Queries are aligned to the end of their keys, and causal."""
 
     cu_seqlens_q: list[AnyArray]
+    """Where the queries of each task begin, and the end of all; an array for each rank."""
     cu_seqlens_kv: list[AnyArray]
+    """The same of its keys and values."""
     max_seqlen_q: AnyArray
+    """Queries of the longest task, [W]."""
     max_seqlen_kv: AnyArray
+    """Keys of the longest task, [W]."""
     num_local_seqs_recv: AnyArray
+    """Tasks, [W]."""
 
     def __iter__(self) -> Iterator[Any]:
         # DistCA returns a tuple of these.

@@ -26,27 +26,42 @@ class RankRows:
     rank: int
     world_size: int
     plan_hash: str
-    # Rows on this rank.
+    """Names the plan, as `Plan.hash`."""
     tokens: int
-    # int32, for kernels that take packed sequences. Causal, queries aligned to the end of their keys.
+    """Rows on this rank."""
     cu_seqlens_q: Array
+    """Where the queries of each task begin, and the end of all, int32, for kernels that take packed sequences; causal, queries aligned
+    to the end of their keys."""
     cu_seqlens_k: Array
+    """The same of keys and values."""
     max_seqlen_q: int
+    """Queries of the longest task."""
     max_seqlen_k: int
-    # int64.
+    """Keys of the longest task."""
     q_send_rows: Array
+    """Rows of queries to send, in the order of the send buffer, int64."""
     q_send_counts: list[int]
+    """How many go to each rank."""
     q_receive_counts: list[int]
+    """How many come from each rank."""
     q_receive_rows: Array
+    """Rows of the receive buffer, in the order of the tasks, int64."""
     kv_send_rows: Array
+    """The same of keys and values, of which a row may go to several ranks."""
     kv_send_counts: list[int]
+    """How many go to each rank."""
     kv_receive_counts: list[int]
+    """How many come from each rank."""
     kv_receive_rows: Array
-    # Of the rows on this rank, and of the queries that it computes: which document, and which of its tokens.
+    """Rows of the receive buffer; a row may be taken by several tasks."""
     document_ids: Array
+    """The document of each row on this rank."""
     position_ids: Array
+    """Which of its document's tokens each row is."""
     q_document_ids: Array
+    """The document of each query that this rank computes."""
     q_position_ids: Array
+    """Which of its document's tokens each of those queries is."""
 
     def arrays(self, like: Like = None) -> dict[str, AnyArray]:
         """All arrays by name, counts among them, in the memory where they are, for numpy or torch."""

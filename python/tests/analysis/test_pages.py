@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import rankscope
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -39,9 +41,25 @@ def test_the_notebook_runs(tmp_path):
     assert any("text/html" in output.get("data", {}) for output in shown)
 
 
-def test_the_reference_is_what_the_package_says_of_itself():
+def reference():
     spec = importlib.util.spec_from_file_location("reference", ROOT / "python/tools/reference.py")
-    reference = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(reference)
-    up_to_date = reference.PAGE.read_text() == reference.page()
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_what_the_package_says_of_itself():
+    tool = reference()
+    up_to_date = tool.PAGE.read_text() == tool.page()
     assert up_to_date, "docs/reference/python.md is out of date: run python python/tools/reference.py --write"
+
+
+def test_the_reference_has_every_public_name_and_a_text_of_each():
+    tool = reference()
+    entries = dict(re.findall(r"^### ([\w.]+)[^\n]*\n(.*?)(?=^##|\Z)", tool.page(), re.DOTALL | re.MULTILINE))
+    public = {f"rankscope.{name}" for name in rankscope._HOMES}
+    public |= {f"rankscope.{part}.{name}" for part in tool.PARTS for name in getattr(rankscope, part).__all__}
+    assert set(entries) == public
+    bare = re.compile(r"```python.*?```|^- `[^`]+`: *$", re.DOTALL | re.MULTILINE)
+    assert not [name for name, entry in entries.items() if not bare.sub("", entry).strip()]
+    assert not re.findall(r"^- `[^`]+`: *$", tool.page(), re.MULTILINE), "a member without a text"
