@@ -220,6 +220,31 @@ fn an_end_on_another_thread_or_a_second_one_ends_nothing() {
 }
 
 #[test]
+fn a_span_is_of_the_thread_that_began_it_until_it_is_ended() {
+    let _turn = turn();
+    let name = intern("raw", Category::CPU_OP, Scope::Function);
+    recorded(|| {
+        let (outer, inner) = (begin_raw(name, &[]).unwrap(), begin_raw(name, &[]).unwrap());
+        let (recording, correlation_id) = outer.parts();
+        assert_eq!(OpenSpan::of_parts(recording, correlation_id), outer);
+        assert!(outer.is_of_this_thread() && inner.is_of_this_thread() && !OpenSpan::NONE.is_of_this_thread());
+        assert!(!OpenSpan::of_parts(recording + 1, correlation_id).is_of_this_thread(), "that recording is another one");
+        thread::scope(|scope| {
+            let elsewhere = scope.spawn(|| {
+                let own = begin_raw(name, &[]).unwrap();
+                let found = (own.is_of_this_thread(), outer.is_of_this_thread());
+                end_raw(own, &[]);
+                found
+            });
+            assert_eq!(elsewhere.join().unwrap(), (true, false));
+        });
+        end_raw(outer, &[]);
+        assert!(!outer.is_of_this_thread() && inner.is_of_this_thread());
+        end_raw(inner, &[]);
+    });
+}
+
+#[test]
 fn a_guard_that_is_forgotten_takes_no_other_span_with_it() {
     let _turn = turn();
     let (_, stopped) = recorded(|| {
