@@ -89,11 +89,17 @@ impl<'a> Lengths<'a> {
                 if self.ranks.len() < 2 {
                     return Err(TargetError::NoOtherRank { rank: *rank });
                 }
-                // Ranks that are changed together are no measure for each other, unless there are no others.
-                let out = if together.len() < self.ranks.len() { together } else { &[at] };
-                self.at_median(at, Among::Without(out), work());
+                // Ranks that are changed together are no measure for each other, unless there are no others. The first one brings all.
+                if together.len() == self.ranks.len() {
+                    self.at_median(&[at], Among::Without(&[at]), work());
+                } else if together.first() == Some(&at) {
+                    self.at_median(together, Among::Without(together), work());
+                }
             }
-            Change::PerfectBalance => (0..self.ranks.len()).for_each(|at| self.at_median(at, Among::All, work())),
+            Change::PerfectBalance => {
+                let all: Vec<usize> = (0..self.ranks.len()).collect();
+                self.at_median(&all, Among::All, work());
+            }
             Change::Collective { kind, group, factor } => {
                 let found = names::collectives(scene, kind, group.as_deref())?;
                 for (at, own) in found.iter().enumerate() {
@@ -120,8 +126,10 @@ impl<'a> Lengths<'a> {
         }
     }
 
-    fn at_median(&mut self, at: usize, among: Among<'_>, work: &'a Work) {
-        self.ranks[at].to_median = Some(work.to_median(self.scene, at, among));
+    fn at_median(&mut self, ranks: &[usize], among: Among<'_>, work: &'a Work) {
+        for (at, to_median) in ranks.iter().zip(work.to_medians(self.scene, ranks, among)) {
+            self.ranks[*at].to_median = Some(to_median);
+        }
         self.work = Some(work);
     }
 

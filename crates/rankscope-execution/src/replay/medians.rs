@@ -44,6 +44,18 @@ pub(super) struct ToMedian {
     pieces: FxHashMap<PieceId, f64>,
 }
 
+/// Factors of some ranks, and the place of each among them.
+struct Found {
+    places: Vec<Option<usize>>,
+    factors: Vec<ToMedian>,
+}
+
+impl Found {
+    fn of(&mut self, rank: usize) -> Option<&mut ToMedian> {
+        self.factors.get_mut(self.places[rank]?)
+    }
+}
+
 /// Whose median it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Among<'a> {
@@ -131,34 +143,49 @@ impl Work {
         }
     }
 
-    /// The factors that bring the rank at index `at` to the median of the ranks `among`.
-    pub(super) fn to_median(&self, scene: &Scene<'_>, at: usize, among: Among<'_>) -> ToMedian {
+    /// The factors that bring each of the ranks at the indices `of` to the median of the ranks `among`: each median is made once for all.
+    pub(super) fn to_medians(&self, scene: &Scene<'_>, of: &[usize], among: Among<'_>) -> Vec<ToMedian> {
         let ranks = self.ranks_that_count(among);
-        let factor = |(cell, times): (&Cell, &Vec<(i64, u32)>)| {
-            let own_ns = times.iter().find(|(ns, rank)| *rank as usize == at && *ns > 0)?.0;
-            let counted = times.iter().filter(|(_, rank)| among.counts(*rank as usize)).map(|(ns, _)| *ns);
-            let counted: Vec<i64> = counted.collect();
-            let median_ns = median(counted.len(), ranks[cell.0 as usize], |at| counted[at])?;
-            Some((*cell, median_ns / own_ns as f64))
-        };
-        let cells = self.cells.iter().filter_map(factor).collect();
-        let pieces = self.steps_of_rank[at].iter().flat_map(|step| self.pieces_to_median(scene, at, *step as usize, among));
-        ToMedian { cells, pieces: pieces.collect() }
+        let mut found = Found { places: vec![None; self.sorts.len()], factors: vec![ToMedian::default(); of.len()] };
+        of.iter().enumerate().for_each(|(place, rank)| found.places[*rank] = Some(place));
+        let mut counted: Vec<i64> = Vec::with_capacity(self.sorts.len());
+        for (cell, times) in &self.cells {
+            counted.clear();
+            counted.extend(times.iter().filter(|(_, rank)| among.counts(*rank as usize)).map(|(ns, _)| *ns));
+            let Some(median_ns) = median(counted.len(), ranks[cell.0 as usize], |at| counted[at]) else { continue };
+            for (own_ns, rank) in times.iter().filter(|(ns, _)| *ns > 0) {
+                if let Some(own) = found.of(*rank as usize) {
+                    own.cells.insert(*cell, median_ns / *own_ns as f64);
+                }
+            }
+        }
+        for step in 0..self.ranks_of_step.len() {
+            self.pieces_to_medians(scene, step, among, &mut found);
+        }
+        found.factors
     }
 
-    /// The factors of pieces that other ranks have, too.
-    fn pieces_to_median(&self, scene: &Scene<'_>, at: usize, step: usize, among: Among<'_>) -> Vec<(PieceId, f64)> {
-        let Some(alike) = self.programs.alike(at, step, |rank| among.counts(rank)) else { return Vec::new() };
+    /// Adds the factors of pieces of a step that other ranks have, too.
+    fn pieces_to_medians(&self, scene: &Scene<'_>, step: usize, among: Among<'_>, found: &mut Found) {
         let ns = |rank: usize, id: PieceId| scene.job.ranks[rank].piece(id).dur_ns;
-        let mut times: Vec<i64> = Vec::with_capacity(alike.others.len());
-        let factor = |(nth, id): (usize, &PieceId)| {
-            times.clear();
-            times.extend(alike.others.iter().map(|(rank, pieces)| ns(*rank, pieces[nth])));
-            times.sort_unstable();
-            let (own_ns, median_ns) = (ns(at, *id), median(times.len(), times.len(), |at| times[at])?);
-            (own_ns > 0).then(|| (*id, median_ns / own_ns as f64))
-        };
-        alike.own.iter().enumerate().filter_map(factor).collect()
+        for alike in self.programs.alike(step) {
+            let counted: Vec<_> = alike.iter().filter(|(rank, _)| among.counts(*rank)).collect();
+            let own: Vec<_> = alike.iter().filter(|(rank, _)| found.places[*rank].is_some()).collect();
+            let pieces = if own.is_empty() { 0 } else { alike[0].1.len() };
+            let mut times: Vec<i64> = Vec::with_capacity(counted.len());
+            for nth in 0..pieces {
+                times.clear();
+                times.extend(counted.iter().map(|(rank, pieces)| ns(*rank, pieces[nth])));
+                times.sort_unstable();
+                let Some(median_ns) = median(times.len(), times.len(), |at| times[at]) else { continue };
+                for (rank, pieces) in &own {
+                    let (id, own_ns) = (pieces[nth], ns(*rank, pieces[nth]));
+                    if let Some(own) = found.of(*rank).filter(|_| own_ns > 0) {
+                        own.pieces.insert(id, median_ns / own_ns as f64);
+                    }
+                }
+            }
+        }
     }
 
     /// How many of the ranks `among` have each step.

@@ -4,6 +4,7 @@
 //! sums over a step: of two linear layers of one name, one may be an expert with more tokens and the other not. Ranks that launched
 //! other things, such as other stages of a pipeline, are not compared so.
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
@@ -49,26 +50,17 @@ impl Programs {
         self.ranks.push(programs);
     }
 
-    /// What the rank at index `at` launched in the step at `step`, and those other ranks that `counts` is true of and that launched the same,
-    /// with their pieces; nothing where there is no such rank.
-    pub(super) fn alike(&self, at: usize, step: usize, counts: impl Fn(usize) -> bool) -> Option<Alike<'_>> {
-        let of = |rank: usize| self.ranks[rank].get(step);
-        let own = of(at)?;
-        let is_alike = |other: &Program| other.hash == own.hash && other.pieces.len() == own.pieces.len();
-        let others = (0..self.ranks.len()).filter(|rank| counts(*rank)).filter_map(|rank| Some((rank, of(rank)?)));
-        let others = others.filter(|(_, program)| is_alike(program)).map(|(rank, program)| (rank, program.pieces.as_slice()));
-        // A rank that counts itself, and is alone with its program, is like no other.
-        let is_other = |(rank, _): &(usize, &[PieceId])| *rank != at;
-        Some(Alike { own: &own.pieces, others: others.collect() }).filter(|alike| alike.others.iter().any(is_other))
+    /// The ranks that launched the same in the step at `step`, by index and with their pieces: the n-th piece of one is the n-th of the
+    /// others. A rank that launched what no other one did is in none.
+    pub(super) fn alike(&self, step: usize) -> Vec<Vec<(usize, &[PieceId])>> {
+        let mut by_program: BTreeMap<(u64, usize), Vec<(usize, &[PieceId])>> = BTreeMap::new();
+        for (rank, programs) in self.ranks.iter().enumerate() {
+            if let Some(Program { hash, pieces }) = programs.get(step) {
+                by_program.entry((*hash, pieces.len())).or_default().push((rank, pieces.as_slice()));
+            }
+        }
+        by_program.into_values().filter(|alike| alike.len() > 1).collect()
     }
-}
-
-/// Ranks that launched the same: the n-th piece of one is the n-th of the others.
-#[derive(Clone, Debug)]
-pub(super) struct Alike<'a> {
-    pub(super) own: &'a [PieceId],
-    /// With the index of their rank.
-    pub(super) others: Vec<(usize, &'a [PieceId])>,
 }
 
 #[cfg(test)]
@@ -100,8 +92,8 @@ mod tests {
             let name = |key: u32| u32::from(execution.key(crate::KeyId(key)).name.as_bytes()[0]);
             programs.add(&execution, &vec![0; execution.len()], 1, name);
         }
-        let ranks =
-            |at| programs.alike(at, 0, |_| true).map(|alike| alike.others.iter().map(|(rank, _)| *rank).collect::<Vec<_>>());
-        assert_eq!([ranks(0), ranks(1), ranks(2)], [Some(vec![0, 1]), Some(vec![0, 1]), None]);
+        let alike = programs.alike(0);
+        let ranks: Vec<Vec<usize>> = alike.iter().map(|alike| alike.iter().map(|(rank, _)| *rank).collect()).collect();
+        assert_eq!(ranks, [[0, 1]]);
     }
 }
