@@ -9,7 +9,7 @@ use rankscope_time::Rank;
 
 use crate::Job;
 use crate::replayed::with_replay;
-use crate::words::{list, percent};
+use crate::words::{of_ranks, percent};
 
 /// Why nothing can be said of what would be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,11 +39,7 @@ pub enum WhatIfError {
     },
 }
 
-fn of_ranks(ranks: &[Rank]) -> String {
-    format!("rank{} {}", if ranks.len() == 1 { "" } else { "s" }, list(ranks))
-}
-
-/// From here on a replay that is off is said to be.
+/// A replay that is off by more is not to be relied upon.
 const ERROR_MOST: f64 = 0.02;
 
 /// What a step of `job`, called `title`, takes with all of `changes`, and which single change saves most. Without changes those are
@@ -57,7 +53,7 @@ pub fn what_if(job: &Job, title: &str, changes: &Changes) -> Result<WhatIfDocume
 }
 
 fn document(job: &Job, title: &str, changes: &Changes, replay: &Replay<'_>) -> Result<WhatIfDocument, WhatIfError> {
-    let (base_step_ns, replayed_step_ns) = (replay.observed_step_ns(), replay.unchanged().step_ns);
+    let (base_step_ns, replayed_step_ns) = (replay.observed_step_ns(), replay.modelled().step_ns);
     let mut tried = tried(replay, changes)?;
     let together = tried.together_ns.unwrap_or(replayed_step_ns);
     tried.rows.sort_by(|a, b| a.1.cmp(&b.1).then_with(|| a.0.cmp(&b.0)));
@@ -91,7 +87,7 @@ struct Tried {
 }
 
 fn tried(replay: &Replay<'_>, changes: &Changes) -> Result<Tried, TargetError> {
-    let run = |changes: &[Change]| replay.run(changes).map(|done| done.step_ns);
+    let run = |changes: &[Change]| replay.run_modelled(changes).map(|done| done.step_ns);
     let text = |changes: &[Change]| changes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     let row = |changes: &[Change]| Ok((text(changes), run(changes)?));
     if changes.is_empty() {
@@ -123,8 +119,10 @@ fn notes_on(job: &Job, replay: &Replay<'_>, error: f64) -> Vec<String> {
     let mut notes = Vec::new();
     if error.abs() > ERROR_MOST {
         notes.push(format!(
-            "the replay of the unchanged job is off by {}; do not rely on savings below that",
-            percent(error.abs())
+            "the replay of the unchanged job is off by {}, more than {}: the graph does not explain what the recording shows, and these figures \
+             are not to be relied upon",
+            percent(error.abs()),
+            percent(ERROR_MOST)
         ));
     }
     if replay.steps() == 0 {

@@ -14,6 +14,11 @@ pub fn list(ranks: &[Rank]) -> String {
     }
 }
 
+/// `rank 3` or `ranks 0, 1`.
+pub(crate) fn of_ranks(ranks: &[Rank]) -> String {
+    format!("rank{} {}", if ranks.len() == 1 { "" } else { "s" }, list(ranks))
+}
+
 /// `step 8` or `steps 2 to 5`.
 pub(crate) fn range((first, last): (i64, i64)) -> String {
     if first == last { format!("step {first}") } else { format!("steps {first} to {last}") }

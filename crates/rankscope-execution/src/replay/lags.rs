@@ -3,6 +3,9 @@
 //! What ended last before a piece started bound it, and the lag between the two was seen. Whatever else it depends on ended earlier,
 //! and how soon it would have started after that alone nobody saw: as soon as such pieces do in this rank, typically, and never
 //! later than it did. So the unchanged graph comes back exactly.
+//!
+//! That it does says nothing of how well the graph explains the recording. [`Lags::typical_alone`] does: every piece then lags by what is
+//! typical, whatever was seen of it, and what nothing in the graph explains is gone.
 
 use crate::{Dependency, Execution, LaneKind, PieceId};
 
@@ -10,6 +13,8 @@ use crate::{Dependency, Execution, LaneKind, PieceId};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lags {
     typical_ns: [i64; SORTS],
+    /// Whether the lag that was seen of a piece counts for nothing.
+    is_typical_alone: bool,
 }
 
 const SORTS: usize = 6;
@@ -38,12 +43,24 @@ impl Lags {
             let middle = lags.len().saturating_sub(1) / 2;
             if lags.is_empty() { 0 } else { *lags.select_nth_unstable(middle).1 }
         });
-        Self { typical_ns }
+        Self { typical_ns, is_typical_alone: false }
     }
 
-    /// The lag of a piece on a lane of `kind` behind what did not bind it, of which `seen_ns` was seen.
-    pub(super) fn unbound_ns(&self, kind: LaneKind, how: Dependency, seen_ns: i64) -> i64 {
-        seen_ns.min(self.typical_ns[sort(kind, how)])
+    /// The same, for a replay that knows of no piece's own lag.
+    #[must_use]
+    pub(super) fn typical_alone(self) -> Self {
+        Self { is_typical_alone: true, ..self }
+    }
+
+    /// How long a piece on a lane of `kind` lags behind something, of which `seen_ns` was seen, at least; what ended last before it
+    /// `bound` it.
+    fn least_ns(&self, kind: LaneKind, how: Dependency, seen_ns: i64, bound: bool) -> i64 {
+        let typical_ns = self.typical_ns[sort(kind, how)];
+        match (self.is_typical_alone, bound) {
+            (true, _) => typical_ns,
+            (false, true) => seen_ns,
+            (false, false) => seen_ns.min(typical_ns),
+        }
     }
 }
 
@@ -82,7 +99,10 @@ pub(super) struct Behind {
 /// What the piece `id` starts behind: everything it depends on that had ended when it started.
 pub(super) fn behind(execution: &Execution, id: PieceId, lags: &Lags, none: NoLags) -> impl Iterator<Item = Behind> {
     let start_ns = execution.start_ns(id);
-    let kind = execution.lane(execution.piece(id).lane).kind;
+    let piece = execution.piece(id);
+    let kind = execution.lane(piece.lane).kind;
+    // What a thread does between two things that it does, and that nobody else is known to have held up, is its program.
+    let is_program = kind == LaneKind::Thread && piece.launched_by.is_none() && piece.waits_for.is_none();
     let mut found = [None; 3];
     let mut least_ns = i64::MAX;
     for (slot, (piece, how)) in found.iter_mut().zip(execution.dependencies(id)) {
@@ -98,8 +118,8 @@ pub(super) fn behind(execution: &Execution, id: PieceId, lags: &Lags, none: NoLa
     found.into_iter().flatten().filter(move |one| !is_dropped(one)).map(move |(piece, how, lag_ns)| {
         let kept_ns = match () {
             () if none.takes(how) => 0,
-            () if lag_ns == least_ns => lag_ns,
-            () => lags.unbound_ns(kind, how, lag_ns),
+            () if is_program => lag_ns,
+            () => lags.least_ns(kind, how, lag_ns, lag_ns == least_ns),
         };
         Behind { piece, how, shorter_ns: lag_ns - kept_ns }
     })

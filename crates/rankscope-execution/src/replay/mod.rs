@@ -5,6 +5,9 @@
 //! back as it was. What a change cannot reach stays: a replay has the same pieces in the same order, and knows of no
 //! resource that was never scarce in the recording.
 //!
+//! As that would hide what the graph does not explain, the job is also run with what delays typically are in the place of those that
+//! were observed ([`Replay::modelled`]). What that makes of the unchanged job is off by what a replay has wrong about it.
+//!
 //! Times are integers in each rank's own clock; only who waits for whom in a collective is asked on the job's. A replay takes one
 //! pass over the pieces, and one number for each of them.
 
@@ -48,6 +51,7 @@ pub struct Replay<'a> {
     /// The work of all ranks, which only medians ask for.
     work: OnceCell<Work>,
     unchanged: Replayed,
+    modelled: OnceCell<Replayed>,
 }
 
 /// The job, run again.
@@ -67,8 +71,8 @@ impl<'a> Replay<'a> {
     /// That of `scene`.
     pub fn of(scene: Scene<'a>) -> Self {
         let lags = scene.job.ranks.iter().map(|rank| Lags::of(rank)).collect();
-        let mut replay =
-            Self { scene, lags, bounds: Bounds::of(&scene), work: OnceCell::new(), unchanged: Replayed::default() };
+        let (bounds, unchanged) = (Bounds::of(&scene), Replayed::default());
+        let mut replay = Self { scene, lags, bounds, work: OnceCell::new(), unchanged, modelled: OnceCell::new() };
         // Without a change there is no target that could be missing.
         replay.unchanged = replay.run(&[]).unwrap_or_default();
         replay
@@ -94,6 +98,22 @@ impl<'a> Replay<'a> {
         &self.unchanged
     }
 
+    /// The job run again without a change and without its observed delays: every piece starts when what it depends on has ended and
+    /// such pieces typically start. What threads do between two pieces stays, as that is their program, and so do transfers.
+    pub fn modelled(&self) -> &Replayed {
+        // Without a change there is no target that could be missing.
+        self.modelled.get_or_init(|| self.run_modelled(&[]).unwrap_or_default())
+    }
+
+    /// The job with `changes`, all of them together, and without its observed delays.
+    ///
+    /// # Errors
+    /// [`TargetError`] for the first that changes what is not there.
+    pub fn run_modelled(&self, changes: &[Change]) -> Result<Replayed, TargetError> {
+        let lags: Vec<Lags> = self.lags.iter().map(|own| own.typical_alone()).collect();
+        self.run_with(&lags, changes)
+    }
+
     /// Collectives that are matched with none of another rank, and all.
     pub fn unmatched(&self) -> (u64, u64) {
         let job = self.scene.job;
@@ -107,9 +127,13 @@ impl<'a> Replay<'a> {
     /// # Errors
     /// [`TargetError`] for the first that changes what is not there.
     pub fn run(&self, changes: &[Change]) -> Result<Replayed, TargetError> {
+        self.run_with(&self.lags, changes)
+    }
+
+    fn run_with(&self, lags: &[Lags], changes: &[Change]) -> Result<Replayed, TargetError> {
         let work = || self.work.get_or_init(|| Work::of(&self.scene));
         let lengths = Lengths::of(&self.scene, changes, work)?;
-        let delays = run::run(&self.scene, &self.lags, &lengths, &self.bounds.wanted);
+        let delays = run::run(&self.scene, lags, &lengths, &self.bounds.wanted);
         let (step_ns, steps_ns) = self.bounds.steps_ns(Some((&self.scene, &delays, lengths.overlap)));
         Ok(Replayed { step_ns, steps_ns, cycles: delays.cycles })
     }

@@ -33,7 +33,7 @@ fn taking_a_cause_away_saves_what_it_costs() {
             let simulated = Simulated { cause: Some(cause), clocks, ..Simulated::default() };
             let document = asked(&job(&simulated), &[change]).expect("an answer");
             let (worth_ns, saved_ns) = (simulated.truth().worth_ns_per_step(), document.saved_ns);
-            assert_eq!(document.replayed_step_ns, document.base_step_ns, "{cause:?}");
+            assert!(document.replay_error.abs() <= 0.02, "{cause:?}: {}", document.replay_error);
             assert!((saved_ns - worth_ns).abs() * 100 <= worth_ns * percent, "{cause:?}: {saved_ns} of {worth_ns}");
         }
     }

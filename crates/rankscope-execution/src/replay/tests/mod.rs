@@ -3,10 +3,12 @@
 mod simulated;
 
 use proptest::prelude::*;
-use rankscope_time::Rank;
+use rankscope_collectives::{RankCollectives, match_ranks};
+use rankscope_time::{ClockMap, Rank, Span};
 
 use super::{Change, TargetError, TargetSort};
-use simulated::Costs;
+use crate::{Activity, Builder, Key, LaneKind, NewPiece, Share};
+use simulated::{Costs, Simulated};
 
 /// Jobs bound by the host, by devices or by communication, on clocks that are off by more than a collective takes.
 fn any_costs() -> impl Strategy<Value = Costs> {
@@ -51,6 +53,13 @@ proptest! {
             prop_assert_eq!(job.changed_ns(&texts(&same)), observed_ns);
             prop_assert_eq!(job.with(|replay| replay.unchanged().cycles), 0);
         }
+    }
+
+    #[test]
+    fn a_job_of_constant_delays_is_explained_by_its_graph(costs in any_costs()) {
+        let job = true_clocks(costs).run();
+        let (seen_ns, modelled_ns) = job.with(|replay| (replay.observed_step_ns(), replay.modelled().step_ns));
+        prop_assert!((modelled_ns - seen_ns).abs() * 50 <= seen_ns, "{} {}", modelled_ns, seen_ns);
     }
 
     #[test]
@@ -105,6 +114,41 @@ proptest! {
             let open_ns = costs.launch_ns * (costs.layers as i64 + 1);
             prop_assert!((truth_ns - replayed_ns).abs() <= open_ns + 10, "{text}: {truth_ns} {replayed_ns}");
         }
+    }
+}
+
+/// One rank whose kernels start 500 ns after their launch, but for one that is late by `late_ns` for no reason that is recorded.
+fn one_late(late_ns: i64) -> Simulated {
+    let mut builder = Builder::default();
+    let (host, device) = (builder.lane(LaneKind::Thread, "main"), builder.lane(LaneKind::Stream, "7"));
+    let (call, kernel) = (builder.key(Key::new(Activity::Call, "launch")), builder.key(Key::new(Activity::Kernel, "k")));
+    let piece = |lane, start_ns, dur_ns, key| NewPiece {
+        lane,
+        start_ns,
+        dur_ns,
+        shares: vec![Share { key, ns: dur_ns }],
+        collective: None,
+    };
+    for at in 0..20 {
+        let launched_ns = at * 50_000 + 10_000;
+        let late_ns = if at == 19 { late_ns } else { 0 };
+        let by = builder.piece(piece(host, launched_ns - 50_000 + 10_000, 40_000, call));
+        let work = builder.piece(piece(device, launched_ns + 500 + late_ns, 5_000, kernel));
+        builder.launch(work, by);
+    }
+    let collectives = vec![RankCollectives { rank: Rank(0), groups: Vec::new(), collectives: Vec::new(), steps: Vec::new() }];
+    let maps = vec![ClockMap::from_offset(Span::from_nanos(0), 0)];
+    let matched = match_ranks(&collectives);
+    Simulated { executions: vec![builder.finish()], collectives, matched, maps, windows: vec![Vec::new()], nodes: vec![None] }
+}
+
+#[test]
+fn a_delay_that_nothing_explains_is_an_error_of_the_modelled_job_alone() {
+    for late_ns in [0, 100_000] {
+        let job = one_late(late_ns);
+        let (seen_ns, unchanged_ns, modelled_ns) =
+            job.with(|replay| (replay.observed_step_ns(), replay.unchanged().step_ns, replay.modelled().step_ns));
+        assert_eq!((unchanged_ns, modelled_ns), (seen_ns, seen_ns - late_ns));
     }
 }
 
