@@ -4,6 +4,9 @@
 //! on one chain alone counts as a difference only as far as the ranks really differ in it, on the chain or not. What is left, one chain
 //! having led over this and the other over that, would have held the late rank up anyway: it lessens what the late rank has more.
 //!
+//! So does what the median rank alone waited for. A late rank that finds everybody there has waited less, and did not gain by it: its own
+//! work stands on its chain where the other's waits stand, and is no longer than elsewhere.
+//!
 //! Nor are kernels more only because they ran since the two ranks met. A rank that waits in a collective computes on beside it where it
 //! can, and the one that it waits for does the same work later. Where both do it equally often in all, that is lateness carried over
 //! from the collective before.
@@ -85,6 +88,7 @@ fn compare(item: Item, late: &Spent, median: &Spent, more_often: i64) -> Open {
         }
         // Launches are waited for where the host is what holds a rank up, and are as slow elsewhere.
         Item::Latency(_) => (0, held(median), 0, 0),
+        Item::Waiting(_) | Item::Doubtful => (ns.max(0), held(median), 0, 0),
         _ => (ns, held(median), 0, 0),
     };
     let because_of = matches!(item, Item::Waiting(_)).then(|| because_of(item, late)).flatten();
@@ -164,6 +168,16 @@ mod tests {
         let median = spent(&[(GEMM, 50)], &[(LOADER, 3, 1), (GEMM, 50, 10)]);
         let expected = Difference { item: LOADER, ns: 200, more_ns: 0, more_in_all_ns: 0, median_ns: 3, because_of: None };
         assert_eq!(differences(&late, &median, |_| 0), [expected]);
+    }
+
+    #[test]
+    fn who_waits_less_has_not_worked_longer() {
+        // Both compute for 50. The median rank waits for 40 beside it; the late one for 70, and only then may it compute.
+        let (near, far) = (Item::Waiting(0), Item::Waiting(1));
+        let late = spent(&[(GEMM, 50), (near, 70)], &[(GEMM, 50, 10)]);
+        let median = spent(&[(GEMM, 10), (far, 40)], &[(GEMM, 50, 10)]);
+        let found: Vec<_> = differences(&late, &median, |_| 0).iter().map(|one| (one.item, one.ns)).collect();
+        assert_eq!(found, [(near, 70)]);
     }
 
     #[test]
