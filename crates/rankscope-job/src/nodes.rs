@@ -46,6 +46,14 @@ impl Nodes {
         Some(nodes).filter(|nodes| !nodes.is_empty())
     }
 
+    /// The two nodes that `ranks` are on, if it is two, the lower number first: whatever they exchange goes over the link between these.
+    pub(crate) fn pair(&self, ranks: impl Iterator<Item = Rank>) -> Option<(u32, u32)> {
+        match self.all(ranks)?[..] {
+            [one, other] => Some((one, other)),
+            _ => None,
+        }
+    }
+
     /// How far `ranks` reach.
     pub(crate) fn link(&self, ranks: impl Iterator<Item = Rank> + Clone) -> Link {
         if ranks.clone().nth(1).is_none() {

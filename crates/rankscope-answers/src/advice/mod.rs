@@ -44,8 +44,8 @@ pub struct Sort<'a> {
     pub group: String,
     /// What the group is for, as changes name it, where that is known.
     pub dimension: Option<String>,
-    /// How many nodes it is on, where they are known.
-    pub nodes: Option<usize>,
+    /// Whether what it exchanges goes over the link between two nodes.
+    pub over_link: bool,
     /// The operation, as changes name it.
     pub kind: String,
     /// Whether it is a message between two ranks.
@@ -194,11 +194,10 @@ pub fn advise(input: &Input<'_>) -> Vec<Advice> {
     all.extend(device::advice(&scene));
     all.extend(network::advice(&scene));
     all.extend(steps::advice(&scene));
-    let floor_ns = (scene.step_ns as f64 * WORTH_MIN) as i64;
     // What late ranks cost in some steps saves nothing in the others, and the mean of those is open; that they stand out is known. So is
     // what goes by a name that comes again.
     let has_name = |one: &Advice| matches!(one.rule, Rule::DataLoader | Rule::GarbageCollection) && one.worth.steps > 1;
-    all.retain(|one| one.worth.ns > floor_ns && (one.worth.lo_ns > 0 || one.whom != Whom::All || has_name(one)));
+    all.retain(|one| scene.is_worth_it(&one.worth) && (one.worth.lo_ns > 0 || one.whom != Whom::All || has_name(one)));
     // What is wrong with some ranks and matters stands before what all of them do by design, whose worth is often out of reach.
     let is_wrong = |one: &Advice| one.whom != Whom::All && one.worth.ns as f64 >= DEFECT_MIN * scene.step_ns as f64;
     let order = |one: &Advice| (!is_wrong(one), std::cmp::Reverse(one.worth.ns), one.rule);
@@ -227,6 +226,11 @@ impl<'a> Scene<'a> {
             steps: (input.replay.steps() as usize).max(1),
             input,
         }
+    }
+
+    /// Whether a step would save enough for it to be advice.
+    fn is_worth_it(&self, worth: &Worth) -> bool {
+        worth.ns > (self.step_ns as f64 * WORTH_MIN) as i64
     }
 
     /// A sum over the recording as what it is a step.

@@ -27,7 +27,8 @@ pub(super) fn advice(scene: &Scene<'_>) -> Vec<Advice> {
     // What a slow link makes long is not what should have started earlier.
     let mut all: Vec<Advice> = slow_links(scene);
     all.extend(slow_groups(scene));
-    if all.is_empty() {
+    // Unless it costs nothing: then it is not why they are exposed.
+    if !all.iter().any(|one| scene.is_worth_it(&one.worth)) {
         all.extend(exposed(scene));
     }
     all.extend(bubble(scene));
@@ -56,9 +57,8 @@ fn slow_groups(scene: &Scene<'_>) -> Vec<Advice> {
     };
     let has_reference = |sort: &Sort| scene.input.sorts.iter().any(|other| is_fast(other, sort));
     // Links between two nodes have been compared already, whatever uses them.
-    let is_of_link = |sort: &Sort| sort.nodes == Some(2) || (sort.is_message && sort.nodes.is_some_and(|nodes| nodes > 1));
     let is_slow = |sort: &&Sort| {
-        !is_of_link(sort) && slowness(sort) >= SLOWER && sort.budget.network_saves_ns_per_step > 0 && has_reference(sort)
+        !sort.over_link && slowness(sort) >= SLOWER && sort.budget.network_saves_ns_per_step > 0 && has_reference(sort)
     };
     let mut slow: Vec<&Sort> = scene.input.sorts.iter().filter(is_slow).collect();
     slow.sort_by_key(|sort| Reverse(sort.budget.transfer_ns - sort.budget.transfer_at_best_ns));

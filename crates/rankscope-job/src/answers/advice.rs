@@ -30,7 +30,7 @@ pub(super) fn advice(job: &Job, found: &Found<'_>) -> Vec<Row> {
     let sort = |sort: &budgets::Sort| Sort {
         group: sort.label.clone(),
         dimension: sort.dimension.clone(),
-        nodes: sort.nodes,
+        over_link: sort.over_link,
         kind: sort.kind.name().to_owned(),
         is_message: sort.kind.is_message(),
         ranks: &found.costs.members[sort.group],

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rankscope_analyze::{Map, Waiting, described, ranks_of};
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
-use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Member, Parallelism, RankCollectives};
+use rankscope_collectives::{Instance, Kind, LocalCollective, Member, Parallelism, RankCollectives};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::{Instant, Rank};
 
@@ -40,8 +40,8 @@ pub(super) struct Sort {
     pub(super) label: String,
     /// What it is for, where that is known.
     pub(super) dimension: Option<String>,
-    /// How many nodes it is on, where they are known.
-    pub(super) nodes: Option<usize>,
+    /// Whether any of it goes over the link between two nodes.
+    pub(super) over_link: bool,
     /// The operation.
     pub(super) kind: Kind,
     /// What it costs.
@@ -63,7 +63,7 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
         for (member, stay) in instance.members.iter().zip(&stays) {
             waits[member.rank()][member.collective()] = stay.wait_ns;
         }
-        let (sort, alike) = sorts.of(job, &facts, instance);
+        let (sort, alike) = sorts.of(job, &nodes, &facts, instance);
         let in_step = steps.numbers.is_empty() || steps.place(instance).is_some();
         let one = Collective { sort, alike, waiting, in_step, came_ns, stays: &stays };
         best.add(&one);
@@ -86,7 +86,7 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     }
     let index = |rank: &Rank| job.index(*rank);
     let members = facts.iter().map(|group| group.members.iter().filter_map(index).collect()).collect();
-    let (rows, sorts) = sorts.rows(&facts, &nodes, &budgets.finish(steps.numbers.len() as u64));
+    let (rows, sorts) = sorts.rows(&facts, &budgets.finish(steps.numbers.len() as u64));
     Costs { rows, sorts, members }
 }
 
@@ -148,31 +148,38 @@ fn exposed(job: &Job, waits: &[Vec<i64>]) -> Vec<Vec<i64>> {
 struct Sorts {
     sorts: BTreeMap<(usize, Kind, String, Option<u64>), usize>,
     alike: BTreeMap<(Kind, String, Option<u64>, u32, Link), usize>,
+    /// Of each, whether any of it goes over the link between two nodes.
+    over_link: Vec<bool>,
 }
 
 impl Sorts {
     /// The sort of `instance`, and which others it is compared with.
-    fn of(&mut self, job: &Job, facts: &[GroupFacts<'_>], instance: &Instance) -> (usize, usize) {
+    fn of(&mut self, job: &Job, nodes: &Nodes, facts: &[GroupFacts<'_>], instance: &Instance) -> (usize, usize) {
         let group = &facts[instance.group];
         let LocalCollective { operation, .. } = described(instance, &job.collectives);
         let (kind, dtype, elements) = (operation.kind, || operation.dtype.clone(), operation.in_elements);
         let ranks = ranks_of(instance, described(instance, &job.collectives), group.group);
         let next = self.sorts.len();
         let sort = *self.sorts.entry((instance.group, kind, dtype(), elements)).or_insert(next);
+        let members = || instance.members.iter().map(|member| job.ranks[member.rank()].rank);
+        self.over_link.resize(self.sorts.len(), false);
+        self.over_link[sort] |= nodes.pair(members()).is_some();
+        // A message reaches from one of its ends to the other, however far its group does.
+        let link = if kind.is_message() { nodes.link(members()) } else { group.link.clone() };
         let next = self.alike.len();
-        (sort, *self.alike.entry((kind, dtype(), elements, ranks, group.link.clone())).or_insert(next))
+        (sort, *self.alike.entry((kind, dtype(), elements, ranks, link)).or_insert(next))
     }
 
     /// The rows of `budgets`, most exposed first, and what each but the last of too many is of.
-    fn rows(&self, facts: &[GroupFacts<'_>], nodes: &Nodes, budgets: &[Budget]) -> (Vec<Row>, Vec<Sort>) {
+    fn rows(&self, facts: &[GroupFacts<'_>], budgets: &[Budget]) -> (Vec<Row>, Vec<Sort>) {
         let mut order: Vec<_> =
-            self.sorts.iter().map(|(sort, at)| (sort, budgets.get(*at).copied().unwrap_or_default())).collect();
+            self.sorts.iter().map(|(sort, at)| (sort, *at, budgets.get(*at).copied().unwrap_or_default())).collect();
         // Stable: the rest is in order already.
-        order.sort_by_key(|(_, budget)| Reverse((budget.exposed_ns, budget.count)));
+        order.sort_by_key(|(.., budget)| Reverse((budget.exposed_ns, budget.count)));
         let cut = if order.len() > ROWS_MAX { ROWS_MAX - 1 } else { order.len() };
         let mut rows: Vec<Row> = Vec::with_capacity(order.len().min(ROWS_MAX));
         let mut sorts = Vec::with_capacity(cut);
-        for ((group, kind, dtype, elements), budget) in &order[..cut] {
+        for ((group, kind, dtype, elements), at, budget) in &order[..cut] {
             let sort = Row {
                 group: facts[*group].label.clone(),
                 kind: kind.name().into(),
@@ -182,19 +189,18 @@ impl Sorts {
                 ..Row::default()
             };
             rows.push(row(budget, sort));
-            let Group { ranks, .. } = facts[*group].group;
             sorts.push(Sort {
                 group: *group,
                 label: facts[*group].label.clone(),
                 dimension: Parallelism::of(facts[*group].group).map(|known| known.to_string()),
-                nodes: nodes.all(ranks.iter().copied()).map(|nodes| nodes.len()),
+                over_link: self.over_link.get(*at).copied().unwrap_or(false),
                 kind: *kind,
                 budget: *budget,
             });
         }
         if cut < order.len() {
             let mut rest = Budget::default();
-            order[cut..].iter().for_each(|(_, budget)| rest.join(budget));
+            order[cut..].iter().for_each(|(.., budget)| rest.join(budget));
             let unknown: CollectiveKind = Kind::Unknown.name().into();
             rows.push(row(&rest, Row { group: OTHERS.to_owned(), kind: unknown, link: Link::Unknown, ..Row::default() }));
         }

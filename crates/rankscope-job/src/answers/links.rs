@@ -37,7 +37,7 @@ pub(super) fn links(job: &Job) -> Found {
     let mut groups: BTreeMap<(Pair, usize), usize> = BTreeMap::new();
     for instance in job.matched.instances.iter().filter(|instance| instance.complete) {
         let ranks = instance.members.iter().map(|member| job.ranks[member.rank()].rank);
-        let Some(&[one, other]) = nodes.all(ranks).as_deref() else { continue };
+        let Some(pair) = nodes.pair(ranks) else { continue };
         let (waiting, came_ns) = comings(job, &maps, instance, &mut stays, &mut came);
         let shown = Collective { sort: 0, alike: 0, waiting, in_step: true, came_ns, stays: &stays };
         let Some(ns) = transfer_ns(&shown) else { continue };
@@ -46,9 +46,9 @@ pub(super) fn links(job: &Job) -> Found {
         let next = families.len();
         let family = (operation.kind.name().to_owned(), dtype, instance.members.len());
         let family = *families.entry(family).or_insert(next);
-        links.add((one, other), family, operation.in_elements.unwrap_or(0), ns);
-        groups.entry(((one, other), family)).or_insert(instance.group);
-        users.entry((one, other)).or_default().extend(instance.members.iter().map(|member| member.rank()));
+        links.add(pair, family, operation.in_elements.unwrap_or(0), ns);
+        groups.entry((pair, family)).or_insert(instance.group);
+        users.entry(pair).or_default().extend(instance.members.iter().map(|member| member.rank()));
     }
     let Compared { slow, unknown } = links.compare();
     let name = |family: usize| families.iter().find(|(_, at)| **at == family).map(|((kind, ..), _)| kind.clone());
@@ -67,7 +67,7 @@ pub(super) fn links(job: &Job) -> Found {
 impl Found {
     /// That links cannot be told, where what goes over them matters; `costs` are those of a job whose steps take `step_ns`.
     pub(super) fn unanswered(&self, costs: &Costs, step_ns: i64, ranks: usize, steps: usize) -> Option<String> {
-        let between = costs.sorts.iter().filter(|sort| sort.nodes == Some(2)).map(|sort| sort.budget.transfer_ns);
+        let between = costs.sorts.iter().filter(|sort| sort.over_link).map(|sort| sort.budget.transfer_ns);
         let own_ns = between.fold(0, i64::saturating_add) / (ranks.max(1) * steps.max(1)) as i64;
         if self.unknown.is_empty() || (own_ns as f64) < WORTH_A_WORD * step_ns as f64 {
             return None;
