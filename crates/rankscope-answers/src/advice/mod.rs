@@ -13,8 +13,11 @@ mod network;
 mod path;
 mod ranks;
 mod steps;
+mod sums;
 mod suspects;
 mod worth;
+
+use std::cell::OnceCell;
 
 use rankscope_execution::replay::Replay;
 use rankscope_execution::{JobExecution, Path};
@@ -24,6 +27,7 @@ use crate::budgets::Budget;
 use crate::links::SlowLink;
 use ledger::Ledger;
 use path::PathTime;
+use sums::Sums;
 
 pub use ranks::{HOST, UNRECORDED};
 pub use worth::Worth;
@@ -210,6 +214,8 @@ pub fn advise(input: &Input<'_>) -> Vec<Advice> {
 struct Scene<'a> {
     input: &'a Input<'a>,
     ledger: Ledger,
+    /// Of the ledger; only who tries many ranks asks for them.
+    sums: OnceCell<Sums>,
     path: PathTime,
     /// What a step takes.
     step_ns: i64,
@@ -221,11 +227,17 @@ impl<'a> Scene<'a> {
     fn of(input: &'a Input<'a>) -> Self {
         Self {
             ledger: Ledger::of(input.job),
+            sums: OnceCell::new(),
             path: PathTime::of(input.job, input.paths),
             step_ns: input.replay.unchanged().step_ns.max(1),
             steps: (input.replay.steps() as usize).max(1),
             input,
         }
+    }
+
+    /// What ranks spend by name.
+    fn sums(&self) -> &Sums {
+        self.sums.get_or_init(|| Sums::of(&self.ledger))
     }
 
     /// Whether a step would save enough for it to be advice.

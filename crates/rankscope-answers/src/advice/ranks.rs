@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::ledger::{Spent, median};
 use super::names::{is_garbage, is_loader, is_of_data};
+use super::sums::{computes, name_of};
 use super::suspects::named;
 use super::{Advice, Figures, Rule, Scene, Whom, Worth};
 use crate::blame::{Culprit, Suspect};
@@ -127,10 +128,7 @@ const MORE_KERNELS: f64 = 1.05;
 impl Why {
     pub(super) fn of(scene: &Scene<'_>, ranks: &[usize]) -> Self {
         let on_device = scene.ledger.of_activity(Activity::Kernel).count > 0;
-        let works = |activity: Activity| match on_device {
-            true => matches!(activity, Activity::Kernel | Activity::Copy | Activity::Fill),
-            false => activity == Activity::Operator,
-        };
+        let works = |activity: Activity| computes(activity, on_device);
         let of_host = |activity: Activity| activity.is_host() && !works(activity);
         Self { on_device, host: more(scene, ranks, of_host), work: more(scene, ranks, works) }
     }
@@ -141,7 +139,7 @@ impl Why {
     }
 
     /// What they do longer than the others.
-    pub(super) fn more_ns(&self) -> i64 {
+    fn more_ns(&self) -> i64 {
         self.work.iter().chain(&self.host).map(|one| one.ns().max(0)).fold(0, i64::saturating_add)
     }
 
@@ -225,8 +223,7 @@ fn more(scene: &Scene<'_>, ranks: &[usize], is: impl Fn(Activity) -> bool) -> Ve
     let others: Vec<usize> = (0..scene.ledger.ranks()).filter(|rank| !ranks.contains(rank)).collect();
     let mut operators: FxHashMap<&str, Vec<(u32, &Key)>> = FxHashMap::default();
     for (at, key) in scene.ledger.keys().filter(|(_, key)| is(key.activity)) {
-        let by_operator = !key.activity.is_host() && !key.operator.is_empty();
-        operators.entry(if by_operator { &key.operator } else { &key.name }).or_default().push((at, key));
+        operators.entry(name_of(key)).or_default().push((at, key));
     }
     let more = |(operator, keys): (&str, Vec<(u32, &Key)>)| {
         let sum = |rank: usize, of: fn(Spent) -> i64| keys.iter().map(|(at, _)| of(scene.ledger.spent(rank, *at))).sum::<i64>();

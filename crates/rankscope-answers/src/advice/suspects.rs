@@ -41,7 +41,7 @@ fn is_stage(suspect: &Suspect) -> bool {
 
 /// The one rank of several that explains what they cost.
 fn alone(scene: &Scene<'_>, suspect: &Suspect, worth: Worth) -> Option<(Suspect, Worth)> {
-    let more_ns = |rank: usize| Why::of(scene, &[rank]).more_ns();
+    let more_ns = |rank: usize| scene.sums().more_ns(rank);
     let most = suspect.ranks.iter().copied().max_by_key(|rank| (more_ns(*rank), std::cmp::Reverse(*rank)))?;
     let own = at_median(scene, &[most])?;
     let is_it = own.ns as f64 >= ALONE * worth.ns as f64 && Why::of(scene, &[most]).explains(scene, own.ns);
