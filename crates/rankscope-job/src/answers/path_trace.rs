@@ -3,7 +3,9 @@
 //! A step of the job begins on one rank while another one still ends the step before. The row has every moment once, and gives that
 //! one to the step that was first: each step is drawn from the end of the one before it, or from its own start where that is later.
 
-use rankscope_execution::{JobExecution, Path, PathWindow, Segment, critical_paths};
+use std::borrow::Cow;
+
+use rankscope_execution::{JobExecution, Path, PathClass, PathWindow, Segment, critical_paths};
 use rankscope_trace::{ArgValue, CategoryKind, SpanRow, Trace, TrackId, TrackKey, TrackKind};
 
 use super::step_windows::StepWindows;
@@ -41,6 +43,16 @@ fn once(windows: &[PathWindow]) -> impl Iterator<Item = (usize, i64)> {
     order.into_iter().filter_map(begin)
 }
 
+/// What a part of `class` is called that is about `name`: in its delays that did not run yet.
+fn said(class: PathClass, name: &str) -> Cow<'_, str> {
+    match class {
+        PathClass::Launch => format!("launch of {name}").into(),
+        PathClass::DeviceGap => format!("gap before {name}").into(),
+        PathClass::Unknown => format!("not known, before {name}").into(),
+        _ => name.into(),
+    }
+}
+
 struct Drawn<'j, 'a> {
     job: &'j Job,
     graph: &'j JobExecution<'a>,
@@ -72,7 +84,8 @@ impl<'j, 'a> Drawn<'j, 'a> {
             if let Some(kernel) = first.kernel(graph) {
                 self.text("kernel", kernel);
             }
-            self.span(first.name(graph), first.class.name(), (first.start_ns.max(from_ns), last.end_ns));
+            let name = said(first.class, first.name(graph));
+            self.span(&name, first.class.name(), (first.start_ns.max(from_ns), last.end_ns));
         }
     }
 
