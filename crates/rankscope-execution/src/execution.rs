@@ -236,6 +236,12 @@ impl Execution {
         &self.lanes[id.0 as usize]
     }
 
+    /// Whether work of devices is recorded and no launch of any, so that what it waited for is known in part only.
+    pub fn lacks_launches(&self) -> bool {
+        let mut on_device = self.ids().filter(|id| self.lane(self.piece(*id).lane).kind == LaneKind::Stream).peekable();
+        on_device.peek().is_some() && on_device.all(|id| self.piece(id).launched_by.is_none())
+    }
+
     /// How many collectives the rank has, with a piece or without.
     pub fn collectives(&self) -> usize {
         self.collectives.len()

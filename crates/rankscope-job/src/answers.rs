@@ -13,10 +13,16 @@ mod steps;
 
 use rankscope_analyze::Job as Analysis;
 use rankscope_document::{Advice, Blame, BlameGroup, Budget, CriticalPath, Document};
-use rankscope_execution::JobExecution;
+use rankscope_execution::{Execution, JobExecution};
+use rankscope_time::Rank;
 
 use self::steps::Steps;
 use crate::Job;
+use crate::judge::JobRank;
+
+/// What answers lack where clocks contradict each other.
+const CONTRADICTORY: &str = "The ranks' timestamps contradict causality with any clock offsets: who came last, for how long others waited and what \
+                             advice is worth cannot be told between ranks of different clocks. How long each rank worked on what still holds.";
 
 /// The answers, as the document has them.
 #[derive(Clone, Debug, Default)]
@@ -42,15 +48,20 @@ impl Answers {
         let judged = blame::blame(job, analysis, &graph, &steps);
         let (paths, critical_path, unanswered) = critical_path::critical_path(job, &graph);
         answers.unanswered = unanswered;
-        match job.only_step {
-            None => {
+        answers.unanswered.extend(job.clocks_contradict().then(|| CONTRADICTORY.to_owned()));
+        answers.unanswered.extend(blame::unanswered(job, &judged));
+        match (job.only_step, advice::why_none(job)) {
+            (Some(_), _) => answers.unanswered.push(advice::OF_ONE_STEP.to_owned()),
+            (None, Some(why)) => answers.unanswered.push(why),
+            (None, None) => {
+                let has_steps = job.ranks.iter().any(|rank| !rank.report.steps.is_empty());
+                answers.unanswered.extend((!has_steps).then(|| advice::WITHOUT_STEPS.to_owned()));
                 let links = links::links(job);
                 let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, costs: &costs, links: &links };
                 answers.advice = advice::advice(job, &found);
                 let step_ns = mean_length_ns(&critical_path);
                 answers.unanswered.extend(links.unanswered(&costs, step_ns, job.ranks.len(), steps.numbers.len()));
             }
-            Some(_) => answers.unanswered.push(advice::OF_ONE_STEP.to_owned()),
         }
         (answers.blame, answers.blame_groups) = (judged.rows, judged.groups);
         Self { budgets: costs.rows, critical_path, ..answers }
@@ -69,6 +80,12 @@ fn mean_length_ns(paths: &[CriticalPath]) -> i64 {
 }
 
 impl Job {
+    /// The ranks of which work of devices is recorded and no launch of any.
+    pub(crate) fn without_launches(&self) -> Vec<Rank> {
+        let lacks = |rank: &&JobRank| rank.execution.as_deref().is_some_and(Execution::lacks_launches);
+        self.ranks.iter().filter(lacks).map(|rank| rank.rank).collect()
+    }
+
     /// The execution graph of the job, where its parts hold those of all ranks, they are comparable, and any of them shows more than
     /// collectives.
     pub fn execution(&self) -> Option<JobExecution<'_>> {

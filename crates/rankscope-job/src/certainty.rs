@@ -21,6 +21,12 @@ impl Job {
         }
     }
 
+    /// Whether no offsets of the clocks that are relied upon would let causes come before what they caused.
+    pub(crate) fn clocks_contradict(&self) -> bool {
+        let is_measured = matches!(self.clocks.method, Method::Measured | Method::OneHost);
+        self.clocks.estimate.bounds.contradiction().is_some() && !is_measured
+    }
+
     /// Lowers the confidence of `verdict` where clocks at an end of their bounds would name another rank or none. `recorded_ns` is
     /// the time it was judged over.
     pub(crate) fn weigh(&self, verdict: &mut Verdict, recorded_ns: i64) {

@@ -128,6 +128,21 @@ fn notes_on(job: &Job, replay: &Replay<'_>, error: f64) -> Vec<String> {
     if replay.steps() == 0 {
         notes.push("the traces mark no steps, so times are those of the whole recording".to_owned());
     }
+    if job.clocks_contradict() {
+        notes.push(
+            "the ranks' timestamps contradict causality with any clock offsets: for how long ranks waited for others is not known, and what a \
+             change saves is not to be relied upon"
+                .to_owned(),
+        );
+    }
+    let unlaunched = job.without_launches();
+    if !unlaunched.is_empty() {
+        notes.push(format!(
+            "no call that launched device work is recorded of {}: its streams are taken to wait for collectives alone, so that what one \
+             saves may not reach the step",
+            of_ranks(&unlaunched)
+        ));
+    }
     let missing = &job.completeness.missing;
     if !missing.is_empty() {
         notes.push(format!(

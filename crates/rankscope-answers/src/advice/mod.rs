@@ -240,6 +240,11 @@ impl<'a> Scene<'a> {
         self.sums.get_or_init(|| Sums::of(&self.ledger))
     }
 
+    /// Whether steps are marked.
+    fn has_steps(&self) -> bool {
+        self.input.replay.steps() > 0
+    }
+
     /// Whether a step would save enough for it to be advice.
     fn is_worth_it(&self, worth: &Worth) -> bool {
         worth.ns > (self.step_ns as f64 * WORTH_MIN) as i64

@@ -133,7 +133,8 @@ fn of_exposed(scene: &Scene<'_>, kind: &str, dimension: Option<&str>, sum: &Expo
 /// What stages wait for each other, beside the least that they have to.
 fn bubble(scene: &Scene<'_>) -> Option<Advice> {
     let stages = scene.input.stages.len();
-    if stages < 2 {
+    // Of a recording without steps nobody knows how many batches go through the pipeline before it is empty.
+    if stages < 2 || !scene.has_steps() {
         return None;
     }
     let messages = || scene.input.sorts.iter().filter(|sort| sort.is_message);

@@ -11,10 +11,27 @@ use super::budgets::{self, Costs};
 use super::links;
 use crate::Job;
 use crate::replayed::with_replay;
+use crate::words::of_ranks;
 
 /// Why there is none in a report of one step: nothing of the other steps is matched then, so that running the job again would let
 /// ranks pass each other.
 pub(super) const OF_ONE_STEP: &str = "Advice rests on all steps: leave --step out to get it.";
+
+/// What is missing of it where no steps are marked.
+pub(super) const WITHOUT_STEPS: &str =
+    "No rank marks steps, so advice that counts by them is left out: pipeline bubbles, synchronisation, first steps.";
+
+/// Why there is none on `job`, whose ranks all have graphs.
+pub(super) fn why_none(job: &Job) -> Option<String> {
+    let ranks = job.without_launches();
+    (!ranks.is_empty()).then(|| {
+        format!(
+            "What would help cannot be told: no call that launched device work is recorded of {}, so that nothing is known of what its \
+             streams waited for. Record CPU activities, too.",
+            of_ranks(&ranks)
+        )
+    })
+}
 
 /// What was found already.
 pub(super) struct Found<'a> {
@@ -49,14 +66,14 @@ pub(super) fn advice(job: &Job, found: &Found<'_>) -> Vec<Row> {
             begins_ns: &begins_ns,
             stages: &found.judged.stages.values().cloned().collect::<Vec<_>>(),
         });
-        let step_ns = replay.unchanged().step_ns;
-        advice.iter().map(|one| row(job, one, step_ns)).collect()
+        let whole = words::Whole { ns: replay.unchanged().step_ns, is_step: replay.steps() > 0 };
+        advice.iter().map(|one| row(job, one, whole)).collect()
     })
 }
 
-fn row(job: &Job, advice: &Advice, step_ns: i64) -> Row {
+fn row(job: &Job, advice: &Advice, whole: words::Whole) -> Row {
     let ranks: Vec<u32> = advice.ranks.iter().map(|rank| job.ranks[*rank].rank.0).collect();
-    let words = words::words(advice, &ranks, step_ns);
+    let words = words::words(advice, &ranks, whole);
     Row {
         rule: advice.rule.name().into(),
         title: words.title,

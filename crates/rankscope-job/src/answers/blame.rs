@@ -62,6 +62,29 @@ pub(super) fn blame(job: &Job, analysis: &Analysis, graph: &JobExecution<'_>, st
     Judged { rows: rows(job, &blamed), groups, blamed, suspects, stages }
 }
 
+/// That most of the lateness cannot be told, and why.
+pub(super) fn unanswered(job: &Job, judged: &Judged) -> Option<String> {
+    let sum = |of: fn(&blame::Blame) -> i64| judged.blamed.ranks.iter().map(of).fold(0, i64::saturating_add);
+    let (late_ns, uncertain_ns) = (sum(|one| one.lateness_ns), sum(|one| one.uncertain_ns.max(0)));
+    let last: u64 = judged.blamed.ranks.iter().map(|one| one.last).sum();
+    if late_ns <= 0 || uncertain_ns < late_ns / 2 {
+        return None;
+    }
+    let open_ns = job.open_between_ranks_ns();
+    let why = match open_ns {
+        i64::MAX => "nothing bounds how far their clocks are apart".to_owned(),
+        _ if open_ns >= late_ns / i64::try_from(last.max(1)).unwrap_or(i64::MAX) => {
+            format!("their clocks leave {} open between two of them", crate::time(open_ns))
+        }
+        _ => "before that they waited where nobody knows for whom, or nothing is recorded".to_owned(),
+    };
+    Some(format!(
+        "Why ranks were late cannot be told for {} of the {} by which they were: {why}.",
+        crate::time(uncertain_ns.min(late_ns)),
+        crate::time(late_ns)
+    ))
+}
+
 /// What a group is called: by what it is for, where that is known.
 pub(super) fn label(group: &Group) -> String {
     Parallelism::of(group).map_or_else(|| group_name(group), |known| known.to_string())

@@ -53,7 +53,7 @@ pub(super) fn limits(job: &Job) -> Vec<Caution> {
             ),
         )),
     }
-    if clocks.estimate.bounds.contradiction().is_some() && !matches!(clocks.method, Method::Measured | Method::OneHost) {
+    if job.clocks_contradict() {
         let text = "The ranks' timestamps contradict causality with any clock offsets; no clock was corrected.";
         limits.push(of_ranks(&[], text.to_owned()));
     }

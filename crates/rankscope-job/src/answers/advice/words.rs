@@ -14,13 +14,33 @@ pub(super) struct Words {
     pub(super) remedy: String,
 }
 
-/// The sentences of `advice` about the ranks numbered `ranks`, in a job whose steps take `step_ns`.
-pub(super) fn words(advice: &Advice, ranks: &[u32], step_ns: i64) -> Words {
-    let mut evidence = vec![worth(advice, step_ns)];
-    evidence.extend(figures(advice));
+/// What figures are of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole {
+    /// How long it takes.
+    pub(super) ns: i64,
+    /// Whether it is a step, and not the whole recording.
+    pub(super) is_step: bool,
+}
+
+impl Whole {
+    /// What follows an amount of time or a number.
+    fn per(self) -> &'static str {
+        if self.is_step { "a step" } else { "in all" }
+    }
+
+    fn name(self) -> &'static str {
+        if self.is_step { "a step" } else { "a recording" }
+    }
+}
+
+/// The sentences of `advice` about the ranks numbered `ranks`, with figures of `whole`.
+pub(super) fn words(advice: &Advice, ranks: &[u32], whole: Whole) -> Words {
+    let mut evidence = vec![worth(advice, whole)];
+    evidence.extend(figures(advice, whole));
     evidence.extend((!advice.place.is_empty()).then(|| place(advice)));
     Words {
-        title: title(advice, &who(advice, ranks)),
+        title: title(advice, &who(advice, ranks), whole.per()),
         evidence,
         check: check(advice, ranks),
         remedy: remedy(advice).to_owned(),
@@ -47,48 +67,48 @@ fn who(advice: &Advice, ranks: &[u32]) -> String {
     }
 }
 
-fn title(advice: &Advice, who: &str) -> String {
+fn title(advice: &Advice, who: &str, per: &str) -> String {
     let Advice { name, figures, .. } = advice;
     let (own, others) = (time(figures.own_ns), time(figures.others_ns));
     let name = shortened(name);
     let often = every(figures);
     match advice.rule {
-        Rule::DataLoader if advice.whom == Whom::All => format!("Loading batches holds up every rank: {own} a step in {name}"),
+        Rule::DataLoader if advice.whom == Whom::All => format!("Loading batches holds up every rank: {own} {per} in {name}"),
         Rule::DataLoader => {
-            format!("{} waits for its data loader: {own} a step in {name}{often}, the others {others}", upper(who))
+            format!("{} waits for its data loader: {own} {per} in {name}{often}, the others {others}", upper(who))
         }
-        Rule::GarbageCollection => format!("Python's garbage collector holds up the job: {own} a step in {name}{often}"),
+        Rule::GarbageCollection => format!("Python's garbage collector holds up the job: {own} {per} in {name}{often}"),
         Rule::StragglerRank if advice.name == HOST => {
-            format!("The host of {who} is slower than the others: {own} a step of host time, the others {others}{often}")
+            format!("The host of {who} is slower than the others: {own} {per} of host time, the others {others}{often}")
         }
         Rule::StragglerRank if advice.name == UNRECORDED => {
-            format!("{} spends {own} a step in nothing that its trace records{often}, the others {others}", upper(who))
+            format!("{} spends {own} {per} in nothing that its trace records{often}, the others {others}", upper(who))
         }
-        Rule::StragglerRank => format!("{} spends {own} a step in {name}{often}, the others {others}", upper(who)),
+        Rule::StragglerRank => format!("{} spends {own} {per} in {name}{often}, the others {others}", upper(who)),
         Rule::StragglerNode => {
-            format!("{} makes the others wait{often}: {own} a step in {name}, elsewhere {others}", upper(who))
+            format!("{} makes the others wait{often}: {own} {per} in {name}, elsewhere {others}", upper(who))
         }
-        Rule::HeavyStage => format!("{} is heavier than the others: {own} a step in {name}, elsewhere {others}", upper(who)),
+        Rule::HeavyStage => format!("{} is heavier than the others: {own} {per} in {name}, elsewhere {others}", upper(who)),
         Rule::ThrottledDevice => {
             format!("The device of {who} is slow: all its kernels take {:.2} times as long as the others'", figures.ratio)
         }
         Rule::UnevenWork => {
-            format!("{} has more work than the others: {own} a step in {name}{often}, the others {others}", upper(who))
+            format!("{} has more work than the others: {own} {per} in {name}{often}, the others {others}", upper(who))
         }
         Rule::HostBound => format!(
             "The host does not keep up with the devices: {} of a step is host time that nothing hides",
             percent(figures.ratio)
         ),
         Rule::SmallKernels => format!(
-            "Small kernels: {name} launches {:.0} kernels a step of {own} each, and launching one takes {others}",
+            "Small kernels: {name} launches {:.0} kernels {per} of {own} each, and launching one takes {others}",
             figures.count
         ),
-        Rule::Recompute => format!("Activations are computed again ({name}): {own} of kernels a step"),
+        Rule::Recompute => format!("Activations are computed again ({name}): {own} of kernels {per}"),
         Rule::ExposedCommunication => {
             // What a group is for helps to know it; its number or its not having a name does not.
             let is_told = advice.place != Parallelism::WORLD && Parallelism::of_name(&advice.place).is_some();
             let of = if is_told { format!(" of {}", shortened(&advice.place)) } else { String::new() };
-            format!("{name}{of} is exposed for {own} a step: no computation hides it")
+            format!("{name}{of} is exposed for {own} {per}: no computation hides it")
         }
         Rule::SlowLink if matches!(advice.whom, Whom::Link(..)) => format!(
             "The link between {who} is slow: a transfer of {} takes {own}, between other nodes {others} ({:.1} times)",
@@ -99,11 +119,11 @@ fn title(advice: &Advice, who: &str) -> String {
             figures.ratio
         ),
         Rule::PipelineBubble => format!(
-            "The pipeline waits for {own} a step; a schedule of {:.0} microbatches has to wait for {others}",
+            "The pipeline waits for {own} {per}; a schedule of {:.0} microbatches has to wait for {others}",
             figures.count
         ),
-        Rule::PageableCopies => format!("Copies from memory that is not pinned ({name}): {own} a step, and the host waits"),
-        Rule::Synchronization => format!("The host waits for its device {:.0} times a step, in {name}", figures.count),
+        Rule::PageableCopies => format!("Copies from memory that is not pinned ({name}): {own} {per}, and the host waits"),
+        Rule::Synchronization => format!("The host waits for its device {:.0} times {per}, in {name}", figures.count),
         Rule::FirstSteps => {
             let first = if figures.count > 1.0 {
                 format!("The first {:.0} steps take", figures.count)
@@ -131,21 +151,23 @@ fn upper(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-fn worth(advice: &Advice, step_ns: i64) -> String {
+fn worth(advice: &Advice, whole: Whole) -> String {
     let worth = advice.worth;
     format!(
-        "Without it a step of {} would take {} less ({} to {}), {} of it.",
-        time(step_ns),
+        "Without it {} of {} would take {} less ({} to {}), {} of it.",
+        whole.name(),
+        time(whole.ns),
         time(worth.ns),
         time(worth.lo_ns.max(0)),
         time(worth.hi_ns),
-        percent(worth.ns as f64 / step_ns.max(1) as f64)
+        percent(worth.ns as f64 / whole.ns.max(1) as f64)
     )
 }
 
-fn figures(advice: &Advice) -> Option<String> {
+fn figures(advice: &Advice, whole: Whole) -> Option<String> {
     let Figures { own_ns, others_ns, ratio, .. } = advice.figures;
-    let beside = || format!("{} a step beside {} on the median of the other ranks.", time(own_ns), time(others_ns));
+    let (per, own, others) = (whole.per(), time(own_ns), time(others_ns));
+    let beside = || format!("{own} {per} beside {others} on the median of the other ranks.");
     match advice.rule {
         Rule::ThrottledDevice => Some(format!("All kernels together: {}", beside())),
         Rule::StragglerRank | Rule::StragglerNode | Rule::HeavyStage | Rule::UnevenWork if ratio > 0.0 => {
