@@ -153,13 +153,16 @@ fn upper(text: &str) -> String {
 
 fn worth(advice: &Advice, whole: Whole) -> String {
     let worth = advice.worth;
+    // Of one step nobody knows how far another would differ.
+    let between = match worth.lo_ns == worth.hi_ns {
+        true => String::new(),
+        false => format!(" ({} to {})", time(worth.lo_ns.max(0)), time(worth.hi_ns)),
+    };
     format!(
-        "Without it {} of {} would take {} less ({} to {}), {} of it.",
+        "Without it {} of {} would take {} less{between}, {} of it.",
         whole.name(),
         time(whole.ns),
         time(worth.ns),
-        time(worth.lo_ns.max(0)),
-        time(worth.hi_ns),
         percent(worth.ns as f64 / whole.ns.max(1) as f64)
     )
 }
