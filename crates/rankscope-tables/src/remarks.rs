@@ -77,7 +77,12 @@ impl Remarks {
     pub fn sentences(&self) -> Vec<String> {
         let mut all = Vec::new();
         let mut say = |count: u64, text: String| all.extend((count > 0).then_some(text));
-        say(u64::from(self.work == 0), "No device work is recorded: tables of operators and kernels are empty.".to_owned());
+        say(
+            u64::from(self.work == 0),
+            "No device work is recorded: tables of operators and kernels are empty, and idle time and overlap, which are those of \
+             devices, are 0."
+                .to_owned(),
+        );
         let Self { work, without_launch, without_work, shared_ids, overruns, graphs, capture_files, without_length } = self;
         say(
             *without_launch,
