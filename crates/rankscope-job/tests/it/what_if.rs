@@ -1,11 +1,13 @@
 //! What a step would take without a planted cause is what the simulator says it takes without it.
 
+use std::path::{Path, PathBuf};
+
 use rankscope_document::WhatIfDocument;
 use rankscope_job::{Changes, Job, WhatIfError, what_if};
-use rankscope_testkit::NodeClock;
 use rankscope_testkit::simulated::{Cause, Job as Simulated, Layout, Part as Layer};
+use rankscope_testkit::{Need, NodeClock, given};
 
-use crate::answered::{simulated, with_executions};
+use crate::answered::{FOLDERS, recorded, simulated, with_executions};
 
 fn job(of: &Simulated) -> Job {
     with_executions(simulated(of))
@@ -73,6 +75,19 @@ fn a_sweep_has_a_row_for_each_value_and_its_best_is_the_answer() {
     assert_eq!(rows.len(), 3);
     assert_eq!((rows[2], document.changed_step_ns), ("rank:0=2x", document.ranking[0].changed_step_ns));
     assert_eq!(document.changes, ["rank:0=2x,1x,0.5x"]);
+}
+
+/// The repository's own recording, and those of the corpus where it is there.
+#[test]
+fn a_replay_that_misses_a_recorded_step_by_more_than_two_percent_says_so() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/torch-gloo-4ranks");
+    let corpus = given(Need::Corpus);
+    let folders = corpus.iter().flat_map(|corpus: &PathBuf| FOLDERS.map(|folder| corpus.join(folder)));
+    for folder in std::iter::once(own).chain(folders) {
+        let Ok(document) = asked(&with_executions(recorded(&folder)), &[]) else { continue };
+        let says = document.notes.iter().any(|note| note.contains("not to be relied upon"));
+        assert_eq!(says, document.replay_error.abs() > 0.02, "{}: {:?}", folder.display(), document.notes);
+    }
 }
 
 #[test]

@@ -12,7 +12,10 @@ const LISTED: usize = 5;
 /// The first advice, which stands above everything else.
 pub(super) fn first(document: &Document, sheet: Sheet) -> Vec<String> {
     let Some(advice) = document.advice.first() else { return Vec::new() };
-    let text = format!("{}. Worth {} a step.", clean(&advice.title), duration(advice.worth_ns_per_step as f64));
+    // The path of a recording without steps is of no step.
+    let is_whole = document.critical_path.iter().any(|path| path.step.is_none());
+    let per = if is_whole { "in all" } else { "a step" };
+    let text = format!("{}. Worth {} {per}.", clean(&advice.title), duration(advice.worth_ns_per_step as f64));
     wrap(&text, sheet.width()).iter().map(|line| sheet.paint().bold(line)).collect()
 }
 

@@ -3,6 +3,7 @@
 //! One test binary, so that everything is linked once; a module for each of its subjects.
 
 mod align_from_traces;
+mod answers_lacking;
 mod archives;
 mod bad_input;
 mod clock_agent;
