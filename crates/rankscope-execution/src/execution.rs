@@ -11,6 +11,7 @@
 mod builder;
 
 use crate::Key;
+use crate::columns::{Back, Marks, Moments, Narrow};
 use crate::shares::Shares;
 
 pub use builder::{Builder, NewPiece};
@@ -97,43 +98,52 @@ pub struct Execution {
     pieces: Pieces,
     /// The piece of each of the rank's collectives, in their order; [`NONE`] where the graph has none.
     collectives: Vec<u32>,
-    /// Those again by piece, ascending.
-    by_piece: Vec<(u32, u32)>,
+    /// Those that have one, in order of their pieces; not there where that is the order of them all.
+    in_order: Option<Vec<u32>>,
+    /// Which pieces those are.
+    marks: Marks,
 }
 
 /// The columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Pieces {
-    lane: Vec<u32>,
-    start_ns: Vec<i64>,
-    dur_ns: Vec<i64>,
-    key: Vec<u32>,
-    launched_by: Vec<u32>,
-    waits_for: Vec<u32>,
+    lane: Narrow<u8>,
+    start_ns: Moments,
+    dur_ns: Narrow<u32>,
+    key: Narrow<u16>,
+    launched_by: Back,
+    waits_for: Back,
     /// The piece before it in its lane.
-    previous: Vec<u32>,
+    previous: Back,
     /// None of a piece of one key.
     shares: Shares,
 }
 
 impl Pieces {
-    /// Room for so many, of which none is launched or waits yet.
+    /// Room for so many.
     fn with_capacity(count: usize) -> Self {
         Self {
-            lane: Vec::with_capacity(count),
-            start_ns: Vec::with_capacity(count),
-            dur_ns: Vec::with_capacity(count),
-            key: Vec::with_capacity(count),
-            launched_by: vec![NONE; count],
-            waits_for: vec![NONE; count],
-            previous: Vec::with_capacity(count),
-            shares: Shares::with_capacity(count),
+            lane: Narrow::with_capacity(count),
+            start_ns: Moments::with_capacity(count),
+            dur_ns: Narrow::with_capacity(count),
+            key: Narrow::with_capacity(count),
+            ..Self::default()
         }
     }
 }
 
 /// No piece.
 const NONE: u32 = u32::MAX;
+
+/// The collectives that have a piece in order of those, where that is not the order of them all.
+fn in_order(collectives: &[u32]) -> Option<Vec<u32>> {
+    if collectives.is_sorted() && collectives.last() != Some(&NONE) {
+        return None;
+    }
+    let mut order: Vec<u32> = (0..collectives.len() as u32).filter(|at| collectives[*at as usize] != NONE).collect();
+    order.sort_unstable_by_key(|at| collectives[*at as usize]);
+    Some(order)
+}
 
 fn some(at: u32) -> Option<PieceId> {
     (at != NONE).then_some(PieceId(at))
@@ -152,47 +162,67 @@ impl Execution {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.pieces.start_ns.is_empty()
+        self.len() == 0
     }
 
     /// All pieces, in order of their start.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = PieceId> + use<> {
-        (0..self.pieces.start_ns.len() as u32).map(PieceId)
+        (0..self.len() as u32).map(PieceId)
     }
 
     /// One piece.
+    #[inline]
     pub fn piece(&self, id: PieceId) -> Piece {
         let at = id.0 as usize;
         Piece {
-            lane: LaneId(self.pieces.lane[at]),
-            start_ns: self.pieces.start_ns[at],
-            dur_ns: self.pieces.dur_ns[at],
-            key: KeyId(self.pieces.key[at]),
-            launched_by: some(self.pieces.launched_by[at]),
-            waits_for: some(self.pieces.waits_for[at]),
+            lane: self.lane_of(id),
+            start_ns: self.pieces.start_ns.get(at),
+            dur_ns: self.dur_ns(id),
+            key: self.key_of(id),
+            launched_by: self.pieces.launched_by.get(at).map(PieceId),
+            waits_for: self.pieces.waits_for.get(at).map(PieceId),
         }
     }
 
+    /// Its lane.
+    #[inline]
+    pub fn lane_of(&self, id: PieceId) -> LaneId {
+        LaneId(self.pieces.lane.get(id.0 as usize) as u32)
+    }
+
+    /// What it is; of a stretch of the host, what most of it is.
+    #[inline]
+    pub fn key_of(&self, id: PieceId) -> KeyId {
+        KeyId(self.pieces.key.get(id.0 as usize) as u32)
+    }
+
     /// When it started, in nanoseconds since the epoch.
+    #[inline]
     pub fn start_ns(&self, id: PieceId) -> i64 {
-        self.pieces.start_ns[id.0 as usize]
+        self.pieces.start_ns.get(id.0 as usize)
+    }
+
+    /// How long it took.
+    #[inline]
+    pub fn dur_ns(&self, id: PieceId) -> i64 {
+        self.pieces.dur_ns.get(id.0 as usize).cast_signed()
     }
 
     /// When it ended.
+    #[inline]
     pub fn end_ns(&self, id: PieceId) -> i64 {
-        self.start_ns(id).saturating_add(self.pieces.dur_ns[id.0 as usize])
+        self.start_ns(id).saturating_add(self.dur_ns(id))
     }
 
     /// The piece before it in its lane.
     pub fn previous(&self, id: PieceId) -> Option<PieceId> {
-        some(self.pieces.previous[id.0 as usize])
+        self.pieces.previous.get(id.0 as usize).map(PieceId)
     }
 
     /// What its time goes to: shares that add up to its length, in order of first appearance within it.
     pub fn shares(&self, id: PieceId) -> impl Iterator<Item = Share> + '_ {
-        let at = id.0 as usize;
-        let mut stored = self.pieces.shares.list(at).peekable();
-        let whole = Share { key: KeyId(self.pieces.key[at]), ns: self.pieces.dur_ns[at] };
+        let mut stored = self.pieces.shares.list(id.0 as usize).peekable();
+        let whole = Share { key: self.key_of(id), ns: self.dur_ns(id) };
         let whole = stored.peek().is_none().then_some(whole);
         stored.chain(whole)
     }
@@ -201,11 +231,11 @@ impl Execution {
     pub fn dependencies(&self, id: PieceId) -> impl Iterator<Item = (PieceId, Dependency)> + use<> {
         let at = id.0 as usize;
         let all = [
-            (self.pieces.previous[at], Dependency::Lane),
-            (self.pieces.waits_for[at], Dependency::Wait),
-            (self.pieces.launched_by[at], Dependency::Launch),
+            (self.pieces.previous.get(at), Dependency::Lane),
+            (self.pieces.waits_for.get(at), Dependency::Wait),
+            (self.pieces.launched_by.get(at), Dependency::Launch),
         ];
-        all.into_iter().filter_map(|(piece, how)| Some((some(piece)?, how)))
+        all.into_iter().filter_map(|(piece, how)| Some((PieceId(piece?), how)))
     }
 
     /// What it depended on that ended last, and so let it start; of several that ended together the one of its own lane first. A piece
@@ -254,24 +284,39 @@ impl Execution {
 
     /// Which of the rank's collectives the piece is.
     pub fn collective(&self, id: PieceId) -> Option<usize> {
-        let found = self.by_piece.binary_search_by_key(&id.0, |(piece, _)| *piece).ok()?;
-        Some(self.by_piece[found].1 as usize)
+        self.nth_collective(self.place_of_collective(id)?).map(|(_, collective)| collective)
     }
 
-    /// The pieces that are collectives, in order, each with the number of its collective.
-    pub(crate) fn collective_pieces(&self) -> &[(u32, u32)] {
-        &self.by_piece
+    /// The place of `id` among the pieces that are collectives, in order.
+    #[inline]
+    pub(crate) fn place_of_collective(&self, id: PieceId) -> Option<usize> {
+        self.marks.place(id.0)
+    }
+
+    /// How many pieces are collectives.
+    pub(crate) fn collective_pieces(&self) -> usize {
+        self.in_order.as_ref().map_or(self.collectives.len(), Vec::len)
+    }
+
+    /// Of the pieces that are collectives the one at `place`, in order, and the number of its collective.
+    #[inline]
+    pub(crate) fn nth_collective(&self, place: usize) -> Option<(PieceId, usize)> {
+        let collective = match &self.in_order {
+            None => place,
+            Some(order) => *order.get(place)? as usize,
+        };
+        Some((PieceId(*self.collectives.get(collective)?), collective))
     }
 
     /// The last piece that has started by `ns`.
     pub fn last_started(&self, ns: i64) -> Option<PieceId> {
-        let after = self.pieces.start_ns.partition_point(|start| *start <= ns);
+        let after = self.pieces.start_ns.partition_point(|start_ns| start_ns <= ns);
         after.checked_sub(1).map(|at| PieceId(at as u32))
     }
 
     /// The place of the first piece that starts at `ns` or later.
     pub(crate) fn first_started(&self, ns: i64) -> u32 {
-        self.pieces.start_ns.partition_point(|start| *start < ns) as u32
+        self.pieces.start_ns.partition_point(|start_ns| start_ns < ns) as u32
     }
 
     /// Adds what a later export of the same rank recorded, whose collectives follow those of this one. Nothing of the two depends

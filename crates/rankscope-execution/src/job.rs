@@ -76,37 +76,56 @@ pub struct JobExecution<'a> {
     pub maps: Vec<&'a Map>,
     /// The meetings of two ranks or more, in the order of [`Matched::instances`].
     pub meetings: Vec<Meeting>,
-    /// By rank: the meeting of each of its collectives.
-    of_collective: Vec<Vec<Option<MeetingId>>>,
+    /// By rank: where it takes part with each of its collectives.
+    seats: Vec<Vec<Seat>>,
 }
+
+/// Where a rank takes part with one of its collectives: in which meeting, and as which of its participants.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    /// [`NOWHERE`] where it is matched with none of another rank.
+    meeting: u32,
+    place: u32,
+}
+
+const NOWHERE: u32 = u32::MAX;
 
 impl<'a> JobExecution<'a> {
     /// Ties the graphs of `ranks` together by what is `matched` of their `collectives`.
     pub fn new(ranks: Vec<&'a Execution>, maps: Vec<&'a Map>, collectives: &[RankCollectives], matched: &Matched) -> Self {
-        let of_collective = collectives.iter().map(|rank| vec![None; rank.collectives.len()]).collect();
-        let mut job = Self { ranks, maps, meetings: Vec::new(), of_collective };
+        let nowhere = Seat { meeting: NOWHERE, place: 0 };
+        let mut seats: Vec<Vec<Seat>> = collectives.iter().map(|rank| vec![nowhere; rank.collectives.len()]).collect();
+        let mut clocks: Vec<_> = maps.iter().map(|map| map.cursor()).collect();
+        let mut meetings = Vec::with_capacity(matched.instances.len());
+        // Those who take part in the one at hand, with the number of their collective.
+        let mut came: Vec<(Participant, u32)> = Vec::new();
         for (instance, one) in matched.instances.iter().enumerate() {
             let mut kind = Kind::Unknown;
-            let mut participants: Vec<Participant> = Vec::with_capacity(one.members.len());
+            came.clear();
             for member in &one.members {
                 let rank = member.rank();
-                let Some(piece) = job.ranks[rank].of_collective(member.collective()) else { continue };
+                let Some(piece) = ranks[rank].of_collective(member.collective()) else { continue };
                 let own = &collectives[rank].collectives[member.collective()];
                 kind = if kind == Kind::Unknown { own.kind } else { kind };
-                let (came_ns, left_ns) = (job.on_job_clock(rank, own.start_ns), job.on_job_clock(rank, own.end_ns));
-                participants.push(Participant { rank: rank as u32, piece, came_ns, left_ns, kind: own.kind });
+                let mut on_job_clock = |ns| clocks[rank].map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
+                let (came_ns, left_ns) = (on_job_clock(own.start_ns), on_job_clock(own.end_ns));
+                let participant = Participant { rank: rank as u32, piece, came_ns, left_ns, kind: own.kind };
+                came.push((participant, member.collective() as u32));
             }
-            if participants.len() < 2 {
+            if came.len() < 2 {
                 continue;
             }
-            participants.sort_by_key(|one| (one.came_ns, one.rank));
-            let id = MeetingId(job.meetings.len() as u32);
-            for member in &one.members {
-                job.of_collective[member.rank()][member.collective()] = Some(id);
+            came.sort_by_key(|(one, _)| (one.came_ns, one.rank));
+            let meeting = meetings.len() as u32;
+            for (place, (one, collective)) in (0..).zip(&came) {
+                seats[one.rank as usize][*collective as usize] = Seat { meeting, place };
             }
-            job.meetings.push(Meeting { group: one.group, instance, waiting: Waiting::of(kind), participants });
+            let participants = came.iter().map(|(one, _)| *one).collect();
+            meetings.push(Meeting { group: one.group, instance, waiting: Waiting::of(kind), participants });
         }
-        job
+        meetings.shrink_to_fit();
+        drop(clocks);
+        Self { ranks, maps, meetings, seats }
     }
 
     /// `nanos` of the clock of the rank at index `rank`, on the job's, in nanoseconds since the epoch.
@@ -116,8 +135,28 @@ impl<'a> JobExecution<'a> {
 
     /// The meeting that `piece` of the rank at index `rank` is the rank's part of.
     pub fn meeting(&self, rank: usize, piece: PieceId) -> Option<MeetingId> {
-        let collective = self.ranks[rank].collective(piece)?;
-        self.of_collective[rank].get(collective).copied().flatten()
+        Some(self.seat(rank, self.ranks[rank].collective(piece)?)?.0)
+    }
+
+    /// What the rank at index `rank` does with `piece` in its meeting, where it has one and that is known.
+    pub(crate) fn kind_in_meeting(&self, rank: usize, piece: PieceId) -> Option<Kind> {
+        let (id, place) = self.seat(rank, self.ranks[rank].collective(piece)?)?;
+        Some(self.get(id).participants[place].kind).filter(|kind| *kind != Kind::Unknown)
+    }
+
+    /// The meeting that the collective number `collective` of the rank at index `rank` is the rank's part of, and the place of the rank
+    /// among those who take part.
+    pub(crate) fn seat(&self, rank: usize, collective: usize) -> Option<(MeetingId, usize)> {
+        let seat = self.seats[rank].get(collective).filter(|seat| seat.meeting != NOWHERE)?;
+        Some((MeetingId(seat.meeting), seat.place as usize))
+    }
+
+    /// The meetings of the rank at index `rank` with its part in each, in the order of its collectives.
+    pub fn meetings_of(&self, rank: usize) -> impl Iterator<Item = (MeetingId, &Participant)> {
+        (0..self.seats[rank].len()).filter_map(move |collective| {
+            let (id, place) = self.seat(rank, collective)?;
+            Some((id, &self.get(id).participants[place]))
+        })
     }
 
     /// One meeting.

@@ -7,9 +7,27 @@
 //! Three sorts of question are asked of it. Walking back from a moment along what each piece waited for last ([`Execution::back`])
 //! says what a rank's time went to, to the nanosecond. The same walk across ranks is the critical path. Running all pieces again
 //! under other durations is a what-if. Nothing here draws, advises or blames.
+//!
+//! ```
+//! use rankscope_execution::{Activity, Dependency, Execution, Key, LaneKind};
+//!
+//! let mut builder = Execution::builder();
+//! let (host, stream) = (builder.lane(LaneKind::Thread, "main"), builder.lane(LaneKind::Stream, "7"));
+//! let call = builder.key(Key::new(Activity::Call, "cudaLaunchKernel"));
+//! let gemm = builder.key(Key::new(Activity::Kernel, "gemm"));
+//! let launch = builder.piece_of(call, host, 0, 10, None);
+//! let kernel = builder.piece_of(gemm, stream, 12, 38, None);
+//! builder.launch(kernel, launch);
+//! let execution = builder.finish();
+//!
+//! let kernel = execution.last_started(12).expect("it has started");
+//! let (before, how) = execution.bound_by(kernel).expect("the host launched it");
+//! assert_eq!((execution.key(execution.key_of(before)).name.as_str(), how), ("cudaLaunchKernel", Dependency::Launch));
+//! ```
 
 mod activity;
 mod build;
+mod columns;
 mod execution;
 mod job;
 mod path;

@@ -7,17 +7,14 @@ use crate::{KeyId, Share};
 /// Lists of shares, by their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shares {
-    /// Where each list ends in `bytes`.
+    /// How many are empty before the first that is not.
+    empty: usize,
+    /// Where each list from there on ends in `bytes`.
     ends: Vec<u32>,
     bytes: Vec<u8>,
 }
 
 impl Shares {
-    /// With room for so many lists.
-    pub(crate) fn with_capacity(lists: usize) -> Self {
-        Self { ends: Vec::with_capacity(lists), bytes: Vec::new() }
-    }
-
     /// Appends a list.
     ///
     /// # Panics
@@ -37,6 +34,10 @@ impl Shares {
     }
 
     fn end(&mut self) {
+        if self.bytes.is_empty() {
+            self.empty += 1;
+            return;
+        }
         self.ends.push(u32::try_from(self.bytes.len()).expect("memory ends before four billion bytes of shares"));
     }
 
@@ -50,12 +51,14 @@ impl Shares {
     }
 
     fn packed(&self, at: usize) -> &[u8] {
+        let Some(at) = at.checked_sub(self.empty) else { return &[] };
         let begin = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[begin as usize..self.ends[at] as usize]
     }
 
     /// Gives back what is not needed once all lists are there.
     pub(crate) fn shrink(&mut self) {
+        self.ends.shrink_to_fit();
         self.bytes.shrink_to_fit();
     }
 }

@@ -1,7 +1,8 @@
 //! [`Builder`]: pieces in any order become an [`Execution`].
 
-use super::{Execution, KeyId, Lane, LaneId, LaneKind, NONE, PieceId, Pieces, Share};
+use super::{Execution, KeyId, Lane, LaneId, LaneKind, NONE, PieceId, Pieces, Share, in_order};
 use crate::Key;
+use crate::columns::{Back, Marks};
 use crate::shares::Shares;
 
 /// A piece that is to be added.
@@ -57,15 +58,23 @@ impl Builder {
 
     /// Adds a piece. Its number is good for [`launch`](Self::launch) and [`wait`](Self::wait), and another one once all are in order.
     pub fn piece(&mut self, piece: NewPiece) -> PieceId {
-        if let Some(collective) = piece.collective {
-            self.collectives = self.collectives.max(collective + 1);
-        }
         let NewPiece { lane, start_ns, dur_ns, shares, collective } = piece;
         self.shares.push(if shares.len() > 1 { &shares } else { &[] });
         let most = shares.iter().enumerate().max_by_key(|(at, share)| (share.ns, std::cmp::Reverse(*at)));
         let key = most.map_or(0, |(_, share)| share.key.0);
+        self.added(lane, (start_ns, dur_ns), KeyId(key), collective)
+    }
+
+    /// Adds a piece all of whose time goes to `key`, without a list of that.
+    pub fn piece_of(&mut self, key: KeyId, lane: LaneId, start_ns: i64, dur_ns: i64, collective: Option<usize>) -> PieceId {
+        self.shares.push(&[]);
+        self.added(lane, (start_ns, dur_ns), key, collective)
+    }
+
+    fn added(&mut self, lane: LaneId, (start_ns, dur_ns): (i64, i64), key: KeyId, collective: Option<usize>) -> PieceId {
+        self.collectives = self.collectives.max(collective.map_or(0, |at| at + 1));
         let collective = collective.map_or(NONE, |at| at as u32);
-        self.pieces.push(Added { start_ns, dur_ns, lane: lane.0, key, collective });
+        self.pieces.push(Added { start_ns, dur_ns, lane: lane.0, key: key.0, collective });
         PieceId(self.pieces.len() as u32 - 1)
     }
 
@@ -113,40 +122,41 @@ impl Builder {
         order.sort_by_key(|at| (self.pieces[*at as usize].start_ns, end_ns(*at), self.pieces[*at as usize].lane, *at));
         let mut place = vec![0_u32; order.len()];
         order.iter().zip(0..).for_each(|(at, new)| place[*at as usize] = new);
-        let count = order.len();
-        let mut execution = Execution {
-            keys: self.keys.into_all(),
-            pieces: Pieces::with_capacity(count),
-            collectives: vec![NONE; self.collectives],
-            by_piece: Vec::new(),
-            lanes: self.lanes,
-        };
-        let columns = &mut execution.pieces;
-        let mut last_of_lane = vec![NONE; execution.lanes.len()];
+        let mut columns = Pieces::with_capacity(order.len());
+        let mut collectives = vec![NONE; self.collectives];
+        let mut last_of_lane = vec![None; self.lanes.len()];
+        let mut previous: Vec<Option<u32>> = Vec::with_capacity(order.len());
         for (new, at) in (0_u32..).zip(&order) {
             let piece = &self.pieces[*at as usize];
-            columns.lane.push(piece.lane);
+            columns.lane.push(piece.lane.into());
             columns.start_ns.push(piece.start_ns);
-            columns.dur_ns.push(piece.dur_ns);
-            columns.key.push(piece.key);
-            columns.previous.push(std::mem::replace(&mut last_of_lane[piece.lane as usize], new));
+            columns.dur_ns.push(piece.dur_ns.cast_unsigned());
+            columns.key.push(piece.key.into());
+            previous.push(last_of_lane[piece.lane as usize].replace(new));
             columns.shares.push_from(&self.shares, *at as usize);
             if piece.collective != NONE {
-                execution.collectives[piece.collective as usize] = new;
-                execution.by_piece.push((new, piece.collective));
+                collectives[piece.collective as usize] = new;
             }
         }
         columns.shares.shrink();
+        columns.previous = Back::of(&previous);
         let ended = |(piece, by): &(u32, u32)| {
             end_ns(*by) <= self.pieces[*piece as usize].start_ns && place[*by as usize] < place[*piece as usize]
         };
-        for (piece, by) in self.launches.iter().filter(|pair| ended(pair)) {
-            columns.launched_by[place[*piece as usize] as usize] = place[*by as usize];
-        }
-        for (piece, by) in self.waits.iter().filter(|pair| ended(pair)) {
-            columns.waits_for[place[*piece as usize] as usize] = place[*by as usize];
-        }
-        execution
+        // The room of one column serves for the next.
+        let mut before = previous;
+        let mut column = |pairs: &[(u32, u32)]| {
+            before.fill(None);
+            for (piece, by) in pairs.iter().filter(|pair| ended(pair)) {
+                before[place[*piece as usize] as usize] = Some(place[*by as usize]);
+            }
+            Back::of(&before)
+        };
+        (columns.launched_by, columns.waits_for) = (column(&self.launches), column(&self.waits));
+        let in_order = in_order(&collectives);
+        let pieces = |order: &Vec<u32>| Marks::of(order.iter().map(|collective| collectives[*collective as usize]));
+        let marks = in_order.as_ref().map_or_else(|| Marks::of(collectives.iter().copied()), pieces);
+        Execution { keys: self.keys.into_all(), lanes: self.lanes, pieces: columns, collectives, in_order, marks }
     }
 }
 

@@ -12,7 +12,7 @@ use rankscope_collectives::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Path, PathWindow, label};
-use crate::{JobExecution, Meeting, MeetingId, Participant, PieceId};
+use crate::{JobExecution, KeyId, Meeting, MeetingId, Participant, PieceId};
 
 /// The least slack of what one operator launched on one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +33,13 @@ pub fn scarcest<'j>(job: &'j JobExecution<'_>, path: &Path, windows: &[PathWindo
     let slacks = Slacks::of(job, path.window.end_ns, windows);
     let on_path: FxHashSet<(u32, &str)> = path.segments.iter().map(|segment| (segment.rank, segment.name(job))).collect();
     let mut found: FxHashMap<(u32, &'j str), (i64, i64)> = FxHashMap::default();
-    for (rank, piece, slack_ns) in slacks.of_devices() {
-        let own = job.ranks[rank as usize].piece(piece);
-        let what = (rank, label(job, rank as usize, own.key, job.meeting(rank as usize, piece)));
-        if !on_path.contains(&what) {
-            let known = found.entry(what).or_insert((i64::MAX, 0));
-            *known = (known.0.min(slack_ns), known.1.saturating_add(own.dur_ns));
+    for own in &slacks.ranks {
+        for (name, least) in slacks.of_rank(own) {
+            let what = (own.rank, name);
+            if least.ns > 0 && !on_path.contains(&what) {
+                let known = found.entry(what).or_insert((i64::MAX, 0));
+                *known = (known.0.min(least.least_ns), known.1.saturating_add(least.ns));
+            }
         }
     }
     let slack = |((rank, name), (least_ns, ns))| LeastSlack { name, rank, least_ns, ns };
@@ -55,7 +56,10 @@ pub(super) struct Slacks<'j, 'a> {
     ranks: Vec<OfRank>,
     /// By index of the rank, where its pieces are in `ranks`.
     places: Vec<Option<usize>>,
-    pieces: Vec<Slack>,
+    /// By how much the end of each could be later, as far as what follows was looked at.
+    slacks_ns: Vec<i64>,
+    /// How many of those that follow each were not.
+    open: Vec<u32>,
     /// Participants that are not settled yet, of collectives that have any in the step.
     meetings: FxHashMap<MeetingId, u32>,
     ready: Vec<(u32, PieceId)>,
@@ -72,13 +76,21 @@ struct OfRank {
     end_ns: i64,
 }
 
-/// Of one piece.
+/// Of pieces of one name.
 #[derive(Clone, Copy)]
-struct Slack {
-    /// By how much its end could be later, as far as what follows was looked at.
+struct Least {
+    /// Their least slack.
+    least_ns: i64,
+    /// How long they took in all.
     ns: i64,
-    /// How many of those that follow were not.
-    open: u32,
+}
+
+impl Least {
+    const NONE: Self = Self { least_ns: i64::MAX, ns: 0 };
+
+    fn add(&mut self, slack_ns: i64, dur_ns: i64) {
+        *self = Self { least_ns: self.least_ns.min(slack_ns), ns: self.ns.saturating_add(dur_ns) };
+    }
 }
 
 impl<'j, 'a> Slacks<'j, 'a> {
@@ -86,10 +98,12 @@ impl<'j, 'a> Slacks<'j, 'a> {
     pub(super) fn of(job: &'j JobExecution<'a>, end_ns: i64, windows: &[PathWindow]) -> Self {
         let (ranks, places) = (Vec::with_capacity(windows.len()), vec![None; job.ranks.len()]);
         let (meetings, ready) = (FxHashMap::default(), Vec::new());
-        let mut all = Self { job, end_ns, ranks, places, pieces: Vec::new(), meetings, ready };
+        let (slacks_ns, open) = Default::default();
+        let mut all = Self { job, end_ns, ranks, places, slacks_ns, open, meetings, ready };
         for window in windows {
             all.add(window);
         }
+        all.make_room();
         all.count();
         all.settle();
         all
@@ -97,19 +111,35 @@ impl<'j, 'a> Slacks<'j, 'a> {
 
     /// By how much a piece could end later; none of a piece that is not in the step, or before collectives that contradict each other.
     pub(super) fn slack_ns(&self, rank: u32, piece: PieceId) -> Option<i64> {
-        let slack = self.pieces[self.at(rank, piece)?];
-        (slack.open == 0).then_some(slack.ns)
+        let at = self.at(rank, piece)?;
+        (self.open[at] == 0).then_some(self.slacks_ns[at])
     }
 
-    /// The slack of all device work of the step that takes time, by rank and piece.
-    fn of_devices(&self) -> impl Iterator<Item = (u32, PieceId, i64)> + '_ {
-        let pieces = self.ranks.iter().flat_map(|own| (own.first.0..).take(own.count).map(|id| (own.rank, PieceId(id))));
-        let on_device = pieces.filter(|(rank, piece)| {
-            let execution = self.job.ranks[*rank as usize];
-            let own = execution.piece(*piece);
-            own.dur_ns > 0 && !execution.key(own.key).activity.is_host()
-        });
-        on_device.filter_map(|(rank, piece)| Some((rank, piece, self.slack_ns(rank, piece)?)))
+    /// The slack of all device work of the step that takes time on one rank, by what it is called in lists. One name may come twice.
+    fn of_rank(&self, own: &OfRank) -> impl Iterator<Item = (&'j str, Least)> {
+        let (job, rank, execution) = (self.job, own.rank as usize, self.job.ranks[own.rank as usize]);
+        let mut by_key = vec![Least::NONE; execution.keys().len()];
+        let mut by_kind: Vec<(Kind, Least)> = Vec::new();
+        for (piece, at) in (own.first.0..).map(PieceId).zip(own.from..own.from + own.count) {
+            let (key, dur_ns) = (execution.key_of(piece), execution.dur_ns(piece));
+            if dur_ns <= 0 || self.open[at] > 0 || execution.key(key).activity.is_host() {
+                continue;
+            }
+            let least = match job.kind_in_meeting(rank, piece) {
+                None => &mut by_key[key.0 as usize],
+                Some(kind) => {
+                    let known = by_kind.iter().position(|(known, _)| *known == kind);
+                    let known = known.unwrap_or_else(|| {
+                        by_kind.push((kind, Least::NONE));
+                        by_kind.len() - 1
+                    });
+                    &mut by_kind[known].1
+                }
+            };
+            least.add(self.slacks_ns[at], dur_ns);
+        }
+        let of_key = move |(key, least): (u32, Least)| (label(job, rank, KeyId(key), None), least);
+        (0..).zip(by_key).map(of_key).chain(by_kind.into_iter().map(|(kind, least)| (kind.name(), least)))
     }
 
     fn add(&mut self, window: &PathWindow) {
@@ -117,14 +147,24 @@ impl<'j, 'a> Slacks<'j, 'a> {
         let start_ns = |id: u32| job.on_job_clock(window.rank, execution.start_ns(PieceId(id)));
         let first = first_that(execution.len() as u32, |id| start_ns(id) >= window.start_ns);
         let until = first_that(execution.len() as u32, |id| start_ns(id) > window.end_ns);
-        let from = self.pieces.len();
-        for id in first..until {
-            let left_ns = self.end_ns.saturating_sub(job.on_job_clock(window.rank, execution.end_ns(PieceId(id))));
-            self.pieces.push(Slack { ns: left_ns.max(0), open: 0 });
-        }
+        let from = self.ranks.last().map_or(0, |before| before.from + before.count);
         self.places[window.rank] = Some(self.ranks.len());
         let count = (until - first) as usize;
         self.ranks.push(OfRank { rank: window.rank as u32, first: PieceId(first), count, from, end_ns: window.end_ns });
+    }
+
+    /// Lists the pieces of all ranks, which allow what lies between their end and that of the step. A list that grew would take twice that.
+    fn make_room(&mut self) {
+        let count = self.ranks.last().map_or(0, |last| last.from + last.count);
+        (self.slacks_ns, self.open) = (Vec::with_capacity(count), vec![0; count]);
+        for own in &self.ranks {
+            let execution = self.job.ranks[own.rank as usize];
+            let left_ns = |id: u32| {
+                let end_ns = self.job.on_job_clock(own.rank as usize, execution.end_ns(PieceId(id)));
+                self.end_ns.saturating_sub(end_ns).max(0)
+            };
+            self.slacks_ns.extend((own.first.0..).take(own.count).map(left_ns));
+        }
     }
 
     /// Counts what follows each piece.
@@ -134,7 +174,7 @@ impl<'j, 'a> Slacks<'j, 'a> {
             for id in (first..first + count).map(PieceId) {
                 for (before, _) in self.job.ranks[rank as usize].dependencies(id) {
                     if let Some(at) = self.at(rank, before) {
-                        self.pieces[at].open += 1;
+                        self.open[at] += 1;
                     }
                 }
                 if let Some(meeting) = self.meeting(rank, id) {
@@ -143,7 +183,7 @@ impl<'j, 'a> Slacks<'j, 'a> {
             }
         }
         for own in &self.ranks {
-            let last = |at: &usize| self.pieces[own.from + at].open == 0;
+            let last = |at: &usize| self.open[own.from + at] == 0;
             self.ready.extend((0..own.count).filter(last).map(|at| (own.rank, PieceId(own.first.0 + at as u32))));
         }
     }
@@ -174,7 +214,7 @@ impl<'j, 'a> Slacks<'j, 'a> {
             match self.meeting(rank, piece) {
                 Some(meeting) => self.settle_in(meeting),
                 None => {
-                    let slack_ns = self.ends_the_step(rank, piece).unwrap_or(self.pieces[at].ns);
+                    let slack_ns = self.ends_the_step(rank, piece).unwrap_or(self.slacks_ns[at]);
                     self.allow(rank, piece, slack_ns);
                 }
             }
@@ -200,7 +240,7 @@ impl<'j, 'a> Slacks<'j, 'a> {
 
     /// By how much a participant could leave later; one whose part is in another step does not matter.
     fn end_slack(&self, one: &Participant) -> i64 {
-        self.at(one.rank, one.piece).map_or(i64::MAX, |at| self.pieces[at].ns)
+        self.at(one.rank, one.piece).map_or(i64::MAX, |at| self.slacks_ns[at])
     }
 
     /// `piece` could start later by `slack_ns`. That is passed on to whatever it depends on.
@@ -211,12 +251,11 @@ impl<'j, 'a> Slacks<'j, 'a> {
         for (before, _) in execution.dependencies(piece) {
             let Some(at) = self.at(rank, before) else { continue };
             let ended_ns = execution.end_ns(before);
-            let slack = &mut self.pieces[at];
-            slack.open -= 1;
+            self.open[at] -= 1;
             if let Some(bound_ns) = bound_ns.filter(|_| ended_ns <= start_ns) {
-                slack.ns = slack.ns.min(slack_ns.saturating_add(bound_ns - ended_ns));
+                self.slacks_ns[at] = self.slacks_ns[at].min(slack_ns.saturating_add(bound_ns - ended_ns));
             }
-            if slack.open == 0 {
+            if self.open[at] == 0 {
                 self.ready.push((rank, before));
             }
         }

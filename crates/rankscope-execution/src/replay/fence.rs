@@ -25,11 +25,14 @@ pub(super) struct Fence {
 impl Fence {
     /// That of `execution`, if there `is` to be one.
     pub(super) fn of(is: bool, execution: &Execution, windows: &[StepWindow]) -> Option<Self> {
-        let pieces = execution.collective_pieces().iter().map(|(piece, _)| PieceId(*piece));
-        let mut collectives: Vec<(i64, PieceId)> = pieces.map(|id| (execution.end_ns(id), id)).collect();
+        if !is {
+            return None;
+        }
+        let pieces = (0..).map_while(|nth| execution.nth_collective(nth));
+        let mut collectives: Vec<(i64, PieceId)> = pieces.map(|(id, _)| (execution.end_ns(id), id)).collect();
         collectives.sort_unstable();
         let has_device = execution.lanes().iter().any(|lane| lane.kind == LaneKind::Stream);
-        is.then(|| Self {
+        Some(Self {
             starts_ns: windows.iter().map(|step| step.start_ns).collect(),
             passed: 0,
             collectives,

@@ -164,10 +164,10 @@ impl<'a> Lengths<'a> {
         if self.is_not_fetched(at, id) {
             return true;
         }
-        let execution = self.scene.job.ranks[at];
-        let piece = execution.piece(id);
-        let factor = self.ranks[at].keys.get(piece.key.0 as usize);
-        factor.is_some_and(|factor| *factor == 0.0) && execution.lane(piece.lane).kind == LaneKind::Stream
+        let (execution, keys) = (self.scene.job.ranks[at], &self.ranks[at].keys);
+        let factor = || keys.get(execution.key_of(id).0 as usize);
+        let is_none = !keys.is_empty() && factor().is_some_and(|factor| *factor == 0.0);
+        is_none && execution.lane(execution.lane_of(id)).kind == LaneKind::Stream
     }
 
     /// How long the piece `id` of the rank at index `at` takes.
@@ -177,7 +177,7 @@ impl<'a> Lengths<'a> {
             return 0;
         }
         if own.keys.is_empty() && own.to_median.is_none() {
-            return execution.piece(id).dur_ns;
+            return execution.dur_ns(id);
         }
         let shares = execution.shares(id);
         shares.fold(0, |sum: i64, share| sum.saturating_add(scaled(share.ns, self.share(at, id, share.key.0))))
@@ -194,11 +194,12 @@ impl<'a> Lengths<'a> {
     }
 
     /// The factor of the transfer of a collective, the piece `id` of the rank at index `at`: its part in `meeting`, if it is matched.
-    pub(super) fn transfer(&self, at: usize, id: PieceId, collective: usize, meeting: Option<MeetingId>) -> f64 {
+    pub(super) fn transfer(&self, at: usize, id: PieceId, collective: impl Fn() -> usize, meeting: Option<MeetingId>) -> f64 {
         let own = &self.ranks[at];
-        let key = self.scene.job.ranks[at].piece(id).key;
-        let key = own.keys.get(key.0 as usize).copied().unwrap_or(1.0);
-        let all = own.collectives.get(collective).copied().unwrap_or(1.0);
+        let key = || own.keys.get(self.scene.job.ranks[at].key_of(id).0 as usize).copied().unwrap_or(1.0);
+        let key = if own.keys.is_empty() { 1.0 } else { key() };
+        let all = || own.collectives.get(collective()).copied().unwrap_or(1.0);
+        let all = if own.collectives.is_empty() { 1.0 } else { all() };
         let link = meeting.and_then(|meeting| self.links.get(meeting.0 as usize)).copied().unwrap_or(1.0);
         key * all * link
     }

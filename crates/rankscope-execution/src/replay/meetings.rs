@@ -23,8 +23,10 @@ pub(super) struct Gathering {
     last_ns: Vec<i64>,
     /// Greatest delay of each participant and those after it, once all have come.
     most_late_ns: Vec<i64>,
-    /// Those who wait, by how many of the first must have come.
+    /// Those who wait, by how many of the first must have come; nobody where all wait for all.
     waiting: BinaryHeap<Reverse<(usize, usize)>>,
+    /// Where all wait for all, how many have left.
+    left: usize,
 }
 
 impl Gathering {
@@ -36,13 +38,16 @@ impl Gathering {
             last_ns: Vec::with_capacity(count),
             most_late_ns: Vec::new(),
             waiting: BinaryHeap::new(),
+            left: 0,
         }
     }
 
     /// The participant `own` comes, so much later than it was observed to.
     pub(super) fn comes(&mut self, meeting: &Meeting, own: usize, late_ns: i64) {
         self.late_ns[own] = Some(late_ns);
-        self.waiting.push(Reverse((needs(meeting, own), own)));
+        if meeting.waiting != Waiting::ForTheLast {
+            self.waiting.push(Reverse((needs(meeting, own), own)));
+        }
         while let Some(Some(late_ns)) = self.late_ns.get(self.come) {
             let came_ns = meeting.participants[self.come].came_ns.saturating_add(*late_ns);
             self.last_ns.push(self.last_ns.last().copied().unwrap_or(came_ns).max(came_ns));
@@ -60,7 +65,11 @@ impl Gathering {
     }
 
     /// The next one who waits for nobody any more.
-    pub(super) fn next_to_leave(&mut self) -> Option<usize> {
+    pub(super) fn next_to_leave(&mut self, meeting: &Meeting) -> Option<usize> {
+        if meeting.waiting == Waiting::ForTheLast {
+            let all_came = self.come == self.late_ns.len();
+            return Some(self.left).filter(|next| all_came && *next < self.come).inspect(|_| self.left += 1);
+        }
         let Reverse((needed, own)) = *self.waiting.peek()?;
         if needed > self.come {
             return None;

@@ -50,7 +50,9 @@ pub struct Replay<'a> {
     bounds: Bounds,
     /// The work of all ranks, which only medians ask for.
     work: OnceCell<Work>,
-    unchanged: Replayed,
+    /// What each step took, as it was observed.
+    observed_ns: (i64, Vec<i64>),
+    unchanged: OnceCell<Replayed>,
     modelled: OnceCell<Replayed>,
 }
 
@@ -71,11 +73,9 @@ impl<'a> Replay<'a> {
     /// That of `scene`.
     pub fn of(scene: Scene<'a>) -> Self {
         let lags = scene.job.ranks.iter().map(|rank| Lags::of(rank)).collect();
-        let (bounds, unchanged) = (Bounds::of(&scene), Replayed::default());
-        let mut replay = Self { scene, lags, bounds, work: OnceCell::new(), unchanged, modelled: OnceCell::new() };
-        // Without a change there is no target that could be missing.
-        replay.unchanged = replay.run(&[]).unwrap_or_default();
-        replay
+        let bounds = Bounds::of(&scene);
+        let observed_ns = bounds.steps_ns(None);
+        Self { scene, lags, bounds, work: OnceCell::new(), observed_ns, unchanged: OnceCell::new(), modelled: OnceCell::new() }
     }
 
     /// Steps that figures are means of; none where the job has none, and they are of the whole recording.
@@ -90,12 +90,18 @@ impl<'a> Replay<'a> {
 
     /// What a step of the job took, as it was observed, in nanoseconds.
     pub fn observed_step_ns(&self) -> i64 {
-        self.bounds.steps_ns(None).0
+        self.observed_ns.0
     }
 
-    /// The job run again without a change.
+    /// What each of its steps took, in order of their numbers.
+    pub fn observed_steps_ns(&self) -> &[i64] {
+        &self.observed_ns.1
+    }
+
+    /// The job run again without a change: as it was observed, with the number of circles in which its ranks wait for each other.
     pub fn unchanged(&self) -> &Replayed {
-        &self.unchanged
+        // Without a change there is no target that could be missing.
+        self.unchanged.get_or_init(|| self.run(&[]).unwrap_or_default())
     }
 
     /// The job run again without a change and without its observed delays: every piece starts when what it depends on has ended and
@@ -117,9 +123,9 @@ impl<'a> Replay<'a> {
     /// Collectives that are matched with none of another rank, and all.
     pub fn unmatched(&self) -> (u64, u64) {
         let job = self.scene.job;
-        let of_rank = |at: usize| job.ranks[at].collective_pieces().iter().map(move |(piece, _)| (at, crate::PieceId(*piece)));
-        let all = (0..job.ranks.len()).flat_map(of_rank);
-        all.fold((0, 0), |(lone, all), (at, piece)| (lone + u64::from(job.meeting(at, piece).is_none()), all + 1))
+        let pieces = |at: usize| (0..).map_while(move |nth| job.ranks[at].nth_collective(nth));
+        let all = (0..job.ranks.len()).flat_map(|at| pieces(at).map(move |(_, collective)| job.seat(at, collective)));
+        all.fold((0, 0), |(lone, all), seat| (lone + u64::from(seat.is_none()), all + 1))
     }
 
     /// The job with `changes`, all of them together.

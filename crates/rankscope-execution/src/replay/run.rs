@@ -44,7 +44,7 @@ pub(super) fn run(scene: &Scene<'_>, lags: &[Lags], lengths: &Lengths<'_>, wante
         wanted,
         ranks,
         gatherings: FxHashMap::default(),
-        stuck: BTreeSet::new(),
+        stuck: None,
         ready: (0..job.ranks.len()).rev().collect(),
         cycles: 0,
     };
@@ -65,8 +65,9 @@ struct Run<'a> {
     ranks: Vec<Rank<'a>>,
     /// Collectives that somebody has come to and not everybody has left.
     gatherings: FxHashMap<MeetingId, Gathering>,
-    /// Ranks that wait for the end of a collective, by when they were observed to come to it.
-    stuck: BTreeSet<(i64, usize)>,
+    /// Ranks that wait for the end of a collective, by when they were observed to come to it. Only once some wait in a circle it matters who
+    /// came first, and they are listed.
+    stuck: Option<BTreeSet<(i64, usize)>>,
     /// Ranks that can go on.
     ready: Vec<usize>,
     cycles: u64,
@@ -90,7 +91,7 @@ struct Rank<'a> {
 
 impl<'a> Rank<'a> {
     fn of(execution: &'a Execution, fence: Option<Fence>) -> Self {
-        let transfers = if fence.is_some() { execution.collective_pieces().len() } else { 0 };
+        let transfers = if fence.is_some() { execution.collective_pieces() } else { 0 };
         Self {
             execution,
             ends_ns: Vec::with_capacity(execution.len()),
@@ -106,11 +107,6 @@ impl<'a> Rank<'a> {
     fn end_ns(&self, id: PieceId) -> Result<i64, PieceId> {
         Some(self.ends_ns[id.0 as usize]).filter(|late_ns| *late_ns != PENDING).ok_or(id)
     }
-
-    /// The place among the rank's pieces of collectives of `id`, if it is one of those it has come to.
-    fn place(&self, id: PieceId) -> Option<usize> {
-        self.execution.collective_pieces().binary_search_by_key(&id.0, |(piece, _)| *piece).ok()
-    }
 }
 
 impl Run<'_> {
@@ -119,7 +115,7 @@ impl Run<'_> {
             while let Some(at) = self.ready.pop() {
                 self.advance(at);
             }
-            let Some((_, at)) = self.stuck.pop_first() else { break };
+            let Some((_, at)) = self.first_stuck() else { break };
             self.cycles += 1;
             self.break_out(at);
         }
@@ -134,12 +130,21 @@ impl Run<'_> {
                 Ok(late_ns) => self.run_piece(at, id, late_ns),
                 Err(pending) => {
                     self.ranks[at].waits_for = Some(pending);
-                    let came_ns = self.job.on_job_clock(at, execution.start_ns(pending));
-                    self.stuck.insert((came_ns, at));
+                    let came_ns = || self.job.on_job_clock(at, execution.start_ns(pending));
+                    if let Some(stuck) = &mut self.stuck {
+                        stuck.insert((came_ns(), at));
+                    }
                     return;
                 }
             }
         }
+    }
+
+    /// Of the ranks that wait the one that came first to what it waits for, which does so no longer.
+    fn first_stuck(&mut self) -> Option<(i64, usize)> {
+        let (job, ranks) = (self.job, &self.ranks);
+        let waits = |(at, rank): (usize, &Rank<'_>)| Some((job.on_job_clock(at, rank.execution.start_ns(rank.waits_for?)), at));
+        self.stuck.get_or_insert_with(|| ranks.iter().enumerate().filter_map(waits).collect()).pop_first()
     }
 
     /// By how much the piece `id` starts later.
@@ -153,14 +158,14 @@ impl Run<'_> {
             let mut late_ns = rank.end_ns(one.piece)?;
             if rank.fence.is_some()
                 && one.how == Dependency::Wait
-                && let Some(place) = rank.place(one.piece)
+                && let Some(place) = rank.execution.place_of_collective(one.piece)
             {
                 late_ns = late_ns.saturating_sub(rank.transfers_ns[place]);
             }
             latest = latest.max(Some(late_ns.saturating_sub(one.shorter_ns)));
         }
         // Work that overlaps with what is before it in its stream came with it.
-        let late_ns = latest.unwrap_or(rank.of_lane_ns[rank.execution.piece(id).lane.0 as usize]);
+        let late_ns = latest.unwrap_or(rank.of_lane_ns[rank.execution.lane_of(id).0 as usize]);
         let Some(mut fence) = rank.fence.take() else { return Ok(late_ns) };
         let held_ns = fence.holds_ns(rank.execution, id, |piece| rank.end_ns(piece));
         rank.fence = Some(fence);
@@ -171,51 +176,49 @@ impl Run<'_> {
     fn run_piece(&mut self, at: usize, id: PieceId, late_ns: i64) {
         let (job, lengths) = (self.job, self.lengths);
         let rank = &mut self.ranks[at];
-        let piece = rank.execution.piece(id);
-        rank.of_lane_ns[piece.lane.0 as usize] = late_ns;
+        let dur_ns = rank.execution.dur_ns(id);
+        rank.of_lane_ns[rank.execution.lane_of(id).0 as usize] = late_ns;
         if self.wanted[at].get(rank.starts_ns.len()) == Some(&id) {
             rank.starts_ns.push(late_ns);
         }
-        let collective = rank.execution.collective_pieces().get(rank.collectives).filter(|(piece, _)| *piece == id.0);
-        let Some((_, collective)) = collective.copied() else {
-            let longer_ns = lengths.piece_ns(at, rank.execution, id).saturating_sub(piece.dur_ns);
+        let collective = rank.execution.nth_collective(rank.collectives).filter(|(piece, _)| *piece == id);
+        let Some((_, collective)) = collective else {
+            let longer_ns = lengths.piece_ns(at, rank.execution, id).saturating_sub(dur_ns);
             rank.ends_ns.push(late_ns.saturating_add(longer_ns));
             return;
         };
         rank.collectives += 1;
-        match job.meeting(at, id) {
-            Some(meeting) => {
+        match job.seat(at, collective) {
+            Some((meeting, place)) => {
                 rank.ends_ns.push(PENDING);
-                self.come(meeting, at, id, late_ns);
+                self.come(meeting, place, late_ns);
             }
             None => {
-                let transfer_ns = scaled(piece.dur_ns, lengths.transfer(at, id, collective as usize, None));
-                rank.ends_ns.push(late_ns.saturating_add(transfer_ns.saturating_sub(piece.dur_ns)));
+                let transfer_ns = scaled(dur_ns, lengths.transfer(at, id, || collective, None));
+                rank.ends_ns.push(late_ns.saturating_add(transfer_ns.saturating_sub(dur_ns)));
                 rank.transferred(id, transfer_ns);
             }
         }
     }
 
-    /// The rank at index `at` comes to `id`, so much later than it was observed to; whoever waits for nobody any more leaves.
-    fn come(&mut self, id: MeetingId, at: usize, piece: PieceId, late_ns: i64) {
+    /// The participant `own` comes to the meeting `id`, so much later than it was observed to; whoever waits for nobody any more leaves.
+    fn come(&mut self, id: MeetingId, own: usize, late_ns: i64) {
         let meeting = self.job.get(id);
-        let mut gathering = self.gatherings.remove(&id).unwrap_or_else(|| Gathering::of(meeting));
-        gathering.comes(meeting, self.participant(id, at, piece), late_ns);
-        while let Some(own) = gathering.next_to_leave() {
-            let begins_ns = gathering.begins_ns(meeting, own);
-            self.leave(id, own, begins_ns);
+        let gathering = self.gatherings.entry(id).or_insert_with(|| Gathering::of(meeting));
+        gathering.comes(meeting, own, late_ns);
+        let Some(mut next) = gathering.next_to_leave(meeting) else { return };
+        let Some(mut gathering) = self.gatherings.remove(&id) else { return };
+        loop {
+            let begins_ns = gathering.begins_ns(meeting, next);
+            self.leave(id, next, begins_ns);
+            match gathering.next_to_leave(meeting) {
+                Some(other) => next = other,
+                None => break,
+            }
         }
         if !gathering.is_over() {
             self.gatherings.insert(id, gathering);
         }
-    }
-
-    /// The place of the rank at index `at` among those who take part: they are in order of their coming, then of rank.
-    fn participant(&self, id: MeetingId, at: usize, piece: PieceId) -> usize {
-        let meeting = self.job.get(id);
-        let came_ns = self.job.on_job_clock(at, self.ranks[at].execution.start_ns(piece));
-        let found = meeting.participants.binary_search_by_key(&(came_ns, at as u32), |one| (one.came_ns, one.rank));
-        found.unwrap_or_else(|near| near.min(meeting.participants.len() - 1))
     }
 
     /// The participant `own` starts to transfer at `begins_ns` of the job's clock, and its rank goes on.
@@ -227,14 +230,16 @@ impl Run<'_> {
             return;
         }
         let seen_ns = one.left_ns.saturating_sub(began_ns(meeting, own));
-        let collective = self.ranks[at].execution.collective(one.piece).unwrap_or(0);
+        let collective = || self.ranks[at].execution.collective(one.piece).unwrap_or(0);
         let transfer_ns = scaled(seen_ns, self.lengths.transfer(at, one.piece, collective, Some(id)));
         let rank = &mut self.ranks[at];
         rank.ends_ns[one.piece.0 as usize] = begins_ns.saturating_add(transfer_ns).saturating_sub(one.left_ns);
         rank.transferred(one.piece, transfer_ns);
         if rank.waits_for == Some(one.piece) {
             rank.waits_for = None;
-            self.stuck.remove(&(one.came_ns, at));
+            if let Some(stuck) = &mut self.stuck {
+                stuck.remove(&(one.came_ns, at));
+            }
             self.ready.push(at);
         }
     }
@@ -242,8 +247,8 @@ impl Run<'_> {
     /// The rank at index `at` waits no longer for those who have not come: they are as late as it is.
     fn break_out(&mut self, at: usize) {
         let Some(piece) = self.ranks[at].waits_for else { return };
-        let Some(id) = self.job.meeting(at, piece) else { return };
-        let own = self.participant(id, at, piece);
+        let seat = self.ranks[at].execution.collective(piece).and_then(|collective| self.job.seat(at, collective));
+        let Some((id, own)) = seat else { return };
         let late_ns = self.gatherings.get(&id).map_or(0, |gathering| gathering.late_ns(own));
         self.leave(id, own, began_ns(self.job.get(id), own).saturating_add(late_ns));
     }
@@ -253,7 +258,7 @@ impl Rank<'_> {
     /// Notes how long the collective `id` transfers.
     fn transferred(&mut self, id: PieceId, transfer_ns: i64) {
         if self.fence.is_some()
-            && let Some(place) = self.place(id)
+            && let Some(place) = self.execution.place_of_collective(id)
         {
             self.transfers_ns[place] = transfer_ns;
         }

@@ -41,9 +41,7 @@ pub(super) fn write(writer: &mut Writer, execution: &Execution, collectives: usi
         let launched: Vec<_> = pieces.iter().zip(ids).map(|(piece, id)| back(piece.launched_by, id)).collect();
         let awaited: Vec<_> = pieces.iter().zip(ids).map(|(piece, id)| back(piece.waits_for, id)).collect();
         let of_collective: Vec<_> = ids.iter().map(|id| execution.collective(*id).map(|at| at as u64)).collect();
-        // A piece of one key has no shares but that one.
-        let shares: Vec<Vec<Share>> = ids.iter().map(|id| execution.shares(*id).collect()).collect();
-        let several = || shares.iter().filter(|shares| shares.len() > 1).flatten();
+        let (counts, shares) = several(execution, ids);
         writer.block(kinds::PIECES, |columns| {
             columns.counts(pieces.iter().map(|piece| u64::from(piece.lane.0)));
             columns.sorted(&pieces.iter().map(|piece| piece.start_ns).collect::<Vec<_>>());
@@ -52,12 +50,26 @@ pub(super) fn write(writer: &mut Writer, execution: &Execution, collectives: usi
             columns.options(&launched);
             columns.options(&awaited);
             columns.options(&of_collective);
-            columns.counts(shares.iter().map(|shares| if shares.len() > 1 { shares.len() as u64 } else { 0 }));
-            columns.counts(several().map(|share| u64::from(share.key.0)));
-            columns.signed(&several().map(|share| share.ns).collect::<Vec<_>>());
+            columns.counts(counts);
+            columns.counts(shares.iter().map(|share| u64::from(share.key.0)));
+            columns.signed(&shares.iter().map(|share| share.ns).collect::<Vec<_>>());
         })?;
     }
     Ok(())
+}
+
+/// The shares of those of `ids` that are of several keys, and how many each has; none where one key has it all.
+fn several(execution: &Execution, ids: &[PieceId]) -> (Vec<u64>, Vec<Share>) {
+    let mut all: Vec<Share> = Vec::new();
+    let own = |id: &PieceId| {
+        let before = all.len();
+        all.extend(execution.shares(*id));
+        if all.len() == before + 1 {
+            all.truncate(before);
+        }
+        (all.len() - before) as u64
+    };
+    (ids.iter().map(own).collect(), all)
 }
 
 /// The execution of a rank that has so many `collectives`; none where the part was made without.
@@ -136,7 +148,10 @@ impl Pieces {
             let collective = of_collective[at].map(|number| self.take(columns, number)).transpose()?;
             self.place(columns, lanes[at], starts[at], lengths[at])?;
             let (lane, start_ns, dur_ns) = (LaneId(lanes[at] as u32), starts[at], lengths[at]);
-            let id = self.builder.piece(NewPiece { lane, start_ns, dur_ns, shares, collective });
+            let id = match shares {
+                Some(shares) => self.builder.piece(NewPiece { lane, start_ns, dur_ns, shares, collective }),
+                None => self.builder.piece_of(KeyId(keys[at] as u32), lane, start_ns, dur_ns, collective),
+            };
             if let Some(by) = launched[at] {
                 self.builder.launch(id, self.before(columns, id, by)?);
             }
@@ -147,19 +162,25 @@ impl Pieces {
         if rest.is_empty() { Ok(()) } else { Err(columns.misfit("there are not as many shares as its pieces have")) }
     }
 
-    /// The shares of a piece of which those are stored, most of them `key`'s.
-    fn shares(&self, columns: &Columns<'_>, stored: &[(usize, i64)], key: usize, dur_ns: i64) -> Result<Vec<Share>, Error> {
+    /// The shares of a piece of which those are stored, most of them `key`'s; none of one that is all `key`'s.
+    fn shares(
+        &self,
+        columns: &Columns<'_>,
+        stored: &[(usize, i64)],
+        key: usize,
+        dur_ns: i64,
+    ) -> Result<Option<Vec<Share>>, Error> {
         if key >= self.keys || stored.iter().any(|(key, _)| *key >= self.keys) {
             return Err(columns.misfit("a piece is of a key that is not there"));
         }
         let share = |(key, ns): &(usize, i64)| Share { key: KeyId(*key as u32), ns: *ns };
         if stored.is_empty() {
-            return Ok(vec![share(&(key, dur_ns))]);
+            return Ok(None);
         }
         let sum = stored.iter().try_fold(0_i64, |sum, (_, ns)| sum.checked_add(*ns).filter(|_| *ns >= 0));
         let most = stored.iter().enumerate().max_by_key(|(at, (_, ns))| (*ns, std::cmp::Reverse(*at)));
         match sum == Some(dur_ns) && stored.len() > 1 && most.is_some_and(|(_, (most, _))| *most == key) {
-            true => Ok(stored.iter().map(share).collect()),
+            true => Ok(Some(stored.iter().map(share).collect())),
             false => Err(columns.misfit("shares of a piece do not add up to it")),
         }
     }
