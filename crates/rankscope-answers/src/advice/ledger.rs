@@ -27,13 +27,13 @@ impl Ledger {
         let mut places: FxHashMap<Key, u32> = FxHashMap::default();
         for execution in &job.ranks {
             let own: Vec<u32> = execution.keys().iter().map(|key| ledger.place(&mut places, key)).collect();
-            let mut spent: FxHashMap<u32, Spent> = FxHashMap::default();
+            let mut spent = vec![Spent::default(); own.len()];
             for share in execution.ids().flat_map(|piece| execution.shares(piece)) {
-                let sum = spent.entry(own[share.key.0 as usize]).or_default();
+                let sum = &mut spent[share.key.0 as usize];
                 sum.ns = sum.ns.saturating_add(share.ns);
                 sum.count += 1;
             }
-            ledger.ranks.push(spent);
+            ledger.ranks.push(own.into_iter().zip(spent).filter(|(_, spent)| spent.count > 0).collect());
         }
         ledger
     }

@@ -229,7 +229,7 @@ impl<'a> Scene<'a> {
             ledger: Ledger::of(input.job),
             sums: OnceCell::new(),
             path: PathTime::of(input.job, input.paths),
-            step_ns: input.replay.unchanged().step_ns.max(1),
+            step_ns: input.replay.observed_step_ns().max(1),
             steps: (input.replay.steps() as usize).max(1),
             input,
         }

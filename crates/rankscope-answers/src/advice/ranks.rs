@@ -41,6 +41,11 @@ fn unproven(scene: &Scene<'_>) -> Option<Advice> {
     let mut most: Vec<usize> = (0..scene.ledger.ranks()).filter(|rank| culprits.caused_ns(*rank) > 0).collect();
     most.sort_by_key(|rank| (std::cmp::Reverse(culprits.caused_ns(*rank)), *rank));
     most.truncate(UNPROVEN_MAX);
+    // Running the job again takes a pass over it for each of them, which none can be worth whose own work is not more by enough.
+    let least_ns = MOST * UNPROVEN_MIN * scene.step_ns as f64;
+    if most.iter().all(|rank| (scene.per_step(scene.sums().more_ns(*rank)) as f64) < least_ns) {
+        return None;
+    }
     let mut worths: Vec<(usize, Worth)> =
         most.into_iter().filter_map(|rank| Some((rank, at_median(scene, &[rank])?))).collect();
     worths.sort_by_key(|(rank, worth)| (std::cmp::Reverse(worth.ns), *rank));

@@ -16,7 +16,7 @@ const STEPS_MIN: usize = 5;
 const SLOWER: f64 = 1.2;
 
 pub(super) fn advice(scene: &Scene<'_>) -> Option<Advice> {
-    let mut steps_ns = scene.input.replay.unchanged().steps_ns.clone();
+    let mut steps_ns = scene.input.replay.observed_steps_ns().to_vec();
     if steps_ns.len() < STEPS_MIN {
         return None;
     }

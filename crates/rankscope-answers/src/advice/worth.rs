@@ -47,7 +47,7 @@ impl Scene<'_> {
     pub(super) fn worth(&self, changes: &[Change]) -> Option<Worth> {
         let replay = self.input.replay;
         let changed = replay.run(changes).ok()?;
-        let savings: Vec<i64> = replay.unchanged().steps_ns.iter().zip(&changed.steps_ns).map(|(old, new)| old - new).collect();
+        let savings: Vec<i64> = replay.observed_steps_ns().iter().zip(&changed.steps_ns).map(|(old, new)| old - new).collect();
         Some(Worth::of(&savings))
     }
 }

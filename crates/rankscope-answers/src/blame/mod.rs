@@ -101,11 +101,18 @@ fn in_order(job: &JobExecution<'_>) -> Vec<MeetingId> {
     order
 }
 
+/// The meetings of the rank at index `rank`, in order of its coming.
+fn meetings_of(job: &JobExecution<'_>, rank: usize) -> Vec<MeetingId> {
+    let mut own: Vec<(i64, MeetingId)> = job.meetings_of(rank).map(|(id, one)| (one.came_ns, id)).collect();
+    own.sort_unstable();
+    own.into_iter().map(|(_, id)| id).collect()
+}
+
 struct Court<'a> {
     input: &'a Input<'a>,
     spending: Spending<'a>,
     /// The meetings of each rank, in order of its coming.
-    of_rank: Vec<Vec<(i64, MeetingId)>>,
+    of_rank: Vec<Vec<MeetingId>>,
     ranks: Vec<(Blame, Reasons)>,
     /// What ranks caused, wherever it showed.
     caused: Series,
@@ -122,13 +129,7 @@ struct Parts {
 impl<'a> Court<'a> {
     fn of(input: &'a Input<'a>) -> Self {
         let ranks = input.job.ranks.len();
-        let mut of_rank: Vec<Vec<(i64, MeetingId)>> = vec![Vec::new(); ranks];
-        for (at, meeting) in (0..).zip(&input.job.meetings) {
-            for one in &meeting.participants {
-                of_rank[one.rank as usize].push((one.came_ns, MeetingId(at)));
-            }
-        }
-        of_rank.iter_mut().for_each(|meetings| meetings.sort_unstable());
+        let of_rank = (0..ranks).map(|rank| meetings_of(input.job, rank)).collect();
         Self {
             input,
             spending: Spending::of(input.job, input.groups),
@@ -176,13 +177,18 @@ impl<'a> Court<'a> {
 
     /// The last meeting that `late` and `median` had both left when they came to this one.
     fn since(&self, id: MeetingId, late: &Participant, median: &Participant) -> Option<MeetingId> {
-        let own = &self.of_rank[late.rank as usize];
-        let before = own.partition_point(|one| *one < (late.came_ns, id));
-        own[..before].iter().rev().take(LOOKED_BACK_MAX).map(|(_, other)| *other).find(|other| {
+        self.before(late, id).iter().rev().take(LOOKED_BACK_MAX).copied().find(|other| {
             let other = self.input.job.get(*other);
             let left = |one: &Participant| part_of(other, one.rank).is_some_and(|then| then.left_ns <= one.came_ns);
             other.waiting == Waiting::ForTheLast && left(late) && left(median)
         })
+    }
+
+    /// The meetings that `one` came to before it came to this one.
+    fn before(&self, one: &Participant, id: MeetingId) -> &[MeetingId] {
+        let own = &self.of_rank[one.rank as usize];
+        let came_ns = |id: MeetingId| part_of(self.input.job.get(id), one.rank).map_or(i64::MAX, |then| then.came_ns);
+        &own[..own.partition_point(|other| (came_ns(*other), *other) < (one.came_ns, id))]
     }
 
     fn compare(&self, late: &Participant, median: &Participant, since_id: MeetingId) -> Vec<Difference> {
@@ -256,10 +262,8 @@ impl<'a> Court<'a> {
 
     /// The ranks that `late` met after `since` and before `id`.
     fn met_between(&self, late: &Participant, since: MeetingId, id: MeetingId) -> FxHashSet<u32> {
-        let own = &self.of_rank[late.rank as usize];
-        let before = own.partition_point(|one| *one < (late.came_ns, id));
-        let between = own[..before].iter().rev().map(|(_, other)| *other).take_while(|other| *other != since);
-        between.flat_map(|other| &self.input.job.get(other).participants).map(|one| one.rank).collect()
+        let between = self.before(late, id).iter().rev().take_while(|other| **other != since);
+        between.flat_map(|other| &self.input.job.get(*other).participants).map(|one| one.rank).collect()
     }
 
     fn finish(self) -> Blamed {

@@ -66,7 +66,7 @@ pub(super) fn advice(job: &Job, found: &Found<'_>) -> Vec<Row> {
             begins_ns: &begins_ns,
             stages: &found.judged.stages.values().cloned().collect::<Vec<_>>(),
         });
-        let whole = words::Whole { ns: replay.unchanged().step_ns, is_step: replay.steps() > 0 };
+        let whole = words::Whole { ns: replay.observed_step_ns(), is_step: replay.steps() > 0 };
         advice.iter().map(|one| row(job, one, whole)).collect()
     })
 }
