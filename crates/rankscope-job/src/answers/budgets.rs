@@ -4,11 +4,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use rankscope_analyze::{Map, Waiting, described, ranks_of};
+use rankscope_analyze::{Waiting, described, ranks_of};
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
 use rankscope_collectives::{Instance, Kind, LocalCollective, Member, Parallelism, RankCollectives};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
-use rankscope_time::{Instant, Rank};
+use rankscope_time::{ClockCursor, Instant, Rank, RankClock, ReferenceClock};
 
 use super::steps::Steps;
 use crate::Job;
@@ -52,14 +52,14 @@ pub(super) struct Sort {
 pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     let nodes = Nodes::of(job);
     let facts = groups(job, &nodes);
-    let maps: Vec<&Map> = job.clocks.ranks.iter().map(|rank| &rank.map).collect();
+    let mut clocks = clocks(job);
     let matched = || job.matched.instances.iter().filter(|instance| instance.complete);
     let mut sorts = Sorts::default();
     let (mut best, mut stays, mut came) = (Best::default(), Vec::new(), Vec::new());
     let mut known = Vec::with_capacity(job.matched.instances.len());
     let mut waits: Vec<Vec<i64>> = job.collectives.iter().map(|rank| vec![0; rank.collectives.len()]).collect();
     for instance in matched() {
-        let (waiting, came_ns) = comings(job, &maps, instance, &mut stays, &mut came);
+        let (waiting, came_ns) = comings(job, &mut clocks, instance, &mut stays, &mut came);
         for (member, stay) in instance.members.iter().zip(&stays) {
             waits[member.rank()][member.collective()] = stay.wait_ns;
         }
@@ -90,11 +90,19 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     Costs { rows, sorts, members }
 }
 
+/// From a rank's clock to the job's.
+type Cursor<'a> = ClockCursor<'a, RankClock, ReferenceClock>;
+
+/// Those of the ranks of `job`.
+pub(super) fn clocks(job: &Job) -> Vec<Cursor<'_>> {
+    job.clocks.ranks.iter().map(|rank| rank.map.cursor()).collect()
+}
+
 /// How long each member of `instance` stayed and waited for whom it waits for, into `stays` in the order of members; who waits for
 /// whom, and when the median rank and the last one came. `came` is room to work in.
 pub(super) fn comings(
     job: &Job,
-    maps: &[&Map],
+    clocks: &mut [Cursor<'_>],
     instance: &Instance,
     stays: &mut Vec<Stay>,
     came: &mut Vec<i64>,
@@ -104,7 +112,7 @@ pub(super) fn comings(
     came.clear();
     came.extend(instance.members.iter().map(|member| {
         let start = Instant::from_nanos_since_epoch(own(member).start_ns);
-        maps[member.rank()].map(start).nanos_since_epoch()
+        clocks[member.rank()].map(start).nanos_since_epoch()
     }));
     stays.clear();
     stays.extend(came.iter().map(|came_ns| Stay { wait_ns: *came_ns, ..Stay::default() }));

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rankscope_analyze::{Map, described};
+use rankscope_analyze::described;
 use rankscope_answers::advice::Link;
 use rankscope_answers::budgets::{Collective, transfer_ns};
 use rankscope_answers::links::{Compared, Links, Nodes as Pair, SlowLink};
 
 use super::blame::label;
-use super::budgets::{Costs, comings};
+use super::budgets::{Costs, clocks, comings};
 use crate::Job;
 use crate::nodes::Nodes;
 use crate::time;
@@ -30,7 +30,7 @@ type Family = (String, String, usize);
 /// Compares the links of `job`.
 pub(super) fn links(job: &Job) -> Found {
     let nodes = Nodes::of(job);
-    let maps: Vec<&Map> = job.clocks.ranks.iter().map(|rank| &rank.map).collect();
+    let mut clocks = clocks(job);
     let (mut links, mut stays, mut came) = (Links::default(), Vec::new(), Vec::new());
     let mut families: BTreeMap<Family, usize> = BTreeMap::new();
     let mut users: BTreeMap<Pair, BTreeSet<usize>> = BTreeMap::new();
@@ -38,7 +38,7 @@ pub(super) fn links(job: &Job) -> Found {
     for instance in job.matched.instances.iter().filter(|instance| instance.complete) {
         let ranks = instance.members.iter().map(|member| job.ranks[member.rank()].rank);
         let Some(pair) = nodes.pair(ranks) else { continue };
-        let (waiting, came_ns) = comings(job, &maps, instance, &mut stays, &mut came);
+        let (waiting, came_ns) = comings(job, &mut clocks, instance, &mut stays, &mut came);
         let shown = Collective { sort: 0, alike: 0, waiting, in_step: true, came_ns, stays: &stays };
         let Some(ns) = transfer_ns(&shown) else { continue };
         let operation = &described(instance, &job.collectives).operation;
