@@ -3,6 +3,15 @@
 //! Analysis fills them in, `rankscope-report` draws them, and programs read them back. A document has a `schema` number;
 //! within it keys are only ever added. This crate knows nothing of the rest: it reads no file, computes no figure and draws nothing.
 //! `docs/reference/formats/` describes every key for those who read the JSON itself.
+//!
+//! ```
+//! use rankscope_document::Document;
+//!
+//! let written = Document { schema: 1, title: "run".to_owned(), world_size: Some(8), ..Document::default() };
+//! let read: Document = serde_json::from_str(&serde_json::to_string(&written)?)?;
+//! assert_eq!((read.title.as_str(), read.world_size), ("run", Some(8)));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 mod across;
 mod alignment;
