@@ -110,6 +110,7 @@ impl<'j, 'a> Slacks<'j, 'a> {
     }
 
     /// By how much a piece could end later; none of a piece that is not in the step, or before collectives that contradict each other.
+    #[cfg(test)]
     pub(super) fn slack_ns(&self, rank: u32, piece: PieceId) -> Option<i64> {
         let at = self.at(rank, piece)?;
         (self.open[at] == 0).then_some(self.slacks_ns[at])

@@ -4,17 +4,20 @@
 //! and how soon it would have started after that alone nobody saw: as soon as such pieces do in this rank, typically, and never
 //! later than it did. So the unchanged graph comes back exactly.
 //!
-//! That it does says nothing of how well the graph explains the recording. [`Lags::typical_alone`] does: every piece then lags by what is
-//! typical, whatever was seen of it, and what nothing in the graph explains is gone.
+//! That it does says nothing of how well the graph explains the recording. [`Lags::mean_alone`] does: every piece then lags by what such
+//! pieces do on average, whatever was seen of it, and what the graph does not explain is where it was not.
 
 use crate::{Dependency, Execution, LaneKind, PieceId};
 
 /// Typical lags of one rank, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lags {
+    /// Medians.
     typical_ns: [i64; SORTS],
+    /// Means, so that all pieces together lag by what they did.
+    mean_ns: [i64; SORTS],
     /// Whether the lag that was seen of a piece counts for nothing.
-    is_typical_alone: bool,
+    is_mean_alone: bool,
 }
 
 const SORTS: usize = 6;
@@ -30,7 +33,7 @@ fn sort(kind: LaneKind, how: Dependency) -> usize {
 }
 
 impl Lags {
-    /// The medians of what bound the pieces of `execution`.
+    /// Those of what bound the pieces of `execution`.
     pub(super) fn of(execution: &Execution) -> Self {
         let mut seen: [Vec<i64>; SORTS] = Default::default();
         for id in execution.ids() {
@@ -39,27 +42,31 @@ impl Lags {
                 seen[sort(execution.lane(execution.piece(id).lane).kind, how)].push(lag_ns);
             }
         }
+        let mean_ns = seen.each_ref().map(|lags| {
+            let sum: i128 = lags.iter().map(|ns| i128::from(*ns)).sum();
+            (sum / lags.len().max(1) as i128) as i64
+        });
         let typical_ns = seen.map(|mut lags| {
             let middle = lags.len().saturating_sub(1) / 2;
             if lags.is_empty() { 0 } else { *lags.select_nth_unstable(middle).1 }
         });
-        Self { typical_ns, is_typical_alone: false }
+        Self { typical_ns, mean_ns, is_mean_alone: false }
     }
 
     /// The same, for a replay that knows of no piece's own lag.
     #[must_use]
-    pub(super) fn typical_alone(self) -> Self {
-        Self { is_typical_alone: true, ..self }
+    pub(super) fn mean_alone(self) -> Self {
+        Self { is_mean_alone: true, ..self }
     }
 
     /// How long a piece on a lane of `kind` lags behind something, of which `seen_ns` was seen, at least; what ended last before it
     /// `bound` it.
     fn least_ns(&self, kind: LaneKind, how: Dependency, seen_ns: i64, bound: bool) -> i64 {
-        let typical_ns = self.typical_ns[sort(kind, how)];
-        match (self.is_typical_alone, bound) {
-            (true, _) => typical_ns,
+        let sort = sort(kind, how);
+        match (self.is_mean_alone, bound) {
+            (true, _) => self.mean_ns[sort],
             (false, true) => seen_ns,
-            (false, false) => seen_ns.min(typical_ns),
+            (false, false) => seen_ns.min(self.typical_ns[sort]),
         }
     }
 }

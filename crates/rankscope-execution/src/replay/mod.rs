@@ -5,7 +5,7 @@
 //! back as it was. What a change cannot reach stays: a replay has the same pieces in the same order, and knows of no
 //! resource that was never scarce in the recording.
 //!
-//! As that would hide what the graph does not explain, the job is also run with what delays typically are in the place of those that
+//! As that would hide what the graph does not explain, the job is also run with what delays are on average in the place of those that
 //! were observed ([`Replay::modelled`]). What that makes of the unchanged job is off by what a replay has wrong about it.
 //!
 //! Times are integers in each rank's own clock; only who waits for whom in a collective is asked on the job's. A replay takes one
@@ -105,7 +105,7 @@ impl<'a> Replay<'a> {
     }
 
     /// The job run again without a change and without its observed delays: every piece starts when what it depends on has ended and
-    /// such pieces typically start. What threads do between two pieces stays, as that is their program, and so do transfers.
+    /// the average delay of such pieces is over. What threads do between two pieces stays, as that is their program, and so do transfers.
     pub fn modelled(&self) -> &Replayed {
         // Without a change there is no target that could be missing.
         self.modelled.get_or_init(|| self.run_modelled(&[]).unwrap_or_default())
@@ -116,7 +116,7 @@ impl<'a> Replay<'a> {
     /// # Errors
     /// [`TargetError`] for the first that changes what is not there.
     pub fn run_modelled(&self, changes: &[Change]) -> Result<Replayed, TargetError> {
-        let lags: Vec<Lags> = self.lags.iter().map(|own| own.typical_alone()).collect();
+        let lags: Vec<Lags> = self.lags.iter().map(|own| own.mean_alone()).collect();
         self.run_with(&lags, changes)
     }
 

@@ -53,7 +53,7 @@ impl Programs {
     /// The ranks that launched the same in the step at `step`, by index and with their pieces: the n-th piece of one is the n-th of the
     /// others. A rank that launched what no other one did is in none.
     pub(super) fn alike(&self, step: usize) -> Vec<Vec<(usize, &[PieceId])>> {
-        let mut by_program: BTreeMap<(u64, usize), Vec<(usize, &[PieceId])>> = BTreeMap::new();
+        let mut by_program: BTreeMap<(u64, usize), Vec<_>> = BTreeMap::new();
         for (rank, programs) in self.ranks.iter().enumerate() {
             if let Some(Program { hash, pieces }) = programs.get(step) {
                 by_program.entry((*hash, pieces.len())).or_default().push((rank, pieces.as_slice()));

@@ -148,7 +148,8 @@ fn a_delay_that_nothing_explains_is_an_error_of_the_modelled_job_alone() {
         let job = one_late(late_ns);
         let (seen_ns, unchanged_ns, modelled_ns) =
             job.with(|replay| (replay.observed_step_ns(), replay.unchanged().step_ns, replay.modelled().step_ns));
-        assert_eq!((unchanged_ns, modelled_ns), (seen_ns, seen_ns - late_ns));
+        // What one of twenty alone was late by, all of them are on average, the last, too.
+        assert_eq!((unchanged_ns, modelled_ns), (seen_ns, seen_ns - late_ns + late_ns / 20));
     }
 }
 
