@@ -56,6 +56,7 @@ impl Answers {
             (None, None) => {
                 let has_steps = job.ranks.iter().any(|rank| !rank.report.steps.is_empty());
                 answers.unanswered.extend((!has_steps).then(|| advice::WITHOUT_STEPS.to_owned()));
+                answers.unanswered.extend(advice::lacks_ranks(job, &costs));
                 let links = links::links(job);
                 let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, costs: &costs, links: &links };
                 answers.advice = advice::advice(job, &found);

@@ -33,6 +33,18 @@ pub(super) fn why_none(job: &Job) -> Option<String> {
     })
 }
 
+/// That nothing is advised on some collectives, and why.
+pub(super) fn lacks_ranks(job: &Job, costs: &Costs) -> Option<String> {
+    costs.sorts.iter().any(|sort| !is_whole(job, sort)).then(|| {
+        "What communication costs cannot be told of groups with a rank that left no trace: waiting for it counts as transfer.".to_owned()
+    })
+}
+
+/// Whether all ranks of the group left a trace, as far as its ranks are known.
+fn is_whole(job: &Job, sort: &budgets::Sort) -> bool {
+    job.matched.groups[sort.group].ranks.iter().all(|rank| job.index(*rank).is_some())
+}
+
 /// What was found already.
 pub(super) struct Found<'a> {
     pub(super) graph: &'a JobExecution<'a>,
@@ -61,7 +73,7 @@ pub(super) fn advice(job: &Job, found: &Found<'_>) -> Vec<Row> {
             paths: found.paths,
             blamed: &found.judged.blamed,
             suspects: &found.judged.suspects,
-            sorts: &found.costs.sorts.iter().map(sort).collect::<Vec<_>>(),
+            sorts: &found.costs.sorts.iter().filter(|sort| is_whole(job, sort)).map(sort).collect::<Vec<_>>(),
             slow_links: &found.links.slow,
             begins_ns: &begins_ns,
             stages: &found.judged.stages.values().cloned().collect::<Vec<_>>(),

@@ -106,7 +106,12 @@ fn nobody_is_named_for_a_rank_that_left_no_trace() {
     let folder = without(&slow_kernel(), |rank, _| rank == 2);
     let (document, lacks) = reported(&folder);
     assert!(lacks.contains("ranks without a trace (2)"), "{lacks}");
-    assert!(rules(&document).is_empty() && document["blame_groups"].is_null(), "{}", document["blame_groups"]);
+    assert!(
+        rules(&document).is_empty() && document["blame_groups"].is_null(),
+        "{} {}",
+        document["advice"],
+        document["blame_groups"]
+    );
     let path = folder.path().display().to_string();
     let output = rankscope(&["what-if", &path, "--set", "rank:2=median"]);
     let said = String::from_utf8_lossy(&output.stderr);
