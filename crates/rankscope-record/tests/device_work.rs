@@ -95,7 +95,8 @@ fn argument(trace: &Trace, span: SpanId, key: &str) -> Option<ArgValue> {
     trace.spans.args.row(span.0 as usize).find_map(|(known, value)| (trace.strings.text(known) == key).then_some(value))
 }
 
-/// Name, kind of row, length, stream and External id of each span, in words.
+/// Name, kind of row, length to ten nanoseconds, stream and External id of each span, in words. Both ends of device work are put on the
+/// session's clock, by what two short looks at both clocks tell of their rates.
 fn told(trace: &Trace) -> Vec<String> {
     let mut told: Vec<String> = trace
         .spans
@@ -104,7 +105,7 @@ fn told(trace: &Trace) -> Vec<String> {
             let row = trace.spans.row(span);
             let kind = trace.tracks.get(row.track).kind;
             let is_host = kind == TrackKind::Thread || kind == TrackKind::Process;
-            let length = if trace.name(span) == "forward" && is_host { -1 } else { row.dur_ns };
+            let length = if trace.name(span) == "forward" && is_host { -1 } else { (row.dur_ns + 5) / 10 * 10 };
             let has_id = argument(trace, span, "External id").is_some();
             let [stream, call] = ["stream", "correlation"].map(|key| argument(trace, span, key));
             format!("{} {kind:?} {length} {has_id} {stream:?} {call:?}", trace.name(span))

@@ -59,8 +59,8 @@ fn device_work_of_a_plugin_is_joined_to_spans_in_every_format() {
             assert_eq!(trace.kind(*kernel), CategoryKind::Kernel, "{name}");
             assert_eq!(argument(&trace, *kernel, "correlation"), Some(number), "{name}");
             assert_eq!(argument(&trace, *kernel, "stream"), Some(7), "{name}");
-            // Both ends are rounded when they are put on the recording's clock.
-            assert!(trace.spans.row(*kernel).dur_ns.abs_diff(2000) <= 1, "{name}: {}", trace.spans.row(*kernel).dur_ns);
+            // Both ends are put on the session's clock, by what two short looks at both clocks tell of their rates.
+            assert!(trace.spans.row(*kernel).dur_ns.abs_diff(2000) < 5, "{name}: {}", trace.spans.row(*kernel).dur_ns);
         }
     }
 }

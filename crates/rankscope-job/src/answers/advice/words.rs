@@ -82,7 +82,7 @@ fn title(advice: &Advice, who: &str, per: &str) -> String {
             format!("The host of {who} is slower than the others: {own} {per} of host time, the others {others}{often}")
         }
         Rule::StragglerRank if advice.name == UNRECORDED => {
-            format!("{} spends {own} {per} in nothing that its trace records{often}, the others {others}", upper(who))
+            format!("Nothing is recorded of {who} for {own} {per}{often}, of the others for {others}")
         }
         Rule::StragglerRank => format!("{} spends {own} {per} in {name}{often}, the others {others}", upper(who)),
         Rule::StragglerNode => {
