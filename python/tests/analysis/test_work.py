@@ -31,7 +31,8 @@ def test_ctrl_c_ends_the_work(traces, tmp_path):
     key = threading.Thread(target=press, daemon=True)
     key.start()
     with pytest.raises(KeyboardInterrupt):
-        rankscope.report(many(traces, tmp_path), progress=lambda *_: begun.set())
+        # So many that none is done before the key is pressed.
+        rankscope.report(many(traces, tmp_path, copies=3000), progress=lambda *_: begun.set())
     key.join()
 
 
