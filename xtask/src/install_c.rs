@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::cargo::{self, EVERYTHING, Metadata};
+use crate::cargo::{self, Metadata};
 use crate::ci;
 use crate::header::crate_folder;
 
@@ -37,12 +37,8 @@ pub(crate) const ABI: u32 = 1;
 
 /// Builds and installs.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    if args.debug {
-        // With all others and their features, as the tests have built it.
-        ci::cargo(&[&["build", "--lib"], &EVERYTHING[..]].concat())?;
-    } else {
-        ci::cargo(&["build", "--locked", "--package", "rankscope-capi", "--release"])?;
-    }
+    let profile = if args.debug { "dev" } else { "release" };
+    ci::cargo(&["build", "--locked", "--package", "rankscope-capi", "--profile", profile])?;
     let Metadata { packages, target_directory, .. } = cargo::metadata()?;
     let built = target_directory.join(if args.debug { "debug" } else { "release" });
     let package = packages.iter().find(|package| package.name == "rankscope-capi").context("the library is no package")?;
