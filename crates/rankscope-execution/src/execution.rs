@@ -170,7 +170,7 @@ impl Execution {
         (0..self.len() as u32).map(PieceId)
     }
 
-    /// One piece.
+    /// One piece. Who wants one column of it asks for that.
     #[inline]
     pub fn piece(&self, id: PieceId) -> Piece {
         let at = id.0 as usize;
@@ -188,6 +188,12 @@ impl Execution {
     #[inline]
     pub fn lane_of(&self, id: PieceId) -> LaneId {
         LaneId(self.pieces.lane.get(id.0 as usize) as u32)
+    }
+
+    /// What its lane is.
+    #[inline]
+    pub fn lane_kind(&self, id: PieceId) -> LaneKind {
+        self.lane(self.lane_of(id)).kind
     }
 
     /// What it is; of a stretch of the host, what most of it is.
@@ -268,8 +274,8 @@ impl Execution {
 
     /// Whether work of devices is recorded and no launch of any, so that what it waited for is known in part only.
     pub fn lacks_launches(&self) -> bool {
-        let mut on_device = self.ids().filter(|id| self.lane(self.piece(*id).lane).kind == LaneKind::Stream).peekable();
-        on_device.peek().is_some() && on_device.all(|id| self.piece(id).launched_by.is_none())
+        let mut on_device = self.ids().filter(|id| self.lane_kind(*id) == LaneKind::Stream).peekable();
+        on_device.peek().is_some() && on_device.all(|id| self.pieces.launched_by.get(id.0 as usize).is_none())
     }
 
     /// How many collectives the rank has, with a piece or without.

@@ -63,9 +63,9 @@ fn synchronization(scene: &Scene<'_>) -> Option<Advice> {
     let mut waits = 0_u64;
     let mut names: FxHashMap<(&str, &str), u64> = FxHashMap::default();
     for execution in &scene.input.job.ranks {
-        let on_host = |piece: &PieceId| execution.lane(execution.piece(*piece).lane).kind == LaneKind::Thread;
+        let on_host = |piece: &PieceId| execution.lane_kind(*piece) == LaneKind::Thread;
         for piece in execution.ids().filter(on_host) {
-            let of_device = |other| execution.lane(execution.piece(other).lane).kind == LaneKind::Stream;
+            let of_device = |other| execution.lane_kind(other) == LaneKind::Stream;
             if !execution.dependencies(piece).any(|(other, how)| how == Dependency::Wait && of_device(other)) {
                 continue;
             }

@@ -165,18 +165,17 @@ impl Why {
         }
         let Some(most) = self.host.first() else { return whole_host(scene, ranks) };
         let is_most = most.ns() as f64 >= MOST * host_ns as f64;
-        let (rule, name) = if most.operator.is_empty() {
-            (Rule::StragglerRank, UNRECORDED)
-        } else if is_loader(&most.operator, &most.place) {
-            (Rule::DataLoader, most.operator.as_str())
+        let rule = if is_loader(&most.operator, &most.place) {
+            Rule::DataLoader
         } else if is_garbage(&most.operator, &most.place) {
-            (Rule::GarbageCollection, most.operator.as_str())
+            Rule::GarbageCollection
         } else {
-            (Rule::StragglerRank, most.operator.as_str())
+            Rule::StragglerRank
         };
         if rule == Rule::StragglerRank && !is_most {
             return whole_host(scene, ranks);
         }
+        let name = if most.operator.is_empty() { UNRECORDED } else { &most.operator };
         let figures =
             Figures { own_ns: scene.per_step(most.own.ns), others_ns: scene.per_step(most.others.ns), ..Figures::default() };
         Because { rule, name: name.to_owned(), place: most.place.clone(), figures }

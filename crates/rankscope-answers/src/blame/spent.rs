@@ -212,7 +212,7 @@ impl<'a> Spending<'a> {
                 break;
             }
             // What its lane began before may reach into this time.
-            if !std::mem::replace(&mut seen[execution.piece(at).lane.0 as usize], true)
+            if !std::mem::replace(&mut seen[execution.lane_of(at).0 as usize], true)
                 && let Some(before) = execution.previous(at)
             {
                 add(before);
@@ -232,7 +232,7 @@ fn counts(execution: &Execution, numbers: &[u32]) -> FxHashMap<u32, u64> {
 }
 
 fn is_communication(execution: &Execution, piece: PieceId) -> bool {
-    execution.key(execution.piece(piece).key).activity == Activity::Communication
+    execution.key(execution.key_of(piece)).activity == Activity::Communication
 }
 
 /// What the part of a piece within `span_ns` goes to.

@@ -50,14 +50,14 @@ impl<'j, 'a> Sweep<'j, 'a> {
         let start_ns = |id: PieceId| self.job.on_job_clock(self.rank, execution.start_ns(id));
         while (self.next as usize) < execution.len() && start_ns(PieceId(self.next)) < end_ns {
             let id = PieceId(self.next);
-            let last = &mut self.last[execution.piece(id).lane.0 as usize];
+            let last = &mut self.last[execution.lane_of(id).0 as usize];
             // A piece that ends no later than the one before it in its lane lies within that one.
             if last.is_none_or(|last| execution.end_ns(last) <= execution.end_ns(id)) {
                 *last = Some(id);
             }
             self.next += 1;
         }
-        let on_stream = |id: &PieceId| execution.lane(execution.piece(*id).lane).kind == LaneKind::Stream;
+        let on_stream = |id: &PieceId| execution.lane_kind(*id) == LaneKind::Stream;
         let begins = (self.next..execution.len() as u32).map(PieceId).take_while(|id| start_ns(*id) == end_ns);
         let bound = begins.filter(on_stream).find(|id| execution.bound_by(*id).is_some());
         bound.map(At::Before).or_else(|| {

@@ -80,7 +80,7 @@ impl Walk<'_, '_> {
     /// the wrong way round is theirs.
     fn hop(&mut self, piece: PieceId, meeting: MeetingId, awaited: Participant) -> At {
         let execution = self.job.ranks[self.rank];
-        let key = Some(execution.piece(piece).key);
+        let key = Some(execution.key_of(piece));
         self.push(awaited.came_ns, PathClass::Communication, key, Some(meeting));
         let left_ns = self.job.on_job_clock(self.rank, execution.end_ns(piece));
         self.rank = awaited.rank as usize;

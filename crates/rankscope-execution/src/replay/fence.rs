@@ -53,7 +53,7 @@ impl Fence {
         late_ns: impl Fn(PieceId) -> Result<i64, PieceId>,
     ) -> Result<Option<i64>, PieceId> {
         let start_ns = execution.start_ns(id);
-        if execution.lane(execution.piece(id).lane).kind != self.kind || execution.collective(id).is_some() {
+        if execution.lane_kind(id) != self.kind || execution.collective(id).is_some() {
             return Ok(None);
         }
         while self.passed < self.starts_ns.len() && self.starts_ns[self.passed] <= start_ns {

@@ -39,7 +39,7 @@ impl Lags {
         for id in execution.ids() {
             if let Some((before, how)) = execution.bound_by(id) {
                 let lag_ns = execution.start_ns(id).saturating_sub(execution.end_ns(before));
-                seen[sort(execution.lane(execution.piece(id).lane).kind, how)].push(lag_ns);
+                seen[sort(execution.lane_kind(id), how)].push(lag_ns);
             }
         }
         let mean_ns = seen.each_ref().map(|lags| {
@@ -73,9 +73,8 @@ impl Lags {
 
 /// Whether `id` is a piece of the host that waits for a device.
 pub(super) fn waits_for_device(execution: &Execution, id: PieceId) -> bool {
-    let kind = |id: PieceId| execution.lane(execution.piece(id).lane).kind;
-    let is_stream = |other: PieceId| kind(other) == LaneKind::Stream;
-    kind(id) == LaneKind::Thread && execution.piece(id).waits_for.is_some_and(is_stream)
+    let is_stream = |other: PieceId| execution.lane_kind(other) == LaneKind::Stream;
+    execution.lane_kind(id) == LaneKind::Thread && execution.piece(id).waits_for.is_some_and(is_stream)
 }
 
 /// What of the lags is taken away.

@@ -167,7 +167,7 @@ impl<'a> Lengths<'a> {
         let (execution, keys) = (self.scene.job.ranks[at], &self.ranks[at].keys);
         let factor = || keys.get(execution.key_of(id).0 as usize);
         let is_none = !keys.is_empty() && factor().is_some_and(|factor| *factor == 0.0);
-        is_none && execution.lane(execution.lane_of(id)).kind == LaneKind::Stream
+        is_none && execution.lane_kind(id) == LaneKind::Stream
     }
 
     /// How long the piece `id` of the rank at index `at` takes.
@@ -236,7 +236,7 @@ fn last_waits(scene: &Scene<'_>, at: usize) -> Vec<PieceId> {
 /// Copies to the host for which it waits, but where that wait is one of `last`, in order.
 fn fetched(execution: &Execution, last: &[PieceId]) -> Vec<PieceId> {
     let is_fetch = |id: PieceId| {
-        let key = execution.key(execution.piece(id).key);
+        let key = execution.key(execution.key_of(id));
         key.activity == Activity::Copy && names::is_to_host(&key.name)
     };
     let waits = execution.ids().filter(|id| lags::waits_for_device(execution, *id) && last.binary_search(id).is_err());

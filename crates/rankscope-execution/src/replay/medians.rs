@@ -167,7 +167,7 @@ impl Work {
 
     /// Adds the factors of pieces of a step that other ranks have, too.
     fn pieces_to_medians(&self, scene: &Scene<'_>, step: usize, among: Among<'_>, found: &mut Found) {
-        let ns = |rank: usize, id: PieceId| scene.job.ranks[rank].piece(id).dur_ns;
+        let ns = |rank: usize, id: PieceId| scene.job.ranks[rank].dur_ns(id);
         for alike in self.programs.alike(step) {
             let counted: Vec<_> = alike.iter().filter(|(rank, _)| among.counts(*rank)).collect();
             let own: Vec<_> = alike.iter().filter(|(rank, _)| found.places[*rank].is_some()).collect();

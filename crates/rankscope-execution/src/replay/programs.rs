@@ -44,7 +44,7 @@ impl Programs {
         for program in &mut programs {
             program.pieces.sort_by_key(|id| (execution.piece(*id).launched_by, *id));
             let mut hasher = FxHasher::default();
-            program.pieces.iter().for_each(|id| name(execution.piece(*id).key.0).hash(&mut hasher));
+            program.pieces.iter().for_each(|id| name(execution.key_of(*id).0).hash(&mut hasher));
             program.hash = hasher.finish();
         }
         self.ranks.push(programs);

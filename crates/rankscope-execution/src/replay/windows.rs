@@ -226,8 +226,7 @@ struct Places<'a> {
 
 impl<'a> Places<'a> {
     fn of(execution: &'a Execution, windows: &[StepWindow]) -> Self {
-        let lane = |id: &PieceId| execution.piece(*id).lane;
-        let device: Vec<PieceId> = execution.ids().filter(|id| execution.lane(lane(id)).kind == LaneKind::Stream).collect();
+        let device: Vec<PieceId> = execution.ids().filter(|id| execution.lane_kind(*id) == LaneKind::Stream).collect();
         Self { execution, device, thread: main_thread(execution, windows) }
     }
 
@@ -256,7 +255,7 @@ impl<'a> Places<'a> {
         let begun = self.thread.partition_point(|id| self.execution.start_ns(*id) <= ns);
         let Some(before) = begun.checked_sub(1) else { return self.thread.first().map(|first| Bound::Start(*first)) };
         let piece = self.thread[before];
-        let (start_ns, dur_ns) = (self.execution.start_ns(piece), self.execution.piece(piece).dur_ns);
+        let (start_ns, dur_ns) = (self.execution.start_ns(piece), self.execution.dur_ns(piece));
         let into_ns = ns.saturating_sub(start_ns);
         Some(if into_ns < dur_ns { Bound::Within(piece, into_ns, dur_ns) } else { Bound::End(piece) })
     }
