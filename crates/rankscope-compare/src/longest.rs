@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rankscope_document::Kernel;
+
 use crate::iterations::share;
 use crate::work::RankWork;
-
-/// As many as a report lists at most.
-const LISTED: usize = 20;
 
 /// The kernels of computation that a run lists.
 pub(crate) struct Longest {
@@ -23,7 +22,7 @@ impl Longest {
             *ns.entry(name).or_default() += share(sum.ns, work.iterations);
         }
         let least_ns = work.rank.kernels.iter().map(|row| share(row.total_ns, work.iterations)).min();
-        Self { ns, least_ns: least_ns.filter(|_| work.rank.kernels.len() >= LISTED) }
+        Self { ns, least_ns: least_ns.filter(|_| work.rank.kernels.len() >= Kernel::LISTED_MAX) }
     }
 }
 

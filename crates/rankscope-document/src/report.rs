@@ -246,6 +246,11 @@ pub struct Kernel {
     pub total_ns: i64,
 }
 
+impl Kernel {
+    /// As many as are listed of a rank, or of all ranks together: those that took longest.
+    pub const LISTED_MAX: usize = 20;
+}
+
 /// Collectives, matched across ranks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Collectives {

@@ -87,6 +87,11 @@ impl Job {
         self.ranks.iter().filter(lacks).map(|rank| rank.rank).collect()
     }
 
+    /// How many collectives some of their ranks did not record.
+    pub(crate) fn lacking_ranks(&self) -> usize {
+        self.matched.instances.iter().filter(|instance| !instance.complete && !instance.absent.is_empty()).count()
+    }
+
     /// The execution graph of the job, where its parts hold those of all ranks, they are comparable, and any of them shows more than
     /// collectives.
     pub fn execution(&self) -> Option<JobExecution<'_>> {

@@ -26,9 +26,6 @@ const MEMBERS_AT_ENDS: usize = 8;
 /// Unmatched collectives listed at most.
 const UNMATCHED_MAX: usize = 1_000;
 
-/// Names listed for each rank, or for the job.
-const KERNELS_MAX: usize = 20;
-
 /// Ranks up to which names are listed for each; of more they are for the job.
 const KERNEL_RANKS_MAX: usize = 256;
 
@@ -83,7 +80,7 @@ fn within(cells: impl Iterator<Item = usize>) -> usize {
 
 /// What ran longest on a rank of a job of so many.
 pub(crate) fn kernels_of_rank(names: &[HotName], ranks: usize) -> Vec<Kernel> {
-    if ranks > KERNEL_RANKS_MAX { Vec::new() } else { names.iter().take(KERNELS_MAX).map(kernel).collect() }
+    if ranks > KERNEL_RANKS_MAX { Vec::new() } else { names.iter().take(Kernel::LISTED_MAX).map(kernel).collect() }
 }
 
 /// What ran longest on all `ranks` together, where they are too many to list it for each.
@@ -104,7 +101,7 @@ pub(crate) fn kernels_of_job(ranks: &[JobRank]) -> Vec<Kernel> {
         count,
         total_ns,
     };
-    names.into_iter().take(KERNELS_MAX).map(kernel).collect()
+    names.into_iter().take(Kernel::LISTED_MAX).map(kernel).collect()
 }
 
 fn kernel(name: &HotName) -> Kernel {

@@ -157,12 +157,11 @@ fn notes_on(job: &Job, replay: &Replay<'_>, error: f64) -> Vec<String> {
              each other. The replay let one rank go on in each of them"
         ));
     }
-    let instances = &job.matched.instances;
-    let partial = instances.iter().filter(|instance| !instance.complete && !instance.absent.is_empty()).count();
-    if partial > 0 {
+    let lacking = job.lacking_ranks();
+    if lacking > 0 {
         notes.push(format!(
-            "{partial} of {} collectives could not be matched with all of their ranks: what the others waited for there is taken as it was",
-            instances.len()
+            "{lacking} of {} collectives could not be matched with all of their ranks: what the others waited for there is taken as it was",
+            job.matched.instances.len()
         ));
     }
     let (unmatched, all) = replay.unmatched();

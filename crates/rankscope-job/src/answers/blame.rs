@@ -151,20 +151,9 @@ fn heaviest(
     let caused_ns = found.more_ns_per_step.saturating_mul(steps.numbers.len() as i64);
     let suspect =
         Suspect { culprit: Culprit::Stage(number), ranks: ranks[found.stage].clone(), caused_ns, pattern: Pattern::Persistent };
-    let group = BlameGroup {
-        kind: BlameGroupKind::Stage,
-        number,
-        ranks: ranks[found.stage].iter().map(|rank| job.ranks[*rank].rank.0).collect(),
-        because: BlameGroupReason::ComputesLongest,
-        caused_ns,
-        pattern: LatePattern::Persistent,
-        every_steps: None,
-        sentence: format!(
-            "Pipeline stage {number} computes {} a step longer than any other stage.",
-            crate::time(found.more_ns_per_step)
-        ),
-    };
-    Some((suspect, group))
+    let more = crate::time(found.more_ns_per_step);
+    let sentence = format!("Pipeline stage {number} computes {more} a step longer than any other stage.");
+    Some(computes_longest(job, suspect, (BlameGroupKind::Stage, number), sentence))
 }
 
 /// The rank that limits a pipeline whose groups do not say that they are one: its messages do.
@@ -173,20 +162,29 @@ fn busiest(job: &Job, late: &Late) -> Option<(Suspect, BlameGroup)> {
     let (number, caused_ns) = (job.ranks[late.rank].rank.0, late.delay_wall_ns);
     let suspect =
         Suspect { culprit: Culprit::Busiest(late.rank), ranks: vec![late.rank], caused_ns, pattern: Pattern::Persistent };
+    let more = crate::time(busy_ns.saturating_sub(next_ns));
+    let sentence = format!("Rank {number} computes {more} longer than any other rank of its pipeline.");
+    Some(computes_longest(job, suspect, (BlameGroupKind::Rank, number), sentence))
+}
+
+/// What is said of a `suspect` that makes a pipeline wait in every step, beside it.
+fn computes_longest(
+    job: &Job,
+    suspect: Suspect,
+    (kind, number): (BlameGroupKind, u32),
+    sentence: String,
+) -> (Suspect, BlameGroup) {
     let group = BlameGroup {
-        kind: BlameGroupKind::Rank,
+        kind,
         number,
-        ranks: vec![number],
+        ranks: suspect.ranks.iter().map(|rank| job.ranks[*rank].rank.0).collect(),
         because: BlameGroupReason::ComputesLongest,
-        caused_ns,
+        caused_ns: suspect.caused_ns,
         pattern: LatePattern::Persistent,
         every_steps: None,
-        sentence: format!(
-            "Rank {number} computes {} longer than any other rank of its pipeline.",
-            crate::time(busy_ns.saturating_sub(next_ns))
-        ),
+        sentence,
     };
-    Some((suspect, group))
+    (suspect, group)
 }
 
 fn group(job: &Job, suspect: &Suspect) -> BlameGroup {

@@ -119,9 +119,9 @@ fn lacks(job: &Job, found: &[CriticalPath], paths: &[Path]) -> Vec<String> {
             "The critical path cannot go through ranks without a trace ({missing}): waiting for them counts as communication."
         ));
     }
-    let unmatched = job.matched.instances.iter().filter(|instance| !instance.complete && !instance.absent.is_empty()).count();
-    if unmatched > 0 {
-        said.push(format!("The critical path cannot go through what some ranks did not record: of {unmatched} collectives, waiting for such ranks counts as communication."));
+    let lacking = job.lacking_ranks();
+    if lacking > 0 {
+        said.push(format!("The critical path cannot go through what some ranks did not record: of {lacking} collectives, waiting for such ranks counts as communication."));
     }
     said.extend(unknown(job, found, paths));
     said.extend(clocks(found));
