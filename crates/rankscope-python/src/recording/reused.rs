@@ -27,38 +27,51 @@ thread_local! {
     static KEPT: RefCell<[Kept; PLACES]> = const { RefCell::new([const { Kept { name: 0, span: None } }; PLACES]) };
 }
 
+/// What a thread knows of a name.
+enum Met {
+    First,
+    Again,
+    /// Nobody else holds its span.
+    Free(Py<Span>),
+}
+
 /// A span of that name without arguments, which nobody else holds.
 #[inline]
 pub(super) fn span(name: &Bound<'_, PyString>) -> PyResult<Py<Span>> {
-    let py = name.py();
     let key = name.as_ptr() as usize;
-    // What is let go of is let go of where the places are free again.
-    let (mut found, mut earlier) = (None, None);
-    let _ = KEPT.try_with(|kept| {
-        let Ok(mut kept) = kept.try_borrow_mut() else { return };
-        let place = &mut kept[(key >> 4 ^ key >> 10) % PLACES];
-        match &place.span {
-            _ if place.name != key => {
-                place.name = key;
-                earlier = place.span.take();
-                found = Some(Ok(None));
-            }
-            // Holding its name, it is of this one and no other that was at this address before.
-            Some(span) if is_held_here_alone(span) && span.get().is_idle() => found = Some(Ok(Some(span.clone_ref(py)))),
-            _ => {
-                found = Some(Span::new_in(py, name).map(Some));
-                if let Some(Ok(Some(span))) = &found {
-                    earlier = place.span.replace(span.clone_ref(py));
-                }
-            }
+    match met(name.py(), key) {
+        Met::Free(span) => Ok(span),
+        Met::First => Span::new_in(name.py(), name),
+        Met::Again => {
+            let span = Span::new_in(name.py(), name)?;
+            // Making it may have run code of the program that met another name here.
+            let keep = |place: &mut Kept| (place.name == key).then(|| place.span.replace(span.clone_ref(name.py())));
+            drop(with_place(key, keep));
+            Ok(span)
         }
-    });
-    drop(earlier);
-    match found {
-        Some(Ok(Some(span))) => Ok(span),
-        Some(Err(error)) => Err(error),
-        _ => Span::new_in(py, name),
     }
+}
+
+#[inline]
+fn met(py: Python<'_>, key: usize) -> Met {
+    let found = with_place(key, |place| match &place.span {
+        _ if place.name != key => {
+            place.name = key;
+            (Met::First, place.span.take())
+        }
+        // Holding its name, it is of this one and no other that was at this address before.
+        Some(span) if is_held_here_alone(span) && span.get().is_idle() => (Met::Free(span.clone_ref(py)), None),
+        _ => (Met::Again, None),
+    });
+    // What was kept here for another name is let go of now that the places are free again.
+    found.map_or(Met::First, |(met, _earlier)| met)
+}
+
+/// Looks at the place of a name, unless the thread looks at one already, or ends.
+#[inline]
+fn with_place<T>(key: usize, look: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+    let looked = KEPT.try_with(|kept| Some(look(&mut kept.try_borrow_mut().ok()?[(key >> 4 ^ key >> 10) % PLACES])));
+    looked.ok().flatten()
 }
 
 #[inline]
