@@ -78,51 +78,38 @@ pub(crate) fn metadata() -> Result<Metadata> {
     serde_json::from_slice(&output.stdout).context("failed to understand cargo metadata")
 }
 
-/// What others get of us, built for release together: with the Python package's features, which are all, so that installing that
-/// compiles it and nothing else does again.
-const SHIPPED: [&str; 12] = [
-    "build",
-    "--locked",
-    "--profile",
-    SHIPPED_PROFILE,
-    "--package",
-    "rankscope-python",
-    "--package",
-    "rankscope-capi",
-    "--package",
-    "rankscope-counted",
-    "--package",
-    "rankscope",
-];
+/// What others get of us, built together: with the Python package's features, which are all, so that installing that compiles it and
+/// nothing else does again.
+const SHIPPED: [&str; 4] = ["rankscope-python", "rankscope-capi", "rankscope-counted", "rankscope"];
 
-/// A release without what the linker would do over all crates.
+/// A release that is optimised less, but for what is counted.
 pub(crate) const SHIPPED_PROFILE: &str = "ci";
 
 /// Builds what others get of us; says in which folder of `target` it is.
 pub(crate) fn shipped(target: &Path) -> Result<PathBuf> {
-    let status = command(SHIPPED).status();
-    if !status.context("failed to start cargo")?.success() {
-        bail!("the build for release failed");
-    }
+    let packages = SHIPPED.iter().flat_map(|name| ["--package", name]);
+    build(["--profile", SHIPPED_PROFILE].into_iter().chain(packages), "what is shipped")?;
     Ok(target.join(SHIPPED_PROFILE))
 }
 
 /// The product, built for release into `target`.
 pub(crate) fn release_binary(target: &Path) -> Result<PathBuf> {
-    let status = command(["build", "--release", "--locked", "--package", "rankscope"]).status();
-    if !status.context("failed to start cargo")?.success() {
-        bail!("the release build failed");
-    }
+    build(["--release", "--package", "rankscope"], "the release")?;
     Ok(target.join("release").join("rankscope"))
 }
 
 /// A debug build of the product in `target`.
 pub(crate) fn debug_binary(target: &Path) -> Result<PathBuf> {
-    let status = command(["build", "--quiet", "--locked", "--package", "rankscope", "--bin", "rankscope"]).status();
-    if !status.context("failed to start cargo")?.success() {
-        bail!("the debug build failed");
-    }
+    build(["--quiet", "--package", "rankscope", "--bin", "rankscope"], "the debug build")?;
     Ok(target.join("debug").join("rankscope"))
+}
+
+fn build<'a>(selection: impl IntoIterator<Item = &'a str>, what: &str) -> Result<()> {
+    let status = command(["build", "--locked"].into_iter().chain(selection)).status();
+    if !status.context("failed to start cargo")?.success() {
+        bail!("{what} could not be built");
+    }
+    Ok(())
 }
 
 /// A cargo command in the workspace root.
