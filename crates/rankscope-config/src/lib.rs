@@ -6,6 +6,18 @@
 //!
 //! Nothing here reads a file or the environment; callers hand in text and pairs. Nor is a complaint ever fatal here: a check
 //! may refuse to go on, an agent warns and keeps to what is valid, because it must not harm the job it watches.
+//!
+//! ```
+//! use rankscope_config::{ClockSettings, Origin, Sources, resolve};
+//!
+//! // A flag beats a variable, and what is misspelt is complained about with the name that was probably meant.
+//! let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+//! let environment = [pair("RANKSCOPE_CLOCK_PORT", "9000"), pair("RANKSCOPE_CLOCK_PROT", "1")];
+//! let settings = resolve(&Sources { environment: &environment, flags: &[pair("port", "9100")], ..Sources::default() });
+//!
+//! assert_eq!(ClockSettings::of(&settings).port, 9100);
+//! assert!(settings.complaints[0].to_string().contains("RANKSCOPE_CLOCK_PORT"));
+//! ```
 
 mod clock;
 mod complaint;

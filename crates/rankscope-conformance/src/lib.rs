@@ -3,6 +3,35 @@
 //!
 //! The functions themselves are in [`rankscope_dispatch`]; here their arguments and results are JSON. Files that a case names
 //! are asked for through [`Files`], so nothing here opens a path.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use rankscope_conformance::{Case, FileError, Files, Revision, answer};
+//!
+//! /// A case that names no files needs none.
+//! struct NoFiles;
+//!
+//! impl Files for NoFiles {
+//!     fn read(&self, name: &str) -> Result<Vec<u8>, FileError> {
+//!         Err(format!("{name} is not there").into())
+//!     }
+//!     fn write(&self, name: &str, _: &[u8]) -> Result<(), FileError> {
+//!         Err(format!("{name} cannot be written").into())
+//!     }
+//!     fn shown(&self, name: &str) -> String {
+//!         name.to_owned()
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), rankscope_conformance::Error> {
+//! // Two ranks with a shard of 4 tokens each; the attention of the second goes to rank 0.
+//! let case = serde_json::json!({"kind": "compute_metadata", "seq_len": [[4], [4]], "dispatch": [[0], [0]]});
+//! let answered = answer(&Case::new(case, Arc::new(NoFiles))?, Revision::Exact)?;
+//! assert!(serde_json::to_string(&answered).is_ok_and(|text| text.contains("fwd")));
+//! # Ok(())
+//! # }
+//! ```
 
 mod array;
 mod bytes;

@@ -5,6 +5,37 @@
 //! reported is not decided here: a [`Product`] does it as it does for every other job, and is judged.
 //!
 //! [`run`] plays all of it; [`train`] is what each rank's process does.
+//!
+//! ```
+//! use std::path::Path;
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use rankscope_demo::{AlignedJob, Because, BoxedError, DemoDocument, Error, Product, Request, run};
+//!
+//! // Four ranks for five seconds, of which rank 2 waits for its data; Ctrl-C turns `interrupted` on.
+//! fn demonstrate(product: &dyn Product, interrupted: &AtomicBool) -> Result<DemoDocument, Error> {
+//!     let request = Request {
+//!         ranks: 4,
+//!         seconds: 5.0,
+//!         seed: 1,
+//!         slow_rank: Some(2),
+//!         because: Some(Because::DataLoader),
+//!         path: "a-demo".into(),
+//!         hosts: Vec::new(),
+//!         command: vec!["a program".to_owned()],
+//!     };
+//!     run(&request, product, interrupted, || println!("the job begins"))
+//! }
+//! #
+//! # struct Never;
+//! # impl Product for Never {
+//! #     fn report(&self, _: &Path) -> Result<Option<u32>, BoxedError> { Err("no demo was played".into()) }
+//! #     fn read(&self, _: &Path) -> Result<AlignedJob, BoxedError> { Err("no demo was played".into()) }
+//! # }
+//! # // Half a second is too short, and refused before anything is played.
+//! # let short = Request { ranks: 4, seconds: 0.5, seed: 1, slow_rank: None, because: None, path: "a-demo".into(), hosts: Vec::new(), command: Vec::new() };
+//! # assert!(matches!(run(&short, &Never, &AtomicBool::new(false), || ()), Err(Error::Seconds { .. })));
+//! ```
 
 mod agent_settings;
 mod clocks;

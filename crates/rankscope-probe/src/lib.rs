@@ -4,6 +4,26 @@
 //! bytes and reads clocks. It is the only home of unsafe code for clock synchronisation.
 //!
 //! Stamps and clocks are Linux's; elsewhere the rendezvous and what a launcher says are all there is.
+//!
+//! Two nodes meet in a directory that both of them see:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use rankscope_clock::NodeId;
+//! use rankscope_probe::rendezvous::{DirectoryStore, KeyValueStore, Place, publish_address};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let root = folder.path().display();
+//! let Place::Directory(root) = format!("file://{root}").parse()? else { unreachable!("it is a directory") };
+//! let (mut node_0, mut node_1) = (DirectoryStore::open(&root)?, DirectoryStore::open(&root)?);
+//!
+//! node_0.set("master", "10.0.0.1:7700")?;
+//! assert_eq!(node_1.wait("master", Duration::from_secs(1))?, "10.0.0.1:7700");
+//! // A counter that both add to loses nothing.
+//! assert_eq!((node_0.add("joined", 1)?, node_1.add("joined", 1)?), (1, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(target_os = "linux")]
 pub mod agent;

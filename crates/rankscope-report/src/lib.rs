@@ -4,6 +4,20 @@
 //! The clocks of nodes over a run have a table and a page, so does a plan of who computes which piece of attention; how ranks were
 //! put on one clock and what each name of span costs have a table.
 //! Views format, scale, sort and leave out, and say so where they leave out. They touch no files: callers get strings.
+//!
+//! ```
+//! use rankscope_document::Document;
+//! use rankscope_report::{Style, duration, html, terminal};
+//!
+//! let document = Document { schema: 1, title: "a job".to_owned(), world_size: Some(8), ..Document::default() };
+//! let text = terminal(&document, Style { color: false, width: 100 });
+//! assert!(text.contains("a job") && !text.contains('\u{1b}'));
+//!
+//! let page = html(&document)?;
+//! assert!(page.starts_with("<!doctype html>"));
+//! assert_eq!(duration(1_234_567.0), "1.23 ms");
+//! # Ok::<(), rankscope_report::Error>(())
+//! ```
 
 mod alignment;
 mod clock;

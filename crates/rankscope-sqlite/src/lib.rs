@@ -6,6 +6,19 @@
 //! is damaged the rest of that table is left out.
 //!
 //! A crate of its own because it brings SQLite along, which is C and knows files only by their paths.
+//!
+//! ```
+//! use rankscope_formats::{Error, ReadOptions};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("notes.db");
+//! # std::fs::write(&path, b"no database")?;
+//! // A file that is no database of a profiler is refused with what it is; a trace comes for each process of one that is.
+//! let mut traces = Vec::new();
+//! let refused = rankscope_sqlite::read_each(&path, &ReadOptions::default(), &mut |member| traces.push(member));
+//! assert!(matches!(refused, Err(Error::NotATrace { .. })) && traces.is_empty());
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod database;
 mod nsys;

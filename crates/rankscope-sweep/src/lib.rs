@@ -5,6 +5,21 @@
 //! names, order, the plan's document and the rules of going on are functions of what is given.
 //!
 //! [`Definition`] is what a user asks for, [`Sweep`] the plan with what became of its runs, and [`rounds`] the order.
+//!
+//! ```
+//! use rankscope_sweep::{Asked, configurations, rounds};
+//!
+//! // Two variables of two values each are four configurations.
+//! let variables = ["NCCL_ALGO=Ring,Tree".parse()?, "OMP_NUM_THREADS=1,8".parse()?];
+//! let asked = Asked { variables: variables.into(), ..Asked::default() };
+//! assert_eq!(configurations(&asked, true)?.len(), 4);
+//!
+//! // Over an even number of rounds no configuration runs later than another on average.
+//! let rounds = rounds(4, 0, 6, 1);
+//! let late: Vec<usize> = (0..4).map(|c| rounds.iter().map(|round| round.iter().position(|at| *at == c).unwrap()).sum()).collect();
+//! assert!(late.iter().all(|sum| *sum == late[0]));
+//! # Ok::<(), rankscope_sweep::Error>(())
+//! ```
 
 mod compare;
 mod configuration;

@@ -4,6 +4,17 @@
 //! have in common; nothing else is computed. Names of sheets and columns are TraceLens' where they mean the same (`tables/known.rs`);
 //! every other table, one that this crate has never heard of among them, gets a sheet by its keys. `book` writes a sheet as a real
 //! table, row by row through a temporary file. The same document gives the same bytes.
+//!
+//! ```
+//! use rankscope_document::Document;
+//! use rankscope_xlsx::{NoTables, Options, write};
+//!
+//! let document = Document { schema: 1, title: "a job".to_owned(), ..Document::default() };
+//! let mut workbook = std::io::Cursor::new(Vec::new());
+//! write(&document, Options { no_tables: Some(NoTables::OneStep), ..Options::default() }, &mut workbook)?;
+//! assert!(workbook.into_inner().starts_with(b"PK")); // a zip, as every workbook is
+//! # Ok::<(), rankscope_xlsx::Error>(())
+//! ```
 
 pub mod aorta;
 mod book;
