@@ -44,7 +44,7 @@ impl Workbooks {
 /// # Errors
 /// [`Error::Workbook`] for what cannot be written, and [`Error::Run`].
 pub fn write_workbook(path: &Path, document: &Document, no_tables: Option<NoTables>) -> Result<(), Error> {
-    let options = Options { no_tables, ..Options::default() };
+    let options = Options::default().with_no_tables(no_tables);
     write_file(path, |file| rankscope_xlsx::write(document, options, file).map_err(refused(path)))
 }
 

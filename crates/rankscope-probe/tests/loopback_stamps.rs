@@ -14,7 +14,7 @@ use rankscope_probe::stamps::{PacketStamp, SocketOptions, StampedSocket, Stampin
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn socket(ip: IpAddr, stamping: Stamping) -> StampedSocket {
-    let opened = StampedSocket::bind(SocketAddr::new(ip, 0), &SocketOptions { stamping, ..SocketOptions::default() }).unwrap();
+    let opened = StampedSocket::bind(SocketAddr::new(ip, 0), &SocketOptions::stamped(stamping)).unwrap();
     // The kernel stamps what it receives from some milliseconds after the first socket asked for it; a test of one packet shows
     // that it does.
     assert_eq!(self_test(ip, stamping, 1, PATIENCE).unwrap().received, 1);
@@ -109,9 +109,16 @@ fn a_failed_send_shifts_no_stamp() {
     assert!(ids.windows(2).all(|pair| in_order(&pair[0], &pair[1])));
 }
 
+/// However badly a stamp is known, it counts.
+fn any_stamp() -> HostTimeOptions {
+    let mut options = HostTimeOptions::default();
+    options.uncertainty_max_ns = u64::MAX;
+    options
+}
+
 #[test]
 fn stamps_of_the_program_say_so() {
-    let mut host = HostTime::start(HostTimeOptions { uncertainty_max_ns: u64::MAX, ..HostTimeOptions::default() });
+    let mut host = HostTime::start(any_stamp());
     let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let (mut sender, mut receiver) = (socket(ip, Stamping::User), socket(ip, Stamping::User));
     let id = sender.send(receiver.local_addr(), b"x").unwrap();
@@ -129,7 +136,7 @@ fn stamps_of_the_program_say_so() {
 #[test]
 fn passages_keep_their_length_on_the_host_clock() {
     let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let mut host = HostTime::start(HostTimeOptions { uncertainty_max_ns: u64::MAX, ..HostTimeOptions::default() });
+    let mut host = HostTime::start(any_stamp());
     let (mut sender, mut receiver) = (socket(ip, Stamping::Kernel), socket(ip, Stamping::Kernel));
     for _ in 0..100 {
         sender.send(receiver.local_addr(), b"probe").unwrap();

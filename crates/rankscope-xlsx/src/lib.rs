@@ -11,7 +11,7 @@
 //!
 //! let document = Document { schema: 1, title: "a job".to_owned(), ..Document::default() };
 //! let mut workbook = std::io::Cursor::new(Vec::new());
-//! write(&document, Options { no_tables: Some(NoTables::OneStep), ..Options::default() }, &mut workbook)?;
+//! write(&document, Options::default().with_no_tables(Some(NoTables::OneStep)), &mut workbook)?;
 //! assert!(workbook.into_inner().starts_with(b"PK")); // a zip, as every workbook is
 //! # Ok::<(), rankscope_xlsx::Error>(())
 //! ```
@@ -68,6 +68,7 @@ impl fmt::Display for NoTables {
 
 /// How a workbook is written.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Why there are no tables, if there are none.
     pub no_tables: Option<NoTables>,
@@ -78,6 +79,20 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self { no_tables: None, rows: ROWS }
+    }
+}
+
+impl Options {
+    /// The same where there are no tables, for a reason that the workbook says.
+    #[must_use]
+    pub fn with_no_tables(self, no_tables: Option<NoTables>) -> Self {
+        Self { no_tables, ..self }
+    }
+
+    /// The same with at most `rows` rows of data a sheet.
+    #[must_use]
+    pub fn with_rows(self, rows: usize) -> Self {
+        Self { rows, ..self }
     }
 }
 

@@ -57,18 +57,20 @@ pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes)
 /// Where `test-clock` describes no clock.
 pub(crate) fn agent(settings: &ClockSettings, stop: &Arc<AtomicBool>) -> Result<AgentOptions, Error> {
     let bend = settings.test_clock.as_deref().map(str::parse::<SimClock>).transpose().map_err(Error::TestClock)?;
+    let mut host = HostTimeOptions::default();
+    host.snapshot_every = span(settings.snapshot_period);
+    host.shift = settings.test_clock_shift_ns.map(Span::from_nanos);
+    host.bend = bend;
+    let mut thread = ThreadOptions::default();
+    thread.cpu = settings.cpu.map(usize::from);
+    thread.fifo = settings.scheduling == config::Scheduling::Fifo;
     Ok(AgentOptions {
         folder: settings.probe_export.then(|| settings.output_dir.clone().into()),
         snapshots: settings.clock_snapshots,
         run_id: settings.run_id.clone(),
         card: None,
-        host: HostTimeOptions {
-            snapshot_every: span(settings.snapshot_period),
-            shift: settings.test_clock_shift_ns.map(Span::from_nanos),
-            bend,
-            ..HostTimeOptions::default()
-        },
-        thread: ThreadOptions { cpu: settings.cpu.map(usize::from), fifo: settings.scheduling == config::Scheduling::Fifo },
+        host,
+        thread,
         stop: stop.clone(),
     })
 }
@@ -86,8 +88,9 @@ pub(crate) fn stamping(interface: &str) -> (Stamping, Option<Phc>) {
 
 /// How its sockets are opened.
 pub(crate) fn sockets(settings: &ClockSettings, stamping: Stamping) -> SocketOptions {
-    let busy_poll_us = u32::try_from(settings.busy_poll.as_micros()).ok().filter(|us| *us > 0);
-    SocketOptions { stamping, busy_poll_us, ..SocketOptions::default() }
+    let mut options = SocketOptions::stamped(stamping);
+    options.busy_poll_us = u32::try_from(settings.busy_poll.as_micros()).ok().filter(|us| *us > 0);
+    options
 }
 
 /// Its ports.

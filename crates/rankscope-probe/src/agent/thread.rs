@@ -8,6 +8,7 @@ use nix::unistd::Pid;
 
 /// How the thread of the agent runs.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct ThreadOptions {
     /// The processor it stays on.
     pub cpu: Option<usize>,

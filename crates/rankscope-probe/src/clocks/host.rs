@@ -18,6 +18,7 @@ use crate::stamps::PacketStamp;
 
 /// How the host clock is kept.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct HostTimeOptions {
     /// Between the snapshots of the record, which serve traces.
     pub snapshot_every: Span,

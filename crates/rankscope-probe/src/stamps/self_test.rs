@@ -72,7 +72,7 @@ struct Bench {
 
 impl Bench {
     fn open(ip: IpAddr, stamping: Stamping, deadline: Instant) -> Result<Self, SocketError> {
-        let open = || StampedSocket::bind(SocketAddr::new(ip, 0), &SocketOptions { stamping, ..SocketOptions::default() });
+        let open = || StampedSocket::bind(SocketAddr::new(ip, 0), &SocketOptions::stamped(stamping));
         let (sender, receiver) = (open()?, open()?);
         let (sent, stamps, arrivals) = (HashMap::new(), HashMap::new(), HashMap::new());
         Ok(Self { sender, receiver, deadline, sent, stamps, arrivals })

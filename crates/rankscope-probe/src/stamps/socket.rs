@@ -79,6 +79,7 @@ impl Stamping {
 
 /// How to open a socket.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct SocketOptions {
     /// Who stamps.
     pub stamping: Stamping,
@@ -88,6 +89,14 @@ pub struct SocketOptions {
     pub dscp: Option<u8>,
     /// The queue of this host's own qdisc, 0 to 6 without privileges.
     pub priority: Option<u8>,
+}
+
+impl SocketOptions {
+    /// An ordinary socket whose packets `stamping` stamps.
+    #[must_use]
+    pub fn stamped(stamping: Stamping) -> Self {
+        Self { stamping, ..Self::default() }
+    }
 }
 
 /// A socket cannot do its work.

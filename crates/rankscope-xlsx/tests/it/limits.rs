@@ -10,7 +10,7 @@ use crate::read::{Read, job, operator};
 fn rows_beyond_a_sheet_go_on_in_the_next_one_and_the_dashboard_says_so() {
     let rows: Vec<_> = (0..25).map(|i| operator(&format!("op{i}"), 1_000_000)).collect();
     let document = job(1, &json!({"ops_summary": rows}));
-    let mut book = Read::with(&document, Options { rows: 10, ..Options::default() });
+    let mut book = Read::with(&document, Options::default().with_rows(10));
     let parts = ["ops_summary", "ops_summary (2)", "ops_summary (3)"];
     let lengths: Vec<_> = parts.iter().map(|part| book.column(part, "name").len()).collect();
     assert_eq!(lengths, [10, 10, 5]);

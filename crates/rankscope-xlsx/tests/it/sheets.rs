@@ -128,7 +128,7 @@ fn a_workbook_without_tables_says_why() {
     for (why, word) in
         [(NoTables::Parts, "the parts were made without"), (NoTables::DeviceOnly, "--gpu-only"), (NoTables::OneStep, "--step")]
     {
-        let mut book = Read::with(&document, Options { no_tables: Some(why), ..Options::default() });
+        let mut book = Read::with(&document, Options::default().with_no_tables(Some(why)));
         let text = book.text("Summary");
         assert!(text.contains(word), "{text}");
         assert!(book.names().contains(&"gpu_timeline".to_owned()));
