@@ -98,9 +98,10 @@ pub(crate) fn release_binary(target: &Path) -> Result<PathBuf> {
     Ok(target.join("release").join("rankscope"))
 }
 
-/// A debug build of the product in `target`.
+/// A debug build of the product in `target`, with the features of everything else: with its own alone, all below it is built again.
 pub(crate) fn debug_binary(target: &Path) -> Result<PathBuf> {
-    build(["--quiet", "--package", "rankscope", "--bin", "rankscope"], "the debug build")?;
+    let everything = EVERYTHING.into_iter().filter(|option| *option != "--locked");
+    build(["--quiet", "--bin", "rankscope"].into_iter().chain(everything), "the debug build")?;
     Ok(target.join("debug").join("rankscope"))
 }
 

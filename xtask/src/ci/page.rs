@@ -23,7 +23,8 @@ pub(super) fn run() -> Result<()> {
     let Metadata { target_directory, .. } = cargo::metadata()?;
     let pages = target_directory.join("ci-pages");
     draw(&cargo::debug_binary(&target_directory)?, &pages)?;
-    let test = ["test", "--package", "rankscope-report", "--locked", "--test", "page"];
+    // With everything else, as the tests before: of one package by itself other features are asked for, and all of it is built again.
+    let test = [&["test", "--test", "page"], &cargo::EVERYTHING[..]].concat();
     check(cargo::command(test).env("RANKSCOPE_PAGES", &pages))
 }
 
