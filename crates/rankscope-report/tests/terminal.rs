@@ -2,7 +2,9 @@
 
 mod common;
 
-use rankscope_document::{CriticalPath, Document, PathShare};
+use rankscope_document::{
+    Advice, Blame, BlameGroup, BlameGroupKind, BlameGroupReason, CriticalPath, Document, LatePattern, PathShare,
+};
 use rankscope_report::{Style, terminal};
 
 fn plain(document: &Document, width: usize) -> String {
@@ -117,4 +119,40 @@ fn names_cannot_steer_the_terminal() {
     document.collectives.groups[0].name = common::HOSTILE.to_owned();
     document.collectives.groups[0].dtype = "\x1b[2J".to_owned();
     assert!(!plain(&document, 80).contains('\x1b'));
+}
+
+#[test]
+fn the_heading_of_advice_says_its_order() {
+    let advice = |worth_ns_per_step| Advice { worth_ns_per_step, title: "Something".to_owned(), ..Advice::default() };
+    let heading = |advice: Vec<Advice>| {
+        let text = plain(&Document { advice, ..common::eight_gpus() }, 80);
+        text.lines().find(|line| line.starts_with("WHAT WOULD HELP")).unwrap().to_owned()
+    };
+    assert_eq!(heading(vec![advice(9), advice(5), advice(5)]), "WHAT WOULD HELP  worth most first");
+    assert_eq!(heading(vec![advice(5), advice(9)]), "WHAT WOULD HELP  what slows single ranks first, then by worth");
+    let seven = heading((1..=7).map(advice).collect());
+    assert_eq!(seven, "WHAT WOULD HELP  what slows single ranks first, then by worth; 2 more in report.json");
+}
+
+#[test]
+fn that_a_rank_is_late_is_said_once() {
+    let said = |pattern| {
+        let group = BlameGroup {
+            kind: BlameGroupKind::Rank,
+            number: 5,
+            ranks: vec![5],
+            because: BlameGroupReason::Late,
+            caused_ns: 9,
+            pattern,
+            sentence: "Rank 5 makes others wait.".to_owned(),
+            ..BlameGroup::default()
+        };
+        let blame = Blame { rank: 5, lateness_ns: 9, caused_ns: 9, last: 3, of: 4, ..Blame::default() };
+        plain(&Document { blame: vec![blame], blame_groups: vec![group], ..common::eight_gpus() }, 80)
+    };
+    // How it recurs is more than how late it was.
+    let both = said(LatePattern::Persistent);
+    assert!(both.contains("Rank 5 makes others wait.") && both.contains("Rank 5 came last to 3 of 4 collectives"));
+    let once = said(LatePattern::Unknown);
+    assert!(!once.contains("Rank 5 makes others wait.") && once.contains("Rank 5 came last to 3 of 4 collectives"));
 }

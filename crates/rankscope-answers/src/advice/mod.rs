@@ -190,7 +190,7 @@ pub struct Advice {
     pub figures: Figures,
 }
 
-/// All advice on a job, what is worth most first.
+/// All advice on a job: what is wrong with some ranks and matters first, then what is worth most.
 pub fn advise(input: &Input<'_>) -> Vec<Advice> {
     let scene = Scene::of(input);
     let mut all = ranks::advice(&scene);

@@ -54,7 +54,7 @@ pub(super) struct Found<'a> {
     pub(super) links: &'a links::Found,
 }
 
-/// The advice on `job`, what is worth most first.
+/// The advice on `job`, in the order of `advise`.
 pub(super) fn advice(job: &Job, found: &Found<'_>) -> Vec<Row> {
     let sort = |sort: &budgets::Sort| Sort {
         group: sort.label.clone(),

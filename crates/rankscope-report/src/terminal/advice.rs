@@ -19,14 +19,16 @@ pub(super) fn first(document: &Document, sheet: Sheet) -> Vec<String> {
     wrap(&text, sheet.width()).iter().map(|line| sheet.paint().bold(line)).collect()
 }
 
-/// All advice, what is worth most first.
+/// All advice, in the order of the document: what slows single ranks may stand before what is worth more.
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     if document.advice.is_empty() {
         return Vec::new();
     }
+    let by_worth = document.advice.is_sorted_by_key(|advice| std::cmp::Reverse(advice.worth_ns_per_step));
+    let order = if by_worth { "worth most first" } else { "what slows single ranks first, then by worth" };
     let aside = match document.advice.len().saturating_sub(LISTED) {
-        0 => "worth most first".to_owned(),
-        more => format!("worth most first; {more} more in report.json"),
+        0 => order.to_owned(),
+        more => format!("{order}; {more} more in report.json"),
     };
     let listed = document.advice.iter().take(LISTED).enumerate();
     let lines = listed.flat_map(|(at, advice)| one(at + 1, advice, sheet));

@@ -1,6 +1,8 @@
 //! Why ranks were late, and what balance and a faster network would be worth.
 
-use rankscope_document::{Blame, Budget, Document, LatePattern, Reason, ReasonKind, spelling};
+use rankscope_document::{
+    Blame, BlameGroup, BlameGroupKind, BlameGroupReason, Budget, Document, LatePattern, Reason, ReasonKind, spelling,
+};
 
 use super::table::Table;
 use super::{Sheet, drawn};
@@ -35,7 +37,8 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
         rest => format!("most caused first; {} more", counted(rest, "rank")),
     };
     let mut lines = vec![sheet.heading("WHY RANKS WERE LATE", &aside)];
-    for group in document.blame_groups.iter().take(RANKS) {
+    let says_more = |group: &&BlameGroup| !repeats(group, shown);
+    for group in document.blame_groups.iter().filter(says_more).take(RANKS) {
         lines.extend(sheet.sentence(&clean(&group.sentence)));
     }
     for blame in shown {
@@ -48,6 +51,13 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Whether a sentence says no more of a rank than that it is late, how late being said of the ranks `shown`.
+fn repeats(group: &BlameGroup, shown: &[&Blame]) -> bool {
+    let no_pattern = matches!(group.pattern, LatePattern::Unknown | LatePattern::None);
+    let by_lateness = group.because == BlameGroupReason::Late && group.kind == BlameGroupKind::Rank;
+    no_pattern && by_lateness && shown.iter().any(|blame| blame.rank == group.number)
 }
 
 /// How late a rank came in all.
