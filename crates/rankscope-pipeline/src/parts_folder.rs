@@ -167,28 +167,37 @@ fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings
 pub(crate) fn read_folder(folder: &Path, partial: bool, progress: &dyn Progress) -> Result<(Plan, Parts), Error> {
     let plan = read_plan_of(folder)?;
     progress.begin(Stage::Reading, plan.inputs.len());
-    let one = |at: usize| {
-        let parts = read_one(folder, &plan, at);
-        progress.advance();
-        parts
-    };
-    let read: Vec<Result<Option<Parts>, Error>> = (0..plan.inputs.len()).into_par_iter().map(one).collect();
+    let read = read_all_of(folder, &plan, progress);
     progress.end();
-    let mut all = Parts::new(plan.rules());
-    plan.attempts.iter().for_each(|attempt| all.add_attempt(attempt.clone()));
-    let mut missing = Vec::new();
-    for (input, parts) in plan.inputs.iter().zip(read) {
-        match parts? {
-            Some(parts) => all = all.join(parts)?,
-            None => missing.push(input.path.display().to_string()),
-        }
-    }
+    let (all, missing) = read?;
     if let (Some(first), false) = (missing.first(), partial) {
         let fault = PartsFault::NotMapped { first: first.clone(), inputs: missing.len(), of: plan.inputs.len() };
         return Err(Error::Parts { path: folder.to_owned(), fault });
     }
     Ok((plan, all))
 }
+
+/// All parts of `plan`, and the inputs that nobody has mapped.
+fn read_all_of(folder: &Path, plan: &Plan, progress: &dyn Progress) -> Result<(Parts, Vec<String>), Error> {
+    let mut all = Parts::new(plan.rules());
+    plan.attempts.iter().for_each(|attempt| all.add_attempt(attempt.clone()));
+    let (mut missing, mut places) = (Vec::new(), 0..plan.inputs.len());
+    while !places.is_empty() {
+        let own: Vec<usize> = places.by_ref().take(READ_AT_A_TIME).collect();
+        let one = |at: &usize| read_one(folder, plan, *at);
+        let read: Vec<Result<Option<Parts>, Error>> = own.par_iter().map(one).inspect(|_| progress.advance()).collect();
+        for (at, parts) in own.into_iter().zip(read) {
+            match parts? {
+                Some(parts) => all = all.join(parts)?,
+                None => missing.push(plan.inputs[at].path.display().to_string()),
+            }
+        }
+    }
+    Ok((all, missing))
+}
+
+/// Inputs read before their parts are put to the others, whose lists of ranks they share: enough for all threads to have work.
+const READ_AT_A_TIME: usize = 256;
 
 /// The parts of one input; none where it is not done.
 fn read_one(folder: &Path, plan: &Plan, at: usize) -> Result<Option<Parts>, Error> {
