@@ -147,9 +147,19 @@ fn in_step(lists: &[Numbered<'_>]) -> Option<Vec<Vec<Member>>> {
     if !first.order.iter().all(is_numbered) || !others.iter().all(is_same) {
         return None;
     }
-    let members = |place: usize| lists.iter().map(|list| Member::of(list.rank, list.order[place])).collect();
-    Some((0..first.order.len()).map(members).collect())
+    let mut instances: Vec<Vec<Member>> = first.order.iter().map(|_| Vec::with_capacity(lists.len())).collect();
+    // Rank by rank a few places at a time: what is read and what is written then lies together.
+    for (tile, instances) in instances.chunks_mut(TILE).enumerate() {
+        for list in lists {
+            let own = list.order[tile * TILE..].iter().map(|at| Member::of(list.rank, *at));
+            instances.iter_mut().zip(own).for_each(|(members, member)| members.push(member));
+        }
+    }
+    Some(instances)
 }
+
+/// Places that are gone through at a time.
+const TILE: usize = 64;
 
 /// A sequence number, and how many before it of the same rank have the same.
 type Number = (u64, u32);

@@ -4,22 +4,32 @@
 //! the clocks may be off where ends are honest. It is no bound.
 
 use super::RankClocks;
-use super::meetings::{Block, Meetings};
+use super::meetings::Meetings;
 use super::ties::{gained_ns, median_in};
 
 /// The worst of any rank, over all collectives if the longer ones agree as well as the shorter half, else over that half. `None`
 /// where no collective was found on two ranks.
 pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Option<i64> {
     let is_short = shorter_half(meetings.shortest_ns());
-    let mut off: Vec<Vec<i64>> = meetings.room_for_each(clocks.len());
-    let mut strays = Strays { clocks, at_ns, corrected_ns: Vec::new(), ends_ns: Vec::new() };
-    let mut worst = |short: bool| {
-        let runs = meetings.blocks().flat_map(|block| block.in_runs(CORRECTED));
-        runs.for_each(|block| strays.note(&mut off, &block, |at| is_short[at as usize] == short));
-        off.iter_mut().filter_map(|off| strays_ns(off)).max()
+    let middles_ns = middles_ns(clocks, meetings, at_ns);
+    let by_rank = meetings.blocks_by_rank(clocks.len());
+    // One rank after the other: for all at once it would be as many numbers as there are stamps.
+    let mut off: Vec<i64> = Vec::new();
+    let mut worst = |is_wanted: &dyn Fn(u32) -> bool| {
+        let of_rank = |(clock, blocks): (&RankClocks, &Vec<(u32, u32)>)| {
+            off.clear();
+            for (block, place) in blocks {
+                let block = meetings.block(*block as usize);
+                let ends = block.at.iter().zip(block.left_ns(*place as usize));
+                let wanted = ends.filter(|(at, _)| is_wanted(**at));
+                off.extend(wanted.map(|(at, end)| corrected_ns(clock, *end, at_ns).saturating_sub(middles_ns[*at as usize])));
+            }
+            strays_ns(&mut off)
+        };
+        clocks.iter().zip(&by_rank).filter_map(of_rank).max()
     };
-    let half = worst(true)?;
-    let all = worst(false)?;
+    let half = worst(&|at| is_short[at as usize])?;
+    let all = worst(&|_| true)?;
     Some(if all <= half.saturating_mul(3) / 2 { all } else { half })
 }
 
@@ -38,38 +48,24 @@ fn shorter_half(lengths_ns: Vec<i64>) -> Vec<bool> {
 /// Meetings whose ends are corrected at a time: few enough for the caches.
 const CORRECTED: usize = 64;
 
-/// Finds how far ends are off the middle of their collective.
-struct Strays<'a> {
-    clocks: &'a [RankClocks],
-    at_ns: i64,
-    /// Room for those of a run of meetings, member by member.
-    corrected_ns: Vec<i64>,
-    /// Room for those of one meeting.
-    ends_ns: Vec<i64>,
-}
-
-impl Strays<'_> {
-    /// Notes of each meeting of `block` that is `wanted` how far its ends are `off`, by rank.
-    fn note(&mut self, off: &mut [Vec<i64>], block: &Block<'_>, wanted: impl Fn(u32) -> bool) {
-        self.corrected_ns.clear();
-        let mut own = 0..block.at.len();
-        if !own.any(|row| wanted(block.at[row])) {
-            return;
-        }
+/// By meeting, the middle of its corrected ends.
+fn middles_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Vec<i64> {
+    let mut middles_ns = vec![0; meetings.len()];
+    // Room for the corrected ends of a run of meetings, member by member, and for those of one.
+    let (mut corrected, mut ends): (Vec<i64>, Vec<i64>) = Default::default();
+    for block in meetings.blocks().flat_map(|block| block.in_runs(CORRECTED)) {
+        corrected.clear();
         for (place, member) in block.members.iter().enumerate() {
-            let clock = &self.clocks[member.rank()];
-            self.corrected_ns.extend(block.left_ns(place).iter().map(|end| corrected_ns(clock, *end, self.at_ns)));
+            let clock = &clocks[member.rank()];
+            corrected.extend(block.left_ns(place).iter().map(|end| corrected_ns(clock, *end, at_ns)));
         }
-        for (row, _) in block.at.iter().enumerate().filter(|(_, at)| wanted(**at)) {
-            let ends = || self.corrected_ns[row..].iter().step_by(block.at.len());
-            self.ends_ns.clear();
-            self.ends_ns.extend(ends());
-            let Some(ended) = median_in(&mut self.ends_ns) else { continue };
-            for (member, end) in block.members.iter().zip(ends()) {
-                off[member.rank()].push(end.saturating_sub(ended));
-            }
+        for (row, at) in block.at.iter().enumerate() {
+            ends.clear();
+            ends.extend(corrected[row..].iter().step_by(block.at.len()));
+            middles_ns[*at as usize] = median_in(&mut ends).unwrap_or(0);
         }
     }
+    middles_ns
 }
 
 /// How far the middle is off, or half of the middle half, whichever is more.

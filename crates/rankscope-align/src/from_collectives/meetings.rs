@@ -9,14 +9,14 @@
 //! can be apart is a least difference of two columns, and there are as many of those as pairs of ranks.
 
 mod block;
+mod building;
 
 use std::ops::Range;
 
-use rankscope_collectives::{Group, Kind, LocalCollective, Matched, RankCollectives};
-use rustc_hash::FxHashMap;
+use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Matched, RankCollectives};
 
-use block::are_tame;
 pub(crate) use block::{Block, Meeting, Member};
+use building::TILE;
 
 /// One rank's stay in a collective, on its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,81 +69,20 @@ struct Place {
 
 /// All collectives found on more than one rank.
 pub(crate) fn meetings(ranks: &[RankCollectives], matched: &Matched) -> Meetings {
-    let together: Vec<u32> =
-        (0..).zip(&matched.instances).filter(|(_, instance)| instance.members.len() > 1).map(|(at, _)| at).collect();
-    Meetings::of(together.len(), |at, stays| {
-        let instance = &matched.instances[together[at] as usize];
-        let group = &matched.groups[instance.group];
-        stays.extend(instance.members.iter().map(|member| {
-            let collective = &ranks[member.rank()].collectives[member.collective()];
-            let (is_needed, needs) = role(collective, group, &ranks[member.rank()]);
-            Stay { is_needed, needs, ..Stay::of(member.rank(), collective.start_ns, collective.end_ns) }
-        }));
+    let together: Vec<&Instance> = matched.instances.iter().filter(|instance| instance.members.len() > 1).collect();
+    let many = |instance: &&Instance| (instance.group, instance.members.len());
+    let alike = together.chunk_by(|a, b| many(a) == many(b)).flat_map(|alike| alike.chunks(TILE));
+    let tiles: Vec<&[&Instance]> = alike.collect();
+    Meetings::of(&tiles, |instance, place| {
+        let member = &instance.members[place];
+        let of = &ranks[member.rank()];
+        let collective = &of.collectives[member.collective()];
+        let (is_needed, needs) = role(collective, &matched.groups[instance.group], of);
+        Stay { is_needed, needs, ..Stay::of(member.rank(), collective.start_ns, collective.end_ns) }
     })
 }
 
 impl Meetings {
-    /// So many, of each of which `stays` appends the stays, ascending in rank.
-    fn of(count: usize, stays: impl Fn(usize, &mut Vec<Stay>)) -> Self {
-        let mut meetings = Self::default();
-        let (mut own, mut key): (Vec<Stay>, Vec<Member>) = Default::default();
-        let mut known: FxHashMap<Vec<Member>, u32> = FxHashMap::default();
-        let mut counts: Vec<u32> = Vec::new();
-        meetings.order.reserve_exact(count);
-        for at in 0..count {
-            own.clear();
-            key.clear();
-            stays(at, &mut own);
-            key.extend(own.iter().map(Member::of));
-            let block = known.get(&key).copied().unwrap_or_else(|| {
-                known.insert(key.clone(), counts.len() as u32);
-                counts.push(0);
-                counts.len() as u32 - 1
-            });
-            meetings.order.push((block, counts[block as usize]));
-            counts[block as usize] += 1;
-        }
-        meetings.lay_out(known, &counts);
-        for at in 0..count {
-            own.clear();
-            stays(at, &mut own);
-            meetings.put(at, &own);
-        }
-        for place in &mut meetings.blocks {
-            let cells = place.cells..place.cells + place.members.len() * place.at.len();
-            place.is_tame = are_tame(&meetings.entered_ns[cells.clone()]) && are_tame(&meetings.left_ns[cells]);
-        }
-        meetings
-    }
-
-    /// Makes room for blocks of these members, which have so many meetings each.
-    fn lay_out(&mut self, known: FxHashMap<Vec<Member>, u32>, counts: &[u32]) {
-        let mut known: Vec<(Vec<Member>, u32)> = known.into_iter().collect();
-        known.sort_unstable_by_key(|(_, block)| *block);
-        let mut cells = 0;
-        for ((members, _), count) in known.into_iter().zip(counts) {
-            let (first, at) = (self.members.len(), self.at.len());
-            self.members.extend(members);
-            self.at.resize(at + *count as usize, 0);
-            let place = Place { members: first..self.members.len(), at: at..self.at.len(), cells, is_tame: false };
-            cells += place.members.len() * place.at.len();
-            self.blocks.push(place);
-        }
-        self.entered_ns = vec![0; cells];
-        self.left_ns = vec![0; cells];
-    }
-
-    fn put(&mut self, at: usize, stays: &[Stay]) {
-        let (block, row) = self.order[at];
-        let place = &self.blocks[block as usize];
-        let (apart, first) = (place.at.len(), place.cells + row as usize);
-        self.at[place.at.start + row as usize] = at as u32;
-        for (member, stay) in stays.iter().enumerate() {
-            self.entered_ns[first + member * apart] = stay.start_ns;
-            self.left_ns[first + member * apart] = stay.end_ns;
-        }
-    }
-
     /// Numbers them by `key`; those of one key stay in order.
     pub(crate) fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&Meeting<'_>) -> K) {
         let mut sorted: Vec<u32> = (0..self.len() as u32).collect();
@@ -213,13 +152,6 @@ impl Meetings {
         shortest_ns
     }
 
-    /// By rank, an empty list with room for as many as it has meetings.
-    pub(crate) fn room_for_each<T>(&self, ranks: usize) -> Vec<Vec<T>> {
-        let mut counts = vec![0; ranks];
-        self.blocks().for_each(|block| block.members.iter().for_each(|member| counts[member.rank()] += block.at.len()));
-        counts.into_iter().map(Vec::with_capacity).collect()
-    }
-
     /// All blocks.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
         (0..self.blocks.len()).map(|block| self.block(block))
@@ -259,14 +191,6 @@ fn role(collective: &LocalCollective, group: &Group, of: &RankCollectives) -> (b
         Kind::Broadcast | Kind::Scatter => is_root().map_or((false, false), |root| (root, !root)),
         Kind::Reduce | Kind::Gather => is_root().map_or((false, false), |root| (!root, root)),
         _ => (false, false),
-    }
-}
-
-#[cfg(test)]
-impl FromIterator<Vec<Stay>> for Meetings {
-    fn from_iter<I: IntoIterator<Item = Vec<Stay>>>(meetings: I) -> Self {
-        let meetings: Vec<Vec<Stay>> = meetings.into_iter().collect();
-        Self::of(meetings.len(), |at, stays| stays.extend(&meetings[at]))
     }
 }
 

@@ -179,14 +179,13 @@ fn through(ends: &[EndPair]) -> Option<Tie> {
     })
 }
 
-/// The median of the slopes between all pairs of points, or of runs of points where they are many.
+/// The median of the slopes between all pairs of points, which are in order of time, or of runs of points where they are many.
 fn theil_sen(points: &[(f64, f64)]) -> Option<f64> {
     let run = points.len().div_ceil(SLOPED_POINTS_MAX);
     let middle = |values: Vec<f64>| median_of(values).unwrap_or(0.0);
-    let runs: Vec<(f64, f64)> = points
-        .chunks(run)
-        .map(|run| (middle(run.iter().map(|point| point.0).collect()), middle(run.iter().map(|point| point.1).collect())))
-        .collect();
+    // In order of time the middle one is in the middle.
+    let runs: Vec<(f64, f64)> =
+        points.chunks(run).map(|run| (run[run.len() / 2].0, middle(run.iter().map(|point| point.1).collect()))).collect();
     median_slope(&runs)
 }
 

@@ -1,0 +1,162 @@
+//! Meetings out of instances: which blocks there are, and each stamp in its column.
+//!
+//! Two ways through all stamps, one to find the blocks and one to fill them, as nothing is to be there twice. Instances one after the
+//! other are mostly of the same ranks; so a few are taken together and gone through rank by rank, because a rank's stamps lie beside
+//! each other and those of an instance do not.
+
+use rankscope_collectives::Instance;
+use rustc_hash::FxHashMap;
+
+use super::block::are_tame;
+use super::{Meetings, Member, Place, Stay};
+
+/// Meetings that are gone through at a time, member by member: the stamps of a member lie together, those of a meeting do not.
+pub(super) const TILE: usize = 64;
+
+/// Something that so many ranks had a part in.
+pub(super) trait Parted {
+    /// How many.
+    fn members(&self) -> usize;
+}
+
+impl Parted for &Instance {
+    fn members(&self) -> usize {
+        self.members.len()
+    }
+}
+
+/// Which blocks the meetings of a tile are of.
+enum Tile {
+    /// All of them of this one, one after the other.
+    Of(u32),
+    /// Each of one of its own.
+    Mixed,
+}
+
+impl Meetings {
+    /// Those in `tiles`, in their order. Meetings of a tile have as many stays as each other; `stay` tells each by its place, and stays
+    /// ascend in rank.
+    pub(super) fn of<T: Parted>(tiles: &[&[T]], stay: impl Fn(&T, usize) -> Stay) -> Self {
+        let mut meetings = Self::default();
+        let mut known = Known::default();
+        meetings.order.reserve_exact(tiles.iter().map(|tile| tile.len()).sum());
+        let mut kinds = Vec::with_capacity(tiles.len());
+        for tile in tiles {
+            let Some(first) = tile.first() else { continue };
+            known.key.clear();
+            let is_uniform = (0..first.members()).all(|place| {
+                let own = Member::of(&stay(first, place));
+                known.key.push(own);
+                tile[1..].iter().all(|other| Member::of(&stay(other, place)) == own)
+            });
+            if is_uniform {
+                let block = known.block();
+                tile.iter().for_each(|_| meetings.order.push(known.row(block)));
+                kinds.push(Tile::Of(block));
+                continue;
+            }
+            for one in *tile {
+                known.key.clear();
+                known.key.extend((0..one.members()).map(|place| Member::of(&stay(one, place))));
+                let block = known.block();
+                meetings.order.push(known.row(block));
+            }
+            kinds.push(Tile::Mixed);
+        }
+        meetings.lay_out(known);
+        let mut at = 0;
+        for (tile, kind) in tiles.iter().filter(|tile| !tile.is_empty()).zip(kinds) {
+            match kind {
+                Tile::Of(block) => meetings.put_tile(at, block, tile, &stay),
+                Tile::Mixed => tile.iter().zip(at..).for_each(|(one, at)| {
+                    meetings.put_tile(at, meetings.order[at].0, std::slice::from_ref(one), &stay);
+                }),
+            }
+            at += tile.len();
+        }
+        for place in &mut meetings.blocks {
+            let cells = place.cells..place.cells + place.members.len() * place.at.len();
+            place.is_tame = are_tame(&meetings.entered_ns[cells.clone()]) && are_tame(&meetings.left_ns[cells]);
+        }
+        meetings
+    }
+
+    /// Makes room for the blocks that are known.
+    fn lay_out(&mut self, known: Known) {
+        let mut blocks: Vec<(Vec<Member>, u32)> = known.blocks.into_iter().collect();
+        blocks.sort_unstable_by_key(|(_, block)| *block);
+        let mut cells = 0;
+        for ((members, _), count) in blocks.into_iter().zip(known.counts) {
+            let (first, at) = (self.members.len(), self.at.len());
+            self.members.extend(members);
+            self.at.resize(at + count as usize, 0);
+            let place = Place { members: first..self.members.len(), at: at..self.at.len(), cells, is_tame: false };
+            cells += place.members.len() * place.at.len();
+            self.blocks.push(place);
+        }
+        self.entered_ns = vec![0; cells];
+        self.left_ns = vec![0; cells];
+    }
+
+    /// Puts the stays of the meetings in `tile`, which are numbered from `at` on, where they belong in `block`.
+    fn put_tile<T: Parted>(&mut self, at: usize, block: u32, tile: &[T], stay: impl Fn(&T, usize) -> Stay) {
+        let place = &self.blocks[block as usize];
+        let (apart, row) = (place.at.len(), self.order[at].1 as usize);
+        self.at[place.at.start + row..][..tile.len()].iter_mut().zip(at as u32..).for_each(|(own, at)| *own = at);
+        for member in 0..place.members.len() {
+            let cells = place.cells + member * apart + row..;
+            let entered = self.entered_ns[cells.clone()].iter_mut();
+            for (one, (entered_ns, left_ns)) in tile.iter().zip(entered.zip(&mut self.left_ns[cells])) {
+                let stay = stay(one, member);
+                (*entered_ns, *left_ns) = (stay.start_ns, stay.end_ns);
+            }
+        }
+    }
+}
+
+/// Blocks as they are found.
+#[derive(Default)]
+struct Known {
+    /// By their members, their numbers.
+    blocks: FxHashMap<Vec<Member>, u32>,
+    /// How many meetings each has so far.
+    counts: Vec<u32>,
+    /// The members that are looked for.
+    key: Vec<Member>,
+}
+
+impl Known {
+    /// The block of the members that are looked for.
+    fn block(&mut self) -> u32 {
+        let known = self.blocks.get(&self.key).copied();
+        known.unwrap_or_else(|| {
+            self.blocks.insert(self.key.clone(), self.counts.len() as u32);
+            self.counts.push(0);
+            self.counts.len() as u32 - 1
+        })
+    }
+
+    /// One more row of `block`.
+    fn row(&mut self, block: u32) -> (u32, u32) {
+        let count = &mut self.counts[block as usize];
+        *count += 1;
+        (block, *count - 1)
+    }
+}
+
+#[cfg(test)]
+impl Parted for Vec<Stay> {
+    fn members(&self) -> usize {
+        self.len()
+    }
+}
+
+#[cfg(test)]
+impl FromIterator<Vec<Stay>> for Meetings {
+    fn from_iter<I: IntoIterator<Item = Vec<Stay>>>(meetings: I) -> Self {
+        let meetings: Vec<Vec<Stay>> = meetings.into_iter().collect();
+        let tiles: Vec<&[Vec<Stay>]> =
+            meetings.chunk_by(|a, b| a.len() == b.len()).flat_map(|alike| alike.chunks(TILE)).collect();
+        Self::of(&tiles, |stays, place| stays[place])
+    }
+}
