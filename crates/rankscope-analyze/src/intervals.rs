@@ -64,8 +64,12 @@ impl Intervals {
 
     fn clipped(&self, start: i64, end: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
         let first = self.list.partition_point(|(_, interval_end)| *interval_end <= start);
-        let inside = self.list[first..].iter().take_while(move |(interval_start, _)| *interval_start < end);
-        inside.map(move |(a, b)| ((*a).max(start), (*b).min(end))).filter(|(a, b)| a < b)
+        clipped(&self.list[first..], start, end)
+    }
+
+    /// For asking about one window after the other.
+    pub fn windows(&self) -> WindowCursor<'_> {
+        WindowCursor { set: self, first: 0, start: i64::MIN }
     }
 
     /// How much time the set holds.
@@ -77,6 +81,37 @@ impl Intervals {
     pub fn iter(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
         self.list.iter().copied()
     }
+}
+
+/// Asks a set about one window after the other: a step each where the next one begins a little later, a search else.
+#[derive(Clone, Debug)]
+pub struct WindowCursor<'a> {
+    set: &'a Intervals,
+    /// The first interval that ends after `start`.
+    first: usize,
+    start: i64,
+}
+
+/// Intervals that are looked at one by one before all are searched.
+const NEAR: usize = 8;
+
+impl WindowCursor<'_> {
+    /// As [`Intervals::length_within_ns`].
+    pub fn length_within_ns(&mut self, start: i64, end: i64) -> i64 {
+        let list = &self.set.list;
+        let from = if start >= self.start { self.first } else { 0 };
+        let rest = &list[from..];
+        let near = rest.iter().take(NEAR).position(|(_, interval_end)| *interval_end > start);
+        self.first = from + near.unwrap_or_else(|| rest.partition_point(|(_, interval_end)| *interval_end <= start));
+        self.start = start;
+        clipped(&list[self.first..], start, end).fold(0, |sum: i64, (start, end)| sum.saturating_add(end.saturating_sub(start)))
+    }
+}
+
+/// What of `list`, of which the first ends after `start`, lies inside the window from `start` to `end`.
+fn clipped(list: &[(i64, i64)], start: i64, end: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
+    let inside = list.iter().take_while(move |(interval_start, _)| *interval_start < end);
+    inside.map(move |(a, b)| ((*a).max(start), (*b).min(end))).filter(|(a, b)| a < b)
 }
 
 /// The length of a union whose intervals come nearly in order, without keeping them.
@@ -140,6 +175,24 @@ mod tests {
             prop_assert_eq!(cells_of(&set_a.within(start, end)), inside);
             prop_assert_eq!(Intervals::of_sorted(set_a.iter().collect()), Some(set_a.clone()));
             prop_assert_eq!(set_a.length_ns(), cells(&a).into_iter().filter(|on| *on).count() as i64);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn windows_are_as_long_one_after_the_other_as_each_by_itself(
+            spans in prop::collection::vec((0i64..2_000, 0i64..30).prop_map(|(start, len)| (start, start + len)), 0..200),
+            windows in prop::collection::vec((0i64..2_100, -5i64..60), 0..60), are_sorted in any::<bool>()
+        ) {
+            let set = Intervals::union_of(spans);
+            let mut windows = windows;
+            if are_sorted {
+                windows.sort_unstable();
+            }
+            let mut cursor = set.windows();
+            for (start, len) in windows {
+                prop_assert_eq!(cursor.length_within_ns(start, start + len), set.length_within_ns(start, start + len));
+            }
         }
     }
 

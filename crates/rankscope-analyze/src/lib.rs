@@ -66,7 +66,7 @@ pub use classes::{Class, ClassMode, Classes, Direction, Side, Work};
 pub use findings::Finding;
 pub use flips::{Flip, Ranking};
 pub use hot::HotName;
-pub use intervals::Intervals;
+pub use intervals::{Intervals, WindowCursor};
 pub use job::{Job, JobInput, analyze};
 pub use lateness::{Because, Confidence, Late, Unnamed, Verdict};
 pub use placed::PlacedRank;

@@ -5,7 +5,7 @@
 //! each half is worth in wall time a step: ranks wait and transfer side by side, so that a sum over them is nothing that a job could
 //! save. Nothing here knows an execution graph; who waits for whom is given.
 
-use rankscope_analyze::{Intervals, Waiting};
+use rankscope_analyze::{Intervals, Waiting, WindowCursor};
 
 /// One rank's part in a matched collective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Budget {
 
 /// How much of a stay's `exposed_ns` lies in its first `wait_ns`. `exposed` is the rank's exposed communication and `span_ns` the
 /// stay, both on the rank's clock. Where several collectives share exposed time, each has the same part of all of its own.
-pub fn exposed_wait_ns(exposed: &Intervals, span_ns: (i64, i64), wait_ns: i64, exposed_ns: i64) -> i64 {
+pub fn exposed_wait_ns(exposed: &mut WindowCursor<'_>, span_ns: (i64, i64), wait_ns: i64, exposed_ns: i64) -> i64 {
     let (start, end) = span_ns;
     if exposed_ns <= 0 || wait_ns <= 0 {
         return 0;
@@ -76,7 +76,12 @@ pub fn exposed_wait_ns(exposed: &Intervals, span_ns: (i64, i64), wait_ns: i64, e
 
 /// `of * part / whole`, rounded down; nothing of nothing.
 fn part(of: i64, part: i64, whole: i64) -> i64 {
-    if whole <= 0 { 0 } else { (i128::from(of) * i128::from(part) / i128::from(whole)) as i64 }
+    match of.checked_mul(part) {
+        _ if whole <= 0 => 0,
+        _ if of == whole => part,
+        Some(product) => product / whole,
+        None => (i128::from(of) * i128::from(part) / i128::from(whole)) as i64,
+    }
 }
 
 /// The fastest transfer of collectives that are alike.
@@ -269,11 +274,11 @@ mod tests {
     fn exposed_time_is_waiting_where_it_lies_before_the_last_came() {
         let exposed = Intervals::union_of([(0, 10), (30, 50)]);
         // Computing from 10 to 30 hid the rest.
-        assert_eq!(exposed_wait_ns(&exposed, (0, 50), 20, 30), 10);
-        assert_eq!(exposed_wait_ns(&exposed, (0, 50), 40, 30), 20);
+        assert_eq!(exposed_wait_ns(&mut exposed.windows(), (0, 50), 20, 30), 10);
+        assert_eq!(exposed_wait_ns(&mut exposed.windows(), (0, 50), 40, 30), 20);
         // Two share the exposed time.
-        assert_eq!(exposed_wait_ns(&exposed, (0, 50), 40, 15), 10);
-        assert_eq!(exposed_wait_ns(&Intervals::default(), (0, 50), 10, 5), 1);
+        assert_eq!(exposed_wait_ns(&mut exposed.windows(), (0, 50), 40, 15), 10);
+        assert_eq!(exposed_wait_ns(&mut Intervals::default().windows(), (0, 50), 10, 5), 1);
     }
 
     proptest! {

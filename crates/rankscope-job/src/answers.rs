@@ -6,6 +6,7 @@ mod advice;
 mod blame;
 mod budgets;
 mod critical_path;
+mod lengths;
 mod links;
 mod path_trace;
 mod step_windows;

@@ -3,13 +3,15 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rankscope_analyze::{Waiting, described, ranks_of};
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
-use rankscope_collectives::{Instance, Kind, LocalCollective, Member, Parallelism, RankCollectives};
+use rankscope_collectives::{Instance, Kind, LocalCollective, Member, Operation, Parallelism, RankCollectives};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::{ClockCursor, Instant, Rank, RankClock, ReferenceClock};
 
+use super::lengths::Lengths;
 use super::steps::Steps;
 use crate::Job;
 use crate::collective_tables::{GroupFacts, groups};
@@ -57,11 +59,11 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     let mut sorts = Sorts::default();
     let (mut best, mut stays, mut came) = (Best::default(), Vec::new(), Vec::new());
     let mut known = Vec::with_capacity(job.matched.instances.len());
-    let mut waits: Vec<Vec<i64>> = job.collectives.iter().map(|rank| vec![0; rank.collectives.len()]).collect();
+    let mut waits: Vec<Lengths> = job.collectives.iter().map(|rank| Lengths::zeros(rank.collectives.len())).collect();
     for instance in matched() {
         let (waiting, came_ns) = comings(job, &mut clocks, instance, &mut stays, &mut came);
         for (member, stay) in instance.members.iter().zip(&stays) {
-            waits[member.rank()][member.collective()] = stay.wait_ns;
+            waits[member.rank()].put(member.collective(), stay.wait_ns);
         }
         let (sort, alike) = sorts.of(job, &nodes, &facts, instance);
         let in_step = steps.numbers.is_empty() || steps.place(instance).is_some();
@@ -77,9 +79,9 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
             let (rank, at) = (member.rank(), member.collective());
             Stay {
                 stay_ns: job.collectives[rank].collectives[at].dur_ns().max(0),
-                wait_ns: waits[rank][at],
+                wait_ns: waits[rank].get(at),
                 exposed_ns: job.ranks[rank].report.exposed_ns.get(at).copied().unwrap_or(0),
-                exposed_wait_ns: exposed_waits[rank][at],
+                exposed_wait_ns: exposed_waits[rank].get(at),
             }
         }));
         budgets.add(&Collective { stays: &stays, ..one });
@@ -116,9 +118,16 @@ pub(super) fn comings(
     }));
     stays.clear();
     stays.extend(came.iter().map(|came_ns| Stay { wait_ns: *came_ns, ..Stay::default() }));
-    came.sort_unstable();
-    let last_ns = came.last().copied().unwrap_or(0);
-    let median_ns = came.get(came.len().saturating_sub(1) / 2).copied().unwrap_or(last_ns);
+    let last_ns = came.iter().copied().max().unwrap_or(0);
+    let middle = came.len().saturating_sub(1) / 2;
+    let median_ns = match waiting {
+        _ if came.is_empty() => last_ns,
+        Waiting::ForSome => {
+            came.sort_unstable();
+            came[middle]
+        }
+        Waiting::ForTheLast | Waiting::Pairwise => *came.select_nth_unstable(middle).1,
+    };
     let last_before = |left_ns: i64| came[..came.partition_point(|came_ns| *came_ns < left_ns)].last().copied();
     for (stay, member) in stays.iter_mut().zip(&instance.members) {
         let (came_ns, one) = (stay.wait_ns, own(member));
@@ -134,18 +143,17 @@ pub(super) fn comings(
 }
 
 /// The exposed parts of each rank's `waits`. One rank at a time, as sets of time are large.
-fn exposed(job: &Job, waits: &[Vec<i64>]) -> Vec<Vec<i64>> {
-    let of_rank = |((rank, collectives), waits): ((&JobRank, &RankCollectives), &Vec<i64>)| {
-        if waits.iter().all(|wait_ns| *wait_ns == 0) {
-            return waits.clone();
+fn exposed(job: &Job, waits: &[Lengths]) -> Vec<Lengths> {
+    let of_rank = |((rank, collectives), waits): ((&JobRank, &RankCollectives), &Lengths)| {
+        let mut parts = Lengths::zeros(collectives.collectives.len());
+        if waits.are_zeros() {
+            return parts;
         }
         let exposed = rank.report.accounting.exposed_comm();
-        let each = collectives.collectives.iter().zip(&rank.report.exposed_ns).zip(waits);
-        let part = |((one, exposed_ns), wait_ns): ((&LocalCollective, &i64), &i64)| {
-            exposed_wait_ns(&exposed, (one.start_ns, one.end_ns), *wait_ns, *exposed_ns)
-        };
-        let mut parts: Vec<i64> = each.map(part).collect();
-        parts.resize(waits.len(), 0);
+        let mut windows = exposed.windows();
+        for (at, (one, exposed_ns)) in collectives.collectives.iter().zip(&rank.report.exposed_ns).enumerate() {
+            parts.put(at, exposed_wait_ns(&mut windows, (one.start_ns, one.end_ns), waits.get(at), *exposed_ns));
+        }
         parts
     };
     job.ranks.iter().zip(&job.collectives).zip(waits).map(of_rank).collect()
@@ -153,16 +161,34 @@ fn exposed(job: &Job, waits: &[Vec<i64>]) -> Vec<Vec<i64>> {
 
 /// The sorts of collectives, in order of their first appearance.
 #[derive(Default)]
-struct Sorts {
+struct Sorts<'a> {
     sorts: BTreeMap<(usize, Kind, String, Option<u64>), usize>,
     alike: BTreeMap<(Kind, String, Option<u64>, u32, Link), usize>,
     /// Of each, whether any of it goes over the link between two nodes.
     over_link: Vec<bool>,
+    /// The one that was asked for last, and what it was.
+    last: Option<(&'a Instance, &'a Arc<Operation>, (usize, usize))>,
 }
 
-impl Sorts {
+impl<'a> Sorts<'a> {
     /// The sort of `instance`, and which others it is compared with.
-    fn of(&mut self, job: &Job, nodes: &Nodes, facts: &[GroupFacts<'_>], instance: &Instance) -> (usize, usize) {
+    fn of(&mut self, job: &'a Job, nodes: &Nodes, facts: &[GroupFacts<'_>], instance: &'a Instance) -> (usize, usize) {
+        let operation = &described(instance, &job.collectives).operation;
+        let is_same = |(last, done, _): &(&Instance, &Arc<Operation>, _)| {
+            let ranks = || last.members.iter().zip(&instance.members).all(|(a, b)| a.rank() == b.rank());
+            let many = || last.members.len() == instance.members.len();
+            last.group == instance.group && Arc::ptr_eq(done, operation) && many() && ranks()
+        };
+        // What is between two ends may tell its peer or not.
+        if let Some((.., known)) = self.last.filter(is_same).filter(|_| !operation.kind.is_point_to_point()) {
+            return known;
+        }
+        let known = self.look_up(job, nodes, facts, instance);
+        self.last = Some((instance, operation, known));
+        known
+    }
+
+    fn look_up(&mut self, job: &Job, nodes: &Nodes, facts: &[GroupFacts<'_>], instance: &Instance) -> (usize, usize) {
         let group = &facts[instance.group];
         let LocalCollective { operation, .. } = described(instance, &job.collectives);
         let (kind, dtype, elements) = (operation.kind, || operation.dtype.clone(), operation.in_elements);

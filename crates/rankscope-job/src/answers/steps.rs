@@ -14,6 +14,9 @@ pub(super) struct Steps<'a> {
 
 impl<'a> Steps<'a> {
     pub(super) fn of(job: &'a Job) -> Self {
+        if job.collectives.iter().all(|rank| rank.steps.is_empty()) {
+            return Self { job, numbers: Vec::new() };
+        }
         let seen: BTreeSet<i64> = job.matched.instances.iter().filter_map(|instance| step_of(job, instance)).collect();
         let (first, last) = (seen.first().copied().unwrap_or(0), seen.last().copied().unwrap_or(-1));
         let marked = job.collectives.iter().flat_map(|rank| &rank.steps).map(|step| step.number);
@@ -23,6 +26,9 @@ impl<'a> Steps<'a> {
 
     /// The place among them of the step that `instance` lies in.
     pub(super) fn place(&self, instance: &Instance) -> Option<usize> {
+        if self.numbers.is_empty() {
+            return None;
+        }
         self.numbers.binary_search(&step_of(self.job, instance)?).ok()
     }
 }
