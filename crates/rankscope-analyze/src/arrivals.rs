@@ -4,6 +4,7 @@ use rankscope_collectives::{Instance, Kind, RankCollectives};
 use rankscope_time::{ClockCursor, ClockMap, Instant, RankClock, ReferenceClock};
 
 use crate::intervals::Length;
+use crate::radix::sort_by_bits;
 
 /// Who waits for whom in a collective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,13 +87,13 @@ pub struct Lineup<'a> {
     clocks: Vec<ClockCursor<'a, RankClock, ReferenceClock>>,
     /// When the members came, and their places among the members: room that is used again.
     came: Vec<(i64, u32)>,
-    keys: Vec<u64>,
+    keys: Keys,
 }
 
 impl<'a> Lineup<'a> {
     /// Of `ranks`, whose clocks have these `maps`.
     pub fn of(ranks: &'a [RankCollectives], maps: &[&'a Map]) -> Self {
-        Self { ranks, clocks: maps.iter().map(|map| map.cursor()).collect(), came: Vec::new(), keys: Vec::new() }
+        Self { ranks, clocks: maps.iter().map(|map| map.cursor()).collect(), came: Vec::new(), keys: Keys::default() }
     }
 
     /// Lines up the members of `instance`. `row` is where it belongs in a table.
@@ -139,8 +140,15 @@ impl<'a> Lineup<'a> {
     }
 }
 
-/// Puts those who `came` in order: by when they came, then by their places. `keys` is room for it.
-fn sort(came: &mut Vec<(i64, u32)>, keys: &mut Vec<u64>) {
+/// Room for arrivals and places as one number each.
+#[derive(Debug, Default)]
+struct Keys {
+    list: Vec<u64>,
+    room: Vec<u64>,
+}
+
+/// Puts those who `came` in order: by when they came, then by their places, which ascend. `keys` is room for it.
+fn sort(came: &mut Vec<(i64, u32)>, keys: &mut Keys) {
     let ends = |(first, last): (i64, i64), (came, _): &(i64, u32)| (first.min(*came), last.max(*came));
     let (first, last) = came.iter().fold((i64::MAX, i64::MIN), ends);
     let apart = if came.is_empty() { 0 } else { last.abs_diff(first) };
@@ -149,11 +157,12 @@ fn sort(came: &mut Vec<(i64, u32)>, keys: &mut Vec<u64>) {
         return;
     }
     // Both fit one number.
-    keys.clear();
-    keys.extend(came.iter().map(|(came, place)| came.abs_diff(first) << PLACE_BITS | u64::from(*place)));
-    keys.sort_unstable();
+    let Keys { list, room } = keys;
+    list.clear();
+    list.extend(came.iter().map(|(came, place)| came.abs_diff(first) << PLACE_BITS | u64::from(*place)));
+    sort_by_bits(list, room, PLACE_BITS, u64::BITS - apart.leading_zeros());
     came.clear();
-    came.extend(keys.iter().map(|key| (first.wrapping_add_unsigned(key >> PLACE_BITS), (key & PLACES) as u32)));
+    came.extend(list.iter().map(|key| (first.wrapping_add_unsigned(key >> PLACE_BITS), (key & PLACES) as u32)));
 }
 
 /// Places of a million members, and four hours between the first and the last of them.
@@ -195,12 +204,15 @@ mod tests {
     proptest! {
         #[test]
         fn who_came_first_stands_first_however_far_apart(
-            came in prop::collection::vec(prop_oneof![20 => -50i64..50, 1 => any::<i64>()], 0..70)
+            came in prop_oneof![
+                prop::collection::vec(prop_oneof![20 => -50i64..50, 1 => any::<i64>()], 0..70),
+                prop::collection::vec(-50_000i64..50_000, 500..900)
+            ]
         ) {
             let mut quickly: Vec<(i64, u32)> = came.into_iter().zip(0..).collect();
             let mut slowly = quickly.clone();
             slowly.sort_unstable();
-            sort(&mut quickly, &mut Vec::new());
+            sort(&mut quickly, &mut Keys::default());
             prop_assert_eq!(quickly, slowly);
         }
     }

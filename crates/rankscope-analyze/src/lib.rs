@@ -54,6 +54,7 @@ mod job;
 mod lateness;
 mod packed;
 mod placed;
+mod radix;
 mod rank;
 pub mod spans;
 mod steps;
