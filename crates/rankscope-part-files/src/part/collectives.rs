@@ -15,8 +15,12 @@ use super::{block, kinds};
 use crate::error::Error;
 use crate::{Columns, ColumnsWriter, Reader, Writer};
 
-/// Collectives of a block, at most.
+/// Rows of a block, at most.
 pub(super) const BLOCK_ROWS: usize = 1 << 16;
+
+/// Collectives of a block that is written: few enough for its columns to stay in a cache, and for room that is used again, while it is
+/// read.
+const WRITTEN_ROWS: usize = 1 << 13;
 
 /// Collectives, and the exposed time of each.
 #[derive(Default)]
@@ -40,7 +44,7 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i
     writer.block(kinds::ORDER, |columns| columns.counts(all.iter().map(|collective| u64::from(collective.group))))?;
     let mut places: Vec<usize> = (0..all.len()).collect();
     places.sort_by_key(|place| all[*place].group);
-    for places in places.chunks(BLOCK_ROWS) {
+    for places in places.chunks(WRITTEN_ROWS) {
         let rows: Vec<&LocalCollective> = places.iter().map(|place| &all[*place]).collect();
         let exposed: Vec<i64> = places.iter().map(|place| exposed_ns[*place]).collect();
         let whole: Vec<bool> = rows.iter().zip(&exposed).map(|(row, exposed)| *exposed == length(row)).collect();
