@@ -2,8 +2,8 @@
 //! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
 //! costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench
 //! dispatch`: what plans for context-parallel attention cost. `cargo xtask bench overhead`: what a job pays for being watched.
-//! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench tables`: what
-//! tables of operators and kernels add to a report. `cargo xtask bench compare`: how often comparisons are wrong.
+//! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench merge`: the
+//! same of parts that are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report. `cargo xtask bench compare`: how often comparisons are wrong.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -16,6 +16,7 @@ mod compare;
 mod dispatch;
 mod inflate;
 mod inputs;
+mod merge;
 mod overhead;
 mod peers;
 mod record;
@@ -60,6 +61,8 @@ enum What {
     Overhead(overhead::Args),
     /// Report on jobs of many ranks and many collectives, and tell what one rank's part in one collective costs.
     Scale(scale::Args),
+    /// Merge parts of as many ranks as one likes, made for it, and tell what a row costs.
+    Merge(merge::Args),
     /// Time reports with tables of operators and kernels, and with the workbook.
     Tables(OfTraces),
     /// Simulate comparisons whose truth is known, and tell how often they are wrong.
@@ -131,6 +134,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Dispatch(args) => dispatch::run(args),
         What::Overhead(args) => overhead::run(args),
         What::Scale(args) => scale::run(args),
+        What::Merge(args) => merge::run(args),
         What::Tables(args) => tables::run(args),
         What::Compare(args) => compare::run(args),
         What::Answers(args) => answers::run(args),

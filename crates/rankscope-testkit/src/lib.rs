@@ -35,7 +35,7 @@ pub use dialect::{Categories, Dialect, Header, Ids, KeyOrder, Layout, RankList, 
 pub use job::{Job, Metadata, NodeClock, Straggler};
 pub use need::{Need, REQUIRE, UnknownNeed};
 pub use rankscope_clock::Rng;
-pub use rounds::{AHEAD_NS_MAX, Rounds};
+pub use rounds::{AHEAD_NS_MAX, BASE_NS, OwnRound, Rounds};
 pub use schedule::CollectiveKind;
 pub use skip::{SKIPS, given, skip};
 pub use truth::{Account, Collective, RankTime, Truth};

@@ -41,6 +41,17 @@ struct Round {
     over_ns: i64,
 }
 
+/// One round of one rank: starts and ends by its own clock, in nanoseconds since [`BASE_NS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnRound {
+    /// The round, counted from 0.
+    pub number: u32,
+    /// The matrix product.
+    pub product_ns: (i64, i64),
+    /// The all-reduce.
+    pub reduced_ns: (i64, i64),
+}
+
 impl Rounds {
     /// Writes the trace of `rank`, as Kineto would without white space.
     ///
@@ -58,23 +69,14 @@ impl Rounds {
             self.ranks,
             all(size),
         )?;
-        let ahead_ns = self.ahead_ns(rank);
-        let lost = self.lost_of(rank);
-        let mut after_ns = 0;
         let mut parted = "";
-        for (number, round) in self.rounds_of(name) {
-            let (come_ns, leave_ns) = self.stay(rank - first, size, number, &round);
-            let [product, reduced, over] = [after_ns + PAUSE_NS, come_ns, leave_ns].map(|ns| ns + ahead_ns);
-            after_ns = round.over_ns + LINGER_NS;
-            if lost.binary_search(&number).is_ok() {
-                continue;
-            }
+        for OwnRound { number, product_ns: (product, computed), reduced_ns: (reduced, over) } in self.own_rounds(rank) {
             let id = 2 * number + 1;
             write!(
                 out,
                 r#"{parted}{{"ph":"X","cat":"kernel","name":"ampere_sgemm_128x64_nn","pid":0,"tid":7,"ts":{},"dur":{},"args":{{"External id":{id},"queued":0,"device":0,"context":1,"stream":7,"correlation":{id},"registers per thread":122,"shared memory":16384,"blocks per SM":3.878788,"warps per SM":15.515152,"grid":[64,8,1],"block":[128,1,1],"est. achieved occupancy %":24}}}},"#,
                 Micros(product),
-                Micros(reduced - PAUSE_NS - product),
+                Micros(computed - product),
             )?;
             write!(
                 out,
@@ -91,6 +93,24 @@ impl Rounds {
             parted = ",\n";
         }
         write!(out, r#"],"traceName":"rank{rank}.json"}}"#)
+    }
+
+    /// What `rank` has of each round that it did not lose, in order.
+    pub fn own_rounds(&self, rank: u32) -> impl Iterator<Item = OwnRound> {
+        let group = rank / self.group;
+        let first = group * self.group;
+        let size = self.group.min(self.ranks - first);
+        let ahead_ns = self.ahead_ns(rank);
+        let lost = self.lost_of(rank);
+        let mut after_ns = 0;
+        let of_rank = move |(number, round): (u32, Round)| {
+            let (come_ns, leave_ns) = self.stay(rank - first, size, number, &round);
+            let [product, computed, reduced, over] =
+                [after_ns + PAUSE_NS, come_ns - PAUSE_NS, come_ns, leave_ns].map(|ns| ns + ahead_ns);
+            after_ns = round.over_ns + LINGER_NS;
+            OwnRound { number, product_ns: (product, computed), reduced_ns: (reduced, over) }
+        };
+        self.rounds_of(group).map(of_rank).filter(move |own| lost.binary_search(&own.number).is_err())
     }
 
     /// What the clock of `rank`'s node shows more than the true time.
@@ -144,8 +164,8 @@ impl std::fmt::Display for Micros {
     }
 }
 
-/// What stamps count from. Behind it there is room for clocks that are behind.
-const BASE_NS: i64 = 1_790_000_000_000_000_000;
+/// What stamps count from, since the epoch. Behind it there is room for clocks that are behind.
+pub const BASE_NS: i64 = 1_790_000_000_000_000_000;
 
 /// The ends of one round lie so far apart.
 const LINGER_NS: i64 = 2_000;
