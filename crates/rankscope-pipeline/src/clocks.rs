@@ -7,7 +7,7 @@ use rankscope_align::NodeClock;
 use rankscope_clock::NodeId;
 use rankscope_clock::solved::{self, MeasuredClock, RunOffsets, RunWindows, Severity, WindowsReader};
 use rankscope_job::KnownClocks;
-use rankscope_run::{SideFile, clock_files, read_side};
+use rankscope_run::{SideFile, clock_files, files_in, is_folder, read_side};
 use rankscope_time::Knot;
 use rankscope_trace::SnapshotPair;
 
@@ -86,11 +86,9 @@ pub fn pair(knot: &Knot) -> SnapshotPair {
 /// Files of clock synchronisation in `folder` whose names begin so.
 pub(crate) fn files_named(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, Error> {
     let inner = folder.join("clock");
-    let folder = if inner.is_dir() { inner } else { folder.to_owned() };
-    let entries = std::fs::read_dir(&folder).map_err(|source| Error::Io { path: folder.clone(), source })?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let folder = if is_folder(&inner)? { inner } else { folder.to_owned() };
+    let mut paths = files_in(&folder)?;
     let begins = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
     paths.retain(begins);
-    paths.sort();
     Ok(paths)
 }

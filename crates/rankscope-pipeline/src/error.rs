@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use rankscope_collectives::PatternError;
 use rankscope_job::Conflict;
+use rankscope_run::StoreFault;
 
 /// Why there is no answer. Messages say whose fault it is, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -210,7 +211,11 @@ impl ExitClass {
     /// The class of what is wrong with inputs or outputs.
     pub fn of(error: &rankscope_run::Error) -> Self {
         match error {
-            rankscope_run::Error::Parts { .. } | rankscope_run::Error::Url { .. } => Self::Usage,
+            rankscope_run::Error::Parts { .. } | rankscope_run::Error::Url { .. } | rankscope_run::Error::NotLocal { .. } => {
+                Self::Usage
+            }
+            rankscope_run::Error::Store { fault: StoreFault::Changed, .. } => Self::InputChanged,
+            rankscope_run::Error::Store { fault, .. } if fault.is_misuse() => Self::Usage,
             _ => Self::Failed,
         }
     }

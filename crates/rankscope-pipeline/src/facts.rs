@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rankscope_clock::files::{SnapshotSeries, SnapshotsFile, read_snapshots};
 use rankscope_job::{Facts, Failure, KnownClocks};
-use rankscope_run::{RunDirectory, SideFile, read_side};
+use rankscope_run::{RunDirectory, SideFile, is_folder, read_side};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockScope, Trace, TracerClock, rank_of_name};
 
@@ -36,7 +36,7 @@ impl Clues {
 /// The run directory that a user means, if it is one.
 pub fn run_directory(paths: &[PathBuf]) -> Option<&Path> {
     match paths {
-        [only] if RunDirectory::is_run(only) || only.join("clock").is_dir() => Some(only),
+        [only] if RunDirectory::is_run(only) || is_folder(&only.join("clock")).unwrap_or(false) => Some(only),
         _ => None,
     }
 }
@@ -46,7 +46,9 @@ pub fn run_directory(paths: &[PathBuf]) -> Option<&Path> {
 /// # Errors
 /// [`Error::NoClockFolder`] and [`Error::NoClocks`] where the user named a folder in vain, and files that cannot be understood.
 pub fn facts(clues: &Clues, measured: bool) -> Result<Facts, Error> {
-    if let Some(folder) = clues.clocks.as_ref().filter(|folder| !folder.is_dir()) {
+    if let Some(folder) = &clues.clocks
+        && !is_folder(folder)?
+    {
         return Err(Error::NoClockFolder { folder: folder.clone() });
     }
     let mut facts = Facts::default();

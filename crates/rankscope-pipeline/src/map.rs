@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::captures::{self, Tying};
 use crate::facts::SideReadings;
 use crate::held::{Held, Keep};
-use crate::read::{Reading, read_members};
+use crate::read::{Reading, has_changed, read_members};
 use crate::{Error, Progress, Stage};
 
 /// How traces become parts.
@@ -44,7 +44,7 @@ pub struct Mapped {
 /// # Errors
 /// [`Error::Run`] where nothing is found, [`Error::Pattern`] for rules that are none. A file that cannot be read is no error here.
 pub fn map(paths: &[PathBuf], mapping: &Mapping, readings: &SideReadings, progress: &dyn Progress) -> Result<Mapped, Error> {
-    let Found { files, attempts } = discover_all(paths)?;
+    let Found { files, attempts, .. } = discover_all(paths)?;
     let mut mapped = map_files(&files, &files, mapping, readings, progress)?;
     attempts.iter().for_each(|folder| mapped.parts.add_attempt(folder.display().to_string()));
     Ok(mapped)
@@ -76,12 +76,14 @@ pub fn map_files(
         read_members(file, reading, |read| {
             let place = Place { file: number as u32, member };
             member += 1;
+            let changed = read.trace.as_ref().err().filter(|error| has_changed(error)).map(|_| read.label.clone());
             let outcome = mapper.outcome(file, place, read);
             let mut parts = parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if let Ok(known) = &mut *parts {
-                let added = match outcome {
-                    Ok(part) => known.add(place, part),
-                    Err(unread) => known.add_unread(place, unread),
+                let added = match (changed, outcome) {
+                    (Some(file), _) => Err(Error::Changed { file }),
+                    (None, Ok(part)) => known.add(place, part).map_err(Error::from),
+                    (None, Err(unread)) => known.add_unread(place, unread).map_err(Error::from),
                 };
                 if let Err(conflict) = added {
                     *parts = Err(conflict);

@@ -3,13 +3,14 @@
 //! Every input has a file that says what came of it, written last and in one piece: an input that has one is done, whoever did
 //! it and however often it is tried again. So any engine may run mappers twice, kill them, or lose the machine they ran on.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rankscope_job::{Part, Parts, Place, Unread, WhyUnread};
 use rankscope_part_files::{StoredPart, read_part, write_part};
-use rankscope_run::{InputFile, Outputs, PARTS_PLAN, SideFile, file_name, open, read_side_text, write_file};
+use rankscope_run::{
+    InputFile, Outputs, PARTS_PLAN, SideFile, file_name, is_file, open_source, read_side_text, write_among_many,
+};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -115,12 +116,13 @@ pub fn map_into(request: &MapRequest, progress: &dyn Progress) -> Result<MapSumm
 /// The plan that is there, which must be the one that `request` makes; else that one, written for all others.
 fn planned(request: &MapRequest) -> Result<Plan, Error> {
     let plan = Plan::of(&request.paths, request.clocks.as_deref(), &request.mapping.rules)?;
-    fs::create_dir_all(&request.parts).map_err(|source| Error::Io { path: request.parts.clone(), source })?;
+    // Makes the folder, or says what keeps it from being one, before anything is read.
+    Outputs::among_many(&request.parts)?;
     let path = request.parts.join(PARTS_PLAN);
-    if !path.is_file() {
+    if !is_file(&path)? {
         write_json(&path, &plan)?;
     }
-    // Of two that wrote at the same time the last one counts; both are held against it.
+    // Of two that wrote at the same time one counts; both are held against it.
     let there = read_plan(&path)?;
     if there == plan { Ok(plan) } else { Err(Error::Parts { path, fault: PartsFault::OtherPlan }) }
 }
@@ -129,7 +131,7 @@ fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings
     let input = &plan.inputs[at];
     let identity = identity(plan, at);
     let done = outcome_path(&request.parts, at, &identity);
-    if done.is_file() {
+    if is_file(&done)? {
         return Ok(MapSummary { inputs: 1, done_before: 1, ..MapSummary::default() });
     }
     let mapping = Mapping { keep: Keep::Nothing, ..request.mapping.clone() };
@@ -155,8 +157,8 @@ fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings
         summary.unread += 1;
         outcome.unread.push(StoredUnread::of(place.member, unread));
     }
-    let written = outputs.commit()?;
-    summary.bytes = written.iter().filter_map(|path| fs::metadata(path).ok()).map(|about| about.len()).sum();
+    summary.bytes = outputs.bytes()?;
+    outputs.commit()?;
     let mut outputs = Outputs::among_many(&request.parts)?;
     outputs.write(&file_name(&done), |file| json_into(&done, &outcome, file))?;
     outputs.commit()?;
@@ -202,14 +204,14 @@ const READ_AT_A_TIME: usize = 256;
 /// The parts of one input; none where it is not done.
 fn read_one(folder: &Path, plan: &Plan, at: usize) -> Result<Option<Parts>, Error> {
     let path = outcome_path(folder, at, &identity(plan, at));
-    if !path.is_file() {
+    if !is_file(&path)? {
         return Ok(None);
     }
     let outcome: Outcome = read_json(&path)?;
     let mut parts = Parts::new(plan.rules());
     for name in outcome.parts {
         let path = folder.join(&name);
-        let file = open(&path)?;
+        let file = open_source(&path)?;
         let StoredPart { rules, place, part } =
             read_part(std::io::BufReader::new(file)).map_err(|source| Error::Part { path: path.clone(), source })?;
         if rules != plan.rules() || place.file as usize != at {
@@ -259,7 +261,7 @@ fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    write_file(path, |file| json_into(path, value, file))
+    write_among_many(path, |file| json_into(path, value, file))
 }
 
 fn json_into(path: &Path, value: &impl Serialize, file: &mut impl Write) -> Result<(), Error> {

@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use rankscope_analyze::ClassMode;
 use rankscope_job::{Facts, Failure, Rules};
-use rankscope_run::{Found, InputFile, discover_all};
+use rankscope_run::{Found, InputFile, ObjectIdentity, discover_all, identity};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -43,6 +42,9 @@ pub(crate) struct PlannedInput {
     earlier: bool,
     bytes: u64,
     modified_ns: u128,
+    /// What a store calls its content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,14 +80,18 @@ struct PlannedFailure {
 impl Plan {
     /// The plan for the files that `paths` mean, by `rules`; clocks from the folder `clocks` where the user named one.
     pub(crate) fn of(paths: &[PathBuf], clocks: Option<&Path>, rules: &Rules) -> Result<Self, Error> {
-        let Found { files, attempts } = discover_all(paths)?;
+        let Found { files, attempts, mut identities } = discover_all(paths)?;
+        let planned = |file: InputFile| match identities.remove(&file.path) {
+            Some(identity) => Ok(PlannedInput::known(file, identity)),
+            None => PlannedInput::of(file),
+        };
         let clues = Clues::of(paths, clocks);
         let Facts { world_size, failure, nodes, .. } = facts(&clues, false)?;
         Ok(Self {
             schema: SCHEMA,
             title: crate::title(paths),
             rules: PlannedRules::of(rules),
-            inputs: files.into_iter().map(PlannedInput::of).collect::<Result<_, _>>()?,
+            inputs: files.into_iter().map(planned).collect::<Result<_, _>>()?,
             attempts: attempts.iter().map(|folder| folder.display().to_string()).collect(),
             world_size,
             failure: failure.map(|Failure { rank, text }| PlannedFailure { rank, text }),
@@ -144,12 +150,14 @@ impl PlannedRules {
 
 impl PlannedInput {
     fn of(file: InputFile) -> Result<Self, Error> {
+        let identity = identity(&file.path)?;
+        Ok(Self::known(file, identity))
+    }
+
+    fn known(file: InputFile, identity: ObjectIdentity) -> Self {
         let InputFile { path, named, earlier } = file;
-        let failed = |source| Error::Io { path: path.clone(), source };
-        let about = std::fs::metadata(&path).map_err(failed)?;
-        let modified = about.modified().map_err(failed)?;
-        let modified_ns = modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-        Ok(Self { bytes: about.len(), modified_ns, path, named, earlier })
+        let ObjectIdentity { bytes, etag, modified_ns } = identity;
+        Self { bytes, modified_ns, etag, path, named, earlier }
     }
 
     pub(crate) fn file(&self) -> InputFile {

@@ -1,11 +1,10 @@
 //! Reading the traces of one file.
 
-use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use rankscope_formats::{ArgsPolicy, Error as ReadError, Foreign, Member, ReadOptions, SQLITE_MAGIC, Scope};
-use rankscope_run::{InputFile, open};
+use rankscope_run::{InputFile, ObjectFault, Source, StoreFault, open_source};
 use rankscope_trace::Trace;
 
 use crate::{Error, workers};
@@ -33,8 +32,9 @@ pub fn read_members(file: &InputFile, reading: Reading, mut each: impl FnMut(Mem
 /// The same of the file alone.
 pub(crate) fn read_alone(file: &InputFile, reading: Reading, mut each: impl FnMut(Member)) {
     let label = file.path.display().to_string();
-    let opened = open(&file.path).map_err(|error| match error {
+    let opened = open_source(&file.path).map_err(|error| match error {
         rankscope_run::Error::Io { reason, .. } => ReadError::Io(reason),
+        rankscope_run::Error::Store { fault, .. } => ReadError::Io(io::Error::other(fault)),
         rankscope_run::Error::NotAFile { what, .. } => ReadError::NotATrace { found: Foreign::NotAFile { what } },
         other => ReadError::Io(io::Error::other(other)),
     });
@@ -52,7 +52,7 @@ pub fn load_file(path: &Path, reading: Reading) -> Result<Vec<Trace>, Error> {
     let label = path.display().to_string();
     let failed = |file: String| move |source| Error::Trace { file, source };
     let mut members = Vec::new();
-    let read = read_each(path, open(path)?, &options(&label, reading), &mut |member| members.push(member));
+    let read = read_each(path, open_source(path)?, &options(&label, reading), &mut |member| members.push(member));
     read.map_err(failed(label))?;
     let joined = |mut trace| {
         workers::join(path, &mut trace, reading);
@@ -65,14 +65,30 @@ fn options(label: &str, reading: Reading) -> ReadOptions {
     ReadOptions::default().with_label(label).with_args(reading.args).with_scope(reading.scope)
 }
 
-/// Reads the traces of `opened`, the file at `path`, by which SQLite wants to know its databases.
-fn read_each(path: &Path, mut opened: File, options: &ReadOptions, each: &mut dyn FnMut(Member)) -> Result<(), ReadError> {
+/// Reads the traces of `opened`, which lies at `path`, by which SQLite wants to know its databases.
+fn read_each(path: &Path, mut opened: Source, options: &ReadOptions, each: &mut dyn FnMut(Member)) -> Result<(), ReadError> {
+    let fault = opened.fault();
+    // What an object could not give any more is missing from the trace, and no damage of it.
+    let mut whole = |mut member: Member| {
+        if let Some(left) = fault.as_ref().and_then(ObjectFault::left) {
+            member.trace = Err(ReadError::Io(io::Error::other(left.clone())));
+        }
+        each(member);
+    };
     let mut head = Vec::new();
     (&mut opened).take(SQLITE_MAGIC.len() as u64).read_to_end(&mut head)?;
     opened.rewind()?;
     if head == SQLITE_MAGIC {
-        rankscope_sqlite::read_each(path, options, each)
+        let fetched = opened.fetched()?;
+        rankscope_sqlite::read_each(fetched.as_ref().map_or(path, |file| file.path()), options, &mut whole)
     } else {
-        rankscope_formats::read_each(opened, options, each)
+        rankscope_formats::read_each(opened, options, &mut whole)
     }
+}
+
+/// Whether reading failed because the file is another one by now.
+pub(crate) fn has_changed(error: &ReadError) -> bool {
+    let ReadError::Io(reason) = error else { return false };
+    let fault = reason.get_ref().and_then(|inner| inner.downcast_ref::<StoreFault>());
+    fault == Some(&StoreFault::Changed)
 }

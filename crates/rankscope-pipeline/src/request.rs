@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{Cards, ClockChoice, Job, Judging, Rules, judge};
-use rankscope_run::{InputFile, is_parts_folder};
+use rankscope_run::{InputFile, is_folder, is_parts_folder};
 
 use crate::error::PartsFault;
 use crate::facts::{Clues, SideReadings, facts, known_clocks};
@@ -106,7 +106,7 @@ pub fn judged_parts(
     let mut known = plan.facts();
     let measured = clocks.or(plan.clocks.as_deref());
     if let Some(measured) = measured.filter(|_| judging.clocks == ClockChoice::Best) {
-        if !measured.is_dir() {
+        if !is_folder(measured)? {
             return Err(Error::NoClockFolder { folder: measured.to_owned() });
         }
         known.clocks = known_clocks(measured, clocks.is_some())?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rankscope_compare::{Run, Side};
 use rankscope_document::Document;
 use rankscope_job::{Analysed, JobTable, Table, TableSet, select_tables};
-use rankscope_run::{RunSource, SideRuns, open, runs_of};
+use rankscope_run::{RunSource, SideRuns, open_source, runs_of};
 use serde::de::DeserializeOwned;
 
 use crate::request::{Judged, Request, judged};
@@ -113,7 +113,7 @@ pub(crate) fn saved<D: Saved>(path: &Path) -> Result<D, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let refused = |reason: String| Error::Report { path: path.to_owned(), reason };
     let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut open(path)?, &mut bytes).map_err(io)?;
+    std::io::Read::read_to_end(&mut open_source(path)?, &mut bytes).map_err(io)?;
     let newer = |schema| refused(format!("schema {schema} is newer than this rankscope; use the version that wrote it"));
     match serde_json::from_slice::<D>(&bytes) {
         Ok(report) if report.schema() > SCHEMA => Err(newer(report.schema())),

@@ -5,12 +5,11 @@
 //! brought together by the counter of the host that all of them read. One that cannot be read is a problem of the trace, which is
 //! whole without it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use rankscope_align::apply;
 use rankscope_formats::Member;
-use rankscope_run::{InputFile, is_workers_folder};
+use rankscope_run::{InputFile, files_in};
 use rankscope_time::{ClockMap, RankClock, Span};
 use rankscope_trace::{HostClock, ProblemKind, Trace};
 
@@ -52,17 +51,18 @@ fn may_have(path: &Path) -> bool {
 
 fn recordings(path: &Path) -> Vec<PathBuf> {
     let folder = path.with_extension("workers");
-    if !may_have(path) || !is_workers_folder(&folder) {
+    if !may_have(path) {
         return Vec::new();
     }
-    let Ok(entries) = fs::read_dir(&folder) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| may_have(path)).collect();
-    files.sort();
+    let mut files = files_in(&folder).unwrap_or_default();
+    files.retain(|path| may_have(path));
     files
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use rankscope_trace::{CategoryKind, ClockReading, SpanRow, TrackKey, TrackKind};
 
     use super::*;

@@ -3,12 +3,10 @@
 //! `windows-node<k>.jsonl` holds windows, as do the origin's `probe_windows_node<ID>.jsonl`; `offsets.jsonl` and its
 //! `round_offsets.jsonl` hold offsets. In a run directory they lie in `clock/`.
 
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
-use crate::open::open;
+use crate::{Error, files_in, is_file, is_folder, open_source};
 
 /// Files of clock synchronisation, each once and in order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,9 +24,9 @@ pub struct ClockFiles {
 pub fn clock_files(paths: &[PathBuf]) -> Result<ClockFiles, Error> {
     let mut found = ClockFiles::default();
     for path in paths {
-        if path.is_dir() {
+        if is_folder(path)? {
             in_directory(path, &mut found)?;
-        } else if path.exists() {
+        } else if path.exists() || is_file(path)? {
             let list = if holds_offsets(path) { &mut found.offsets } else { &mut found.windows };
             list.push(path.clone());
         } else {
@@ -49,7 +47,7 @@ fn holds_offsets(path: &Path) -> bool {
         return name.contains("offsets");
     }
     let mut head = Vec::new();
-    let read = open(path).map(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let read = open_source(path).map(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     let head = String::from_utf8_lossy(&head);
     matches!(read, Ok(Ok(_))) && head.contains("\"offset_ns\"") && !head.contains("\"edges\"")
 }
@@ -59,10 +57,9 @@ const HEAD_BYTES: u64 = 65_536;
 
 fn in_directory(directory: &Path, found: &mut ClockFiles) -> Result<(), Error> {
     let inner = directory.join("clock");
-    let directory = if inner.is_dir() { inner } else { directory.to_owned() };
+    let directory = if is_folder(&inner)? { inner } else { directory.to_owned() };
     let before = found.windows.len() + found.offsets.len();
-    for entry in fs::read_dir(&directory).map_err(|error| Error::io(&directory, error))? {
-        let path = entry.map_err(|error| Error::io(&directory, error))?.path();
+    for path in files_in(&directory)? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if name == "offsets.jsonl" || name == "round_offsets.jsonl" {
             found.offsets.push(path);
@@ -78,6 +75,8 @@ fn in_directory(directory: &Path, found: &mut ClockFiles) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rankscope_formats::{Encoder, Encoding};
 
-use crate::{Error, write_file};
+use crate::{Error, Location, write_file};
 
 /// Writes the file `path` by `fill`, compressed if its name says so. It is there when all of it is, or not at all.
 ///
@@ -28,9 +28,15 @@ pub fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Whether two paths lead to one file.
+/// Whether two paths lead to one file, or to one object.
 pub fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    match (Location::of(a), Location::of(b)) {
+        (Ok(Location::Local(a)), Ok(Location::Local(b))) => {
+            matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+        }
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
 }
 
 /// Refuses to write what is being read.
@@ -63,6 +69,9 @@ mod tests {
             "{refused}"
         );
         refuse_same_file(&[input], &root.path().join("c.json")).unwrap();
+        let object = PathBuf::from("s3://bucket/a.json");
+        assert!(refuse_same_file(std::slice::from_ref(&object), Path::new("s3://bucket/a.json")).is_err());
+        refuse_same_file(&[object], Path::new("s3://bucket/b.json")).unwrap();
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::stores::StoreFault;
+
 /// Something is wrong with the inputs or the outputs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -23,15 +25,29 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
-    /// A URL is given where a path is wanted.
+    /// A URL is given, and this program speaks to no store.
     #[error(
-        "{path}: this build reads files, and supports no object stores or other URLs. Copy the traces to a file system or mount the \
-         store, and give the path",
+        "{path}: this build has no object stores. Released binaries have them, and so has one that is built with `--features store`; or \
+         copy the files here and give their path",
         path = path.display()
     )]
     Url {
         /// The URL.
         path: PathBuf,
+    },
+    /// A URL is given where only a file will do.
+    #[error("{path}: this must be a file or a folder of a file system, not a URL. Copy it here and give the path", path = path.display())]
+    NotLocal {
+        /// The URL.
+        path: PathBuf,
+    },
+    /// A store says no, or nothing.
+    #[error("{path}: {fault}", path = path.display())]
+    Store {
+        /// The URL.
+        path: PathBuf,
+        /// What is wrong.
+        fault: StoreFault,
     },
     /// A path names something that is no regular file.
     #[error("{path}: {what}; only regular files are read, because anything else might never end. Give a file", path = path.display())]

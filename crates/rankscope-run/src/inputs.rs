@@ -1,6 +1,6 @@
 //! From what a user typed to the files meant by it.
 //!
-//! A path may be a file, a directory or a pattern. In a directory the files named like traces are taken, four folders deep
+//! A path may be a file, a directory or a pattern, or the URL of one ([`stored_inputs`]). In a directory the files named like traces are taken, four folders deep
 //! (`torch_profiler/rank3/trace.json` needs two). What stands there twice, as one trace in two formats or compressed and not,
 //! is taken once.
 
@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use rankscope_formats::Format;
 
-use crate::Error;
 use crate::directory::{Aside, newest_attempt, set_aside};
-use crate::open::refuse_url;
 use crate::parts::is_parts_folder;
+use crate::stored_inputs;
+use crate::stores::ObjectIdentity;
+use crate::{Error, Location};
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,11 +35,13 @@ pub struct Found {
     pub files: Vec<InputFile>,
     /// Folders of runs' newest attempts that left traces, where the attempt after it left none.
     pub attempts: Vec<PathBuf>,
+    /// What a store that was listed told of the files in it, so that nobody need ask for one after the other.
+    pub identities: BTreeMap<PathBuf, ObjectIdentity>,
 }
 
 /// Which traces of a run directory are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+pub(crate) enum Wanted {
     /// The newest of each rank.
     Newest,
     /// All of its newest attempt.
@@ -46,15 +49,16 @@ enum Wanted {
 }
 
 /// Folders below a given directory that are looked into.
-const DEPTH_MAX: usize = 4;
+pub(crate) const DEPTH_MAX: usize = 4;
 
 /// Names this program gives to what it writes.
-const OWN_OUTPUTS: [&str; 4] = ["timeline.pftrace", "report.json", "run.json", "rankscope-report"];
+pub(crate) const OWN_OUTPUTS: [&str; 4] = ["timeline.pftrace", "report.json", "run.json", "rankscope-report"];
 
 /// The files that `paths` mean, in order of their names, each once.
 ///
 /// # Errors
-/// [`Error::Missing`], [`Error::NoTraces`], [`Error::BadPattern`], [`Error::Parts`], [`Error::Url`], and what the file system refuses.
+/// [`Error::Missing`], [`Error::NoTraces`], [`Error::BadPattern`], [`Error::Parts`], [`Error::Url`], [`Error::Store`], and what the
+/// file system refuses.
 pub fn discover(paths: &[PathBuf]) -> Result<Vec<InputFile>, Error> {
     Ok(find(paths, Wanted::Newest)?.files)
 }
@@ -77,15 +81,9 @@ pub fn listed(text: &str) -> Vec<PathBuf> {
 fn find(paths: &[PathBuf], wanted: Wanted) -> Result<Found, Error> {
     let mut found = Found::default();
     for path in paths {
-        if is_parts_folder(path) {
-            return Err(Error::Parts { path: path.clone() });
-        } else if path.is_dir() {
-            in_directory(path, wanted, &mut found)?;
-        } else if path.exists() {
-            found.files.push(InputFile { path: path.clone(), named: true, earlier: false });
-        } else {
-            refuse_url(path)?;
-            matching(path, wanted, &mut found)?;
+        match Location::of(path)? {
+            Location::Local(local) => in_file_system(&local, wanted, &mut found)?,
+            Location::Object(url) => stored_inputs::find(path, &url, wanted, &mut found)?,
         }
     }
     // A file that is both named and found counts as named: it sorts after its twin.
@@ -94,6 +92,19 @@ fn find(paths: &[PathBuf], wanted: Wanted) -> Result<Found, Error> {
     found.files.dedup_by(|a, b| a.path == b.path);
     found.files.reverse();
     Ok(found)
+}
+
+fn in_file_system(path: &Path, wanted: Wanted, found: &mut Found) -> Result<(), Error> {
+    if is_parts_folder(path) {
+        Err(Error::Parts { path: path.to_owned() })
+    } else if path.is_dir() {
+        in_directory(path, wanted, found)
+    } else if path.exists() {
+        found.files.push(InputFile { path: path.to_owned(), named: true, earlier: false });
+        Ok(())
+    } else {
+        matching(path, wanted, found)
+    }
 }
 
 fn matching(pattern: &Path, wanted: Wanted, found: &mut Found) -> Result<(), Error> {
@@ -116,37 +127,54 @@ fn in_directory(directory: &Path, wanted: Wanted, found: &mut Found) -> Result<(
     // A run directory keeps the ranks' own traces in one place and what was made of them beside it.
     let raw = directory.join("raw");
     let is_run = directory.join("run.json").is_file() && raw.is_dir();
-    let mut root = if is_run { raw } else { directory.to_owned() };
+    let root = if is_run { raw } else { directory.to_owned() };
     let mut paths = Vec::new();
     walk(&root, DEPTH_MAX, &mut paths)?;
-    if is_run {
-        let attempt = newest_attempt(&root, &paths).filter(|_| wanted == Wanted::All);
-        if let Some(attempt) = attempt {
-            paths.retain(|path| path.starts_with(&attempt));
-            found.attempts.push(attempt.clone());
-            root = attempt;
+    Folder { path: directory, is_run, root, traces: paths }.choose(wanted, found)
+}
+
+/// A folder, and what in it is named like a trace.
+pub(crate) struct Folder<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) is_run: bool,
+    /// Where its traces lie.
+    pub(crate) root: PathBuf,
+    pub(crate) traces: Vec<PathBuf>,
+}
+
+impl Folder<'_> {
+    /// Adds to `found` those that are wanted, each trace once.
+    pub(crate) fn choose(self, wanted: Wanted, found: &mut Found) -> Result<(), Error> {
+        let Self { path: directory, is_run, mut root, traces: mut paths } = self;
+        if is_run {
+            let attempt = newest_attempt(&root, &paths).filter(|_| wanted == Wanted::All);
+            if let Some(attempt) = attempt {
+                paths.retain(|path| path.starts_with(&attempt));
+                found.attempts.push(attempt.clone());
+                root = attempt;
+            }
+            paths.retain(|path| match set_aside(&root, path) {
+                None => true,
+                Some(Aside::Followed) => wanted == Wanted::All,
+                Some(Aside::EarlierAttempt) => false,
+            });
         }
-        paths.retain(|path| match set_aside(&root, path) {
-            None => true,
-            Some(Aside::Followed) => wanted == Wanted::All,
-            Some(Aside::EarlierAttempt) => false,
-        });
-    }
-    if paths.is_empty() {
-        return Err(Error::NoTraces { path: directory.to_owned() });
-    }
-    let mut best: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
-    for path in paths {
-        let kept = best.entry(stem(&path)).or_insert_with(|| path.clone());
-        if preference(&path) < preference(kept) {
-            *kept = path;
+        if paths.is_empty() {
+            return Err(Error::NoTraces { path: directory.to_owned() });
         }
+        let mut best: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+        for path in paths {
+            let kept = best.entry(stem(&path)).or_insert_with(|| path.clone());
+            if preference(&path) < preference(kept) {
+                *kept = path;
+            }
+        }
+        found.files.extend(best.into_values().map(|path| {
+            let earlier = is_run && set_aside(&root, &path).is_some();
+            InputFile { path, named: false, earlier }
+        }));
+        Ok(())
     }
-    found.files.extend(best.into_values().map(|path| {
-        let earlier = is_run && set_aside(&root, &path).is_some();
-        InputFile { path, named: false, earlier }
-    }));
-    Ok(())
 }
 
 fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
@@ -172,8 +200,12 @@ fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), 
 /// recording there have a number behind.
 pub fn is_workers_folder(folder: &Path) -> bool {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let bare = name.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok()).map_or(&name[..], |(bare, _)| bare);
-    bare.ends_with(".workers") && folder.is_dir()
+    is_workers_name(&name) && folder.is_dir()
+}
+
+pub(crate) fn is_workers_name(name: &str) -> bool {
+    let bare = name.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok()).map_or(name, |(bare, _)| bare);
+    bare.ends_with(".workers")
 }
 
 /// What follows the stem in the name of a trace or of an archive of traces; the order is that of preference.
@@ -198,7 +230,7 @@ const SUFFIXES: [&str; 18] = [
     ".tar",
 ];
 
-fn suffix(name: &str) -> Option<usize> {
+pub(crate) fn suffix(name: &str) -> Option<usize> {
     let archive = [".tar.gz", ".tgz", ".tar.zst"].iter().any(|suffix| name.ends_with(suffix));
     let known = SUFFIXES.iter().position(|suffix| name.ends_with(suffix));
     known.or_else(|| (archive || Format::of_name(name).is_some()).then_some(SUFFIXES.len()))

@@ -29,6 +29,7 @@ mod error;
 mod history;
 mod inputs;
 mod live;
+mod location;
 mod open;
 mod output;
 mod parts;
@@ -37,6 +38,9 @@ mod prune;
 mod removal;
 mod retention;
 mod sides;
+mod source;
+mod stored_inputs;
+mod stores;
 mod sweep_folder;
 mod wall_clock;
 
@@ -51,12 +55,18 @@ pub use error::Error;
 pub use history::{HistoryEntry, history_of};
 pub use inputs::{Found, InputFile, discover, discover_all, is_workers_folder, listed};
 pub use live::{open_live, recovered_path};
+pub use location::{Location, ObjectUrl, Scheme};
 pub use open::{SideFile, open, read_side, read_side_text, side_bytes};
-pub use output::{Outputs, write_file};
+pub use output::{Outputs, write_among_many, write_file};
 pub use parts::{PARTS_PLAN, is_parts_folder};
 pub use prune::Pruned;
 pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
 pub use sides::{RunSource, SideRuns, runs_of};
+pub use source::{Source, files_in, identity, is_file, is_folder, is_stored, open_source};
+pub use stores::{
+    ListedObject, ObjectFault, ObjectIdentity, Put, Remedy, StoreFault, StoredObject, Stores, count_fetched, fetched_bytes,
+    register_stores,
+};
 pub use sweep_folder::SweepFolder;
 pub use wall_clock::now_unix_ns;

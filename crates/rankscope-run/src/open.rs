@@ -11,7 +11,7 @@ use std::path::Path;
 
 use rustix::fs::{OFlags, fcntl_setfl};
 
-use crate::Error;
+use crate::{Error, Location, open_source};
 
 /// What a file is read as, whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,27 +66,14 @@ impl SideFile {
     }
 }
 
-/// Refuses `path`, where nothing lies, by its name if that is a URL.
-///
-/// # Errors
-/// [`Error::Url`].
-pub(crate) fn refuse_url(path: &Path) -> Result<(), Error> {
-    let is_scheme = |scheme: &str| {
-        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
-    };
-    let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
-    if scheme.is_some_and(is_scheme) { Err(Error::Url { path: path.to_owned() }) } else { Ok(()) }
-}
-
 /// Opens the regular file at `path`, following links, and never waits for anybody.
 ///
 /// # Errors
-/// [`Error::NotAFile`] for whatever else lies there, [`Error::Url`], and what the file system refuses.
+/// [`Error::NotAFile`] for whatever else lies there, [`Error::NotLocal`], and what the file system refuses.
 pub fn open(path: &Path) -> Result<File, Error> {
     let refused = |error| Error::io(path, error);
-    if !path.exists() {
-        refuse_url(path)?;
+    if let Some(url) = Location::object(path)? {
+        return Err(Error::NotLocal { path: url.to_path() });
     }
     // Asked before opening, which is an act of its own to some devices, and after, because something else may lie there by then.
     check(path, &path.metadata().map_err(refused)?)?;
@@ -109,13 +96,13 @@ fn check(path: &Path, found: &std::fs::Metadata) -> Result<(), Error> {
     Err(Error::NotAFile { path: path.to_owned(), what })
 }
 
-/// The whole file at `path`.
+/// The whole file or object at `path`.
 ///
 /// # Errors
-/// As [`open`], and [`Error::TooLong`].
+/// As [`open_source`], and [`Error::TooLong`].
 pub fn read_side(path: &Path, kind: SideFile) -> Result<Vec<u8>, Error> {
-    let file = open(path)?;
-    let length = file.metadata().map_err(|error| Error::io(path, error))?.len();
+    let file = open_source(path)?;
+    let length = file.length_bytes().map_err(|error| Error::io(path, error))?;
     if length > kind.bytes_max() {
         return Err(too_long(path, kind));
     }

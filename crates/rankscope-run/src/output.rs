@@ -2,20 +2,23 @@
 //!
 //! Every file is written beside its place under a temporary name; only when all of them are complete do they take their names.
 //! Whatever goes wrong before leaves what was there before. What a killed process left under such a name goes when the next one
-//! writes into the same directory.
+//! writes into the same directory. What goes to a store is written here first, and then put there in one piece.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::{Error, pending};
+use crate::stores::{Put, at, stores};
+use crate::{Error, Location, ObjectUrl, pending};
 
 /// The files of one report, in the making.
 #[derive(Debug)]
 pub struct Outputs {
     directory: PathBuf,
+    /// What becomes of an object that is there; none where files are written.
+    store: Option<Put>,
     pending: Vec<(PathBuf, NamedTempFile)>,
     /// Whether what a killed writer left in the directory has been cleared away.
     swept: bool,
@@ -28,19 +31,28 @@ impl Outputs {
     /// Outputs that will lie in `directory`, which is made if it is not there.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// What the file system refuses, and [`Error::Url`].
     pub fn into_directory(directory: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(directory).map_err(|error| Error::io(directory, error))?;
-        Ok(Self { directory: directory.to_owned(), pending: Vec::new(), swept: false })
+        match Location::of(directory)? {
+            Location::Local(local) => {
+                fs::create_dir_all(&local).map_err(|error| Error::io(directory, error))?;
+                Ok(Self { directory: local.into_owned(), store: None, pending: Vec::new(), swept: false })
+            }
+            Location::Object(url) => {
+                stores(&url)?;
+                Ok(Self { directory: directory.to_owned(), store: Some(Put::Replace), pending: Vec::new(), swept: true })
+            }
+        }
     }
 
     /// The same for one writer of thousands into one directory: what killed ones left there stays for others to clear away, as looking
-    /// for it takes as long as the directory is.
+    /// for it takes as long as the directory is. Of objects that several write, which are the same ones, the first stays.
     ///
     /// # Errors
     /// As [`Self::into_directory`].
     pub fn among_many(directory: &Path) -> Result<Self, Error> {
-        Ok(Self { swept: true, ..Self::into_directory(directory)? })
+        let outputs = Self::into_directory(directory)?;
+        Ok(Self { swept: true, store: outputs.store.map(|_| Put::Once), ..outputs })
     }
 
     /// Writes the file `name` by `fill`, under a temporary name for now.
@@ -53,7 +65,8 @@ impl Outputs {
     {
         let path = self.directory.join(name);
         let refused = |error: io::Error| E::from(Error::io(path.clone(), error));
-        let mut file = pending::begin(&self.directory).map_err(refused)?;
+        let begun = if self.store.is_some() { NamedTempFile::new() } else { pending::begin(&self.directory) };
+        let mut file = begun.map_err(refused)?;
         if !std::mem::replace(&mut self.swept, true) {
             pending::clear_abandoned(&self.directory, &file);
         }
@@ -66,17 +79,72 @@ impl Outputs {
         Ok(())
     }
 
-    /// Gives every file its name, and returns their paths.
+    /// How many bytes are written so far.
     ///
     /// # Errors
     /// What the file system refuses.
+    pub fn bytes(&self) -> Result<u64, Error> {
+        let of_one = |(path, file): &(PathBuf, NamedTempFile)| match file.as_file().metadata() {
+            Ok(about) => Ok(about.len()),
+            Err(error) => Err(Error::io(path, error)),
+        };
+        self.pending.iter().map(of_one).sum()
+    }
+
+    /// Gives every file its name, and returns their paths.
+    ///
+    /// # Errors
+    /// What the file system or the store refuses.
     pub fn commit(self) -> Result<Vec<PathBuf>, Error> {
         let mut paths = Vec::with_capacity(self.pending.len());
-        for (path, file) in self.pending {
-            file.persist(&path).map_err(|error| Error::io(path.clone(), error.error))?;
+        for (path, mut file) in self.pending {
+            match self.store {
+                None => drop(file.persist(&path).map_err(|error| Error::io(path.clone(), error.error))?),
+                Some(put) => put_file(&path, file.as_file_mut(), put)?,
+            }
             paths.push(path);
         }
         Ok(paths)
+    }
+}
+
+/// Puts `content` where the URL `path` leads.
+fn put_file(path: &Path, content: &mut File, put: Put) -> Result<(), Error> {
+    let Some(url) = Location::object(path)? else {
+        return Err(Error::io(path, io::Error::new(io::ErrorKind::AlreadyExists, "a file of this name appeared meanwhile")));
+    };
+    content.rewind().map_err(|error| Error::io(path, error))?;
+    at(path, stores(&url)?.put(&url, content, put))
+}
+
+/// Writes the one object `url`, which was given as `path`.
+fn write_object<E: From<Error>>(
+    path: &Path,
+    url: &ObjectUrl,
+    put: Put,
+    fill: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), E>,
+) -> Result<(), E> {
+    stores(url)?;
+    let refused = |error: io::Error| E::from(Error::io(path, error));
+    let mut file = tempfile::tempfile().map_err(refused)?;
+    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, &mut file);
+    fill(&mut writer)?;
+    writer.flush().map_err(refused)?;
+    drop(writer);
+    Ok(put_file(path, &mut file, put)?)
+}
+
+/// As [`write_file`], of what several write at the same time, which is the same: in a store the first one stays.
+///
+/// # Errors
+/// As [`write_file`].
+pub fn write_among_many<E>(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), E>) -> Result<(), E>
+where
+    E: From<Error>,
+{
+    match Location::of(path)? {
+        Location::Local(local) => write_file(&local, fill),
+        Location::Object(url) => write_object(path, &url, Put::Once, fill),
     }
 }
 
@@ -86,6 +154,16 @@ impl Outputs {
 /// # Errors
 /// What `fill` fails with, and what the file system refuses.
 pub fn write_file<E>(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), E>) -> Result<(), E>
+where
+    E: From<Error>,
+{
+    match Location::of(path)? {
+        Location::Local(local) => write_local(&local, fill),
+        Location::Object(url) => write_object(path, &url, Put::Replace, fill),
+    }
+}
+
+fn write_local<E>(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), E>) -> Result<(), E>
 where
     E: From<Error>,
 {

@@ -1,10 +1,9 @@
 //! Telling a folder of parts, which `rankscope map` writes, from one of traces. What is in it is the pipeline's.
 
-use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use crate::open;
+use crate::{files_in, is_file, open_source};
 
 /// The plan in a folder of parts.
 pub const PARTS_PLAN: &str = "plan.json";
@@ -18,12 +17,18 @@ const HEAD_BYTES: u64 = 1 << 20;
 /// Whether `path` is a folder of parts. One whose plan is damaged still is, if there is any part.
 pub fn is_parts_folder(path: &Path) -> bool {
     let plan = path.join(PARTS_PLAN);
-    let is_part = |entry: fs::DirEntry| entry.path().extension().is_some_and(|suffix| suffix == "rkpart");
-    plan.is_file() && (is_marked(&plan) || fs::read_dir(path).is_ok_and(|entries| entries.flatten().any(is_part)))
+    is_file(&plan).unwrap_or(false)
+        && (is_marked(&plan) || files_in(path).is_ok_and(|files| files.iter().any(|file| is_part(file))))
 }
 
-fn is_marked(plan: &Path) -> bool {
+/// Whether a file is named like a part.
+pub(crate) fn is_part(path: &Path) -> bool {
+    path.extension().is_some_and(|suffix| suffix == "rkpart")
+}
+
+/// Whether a file of the plan's name is the plan of parts.
+pub(crate) fn is_marked(plan: &Path) -> bool {
     let mut head = Vec::new();
-    let is_read = open(plan).is_ok_and(|file| file.take(HEAD_BYTES).read_to_end(&mut head).is_ok());
+    let is_read = open_source(plan).is_ok_and(|file| file.take(HEAD_BYTES).read_to_end(&mut head).is_ok());
     is_read && String::from_utf8_lossy(&head).contains(MARK)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::directory::{RunDirectory, State};
 use crate::parts::is_parts_folder;
-use crate::{Error, InputFile, discover};
+use crate::{Error, InputFile, Source, discover, is_file, is_folder, open_source};
 
 /// What one run is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ fn is_unfinished(folder: &Path) -> bool {
 /// # Errors
 /// Those of [`discover`].
 pub fn runs_of(path: &Path) -> Result<SideRuns, Error> {
-    if path.is_file() {
+    if is_file(path)? {
         let source = if is_report(path) { RunSource::Report } else { RunSource::Traces };
         return Ok(SideRuns::one(source(path.to_owned())));
     }
@@ -100,7 +100,8 @@ pub fn runs_of(path: &Path) -> Result<SideRuns, Error> {
 pub(crate) fn one_run(path: &Path) -> Option<RunSource> {
     own_run(path).or_else(|| {
         let saved = path.join("report.json");
-        (path.is_dir() && is_report(&saved) && discover(&[path.to_owned()]).is_err()).then_some(RunSource::Report(saved))
+        (is_report(&saved) && is_folder(path).unwrap_or(false) && discover(&[path.to_owned()]).is_err())
+            .then_some(RunSource::Report(saved))
     })
 }
 
@@ -119,10 +120,10 @@ fn own_run(folder: &Path) -> Option<RunSource> {
 
 /// Whether the file at `path` is a report that this program wrote. Programs that order keys by name put what it says of itself at the end.
 pub(crate) fn is_report(path: &Path) -> bool {
-    path.is_file() && crate::open(path).is_ok_and(|file| names_itself(file).unwrap_or(false))
+    is_file(path).unwrap_or(false) && open_source(path).is_ok_and(|file| names_itself(file).unwrap_or(false))
 }
 
-fn names_itself(mut file: fs::File) -> io::Result<bool> {
+fn names_itself(mut file: Source) -> io::Result<bool> {
     let says = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
         text.contains("\"schema\"") && text.contains("\"rankscope_version\"")

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use rankscope_pipeline::ExitClass;
 use rankscope_report::{Style, plain};
 
@@ -151,8 +151,13 @@ pub(crate) fn progress(steps: usize, what: &'static str) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(steps as u64).with_message(what);
-    if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {elapsed}") {
-        bar.set_style(style.progress_chars("=> "));
+    if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {elapsed}{fetched}") {
+        let fetched = |_: &ProgressState, to: &mut dyn fmt::Write| match rankscope_run::fetched_bytes() {
+            0 => {}
+            // The bar takes any write.
+            bytes => drop(write!(to, ", {} fetched", rankscope_report::bytes(bytes))),
+        };
+        bar.set_style(style.with_key("fetched", fetched).progress_chars("=> "));
     }
     bar.enable_steady_tick(Duration::from_millis(100));
     bar

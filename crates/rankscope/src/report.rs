@@ -15,6 +15,7 @@ use rankscope_formats::ArgsPolicy;
 use rankscope_job::Rules;
 use rankscope_pipeline::{Judged, Places, ReportRequest, Reported, Shown, Workbooks, report, run_directory, write_report};
 use rankscope_report::Layout;
+use rankscope_run::is_stored;
 use rankscope_time::Rank;
 
 use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
@@ -176,7 +177,9 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         }
         return snapshot::print(path, args.tables.top, args.format);
     }
-    let places = match (&args.out, args.format, run_directory(&args.paths)) {
+    // A bucket is written into only if it is named for that.
+    let run = || Some(run_directory(&args.paths)?).filter(|run| !is_stored(run));
+    let places = match (&args.out, args.format, run()) {
         _ if named.is_some() => None,
         (Some(out), ..) => Some(Places::beside(out)),
         (None, Format::Json, _) => None,
@@ -196,7 +199,7 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     request.workbooks = args.workbooks.workbooks();
     let bar = Bar::default();
     let mut reported = report(&request, &bar)?;
-    let folder = args.out.clone().or_else(|| Some(run_directory(&args.paths)?.join("report")));
+    let folder = args.out.clone().or_else(|| Some(run()?.join("report")));
     let (workbooks, remark) = reported.write_workbooks(&folder.unwrap_or_else(|| PathBuf::from(FOLDER)))?;
     remark.iter().for_each(|remark| output::remark(remark));
     let Reported { document, judged, .. } = reported;

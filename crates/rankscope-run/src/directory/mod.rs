@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, StoredRun, now_unix_ns};
+use crate::{Error, StoredRun, is_file, now_unix_ns};
 
 pub(crate) use attempts::{Aside, newest_attempt, set_aside};
 pub use ends::{Ending, FirstFailure, RankEnd, settle_ends};
@@ -122,7 +122,8 @@ impl RunDirectory {
 
     /// Whether a run lies at `path`.
     pub fn is_run(path: &Path) -> bool {
-        manifest::path_in(path).is_file()
+        // What a store refuses is said of its files, where there is a place to say it.
+        is_file(&manifest::path_in(path)).unwrap_or(false)
     }
 
     /// The paths that the manifest at `path` lists, from there; none where it lists none, or cannot be read.

@@ -3,14 +3,13 @@
 //! `nodes/node-<k>.json` holds the node's number, its host and its ranks. Readers put all of them together over what `run.json`
 //! says; a part that cannot be read is named and costs only itself.
 
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Manifest, NodeEntry, RankEntry, damage, write_durably};
-use crate::Error;
 use crate::open::{SideFile, read_side};
+use crate::{Error, file_name, files_in};
 
 /// What a node says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,13 +36,13 @@ pub(super) const FOLDER: &str = "nodes";
 /// Puts the parts of all nodes into `manifest`, and returns what could not be read.
 pub(super) fn merge(run: &Path, manifest: &mut Manifest) -> Vec<Error> {
     let mut problems = Vec::new();
-    let Ok(entries) = fs::read_dir(run.join(FOLDER)) else { return problems };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
+    let Ok(files) = files_in(&run.join(FOLDER)) else { return problems };
+    for path in files {
+        let name = file_name(&path);
         if !name.starts_with("node-") || !name.ends_with(".json") {
             continue;
         }
-        match read(&entry.path()) {
+        match read(&path) {
             Ok(part) => add(manifest, part),
             Err(error) => problems.push(error),
         }

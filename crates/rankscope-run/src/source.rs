@@ -1,0 +1,148 @@
+//! Bytes to read, wherever they lie: an open file, or an object of a store. And the questions one asks of a path before reading:
+//! whether it is a file or a folder, and what lies in it. An object is a file; a folder of a store is what keys have in common.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use tempfile::NamedTempFile;
+
+use crate::open::open;
+use crate::stores::{ObjectFault, ObjectIdentity, StoreFault, StoredObject, at, stores};
+use crate::{Error, Location};
+
+/// Bytes to read.
+#[derive(Debug)]
+pub enum Source {
+    /// Of a file.
+    File(File),
+    /// Of an object.
+    Object(Box<dyn StoredObject>),
+}
+
+impl Source {
+    /// How many there are.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn length_bytes(&self) -> io::Result<u64> {
+        match self {
+            Self::File(file) => Ok(file.metadata()?.len()),
+            Self::Object(object) => Ok(object.identity().bytes),
+        }
+    }
+
+    /// Where word is left of why an object could not be read; none for a file.
+    pub fn fault(&self) -> Option<ObjectFault> {
+        match self {
+            Self::File(_) => None,
+            Self::Object(object) => Some(object.fault()),
+        }
+    }
+
+    /// An object as a file that goes away with the answer; none for what is a file already.
+    ///
+    /// # Errors
+    /// What the store and the file system refuse.
+    pub fn fetched(&mut self) -> io::Result<Option<NamedTempFile>> {
+        let Self::Object(object) = self else { return Ok(None) };
+        let mut file = NamedTempFile::new()?;
+        object.rewind()?;
+        io::copy(object, &mut file)?;
+        Ok(Some(file))
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(buffer),
+            Self::Object(object) => object.read(buffer),
+        }
+    }
+}
+
+impl Seek for Source {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Self::File(file) => file.seek(to),
+            Self::Object(object) => object.seek(to),
+        }
+    }
+}
+
+/// Opens what lies at `path`, a file as [`open`] does.
+///
+/// # Errors
+/// Those of [`open`], and [`Error::Store`].
+pub fn open_source(path: &Path) -> Result<Source, Error> {
+    match Location::of(path)? {
+        Location::Local(path) => open(&path).map(Source::File),
+        Location::Object(url) => at(path, stores(&url)?.open(&url)).map(Source::Object),
+    }
+}
+
+/// What tells the file at `path` from another one of its name.
+///
+/// # Errors
+/// What the file system or the store refuses; nothing there is [`StoreFault::NoSuchObject`] for an object.
+pub fn identity(path: &Path) -> Result<ObjectIdentity, Error> {
+    match Location::of(path)? {
+        Location::Object(url) => at(path, stores(&url)?.about(&url).and_then(|about| about.ok_or(StoreFault::NoSuchObject))),
+        Location::Local(local) => {
+            let about = fs::metadata(&local).map_err(|error| Error::io(path, error))?;
+            let modified = about.modified().map_err(|error| Error::io(path, error))?;
+            let modified_ns = modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+            Ok(ObjectIdentity { bytes: about.len(), etag: None, modified_ns })
+        }
+    }
+}
+
+/// Whether `path` leads to a store.
+pub fn is_stored(path: &Path) -> bool {
+    matches!(Location::of(path), Ok(Location::Object(_)))
+}
+
+/// Whether a regular file, or an object, lies at `path`.
+///
+/// # Errors
+/// What a store refuses.
+pub fn is_file(path: &Path) -> Result<bool, Error> {
+    match Location::of(path)? {
+        Location::Local(path) => Ok(path.is_file()),
+        Location::Object(url) => Ok(at(path, stores(&url)?.about(&url))?.is_some()),
+    }
+}
+
+/// Whether a folder lies at `path`: in a store, whether anything lies below it.
+///
+/// # Errors
+/// What a store refuses.
+pub fn is_folder(path: &Path) -> Result<bool, Error> {
+    match Location::of(path)? {
+        Location::Local(path) => Ok(path.is_dir()),
+        Location::Object(url) => Ok(!at(path, stores(&url)?.list(&url))?.is_empty()),
+    }
+}
+
+/// What lies in the folder at `path`, in order of the names: of a store, objects alone.
+///
+/// # Errors
+/// What the file system or the store refuses.
+pub fn files_in(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    match Location::of(path)? {
+        Location::Local(local) => {
+            let entries = fs::read_dir(&local).map_err(|error| Error::io(path, error))?;
+            let files: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+            let mut files = files.map_err(|error| Error::io(path, error))?;
+            files.sort();
+            Ok(files)
+        }
+        Location::Object(url) => {
+            let listed = at(path, stores(&url)?.list(&url))?;
+            let own = listed.into_iter().filter(|object| !object.key.contains('/'));
+            Ok(own.map(|object| path.join(object.key)).collect())
+        }
+    }
+}
