@@ -70,6 +70,23 @@ impl Extents {
         let extent = self.steps.entry(number).or_insert((start_ns, end_ns));
         *extent = (extent.0.min(start_ns), extent.1.max(end_ns));
     }
+
+    /// How many of `work` begin within any of them.
+    fn holds(&self, work: &[Work]) -> usize {
+        let mut extents: Vec<(i64, i64)> = self.steps.values().copied().collect();
+        extents.sort_unstable();
+        // Whatever began by then is open where the last end of all that did lies behind.
+        let mut last_ns = i64::MIN;
+        for (_, end_ns) in &mut extents {
+            last_ns = last_ns.max(*end_ns);
+            *end_ns = last_ns;
+        }
+        let holds = |piece: &&Work| {
+            let begun = extents.partition_point(|(start_ns, _)| *start_ns <= piece.start_ns);
+            begun.checked_sub(1).is_some_and(|last| extents[last].1 > piece.start_ns)
+        };
+        work.iter().filter(holds).count()
+    }
 }
 
 /// The windows of the steps of `trace`, in order, and what told them. `work` is what ran, on `side`.
@@ -94,8 +111,7 @@ pub fn windows(trace: &Trace, side: Side, work: &[Work]) -> (StepSource, Vec<Ste
         return (source, windows);
     }
     let mut annotated = as_marked(&marks(true).collect::<Vec<_>>());
-    let inside = |piece: &&Work| annotated.steps.values().any(|(start, end)| (*start..*end).contains(&piece.start_ns));
-    annotated.pieces = work.iter().filter(inside).count();
+    annotated.pieces = annotated.holds(work);
     let launched = launched(trace, &host, work);
     let (source, extents) = if annotated.pieces > 0 && annotated.pieces * 2 >= launched.pieces {
         (StepSource::DeviceAnnotations, annotated)
@@ -159,4 +175,27 @@ pub(crate) fn join(steps: &mut Vec<StepWindow>, later: Vec<StepWindow>) {
 
 fn window(number: i64, start_ns: i64, end_ns: i64) -> StepWindow {
     StepWindow { number, start_ns, end_ns }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rankscope_trace::SpanId;
+
+    use super::*;
+    use crate::Class;
+
+    proptest! {
+        #[test]
+        fn work_is_held_by_whichever_step_is_open_when_it_begins(
+            steps in prop::collection::vec((0..60_i64, 0..30_i64), 0..8), starts in prop::collection::vec(-5..100_i64, 0..30)
+        ) {
+            let mut extents = Extents::default();
+            (0..).zip(&steps).for_each(|(number, (start, dur))| extents.add(number, *start, start + dur));
+            let piece = |start_ns: &i64| Work { span: SpanId(0), start_ns: *start_ns, end_ns: start_ns + 1, class: Class::Compute };
+            let work: Vec<Work> = starts.iter().map(piece).collect();
+            let is_held = |at: &&i64| steps.iter().any(|(start, dur)| (*start..start + dur).contains(*at));
+            prop_assert_eq!(extents.holds(&work), starts.iter().filter(is_held).count());
+        }
+    }
 }
