@@ -16,6 +16,7 @@ pub struct Nesting {
     /// Where each track's spans end in `order`.
     ends: Vec<usize>,
     is_async: Vec<bool>,
+    /// By span; empty where nobody asked for it.
     self_ns: Vec<i64>,
     /// By span; the span itself where it is the outermost.
     parent: Vec<SpanId>,
@@ -25,9 +26,18 @@ pub struct Nesting {
 impl Nesting {
     /// Looks at every span of `trace`.
     pub fn of(trace: &Trace) -> Self {
+        Self::with(trace, vec![0; trace.spans.len()])
+    }
+
+    /// The same without the spans' own times, which take as much room as all the rest: they are 0.
+    pub fn untimed(trace: &Trace) -> Self {
+        Self::with(trace, Vec::new())
+    }
+
+    fn with(trace: &Trace, self_ns: Vec<i64>) -> Self {
         let (order, ends) = by_track(trace);
         let is_async = trace.tracks.iter().map(|(track, _)| holds_async_spans(trace, track)).collect();
-        let (self_ns, parent) = (vec![0; trace.spans.len()], trace.spans.ids().collect());
+        let parent = trace.spans.ids().collect();
         let mut nesting = Self { order, ends, is_async, self_ns, parent, overruns: 0 };
         let mut begin = 0;
         for track in 0..nesting.ends.len() {
@@ -61,7 +71,7 @@ impl Nesting {
 
     /// Time of `span` that is no other's, in nanoseconds; zero for an asynchronous one, which has none.
     pub fn self_ns(&self, span: SpanId) -> i64 {
-        self.self_ns[span.0 as usize]
+        self.self_ns.get(span.0 as usize).copied().unwrap_or(0)
     }
 
     /// How many spans of threads outlast one that they began in. Each keeps its time, is in the next one around that lasts as long,
@@ -139,7 +149,9 @@ impl Sweep<'_> {
             let end = self.trace.spans.end_ns(*top);
             let until = end.min(to);
             if until > self.now {
-                self.self_ns[top.0 as usize] += until.saturating_sub(self.now);
+                if let Some(own_ns) = self.self_ns.get_mut(top.0 as usize) {
+                    *own_ns += until.saturating_sub(self.now);
+                }
                 self.now = until;
             }
             if end > to {
@@ -291,6 +303,14 @@ pub(super) mod tests {
                 let covered = (0..100).filter(|at| own().any(|((_, start, dur, _), _)| (*start..start + dur).contains(at))).count();
                 prop_assert_eq!(own().map(|(_, own)| *own).sum::<i64>(), covered as i64);
             }
+        }
+
+        #[test]
+        fn own_times_are_all_that_an_untimed_nesting_lacks(spans in any_spans()) {
+            let trace = trace_of(&spans);
+            let (timed, untimed) = (Nesting::of(&trace), Nesting::untimed(&trace));
+            prop_assert!(trace.spans.ids().all(|span| untimed.self_ns(span) == 0));
+            prop_assert_eq!(format!("{untimed:?}"), format!("{:?}", Nesting { self_ns: Vec::new(), ..timed }));
         }
 
         #[test]
