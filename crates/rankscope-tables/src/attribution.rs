@@ -6,6 +6,8 @@
 //!
 //! What a graph launch ran again is of the operator around the captured call, where [`graphs`](crate::graphs) finds that call.
 
+use std::sync::Arc;
+
 use rankscope_analyze::ClassMode;
 use rankscope_analyze::spans::Nesting;
 use rankscope_trace::{CategoryKind, SpanId, StrId, Trace};
@@ -75,7 +77,7 @@ impl Attributed {
 #[derive(Clone, Debug, Default)]
 pub struct Attribution {
     /// How the spans of each thread lie in each other.
-    pub nesting: Nesting,
+    pub nesting: Arc<Nesting>,
     /// All device work, in the order of the file.
     pub work: Vec<Attributed>,
     /// Who owns it.
@@ -106,31 +108,42 @@ impl Attribution {
     /// The same without what only tables need: in half the time and memory. What is read of arguments makes no difference, so that HLO
     /// instructions and graphs, which only those tell, own nothing.
     pub fn of_work(trace: &Trace) -> Self {
-        let nesting = Nesting::of(trace);
+        let nesting = Nesting::untimed(trace);
         let launches = Launches::of(trace);
-        let work = Operators::of(trace, &nesting).work(&launches, None);
-        Self { work, nesting, ..Self::default() }
+        let work = Operators { trace, nesting: &nesting }.work(&launches);
+        Self { work, nesting: Arc::new(nesting), shared_ids: launches.shared_ids(), ..Self::default() }
     }
 
     /// The same, where `elsewhere` are captures of other files, whose calls stand in front of the trace's events.
     pub(crate) fn with_captures(trace: &Trace, mode: ClassMode, elsewhere: &[Capture]) -> Self {
-        let nesting = Nesting::of(trace);
-        let launches = Launches::of(trace);
-        let operators = Operators::of(trace, &nesting);
+        Self::of_work(trace).completed(trace, mode, elsewhere)
+    }
+
+    /// What [`of_work`](Self::of_work) made of `trace`, with what tables need.
+    pub(crate) fn completed(self, trace: &Trace, mode: ClassMode, elsewhere: &[Capture]) -> Self {
+        let Self { mut work, nesting, shared_ids, .. } = self;
         let recorded = Some(Recorded::of(trace)).filter(Recorded::is_any);
-        let mut work = operators.work(&launches, recorded.as_ref());
-        let replays = Replays::of(trace, &nesting, &work, elsewhere);
-        for one in work.iter_mut().filter(|one| !matches!(one.owner, Owner::Instruction(..))) {
-            if let (Some(call), Some(launch)) = (replays.captured.get(&one.work), one.launch) {
-                one.owner = Owner::Replayed(operators.of_call(Some(*call), None).unwrap_or(*call), launch);
+        for one in work.iter_mut().filter(|_| recorded.is_some()) {
+            let name = |recorded: &Recorded<'_>| recorded.name(one.work).or_else(|| recorded.name(one.launch?));
+            if let Some(name) = recorded.as_ref().and_then(name) {
+                one.owner = Owner::Instruction(one.launch.unwrap_or(one.work), name);
             }
+        }
+        let replays = Replays::of(trace, &nesting, &work, elsewhere);
+        let replayed = work.iter_mut().filter(|one| !matches!(one.owner, Owner::Instruction(..)));
+        let replayed = replayed.filter_map(|one| Some((*replays.captured.get(&one.work)?, one.launch?, one)));
+        let replayed: Vec<(SpanId, SpanId, &mut Attributed)> = replayed.collect();
+        let operators = Operators { trace, nesting: &nesting };
+        let captured = operators.of_calls(replayed.iter().map(|(call, ..)| (Some(*call), None)));
+        for ((call, launch, one), operator) in replayed.into_iter().zip(captured) {
+            one.owner = Owner::Replayed(operator.unwrap_or(call), launch);
         }
         Self {
             owners: Owners::of(trace, &work, mode),
             nesting,
             work,
             mode,
-            shared_ids: launches.shared_ids(),
+            shared_ids,
             captured: replays.calls.into_iter().collect(),
             graphs: replays.remarks,
             elsewhere: replays.elsewhere,
@@ -158,35 +171,41 @@ impl Attribution {
 struct Operators<'a> {
     trace: &'a Trace,
     nesting: &'a Nesting,
-    by_external_id: FxHashMap<u64, SpanId>,
 }
 
-impl<'a> Operators<'a> {
-    fn of(trace: &'a Trace, nesting: &'a Nesting) -> Self {
-        Self { trace, nesting, by_external_id: by_external_id(trace) }
+impl Operators<'_> {
+    /// For each of `calls`, with the work that it launched, the operator around it, else the one of the external id of the work or the
+    /// call.
+    fn of_calls(&self, calls: impl Iterator<Item = (Option<SpanId>, Option<SpanId>)>) -> Vec<Option<SpanId>> {
+        let mut lacking: Vec<(usize, u64)> = Vec::new();
+        let around = |(at, (call, work)): (usize, (Option<SpanId>, Option<SpanId>))| {
+            let around = call.and_then(|call| operator_around(self.trace, self.nesting, call));
+            if around.is_none() {
+                let id = [work, call].into_iter().flatten().find_map(|span| self.trace.external_ids.get(span));
+                lacking.extend(id.map(|id| (at, id)));
+            }
+            around
+        };
+        let mut found: Vec<Option<SpanId>> = calls.enumerate().map(around).collect();
+        let known = by_external_id(self.trace, lacking.iter().map(|(_, id)| *id));
+        lacking.iter().for_each(|(at, id)| found[*at] = known.get(id).copied().flatten());
+        found
     }
 
-    /// The operator around `call`, else the one of the external id of `work` or `call`.
-    fn of_call(&self, call: Option<SpanId>, work: Option<SpanId>) -> Option<SpanId> {
-        let around = call.and_then(|call| operator_around(self.trace, self.nesting, call));
-        let id = || [work, call].into_iter().flatten().find_map(|span| self.trace.external_ids.get(span));
-        around.or_else(|| self.by_external_id.get(&id()?).copied())
-    }
-
-    /// All device work, as if there were no graphs, with the instructions that are `recorded`.
-    fn work(&self, launches: &Launches<'_>, recorded: Option<&Recorded<'_>>) -> Vec<Attributed> {
-        let attributed = |work: SpanId| {
-            let launch = launches.of_work(work);
-            let instruction = recorded.and_then(|recorded| recorded.name(work).or_else(|| recorded.name(launch?)));
-            let owner = match (instruction, self.of_call(launch, Some(work)), launch) {
-                (Some(name), ..) => Owner::Instruction(launch.unwrap_or(work), name),
-                (None, Some(operator), _) => Owner::Operator(operator),
-                (None, None, Some(call)) => Owner::Call(call),
-                (None, None, None) => Owner::Nobody,
+    /// All device work, as if there were neither graphs nor instructions.
+    fn work(&self, launches: &Launches<'_>) -> Vec<Attributed> {
+        let works = self.trace.spans.ids().filter(|span| self.trace.kind(*span).is_device_work());
+        let launched: Vec<(SpanId, Option<SpanId>)> = works.map(|work| (work, launches.of_work(work))).collect();
+        let operators = self.of_calls(launched.iter().map(|(work, launch)| (*launch, Some(*work))));
+        let attributed = |((work, launch), operator): ((SpanId, Option<SpanId>), Option<SpanId>)| {
+            let owner = match (operator, launch) {
+                (Some(operator), _) => Owner::Operator(operator),
+                (None, Some(call)) => Owner::Call(call),
+                (None, None) => Owner::Nobody,
             };
             Attributed { work, launch, owner }
         };
-        self.trace.spans.ids().filter(|span| self.trace.kind(*span).is_device_work()).map(attributed).collect()
+        launched.into_iter().zip(operators).map(attributed).collect()
     }
 }
 
@@ -204,15 +223,46 @@ fn operator_around(trace: &Trace, nesting: &Nesting, call: SpanId) -> Option<Spa
     around(nesting, call).find(|span| trace.kind(*span) == CategoryKind::CpuOp)
 }
 
-/// The first operator of each external id but 0, which is none.
-fn by_external_id(trace: &Trace) -> FxHashMap<u64, SpanId> {
-    let mut operators: FxHashMap<u64, SpanId> = FxHashMap::default();
-    let ids = trace.external_ids.iter().filter(|(span, id)| *id != 0 && trace.kind(*span) == CategoryKind::CpuOp);
-    for (span, id) in ids {
-        let first = operators.entry(id).or_insert(span);
-        if trace.spans.start_ns(span) < trace.spans.start_ns(*first) {
-            *first = span;
+/// The first operator of each of the `wanted` external ids but 0, which is none.
+fn by_external_id(trace: &Trace, wanted: impl Iterator<Item = u64>) -> FxHashMap<u64, Option<SpanId>> {
+    let mut operators: FxHashMap<u64, Option<SpanId>> = wanted.filter(|id| *id != 0).map(|id| (id, None)).collect();
+    if operators.is_empty() {
+        return operators;
+    }
+    for (span, id) in trace.external_ids.iter().filter(|(span, _)| trace.kind(*span) == CategoryKind::CpuOp) {
+        let Some(first) = operators.get_mut(&id) else { continue };
+        if first.is_none_or(|first| trace.spans.start_ns(span) < trace.spans.start_ns(first)) {
+            *first = Some(span);
         }
     }
     operators
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made::Made;
+
+    #[test]
+    fn work_without_a_launch_is_of_the_first_operator_of_its_external_id() {
+        let mut made = Made::default();
+        let with_id = |made: &mut Made, span: SpanId, id: u64| {
+            made.trace.external_ids.push(span, id);
+            span
+        };
+        let late = made.operator("late", 50, 5);
+        with_id(&mut made, late, 7);
+        let early = made.operator("early", 10, 5);
+        with_id(&mut made, early, 7);
+        let none = made.operator("none", 20, 5);
+        with_id(&mut made, none, 0);
+        for (kernel, id) in [("by_id", 7), ("by_nothing", 0), ("by_nobody", 9)] {
+            let kernel = made.kernel(kernel, 7, 100, 5, 0);
+            with_id(&mut made, kernel, id);
+        }
+        let owners = |attribution: &Attribution| attribution.work.iter().map(|one| one.owner).collect::<Vec<_>>();
+        let expected = [Owner::Operator(early), Owner::Nobody, Owner::Nobody];
+        assert_eq!(owners(&Attribution::of(&made.trace)), expected);
+        assert_eq!(owners(&Attribution::of_work(&made.trace)), expected);
+    }
 }

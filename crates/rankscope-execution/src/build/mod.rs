@@ -44,9 +44,13 @@ impl Execution {
     /// The graph of `trace`, whose collectives are `collectives` and whose work is of `classes`; empty where the trace shows nothing but
     /// collectives. In the time of sorting its spans. What was read of their arguments makes no difference.
     pub fn of(trace: &Trace, collectives: &RankCollectives, classes: &Classes) -> Self {
+        Self::attributed(trace, &Attribution::of_work(trace), collectives, classes)
+    }
+
+    /// The same, where `attribution` is [`Attribution::of_work`] of `trace`.
+    pub fn attributed(trace: &Trace, attribution: &Attribution, collectives: &RankCollectives, classes: &Classes) -> Self {
         let (side, work) = classes.work(trace);
-        let attribution = Attribution::of_work(trace);
-        let names = Names::of(trace, &attribution, collectives, side);
+        let names = Names::of(trace, attribution, collectives, side);
         let (mut builder, mut keys) = (Builder::default(), Keys::of(trace));
         let devices = match side {
             Side::Device => Devices::of(&names, &work, &mut keys, &mut builder),
