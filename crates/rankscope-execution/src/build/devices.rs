@@ -6,10 +6,10 @@ use rankscope_tables::{Attributed, Owner};
 use rankscope_trace::{SpanId, StrId, TrackId};
 use rustc_hash::FxHashMap;
 
-use crate::{Activity, Builder, LaneId, LaneKind, NewPiece, PieceId, Share};
+use crate::{Activity, Builder, LaneId, LaneKind, PieceId};
 
 use super::keys::{Keys, TraceKey};
-use super::names::Names;
+use super::names::{Names, Places};
 
 /// A kernel, a copy or a fill.
 #[derive(Clone, Copy, Debug)]
@@ -44,18 +44,14 @@ impl Devices {
             lanes.insert(track, builder.lane(LaneKind::Stream, thread_label(trace, track)));
         }
         let mut pieces: Vec<DevicePiece> = Vec::with_capacity(work.len());
+        let mut places = Places::default();
         // Both list the device work of the trace in the order of the file.
         for (one, owned) in work.iter().zip(&names.attribution.work) {
             let track = trace.spans.track[one.span.0 as usize];
             let dur_ns = one.end_ns.saturating_sub(one.start_ns);
-            let key = keys.place(key(names, one, owned), builder);
-            let id = builder.piece(NewPiece {
-                lane: lanes[&track],
-                start_ns: one.start_ns,
-                dur_ns,
-                shares: vec![Share { key, ns: dur_ns }],
-                collective: names.of_span.get(&one.span).copied(),
-            });
+            let key = keys.place(key(names, one, owned, &mut places), builder);
+            let collective = names.of_span.get(&one.span).copied();
+            let id = builder.piece_of(key, lanes[&track], one.start_ns, dur_ns, collective);
             pieces.push(DevicePiece {
                 id,
                 track,
@@ -77,7 +73,7 @@ impl Devices {
     }
 }
 
-fn key(names: &Names<'_>, work: &Work, owned: &Attributed) -> TraceKey {
+fn key(names: &Names<'_>, work: &Work, owned: &Attributed, places: &mut Places) -> TraceKey {
     let activity = match work.class {
         Class::Compute => Activity::Kernel,
         Class::Comm => Activity::Communication,
@@ -93,6 +89,6 @@ fn key(names: &Names<'_>, work: &Work, owned: &Attributed) -> TraceKey {
         activity,
         name: names.name(work.span),
         operator: operator.map_or(StrId::EMPTY, |span| names.name(span)),
-        place: owned.launch.or(operator).map_or(StrId::EMPTY, |span| names.place(span)),
+        place: owned.launch.or(operator).map_or(StrId::EMPTY, |span| names.place(span, places)),
     }
 }

@@ -57,7 +57,7 @@ impl Activities {
         let mut own =
             Self { track, quiet: Vec::new(), empty: Vec::new(), busy: Vec::new(), backward: Vec::new(), extent_ns: (0, 0) };
         let (starts, ends) = (|span| names.trace.spans.start_ns(span), |span| names.trace.spans.end_ns(span));
-        sweep(names, spans, |from_ns, to_ns, doing| {
+        sweep(names, spans, |from_ns, to_ns, doing, _: &mut ()| {
             let Some((span, sort)) = doing.innermost else { return own.empty.push((from_ns, to_ns)) };
             if doing.collective.is_some_and(&takes_part) {
                 return;

@@ -2,7 +2,7 @@
 
 use rankscope_trace::{StrId, TrackId};
 
-use crate::{Activity, Builder, KeyId, LaneId, NewPiece, PieceId, Share};
+use crate::{Activity, Builder, KeyId, LaneId, PieceId, Share};
 
 use super::keys::{Keys, TraceKey};
 
@@ -105,9 +105,13 @@ impl<'a, 'k> Cutter<'a, 'k> {
         }
     }
 
+    /// The place of `key`.
+    pub(super) fn key(&mut self, key: TraceKey) -> KeyId {
+        self.keys.place(key, self.builder)
+    }
+
     /// From `from_ns` to `to_ns` it did what `key` says.
-    pub(super) fn spent(&mut self, from_ns: i64, to_ns: i64, key: TraceKey) {
-        let key = self.keys.place(key, self.builder);
+    pub(super) fn spent(&mut self, from_ns: i64, to_ns: i64, key: KeyId) {
         while let Some(cut) = self.cuts.get(self.next).copied().filter(|cut| cut.at_ns < to_ns) {
             self.add(key, from_ns, cut.at_ns);
             self.next += 1;
@@ -163,8 +167,7 @@ impl<'a, 'k> Cutter<'a, 'k> {
             Why::Collective(number, key) => {
                 let start_ns = self.now_ns.max(cut.at_ns);
                 let dur_ns = cut.until_ns.saturating_sub(start_ns).max(0);
-                let shares = vec![Share { key, ns: dur_ns }];
-                let id = self.builder.piece(NewPiece { lane: self.lane, start_ns, dur_ns, shares, collective: Some(number) });
+                let id = self.builder.piece_of(key, self.lane, start_ns, dur_ns, Some(number));
                 self.made.ends.push((start_ns.saturating_add(dur_ns), id));
                 self.made.collectives.push((number, id));
             }
@@ -174,33 +177,32 @@ impl<'a, 'k> Cutter<'a, 'k> {
     }
 
     fn end_piece(&mut self) {
-        let mut shares = std::mem::take(&mut self.shares);
-        if shares.len() > SHARES_MAX {
-            shares = self.most(shares);
+        if self.shares.len() > SHARES_MAX {
+            self.most();
         }
-        if shares.is_empty() {
-            let key = self.keys.place(TraceKey::new(Activity::Unrecorded, StrId::EMPTY), self.builder);
-            shares.push(Share { key, ns: 0 });
+        if self.shares.is_empty() {
+            let key = self.key(TraceKey::new(Activity::Unrecorded, StrId::EMPTY));
+            self.shares.push(Share { key, ns: 0 });
         }
         let dur_ns = self.now_ns.saturating_sub(self.start_ns);
-        let piece = NewPiece { lane: self.lane, start_ns: self.start_ns, dur_ns, shares, collective: None };
-        let id = self.builder.piece(piece);
+        let id = self.builder.piece_with(&self.shares, self.lane, self.start_ns, dur_ns);
+        self.shares.clear();
         self.made.ends.push((self.now_ns, id));
         self.made.waiting.extend(self.awaited.take().map(|awaited| (id, awaited)));
         self.start_ns = self.now_ns;
         self.number += 1;
     }
 
-    /// The largest of `shares`, in their order, and one for all others.
-    fn most(&mut self, shares: Vec<Share>) -> Vec<Share> {
-        let mut order: Vec<usize> = (0..shares.len()).collect();
-        order.sort_by_key(|at| (std::cmp::Reverse(shares[*at].ns), *at));
+    /// Of the shares the largest, in their order, and one for all others.
+    fn most(&mut self) {
+        let sum = |shares: &[Share]| shares.iter().map(|share| share.ns).sum::<i64>();
+        let all = std::mem::take(&mut self.shares);
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|at| (std::cmp::Reverse(all[*at].ns), *at));
         order.truncate(SHARES_MAX);
         order.sort_unstable();
-        let mut most: Vec<Share> = order.into_iter().map(|at| shares[at]).collect();
-        let sum = |shares: &[Share]| shares.iter().map(|share| share.ns).sum::<i64>();
+        self.shares.extend(order.into_iter().map(|at| all[at]));
         let key = self.builder.key(crate::Key::new(Activity::Unrecorded, OTHERS));
-        most.push(Share { key, ns: sum(&shares) - sum(&most) });
-        most
+        self.shares.push(Share { key, ns: sum(&all) - sum(&self.shares) });
     }
 }

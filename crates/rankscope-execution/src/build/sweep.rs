@@ -68,39 +68,41 @@ impl Doing {
     }
 }
 
-struct Frame {
+struct Frame<T> {
     span: SpanId,
     end_ns: i64,
     doing: Doing,
+    note: T,
 }
 
-/// Tells `each` the stretches of the thread whose `spans` come by start, longer ones first: from, to, and what it is in.
-pub(super) fn sweep(names: &Names<'_>, spans: &[SpanId], mut each: impl FnMut(i64, i64, &Doing)) {
+/// Tells `each` the stretches of the thread whose `spans` come by start, longer ones first: from, to, and what it is in. Of what it
+/// is in `each` keeps a note, which it gets again with the next stretch in the same.
+pub(super) fn sweep<T: Default>(names: &Names<'_>, spans: &[SpanId], mut each: impl FnMut(i64, i64, &Doing, &mut T)) {
     let Some(first) = spans.first() else { return };
     let mut now_ns = names.trace.spans.start_ns(*first);
-    let mut open: Vec<Frame> = Vec::new();
-    let nothing = Doing::default();
+    let mut open: Vec<Frame<T>> = Vec::new();
+    let (nothing, mut of_nothing) = (Doing::default(), T::default());
     for span in spans {
         let start_ns = names.trace.spans.start_ns(*span);
         now_ns = advance(&mut open, now_ns, start_ns, &mut each);
         if start_ns > now_ns {
-            each(now_ns, start_ns, &nothing);
+            each(now_ns, start_ns, &nothing, &mut of_nothing);
             now_ns = start_ns;
         }
         let parent = names.attribution.nesting.parent(*span);
         let around = parent.and_then(|parent| open.iter().rev().find(|frame| frame.span == parent));
         let doing = around.map_or(nothing, |frame| frame.doing).entered(names, *span);
-        open.push(Frame { span: *span, end_ns: names.trace.spans.end_ns(*span), doing });
+        open.push(Frame { span: *span, end_ns: names.trace.spans.end_ns(*span), doing, note: T::default() });
     }
     advance(&mut open, now_ns, i64::MAX, &mut each);
 }
 
 /// Goes on from `now_ns` to `to_ns`, as far as anything is open, and returns where it is.
-fn advance(open: &mut Vec<Frame>, mut now_ns: i64, to_ns: i64, each: &mut impl FnMut(i64, i64, &Doing)) -> i64 {
-    while let Some(top) = open.last() {
+fn advance<T>(open: &mut Vec<Frame<T>>, mut now_ns: i64, to_ns: i64, each: &mut impl FnMut(i64, i64, &Doing, &mut T)) -> i64 {
+    while let Some(top) = open.last_mut() {
         let until_ns = top.end_ns.min(to_ns);
         if until_ns > now_ns {
-            each(now_ns, until_ns, &top.doing);
+            each(now_ns, until_ns, &top.doing, &mut top.note);
             now_ns = until_ns;
         }
         if top.end_ns > to_ns {

@@ -7,7 +7,7 @@ use rankscope_analyze::spans::thread_label;
 use rankscope_trace::{SpanId, TrackId, TrackKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::{Activity, Builder, LaneKind, PieceId};
+use crate::{Activity, Builder, KeyId, LaneKind, PieceId};
 
 use super::calls::{Waited, waits};
 use super::collectives::{HostCollective, beside, key, on_host};
@@ -69,11 +69,12 @@ impl<'a> Threads<'a> {
             let lane = builder.lane(LaneKind::Thread, thread_label(names.trace, track));
             let start_ns = spans.first().map_or(0, |span| names.trace.spans.start_ns(*span));
             let mut cutter = Cutter::new(lane, start_ns, &own, keys, builder);
-            sweep(names, spans, |from_ns, to_ns, doing| {
-                let mut key = doing.key(names);
-                if doing.call().is_some_and(|call| self.waited.contains_key(&call)) {
-                    key = TraceKey { activity: Activity::Synchronization, ..key };
-                }
+            sweep(names, spans, |from_ns, to_ns, doing, known: &mut Option<KeyId>| {
+                let key = *known.get_or_insert_with(|| {
+                    let waits = doing.call().is_some_and(|call| self.waited.contains_key(&call));
+                    let key = doing.key(names);
+                    cutter.key(if waits { TraceKey { activity: Activity::Synchronization, ..key } } else { key })
+                });
                 cutter.spent(from_ns, to_ns, key);
             });
             let pieces = cutter.finish();

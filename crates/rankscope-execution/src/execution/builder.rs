@@ -59,10 +59,21 @@ impl Builder {
     /// Adds a piece. Its number is good for [`launch`](Self::launch) and [`wait`](Self::wait), and another one once all are in order.
     pub fn piece(&mut self, piece: NewPiece) -> PieceId {
         let NewPiece { lane, start_ns, dur_ns, shares, collective } = piece;
-        self.shares.push(if shares.len() > 1 { &shares } else { &[] });
+        let key = self.shared(&shares);
+        self.added(lane, (start_ns, dur_ns), key, collective)
+    }
+
+    /// Adds a piece that is no collective, whose time goes to `shares`.
+    pub(crate) fn piece_with(&mut self, shares: &[Share], lane: LaneId, start_ns: i64, dur_ns: i64) -> PieceId {
+        let key = self.shared(shares);
+        self.added(lane, (start_ns, dur_ns), key, None)
+    }
+
+    /// The key that most of the time of the next piece goes to.
+    fn shared(&mut self, shares: &[Share]) -> KeyId {
+        self.shares.push(if shares.len() > 1 { shares } else { &[] });
         let most = shares.iter().enumerate().max_by_key(|(at, share)| (share.ns, std::cmp::Reverse(*at)));
-        let key = most.map_or(0, |(_, share)| share.key.0);
-        self.added(lane, (start_ns, dur_ns), KeyId(key), collective)
+        KeyId(most.map_or(0, |(_, share)| share.key.0))
     }
 
     /// Adds a piece all of whose time goes to `key`, without a list of that.
