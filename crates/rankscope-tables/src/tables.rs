@@ -2,6 +2,7 @@
 
 use rankscope_analyze::{Classes, Direction, Side};
 use rankscope_trace::Trace;
+use rayon::Scope;
 use serde::{Deserialize, Serialize};
 
 use crate::backward::{Tied, backward};
@@ -106,7 +107,12 @@ impl RankTables {
 
     /// The same, but of the tables only those that are `wanted`; the others are empty. What is said of all work is there in any case.
     pub fn wanted(trace: &Trace, classes: &Classes, cards: &Cards, wanted: TableSet) -> Self {
-        let attribution = Attribution::by(trace, classes.mode);
+        Self::of_work(trace, Attribution::of_work(trace), classes, cards, wanted)
+    }
+
+    /// The same, where `work` is [`Attribution::of_work`] of `trace`.
+    pub fn of_work(trace: &Trace, work: Attribution, classes: &Classes, cards: &Cards, wanted: TableSet) -> Self {
+        let attribution = work.completed(trace, classes.mode, &[]);
         Self::attributed(trace, &attribution, classes, cards, wanted)
     }
 
@@ -123,54 +129,82 @@ impl RankTables {
     }
 
     fn attributed(trace: &Trace, attribution: &Attribution, classes: &Classes, cards: &Cards, wanted: TableSet) -> Self {
-        use Table as Of;
         let (side, mut classed) = classes.work(trace);
-        let is_wanted = |tables: &[Table]| wanted.has_any(tables);
-        let jax_steps = made(is_wanted(&[Of::JaxSteps]), || jax_steps(trace, side, &classed));
+        let jax = wanted.has_any(&[Table::JaxSteps]).then(|| jax_steps(trace, side, &classed));
         if side == Side::Host {
             classed.clear();
         }
-        let tied = made(is_wanted(&[Of::Backward, Of::Modules, Of::ModuleKernels]), || Tied::of(trace, attribution));
         let mut tables = Self {
             kernel_ns: attribution.kernel_ns(trace),
             unattributed_kernel_ns: attribution.unattributed_ns(trace),
-            operators: made(is_wanted(&[Of::OpsSummary, Of::OpsSummaryByCategory, Of::OpsAcrossRanks]), || {
-                operators(trace, attribution)
-            }),
-            arguments: made(is_wanted(&[Of::OpsUniqueArgs]), || arguments(trace, attribution)),
-            kernels: made(is_wanted(&[Of::KernelSummary, Of::KernelsAcrossRanks]), || kernels(trace, attribution)),
-            short_kernels: made(is_wanted(&[Of::ShortKernelsSummary, Of::ShortKernelHistogram]), || {
-                short_kernels(trace, attribution)
-            }),
-            calls: made(is_wanted(&[Of::Launches]), || calls(trace, attribution)),
-            queues: made(is_wanted(&[Of::Queue]), || queues(trace, attribution)),
-            queue_levels: made(is_wanted(&[Of::QueueTimeline]), || Some(queue_levels(trace, attribution))),
-            bandwidth_levels: made(is_wanted(&[Of::BandwidthTimeline]), || Some(bandwidth_levels(trace, &classed))),
-            overlap: made(is_wanted(&[Of::Overlap, Of::OverlapAcrossRanks]), || overlap(trace, &classed)),
-            copies: made(is_wanted(&[Of::Copies]), || copies(trace, &classed)),
-            annotations: made(is_wanted(&[Of::Annotations, Of::AnnotationsAcrossRanks]), || annotations(trace, attribution)),
-            sequences: made(is_wanted(&[Of::Sequences]), || Some(sequences(trace, attribution))),
-            inference: made(is_wanted(&[Of::InferenceSteps]), || inference(trace, attribution)),
-            periods: made(is_wanted(&[Of::Periods]), || periods(trace, attribution)),
-            idle: made(is_wanted(&[Of::Idle, Of::IdleAcrossRanks]), || idle(trace, attribution)),
-            idle_gaps: made(is_wanted(&[Of::IdleGaps]), || idle_gaps(trace, attribution)),
-            recompute: made(is_wanted(&[Of::Recompute]), || recompute(trace, attribution)),
-            memory: made(is_wanted(&[Of::Memory, Of::MemoryPeak, Of::MemoryTimeline]), || memory(trace, attribution)),
-            counters: made(is_wanted(&[Of::Counters]), || counters(trace, attribution)),
-            performance: made(is_wanted(&[Of::UnifiedPerfSummary, Of::Gemm]), || performance(trace, attribution)),
-            backward: made(is_wanted(&[Of::Backward]), || backward(trace, attribution, &tied)),
-            modules: made(is_wanted(&[Of::Modules]), || modules(trace, attribution, &tied)),
-            module_kernels: made(is_wanted(&[Of::ModuleKernels]), || module_kernels(trace, attribution, &tied)),
-            launch_order: made(is_wanted(&[Of::LaunchOrder]), || launch_order(trace, attribution)),
-            python_functions: made(is_wanted(&[Of::PythonFunctions]), || python_functions(trace, attribution)),
-            remarks: Remarks::of(trace, attribution),
-            instructions: made(is_wanted(&[Of::HloOps]), || instructions(trace, attribution)),
-            jax_steps,
+            jax_steps: jax.unwrap_or_default(),
             device: name_of_all(&trace.provenance.devices).map(str::to_owned),
-            card: None,
+            ..Self::default()
         };
+        // None of them looks at another one.
+        rayon::scope(|all| tables.make(all, trace, attribution, &classed, wanted));
         tables.use_cards(cards);
         tables
+    }
+
+    /// Makes the tables that are `wanted`, each by itself, for whichever thread has nothing else to do.
+    fn make<'s>(
+        &'s mut self,
+        all: &Scope<'s>,
+        trace: &'s Trace,
+        attribution: &'s Attribution,
+        classed: &'s [rankscope_analyze::Work],
+        wanted: TableSet,
+    ) {
+        use Table as Of;
+        let is_wanted = move |tables: &[Table]| wanted.has_any(tables);
+        let (of_modules, module_rows, of_backward) = (&mut self.module_kernels, &mut self.modules, &mut self.backward);
+        if is_wanted(&[Of::Backward, Of::Modules, Of::ModuleKernels]) {
+            all.spawn(move |_| {
+                let tied = Tied::of(trace, attribution);
+                *of_backward = made(is_wanted(&[Of::Backward]), || backward(trace, attribution, &tied));
+                *module_rows = made(is_wanted(&[Of::Modules]), || modules(trace, attribution, &tied));
+                *of_modules = made(is_wanted(&[Of::ModuleKernels]), || module_kernels(trace, attribution, &tied));
+            });
+        }
+        make(all, is_wanted(&[Of::OpsSummary, Of::OpsSummaryByCategory, Of::OpsAcrossRanks]), &mut self.operators, move || {
+            operators(trace, attribution)
+        });
+        make(all, is_wanted(&[Of::OpsUniqueArgs]), &mut self.arguments, move || arguments(trace, attribution));
+        make(all, is_wanted(&[Of::KernelSummary, Of::KernelsAcrossRanks]), &mut self.kernels, move || {
+            kernels(trace, attribution)
+        });
+        make(all, is_wanted(&[Of::ShortKernelsSummary, Of::ShortKernelHistogram]), &mut self.short_kernels, move || {
+            short_kernels(trace, attribution)
+        });
+        make(all, is_wanted(&[Of::Launches]), &mut self.calls, move || calls(trace, attribution));
+        make(all, is_wanted(&[Of::Queue]), &mut self.queues, move || queues(trace, attribution));
+        make(all, is_wanted(&[Of::QueueTimeline]), &mut self.queue_levels, move || Some(queue_levels(trace, attribution)));
+        make(all, is_wanted(&[Of::BandwidthTimeline]), &mut self.bandwidth_levels, move || {
+            Some(bandwidth_levels(trace, classed))
+        });
+        make(all, is_wanted(&[Of::Overlap, Of::OverlapAcrossRanks]), &mut self.overlap, move || overlap(trace, classed));
+        make(all, is_wanted(&[Of::Copies]), &mut self.copies, move || copies(trace, classed));
+        make(all, is_wanted(&[Of::Annotations, Of::AnnotationsAcrossRanks]), &mut self.annotations, move || {
+            annotations(trace, attribution)
+        });
+        make(all, is_wanted(&[Of::Sequences]), &mut self.sequences, move || Some(sequences(trace, attribution)));
+        make(all, is_wanted(&[Of::InferenceSteps]), &mut self.inference, move || inference(trace, attribution));
+        make(all, is_wanted(&[Of::Periods]), &mut self.periods, move || periods(trace, attribution));
+        make(all, is_wanted(&[Of::Idle, Of::IdleAcrossRanks]), &mut self.idle, move || idle(trace, attribution));
+        make(all, is_wanted(&[Of::IdleGaps]), &mut self.idle_gaps, move || idle_gaps(trace, attribution));
+        make(all, is_wanted(&[Of::Recompute]), &mut self.recompute, move || recompute(trace, attribution));
+        make(all, is_wanted(&[Of::Memory, Of::MemoryPeak, Of::MemoryTimeline]), &mut self.memory, move || {
+            memory(trace, attribution)
+        });
+        make(all, is_wanted(&[Of::Counters]), &mut self.counters, move || counters(trace, attribution));
+        make(all, is_wanted(&[Of::UnifiedPerfSummary, Of::Gemm]), &mut self.performance, move || {
+            performance(trace, attribution)
+        });
+        make(all, is_wanted(&[Of::LaunchOrder]), &mut self.launch_order, move || launch_order(trace, attribution));
+        make(all, is_wanted(&[Of::PythonFunctions]), &mut self.python_functions, move || python_functions(trace, attribution));
+        make(all, is_wanted(&[Of::HloOps]), &mut self.instructions, move || instructions(trace, attribution));
+        make(all, true, &mut self.remarks, move || Remarks::of(trace, attribution));
     }
 
     /// Takes the card of the rank's devices from `cards`, and orders by it what a card orders. Where the name of the devices is not
@@ -221,6 +255,13 @@ impl RankTables {
         self.device = self.device.take().filter(|device| later.device.as_ref() == Some(device));
         self.card = self.card.take().filter(|card| later.card.as_ref() == Some(card));
         crate::performance::join(&mut self.performance, later.performance, self.card.as_ref());
+    }
+}
+
+/// Has `table` made where it is wanted.
+fn make<'s, T: Send>(all: &Scope<'s>, is_wanted: bool, table: &'s mut T, make: impl FnOnce() -> T + Send + 's) {
+    if is_wanted {
+        all.spawn(move |_| *table = make());
     }
 }
 
