@@ -10,7 +10,7 @@ use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport, StepWindow};
 use rankscope_collectives::{RankCollectives, extract};
 use rankscope_execution::Execution;
-use rankscope_tables::{Captures, Cards, GraphCalls, RankTables, TableSet};
+use rankscope_tables::{Attribution, Captures, Cards, GraphCalls, RankTables, TableSet};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace, rank_of_name};
 
@@ -114,15 +114,24 @@ impl Part {
     /// Its collectives carry the places of their spans in `trace`, which are the same whenever the file is read with the same
     /// scope.
     pub fn of(trace: &mut Trace, classes: &Classes) -> Self {
+        Self::with(trace, classes, None, false)
+    }
+
+    /// The same with `tables`, as [`tabulate`](Self::tabulate) makes them, and with the execution graph where that is asked for, as
+    /// [`add_execution`](Self::add_execution) makes it: at the same time where a thread has nothing else to do.
+    pub fn with(trace: &mut Trace, classes: &Classes, tables: Option<(&Cards, TableSet)>, answers: bool) -> Self {
         let tracers = settle_tracers(trace).iter().map(SettledTracer::of).collect();
+        let trace = &*trace;
         let rank = trace.provenance.rank.map_or(Rank(0), |(rank, _)| rank);
         let mut collectives = extract(rank, trace, &classes.patterns);
         let about = About::of(trace, &collectives);
-        let report = RankReport::of(trace, &collectives, classes);
+        let wants_work = tables.is_some() || answers;
+        let (report, work) =
+            rayon::join(|| RankReport::of(trace, &collectives, classes), || wants_work.then(|| Attribution::of_work(trace)));
         // A collective is of the step whose work it is among, whenever the host asked for that.
         collectives.steps = report.steps.iter().map(StepWindow::as_step).collect();
         collectives.steps.sort_unstable_by_key(|step| (step.start_ns, step.number));
-        Self {
+        let mut part = Self {
             exports: vec![Export {
                 file: trace.provenance.file.clone(),
                 place: Place::default(),
@@ -136,7 +145,11 @@ impl Part {
             evidence: None,
             tables: None,
             execution: None,
+        };
+        if let Some(work) = work {
+            part.look_into(trace, &work, classes, tables, answers);
         }
+        part
     }
 
     /// Adds what validation finds in `trace`, which it was made of.
@@ -146,7 +159,23 @@ impl Part {
 
     /// Adds the tables of `trace`, which it was made of, as far as they are `wanted`, with rooflines where its devices are among `cards`.
     pub fn tabulate(&mut self, trace: &Trace, classes: &Classes, cards: &Cards, wanted: TableSet) {
-        self.tables = Some(Box::new(RankTables::wanted(trace, classes, cards, wanted)));
+        self.look_into(trace, &Attribution::of_work(trace), classes, Some((cards, wanted)), false);
+    }
+
+    /// Adds `tables` and the execution graph, as far as they are asked for, out of `work`, the attribution of the work of `trace`.
+    fn look_into(
+        &mut self,
+        trace: &Trace,
+        work: &Attribution,
+        classes: &Classes,
+        tables: Option<(&Cards, TableSet)>,
+        answers: bool,
+    ) {
+        let execution = || answers.then(|| Execution::attributed(trace, work, &self.collectives, classes));
+        let tables = || tables.map(|(cards, wanted)| RankTables::of_work(trace, work.clone(), classes, cards, wanted));
+        let (tables, execution) = rayon::join(tables, execution);
+        self.tables = tables.map(Box::new).or_else(|| self.tables.take());
+        self.execution = execution.map(Box::new).or_else(|| self.execution.take());
     }
 
     /// The same with what other files of its rank captured of the graphs that `trace` launches.
@@ -162,7 +191,7 @@ impl Part {
     /// Adds the execution graph of `trace`, which it was made of. Arguments are not in it: whether tables are made or a timeline is drawn
     /// must not change what is answered.
     pub fn add_execution(&mut self, trace: &Trace, classes: &Classes) {
-        self.execution = Some(Box::new(Execution::of(trace, &self.collectives, classes)));
+        self.look_into(trace, &Attribution::of_work(trace), classes, None, true);
     }
 
     /// The part that consists of these, as [`of`](Self::of) made them once; nobody has checked it yet.

@@ -113,16 +113,12 @@ impl Mapper<'_> {
         let Member { label, trace } = read;
         let mut trace = trace.map_err(|error| unread(file, label, &error))?;
         self.readings.attach(&mut trace);
-        let mut part = Part::of(&mut trace, self.classes);
+        let Rules { tables, answers, checks, .. } = self.mapping.rules;
+        let tables = tables.then_some((&self.mapping.cards, self.mapping.tables));
+        let mut part = Part::with(&mut trace, self.classes, tables, answers);
         part.about.earlier = file.earlier;
-        if self.mapping.rules.checks {
+        if checks {
             part.check(&trace);
-        }
-        if self.mapping.rules.tables {
-            part.tabulate(&trace, self.classes, &self.mapping.cards, self.mapping.tables);
-        }
-        if self.mapping.rules.answers {
-            part.add_execution(&trace, self.classes);
         }
         self.held.keep(place, trace);
         Ok(part)

@@ -4,6 +4,7 @@
 mod adds_up;
 mod advice;
 mod answered;
+mod at_once;
 mod bench;
 mod blame;
 mod budgets;
