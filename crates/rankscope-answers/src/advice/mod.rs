@@ -17,7 +17,7 @@ mod sums;
 mod suspects;
 mod worth;
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use rankscope_execution::replay::Replay;
 use rankscope_execution::{JobExecution, Path};
@@ -37,6 +37,9 @@ pub const WORTH_MIN: f64 = 0.02;
 
 /// The least share of a step that something wrong with some ranks must be worth to stand before everything else.
 const DEFECT_MIN: f64 = 0.05;
+
+/// A job of more pieces is run again under one change at a time: memory counts there, and this many are 32 MB.
+const AT_ONCE_PIECES: usize = 4 << 20;
 
 /// Advice at most.
 const ADVICE_MAX: usize = 20;
@@ -194,10 +197,17 @@ pub struct Advice {
 pub fn advise(input: &Input<'_>) -> Vec<Advice> {
     let scene = Scene::of(input);
     let mut all = ranks::advice(&scene);
-    all.extend(host::advice(&scene, &all));
-    all.extend(device::advice(&scene));
-    all.extend(network::advice(&scene));
-    all.extend(steps::advice(&scene));
+    let of_host = || host::advice(&scene, &all);
+    let of_others = || {
+        let mut found = device::advice(&scene);
+        found.extend(network::advice(&scene));
+        found.extend(steps::advice(&scene));
+        found
+    };
+    // Each runs the job again by itself, with a number for each piece.
+    let pieces: usize = input.job.ranks.iter().map(|rank| rank.len()).sum();
+    let (of_host, others) = if pieces <= AT_ONCE_PIECES { rayon::join(of_host, of_others) } else { (of_host(), of_others()) };
+    all.extend(of_host.into_iter().chain(others));
     // What late ranks cost in some steps saves nothing in the others, and the mean of those is open; that they stand out is known. So is
     // what goes by a name that comes again.
     let has_name = |one: &Advice| matches!(one.rule, Rule::DataLoader | Rule::GarbageCollection) && one.worth.steps > 1;
@@ -215,7 +225,7 @@ struct Scene<'a> {
     input: &'a Input<'a>,
     ledger: Ledger,
     /// Of the ledger; only who tries many ranks asks for them.
-    sums: OnceCell<Sums>,
+    sums: OnceLock<Sums>,
     path: PathTime,
     /// What a step takes.
     step_ns: i64,
@@ -227,7 +237,7 @@ impl<'a> Scene<'a> {
     fn of(input: &'a Input<'a>) -> Self {
         Self {
             ledger: Ledger::of(input.job),
-            sums: OnceCell::new(),
+            sums: OnceLock::new(),
             path: PathTime::of(input.job, input.paths),
             step_ns: input.replay.observed_step_ns().max(1),
             steps: (input.replay.steps() as usize).max(1),

@@ -29,7 +29,7 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 pub use change::{Change, Factor, Reach};
 pub use changes::{COMBINATIONS_MOST, Changes};
@@ -49,11 +49,11 @@ pub struct Replay<'a> {
     lags: Vec<Lags>,
     bounds: Bounds,
     /// The work of all ranks, which only medians ask for.
-    work: OnceCell<Work>,
+    work: OnceLock<Work>,
     /// What each step took, as it was observed.
     observed_ns: (i64, Vec<i64>),
-    unchanged: OnceCell<Replayed>,
-    modelled: OnceCell<Replayed>,
+    unchanged: OnceLock<Replayed>,
+    modelled: OnceLock<Replayed>,
 }
 
 /// The job, run again.
@@ -75,7 +75,7 @@ impl<'a> Replay<'a> {
         let lags = scene.job.ranks.iter().map(|rank| Lags::of(rank)).collect();
         let bounds = Bounds::of(&scene);
         let observed_ns = bounds.steps_ns(None);
-        Self { scene, lags, bounds, work: OnceCell::new(), observed_ns, unchanged: OnceCell::new(), modelled: OnceCell::new() }
+        Self { scene, lags, bounds, work: OnceLock::new(), observed_ns, unchanged: OnceLock::new(), modelled: OnceLock::new() }
     }
 
     /// Steps that figures are means of; none where the job has none, and they are of the whole recording.
