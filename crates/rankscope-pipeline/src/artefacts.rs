@@ -39,6 +39,19 @@ pub fn write_report(
     drawn: Option<&Judged>,
     progress: &dyn Progress,
 ) -> Result<Vec<PathBuf>, Error> {
+    let (texts, timeline) = rayon::join(|| texts(places, document), || timeline(places, drawn, progress));
+    committed(texts?, timeline?)
+}
+
+/// Gives all files their names, and returns their paths.
+pub(crate) fn committed(texts: Outputs, timeline: Outputs) -> Result<Vec<PathBuf>, Error> {
+    let mut written = texts.commit()?;
+    written.extend(timeline.commit()?);
+    Ok(written)
+}
+
+/// What of a report is made of its document.
+pub(crate) fn texts(places: &Places, document: &Document) -> Result<Outputs, Error> {
     let mut outputs = Outputs::into_directory(&places.report)?;
     let refused = |name: &str| {
         let path = places.report.join(name);
@@ -49,11 +62,14 @@ pub fn write_report(
     drop(html);
     let json = |file: &mut dyn Write| rankscope_report::write_json(document, Layout::Pretty, file);
     outputs.write("report.json", |file| json(file).map_err(refused("report.json")))?;
-    let mut timeline = Outputs::into_directory(&places.timeline)?;
+    Ok(outputs)
+}
+
+/// What of it is made of its events.
+pub(crate) fn timeline(places: &Places, drawn: Option<&Judged>, progress: &dyn Progress) -> Result<Outputs, Error> {
+    let mut outputs = Outputs::into_directory(&places.timeline)?;
     if let Some(judged) = drawn {
-        timeline.write("timeline.pftrace", |file| judged.write_timeline(file, progress))?;
+        outputs.write("timeline.pftrace", |file| judged.write_timeline(file, progress))?;
     }
-    let mut written = outputs.commit()?;
-    written.extend(timeline.commit()?);
-    Ok(written)
+    Ok(outputs)
 }

@@ -1,7 +1,4 @@
-//! A report, from what a user asks for to its document: the one way of every face that reports. It writes nothing; [`write_report`] and
-//! [`Reported::write_workbooks`] do.
-//!
-//! [`write_report`]: crate::write_report
+//! A report, from what a user asks for to its document, and to files: the one way of every face that reports.
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +9,7 @@ use rankscope_run::is_parts_folder;
 use rankscope_time::Rank;
 use rankscope_xlsx::NoTables;
 
+use crate::artefacts::{Places, committed, texts, timeline};
 use crate::held::Keep;
 use crate::request::{Judged, Request, judged};
 use crate::workbooks::Workbooks;
@@ -134,6 +132,38 @@ impl Reported {
         }
         let written = self.workbooks.write(&self.document, self.no_tables, folder)?;
         self.narrow();
+        Ok((written, self.no_tables.filter(|_| self.workbooks.aorta).map(|why| why.to_string())))
+    }
+
+    /// Writes the workbooks that were asked for, as [`write_workbooks`](Self::write_workbooks) does, and the report's files to `places`, as
+    /// [`write_report`](crate::write_report) does, with a timeline where it `draws`. That is made of the job and all others of the
+    /// document, so both are made at the same time. Returns what was written, the workbooks last, and what a tree has no place to say.
+    ///
+    /// # Errors
+    /// Those of the two.
+    pub fn write(
+        &mut self,
+        places: Option<&Places>,
+        folder: &Path,
+        draws: bool,
+        progress: &dyn Progress,
+    ) -> Result<(Vec<PathBuf>, Option<String>), Error> {
+        let Self { document, judged, tables, workbooks, no_tables } = self;
+        let judged = &*judged;
+        let drawn = Some(judged).filter(|judged| draws && judged.parts.is_none());
+        let of_document = || {
+            let written = if workbooks.any() { workbooks.write(document, *no_tables, folder)? } else { Vec::new() };
+            if workbooks.any() {
+                select_tables(document, &tables.of_ranks, &tables.of_job);
+            }
+            Ok::<_, Error>((written, places.map(|places| texts(places, document)).transpose()?))
+        };
+        let of_job = || places.map(|places| timeline(places, drawn, progress)).transpose();
+        let (of_document, of_job) = rayon::join(of_document, of_job);
+        let (books, texts) = of_document?;
+        let mut written =
+            texts.zip(of_job?).map(|(texts, timeline)| committed(texts, timeline)).transpose()?.unwrap_or_default();
+        written.extend(books);
         Ok((written, self.no_tables.filter(|_| self.workbooks.aorta).map(|why| why.to_string())))
     }
 

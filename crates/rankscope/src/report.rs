@@ -200,16 +200,14 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     let bar = Bar::default();
     let mut reported = report(&request, &bar)?;
     let folder = args.out.clone().or_else(|| Some(run()?.join("report")));
-    let (workbooks, remark) = reported.write_workbooks(&folder.unwrap_or_else(|| PathBuf::from(FOLDER)))?;
+    let folder = folder.unwrap_or_else(|| PathBuf::from(FOLDER));
+    let (written, remark) = reported.write(places.as_ref(), &folder, draws, &bar)?;
     remark.iter().for_each(|remark| output::remark(remark));
     let Reported { document, judged, .. } = reported;
     if let Some(table) = named {
         std::mem::forget(judged);
         return args.tables.print(&document, table, args.format);
     }
-    let drawn = Some(&judged).filter(|judged| draws && judged.parts.is_none());
-    let written = places.map(|places| write_report(&places, &document, drawn, &bar)).transpose()?;
-    let written = written.unwrap_or_default().into_iter().chain(workbooks).collect();
     say(&document, args.format, written, Some(&judged).filter(|_| draws))?;
     // The process ends here: giving back memory piece by piece would only take time.
     std::mem::forget(judged);
