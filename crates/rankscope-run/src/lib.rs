@@ -41,6 +41,7 @@ mod sides;
 mod source;
 mod stored_inputs;
 mod stores;
+mod staged;
 mod sweep_folder;
 mod wall_clock;
 
@@ -68,5 +69,6 @@ pub use stores::{
     ListedObject, ObjectFault, ObjectIdentity, Put, Remedy, StoreFault, StoredObject, Stores, count_fetched, fetched_bytes,
     register_stores,
 };
+pub use staged::StagedFolders;
 pub use sweep_folder::SweepFolder;
 pub use wall_clock::now_unix_ns;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use rustix::fs::OFlags;
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 /// Begins a file in `directory`, with the permissions that any new file gets.
 pub(crate) fn begin(directory: &Path) -> io::Result<NamedTempFile> {
@@ -32,6 +32,31 @@ pub(crate) fn begin(directory: &Path) -> io::Result<NamedTempFile> {
 
 /// How often a file may be taken for abandoned between its being made and its being locked, an instant later.
 const TRIES: u32 = 16;
+
+/// Begins a folder in `directory` under a name of the same sort. Whoever makes it keeps a file in it by [`begin`], whose lock says that
+/// it is in use.
+pub(crate) fn begin_stage(directory: &Path) -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix(prefix()).tempdir_in(directory)
+}
+
+/// Removes from `directory` the folders of writers that are gone.
+pub(crate) fn clear_abandoned_stages(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let is_stage = |entry: &fs::DirEntry| is_named(&entry.file_name().to_string_lossy()) && entry.path().is_dir();
+    for stage in entries.flatten().filter(is_stage) {
+        if is_abandoned(&stage.path()) {
+            // What cannot be removed does no harm.
+            let _stays = fs::remove_dir_all(stage.path());
+        }
+    }
+}
+
+/// Whether nobody holds the lock of the file in `stage` that says who is at work there. One without such a file is just being made.
+fn is_abandoned(stage: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(stage) else { return false };
+    let mut signs = entries.flatten().filter(|entry| is_named(&entry.file_name().to_string_lossy()));
+    signs.next().and_then(|sign| File::open(sign.path()).ok()).is_some_and(|sign| sign.try_lock().is_ok())
+}
 
 /// Removes from `directory` what writers left that are gone. `own` is a file that lies there, of this process.
 pub(crate) fn clear_abandoned(directory: &Path, own: &NamedTempFile) {
