@@ -126,6 +126,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-dataset", "rankscope-job", "a judged job is what it writes"),
     ("rankscope-dataset", "rankscope-time", "events are put on the job's clock"),
     ("rankscope-dataset", "rankscope-trace", "events in columns"),
+    ("rankscope-pipeline", "rankscope-dataset", "writes datasets: a feature"),
     ("rankscope-part-files", "rankscope-align", "what validation found, in files"),
     ("rankscope-part-files", "rankscope-analyze", "accounts in files"),
     ("rankscope-part-files", "rankscope-collectives", "collectives in files"),

@@ -130,6 +130,24 @@ pub enum Error {
         /// What is wrong with it.
         fault: crate::ProbeLogFault,
     },
+    /// A folder holds what is no dataset that can be added to.
+    #[cfg(feature = "parquet")]
+    #[error("{}", path.display())]
+    Dataset {
+        /// The list of what is in it.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: rankscope_dataset::ManifestError,
+    },
+    /// A file of a dataset cannot be written.
+    #[cfg(feature = "parquet")]
+    #[error("{file}")]
+    Parquet {
+        /// The file, from the folder of the dataset on.
+        file: String,
+        /// Why.
+        source: rankscope_dataset::Error,
+    },
     /// The timeline cannot be written.
     #[error("timeline.pftrace")]
     Timeline(#[source] rankscope_formats::Error),

@@ -48,6 +48,8 @@ mod captures;
 mod clock_document;
 mod clocks;
 mod combined_file;
+#[cfg(feature = "parquet")]
+mod dataset;
 mod error;
 mod facts;
 mod held;
@@ -73,6 +75,8 @@ pub use artefacts::{Places, write_report};
 pub use clock_document::clock_document;
 pub use clocks::{offsets, pair, read_clocks, windows};
 pub use combined_file::{CombinedFile, CombinedFormat, CombinedPart};
+#[cfg(feature = "parquet")]
+pub use dataset::DatasetRequest;
 pub use error::{Error, ExitClass, PartsFault};
 pub use facts::{Clues, SideReadings, device_clocks, facts, run_directory};
 pub use held::{Held, Keep, memory_default};

@@ -26,7 +26,7 @@ impl Judged {
     }
 
     /// Those of the ranks at `indices`. A file that holds several of them is read once.
-    fn traces(&self, indices: Range<usize>) -> Result<Vec<Arc<Trace>>, Error> {
+    pub(crate) fn traces(&self, indices: Range<usize>) -> Result<Vec<Arc<Trace>>, Error> {
         if let Some(folder) = &self.parts {
             return Err(Error::NoEvents { folder: folder.clone() });
         }
@@ -95,7 +95,7 @@ impl Judged {
     }
 
     /// The ranks, so many at a time.
-    fn chunks(&self, many: usize) -> impl Iterator<Item = Range<usize>> {
+    pub(crate) fn chunks(&self, many: usize) -> impl Iterator<Item = Range<usize>> {
         let all = self.job.ranks.len();
         (0..all).step_by(many).map(move |from| from..all.min(from + many))
     }

@@ -31,13 +31,15 @@ pub struct ReportRequest {
     pub timeline: Option<(ArgsPolicy, Keep)>,
     /// Which workbooks are written.
     pub workbooks: Workbooks,
+    /// Whether a dataset is written, so that events and collectives are kept for it; with or without all arguments.
+    pub dataset: Option<ArgsPolicy>,
 }
 
 impl ReportRequest {
     /// A report on `job` with nothing beside it.
     pub fn of(job: Request) -> Self {
         let (shown, tables, workbooks) = (Shown::default(), ChosenTables::default(), Workbooks::default());
-        Self { job, shown, tables, cards: None, timeline: None, workbooks }
+        Self { job, shown, tables, cards: None, timeline: None, workbooks, dataset: None }
     }
 
     /// Why a workbook gets no tables of operators and kernels, if it gets none: they are made of whole traces.
@@ -57,6 +59,9 @@ impl ReportRequest {
         mapping.reading.scope = if mapping.rules.devices_only { Scope::Device } else { Scope::All };
         if let Some((args, keep)) = self.timeline {
             (mapping.reading.args, mapping.keep) = (args, keep);
+        }
+        if self.dataset == Some(ArgsPolicy::All) {
+            mapping.reading.args = ArgsPolicy::All;
         }
         mapping.rules.tables = !self.tables.of_ranks.is_empty() || (self.workbooks.any() && self.no_tables().is_none());
         if !self.workbooks.any() {
@@ -83,7 +88,7 @@ pub struct Shown {
 /// What is made of a job beside its document's tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
-    /// Whether a timeline is drawn: collectives are kept for it.
+    /// Whether a timeline or a dataset is made: collectives are kept for it.
     pub draws: bool,
     /// Whether it is answered why ranks are late and what would help, where the parts hold execution graphs.
     pub answers: bool,
@@ -108,7 +113,7 @@ pub struct Reported {
 pub fn report(request: &ReportRequest, progress: &dyn Progress) -> Result<Reported, Error> {
     let wanted = request.request()?;
     let of_job = if request.workbooks.any() { &JobTable::ALL[..] } else { &request.tables.of_job };
-    let drawn = Drawn { draws: request.timeline.is_some(), answers: wanted.mapping.rules.answers };
+    let drawn = Drawn { draws: request.timeline.is_some() || request.dataset.is_some(), answers: wanted.mapping.rules.answers };
     let (judged, document) = analysed(judged(&wanted, progress)?, request.shown, drawn, of_job, progress)?;
     let is_untabulated = |why: &NoTables| *why != NoTables::Parts || document.ranks.iter().all(|rank| rank.tables.is_none());
     let no_tables = request.no_tables().filter(is_untabulated);

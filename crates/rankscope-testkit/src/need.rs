@@ -41,6 +41,8 @@ pub enum Need {
     LibreOffice,
     /// Python with pandas and openpyxl: `RANKSCOPE_PANDAS_PYTHON`, or `python3` where it has them.
     Pandas,
+    /// Python with duckdb, pyarrow, polars and pandas: `RANKSCOPE_DATASET_PYTHON`.
+    DatasetReaders,
     /// Pages of real jobs, in the folder that `RANKSCOPE_PAGES` names.
     Pages,
     /// A C compiler called `cc` and a C++ compiler called `c++`.
@@ -63,7 +65,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -78,6 +80,7 @@ impl Need {
         Self::Chromium,
         Self::LibreOffice,
         Self::Pandas,
+        Self::DatasetReaders,
         Self::Pages,
         Self::Compiler,
         Self::Valgrind,
@@ -106,6 +109,7 @@ impl Need {
             Self::Chromium => "chromium",
             Self::LibreOffice => "libreoffice",
             Self::Pandas => "pandas",
+            Self::DatasetReaders => "dataset-readers",
             Self::Pages => "pages",
             Self::Compiler => "compiler",
             Self::Valgrind => "valgrind",
@@ -127,6 +131,7 @@ impl Need {
             Self::Hta => Some("RANKSCOPE_HTA_PYTHON"),
             Self::Xprof => Some("RANKSCOPE_XPROF_PYTHON"),
             Self::Perfetto => Some("RANKSCOPE_TRACE_PROCESSOR"),
+            Self::DatasetReaders => Some("RANKSCOPE_DATASET_PYTHON"),
             Self::Pages => Some("RANKSCOPE_PAGES"),
             _ => None,
         }

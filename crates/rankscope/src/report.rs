@@ -1,5 +1,7 @@
 //! `rankscope report`: traces in; a summary, `report.json`, `report.html` and `timeline.pftrace` out.
 
+#[cfg(feature = "parquet")]
+mod dataset;
 pub(crate) mod named;
 mod snapshot;
 mod tables;
@@ -53,6 +55,9 @@ pub(crate) struct Args {
     partial: bool,
     #[command(flatten)]
     workbooks: WorkbookArgs,
+    #[cfg(feature = "parquet")]
+    #[command(flatten)]
+    dataset: dataset::DatasetArgs,
     /// Do not answer why ranks are late and what would help; takes less time and memory
     #[arg(long)]
     no_answers: bool,
@@ -168,6 +173,10 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     if let Some(why) = args.tables.misused(named) {
         return Ok(output::misused(&why));
     }
+    #[cfg(feature = "parquet")]
+    if named.is_some() && args.dataset.policy().is_some() {
+        return Ok(output::misused("--parquet is about the whole job; leave out the table's name"));
+    }
     if args.tables.json {
         args.format = Format::Json;
     }
@@ -197,11 +206,21 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     request.tables = args.tables.chosen(named);
     request.cards = args.tables.cards()?;
     request.workbooks = args.workbooks.workbooks();
+    #[cfg(feature = "parquet")]
+    {
+        request.dataset = args.dataset.policy();
+    }
     let bar = Bar::default();
     let mut reported = report(&request, &bar)?;
     let folder = args.out.clone().or_else(|| Some(run()?.join("report")));
     let folder = folder.unwrap_or_else(|| PathBuf::from(FOLDER));
+    // Before the timeline, which lets go of what was kept.
+    #[cfg(feature = "parquet")]
+    let dataset = args.dataset.write(&reported.judged, &reported.document, &bar)?;
+    #[cfg(not(feature = "parquet"))]
+    let dataset: Option<PathBuf> = None;
     let (written, remark) = reported.write(places.as_ref(), &folder, draws, &bar)?;
+    let written = written.into_iter().chain(dataset).collect();
     remark.iter().for_each(|remark| output::remark(remark));
     let Reported { document, judged, .. } = reported;
     if let Some(table) = named {
