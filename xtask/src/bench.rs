@@ -3,7 +3,9 @@
 //! costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench
 //! dispatch`: what plans for context-parallel attention cost. `cargo xtask bench overhead`: what a job pays for being watched.
 //! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench merge`: the
-//! same of parts that are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report. `cargo xtask bench compare`: how often comparisons are wrong.
+//! same of parts that are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report.
+//! `cargo xtask bench dataset`: what a dataset adds, and what a row takes. `cargo xtask bench compare`: how often comparisons are
+//! wrong.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -13,6 +15,7 @@ mod answers;
 mod child;
 mod clock;
 mod compare;
+mod dataset;
 mod dispatch;
 mod inflate;
 mod inputs;
@@ -65,6 +68,8 @@ enum What {
     Merge(merge::Args),
     /// Time reports with tables of operators and kernels, and with the workbook.
     Tables(OfTraces),
+    /// Time reports that also write a dataset of Parquet files, and weigh its rows.
+    Dataset(OfTraces),
     /// Simulate comparisons whose truth is known, and tell how often they are wrong.
     Compare(compare::Args),
     /// Time reports with and without answers about causes, and tell how often the first advice is right.
@@ -74,7 +79,7 @@ enum What {
     Prepare { folder: PathBuf, which: String },
 }
 
-/// Options of `cargo xtask bench ingest` and `tables`.
+/// Options of `cargo xtask bench ingest`, `tables` and `dataset`.
 #[derive(clap::Args)]
 struct OfTraces {
     /// Traces, or directories of traces, to use instead of the made ones.
@@ -136,6 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Scale(args) => scale::run(args),
         What::Merge(args) => merge::run(args),
         What::Tables(args) => tables::run(args),
+        What::Dataset(args) => dataset::run(args),
         What::Compare(args) => compare::run(args),
         What::Answers(args) => answers::run(args),
         What::Ingest(args) => ingest(args),

@@ -98,6 +98,14 @@ pub(crate) fn release_binary(target: &Path) -> Result<PathBuf> {
     Ok(target.join("release").join("rankscope"))
 }
 
+/// The same with `feature`, in a folder of its own, so that neither is taken for the other.
+pub(crate) fn release_with(target: &Path, feature: &str) -> Result<PathBuf> {
+    let folder = target.join(feature);
+    let own = folder.display().to_string();
+    build(["--release", "--package", "rankscope", "--features", feature, "--target-dir", &own], "the release")?;
+    Ok(folder.join("release").join("rankscope"))
+}
+
 /// A debug build of the product in `target`, with the features of everything else: with its own alone, all below it is built again.
 pub(crate) fn debug_binary(target: &Path) -> Result<PathBuf> {
     let everything = EVERYTHING.into_iter().filter(|option| *option != "--locked");

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_testkit::{Need, REQUIRE};
 
 use crate::cargo::{self, EVERYTHING, Metadata};
-use crate::{capi, deps, docs, instructions, mpi, nvrtc, python, readme, wasm};
+use crate::{capi, dataset, deps, docs, instructions, mpi, nvrtc, python, readme, wasm};
 use heartbeat::Heartbeat;
 use skips::Skips;
 pub(crate) use tally::Outcome;
@@ -78,6 +78,7 @@ const STAGES: &[Stage] = &[
     ("wasm", |_| wasm::run()),
     ("tests", |_| passed(tests())),
     ("page", |_| passed(page::run())),
+    ("dataset", |_| dataset::run()),
     ("doctests", |_| passed(cargo(&[&["test", "--doc"], &EVERYTHING[..]].concat()))),
     ("rustdoc", |_| passed(rustdoc())),
     ("examples", |_| passed(examples())),

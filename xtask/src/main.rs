@@ -8,6 +8,7 @@ mod bench;
 mod capi;
 mod cargo;
 mod ci;
+mod dataset;
 mod deps;
 mod docs;
 mod header;
