@@ -31,8 +31,8 @@ pub struct ReportRequest {
     pub timeline: Option<(ArgsPolicy, Keep)>,
     /// Which workbooks are written.
     pub workbooks: Workbooks,
-    /// Whether a dataset is written, so that events and collectives are kept for it; with or without all arguments.
-    pub dataset: Option<ArgsPolicy>,
+    /// What is read for a dataset, and kept in memory; none where none is written.
+    pub dataset: Option<(ArgsPolicy, Keep)>,
 }
 
 impl ReportRequest {
@@ -60,8 +60,11 @@ impl ReportRequest {
         if let Some((args, keep)) = self.timeline {
             (mapping.reading.args, mapping.keep) = (args, keep);
         }
-        if self.dataset == Some(ArgsPolicy::All) {
-            mapping.reading.args = ArgsPolicy::All;
+        if let Some((args, keep)) = self.dataset {
+            mapping.keep = keep;
+            if args == ArgsPolicy::All {
+                mapping.reading.args = args;
+            }
         }
         mapping.rules.tables = !self.tables.of_ranks.is_empty() || (self.workbooks.any() && self.no_tables().is_none());
         if !self.workbooks.any() {

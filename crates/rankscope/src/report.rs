@@ -208,7 +208,7 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     request.workbooks = args.workbooks.workbooks();
     #[cfg(feature = "parquet")]
     {
-        request.dataset = args.dataset.policy();
+        request.dataset = args.dataset.policy().map(|policy| (policy, args.memory.keep()));
     }
     let bar = Bar::default();
     let mut reported = report(&request, &bar)?;

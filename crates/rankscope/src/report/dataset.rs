@@ -17,7 +17,7 @@ pub(crate) struct DatasetArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["step", "rank"])]
     parquet: Option<PathBuf>,
     /// Write all arguments of events there, too, as JSON: about twice the size
-    #[arg(long, requires = "parquet")]
+    #[arg(long, requires = "parquet", conflicts_with = "slim")]
     parquet_args: bool,
 }
 
