@@ -40,12 +40,7 @@ impl<W: Write> Archive<W> {
     /// [`Error::Io`] where `bytes` ends early or the output fails.
     pub fn add(&mut self, member: ArchiveMember, len: u64, bytes: impl Read) -> Result<(), Error> {
         self.append(&member.path, len, bytes)?;
-        let clocks = self.files.first().map(|first| Clocks {
-            clock: CLOCK,
-            sync_to: Clock { file: Some(first.path.clone()), clock: CLOCK },
-            offset_ns: member.to_first_ns,
-        });
-        self.files.push(Entry { path: member.path, machine: Machine { name: member.machine }, clocks });
+        enter(&mut self.files, member);
         Ok(())
     }
 
@@ -54,11 +49,8 @@ impl<W: Write> Archive<W> {
     /// # Errors
     /// [`Error::Io`] where the output fails.
     pub fn finish(mut self) -> Result<(), Error> {
-        let first = self.files.first().map(|file| file.path.clone());
-        let trace_time = Clock { file: first, clock: CLOCK };
         let files = std::mem::take(&mut self.files);
-        let document = Document { perfetto_manifest: Manifest { version: 1, trace_time, files } };
-        let text = serde_json::to_vec_pretty(&document).map_err(std::io::Error::from)?;
+        let text = serde_json::to_vec_pretty(&Document::of(files)).map_err(std::io::Error::from)?;
         self.append(MANIFEST, text.len() as u64, text.as_slice())?;
         Ok(self.tar.into_inner()?.flush()?)
     }
@@ -74,6 +66,32 @@ impl<W: Write> Archive<W> {
     }
 }
 
+/// The manifest of an archive of `members`, which somebody else puts together. It goes by the name [`MANIFEST`].
+///
+/// # Errors
+/// [`Error::Io`] where it cannot be written down.
+pub fn manifest(members: impl IntoIterator<Item = ArchiveMember>) -> Result<Vec<u8>, Error> {
+    let mut files = Vec::new();
+    members.into_iter().for_each(|member| enter(&mut files, member));
+    Ok(serde_json::to_vec_pretty(&Document::of(files)).map_err(std::io::Error::from)?)
+}
+
+fn enter(files: &mut Vec<Entry>, member: ArchiveMember) {
+    let clocks = files.first().map(|first| Clocks {
+        clock: CLOCK,
+        sync_to: Clock { file: Some(first.path.clone()), clock: CLOCK },
+        offset_ns: member.to_first_ns,
+    });
+    files.push(Entry { path: member.path, machine: Machine { name: member.machine }, clocks });
+}
+
+impl Document {
+    fn of(files: Vec<Entry>) -> Self {
+        let trace_time = Clock { file: files.first().map(|file| file.path.clone()), clock: CLOCK };
+        Self { perfetto_manifest: Manifest { version: 1, trace_time, files } }
+    }
+}
+
 impl<W: Write> std::fmt::Debug for Archive<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Archive").field("files", &self.files).finish_non_exhaustive()
@@ -81,7 +99,7 @@ impl<W: Write> std::fmt::Debug for Archive<W> {
 }
 
 /// The member that is no trace.
-pub(crate) const MANIFEST: &str = "perfetto_manifest.json";
+pub const MANIFEST: &str = "perfetto_manifest.json";
 
 /// The clock that our Perfetto files have their events on.
 const CLOCK: &str = "BOOTTIME";

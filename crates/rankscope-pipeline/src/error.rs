@@ -6,6 +6,8 @@ use rankscope_collectives::PatternError;
 use rankscope_job::Conflict;
 use rankscope_run::StoreFault;
 
+use crate::shell;
+
 /// Why there is no answer. Messages say whose fault it is, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -198,14 +200,40 @@ pub enum PartsFault {
          traces again with them, into a new folder"
     )]
     OtherRules,
+    /// Nobody has made a plan.
+    #[error("no plan is there. Name the traces, or freeze them first: rankscope plan TRACES --parts {}", shell::path(folder))]
+    NoPlan {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Nobody knows the clocks yet.
+    #[error("timelines want the clocks, which a merge finds. Run it first: rankscope merge {}", shell::path(folder))]
+    NotMerged {
+        /// The folder of parts.
+        folder: PathBuf,
+    },
+    /// The relative paths of a plan start in a folder that is not here.
+    #[error(
+        "the paths of the plan start in {}, a folder that this machine does not have. Plan with absolute paths, into a new folder",
+        folder.display()
+    )]
+    Elsewhere {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// Nobody has mapped some inputs yet.
     #[error(
-        "{inputs} of {of} inputs are not mapped yet, the first of them {first}. Run `rankscope map` again with the same arguments, or \
-         pass --partial to go on without them"
+        "{inputs} of {of} inputs are not mapped yet: {}{}. This maps them: rankscope map --parts {}. To go on without them, pass \
+         --partial",
+        first.join(", "),
+        if *inputs > first.len() { ", ..." } else { "" },
+        shell::path(folder)
     )]
     NotMapped {
         /// The first of them.
-        first: String,
+        first: Vec<String>,
+        /// The folder of parts.
+        folder: PathBuf,
         /// How many.
         inputs: usize,
         /// Of how many.
@@ -246,9 +274,16 @@ impl Error {
             Self::Pattern(_)
             | Self::CardsWithoutTables
             | Self::NoEvents { .. }
-            | Self::Parts { fault: PartsFault::NoChecks | PartsFault::NoTables | PartsFault::OtherRules, .. } => {
-                ExitClass::Usage
-            }
+            | Self::Parts {
+                fault:
+                    PartsFault::NoChecks
+                    | PartsFault::NoTables
+                    | PartsFault::OtherRules
+                    | PartsFault::NoPlan { .. }
+                    | PartsFault::NotMerged { .. }
+                    | PartsFault::Elsewhere { .. },
+                ..
+            } => ExitClass::Usage,
             Self::Run(error) => ExitClass::of(error),
             Self::Side { source, .. } => source.class(),
             Self::Changed { .. }

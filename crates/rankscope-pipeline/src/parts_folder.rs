@@ -9,37 +9,24 @@ use std::path::{Path, PathBuf};
 use rankscope_job::{Part, Parts, Place, Unread, WhyUnread};
 use rankscope_part_files::{StoredPart, read_part, write_part};
 use rankscope_run::{
-    InputFile, Outputs, PARTS_PLAN, SideFile, file_name, is_file, open_source, read_side_text, write_among_many,
+    InputFile, Outputs, PARTS_PLAN, SideFile, file_name, is_file, open_source, parts_of_nodes, read_side_text, write_among_many,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::division::Shard;
 use crate::error::PartsFault;
 use crate::facts::{Clues, SideReadings};
-use crate::held::Keep;
+use crate::freeze::{self, planned};
 use crate::map::{Mapped, Mapping, map_files};
 use crate::plan::{Plan, PlannedInput};
 use crate::{Error, Progress, Quiet, Stage};
 
-/// Which inputs of a plan one mapper does: those at every `of`-th place from `number` on, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// Its number, from 1.
-    pub number: u32,
-    /// How many there are.
-    pub of: u32,
-}
-
-impl Default for Shard {
-    fn default() -> Self {
-        Self { number: 1, of: 1 }
-    }
-}
-
 /// What is to be mapped, and where to.
 #[derive(Clone, Debug)]
 pub struct MapRequest {
-    /// Files, directories, archives or patterns.
+    /// Files, directories, archives or patterns; none for those of the plan that is there, and its rules. Relative ones start where this
+    /// process stands.
     pub paths: Vec<PathBuf>,
     /// Folder of measured clocks, where the user named one.
     pub clocks: Option<PathBuf>,
@@ -99,12 +86,17 @@ pub fn map_into(request: &MapRequest, progress: &dyn Progress) -> Result<MapSumm
     let plan = planned(request)?;
     let clues = Clues { run: None, clocks: plan.clocks.clone() };
     let readings = SideReadings::of(&clues)?;
-    let Shard { number, of } = request.shard;
-    let own = |at: &usize| at % of.max(1) as usize == number.saturating_sub(1) as usize;
-    let inputs: Vec<usize> = (0..plan.inputs.len()).filter(own).collect();
+    let inputs: Vec<usize> = (0..plan.inputs.len()).filter(|at| request.shard.holds(*at)).collect();
+    let mapper = Mapper {
+        folder: &request.parts,
+        mapping: freeze::mapping(&plan, &request.mapping),
+        among: plan.inputs.iter().map(PlannedInput::file).collect(),
+        readings,
+        plan,
+    };
     progress.begin(Stage::Reading, inputs.len());
     let one = |at: &usize| {
-        let summary = map_one(request, &plan, *at, &readings);
+        let summary = mapper.map(*at);
         progress.advance();
         summary
     };
@@ -113,85 +105,87 @@ pub fn map_into(request: &MapRequest, progress: &dyn Progress) -> Result<MapSumm
     Ok(summaries?.into_iter().fold(MapSummary::default(), MapSummary::and))
 }
 
-/// The plan that is there, which must be the one that `request` makes; else that one, written for all others.
-fn planned(request: &MapRequest) -> Result<Plan, Error> {
-    let plan = Plan::of(&request.paths, request.clocks.as_deref(), &request.mapping.rules)?;
-    // Makes the folder, or says what keeps it from being one, before anything is read.
-    Outputs::among_many(&request.parts)?;
-    let path = request.parts.join(PARTS_PLAN);
-    if !is_file(&path)? {
-        write_json(&path, &plan)?;
-    }
-    // Of two that wrote at the same time one counts; both are held against it.
-    let there = read_plan(&path)?;
-    if there == plan { Ok(plan) } else { Err(Error::Parts { path, fault: PartsFault::OtherPlan }) }
+/// One mapper of a plan.
+struct Mapper<'a> {
+    folder: &'a Path,
+    plan: Plan,
+    mapping: Mapping,
+    /// All inputs of the plan.
+    among: Vec<InputFile>,
+    readings: SideReadings,
 }
 
-fn map_one(request: &MapRequest, plan: &Plan, at: usize, readings: &SideReadings) -> Result<MapSummary, Error> {
-    let input = &plan.inputs[at];
-    let identity = identity(plan, at);
-    let done = outcome_path(&request.parts, at, &identity);
-    if is_file(&done)? {
-        return Ok(MapSummary { inputs: 1, done_before: 1, ..MapSummary::default() });
+impl Mapper<'_> {
+    /// Maps the input at the place `at` of the plan, unless that is done.
+    fn map(&self, at: usize) -> Result<MapSummary, Error> {
+        let identity = identity(&self.plan, at);
+        let done = outcome_path(self.folder, at, &identity);
+        if is_file(&done)? {
+            return Ok(MapSummary { inputs: 1, done_before: 1, ..MapSummary::default() });
+        }
+        let (input, file) = (&self.plan.inputs[at], self.among[at].clone());
+        let Mapped { parts, .. } = map_files(&[file], &self.among, &self.mapping, &self.readings, &Quiet)?;
+        if !input.is_unchanged() {
+            return Err(Error::Changed { file: input.path.display().to_string() });
+        }
+        let mut summary = MapSummary { inputs: 1, ..MapSummary::default() };
+        let mut outcome = Outcome { parts: Vec::new(), unread: Vec::new() };
+        let mut outputs = Outputs::among_many(self.folder)?;
+        for (place, part) in parts.iter() {
+            let place = Place { file: at as u32, ..place };
+            let name = part_name(part, place, &identity);
+            let path = self.folder.join(&name);
+            outputs.write(&name, |file| {
+                write_part(part, place, &self.mapping.rules, file).map_err(|source| Error::Part { path, source })
+            })?;
+            summary.parts += 1;
+            outcome.parts.push(name);
+        }
+        for (place, unread) in parts.unread() {
+            summary.unread += 1;
+            outcome.unread.push(StoredUnread::of(place.member, unread));
+        }
+        summary.bytes = outputs.bytes()?;
+        outputs.commit()?;
+        let mut outputs = Outputs::among_many(self.folder)?;
+        outputs.write(&file_name(&done), |file| json_into(&done, &outcome, file))?;
+        outputs.commit()?;
+        Ok(summary)
     }
-    let mapping = Mapping { keep: Keep::Nothing, ..request.mapping.clone() };
-    let among: Vec<InputFile> = plan.inputs.iter().map(PlannedInput::file).collect();
-    let Mapped { parts, .. } = map_files(&[input.file()], &among, &mapping, readings, &Quiet)?;
-    if !input.is_unchanged() {
-        return Err(Error::Changed { file: input.path.display().to_string() });
-    }
-    let mut summary = MapSummary { inputs: 1, ..MapSummary::default() };
-    let mut outcome = Outcome { parts: Vec::new(), unread: Vec::new() };
-    let mut outputs = Outputs::among_many(&request.parts)?;
-    for (place, part) in parts.iter() {
-        let place = Place { file: at as u32, ..place };
-        let name = part_name(part, place, &identity);
-        let path = request.parts.join(&name);
-        outputs.write(&name, |file| {
-            write_part(part, place, &mapping.rules, file).map_err(|source| Error::Part { path, source })
-        })?;
-        summary.parts += 1;
-        outcome.parts.push(name);
-    }
-    for (place, unread) in parts.unread() {
-        summary.unread += 1;
-        outcome.unread.push(StoredUnread::of(place.member, unread));
-    }
-    summary.bytes = outputs.bytes()?;
-    outputs.commit()?;
-    let mut outputs = Outputs::among_many(&request.parts)?;
-    outputs.write(&file_name(&done), |file| json_into(&done, &outcome, file))?;
-    outputs.commit()?;
-    Ok(summary)
 }
 
 /// All parts in `folder`, with the plan they were made by. With `partial`, inputs that nobody has mapped yet are gone without.
 pub(crate) fn read_folder(folder: &Path, partial: bool, progress: &dyn Progress) -> Result<(Plan, Parts), Error> {
-    let plan = read_plan_of(folder)?;
+    let plans = read_plans(folder)?;
+    let plan = Plan::joined(folder, &plans)?;
     progress.begin(Stage::Reading, plan.inputs.len());
-    let read = read_all_of(folder, &plan, progress);
+    let read = read_all_of(&plans, &plan, progress);
     progress.end();
-    let (all, missing) = read?;
-    if let (Some(first), false) = (missing.first(), partial) {
-        let fault = PartsFault::NotMapped { first: first.clone(), inputs: missing.len(), of: plan.inputs.len() };
+    let (all, mut missing) = read?;
+    if !missing.is_empty() && !partial {
+        let (inputs, of) = (missing.len(), plan.inputs.len());
+        missing.truncate(NAMED_MAX);
+        let fault = PartsFault::NotMapped { first: missing, inputs, of, folder: folder.to_owned() };
         return Err(Error::Parts { path: folder.to_owned(), fault });
     }
     Ok((plan, all))
 }
 
-/// All parts of `plan`, and the inputs that nobody has mapped.
-fn read_all_of(folder: &Path, plan: &Plan, progress: &dyn Progress) -> Result<(Parts, Vec<String>), Error> {
+/// All parts of `plans`, which are joined in `plan`, and the inputs that nobody has mapped.
+fn read_all_of(plans: &[(PathBuf, Plan)], plan: &Plan, progress: &dyn Progress) -> Result<(Parts, Vec<String>), Error> {
     let mut all = Parts::new(plan.rules());
     plan.attempts.iter().for_each(|attempt| all.add_attempt(attempt.clone()));
-    let (mut missing, mut places) = (Vec::new(), 0..plan.inputs.len());
-    while !places.is_empty() {
-        let own: Vec<usize> = places.by_ref().take(READ_AT_A_TIME).collect();
-        let one = |at: &usize| read_one(folder, plan, *at);
+    let firsts = plans.iter().scan(0, |first, (_, plan)| Some(std::mem::replace(first, *first + plan.inputs.len())));
+    let places: Vec<(&(PathBuf, Plan), usize, usize)> =
+        plans.iter().zip(firsts).flat_map(|(own, first)| (0..own.1.inputs.len()).map(move |at| (own, at, first))).collect();
+    let mut missing = Vec::new();
+    for own in places.chunks(READ_AT_A_TIME) {
+        let one = |((folder, plan), at, first): &(&(PathBuf, Plan), usize, usize)| read_one(folder, plan, *at, *first);
         let read: Vec<Result<Option<Parts>, Error>> = own.par_iter().map(one).inspect(|_| progress.advance()).collect();
-        for (at, parts) in own.into_iter().zip(read) {
+        for (((_, plan), at, _), parts) in own.iter().zip(read) {
             match parts? {
                 Some(parts) => all = all.join(parts)?,
-                None => missing.push(plan.inputs[at].path.display().to_string()),
+                None => missing.push(plan.inputs[*at].path.display().to_string()),
             }
         }
     }
@@ -201,8 +195,11 @@ fn read_all_of(folder: &Path, plan: &Plan, progress: &dyn Progress) -> Result<(P
 /// Inputs read before their parts are put to the others, whose lists of ranks they share: enough for all threads to have work.
 const READ_AT_A_TIME: usize = 256;
 
-/// The parts of one input; none where it is not done.
-fn read_one(folder: &Path, plan: &Plan, at: usize) -> Result<Option<Parts>, Error> {
+/// Inputs that are not mapped and named all the same; thousands may be missing.
+const NAMED_MAX: usize = 3;
+
+/// The parts of one input, of a plan whose inputs are counted from `first` on; none where it is not done.
+fn read_one(folder: &Path, plan: &Plan, at: usize, first: usize) -> Result<Option<Parts>, Error> {
     let path = outcome_path(folder, at, &identity(plan, at));
     if !is_file(&path)? {
         return Ok(None);
@@ -217,10 +214,11 @@ fn read_one(folder: &Path, plan: &Plan, at: usize) -> Result<Option<Parts>, Erro
         if rules != plan.rules() || place.file as usize != at {
             return Err(Error::Parts { path, fault: PartsFault::OtherPlan });
         }
+        let place = Place { file: (at + first) as u32, ..place };
         parts.add(place, part)?;
     }
     for unread in outcome.unread {
-        let (place, unread) = unread.told(at as u32);
+        let (place, unread) = unread.told((at + first) as u32);
         parts.add_unread(place, unread)?;
     }
     Ok(Some(parts))
@@ -244,9 +242,16 @@ fn part_name(part: &Part, place: Place, identity: &str) -> String {
     format!("part-{rank}-{identity}-{:04}.rkpart", place.member)
 }
 
-/// The plan of the parts in `folder`.
+/// The plan of the parts in `folder`, those of several nodes as one.
 pub(crate) fn read_plan_of(folder: &Path) -> Result<Plan, Error> {
-    read_plan(&folder.join(PARTS_PLAN))
+    Plan::joined(folder, &read_plans(folder)?)
+}
+
+/// The folders of parts that `folder` means, itself or its nodes', with their plans.
+fn read_plans(folder: &Path) -> Result<Vec<(PathBuf, Plan)>, Error> {
+    let nodes = parts_of_nodes(folder);
+    let folders = if nodes.is_empty() { vec![folder.to_owned()] } else { nodes };
+    folders.into_iter().map(|folder| read_plan(&folder.join(PARTS_PLAN)).map(|plan| (folder, plan))).collect()
 }
 
 fn read_plan(path: &Path) -> Result<Plan, Error> {
@@ -260,7 +265,7 @@ fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
     serde_json::from_str(&text).map_err(|error| Error::Parts { path: path.to_owned(), fault: fault(error) })
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_among_many(path, |file| json_into(path, value, file))
 }
 

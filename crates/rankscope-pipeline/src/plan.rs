@@ -1,19 +1,22 @@
 //! `plan.json`: what is to be mapped, frozen by whoever comes first, so that every worker sees the same inputs in the same places.
 //!
 //! No worker lists a folder again once the plan is there, and none works by other rules. What is known of the job beside its
-//! traces is frozen, too: parts may be judged where the run directory is not.
+//! traces is frozen, too: parts may be judged where the run directory is not. A plan that was made with relative paths says which
+//! folder they start in, as workers seldom start there.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use rankscope_analyze::ClassMode;
+use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{Facts, Failure, Rules};
 use rankscope_run::{Found, InputFile, ObjectIdentity, discover_all, identity};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::division::Division;
 use crate::error::PartsFault;
 use crate::facts::{Clues, facts};
+use crate::{Error, Reading};
 
 /// Layout version of the plan.
 const SCHEMA: u32 = 1;
@@ -32,6 +35,9 @@ pub(crate) struct Plan {
     nodes: BTreeMap<u32, u32>,
     /// Where measured clocks are.
     pub(crate) clocks: Option<PathBuf>,
+    /// Where relative paths start; plans without such do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
 }
 
 /// One file, as it was when the plan was made.
@@ -87,6 +93,10 @@ impl Plan {
         };
         let clues = Clues::of(paths, clocks);
         let Facts { world_size, failure, nodes, .. } = facts(&clues, false)?;
+        let is_relative =
+            files.iter().any(|file| file.path.is_relative()) || clues.clock_folder().is_some_and(|folder| folder.is_relative());
+        // Where there is no such folder any more, its paths lead nowhere, and no file would have been found.
+        let folder = is_relative.then(|| absolute(".").ok()).flatten();
         Ok(Self {
             schema: SCHEMA,
             title: crate::title(paths),
@@ -97,7 +107,61 @@ impl Plan {
             failure: failure.map(|Failure { rank, text }| PlannedFailure { rank, text }),
             nodes,
             clocks: clues.clock_folder().map(Path::to_owned),
+            folder,
         })
+    }
+
+    /// Whether it is about the same inputs by the same rules as `other`, wherever relative paths start.
+    pub(crate) fn is_as(&self, other: &Self) -> bool {
+        *self == Self { folder: self.folder.clone(), ..other.clone() }
+    }
+
+    /// Where its relative paths start, where it has such and that is not where this process stands.
+    pub(crate) fn elsewhere(&self) -> Option<&Path> {
+        let here = absolute(".").ok();
+        self.folder.as_deref().filter(|folder| here.as_deref() != Some(folder))
+    }
+
+    /// Where measured clocks are, seen from here.
+    pub(crate) fn clock_folder(&self) -> Option<PathBuf> {
+        let clocks = self.clocks.as_deref()?;
+        let there = self.folder.as_deref().map(|folder| folder.join(clocks));
+        Some(there.filter(|there| !clocks.is_dir() && there.is_dir()).unwrap_or_else(|| clocks.to_owned()))
+    }
+
+    /// What the inputs come to.
+    pub(crate) fn division(&self) -> Division {
+        let files = self.inputs.iter().map(|input| (input.path.as_path(), input.bytes));
+        Division::of(files, self.rules().want_arguments())
+    }
+
+    /// How much of each trace its rules want read.
+    pub(crate) fn reading(&self) -> Reading {
+        let scope = if self.rules.devices_only { Scope::Device } else { Scope::All };
+        Reading { args: ArgsPolicy::Analysis, scope }
+    }
+
+    /// The plans of several nodes, which lie below `folder`, as one; their inputs one after the other.
+    pub(crate) fn joined(folder: &Path, plans: &[(PathBuf, Self)]) -> Result<Self, Error> {
+        let [(_, first), others @ ..] = plans else {
+            return Err(Error::Parts { path: folder.to_owned(), fault: PartsFault::NoPlan { folder: folder.to_owned() } });
+        };
+        let mut all = first.clone();
+        if !others.is_empty() {
+            all.title = folder.display().to_string();
+        }
+        for (path, plan) in others {
+            if plan.rules != all.rules {
+                return Err(Error::Parts { path: path.clone(), fault: PartsFault::OtherPlan });
+            }
+            all.inputs.extend(plan.inputs.iter().cloned());
+            all.attempts.extend(plan.attempts.iter().cloned());
+            all.world_size = all.world_size.max(plan.world_size);
+            all.failure = all.failure.or_else(|| plan.failure.clone());
+            all.nodes.extend(plan.nodes.iter().map(|(rank, node)| (*rank, *node)));
+            all.clocks = all.clocks.or_else(|| plan.clocks.clone());
+        }
+        Ok(all)
     }
 
     /// The plan in `text`, which lies at `path`.

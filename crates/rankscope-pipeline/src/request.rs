@@ -61,7 +61,7 @@ pub fn title(paths: &[PathBuf]) -> String {
 /// [`Error::Parts`] where the plan of the parts cannot be read.
 pub fn clock_folder(paths: &[PathBuf], clocks: Option<&Path>) -> Result<Option<PathBuf>, Error> {
     match (paths, clocks) {
-        ([folder], None) if is_parts_folder(folder) => Ok(read_plan_of(folder)?.clocks),
+        ([folder], None) if is_parts_folder(folder) => Ok(read_plan_of(folder)?.clock_folder()),
         _ => Ok(Clues::of(paths, clocks).clock_folder().map(Path::to_owned)),
     }
 }
@@ -104,12 +104,12 @@ pub fn judged_parts(
     let (plan, mut parts) = read_folder(folder, judging.partial, progress)?;
     parts.use_cards(cards);
     let mut known = plan.facts();
-    let measured = clocks.or(plan.clocks.as_deref());
+    let measured = clocks.map(Path::to_owned).or_else(|| plan.clock_folder());
     if let Some(measured) = measured.filter(|_| judging.clocks == ClockChoice::Best) {
-        if !is_folder(measured)? {
-            return Err(Error::NoClockFolder { folder: measured.to_owned() });
+        if !is_folder(&measured)? {
+            return Err(Error::NoClockFolder { folder: measured });
         }
-        known.clocks = known_clocks(measured, clocks.is_some())?;
+        known.clocks = known_clocks(&measured, clocks.is_some())?;
     }
     let reading = Reading { args: ArgsPolicy::Analysis, scope: Scope::All };
     Ok(Judged {

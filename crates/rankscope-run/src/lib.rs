@@ -39,9 +39,9 @@ mod removal;
 mod retention;
 mod sides;
 mod source;
+mod staged;
 mod stored_inputs;
 mod stores;
-mod staged;
 mod sweep_folder;
 mod wall_clock;
 
@@ -59,16 +59,18 @@ pub use live::{open_live, recovered_path};
 pub use location::{Location, ObjectUrl, Scheme};
 pub use open::{SideFile, open, read_side, read_side_text, side_bytes};
 pub use output::{Outputs, write_among_many, write_file};
-pub use parts::{PARTS_PLAN, is_parts_folder};
+pub use parts::{PARTS_PLAN, is_parts_folder, parts_of_nodes};
+pub use pending::remove_unfinished;
 pub use prune::Pruned;
 pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
 pub use sides::{RunSource, SideRuns, runs_of};
+pub(crate) use source::folders_in;
 pub use source::{Source, files_in, identity, is_file, is_folder, is_stored, open_source};
+pub use staged::StagedFolders;
 pub use stores::{
     ListedObject, ObjectFault, ObjectIdentity, Put, Remedy, StoreFault, StoredObject, Stores, count_fetched, fetched_bytes,
     register_stores,
 };
-pub use staged::StagedFolders;
 pub use sweep_folder::SweepFolder;
 pub use wall_clock::now_unix_ns;

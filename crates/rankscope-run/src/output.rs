@@ -99,7 +99,11 @@ impl Outputs {
         let mut paths = Vec::with_capacity(self.pending.len());
         for (path, mut file) in self.pending {
             match self.store {
-                None => drop(file.persist(&path).map_err(|error| Error::io(path.clone(), error.error))?),
+                None => {
+                    let begun = file.path().to_owned();
+                    file.persist(&path).map_err(|error| Error::io(path.clone(), error.error))?;
+                    pending::named(&begun);
+                }
                 Some(put) => put_file(&path, file.as_file_mut(), put)?,
             }
             paths.push(path);

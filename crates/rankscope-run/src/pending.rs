@@ -2,12 +2,14 @@
 //!
 //! A writer holds a lock of the operating system on its file, which goes with it however it ends. A file is cleared away only if
 //! nobody holds that lock, this user made it, and its name says that this host did: locks need not reach across hosts.
+//!
+//! A process that is asked to end removes its own ([`remove_unfinished`]).
 
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::fs::OFlags;
 use tempfile::{NamedTempFile, TempDir};
@@ -16,6 +18,8 @@ use tempfile::{NamedTempFile, TempDir};
 pub(crate) fn begin(directory: &Path) -> io::Result<NamedTempFile> {
     let create = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
     for _ in 0..TRIES {
+        // Held until the file is on the list: whoever goes through the list meets all there are.
+        let mut begun = begun();
         let file = tempfile::Builder::new().prefix(prefix()).make_in(directory, create)?;
         match file.as_file().try_lock() {
             // Somebody took it for abandoned before it was locked, and clears it away.
@@ -24,10 +28,34 @@ pub(crate) fn begin(directory: &Path) -> io::Result<NamedTempFile> {
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         if is_at(file.as_file(), file.path()) {
+            begun.push(file.path().to_owned());
             return Ok(file);
         }
     }
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "temporary files vanish as soon as they are made"))
+}
+
+/// Files of this process that were begun. Most of them have their names by now.
+static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn begun() -> MutexGuard<'static, Vec<PathBuf>> {
+    BEGUN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The file that was begun at `path` has its name.
+pub(crate) fn named(path: &Path) {
+    begun().retain(|begun| begun != path);
+}
+
+/// Removes what this process has begun to write and not given its name, and lets it begin nothing more until `then` has returned: for
+/// one that is about to end by a signal.
+pub fn remove_unfinished(then: impl FnOnce()) {
+    let begun = begun();
+    for path in begun.iter() {
+        // It may have its name by now.
+        let _gone = fs::remove_file(path);
+    }
+    then();
 }
 
 /// How often a file may be taken for abandoned between its being made and its being locked, an instant later.

@@ -126,6 +126,27 @@ pub fn is_folder(path: &Path) -> Result<bool, Error> {
     }
 }
 
+/// Names of the folders in the folder at `path`.
+///
+/// # Errors
+/// What the file system or the store refuses.
+pub(crate) fn folders_in(path: &Path) -> Result<Vec<String>, Error> {
+    match Location::of(path)? {
+        Location::Local(local) => {
+            let entries = fs::read_dir(&local).map_err(|error| Error::io(path, error))?;
+            let folders = entries.flatten().filter(|entry| entry.path().is_dir());
+            Ok(folders.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+        }
+        Location::Object(url) => {
+            let listed = at(path, stores(&url)?.list(&url))?;
+            let mut names: Vec<String> =
+                listed.iter().filter_map(|object| Some(object.key.split_once('/')?.0.to_owned())).collect();
+            names.dedup();
+            Ok(names)
+        }
+    }
+}
+
 /// What lies in the folder at `path`, in order of the names: of a store, objects alone.
 ///
 /// # Errors

@@ -15,12 +15,15 @@ mod convert;
 #[cfg(feature = "clock")]
 mod demo;
 mod dispatch;
+mod ending;
 mod exit;
 mod job;
 mod map;
 mod memory;
 mod merge;
 mod output;
+mod plan;
+mod progress;
 mod recover;
 mod report;
 #[cfg(feature = "clock")]
@@ -63,6 +66,7 @@ enum Verb {
     #[cfg(feature = "clock")]
     Agent(agent::Args),
     Report(report::Args),
+    Plan(plan::Args),
     Map(map::Args),
     Merge(merge::Args),
     Spans(spans::Args),
@@ -108,6 +112,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         #[cfg(feature = "clock")]
         Verb::Agent(args) => agent::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Plan(args) => plan::run(args),
         Verb::Map(args) => map::run(args),
         Verb::Merge(args) => merge::run(args),
         Verb::Spans(args) => spans::run(args),

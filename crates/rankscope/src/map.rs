@@ -1,54 +1,44 @@
 //! `rankscope map`: every trace by itself to a small part, here or on as many machines as there are.
 
-use crate::exit::ExitCode;
-use std::path::{Path, PathBuf};
+use std::path::{PathBuf, absolute};
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
-use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Cards, TableSet};
-use rankscope_pipeline::{Keep, MapRequest, MapSummary, Mapping, Reading, Shard, map_into};
-use rankscope_run::{SideFile, listed, read_side, side_bytes};
+use anyhow::{Context, Result};
+use rankscope_formats::ArgsPolicy;
+use rankscope_pipeline::{
+    MapRequest, MapSummary, Shard, TimelinesRequest, TimelinesSummary, frozen_plan, map_into, write_timelines,
+};
 use serde_json::json;
 
-use crate::job::Bar;
+use crate::ending;
+use crate::exit::ExitCode;
 use crate::output::{self, Format};
-use crate::report::RulesArgs;
+use crate::plan::{InputArgs, MakingArgs};
+use crate::progress::ProgressArgs;
 
 /// Reduce each trace to a small part that is enough to report on the job.
 ///
 /// A part holds what a report needs of one rank: a few bytes a collective instead of the trace. Parts are written into a folder, one
 /// file each; `rankscope merge` on that folder gives the same report as `rankscope report` on the traces. Work can be divided among
 /// any number of machines that see the folder (--shard), and a mapper that was killed is simply run again: what is done is skipped.
-/// Exits with 4 if an input changed meanwhile.
+/// Without TRACES, those that `rankscope plan` listed are mapped, by its options. Exits with 4 if an input changed meanwhile.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, directories, archives or patterns of the traces of one run
-    #[arg(required_unless_present = "list", value_name = "TRACES")]
-    paths: Vec<PathBuf>,
-    /// Take inputs from this file, too, one a line (- for standard input); empty lines and lines that begin with # are ignored
-    #[arg(long, value_name = "FILE")]
-    list: Option<PathBuf>,
+    #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
+    making: MakingArgs,
     /// The folder of parts; made if it is not there
     #[arg(long, value_name = "DIR")]
     parts: PathBuf,
     /// Map only every K-th input from number I on, counted from 1
     #[arg(long, value_name = "I/K", default_value = "1/1", hide_default_value = true)]
     shard: ShardArg,
-    /// Folder or run directory with clocks that agents measured [default: those of the run directory]
-    #[arg(long, value_name = "DIR")]
-    clocks: Option<PathBuf>,
+    /// Write the timeline of each rank into this folder instead, on the clocks that `rankscope merge` found; divided by --shard as well
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["paths", "list", "checks", "tables", "no_answers", "gpu_only", "classes", "comm_pattern", "clocks"])]
+    timelines: Option<PathBuf>,
     #[command(flatten)]
-    rules: RulesArgs,
-    /// Also run the checks of `rankscope validate` on each trace, so that it can take the parts
-    #[arg(long, conflicts_with = "gpu_only")]
-    checks: bool,
-    /// Also make the tables of operators and kernels of each trace, so that `rankscope report --tables` can take the parts
-    #[arg(long, conflicts_with = "gpu_only")]
-    tables: bool,
-    /// Leave out what answers are made of: why ranks are late, and what would help
-    #[arg(long)]
-    no_answers: bool,
+    progress: ProgressArgs,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -71,33 +61,18 @@ impl FromStr for ShardArg {
 
 const SHARD: &str = "give a shard as I/K, such as 3/8: the third of eight";
 
-/// `paths`, and those that the file `list` names.
-fn inputs(mut paths: Vec<PathBuf>, list: Option<&Path>) -> Result<Vec<PathBuf>> {
-    let Some(list) = list else { return Ok(paths) };
-    let bytes = match list == Path::new("-") {
-        true => side_bytes(Path::new("the standard input"), std::io::stdin().lock(), SideFile::List)?,
-        false => read_side(list, SideFile::List)?,
-    };
-    let text = std::str::from_utf8(&bytes).with_context(|| list.display().to_string())?;
-    paths.extend(listed(text));
-    if paths.is_empty() {
-        bail!("{}: this list names no input", list.display());
+pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
+    ending::leave_nothing_unfinished()?;
+    let (named, paths) = (args.parts.clone(), args.inputs.paths()?);
+    let mut request = args.making.request(paths, args.parts, args.shard.0);
+    args.timelines = args.timelines.map(absolute).transpose()?;
+    if request.paths.is_empty() {
+        stand_by_the_plan(&mut request)?;
     }
-    Ok(paths)
-}
-
-pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let scope = if args.rules.gpu_only { Scope::Device } else { Scope::All };
-    let reading = Reading { args: ArgsPolicy::Analysis, scope };
-    let rules = args.rules.rules().with_checks(args.checks).with_tables(args.tables).with_answers(!args.no_answers);
-    let request = MapRequest {
-        mapping: Mapping { reading, rules, keep: Keep::Nothing, cards: Cards::known().clone(), tables: TableSet::ALL },
-        paths: inputs(args.paths, args.list.as_deref())?,
-        clocks: args.clocks,
-        parts: args.parts,
-        shard: args.shard.0,
-    };
-    let summary = map_into(&request, &Bar::default())?;
+    if let Some(out) = args.timelines {
+        return timelines(request, out, args.progress, args.format);
+    }
+    let summary = args.progress.told(|progress| Ok(map_into(&request, progress)?))?;
     let MapSummary { inputs, done_before, parts, unread, bytes, .. } = summary;
     output::answer(&match args.format {
         Format::Json => {
@@ -105,7 +80,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
                 .to_string()
         }
         Format::Table => {
-            let folder = request.parts.display();
+            let folder = named.display();
             let before = if done_before > 0 { format!(", {done_before} of them done before") } else { String::new() };
             let unread = if unread > 0 { format!("; {unread} could not be read as traces") } else { String::new() };
             let size = rankscope_report::bytes(bytes);
@@ -113,7 +88,27 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         }
     })?;
     if args.format == Format::Table {
-        output::remark_apart(&format!("next: rankscope merge {}", request.parts.display()));
+        output::remark_apart(&format!("next: rankscope merge {}", named.display()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn timelines(request: MapRequest, out: PathBuf, told: ProgressArgs, format: Format) -> Result<ExitCode> {
+    let MapRequest { parts, shard, .. } = request;
+    let request = TimelinesRequest { parts, out: out.clone(), shard, args: ArgsPolicy::All };
+    let TimelinesSummary { ranks, bytes, .. } = told.told(|progress| Ok(write_timelines(&request, progress)?))?;
+    output::answer(&match format {
+        Format::Json => json!({ "ranks": ranks, "bytes": bytes }).to_string(),
+        Format::Table => format!("timelines of {ranks} ranks, {}, in {}\n", rankscope_report::bytes(bytes), out.display()),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Goes to where the relative paths of the plan start: files beside the traces are found by the same paths.
+fn stand_by_the_plan(request: &mut MapRequest) -> Result<()> {
+    if let Some(folder) = frozen_plan(&request.parts)?.elsewhere {
+        request.parts = absolute(&request.parts)?;
+        std::env::set_current_dir(&folder).with_context(|| folder.display().to_string())?;
+    }
+    Ok(())
 }

@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use rankscope_pipeline::ExitClass;
 use rankscope_report::{Style, plain};
 
+pub(crate) use rankscope_pipeline::quoted;
 #[cfg(feature = "clock")]
 pub(crate) use rankscope_pipeline::told as told_of;
 pub(crate) use rankscope_report::plain::one_line;
@@ -50,12 +51,6 @@ pub(crate) fn misused(why: &str) -> ExitCode {
 pub(crate) fn command_line<W: AsRef<std::ffi::OsStr>>(words: impl IntoIterator<Item = W>) -> String {
     let words = words.into_iter().map(|word| quoted(&word.as_ref().to_string_lossy()));
     words.collect::<Vec<_>>().join(" ")
-}
-
-/// `word` as a shell takes it for one.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./+:,=@%".contains(c));
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// A line for the human, beside the answer. Where stderr cannot be written to, nobody is there to be told.
@@ -161,16 +156,4 @@ pub(crate) fn progress(steps: usize, what: &'static str) -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(100));
     bar
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (word, expected) in [("a/b-c=4", "a/b-c=4"), ("a b", "'a b'"), ("", "''"), ("it's", "'it'\\''s'"), ("$x", "'$x'")] {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 }

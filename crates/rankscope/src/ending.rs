@@ -1,0 +1,27 @@
+//! Being asked to end: a scheduler sends SIGTERM, a person presses Ctrl-C, and what is half written goes before the process does.
+//!
+//! Nothing is finished: whoever asks means at once. The process ends by the signal, as it would have without us, so that whoever
+//! started it sees that.
+
+use std::thread;
+
+use anyhow::{Context, Result};
+use rankscope_run::remove_unfinished;
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+/// From now on a signal that ends this process leaves no file half written.
+pub(crate) fn leave_nothing_unfinished() -> Result<()> {
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).context("signals cannot be received")?;
+    let listen = move || {
+        if let Some(signal) = signals.forever().next() {
+            remove_unfinished(|| {
+                // It does not return for these.
+                let _ended = emulate_default_handler(signal);
+            });
+        }
+    };
+    thread::Builder::new().name("rankscope-signals".to_owned()).spawn(listen).context("a thread cannot be started")?;
+    Ok(())
+}
