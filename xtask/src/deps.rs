@@ -265,6 +265,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-conformance",
     "rankscope-formats",
     "rankscope-stats",
+    "rankscope-dist",
 ];
 
 /// Pure crates that do not compile for WebAssembly with the tools that the workspace asks for, and why. Threads are no reason:

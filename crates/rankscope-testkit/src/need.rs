@@ -31,6 +31,12 @@ pub enum Need {
     Hta,
     /// Python with XProf: `RANKSCOPE_XPROF_PYTHON`.
     Xprof,
+    /// Python with Ray: `RANKSCOPE_RAY_PYTHON`.
+    Ray,
+    /// Python with kubernetes-validate: `RANKSCOPE_KUBERNETES_PYTHON`.
+    Kubernetes,
+    /// Slurm with munge, and root to start its daemons.
+    Slurm,
     /// Perfetto's engine in the folder that `RANKSCOPE_TRACE_PROCESSOR` names, and Node to run it.
     Perfetto,
     /// Node.js as `node`.
@@ -65,7 +71,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 28] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -75,6 +81,9 @@ impl Need {
         Self::Jax,
         Self::Hta,
         Self::Xprof,
+        Self::Ray,
+        Self::Kubernetes,
+        Self::Slurm,
         Self::Perfetto,
         Self::Node,
         Self::Chromium,
@@ -104,6 +113,9 @@ impl Need {
             Self::Jax => "jax",
             Self::Hta => "hta",
             Self::Xprof => "xprof",
+            Self::Ray => "ray",
+            Self::Kubernetes => "kubernetes",
+            Self::Slurm => "slurm",
             Self::Perfetto => "perfetto",
             Self::Node => "node",
             Self::Chromium => "chromium",
@@ -130,6 +142,8 @@ impl Need {
             Self::Jax => Some("RANKSCOPE_JAX_PYTHON"),
             Self::Hta => Some("RANKSCOPE_HTA_PYTHON"),
             Self::Xprof => Some("RANKSCOPE_XPROF_PYTHON"),
+            Self::Ray => Some("RANKSCOPE_RAY_PYTHON"),
+            Self::Kubernetes => Some("RANKSCOPE_KUBERNETES_PYTHON"),
             Self::Perfetto => Some("RANKSCOPE_TRACE_PROCESSOR"),
             Self::DatasetReaders => Some("RANKSCOPE_DATASET_PYTHON"),
             Self::Pages => Some("RANKSCOPE_PAGES"),

@@ -15,6 +15,7 @@ mod convert;
 #[cfg(feature = "clock")]
 mod demo;
 mod dispatch;
+mod dist;
 mod ending;
 mod exit;
 mod job;
@@ -69,6 +70,7 @@ enum Verb {
     Plan(plan::Args),
     Map(map::Args),
     Merge(merge::Args),
+    Dist(dist::Args),
     Spans(spans::Args),
     Align(align::Args),
     Combine(combine::Args),
@@ -115,6 +117,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Plan(args) => plan::run(args),
         Verb::Map(args) => map::run(args),
         Verb::Merge(args) => merge::run(args),
+        Verb::Dist(args) => dist::run(args),
         Verb::Spans(args) => spans::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),

@@ -28,6 +28,11 @@ enum ProgressFormat {
 }
 
 impl ProgressArgs {
+    /// Whether it is told as JSON.
+    pub(crate) fn is_json(self) -> bool {
+        self.progress.is_some()
+    }
+
     /// Does `work`, which tells how far it is.
     pub(crate) fn told<T>(self, work: impl FnOnce(&dyn Progress) -> Result<T>) -> Result<T> {
         match self.progress {

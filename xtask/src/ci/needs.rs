@@ -31,8 +31,14 @@ fn is_here(need: Need) -> bool {
         Need::Node => version("node").is_some(),
         Need::Compiler => version("cc").is_some() && version("c++").is_some(),
         Need::Valgrind => version("valgrind").is_some(),
+        Need::Slurm => is_root() && ["sbatch", "munged"].iter().all(|program| version(program).is_some()),
         _ => need.variable().is_some_and(|variable| std::env::var_os(variable).is_some()),
     }
+}
+
+/// Slurm's daemons run jobs of other users, so root starts them.
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|said| said.stdout == b"0\n")
 }
 
 /// What a program that is installed says of its version.

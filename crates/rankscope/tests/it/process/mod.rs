@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 pub(crate) use {
     fleet::Fleet,
     kernel::{family, is_alive, reachable},
-    ports::{addresses, free_block, free_ports},
+    ports::{addresses, free_block, free_ports, free_tcp_ports},
     room::Room,
     watch::{Running, ended, signal, text, wait_for},
 };

@@ -2,12 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
 
 /// UDP ports of the loopback that nobody has.
 pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
     // All at once, so that no two are the same.
     let sockets = [(); N].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    sockets.map(|socket| socket.local_addr().unwrap().port())
+}
+
+/// The same of TCP.
+pub(crate) fn free_tcp_ports<const N: usize>() -> [u16; N] {
+    let sockets = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     sockets.map(|socket| socket.local_addr().unwrap().port())
 }
 
