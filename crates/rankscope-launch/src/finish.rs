@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::executable::Executable;
 use crate::hooks;
 use crate::left::Left;
+use crate::map_here::map_here;
 use crate::notice::{CutShort, Notice, Observer};
 use crate::outcome::Outcome;
 use crate::profile::ProfilePlan;
@@ -34,6 +35,8 @@ pub(crate) struct Finish {
     /// Whether ranks were asked for by their number, with -n.
     pub(crate) numbered: bool,
     pub(crate) report: bool,
+    /// Where this node's parts go, if it maps.
+    pub(crate) map: Option<PathBuf>,
     pub(crate) profile: Option<ProfilePlan>,
 }
 
@@ -87,6 +90,9 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
     let path = directory.path().to_owned();
     wait_for_nodes(&directory, observer);
     forget_secrets(&directory, &outcome);
+    if directory.manifest.is_none() {
+        what.map.iter().for_each(|parts| map_here(&directory, parts, observer));
+    }
     let Some(manifest) = &mut directory.manifest else { return };
     hooks::remove(&path);
     // Ranks of other nodes have had their word since.
@@ -102,6 +108,8 @@ fn complete(mut directory: Directory, described: &JobCommand, outcome: Outcome, 
     });
     tell(noted, MANIFEST, observer);
     tell(manifest.finish(outcome.exit), MANIFEST, observer);
+    what.map.iter().for_each(|parts| map_here(&directory, parts, observer));
+    let Some(manifest) = &mut directory.manifest else { return };
     let left = Left::of(&path, manifest.manifest().world_size);
     let reported = match left.files {
         _ if !what.report => Reported::NotWanted,

@@ -17,6 +17,7 @@ mod hooks;
 mod job;
 mod left;
 mod lines;
+mod map_here;
 mod name;
 mod notice;
 mod on_demand;

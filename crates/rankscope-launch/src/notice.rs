@@ -71,6 +71,21 @@ pub enum Notice {
         #[source]
         reason: rankscope_run::Error,
     },
+    /// The node's traces are mapped.
+    #[error("this node's parts are in {}; when all nodes are done: rankscope merge {}", own.display(), all.display())]
+    Mapped {
+        /// Their folder.
+        own: PathBuf,
+        /// That of all nodes.
+        all: PathBuf,
+    },
+    /// The node's traces are not mapped.
+    #[error("the traces are not mapped: {reason}")]
+    NotMapped {
+        /// Why.
+        #[source]
+        reason: Error,
+    },
     /// Another node did not come to its end in time, or writes elsewhere.
     #[error(
         "node {node} has not written into {run}; if its disk is another, copy its raw/ and clock/ there",

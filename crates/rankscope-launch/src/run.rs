@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub struct Request {
     pub profile: Option<ProfilePlan>,
     /// Align and report at the end of the job.
     pub report: bool,
+    /// Map the node's traces at the end of the job into a folder below this one.
+    pub map: Option<PathBuf>,
     /// Patterns of files to collect if they are new or changed after the job.
     pub collect: Vec<String>,
     /// How long ranks that were asked to end may take before they are killed.
@@ -130,8 +133,13 @@ pub(crate) fn run_in(
     };
     let kept = directory.is_some();
     if let Some(directory) = directory {
-        let what =
-            Finish { collection, numbered: request.ranks.is_some(), report: request.report, profile: request.profile.clone() };
+        let what = Finish {
+            collection,
+            numbered: request.ranks.is_some(),
+            report: request.report,
+            map: request.map.clone(),
+            profile: request.profile.clone(),
+        };
         finish(directory, described, outcome.clone(), what, signals, request.finish_within, observer);
     }
     Ended { outcome, kept }

@@ -37,6 +37,7 @@ fn request(at: &Path, ranks: Option<u32>, command: &[&str]) -> Request {
         report: false,
         collect: Vec::new(),
         grace: Duration::from_secs(10),
+        map: None,
         finish_within: Duration::from_secs(60),
         aside: false,
     }

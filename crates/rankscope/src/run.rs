@@ -41,6 +41,10 @@ pub(crate) struct Args {
     /// Do not align and report at the end of the job
     #[arg(long)]
     no_report: bool,
+    /// Map the traces at the end where they were written, in the background of this node, into DIR/node-<K>: `rankscope merge DIR` then
+    /// reports on all nodes. A shared folder; relative paths start here
+    #[arg(long, value_name = "DIR")]
+    map: Option<PathBuf>,
     /// What to print; with json the job's own output goes to stderr
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -90,6 +94,7 @@ fn request(args: Args) -> Result<Request> {
         profile: args.profile,
         report: !args.no_report,
         grace: args.job.grace(),
+        map: args.map,
         finish_within: args.job.finish_within(),
         collect: args.job.collect,
         aside: args.format == Format::Json,

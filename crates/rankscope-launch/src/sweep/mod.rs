@@ -99,6 +99,7 @@ fn run_request(request: &SweepRequest, sweep: &Sweep) -> Request {
         report: request.report,
         collect: sweep.options.collect.clone(),
         grace: request.grace,
+        map: None,
         finish_within: request.finish_within,
         aside: request.aside,
     }

@@ -56,6 +56,7 @@ mod run_exit;
 mod run_frameworks;
 mod run_hooks;
 mod run_launchers;
+mod run_map;
 mod run_no_harm;
 mod run_profile;
 mod run_ranks;
