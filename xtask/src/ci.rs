@@ -90,6 +90,7 @@ const STAGES: &[Stage] = &[
     ("instructions", |_| instructions::run(&instructions::Args::default())),
     ("fuzz-targets", |_| passed(fuzz_targets())),
     ("fuzz-smoke", |args| passed(fuzz_smoke(args.fuzz_seconds))),
+    ("store", |_| passed(store())),
     ("readme", |_| readme::run(&readme::Args::default())),
 ];
 
@@ -179,6 +180,14 @@ fn pages() -> Result<()> {
     cargo(&[&["build", "--bins", "--examples"], &EVERYTHING[..]].concat())?;
     let program = cargo::metadata()?.target_directory.join("debug").join("rankscope");
     docs::run(&docs::Args { write: false, program: Some(program) })
+}
+
+/// The product with object stores, which the default build has not: the binary alone is built again, and what it does with buckets is
+/// tested.
+fn store() -> Result<()> {
+    let with_stores = [&EVERYTHING[..], &["--features", "rankscope/store"]].concat();
+    clippy(&with_stores)?;
+    cargo(&[&["test", "--test", "stores"], &with_stores[..]].concat())
 }
 
 /// The kernels of the GPU backend, compiled as NVIDIA's compiler does it. What needs no such compiler is among the tests.

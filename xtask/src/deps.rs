@@ -97,6 +97,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-sqlite", "rankscope-trace", "fills traces"),
     ("rankscope-run", "rankscope-formats", "a run directory knows how its files are read"),
     ("rankscope-run", "rankscope-trace", "hands out traces"),
+    ("rankscope-store", "rankscope-run", "answers what it asks of stores"),
     ("rankscope-clock", "rankscope-time", "estimates are clock maps"),
     ("rankscope-probe", "rankscope-clock", "drives its state machines"),
     ("rankscope-probe", "rankscope-time", "stamps packets"),

@@ -39,6 +39,8 @@ pub enum Need {
     Slurm,
     /// Perfetto's engine in the folder that `RANKSCOPE_TRACE_PROCESSOR` names, and Node to run it.
     Perfetto,
+    /// `s3s-fs`, an object store: `RANKSCOPE_S3_SERVER`, or on `PATH`.
+    S3Server,
     /// Node.js as `node`.
     Node,
     /// Chromium, to open pages in.
@@ -85,6 +87,7 @@ impl Need {
         Self::Kubernetes,
         Self::Slurm,
         Self::Perfetto,
+        Self::S3Server,
         Self::Node,
         Self::Chromium,
         Self::LibreOffice,
@@ -117,6 +120,7 @@ impl Need {
             Self::Kubernetes => "kubernetes",
             Self::Slurm => "slurm",
             Self::Perfetto => "perfetto",
+            Self::S3Server => "s3-server",
             Self::Node => "node",
             Self::Chromium => "chromium",
             Self::LibreOffice => "libreoffice",
@@ -147,6 +151,7 @@ impl Need {
             Self::Perfetto => Some("RANKSCOPE_TRACE_PROCESSOR"),
             Self::DatasetReaders => Some("RANKSCOPE_DATASET_PYTHON"),
             Self::Pages => Some("RANKSCOPE_PAGES"),
+            Self::S3Server => Some("RANKSCOPE_S3_SERVER"),
             _ => None,
         }
     }

@@ -31,6 +31,8 @@ mod report;
 mod run;
 mod runs;
 mod spans;
+#[cfg(feature = "store")]
+mod stores;
 #[cfg(feature = "clock")]
 mod sweep;
 #[cfg(feature = "clock")]
@@ -96,6 +98,8 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
     memory::map_large_blocks();
     #[cfg(feature = "clock")]
     rankscope_launch::outlive_file_limit();
+    #[cfg(feature = "store")]
+    stores::register();
     let verb = match parsed(words) {
         Ok(cli) => cli.verb,
         Err(error) => return output::usage(error, parsed),

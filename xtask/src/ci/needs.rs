@@ -31,6 +31,7 @@ fn is_here(need: Need) -> bool {
         Need::Node => version("node").is_some(),
         Need::Compiler => version("cc").is_some() && version("c++").is_some(),
         Need::Valgrind => version("valgrind").is_some(),
+        Need::S3Server => version("s3s-fs").is_some() || std::env::var_os("RANKSCOPE_S3_SERVER").is_some(),
         Need::Slurm => is_root() && ["sbatch", "munged"].iter().all(|program| version(program).is_some()),
         _ => need.variable().is_some_and(|variable| std::env::var_os(variable).is_some()),
     }
