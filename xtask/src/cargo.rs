@@ -62,9 +62,14 @@ impl Package {
 }
 
 /// All that CI compiles for debugging, with one set of features, so that it is compiled once: whatever asks for less, or for
-/// other features, has other dependencies and compiles many of them again. MPI is left out, because it has to be installed.
-pub(crate) const EVERYTHING: [&str; 4] =
-    ["--workspace", "--locked", "--features", "rankscope-record/tracing,rankscope-record/macros,rankscope-transport/cuda"];
+/// other features, has other dependencies and compiles many of them again. MPI is left out, because it has to be installed. What the
+/// default build leaves out, object stores and datasets, is in: the default build itself is what others get of us.
+pub(crate) const EVERYTHING: [&str; 4] = [
+    "--workspace",
+    "--locked",
+    "--features",
+    "rankscope-record/tracing,rankscope-record/macros,rankscope-transport/cuda,rankscope/store,rankscope/parquet",
+];
 
 /// The workspace as cargo sees it.
 pub(crate) fn metadata() -> Result<Metadata> {
@@ -107,9 +112,10 @@ pub(crate) fn release_with(target: &Path, feature: &str) -> Result<PathBuf> {
 }
 
 /// A debug build of the product in `target`, with the features of everything else: with its own alone, all below it is built again.
+/// With the examples, because what examples and tests depend on asks for features, too.
 pub(crate) fn debug_binary(target: &Path) -> Result<PathBuf> {
     let everything = EVERYTHING.into_iter().filter(|option| *option != "--locked");
-    build(["--quiet", "--bin", "rankscope"].into_iter().chain(everything), "the debug build")?;
+    build(["--quiet", "--bins", "--examples"].into_iter().chain(everything), "the debug build")?;
     Ok(target.join("debug").join("rankscope"))
 }
 

@@ -90,7 +90,6 @@ const STAGES: &[Stage] = &[
     ("instructions", |_| instructions::run(&instructions::Args::default())),
     ("fuzz-targets", |_| passed(fuzz_targets())),
     ("fuzz-smoke", |args| passed(fuzz_smoke(args.fuzz_seconds))),
-    ("store", |_| passed(store())),
     ("readme", |_| readme::run(&readme::Args::default())),
 ];
 
@@ -148,8 +147,10 @@ fn tests() -> Result<()> {
     cargo(&[&["test", "--lib", "--bins", "--tests"], &EVERYTHING[..]].concat())
 }
 
-/// The kernels' compiler has a stage of its own, which fetches it; and the stage `page` looks at pages of real jobs as well.
-const NOT_OF_OTHER_STAGES: &str = "not (binary(cuda_ptx) | (package(rankscope-report) & binary(page)))";
+/// The kernels' compiler and the readers of datasets have stages of their own, which fetch them; and the stage `page` looks at pages of
+/// real jobs as well.
+const NOT_OF_OTHER_STAGES: &str =
+    "not (binary(cuda_ptx) | (package(rankscope-report) & binary(page)) | (package(rankscope) & binary(dataset)))";
 
 fn rustdoc() -> Result<()> {
     let mut command = cargo::command(["doc", "--workspace", "--no-deps", "--locked"]);
@@ -177,17 +178,8 @@ fn examples() -> Result<()> {
 
 /// The pages, by the program that the tests and the examples were built with.
 fn pages() -> Result<()> {
-    cargo(&[&["build", "--bins", "--examples"], &EVERYTHING[..]].concat())?;
-    let program = cargo::metadata()?.target_directory.join("debug").join("rankscope");
+    let program = cargo::debug_binary(&cargo::metadata()?.target_directory)?;
     docs::run(&docs::Args { write: false, program: Some(program) })
-}
-
-/// The product with object stores, which the default build has not: the binary alone is built again, and what it does with buckets is
-/// tested.
-fn store() -> Result<()> {
-    let with_stores = [&EVERYTHING[..], &["--features", "rankscope/store"]].concat();
-    clippy(&with_stores)?;
-    cargo(&[&["test", "--test", "stores"], &with_stores[..]].concat())
 }
 
 /// The kernels of the GPU backend, compiled as NVIDIA's compiler does it. What needs no such compiler is among the tests.

@@ -1,7 +1,6 @@
-//! The dataset of Parquet files: what writes it, which the default build leaves out, and the programs that people read it with.
+//! The dataset of Parquet files, read by the programs that people read it with.
 //!
-//! Built as the other stages build, with one feature more, so that only the writer and what stands on it is compiled again. The readers
-//! come from the Python package index; where they cannot be had, the tests that want them say so.
+//! They come from the Python package index; where they cannot be had, the tests that want them say so.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,13 +13,9 @@ use crate::ci::{self, Outcome};
 
 const READERS: [&str; 4] = ["duckdb>=1.3", "pyarrow>=18", "polars>=1.20", "pandas>=2.2"];
 
-/// Lints and tests.
+/// The tests that read datasets.
 pub(crate) fn run() -> Result<Outcome> {
-    let [selection, locked, option, features] = EVERYTHING;
-    let features = format!("{features},rankscope/parquet");
-    let with = [selection, locked, option, &features];
-    ci::cargo(&[&["clippy", "--lib", "--test", "dataset"], &with[..], &["--", "-D", "warnings"]].concat())?;
-    let mut tests = cargo::command([&["test", "--test", "dataset"], &with[..]].concat());
+    let mut tests = cargo::command([&["test", "--test", "dataset"], &EVERYTHING[..]].concat());
     let variable = Need::DatasetReaders.variable().context("its readers are named by a variable")?;
     if std::env::var_os(variable).is_none() {
         match readers() {

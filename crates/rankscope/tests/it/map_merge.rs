@@ -168,6 +168,7 @@ fn inputs_come_from_a_list_as_from_arguments() {
 }
 
 #[test]
+#[cfg(not(feature = "store"))]
 fn object_stores_are_refused_by_name() {
     let out = tempfile::tempdir().expect("a temporary directory");
     let parts = out.path().join("parts");
