@@ -25,7 +25,7 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
         return Vec::new();
     }
     let by_worth = document.advice.is_sorted_by_key(|advice| std::cmp::Reverse(advice.worth_ns_per_step));
-    let order = if by_worth { "worth most first" } else { "what slows single ranks first, then by worth" };
+    let order = if by_worth { "worth most first" } else { "single ranks first, then by worth" };
     let aside = match document.advice.len().saturating_sub(LISTED) {
         0 => order.to_owned(),
         more => format!("{order}; {more} more in report.json"),
