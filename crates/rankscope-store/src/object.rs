@@ -167,7 +167,7 @@ impl Object {
         let is_web = self.place.url.scheme() == Scheme::Http;
         let (answer, from_start) = match get(range) {
             // Some web servers give everything or nothing.
-            Err(Error::Generic { .. }) if is_web && from > 0 => (get(None)?, true),
+            Err(Error::Generic { .. } | Error::NotSupported { .. }) if is_web && from > 0 => (get(None)?, true),
             other => (other?, false),
         };
         let now = identity(answer.meta.clone());
