@@ -1,6 +1,5 @@
 //! `rankscope report`: traces in; a summary, `report.json`, `report.html` and `timeline.pftrace` out.
 
-#[cfg(feature = "parquet")]
 mod dataset;
 pub(crate) mod named;
 mod snapshot;
@@ -55,7 +54,6 @@ pub(crate) struct Args {
     partial: bool,
     #[command(flatten)]
     workbooks: WorkbookArgs,
-    #[cfg(feature = "parquet")]
     #[command(flatten)]
     dataset: dataset::DatasetArgs,
     /// Do not answer why ranks are late and what would help; takes less time and memory
@@ -173,9 +171,8 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     if let Some(why) = args.tables.misused(named) {
         return Ok(output::misused(&why));
     }
-    #[cfg(feature = "parquet")]
-    if named.is_some() && args.dataset.policy().is_some() {
-        return Ok(output::misused("--parquet is about the whole job; leave out the table's name"));
+    if let Some(why) = args.dataset.misused(named) {
+        return Ok(output::misused(why));
     }
     if args.tables.json {
         args.format = Format::Json;
@@ -206,19 +203,13 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     request.tables = args.tables.chosen(named);
     request.cards = args.tables.cards()?;
     request.workbooks = args.workbooks.workbooks();
-    #[cfg(feature = "parquet")]
-    {
-        request.dataset = args.dataset.policy().map(|policy| (policy, args.memory.keep()));
-    }
+    request.dataset = args.dataset.policy().map(|policy| (policy, args.memory.keep()));
     let bar = Bar::default();
     let mut reported = report(&request, &bar)?;
     let folder = args.out.clone().or_else(|| Some(run()?.join("report")));
     let folder = folder.unwrap_or_else(|| PathBuf::from(FOLDER));
     // Before the timeline, which lets go of what was kept.
-    #[cfg(feature = "parquet")]
     let dataset = args.dataset.write(&reported.judged, &reported.document, &bar)?;
-    #[cfg(not(feature = "parquet"))]
-    let dataset: Option<PathBuf> = None;
     let (written, remark) = reported.write(places.as_ref(), &folder, draws, &bar)?;
     let written = written.into_iter().chain(dataset).collect();
     remark.iter().for_each(|remark| output::remark(remark));
