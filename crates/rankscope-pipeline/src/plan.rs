@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::division::Division;
 use crate::error::PartsFault;
-use crate::facts::{Clues, facts};
+use crate::facts::{Clues, facts, known_clocks};
 use crate::{Error, Reading};
 
 const NS_PER_S: u128 = 1_000_000_000;
@@ -95,8 +95,11 @@ impl Plan {
         };
         let clues = Clues::of(paths, clocks);
         let Facts { world_size, failure, nodes, .. } = facts(&clues, false)?;
+        // A run without clocks need not be where parts are judged. Files that cannot be understood are found out there.
+        let has_clocks = |folder: &&Path| clocks.is_some() || known_clocks(folder, false).map_or(true, |known| known.is_some());
+        let measured = clues.clock_folder().filter(has_clocks).map(Path::to_owned);
         let is_relative =
-            files.iter().any(|file| file.path.is_relative()) || clues.clock_folder().is_some_and(|folder| folder.is_relative());
+            files.iter().any(|file| file.path.is_relative()) || measured.as_ref().is_some_and(|at| at.is_relative());
         // Where there is no such folder any more, its paths lead nowhere, and no file would have been found.
         let folder = is_relative.then(|| absolute(".").ok()).flatten();
         Ok(Self {
@@ -108,7 +111,7 @@ impl Plan {
             world_size,
             failure: failure.map(|Failure { rank, text }| PlannedFailure { rank, text }),
             nodes,
-            clocks: clues.clock_folder().map(Path::to_owned),
+            clocks: measured,
             folder,
         })
     }

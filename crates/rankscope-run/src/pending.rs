@@ -83,7 +83,7 @@ pub(crate) fn clear_abandoned_stages(directory: &Path) {
 fn is_abandoned(stage: &Path) -> bool {
     let Ok(entries) = fs::read_dir(stage) else { return false };
     let mut signs = entries.flatten().filter(|entry| is_named(&entry.file_name().to_string_lossy()));
-    signs.next().and_then(|sign| File::open(sign.path()).ok()).is_some_and(|sign| sign.try_lock().is_ok())
+    signs.next().and_then(|sign| crate::open(&sign.path()).ok()).is_some_and(|sign| sign.try_lock().is_ok())
 }
 
 /// Removes from `directory` what writers left that are gone. `own` is a file that lies there, of this process.
