@@ -27,8 +27,8 @@ pub enum Error {
     },
     /// A URL is given, and this program speaks to no store.
     #[error(
-        "{path}: this build has no object stores. Released binaries have them, and so has one that is built with `--features store`; or \
-         copy the files here and give their path",
+        "{path}: this build has no object stores. Build one that has (`cargo install --path crates/rankscope --features store`), or copy \
+         the files here and give their path",
         path = path.display()
     )]
     Url {

@@ -13,7 +13,7 @@ use crate::exit::ExitCode;
 use crate::output::{self, Format};
 use crate::report::RulesArgs;
 
-/// Freeze what `rankscope map` is to map: the list of traces with their sizes, and the options.
+/// Freeze what `rankscope map` is to map: the list of traces and the options.
 ///
 /// Writes plan.json into the folder of parts. From then on `rankscope map --parts DIR --shard I/K` works on any machine that sees the
 /// traces and the folder, by that list and those options, and lists nothing itself. Says how many tasks are sensible. A plan is never

@@ -16,7 +16,7 @@ use crate::exit::ExitCode;
 use crate::plan::{InputArgs, MakingArgs};
 use crate::{called, output};
 
-/// Map and merge on a cluster, by the engine that it runs already: Slurm, Kubernetes or Ray.
+/// Map and merge on a cluster, by the engine it runs: Slurm, Kubernetes or Ray.
 ///
 /// All three start `rankscope map` for each shard of a plan, and `rankscope merge` at the end. Name the traces, or leave them out where
 /// `rankscope plan` has frozen them. Tasks may be killed, repeated, and lost with their node: the same command goes on with what is
