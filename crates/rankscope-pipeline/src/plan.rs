@@ -98,8 +98,8 @@ impl Plan {
         // A run without clocks need not be where parts are judged. Files that cannot be understood are found out there.
         let has_clocks = |folder: &&Path| clocks.is_some() || known_clocks(folder, false).map_or(true, |known| known.is_some());
         let measured = clues.clock_folder().filter(has_clocks).map(Path::to_owned);
-        let is_relative =
-            files.iter().any(|file| file.path.is_relative()) || measured.as_ref().is_some_and(|at| at.is_relative());
+        let starts_here = |path: &Path| path.is_relative() && !is_stored(path);
+        let is_relative = files.iter().any(|file| starts_here(&file.path)) || measured.as_deref().is_some_and(starts_here);
         // Where there is no such folder any more, its paths lead nowhere, and no file would have been found.
         let folder = is_relative.then(|| absolute(".").ok()).flatten();
         Ok(Self {

@@ -1,6 +1,6 @@
 //! `rankscope map`: every trace by itself to a small part, here or on as many machines as there are.
 
-use std::path::{PathBuf, absolute};
+use std::path::{Path, PathBuf, absolute};
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
@@ -8,6 +8,7 @@ use rankscope_formats::ArgsPolicy;
 use rankscope_pipeline::{
     MapRequest, MapSummary, Shard, TimelinesRequest, TimelinesSummary, frozen_plan, map_into, write_timelines,
 };
+use rankscope_run::is_stored;
 use serde_json::json;
 
 use crate::ending;
@@ -65,12 +66,13 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     ending::leave_nothing_unfinished()?;
     let (named, paths) = (args.parts.clone(), args.inputs.paths()?);
     let mut request = args.making.request(paths, args.parts, args.shard.0);
-    args.timelines = args.timelines.map(absolute).transpose()?;
+    let shown = args.timelines.clone().unwrap_or_default();
+    args.timelines = args.timelines.map(|out| from_here(&out)).transpose()?;
     if request.paths.is_empty() {
         stand_by_the_plan(&mut request)?;
     }
     if let Some(out) = args.timelines {
-        return timelines(request, out, args.progress, args.format);
+        return timelines(request, out, &shown, args.progress, args.format);
     }
     let summary = args.progress.told(|progress| Ok(map_into(&request, progress)?))?;
     let MapSummary { inputs, done_before, parts, unread, bytes, .. } = summary;
@@ -93,21 +95,26 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn timelines(request: MapRequest, out: PathBuf, told: ProgressArgs, format: Format) -> Result<ExitCode> {
+fn timelines(request: MapRequest, out: PathBuf, shown: &Path, told: ProgressArgs, format: Format) -> Result<ExitCode> {
     let MapRequest { parts, shard, .. } = request;
-    let request = TimelinesRequest { parts, out: out.clone(), shard, args: ArgsPolicy::All };
+    let request = TimelinesRequest { parts, out, shard, args: ArgsPolicy::All };
     let TimelinesSummary { ranks, bytes, .. } = told.told(|progress| Ok(write_timelines(&request, progress)?))?;
     output::answer(&match format {
         Format::Json => json!({ "ranks": ranks, "bytes": bytes }).to_string(),
-        Format::Table => format!("timelines of {ranks} ranks, {}, in {}\n", rankscope_report::bytes(bytes), out.display()),
+        Format::Table => format!("timelines of {ranks} ranks, {}, in {}\n", rankscope_report::bytes(bytes), shown.display()),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The same place, wherever this process stands later. A URL is one.
+fn from_here(path: &Path) -> Result<PathBuf> {
+    Ok(if is_stored(path) { path.to_owned() } else { absolute(path)? })
 }
 
 /// Goes to where the relative paths of the plan start: files beside the traces are found by the same paths.
 fn stand_by_the_plan(request: &mut MapRequest) -> Result<()> {
     if let Some(folder) = frozen_plan(&request.parts)?.elsewhere {
-        request.parts = absolute(&request.parts)?;
+        request.parts = from_here(&request.parts)?;
         std::env::set_current_dir(&folder).with_context(|| folder.display().to_string())?;
     }
     Ok(())
