@@ -3,13 +3,13 @@
 //! They come from the Python package index; where they cannot be had, the tests that want them say so.
 
 use std::path::PathBuf;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rankscope_testkit::Need;
 
 use crate::cargo::{self, EVERYTHING};
 use crate::ci::{self, Outcome};
+use crate::venv;
 
 const READERS: [&str; 4] = ["duckdb>=1.3", "pyarrow>=18", "polars>=1.20", "pandas>=2.2"];
 
@@ -34,18 +34,8 @@ fn readers() -> Result<PathBuf> {
     let venv = cargo::metadata()?.target_directory.join("dataset-python");
     let python = venv.join("bin").join("python");
     if !python.exists() {
-        finish(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        venv::create(&venv)?;
     }
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(READERS);
-    finish(&mut pip)?;
+    venv::finish(venv::pip(&python).args(READERS), "pip")?;
     Ok(python)
-}
-
-fn finish(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("failed to start {}", command.get_program().display()))?;
-    if !output.status.success() {
-        bail!("{}: {}", command.get_program().display(), String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(())
 }

@@ -9,9 +9,10 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::cargo;
+use crate::venv::finish;
 
 const PACKAGE: &str = "nvidia-cuda-nvrtc-cu12";
 /// The last of CUDA 12: it knows every architecture back to 5.0.
@@ -69,12 +70,4 @@ fn download(url: &str, to: &Path) -> Result<()> {
     let mut curl = Command::new("curl");
     curl.args(["--fail", "--silent", "--show-error", "--location", "--max-time", "90", "--output"]).arg(to);
     finish(curl.arg(url), "curl")
-}
-
-fn finish(command: &mut Command, name: &str) -> Result<()> {
-    let output = command.output().with_context(|| format!("failed to start {name}"))?;
-    if !output.status.success() {
-        bail!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(())
 }

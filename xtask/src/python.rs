@@ -9,10 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::cargo;
 use crate::ci::{self, Outcome};
+use crate::venv::{self, pip};
 
 /// What the tests need besides the package: of all readers of Arrow only its own. Tests of others, of pyright and of the notebook skip, and say so.
 const TOOLS: &[&str] = &["pytest>=8,<10", "mypy>=1.15,<3", "pyarrow>=18"];
@@ -43,15 +44,7 @@ fn environment(venv: &Path) -> Result<()> {
     if venv.exists() {
         fs::remove_dir_all(venv).with_context(|| format!("failed to remove {}", venv.display()))?;
     }
-    let output = Command::new("python3").args(["-m", "venv"]).arg(venv).output().context("failed to start python3")?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
-    Ok(())
-}
-
-fn pip(python: &Path) -> Command {
-    let mut command = Command::new(python);
-    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    command
+    venv::create(venv)
 }
 
 /// The path on which `folder` is looked at first.
