@@ -117,38 +117,23 @@ pub fn report(request: &ReportRequest, progress: &dyn Progress) -> Result<Report
     let wanted = request.request()?;
     let of_job = if request.workbooks.any() { &JobTable::ALL[..] } else { &request.tables.of_job };
     let drawn = Drawn { draws: request.timeline.is_some() || request.dataset.is_some(), answers: wanted.mapping.rules.answers };
-    let (judged, document) = analysed(judged(&wanted, progress)?, request.shown, drawn, of_job, progress)?;
+    let (judged, mut document) = analysed(judged(&wanted, progress)?, request.shown, drawn, of_job, progress)?;
     let is_untabulated = |why: &NoTables| *why != NoTables::Parts || document.ranks.iter().all(|rank| rank.tables.is_none());
     let no_tables = request.no_tables().filter(is_untabulated);
-    let mut reported =
-        Reported { document, judged, tables: request.tables.clone(), workbooks: request.workbooks.clone(), no_tables };
     if !request.workbooks.any() {
-        reported.narrow();
+        select_tables(&mut document, &request.tables.of_ranks, &request.tables.of_job);
     }
-    Ok(reported)
+    Ok(Reported { document, judged, tables: request.tables.clone(), workbooks: request.workbooks.clone(), no_tables })
 }
 
 impl Reported {
-    /// Writes the workbooks that were asked for, of all tables, a tree of them into `folder`. From then on the document holds the tables that
-    /// were asked for. Returns what was written, and what a tree has no place to say.
-    ///
-    /// # Errors
-    /// [`Error::Workbook`] for what cannot be written, and [`Error::Run`].
-    pub fn write_workbooks(&mut self, folder: &Path) -> Result<(Vec<PathBuf>, Option<String>), Error> {
-        if !self.workbooks.any() {
-            return Ok((Vec::new(), None));
-        }
-        let written = self.workbooks.write(&self.document, self.no_tables, folder)?;
-        self.narrow();
-        Ok((written, self.no_tables.filter(|_| self.workbooks.aorta).map(|why| why.to_string())))
-    }
-
-    /// Writes the workbooks that were asked for, as [`write_workbooks`](Self::write_workbooks) does, and the report's files to `places`, as
+    /// Writes the workbooks that were asked for, of all tables, a tree of them into `folder`, and the report's files to `places`, as
     /// [`write_report`](crate::write_report) does, with a timeline where it `draws`. That is made of the job and all others of the
-    /// document, so both are made at the same time. Returns what was written, the workbooks last, and what a tree has no place to say.
+    /// document, so both are made at the same time. From then on the document holds the tables that were asked for. Returns what was
+    /// written, the workbooks last, and what a tree has no place to say.
     ///
     /// # Errors
-    /// Those of the two.
+    /// [`Error::Workbook`] for what cannot be written, and those of [`write_report`](crate::write_report).
     pub fn write(
         &mut self,
         places: Option<&Places>,
@@ -160,8 +145,9 @@ impl Reported {
         let judged = &*judged;
         let drawn = Some(judged).filter(|judged| draws && judged.parts.is_none());
         let of_document = || {
-            let written = if workbooks.any() { workbooks.write(document, *no_tables, folder)? } else { Vec::new() };
+            let mut written = Vec::new();
             if workbooks.any() {
+                written = workbooks.write(document, *no_tables, folder)?;
                 select_tables(document, &tables.of_ranks, &tables.of_job);
             }
             Ok::<_, Error>((written, places.map(|places| texts(places, document)).transpose()?))
@@ -173,10 +159,6 @@ impl Reported {
             texts.zip(of_job?).map(|(texts, timeline)| committed(texts, timeline)).transpose()?.unwrap_or_default();
         written.extend(books);
         Ok((written, self.no_tables.filter(|_| self.workbooks.aorta).map(|why| why.to_string())))
-    }
-
-    fn narrow(&mut self) {
-        select_tables(&mut self.document, &self.tables.of_ranks, &self.tables.of_job);
     }
 }
 

@@ -6,9 +6,7 @@ use pyo3::prelude::*;
 use rankscope_config::size_by_letter;
 use rankscope_formats::ArgsPolicy;
 use rankscope_job::{Cards, ChosenTables, TableChoice};
-use rankscope_pipeline::{
-    Keep, Places, ReportRequest, Reported, Shown, Workbooks, memory_default, run_directory, write_report,
-};
+use rankscope_pipeline::{Keep, Places, ReportRequest, Shown, Workbooks, memory_default, run_directory};
 use rankscope_run::{SideFile, read_side_text};
 use rankscope_time::Rank;
 
@@ -98,15 +96,9 @@ pub(crate) fn report(py: Python<'_>, options: ReportOptions, progress: Option<Py
 fn reported(options: &ReportOptions, watch: &Watch) -> Result<Found, Failure> {
     let request = options.request()?;
     let mut reported = rankscope_pipeline::report(&request, watch)?;
-    if request.workbooks.any() {
-        let in_run = run_directory(&request.job.paths).map(|run| run.join("report"));
-        let folder = options.out.clone().or(in_run).unwrap_or_else(|| PathBuf::from("rankscope-report"));
-        reported.write_workbooks(&folder)?;
-    }
-    let Reported { document, judged, .. } = reported;
-    if let Some(out) = &options.out {
-        let drawn = Some(&judged).filter(|judged| request.timeline.is_some() && judged.parts.is_none());
-        write_report(&Places::beside(out), &document, drawn, watch)?;
-    }
-    Ok(Found::Report(Box::new(document), Box::new(request)))
+    let in_run = run_directory(&request.job.paths).map(|run| run.join("report"));
+    let folder = options.out.clone().or(in_run).unwrap_or_else(|| PathBuf::from("rankscope-report"));
+    let places = options.out.as_deref().map(Places::beside);
+    reported.write(places.as_ref(), &folder, request.timeline.is_some(), watch)?;
+    Ok(Found::Report(Box::new(reported.document), Box::new(request)))
 }
