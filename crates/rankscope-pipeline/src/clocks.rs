@@ -7,7 +7,7 @@ use rankscope_align::NodeClock;
 use rankscope_clock::NodeId;
 use rankscope_clock::solved::{self, MeasuredClock, RunOffsets, RunWindows, Severity, WindowsReader};
 use rankscope_job::KnownClocks;
-use rankscope_run::{SideFile, clock_files, files_in, is_folder, read_side};
+use rankscope_run::{ClockFiles, SideFile, clock_files, files_in, is_folder, read_side};
 use rankscope_time::Knot;
 use rankscope_trace::SnapshotPair;
 
@@ -18,10 +18,7 @@ use crate::Error;
 /// # Errors
 /// [`Error::Clocks`] for a file without a line that can be read, and what the file system refuses.
 pub fn read_clocks(folder: &Path) -> Result<Option<KnownClocks>, Error> {
-    let files = match clock_files(&[folder.to_owned()]) {
-        Err(rankscope_run::Error::NoClocks { .. } | rankscope_run::Error::Missing { .. }) => return Ok(None),
-        found => found?,
-    };
+    let Some(files) = files_of(folder)? else { return Ok(None) };
     let realtime = realtime(folder)?;
     let windows = if files.windows.is_empty() { None } else { Some(windows(&files.windows)?) };
     let offsets = if files.offsets.is_empty() { None } else { Some(offsets(&files.offsets)?) };
@@ -33,6 +30,18 @@ pub fn read_clocks(folder: &Path) -> Result<Option<KnownClocks>, Error> {
     known.hosts = found.hosts.into_iter().map(|(node, host)| (node.0, host)).collect();
     known.reference = found.reference.0;
     Ok(Some(known))
+}
+
+/// Whether anything in `folder` is named like clocks; what cannot be looked at may be.
+pub(crate) fn may_have_clocks(folder: &Path) -> bool {
+    files_of(folder).map_or(true, |files| files.is_some())
+}
+
+fn files_of(folder: &Path) -> Result<Option<ClockFiles>, Error> {
+    match clock_files(&[folder.to_owned()]) {
+        Err(rankscope_run::Error::NoClocks { .. } | rankscope_run::Error::Missing { .. }) => Ok(None),
+        found => Ok(Some(found?)),
+    }
 }
 
 /// Reads files of windows. All windows of a node are on the clock of its last start.

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use rankscope_align::RankMap;
 use rankscope_job::{Export, Job, Place};
-use rankscope_run::{SideFile, is_file, read_side_text};
+use rankscope_run::is_file;
 use rankscope_time::{Knot, MapStage, Rank, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::error::PartsFault;
-use crate::parts_folder::write_json;
+use crate::parts_folder::{read_json, write_json};
 
 const NAME: &str = "clocks.json";
 
@@ -75,9 +75,7 @@ pub(crate) fn read_frozen_clocks(parts: &Path) -> Result<FrozenClocks, Error> {
     if !is_file(&path)? {
         return Err(fault(PartsFault::NotMerged { folder: parts.to_owned() }));
     }
-    let text = read_side_text(&path, SideFile::Parts)?;
-    let malformed = |error: serde_json::Error| PartsFault::Malformed { reason: error.to_string() };
-    let clocks: FrozenClocks = serde_json::from_str(&text).map_err(|error| fault(malformed(error)))?;
+    let clocks: FrozenClocks = read_json(&path)?;
     if clocks.schema > SCHEMA { Err(fault(PartsFault::Newer { schema: clocks.schema })) } else { Ok(clocks) }
 }
 

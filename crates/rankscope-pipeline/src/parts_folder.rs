@@ -255,11 +255,11 @@ fn read_plans(folder: &Path) -> Result<Vec<(PathBuf, Plan)>, Error> {
 }
 
 fn read_plan(path: &Path) -> Result<Plan, Error> {
-    let text = read_side_text(path, SideFile::Parts)?;
-    Plan::read(path, &text)
+    read_json::<Plan>(path)?.understood(path)
 }
 
-fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
+/// The document at `path` in a folder of parts.
+pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
     let text = read_side_text(path, SideFile::Parts)?;
     let fault = |error: serde_json::Error| PartsFault::Malformed { reason: error.to_string() };
     serde_json::from_str(&text).map_err(|error| Error::Parts { path: path.to_owned(), fault: fault(error) })

@@ -13,9 +13,10 @@ use rankscope_job::{Facts, Failure, Rules};
 use rankscope_run::{Found, InputFile, ObjectIdentity, discover_all, identity, is_stored};
 use serde::{Deserialize, Serialize};
 
+use crate::clocks::may_have_clocks;
 use crate::division::Division;
 use crate::error::PartsFault;
-use crate::facts::{Clues, facts, known_clocks};
+use crate::facts::{Clues, facts};
 use crate::{Error, Reading};
 
 const NS_PER_S: u128 = 1_000_000_000;
@@ -95,8 +96,8 @@ impl Plan {
         };
         let clues = Clues::of(paths, clocks);
         let Facts { world_size, failure, nodes, .. } = facts(&clues, false)?;
-        // A run without clocks need not be where parts are judged. Files that cannot be understood are found out there.
-        let has_clocks = |folder: &&Path| clocks.is_some() || known_clocks(folder, false).map_or(true, |known| known.is_some());
+        // A run without clocks need not be where parts are judged.
+        let has_clocks = |folder: &&Path| clocks.is_some() || may_have_clocks(folder);
         let measured = clues.clock_folder().filter(has_clocks).map(Path::to_owned);
         let starts_here = |path: &Path| path.is_relative() && !is_stored(path);
         let is_relative = files.iter().any(|file| starts_here(&file.path)) || measured.as_deref().is_some_and(starts_here);
@@ -169,12 +170,10 @@ impl Plan {
         Ok(all)
     }
 
-    /// The plan in `text`, which lies at `path`.
-    pub(crate) fn read(path: &Path, text: &str) -> Result<Self, Error> {
-        let fault = |fault| Error::Parts { path: path.to_owned(), fault };
-        let plan: Self =
-            serde_json::from_str(text).map_err(|error| fault(PartsFault::Malformed { reason: error.to_string() }))?;
-        if plan.schema > SCHEMA { Err(fault(PartsFault::Newer { schema: plan.schema })) } else { Ok(plan) }
+    /// It, as it was read from `path`, unless it is of a newer schema.
+    pub(crate) fn understood(self, path: &Path) -> Result<Self, Error> {
+        let fault = PartsFault::Newer { schema: self.schema };
+        if self.schema > SCHEMA { Err(Error::Parts { path: path.to_owned(), fault }) } else { Ok(self) }
     }
 
     /// What parts of it were made by.
