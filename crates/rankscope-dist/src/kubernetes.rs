@@ -5,6 +5,7 @@
 //! `backoffLimitPerIndex` wants Kubernetes 1.29, where it is on unless switched off.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::{FINAL_CODES, RETRIES, Tasks};
 
@@ -12,7 +13,7 @@ use crate::{FINAL_CODES, RETRIES, Tasks};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pods {
     /// What both Jobs' names begin with.
-    name: String,
+    pub name: JobName,
     /// The image, which has the program.
     pub image: String,
     /// The claim of the volume that holds traces and parts.
@@ -40,25 +41,24 @@ impl std::error::Error for NameError {}
 /// Kubernetes allows 63, of which a pod adds its index and a suffix to.
 const NAME_MAX: usize = 50;
 
-impl Pods {
-    /// Pods of Jobs whose names begin with `name`.
-    ///
-    /// # Errors
-    /// [`NameError`].
-    pub fn new(name: &str, image: String, claim: String, mount: String, parallelism: u32) -> Result<Self, NameError> {
+/// What the names of both Jobs begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobName(String);
+
+impl FromStr for JobName {
+    type Err = NameError;
+
+    fn from_str(name: &str) -> Result<Self, NameError> {
         let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         let is_framed = !name.is_empty() && !name.starts_with('-') && !name.ends_with('-') && name.len() <= NAME_MAX;
-        match is_plain && is_framed {
-            true => Ok(Self { name: name.to_owned(), image, claim, mount, parallelism }),
-            false => Err(NameError),
-        }
+        if is_plain && is_framed { Ok(Self(name.to_owned())) } else { Err(NameError) }
     }
 }
 
 /// The manifest of both Jobs, with the commands that run them in front.
 pub fn kubernetes(tasks: &Tasks, pods: &Pods) -> String {
     let Tasks { map_line, merge_line, inputs, shards, .. } = tasks;
-    let name = &pods.name;
+    let JobName(name) = &pods.name;
     let map = format!("exec {map_line} --shard \"$((JOB_COMPLETION_INDEX + 1))/{shards}\"");
     let codes = FINAL_CODES.map(|code| code.to_string()).join(", ");
     let parallelism = pods.parallelism.min(*shards);
@@ -150,7 +150,13 @@ mod tests {
     use serde_yaml_ng::{Deserializer, Value};
 
     fn jobs(image: &str) -> Vec<Value> {
-        let pods = Pods::new("trace-7", image.to_owned(), "claim".to_owned(), "/shared".to_owned(), 1_000).unwrap();
+        let pods = Pods {
+            name: "trace-7".parse().unwrap(),
+            image: image.to_owned(),
+            claim: "claim".to_owned(),
+            mount: "/shared".to_owned(),
+            parallelism: 1_000,
+        };
         let text = kubernetes(&example(), &pods);
         let parsed = |document| serde::Deserialize::deserialize(document).unwrap();
         Deserializer::from_str(&text).map(parsed).collect()
@@ -175,7 +181,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_jobs() {
-        let named = |name: &str| Pods::new(name, String::new(), String::new(), String::new(), 1).map(|pods| pods.name);
+        let named = |name: &str| name.parse().map(|JobName(name)| name);
         assert_eq!(named("run-7"), Ok("run-7".to_owned()));
         for name in ["", "-a", "a-", "A", "a_b", "a b", &"a".repeat(51)] {
             assert_eq!(named(name), Err(NameError), "{name}");

@@ -10,7 +10,7 @@ mod kubernetes;
 mod ray;
 mod slurm;
 
-pub use kubernetes::{NameError, Pods, kubernetes};
+pub use kubernetes::{JobName, NameError, Pods, kubernetes};
 pub use ray::{Ray, ray};
 pub use slurm::{Slurm, slurm};
 

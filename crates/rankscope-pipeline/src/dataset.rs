@@ -59,13 +59,13 @@ impl Judged {
         document: &Document,
         progress: &dyn Progress,
     ) -> Result<PathBuf, Error> {
+        let staged = StagedFolders::into_directory(&request.folder)?;
         let list = request.folder.join(Manifest::NAME);
         let known = match list.exists() {
             true => Manifest::read(&read_side(&list, SideFile::Record)?)
                 .map_err(|source| Error::Dataset { path: list.clone(), source })?,
             false => Manifest::default(),
         };
-        let staged = StagedFolders::into_directory(&request.folder)?;
         let run = self.run_name(&document.title);
         let writer = Writer { judged: self, document, staged: &staged, run: &run, arguments: request.arguments };
         progress.begin(Stage::Writing, self.job.ranks.len());

@@ -146,10 +146,7 @@ pub fn write_among_many<E>(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut Fi
 where
     E: From<Error>,
 {
-    match Location::of(path)? {
-        Location::Local(local) => write_file(&local, fill),
-        Location::Object(url) => write_object(path, &url, Put::Once, fill),
-    }
+    write_to(path, Put::Once, fill)
 }
 
 /// Writes the one file `path` by `fill`. Where a link leads stays where it is, and what is no ordinary file (a device, a pipe) is
@@ -161,9 +158,17 @@ pub fn write_file<E>(path: &Path, fill: impl FnOnce(&mut BufWriter<&mut File>) -
 where
     E: From<Error>,
 {
+    write_to(path, Put::Replace, fill)
+}
+
+/// Writes the one file or object `path`; `put` says what becomes of an object that is there.
+fn write_to<E>(path: &Path, put: Put, fill: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), E>) -> Result<(), E>
+where
+    E: From<Error>,
+{
     match Location::of(path)? {
         Location::Local(local) => write_local(&local, fill),
-        Location::Object(url) => write_object(path, &url, Put::Replace, fill),
+        Location::Object(url) => write_object(path, &url, put, fill),
     }
 }
 

@@ -104,6 +104,14 @@ pub fn is_stored(path: &Path) -> bool {
     matches!(Location::of(path), Ok(Location::Object(_)))
 }
 
+/// The same place, wherever this process stands later. A URL is one.
+///
+/// # Errors
+/// What the file system refuses, where it cannot tell where this process stands.
+pub fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    if is_stored(path) { Ok(path.to_owned()) } else { std::path::absolute(path).map_err(|error| Error::io(path, error)) }
+}
+
 /// Whether a regular file, or an object, lies at `path`.
 ///
 /// # Errors
@@ -165,5 +173,17 @@ pub fn files_in(path: &Path) -> Result<Vec<PathBuf>, Error> {
             let own = listed.into_iter().filter(|object| !object.key.contains('/'));
             Ok(own.map(|object| path.join(object.key)).collect())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_at_the_same_place_everywhere() {
+        assert_eq!(absolute(Path::new("s3://bucket/parts")).expect("a URL"), Path::new("s3://bucket/parts"));
+        let here = std::env::current_dir().expect("a folder");
+        assert_eq!(absolute(Path::new("parts")).expect("a path"), here.join("parts"));
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempDir};
 
-use crate::{Error, pending};
+use crate::{Error, Location, pending};
 
 /// Outputs below one folder, in the making.
 #[derive(Debug)]
@@ -31,8 +31,11 @@ impl StagedFolders {
     /// Outputs that will lie in `target`, which is made if it is not there.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// [`Error::NotLocal`], and what the file system refuses.
     pub fn into_directory(target: &Path) -> Result<Self, Error> {
+        if let Some(url) = Location::object(target)? {
+            return Err(Error::NotLocal { path: url.to_path() });
+        }
         let refused = |error| Error::io(target, error);
         fs::create_dir_all(target).map_err(refused)?;
         pending::clear_abandoned_stages(target);
@@ -135,5 +138,12 @@ mod tests {
         assert!(!left.exists() && alive.stage.path().exists());
         drop((next, alive));
         assert_eq!(fs::read_dir(root.path()).expect("there").count(), 0);
+    }
+
+    #[test]
+    fn a_bucket_takes_no_folders_of_outputs_and_leaves_none_here() {
+        let refused = StagedFolders::into_directory(Path::new("s3://bucket/dataset")).expect_err("a URL");
+        assert!(matches!(&refused, Error::NotLocal { path } if path == Path::new("s3://bucket/dataset")), "{refused}");
+        assert!(!Path::new("s3:").exists());
     }
 }

@@ -1,6 +1,6 @@
 //! `rankscope map`: every trace by itself to a small part, here or on as many machines as there are.
 
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
@@ -8,13 +8,13 @@ use rankscope_formats::ArgsPolicy;
 use rankscope_pipeline::{
     MapRequest, MapSummary, Shard, TimelinesRequest, TimelinesSummary, frozen_plan, map_into, write_timelines,
 };
-use rankscope_run::is_stored;
+use rankscope_run::absolute;
 use serde_json::json;
 
 use crate::ending;
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
-use crate::plan::{InputArgs, MakingArgs};
+use crate::plan::PartsArgs;
 use crate::progress::ProgressArgs;
 
 /// Reduce each trace to a small part that is enough to report on the job.
@@ -26,12 +26,7 @@ use crate::progress::ProgressArgs;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    inputs: InputArgs,
-    #[command(flatten)]
-    making: MakingArgs,
-    /// The folder of parts; made if it is not there
-    #[arg(long, value_name = "DIR")]
-    parts: PathBuf,
+    wanted: PartsArgs,
     /// Map only every K-th input from number I on, counted from 1
     #[arg(long, value_name = "I/K", default_value = "1/1", hide_default_value = true)]
     shard: ShardArg,
@@ -64,10 +59,10 @@ const SHARD: &str = "give a shard as I/K, such as 3/8: the third of eight";
 
 pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     ending::leave_nothing_unfinished()?;
-    let (named, paths) = (args.parts.clone(), args.inputs.paths()?);
-    let mut request = args.making.request(paths, args.parts, args.shard.0);
+    let mut request = args.wanted.request(args.shard.0)?;
+    let named = request.parts.clone();
     let shown = args.timelines.clone().unwrap_or_default();
-    args.timelines = args.timelines.map(|out| from_here(&out)).transpose()?;
+    args.timelines = args.timelines.map(|out| absolute(&out)).transpose()?;
     if request.paths.is_empty() {
         stand_by_the_plan(&mut request)?;
     }
@@ -106,15 +101,10 @@ fn timelines(request: MapRequest, out: PathBuf, shown: &Path, told: ProgressArgs
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same place, wherever this process stands later. A URL is one.
-fn from_here(path: &Path) -> Result<PathBuf> {
-    Ok(if is_stored(path) { path.to_owned() } else { absolute(path)? })
-}
-
 /// Goes to where the relative paths of the plan start: files beside the traces are found by the same paths.
 fn stand_by_the_plan(request: &mut MapRequest) -> Result<()> {
     if let Some(folder) = frozen_plan(&request.parts)?.elsewhere {
-        request.parts = from_here(&request.parts)?;
+        request.parts = absolute(&request.parts)?;
         std::env::set_current_dir(&folder).with_context(|| folder.display().to_string())?;
     }
     Ok(())

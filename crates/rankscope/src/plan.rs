@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::{Cards, Rules, TableSet};
+use rankscope_job::{Cards, TableSet};
 use rankscope_pipeline::{Division, Frozen, Keep, MapRequest, Mapping, Reading, Shard, freeze};
 use rankscope_run::{SideFile, listed, read_side, side_bytes};
 use serde_json::json;
@@ -21,31 +21,21 @@ use crate::report::RulesArgs;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    inputs: InputArgs,
-    #[command(flatten)]
-    making: MakingArgs,
-    /// The folder of parts; made if it is not there
-    #[arg(long, value_name = "DIR")]
-    parts: PathBuf,
+    wanted: PartsArgs,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
-/// The traces.
+/// Which parts are made of what, how, and where.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct InputArgs {
+pub(crate) struct PartsArgs {
     /// Files, directories, archives or patterns of the traces of one run
     #[arg(value_name = "TRACES")]
     paths: Vec<PathBuf>,
     /// Take inputs from this file, too, one a line (- for standard input); empty lines and lines that begin with # are ignored
     #[arg(long, value_name = "FILE")]
     list: Option<PathBuf>,
-}
-
-/// How parts are made.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct MakingArgs {
     /// Folder or run directory with clocks that agents measured [default: those of the run directory]
     #[arg(long, value_name = "DIR")]
     clocks: Option<PathBuf>,
@@ -60,47 +50,42 @@ pub(crate) struct MakingArgs {
     /// Leave out what answers are made of: why ranks are late, and what would help
     #[arg(long)]
     no_answers: bool,
+    /// The folder of parts; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) parts: PathBuf,
 }
 
-impl InputArgs {
-    /// Those named, and those that the list names.
-    pub(crate) fn paths(self) -> Result<Vec<PathBuf>> {
-        let Self { mut paths, list } = self;
-        let Some(list) = list else { return Ok(paths) };
-        let bytes = match list == Path::new("-") {
-            true => side_bytes(Path::new("the standard input"), std::io::stdin().lock(), SideFile::List)?,
-            false => read_side(&list, SideFile::List)?,
-        };
-        let text = std::str::from_utf8(&bytes).with_context(|| list.display().to_string())?;
-        paths.extend(listed(text));
-        if paths.is_empty() {
-            bail!("{}: this list names no input", list.display());
-        }
-        Ok(paths)
-    }
-}
-
-impl MakingArgs {
-    fn rules(&self) -> Rules {
-        self.rules.rules().with_checks(self.checks).with_tables(self.tables).with_answers(!self.no_answers)
-    }
-
-    /// The request to map the `shard` of `paths` so, into `parts`.
-    pub(crate) fn request(self, paths: Vec<PathBuf>, parts: PathBuf, shard: Shard) -> MapRequest {
+impl PartsArgs {
+    /// The request to map the `shard` of what is named and listed.
+    pub(crate) fn request(self, shard: Shard) -> Result<MapRequest> {
         let scope = if self.rules.gpu_only { Scope::Device } else { Scope::All };
         let reading = Reading { args: ArgsPolicy::Analysis, scope };
-        let rules = self.rules();
+        let rules = self.rules.rules().with_checks(self.checks).with_tables(self.tables).with_answers(!self.no_answers);
         let mapping = Mapping { reading, rules, keep: Keep::Nothing, cards: Cards::known().clone(), tables: TableSet::ALL };
-        MapRequest { paths, clocks: self.clocks, mapping, parts, shard }
+        Ok(MapRequest { paths: named(self.paths, self.list)?, clocks: self.clocks, mapping, parts: self.parts, shard })
     }
+}
+
+/// `paths`, and those that the file `list` names.
+fn named(mut paths: Vec<PathBuf>, list: Option<PathBuf>) -> Result<Vec<PathBuf>> {
+    let Some(list) = list else { return Ok(paths) };
+    let bytes = match list == Path::new("-") {
+        true => side_bytes(Path::new("the standard input"), std::io::stdin().lock(), SideFile::List)?,
+        false => read_side(&list, SideFile::List)?,
+    };
+    let text = std::str::from_utf8(&bytes).with_context(|| list.display().to_string())?;
+    paths.extend(listed(text));
+    if paths.is_empty() {
+        bail!("{}: this list names no input", list.display());
+    }
+    Ok(paths)
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let paths = args.inputs.paths()?;
-    if paths.is_empty() {
+    let request = args.wanted.request(Shard::default())?;
+    if request.paths.is_empty() {
         return Ok(output::misused("name the traces, or a file that lists them with --list"));
     }
-    let request = args.making.request(paths, args.parts, Shard::default());
     let Frozen { path, division, .. } = freeze(&request)?;
     let next = next(&request.parts, division);
     output::answer(&match args.format {

@@ -1,7 +1,7 @@
 //! `rankscope dist k8s`: an indexed Job that maps, and one after it that merges.
 
 use anyhow::Result;
-use rankscope_dist::{NameError, Pods, kubernetes};
+use rankscope_dist::{JobName, Pods, kubernetes};
 
 use super::TaskArgs;
 use crate::exit::ExitCode;
@@ -28,22 +28,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH", default_value = "/shared")]
     mount: String,
     /// What the names of both Jobs begin with
-    #[arg(long, value_name = "NAME", default_value = "rankscope", value_parser = name)]
-    name: String,
+    #[arg(long, value_name = "NAME", default_value = "rankscope")]
+    name: JobName,
     /// The most pods at once
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     parallelism: u32,
-}
-
-fn name(text: &str) -> Result<String, NameError> {
-    Pods::new(text, String::new(), String::new(), String::new(), 1).map(|_| text.to_owned())
 }
 
 pub(super) fn run(args: Args) -> Result<ExitCode> {
     let Args { mut tasks, image, claim, mount, name, parallelism, .. } = args;
     // What started this one here is seldom in the image.
     tasks.program.get_or_insert_with(|| "rankscope".into());
-    let pods = Pods::new(&name, image, claim, mount, parallelism)?;
+    let pods = Pods { name, image, claim, mount, parallelism };
     output::answer(&kubernetes(&tasks.tasks()?, &pods))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,23 +4,24 @@ mod kubernetes;
 mod ray;
 mod slurm;
 
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Subcommand;
 use rankscope_config::size_by_letter;
 use rankscope_dist::Tasks;
 use rankscope_pipeline::{Division, Frozen, Shard, freeze, frozen_plan};
+use rankscope_run::{absolute, is_stored};
 
 use crate::exit::ExitCode;
-use crate::plan::{InputArgs, MakingArgs};
+use crate::plan::PartsArgs;
 use crate::{called, output};
 
 /// Map and merge on a cluster, by the engine it runs: Slurm, Kubernetes or Ray.
 ///
-/// All three start `rankscope map` for each shard of a plan, and `rankscope merge` at the end. Name the traces, or leave them out where
-/// `rankscope plan` has frozen them. Tasks may be killed, repeated, and lost with their node: the same command goes on with what is
-/// missing.
+/// All three start `rankscope map` for each shard of a plan, into a folder that all machines see, and `rankscope merge` at the end. Name
+/// the traces, or leave them out where `rankscope plan` has frozen them. Tasks may be killed, repeated, and lost with their node: the
+/// same command goes on with what is missing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -47,12 +48,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 #[derive(Clone, Debug, clap::Args)]
 struct TaskArgs {
     #[command(flatten)]
-    inputs: InputArgs,
-    #[command(flatten)]
-    making: MakingArgs,
-    /// The folder of parts, which all machines see
-    #[arg(long, value_name = "DIR")]
-    parts: PathBuf,
+    wanted: PartsArgs,
     /// Directory for the report's files [default: the folder report beside the parts]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -74,14 +70,21 @@ struct TaskArgs {
 }
 
 impl TaskArgs {
+    /// The folder of what tasks say: beside the parts, or here where those go to a bucket.
+    fn logs(&self) -> Result<PathBuf> {
+        let parts = &self.wanted.parts;
+        Ok(if is_stored(parts) { absolute(Path::new("logs"))? } else { absolute(parts)?.join("logs") })
+    }
+
     /// Freezes the plan, or finds it, and says what is to be run.
     fn tasks(self) -> Result<Tasks> {
-        let paths = self.inputs.paths()?;
-        let parts = absolute(&self.parts)?;
-        let Frozen { division, .. } = match paths.is_empty() {
-            true => frozen_plan(&parts)?,
-            false => freeze(&self.making.request(paths, parts.clone(), Shard::default()))?,
+        let mut request = self.wanted.request(Shard::default())?;
+        request.parts = absolute(&request.parts)?;
+        let Frozen { division, .. } = match request.paths.is_empty() {
+            true => frozen_plan(&request.parts)?,
+            false => freeze(&request)?,
         };
+        let parts = request.parts;
         let Division { inputs, shards, memory_bytes, .. } = division;
         let out = self.out.as_deref().map(absolute).transpose()?;
         let out = out.unwrap_or_else(|| parts.parent().unwrap_or(Path::new("/")).join("report"));
@@ -107,5 +110,5 @@ impl TaskArgs {
 /// The program as it was started: by its path, or by its name where it was found by that.
 fn own_program() -> Result<PathBuf> {
     let word = PathBuf::from(called::words().first().cloned().unwrap_or_else(|| "rankscope".into()));
-    Ok(if word.components().count() > 1 { absolute(word)? } else { word })
+    Ok(if word.components().count() > 1 { absolute(&word)? } else { word })
 }

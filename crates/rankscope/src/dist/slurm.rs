@@ -43,7 +43,7 @@ fn word(text: &str) -> Result<String, &'static str> {
 
 pub(super) fn run(args: Args) -> Result<ExitCode> {
     let Args { tasks, submit, partition, account, time, .. } = args;
-    let logs = std::path::absolute(&tasks.parts)?.join("logs").display().to_string();
+    let logs = tasks.logs()?.display().to_string();
     let site = Slurm { partition, account, time, logs: output::quoted(&logs) };
     let script = slurm(&tasks.tasks()?, &site);
     if !submit {
