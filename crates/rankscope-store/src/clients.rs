@@ -18,9 +18,7 @@ use crate::faults::fault;
 
 /// A stream that gives nothing for so long is broken; it is asked for again from there.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// The same, and what a whole object may take at the most, as the clients' settings are written.
-const SILENCE_MAX_TEXT: &str = "30 seconds";
-const WHOLE_MAX_TEXT: &str = "7 days";
+/// What a whole object may take at the most.
 const WHOLE_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// How often a request is repeated, and for how long, before a user is told.
@@ -73,8 +71,8 @@ fn s3(bucket: &str) -> AmazonS3Builder {
     AmazonS3Builder::from_env()
         .with_bucket_name(bucket)
         .with_retry(retries())
-        .with_config(client(ClientConfigKey::Timeout), WHOLE_MAX_TEXT)
-        .with_config(client(ClientConfigKey::ReadTimeout), SILENCE_MAX_TEXT)
+        .with_config(client(ClientConfigKey::Timeout), seconds(WHOLE_MAX))
+        .with_config(client(ClientConfigKey::ReadTimeout), seconds(SILENCE_MAX))
 }
 
 fn gcs(bucket: &str) -> GoogleCloudStorageBuilder {
@@ -89,13 +87,18 @@ fn azure(root: &str) -> MicrosoftAzureBuilder {
     MicrosoftAzureBuilder::from_env()
         .with_url(root)
         .with_retry(retries())
-        .with_config(client(ClientConfigKey::Timeout), WHOLE_MAX_TEXT)
-        .with_config(client(ClientConfigKey::ReadTimeout), SILENCE_MAX_TEXT)
+        .with_config(client(ClientConfigKey::Timeout), seconds(WHOLE_MAX))
+        .with_config(client(ClientConfigKey::ReadTimeout), seconds(SILENCE_MAX))
 }
 
 fn web(root: &str) -> HttpBuilder {
     // Whoever writes http:// means it, and no credentials go there.
     HttpBuilder::new().with_url(root).with_client_options(options().with_allow_http(true)).with_retry(retries())
+}
+
+/// A time as the clients' settings are written.
+fn seconds(time: Duration) -> String {
+    format!("{} seconds", time.as_secs())
 }
 
 fn options() -> ClientOptions {

@@ -130,14 +130,14 @@ impl RankTables {
 
     fn attributed(trace: &Trace, attribution: &Attribution, classes: &Classes, cards: &Cards, wanted: TableSet) -> Self {
         let (side, mut classed) = classes.work(trace);
-        let jax = wanted.has_any(&[Table::JaxSteps]).then(|| jax_steps(trace, side, &classed));
+        let jax_steps = made(wanted.has_any(&[Table::JaxSteps]), || jax_steps(trace, side, &classed));
         if side == Side::Host {
             classed.clear();
         }
         let mut tables = Self {
             kernel_ns: attribution.kernel_ns(trace),
             unattributed_kernel_ns: attribution.unattributed_ns(trace),
-            jax_steps: jax.unwrap_or_default(),
+            jax_steps,
             device: name_of_all(&trace.provenance.devices).map(str::to_owned),
             ..Self::default()
         };
