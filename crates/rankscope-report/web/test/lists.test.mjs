@@ -3,7 +3,7 @@ import test from "node:test";
 import { arrivals, nearestDot } from "../js/pure/arrivals.js";
 import { binName, trafficBins } from "../js/pure/bins.js";
 import { stepGrid } from "../js/pure/grid.js";
-import { ordered } from "../js/pure/order.js";
+import { isDescending, ordered } from "../js/pure/order.js";
 import { spelled } from "../js/pure/spelling.js";
 import { below, chance } from "./chance.mjs";
 
@@ -22,6 +22,13 @@ test("rows ascend or descend, those without a key are last, and equal ones keep 
   const rows = [2, 1];
   ordered(rows, (n) => n, true);
   assert.deepEqual(rows, [2, 1], "the rows themselves stay");
+});
+
+test("rows descend where each has no more than the one before it", () => {
+  const worth = (one) => one.worth;
+  const rows = (...worths) => worths.map((worth) => ({ worth }));
+  for (const down of [rows(), rows(3), rows(3, 3, 1)]) assert.equal(isDescending(down, worth), true);
+  for (const mixed of [rows(1, 3), rows(3, 1, 2)]) assert.equal(isDescending(mixed, worth), false);
 });
 
 test("every step of every rank is in its column, the first of two with one number", () => {

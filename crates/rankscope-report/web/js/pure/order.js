@@ -11,3 +11,6 @@ export function ordered(rows, key, ascending) {
     return sign * (typeof x === "string" ? x.localeCompare(y) : x - y);
   });
 }
+
+// Whether no row has more by `key` than the one before it.
+export const isDescending = (rows, key) => rows.every((row, at) => at === 0 || key(row) <= key(rows[at - 1]));

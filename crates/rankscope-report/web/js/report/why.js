@@ -48,7 +48,7 @@ function blameTable(rows) {
 
 function reasons({ reasons: all }) {
   if (all.length === 0) return absent("nothing is known of it");
-  const text = ({ kind, name, place, ns, because_of_rank: other }) => `${formatTime(ns)} ${REASONS[kind] ?? kind}: ${name}${place ? ` (${place})` : ""}${Number.isInteger(other) ? ` (rank ${other})` : ""}`;
+  const text = ({ kind, name, place, ns, because_of_rank: other }) => `${formatTime(ns)} ${[REASONS[kind] ?? kind, name].filter(Boolean).join(": ")}${place ? ` (${place})` : ""}${Number.isInteger(other) ? ` (rank ${other})` : ""}`;
   const more = all.length > SHOWN ? h("span", { class: "second" }, `first ${SHOWN} of ${plural(all.length, "reason")}`) : null;
   return h("span", {}, ...all.slice(0, SHOWN).map((reason) => h("span", { class: "line" }, text(reason))), more);
 }
