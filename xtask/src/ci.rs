@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_testkit::{Need, REQUIRE};
 
 use crate::cargo::{self, EVERYTHING, Metadata};
-use crate::{capi, dataset, deps, docs, instructions, mpi, nvrtc, python, readme, wasm};
+use crate::{capi, dataset, deps, docs, instructions, mpi, nvrtc, python, readme, sql, wasm};
 use heartbeat::Heartbeat;
 use skips::Skips;
 pub(crate) use tally::Outcome;
@@ -27,7 +27,7 @@ use tally::Tally;
 /// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Run only the stages with these names.
+    /// Run only the stages with these names; `sql`, the engine of `rankscope query`, runs only so.
     #[arg(value_name = "STAGE")]
     only: Vec<String>,
     /// Seconds the fuzz smoke run may take.
@@ -37,16 +37,19 @@ pub(crate) struct Args {
 
 /// Runs the stages.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let unknown = args.only.iter().find(|name| STAGES.iter().all(|stage| stage.0 != name.as_str()));
+    let stages = || STAGES.iter().chain(ON_REQUEST);
+    let unknown = args.only.iter().find(|name| stages().all(|stage| stage.0 != name.as_str()));
     if let Some(name) = unknown {
-        let names: Vec<&str> = STAGES.iter().map(|stage| stage.0).collect();
+        let names: Vec<&str> = stages().map(|stage| stage.0).collect();
         bail!("no stage is called {name:?}; there are {}", names.join(", "));
     }
     println!("required of this machine, so that no test may skip for want of it: {}", needs::names(&needs::required()?));
     skips::clear()?;
     let mut tally = Tally::default();
     let mut failure = None;
-    for (name, stage) in STAGES.iter().filter(|stage| args.only.is_empty() || args.only.iter().any(|only| only == stage.0)) {
+    let named = |stage: &&Stage| args.only.iter().any(|only| only == stage.0);
+    let chosen: Vec<&Stage> = if args.only.is_empty() { STAGES.iter().collect() } else { stages().filter(named).collect() };
+    for (name, stage) in chosen {
         println!("== {name}");
         let begun = Instant::now();
         let heartbeat = Heartbeat::of_stage(name);
@@ -92,6 +95,9 @@ const STAGES: &[Stage] = &[
     ("fuzz-smoke", |args| passed(fuzz_smoke(args.fuzz_seconds))),
     ("readme", |_| readme::run(&readme::Args::default())),
 ];
+
+/// What runs only by its name, as it would take longer than it is worth in every run.
+const ON_REQUEST: &[Stage] = &[("sql", |_| sql::run())];
 
 fn passed(done: Result<()>) -> Result<Outcome> {
     done.map(|()| Outcome::Passed)

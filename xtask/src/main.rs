@@ -21,6 +21,7 @@ mod python;
 mod readme;
 mod rig;
 mod smoke;
+mod sql;
 mod venv;
 mod wasm;
 

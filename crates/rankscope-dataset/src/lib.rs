@@ -33,7 +33,7 @@ pub use numbered::Numbered;
 pub use ranks::ranks;
 pub use schema::{Column, Kind, SCHEMA, Table};
 pub use steps::steps;
-pub use views::{Dialect, Layouts, views};
+pub use views::{Dialect, Layouts, asked, views};
 #[cfg(feature = "parquet")]
 pub use write::{Error, Written, write};
 

@@ -25,6 +25,12 @@ pub struct Layouts {
     pub shared: bool,
 }
 
+impl Layouts {
+    const fn has_events(self) -> bool {
+        self.by_rank || self.shared
+    }
+}
+
 impl Dialect {
     /// The file that its views are in.
     pub const fn file(self) -> &'static str {
@@ -50,7 +56,7 @@ pub fn views(dialect: Dialect, layouts: Layouts) -> String {
         }
         Dialect::Spark => "-- For Spark. Paths are from the current folder on.\n",
     });
-    let has_events = layouts.by_rank || layouts.shared;
+    let has_events = layouts.has_events();
     for table in Table::ALL.into_iter().filter(|table| *table != Table::Events || has_events) {
         let create = dialect.create();
         // A String takes any write.
@@ -59,10 +65,15 @@ pub fn views(dialect: Dialect, layouts: Layouts) -> String {
             Dialect::Spark => writeln!(sql, "{create} {0} USING parquet OPTIONS (path '{0}');", table.name()),
         };
     }
-    for (name, query) in ASKED.iter().filter(|(_, query)| has_events || !query.contains("FROM events")) {
+    for (name, query) in asked(layouts) {
         let _ = writeln!(sql, "{} {name} AS\n{query};", dialect.create());
     }
     sql
+}
+
+/// What is asked most, as names of views and their queries, in SQL that every engine takes, over tables whose events lie as `layouts` says.
+pub fn asked(layouts: Layouts) -> impl Iterator<Item = (&'static str, &'static str)> {
+    ASKED.iter().copied().filter(move |(_, query)| layouts.has_events() || !query.contains("FROM events"))
 }
 
 /// The files of `table` as DuckDB reads them.

@@ -51,6 +51,8 @@ pub enum Need {
     Pandas,
     /// Python with duckdb, pyarrow, polars and pandas: `RANKSCOPE_DATASET_PYTHON`.
     DatasetReaders,
+    /// The SQL engine of `rankscope query`, the program that `RANKSCOPE_SQL_ENGINE` names.
+    SqlEngine,
     /// Pages of real jobs, in the folder that `RANKSCOPE_PAGES` names.
     Pages,
     /// A C compiler called `cc` and a C++ compiler called `c++`.
@@ -73,7 +75,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -93,6 +95,7 @@ impl Need {
         Self::LibreOffice,
         Self::Pandas,
         Self::DatasetReaders,
+        Self::SqlEngine,
         Self::Pages,
         Self::Compiler,
         Self::Valgrind,
@@ -126,6 +129,7 @@ impl Need {
             Self::LibreOffice => "libreoffice",
             Self::Pandas => "pandas",
             Self::DatasetReaders => "dataset-readers",
+            Self::SqlEngine => "sql-engine",
             Self::Pages => "pages",
             Self::Compiler => "compiler",
             Self::Valgrind => "valgrind",
@@ -150,6 +154,7 @@ impl Need {
             Self::Kubernetes => Some("RANKSCOPE_KUBERNETES_PYTHON"),
             Self::Perfetto => Some("RANKSCOPE_TRACE_PROCESSOR"),
             Self::DatasetReaders => Some("RANKSCOPE_DATASET_PYTHON"),
+            Self::SqlEngine => Some("RANKSCOPE_SQL_ENGINE"),
             Self::Pages => Some("RANKSCOPE_PAGES"),
             Self::S3Server => Some("RANKSCOPE_S3_SERVER"),
             _ => None,

@@ -25,6 +25,7 @@ mod merge;
 mod output;
 mod plan;
 mod progress;
+mod query;
 mod recover;
 mod report;
 #[cfg(feature = "clock")]
@@ -73,6 +74,7 @@ enum Verb {
     Map(map::Args),
     Merge(merge::Args),
     Dist(dist::Args),
+    Query(query::Args),
     Spans(spans::Args),
     Align(align::Args),
     Combine(combine::Args),
@@ -122,6 +124,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Map(args) => map::run(args),
         Verb::Merge(args) => merge::run(args),
         Verb::Dist(args) => dist::run(args),
+        Verb::Query(args) => query::run(&args),
         Verb::Spans(args) => spans::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),

@@ -1,5 +1,7 @@
 //! `rankscope report --parquet`, by the programs that people read datasets with: what they sum up is what the report says.
 
+mod query;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -250,20 +252,30 @@ fn a_folder_of_something_newer_is_left_alone() {
     }
 }
 
-#[test]
-fn every_statement_of_the_page_is_understood() {
+/// The statements of the page about SQL.
+fn statements() -> Vec<&'static str> {
     let page = include_str!("../../../../docs/how-to/query-with-sql.md");
     let blocks: Vec<&str> = page.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() >= 6, "the page shows SQL");
+    blocks
+}
+
+/// A dataset in `folder` of the runs that the page asks about.
+fn runs_of_the_page(folder: &Path) -> PathBuf {
+    let traces = write_job(&job(), folder);
+    let [base, test] = ["base", "test"].map(|name| folder.join(name));
+    fs::rename(&traces, &base).expect("renamed");
+    dataset(&base, folder, &[]);
+    fs::rename(&base, &test).expect("renamed");
+    dataset(&test, folder, &[]).0
+}
+
+#[test]
+fn every_statement_of_the_page_is_understood() {
+    let blocks = statements();
     let Some(python) = python("duckdb") else { return };
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let traces = write_job(&job(), folder.path());
-    let base = folder.path().join("base");
-    fs::rename(&traces, &base).expect("renamed");
-    let (dataset, _) = dataset(&base, folder.path(), &[]);
-    let test = folder.path().join("test");
-    fs::rename(&base, &test).expect("renamed");
-    self::dataset(&test, folder.path(), &[]);
+    let dataset = runs_of_the_page(folder.path());
     let statements = folder.path().join("statements.json");
     fs::write(&statements, serde_json::to_vec(&blocks).expect("JSON")).expect("written");
     read(&python, "page", &dataset, &statements, &[]);
