@@ -45,6 +45,8 @@ pub enum Need {
     Node,
     /// Chromium, to open pages in.
     Chromium,
+    /// typescript and axe-core of npm, in the folder that `RANKSCOPE_NODE_MODULES` names.
+    NodeModules,
     /// LibreOffice as `soffice`.
     LibreOffice,
     /// Python with pandas and openpyxl: `RANKSCOPE_PANDAS_PYTHON`, or `python3` where it has them.
@@ -75,7 +77,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -92,6 +94,7 @@ impl Need {
         Self::S3Server,
         Self::Node,
         Self::Chromium,
+        Self::NodeModules,
         Self::LibreOffice,
         Self::Pandas,
         Self::DatasetReaders,
@@ -126,6 +129,7 @@ impl Need {
             Self::S3Server => "s3-server",
             Self::Node => "node",
             Self::Chromium => "chromium",
+            Self::NodeModules => "node-modules",
             Self::LibreOffice => "libreoffice",
             Self::Pandas => "pandas",
             Self::DatasetReaders => "dataset-readers",
@@ -156,6 +160,7 @@ impl Need {
             Self::DatasetReaders => Some("RANKSCOPE_DATASET_PYTHON"),
             Self::SqlEngine => Some("RANKSCOPE_SQL_ENGINE"),
             Self::Pages => Some("RANKSCOPE_PAGES"),
+            Self::NodeModules => Some("RANKSCOPE_NODE_MODULES"),
             Self::S3Server => Some("RANKSCOPE_S3_SERVER"),
             _ => None,
         }

@@ -3,7 +3,7 @@
 //! Neither program is needed to build anything; the tests say which one is missing, and are counted.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -25,8 +25,24 @@ pub(super) fn run() -> Result<()> {
     draw(&cargo::debug_binary(&target_directory)?, &pages)?;
     // With everything else, as the tests before: of one package by itself other features are asked for, and all of it is built again.
     let test = [&["test", "--test", "page"], &cargo::EVERYTHING[..]].concat();
-    check(cargo::command(test).env("RANKSCOPE_PAGES", &pages))
+    let mut command = cargo::command(test);
+    command.env("RANKSCOPE_PAGES", &pages);
+    if let Some(modules) = node_modules(&target_directory.join("ci-npm")) {
+        command.env("RANKSCOPE_NODE_MODULES", modules);
+    }
+    check(&mut command)
 }
+
+/// What npm brings for the tests; without npm or its registry none, which the tests then say.
+fn node_modules(folder: &Path) -> Option<PathBuf> {
+    fs::create_dir_all(folder).ok()?;
+    let mut command = Command::new("npm");
+    let command = command.args(["install", "--no-save", "--no-audit", "--no-fund", "--prefix"]).arg(folder).args(NPM);
+    command.stdout(std::process::Stdio::null()).status().ok()?.success().then(|| folder.join("node_modules"))
+}
+
+/// Checkers of types and of access, in the versions that the tests were written with.
+const NPM: [&str; 2] = ["typescript@7.0.2", "axe-core@4.14.1"];
 
 /// A page of every kind into `pages`.
 fn draw(product: &Path, pages: &Path) -> Result<()> {
