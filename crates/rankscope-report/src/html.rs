@@ -6,23 +6,33 @@
 //!
 //! Scripts lay out and compute no result. What they may show besides the document's own numbers, formatted: a part of a whole that
 //! the document has as well, in percent or as a multiple; the least and the greatest of a list; how many entries a list has; and
-//! the distance of a time from the first one drawn, or half the distance of two bounds. What places and colours (ticks, the ends of
-//! a colour scale, the height of a plot, the pause at which a line is interrupted) may be any function of the document, quantiles
-//! included: it labels an axis at most, and is never put into a sentence or a table. `tests/page.rs` holds the pages to this.
+//! the distance of a time from the first one drawn, or half the distance of two bounds. What a page needs beyond that, such as a
+//! mean step or lateness beside the median rank, is computed in Rust and is in the page's document. What places and colours (ticks,
+//! the ends of a colour scale, the height of a plot, the pause at which a line is interrupted) may be any function of the document,
+//! quantiles included: it labels an axis at most, and is never put into a sentence or a table. `tests/page.rs` holds the pages to
+//! this.
 
+mod alike;
 mod budget;
 mod embed;
+mod mean_step;
 pub(crate) mod page;
+mod step_map;
 mod tables;
+
+use std::collections::BTreeSet;
 
 use crate::Error;
 use crate::terminal::{clocks, windows};
 use crate::text::{clean, rank_list};
-use crate::units::{counted, of};
+use crate::units::{counted, duration, of};
+use alike::{RanksAlike, ranks_alike};
 pub(crate) use budget::Cuts;
-use page::{Banner, Kind, Page, Section};
-use rankscope_document::Document;
+use mean_step::{MeanStep, mean_step};
+use page::{Banner, Fact, Kind, Page, Section};
+use rankscope_document::{Clock, ClockMethod, ClockOffset, Document};
 use serde::Serialize;
+use step_map::{StepMap, step_map};
 use tables::PageTable;
 
 /// The document as a self-contained page.
@@ -44,7 +54,13 @@ pub fn html(document: &Document) -> Result<String, Error> {
         notes: &document.notes,
         banner: banner(document),
         drawn: !document.ranks.is_empty() && notes_alone.is_none(),
-        document: &Shown { document: &shown, page_tables: tables },
+        document: &Shown {
+            document: &shown,
+            mean_step: mean_step(document),
+            step_map: step_map(document),
+            alike: ranks_alike(document),
+            page_tables: tables,
+        },
         cuts,
     };
     page.render()
@@ -55,6 +71,11 @@ pub fn html(document: &Document) -> Result<String, Error> {
 struct Shown<'a> {
     #[serde(flatten)]
     document: &'a Document,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_step: Option<MeanStep>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step_map: Option<StepMap>,
+    alike: RanksAlike,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     page_tables: Vec<PageTable>,
 }
@@ -70,28 +91,52 @@ fn banner(document: &Document) -> Option<Banner> {
 }
 
 /// What was reported on, in a few words each.
-fn facts(document: &Document) -> Vec<String> {
+fn facts(document: &Document) -> Vec<Fact> {
     let ranks = match document.world_size {
         Some(world) => format!("{} ranks", of(document.ranks.len() as u64, u64::from(world))),
         None => format!("{}, world size not recorded", counted(document.ranks.len(), "rank")),
     };
-    let mut facts = vec![ranks];
+    let mut facts = vec![Fact::from(ranks)];
     if !document.missing_ranks.is_empty() {
-        facts.push(format!("missing {}", rank_list(&document.missing_ranks, 8).replace('-', "–")));
+        facts.push(format!("missing {}", rank_list(&document.missing_ranks, 8).replace('-', "–")).into());
     }
     if document.ranks.is_empty() {
         return facts;
     }
-    facts.extend(windows(&document.windows));
-    facts.push(if document.device_activity { "device times" } else { "host times" }.to_owned());
-    facts.push(clocks(&document.clock).to_owned());
+    facts.extend(steps(document).map(Fact::from));
+    facts.extend(windows(&document.windows).map(Fact::from));
+    facts.push(if document.device_activity { "device times" } else { "host times" }.to_owned().into());
+    facts.push(clock_fact(&document.clock));
     if !document.classes.as_str().is_empty() {
-        facts.push(format!("classes: {}", clean(document.classes.as_str())));
+        facts.push(format!("classes: {}", clean(document.classes.as_str())).into());
     }
     facts
 }
 
+/// The steps that any rank marks.
+fn steps(document: &Document) -> Option<String> {
+    let marked: BTreeSet<i64> = document.ranks.iter().flat_map(|rank| &rank.steps).map(|step| step.step).collect();
+    let (first, last) = (marked.first()?, marked.last()?);
+    let range = if first == last { format!("step {first}") } else { format!("{first} to {last}") };
+    Some(if marked.len() < 2 { range } else { format!("{}, {range}", counted(marked.len(), "step")) })
+}
+
+/// What the times between ranks rest on, how wide the widest of its intervals is, and so how far it goes.
+fn clock_fact(clock: &Clock) -> Fact {
+    let half = |offset: &ClockOffset| Some(offset.hi_ns?.saturating_sub(offset.lo_ns?) / 2);
+    let widest = clock.offsets.iter().filter_map(half).max().filter(|half| *half > 0);
+    let within = widest.map(|half| format!(", within ±{}", duration(half as f64))).unwrap_or_default();
+    let trust = match clock.method {
+        ClockMethod::Measured | ClockMethod::OneHost => "sure",
+        ClockMethod::PartlyMeasured => "fair",
+        _ if clock.corrected => "fair",
+        _ => "weak",
+    };
+    Fact { text: format!("{}{within}", clocks(clock)), trust: Some(trust) }
+}
+
 const TIME: Section = Section { id: "time", heading: "Where the time goes", link: "Time" };
+const STRIP: Section = Section { id: "strip", heading: "Ranks in time", link: "Timeline" };
 const STEPS: Section = Section { id: "steps", heading: "Steps", link: "Steps" };
 const HELP: Section = Section { id: "help", heading: "What would help", link: "What would help" };
 const WHY: Section = Section { id: "why", heading: "Why ranks were late", link: "Why" };
@@ -105,14 +150,15 @@ const FILES: Section = Section { id: "files", heading: "Files", link: "Files" };
 
 /// A report for whose tables somebody asked.
 const WITH_TABLES: Kind =
-    Kind { sections: &[HELP, TIME, STEPS, LATE, WHY, PATH, COLLECTIVES, LONGEST, TABLES, CLOCKS, FILES], ..REPORT };
+    Kind { sections: &[STRIP, STEPS, TIME, LATE, WHY, HELP, PATH, COLLECTIVES, LONGEST, TABLES, CLOCKS, FILES], ..REPORT };
 
 const REPORT: Kind = Kind {
     name: "rankscope",
     kicker: "rankscope report",
-    sections: &[HELP, TIME, STEPS, LATE, WHY, PATH, COLLECTIVES, LONGEST, CLOCKS, FILES],
+    sections: &[STRIP, STEPS, TIME, LATE, WHY, HELP, PATH, COLLECTIVES, LONGEST, CLOCKS, FILES],
     linked: true,
-    tiles: true,
+    answers: true,
+    tiles: false,
     no_findings: "Nothing stands out: the analysis has no finding about this run.",
     footer: "Rates are decimal (GB/s is 10⁹ bytes a second), sizes binary (KiB is 1024 bytes).",
     script: include_str!(concat!(env!("OUT_DIR"), "/report.js")),

@@ -49,6 +49,14 @@ fn comments_stay_behind_and_what_looks_like_one_does_not() {
 }
 
 #[test]
+fn types_stay_behind() {
+    let text = "/** @type {(a: number) => [number, number]} */\nexport const a = (b) => [b, /** @type {number} */ (b)];\n";
+    let script = bundled(&[("page.js", text)]).unwrap().script;
+    assert!(script.contains("\nconst a = (b) => [b,  (b)];\n"), "{script}");
+    assert!(matches!(refused(&[("page.js", "/** open\n")]).1, Offence::Syntax(_)));
+}
+
+#[test]
 fn a_circle_names_its_modules() {
     let circle = bundled(&[
         ("page.js", "import { a } from \"./a.js\";\na();\n"),

@@ -111,6 +111,22 @@ fn thousands_of_ranks_make_a_page_a_browser_opens() {
     assert!(back.collectives.instances.len() < 30);
 }
 
+/// What a reader waits for on opening a page: its bytes are read, parsed and drawn.
+#[test]
+fn pages_stay_within_their_budgets() {
+    for (ranks, steps, collectives, budget) in [(8, 10, 60, 300_000), (64, 12, 400, 2_000_000), (1_024, 500, 400, 5_000_000)] {
+        let mut document = common::job(ranks, steps, collectives);
+        if ranks > 256 {
+            // Of so many ranks, kernels are listed for all together.
+            document.ranks.iter_mut().for_each(|rank| rank.kernels.clear());
+        }
+        let page = page(&format!("budget_{ranks}"), &document);
+        assert!(page.len() < budget, "{} bytes of {budget} for {ranks} ranks and {steps} steps", page.len());
+    }
+    let empty = page("budget_of_scripts", &Document::default());
+    assert!(empty.len() < 160_000, "{} bytes of scripts and styles", empty.len());
+}
+
 #[test]
 fn a_thousand_ranks_by_a_hundred_steps() {
     assert!(page("thousand_by_hundred", &common::job(1000, 100, 60)).len() < 40 << 20);

@@ -6,6 +6,10 @@
 #[path = "page/browser.rs"]
 mod browser;
 mod common;
+#[path = "page/keyboard.rs"]
+mod keyboard;
+#[path = "page/npm.rs"]
+mod npm;
 #[path = "page/promise.rs"]
 mod promise;
 

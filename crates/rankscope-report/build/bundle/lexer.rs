@@ -63,7 +63,8 @@ impl Lexer<'_> {
     fn next(&mut self, c: char) -> Result<(), &'static str> {
         match c {
             '/' if self.peek(1) == Some('/') => self.comment("\n"),
-            '/' if self.peek(1) == Some('*') => return Err("a comment begins with //"),
+            '/' if self.text[self.at..].starts_with("/** ") => self.types()?,
+            '/' if self.peek(1) == Some('*') => return Err("a comment begins with //, or with /** where it says types"),
             '/' if !self.follows_value() => self.regex()?,
             '"' | '\'' => self.quoted(c)?,
             '`' => self.template(1)?,
@@ -102,6 +103,14 @@ impl Lexer<'_> {
         let bytes = rest.find(until).unwrap_or(rest.len());
         self.lexed.comments.push((self.at, self.at + bytes));
         self.skip(bytes);
+    }
+
+    /// What the checker of types reads, and nobody else.
+    fn types(&mut self) -> Result<(), &'static str> {
+        let bytes = self.text[self.at..].find("*/").ok_or("a comment is never closed")? + 2;
+        self.lexed.comments.push((self.at, self.at + bytes));
+        self.skip(bytes);
+        Ok(())
     }
 
     fn sign(&mut self, c: char) -> Result<(), &'static str> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::html::Cuts;
-use crate::html::page::{Banner, Kind, Page, Section};
+use crate::html::page::{Banner, Kind, Page, Section, plain_facts};
 use crate::units::counted;
 
 /// The document as a self-contained page.
@@ -24,7 +24,7 @@ pub fn clock_html(document: &ClockDocument) -> Result<String, Error> {
         kind: &CLOCKS,
         title: &document.title,
         version: &document.rankscope_version,
-        facts: facts(document, every),
+        facts: plain_facts(facts(document, every)),
         notes: &document.notes,
         banner: (!drawn).then_some(nothing),
         drawn,
@@ -103,6 +103,7 @@ const CLOCKS: Kind = Kind {
         Section { id: "nodes", heading: "Nodes", link: "Nodes" },
     ],
     linked: false,
+    answers: false,
     tiles: false,
     no_findings: "",
     footer: "An offset is the node's clock minus the reference's; the band is what it can be at all.",

@@ -7,7 +7,7 @@ use rankscope_document::{CompareDocument, Convention, Note, NoteLevel};
 use super::{pairs, runs_of, sentence, shown};
 use crate::Error;
 use crate::html::Cuts;
-use crate::html::page::{Banner, Kind, Page, Section};
+use crate::html::page::{Banner, Kind, Page, Section, plain_facts};
 use crate::units::counted;
 
 /// The document as a self-contained page.
@@ -28,7 +28,7 @@ pub fn compare_html(document: &CompareDocument) -> Result<String, Error> {
         kind: &COMPARE,
         title: if title.is_empty() { "nothing" } else { &title },
         version: &document.rankscope_version,
-        facts: facts(document),
+        facts: plain_facts(facts(document)),
         notes: &notes,
         banner: (!drawn).then_some(nothing),
         drawn,
@@ -84,6 +84,7 @@ const COMPARE: Kind = Kind {
         Section { id: "definitions", heading: "How each figure is computed", link: "Definitions" },
     ],
     linked: true,
+    answers: false,
     tiles: true,
     no_findings: "",
     footer: "Rates are decimal (GB/s is 10⁹ bytes a second). Colours go by verdicts and fixed limits, never by what else is on the page.",

@@ -6,7 +6,7 @@ use rankscope_document::DispatchDocument;
 
 use crate::Error;
 use crate::html::Cuts;
-use crate::html::page::{Kind, Page, Section};
+use crate::html::page::{Kind, Page, Section, plain_facts};
 use crate::text::clean;
 use crate::units::{bytes, counted};
 
@@ -21,7 +21,7 @@ pub fn dispatch_html(document: &DispatchDocument) -> Result<String, Error> {
         kind: &PLAN,
         title: &document.title,
         version: &document.rankscope_version,
-        facts: facts(document),
+        facts: plain_facts(facts(document)),
         notes: &document.notes,
         banner: None,
         drawn: true,
@@ -56,6 +56,7 @@ const PLAN: Kind = Kind {
         Section { id: "ranks", heading: "Ranks", link: "Ranks" },
     ],
     linked: false,
+    answers: false,
     tiles: false,
     no_findings: "",
     footer: "Before: every rank computes the attention of the tokens it holds. After: as planned.",

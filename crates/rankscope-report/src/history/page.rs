@@ -5,7 +5,7 @@ use rankscope_document::HistoryDocument;
 use super::facts;
 use crate::Error;
 use crate::html::Cuts;
-use crate::html::page::{Banner, Kind, Page, Section};
+use crate::html::page::{Banner, Kind, Page, Section, plain_facts};
 
 /// The document as a self-contained page.
 ///
@@ -16,7 +16,7 @@ pub fn history_html(document: &HistoryDocument) -> Result<String, Error> {
         kind: &HISTORY,
         title: &document.title,
         version: &document.rankscope_version,
-        facts: vec![facts(document)],
+        facts: plain_facts(vec![facts(document)]),
         notes: &document.notes,
         banner: document.metrics.is_empty().then_some(Banner { strong: "", text: "The latest run has no metric to follow." }),
         drawn: !document.metrics.is_empty(),
@@ -35,6 +35,7 @@ const HISTORY: Kind = Kind {
         Section { id: "runs", heading: "Runs", link: "Runs" },
     ],
     linked: true,
+    answers: false,
     tiles: false,
     no_findings: "",
     footer: "A run's value is the median of its steps, warm-up left out. Differences are later minus earlier: a positive time takes longer.",

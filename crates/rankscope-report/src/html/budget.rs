@@ -1,6 +1,6 @@
 //! How much of a document goes into a page.
 //!
-//! `report.json` holds everything; a page that takes a minute to open is not read. Five lists grow with the square of the job
+//! `report.json` holds everything; a page that takes a minute to open is not read. Six lists grow with the square of the job
 //! or carry long names, and each has a budget here. What is kept is what a reader would look for first, in its original order.
 
 use std::cmp::Reverse;
@@ -16,6 +16,7 @@ pub(crate) struct Cuts {
     pairs: usize,
     kernels_per_rank: usize,
     paths: usize,
+    steps: usize,
 }
 
 /// The document within the budgets, and what they cost.
@@ -25,7 +26,8 @@ pub(super) fn fit(document: &Document) -> (Document, Cuts) {
     (page.collective_tables, page.across_ranks) = (None, None);
     page.ranks.iter_mut().for_each(|rank| rank.tables = None);
     let paths = keep(&mut page.critical_path, PATHS, |_| 1, |path| Reverse(path.length_ns));
-    let mut cuts = Cuts { paths, ..Cuts::default() };
+    let steps = drop_steps(&mut page);
+    let mut cuts = Cuts { paths, steps, ..Cuts::default() };
     let collectives = &mut page.collectives;
     cuts.instances = keep(&mut collectives.instances, RANK_ENTRIES, |i| i.arrival_order.len() + i.wait_ns.len(), longest_wait);
     cuts.unmatched = keep(&mut collectives.unmatched_list, RANK_ENTRIES, |u| u.present.len() + u.absent.len() + 1, |_| 0);
@@ -61,6 +63,16 @@ fn keep<T, K: Ord>(items: &mut Vec<T>, budget: usize, weight: impl Fn(&T) -> usi
     full
 }
 
+/// Leaves the steps to the map where they are many. Returns how many there are if they went.
+fn drop_steps(page: &mut Document) -> usize {
+    let steps = page.ranks.iter().map(|rank| rank.steps.len()).sum();
+    if steps <= STEPS {
+        return 0;
+    }
+    page.ranks.iter_mut().for_each(|rank| rank.steps.clear());
+    steps
+}
+
 /// Gives every rank the same number of kernels. Returns the longest full list if any was cut.
 fn shorten_kernels(page: &mut Document) -> usize {
     let most = (KERNELS / page.ranks.len().max(1)).max(FEWEST_KERNELS);
@@ -75,14 +87,16 @@ fn shorten_kernels(page: &mut Document) -> usize {
     longest
 }
 
-/// Ranks named in all collectives of a list together: about 2 MB of text.
-const RANK_ENTRIES: usize = 200_000;
+/// Ranks named in all collectives of a list together: about 1 MB of text.
+const RANK_ENTRIES: usize = 100_000;
 /// Pairs of clocks, about 80 bytes each.
-const PAIRS: usize = 4_000;
+const PAIRS: usize = 1_000;
 /// Critical paths, each with two dozen names.
 const PATHS: usize = 100;
-/// Kernel names run to hundreds of bytes: about 4 MB.
-const KERNELS: usize = 12_000;
+/// Kernel names run to hundreds of bytes: about 400 kB.
+const KERNELS: usize = 1_200;
+/// Steps of all ranks, each some 250 bytes. The map of a page has the figures of all of them in a thirtieth of that.
+const STEPS: usize = 2_000;
 /// The least that still answers "what runs longest here".
 const FEWEST_KERNELS: usize = 8;
 

@@ -23,6 +23,8 @@ pub(crate) struct Kind {
     pub(crate) sections: &'static [Section],
     /// Links to the sections stand at the top.
     pub(crate) linked: bool,
+    /// The script's answers and a row of figures stand before everything that is text.
+    pub(crate) answers: bool,
     /// A row of figures stands before the sections.
     pub(crate) tiles: bool,
     /// Where a page with sections has no finding; empty if nothing is to be concluded from that.
@@ -45,7 +47,7 @@ pub(crate) struct Page<'a, D> {
     pub(crate) kind: &'static Kind,
     pub(crate) title: &'a str,
     pub(crate) version: &'a str,
-    pub(crate) facts: Vec<String>,
+    pub(crate) facts: Vec<Fact>,
     pub(crate) notes: &'a [Note],
     pub(crate) banner: Option<Banner>,
     /// Whether there is anything to draw.
@@ -54,6 +56,24 @@ pub(crate) struct Page<'a, D> {
     pub(crate) document: &'a D,
     /// What was left out of it.
     pub(crate) cuts: Cuts,
+}
+
+/// A few words about what the page is of.
+pub(crate) struct Fact {
+    pub(crate) text: String,
+    /// How far it can be trusted, where that is the question: a class of the style sheet.
+    pub(crate) trust: Option<&'static str>,
+}
+
+impl From<String> for Fact {
+    fn from(text: String) -> Self {
+        Self { text, trust: None }
+    }
+}
+
+/// Facts of which none is a question of trust.
+pub(crate) fn plain_facts(texts: Vec<String>) -> Vec<Fact> {
+    texts.into_iter().map(Fact::from).collect()
 }
 
 /// What must be read before anything else.
@@ -71,6 +91,7 @@ impl Kind {
             kicker => self.kicker,
             sections => self.sections.iter().map(section).collect::<Vec<_>>(),
             linked => self.linked,
+            answers => self.answers,
             tiles => self.tiles,
             no_findings => self.no_findings,
             footer => self.footer,
@@ -88,19 +109,23 @@ impl<D: Serialize> Page<'_, D> {
             kind => self.kind.values(),
             title => clean(self.title),
             version => self.version,
-            facts => self.facts,
+            facts => self.facts.iter().map(|fact| context! { text => &fact.text, trust => fact.trust }).collect::<Vec<_>>(),
             banner => self.banner.map(|banner| context! { strong => banner.strong, text => banner.text }),
             drawn => self.drawn,
             findings => notes(NoteLevel::Finding),
             cautions => notes(NoteLevel::Caution),
             problems => notes(NoteLevel::Problem),
-            css => Value::from_safe_string(include_str!("../../web/report.css").to_owned()),
+            css => Value::from_safe_string([STYLE, if self.kind.answers { ANSWERS } else { "" }].concat()),
             script => Value::from_safe_string(self.kind.script.to_owned()),
             document => Value::from_safe_string(embed::json(self.document)),
             cuts => Value::from_safe_string(embed::json(&self.cuts)),
         })?)
     }
 }
+
+const STYLE: &str = include_str!("../../web/report.css");
+/// Of pages that begin with answers.
+const ANSWERS: &str = include_str!("../../web/answers.css");
 
 /// Ends in `.html` so that the engine escapes what it inserts.
 const NAME: &str = "page.html";

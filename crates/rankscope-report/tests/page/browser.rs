@@ -102,38 +102,75 @@ impl Browser {
         browser
     }
 
-    /// Opens the page from disk, lets it draw, and runs `probe` in it.
-    pub(crate) fn visit(&mut self, page: &Path, look: Look, probe: &str) -> Visit {
+    /// Opens a page by its address and waits until it has loaded.
+    pub(crate) fn open(&mut self, address: &str, look: Look) {
         let scheme = if look.dark { "dark" } else { "light" };
         let screen = json!({ "width": look.width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", screen);
         self.call("Emulation.setEmulatedMedia", json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] }));
         self.events.clear();
-        let address = format!("file://{}", page.display());
         self.call("Page.navigate", json!({ "url": address }));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.message();
             self.events.push(event);
         }
-        let asked = json!({ "expression": format!("const USED = {}; {probe}", look.used), "awaitPromise": true, "returnByValue": true });
+    }
+
+    /// The value of an expression in the page that is open.
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+        let asked = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", asked);
-        assert!(answer["exceptionDetails"].is_null(), "the probe failed in {address}: {answer}");
-        let of = |method: &str| {
-            self.events
-                .iter()
-                .filter(|event| event["method"] == method)
-                .map(|event| event["params"].clone())
-                .collect::<Vec<_>>()
+        assert!(answer["exceptionDetails"].is_null(), "{expression} failed: {answer}");
+        answer["result"]["value"].clone()
+    }
+
+    /// Presses and releases a key, as a keyboard does: `Tab`, `Escape`, an arrow, or a letter.
+    pub(crate) fn press(&mut self, key: &str) {
+        let code = match key {
+            "Tab" => 9,
+            "Enter" => 13,
+            "Escape" => 27,
+            "ArrowLeft" => 37,
+            "ArrowUp" => 38,
+            "ArrowRight" => 39,
+            "ArrowDown" => 40,
+            _ => 0,
         };
-        let mut complaints: Vec<String> =
-            of("Runtime.exceptionThrown").iter().chain(&of("Log.entryAdded")).map(Value::to_string).collect();
-        let printed = of("Runtime.consoleAPICalled");
-        complaints
-            .extend(printed.iter().filter(|call| call["type"] == "error" || call["type"] == "warning").map(Value::to_string));
-        let sent = of("Network.requestWillBeSent");
-        let urls = sent.iter().filter_map(|sent| sent["request"]["url"].as_str());
+        let text = if key == "Enter" {
+            "\r"
+        } else if key.len() == 1 {
+            key
+        } else {
+            ""
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            if kind == "keyDown" && !text.is_empty() {
+                event["text"] = json!(text);
+            }
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Errors and warnings of the console, and exceptions nobody caught, since the page was opened.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let of = |method: &'static str| self.events.iter().filter(move |event| event["method"] == method);
+        let uncaught = of("Runtime.exceptionThrown").chain(of("Log.entryAdded"));
+        let printed = of("Runtime.consoleAPICalled")
+            .filter(|event| event["params"]["type"] == "error" || event["params"]["type"] == "warning");
+        uncaught.chain(printed).map(|event| event["params"].to_string()).collect()
+    }
+
+    /// Opens the page from disk, lets it draw, and runs `probe` in it.
+    pub(crate) fn visit(&mut self, page: &Path, look: Look, probe: &str) -> Visit {
+        let address = format!("file://{}", page.display());
+        self.open(&address, look);
+        let value = self.evaluate(&format!("const USED = {}; {probe}", look.used));
+        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        let urls = sent.filter_map(|sent| sent["params"]["request"]["url"].as_str());
         let fetched = urls.filter(|url| *url != address && *url != "data:,").map(str::to_owned).collect();
-        let seen = serde_json::from_value(answer["result"]["value"].clone()).expect("the probe returns what is seen");
+        let complaints = self.complaints();
+        let seen = serde_json::from_value(value).expect("the probe returns what is seen");
         Visit { complaints, fetched, seen }
     }
 

@@ -15,15 +15,20 @@
     return pixels.every((pixel) => pixel === pixels[0]);
   };
   // What is shown as a figure. Labels of axes and of colours are not.
-  const FIGURES = "td:not(.name):not(.mono), .tile, .lead, .note";
+  const FIGURES = "td:not(.name):not(.mono), .tile, .lead, .note, .card, .mean-step, .brief, #selected p";
   const figures = (part) => [...part.querySelectorAll(FIGURES)].map((one) => one.innerText);
   // A page holds nothing that reaches over its edge, except in boxes that scroll.
   const overflow = () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth;
 
   await frame();
   await frame();
+  // What is closed is no less promised.
+  const closed = overflow();
+  for (const part of all("details")) part.open = true;
+  await new Promise((done) => setTimeout(done, 150));
+  await frame();
   const texts = figures(document);
-  const wide = [overflow()];
+  const wide = [closed, overflow()];
   const blank = all("canvas").filter(isBlank).map((canvas) => canvas.getAttribute("aria-label"));
   for (const element of used("canvas, .stack, circle, .pieces span")) {
     const { left, top, width, height } = element.getBoundingClientRect();

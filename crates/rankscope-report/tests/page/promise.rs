@@ -32,6 +32,7 @@ impl Allowed {
             }
             Value::Object(fields) => {
                 self.parts(value);
+                self.multiples(value);
                 fields.values().for_each(|field| self.gather(field));
             }
             Value::Null | Value::Bool(_) => {}
@@ -43,6 +44,13 @@ impl Allowed {
         let starts: Vec<i64> = list.iter().filter_map(|item| item["start_ns"].as_i64()).collect();
         let first = starts.iter().min().copied().unwrap_or(0);
         self.plain.extend(starts.iter().map(|start| (start - first) as f64));
+    }
+
+    /// Values that are given in a unit of their own.
+    fn multiples(&mut self, fields: &Value) {
+        let (Some(unit), Some(rows)) = (fields["unit_ns"].as_f64(), fields["values"].as_array()) else { return };
+        let values = rows.iter().filter_map(Value::as_array).flatten().filter_map(Value::as_f64);
+        self.plain.extend(values.map(|value| (value * unit).abs()));
     }
 
     fn parts(&mut self, fields: &Value) {

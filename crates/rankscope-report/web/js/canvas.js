@@ -1,8 +1,10 @@
 // Canvases: the page's colours, a pen that draws sharp on any screen, and when to draw again.
 
 const darkQuery = matchMedia("(prefers-color-scheme: dark)");
+// Paper is light.
+const printQuery = matchMedia("print");
 
-export const theme = () => (darkQuery.matches ? "dark" : "light");
+export const theme = () => (darkQuery.matches && !printQuery.matches ? "dark" : "light");
 
 export const cssVariable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -33,4 +35,5 @@ export function onRedraw(draw) {
     timer = setTimeout(draw, 120);
   });
   darkQuery.addEventListener("change", () => draw());
+  printQuery.addEventListener("change", () => draw());
 }

@@ -20,3 +20,25 @@ export function select(label, options, choose) {
 export function searchBox(label, search) {
   return h("input", { type: "search", class: "search", placeholder: label, "aria-label": label, oninput: (event) => search(event.target.value.trim()) });
 }
+
+// Copies what `text` gives when it is pressed, and says so for a moment.
+export function copyButton(label, text, title) {
+  const button = h("button", { type: "button", class: "plain small", title, onclick: () => copy(text()).then((done) => said(done ? "Copied" : "Not copied"), () => said("Not copied")) }, label);
+  const said = (word) => {
+    button.textContent = word;
+    setTimeout(() => { button.textContent = label; }, 1200);
+  };
+  return button;
+}
+
+// A page from disk may have no clipboard; a text field that is selected has.
+async function copy(text) {
+  if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text).then(() => true);
+  const field = h("textarea", { class: "unseen", "aria-hidden": "true" });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  return done;
+}

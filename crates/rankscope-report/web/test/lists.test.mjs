@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { arrivals, nearestDot } from "../js/pure/arrivals.js";
 import { binName, trafficBins } from "../js/pure/bins.js";
-import { stepGrid } from "../js/pure/grid.js";
+import { foldRows } from "../js/pure/fold.js";
 import { isDescending, ordered } from "../js/pure/order.js";
 import { spelled } from "../js/pure/spelling.js";
 import { below, chance } from "./chance.mjs";
@@ -29,15 +29,6 @@ test("rows descend where each has no more than the one before it", () => {
   const rows = (...worths) => worths.map((worth) => ({ worth }));
   for (const down of [rows(), rows(3), rows(3, 3, 1)]) assert.equal(isDescending(down, worth), true);
   for (const mixed of [rows(1, 3), rows(3, 1, 2)]) assert.equal(isDescending(mixed, worth), false);
-});
-
-test("every step of every rank is in its column, the first of two with one number", () => {
-  const rank = (number, steps) => ({ rank: number, steps: steps.map((step, i) => ({ step, time_ns: `${number}/${step}/${i}` })) });
-  const grid = stepGrid([rank(0, [4, 2]), rank(1, []), rank(2, [2, 10, 2])]);
-  assert.deepEqual(grid.steps, [2, 4, 10], "by number");
-  assert.deepEqual(grid.unmarked, [1]);
-  assert.deepEqual(grid.cells, [["0/2/1", "0/4/0", null], ["2/2/0", null, "2/10/1"]]);
-  assert.deepEqual(stepGrid([]), { steps: [], ranks: [], unmarked: [], cells: [] });
 });
 
 test("bytes between ranks are all in the cells, and cells are no more than fit", () => {
@@ -89,4 +80,18 @@ test("a name that differs from the kind in spelling only is spelt as the kind", 
   assert.deepEqual(found.unmatched_list.map((u) => u.name), ["all_reduce", "barrier"]);
   assert.equal(found.matched, 3);
   assert.deepEqual(collectives, before, "the document stays");
+});
+
+test("ranks that are alike become the row of the middle one, and all others stay in their order", () => {
+  const random = chance(34);
+  for (let i = 0; i < 200; i++) {
+    const rows = Array.from({ length: 1 + below(random, 30) }, (_, rank) => ({ rank, figure: random() }));
+    const ranks = rows.map((row) => row.rank).filter(() => random() < 0.7);
+    const alike = ranks.length > 0 ? { ratio: 0.02, rank: ranks[below(random, ranks.length)], ranks } : null;
+    const folded = foldRows(rows, alike);
+    assert.equal(folded.length, rows.length - Math.max(0, ranks.length - 1));
+    assert.deepEqual(folded.filter((row) => row.folded).map((row) => [row.rank, row.folded]), alike === null ? [] : [[alike.rank, alike]]);
+    assert.deepEqual(folded.map(({ rank }) => rank), folded.map(({ rank }) => rank).sort((a, b) => a - b));
+    assert.ok(folded.every(({ rank, figure }) => rows[rank].figure === figure));
+  }
 });

@@ -16,7 +16,9 @@ export function drawDistributions({ doc, pair, at }, body, bar) {
   const series = doc.series ?? [];
   const ofJob = series.filter((one) => !one.name.includes("@"));
   if (ofJob.length === 0) return body.append(empty("The document has no values of steps, so there is nothing to draw here. Compare the runs again to get them."));
-  const sides = (one) => [one.sides[0], one.sides[at + 1]].map((side) => (side ? side.runs.flat() : []));
+  const values = (side) => (side ? side.runs.flat() : []);
+  /** @type {(one: any) => [number[], number[]]} */
+  const sides = (one) => [values(one.sides[0]), values(one.sides[at + 1])];
   const holder = h("div", {});
   const draw = (name) => {
     const one = ofJob.find((each) => each.name === name);

@@ -94,7 +94,7 @@ function collectivePlots(beside) {
   const groupTip = (row) => () => tip.rows(`${row.name} ${row.dtype}`, [["latency", formatTime(row.latency.base), formatTime(row.latency.test)], ["total", formatTime(row.total.base), formatTime(row.total.test)], ["algorithm", rateText(row.algbw.base), rateText(row.algbw.test)], ["bus", rateText(row.busbw.base), rateText(row.busbw.test)], ["status", row.status.replaceAll("_", " ")]]);
   const both = (key) => rows.map((row) => ({ name: name(row), values: [["of-base", row[key].base], ["of-test", row[key].test]], tip: groupTip(row) }));
   const rate = beside.convention === "aorta" ? "GiB/s, as aorta counts" : "GB/s";
-  const changes = rows.map((row) => ({ name: name(row), values: [["latency", false], ["busbw", true]].map(([key, isRate]) => [changeCss(beside, row[key].percent_change, isRate), row[key].percent_change]), tip: groupTip(row) }));
+  const changes = rows.map((row) => ({ name: name(row), values: /** @type {[string, boolean][]} */ ([["latency", false], ["busbw", true]]).map(([key, isRate]) => [changeCss(beside, row[key].percent_change, isRate), row[key].percent_change]), tip: groupTip(row) }));
   const number = (v) => String(Number(v.toPrecision(6)));
   return [
     framed("Latency, mean", columnChart("Latency of collectives", both("latency"), formatTime)),

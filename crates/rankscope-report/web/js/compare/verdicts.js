@@ -16,7 +16,7 @@ export function drawVerdicts({ pair }, body) {
 }
 
 // A table of metrics; with `plot`, intervals are drawn on one scale.
-export function metricsTable(rows, { plot, label, limit }) {
+export function metricsTable(rows, { plot, label, limit = undefined }) {
   const scale = shareScale(rows);
   const columns = [
     { head: "metric", text: true, class: "mono", key: (m) => m.name, cell: (m) => defined(definitionOfMetric(m.name), m.name) },

@@ -24,6 +24,8 @@ export const formatTimes = (x) => `${x.toFixed(3)}${NBSP}×`;
 export const plural = (n, noun) => `${formatCount(n)} ${noun}${n === 1 ? "" : "s"}`;
 export const withMinus = (text) => text.replace("-", MINUS);
 
+export const signedTime = (ns) => (ns > 0 ? `+${formatTime(ns)}` : formatTime(ns));
+
 export const signed = (ns) => `${ns < 0 ? MINUS : "+"}${Math.abs(ns)}${NBSP}ns`;
 
 // Every nanosecond: three digits of a second hide what was measured. Beyond 2^53 ns (104 days) a number here is a
@@ -35,6 +37,7 @@ export function exact(ns) {
 
 // One unit for a whole column, so that rows compare at a glance.
 export function columnUnit(largest) {
+  /** @type {[string, number, number][]} */
   const units = [["s", 1e9, 3], ["ms", 1e6, 1], ["µs", 1e3, 1], ["ns", 1, 0]];
   const [unit, size, decimals] = units.find(([, size]) => largest >= 10 * size) ?? units[3];
   return { unit, text: (ns) => (ns / size).toFixed(decimals) };

@@ -7,7 +7,7 @@ export function ordered(rows, key, ascending) {
   const sign = ascending ? 1 : -1;
   return [...rows].sort((a, b) => {
     const [x, y] = [key(a), key(b)];
-    if (isMissing(x) || isMissing(y)) return isMissing(x) - isMissing(y);
+    if (isMissing(x) || isMissing(y)) return Number(isMissing(x)) - Number(isMissing(y));
     return sign * (typeof x === "string" ? x.localeCompare(y) : x - y);
   });
 }

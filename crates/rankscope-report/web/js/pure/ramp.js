@@ -6,6 +6,21 @@ export const RAMPS = {
   dark: [[27, 35, 45], [25, 67, 108], [41, 116, 175], [120, 180, 230], [224, 240, 255]],
 };
 
+// Two hues around a middle that is nearly the paper: less is blue, more is vermilion, which no colour vision mixes up.
+export const DIVERGING = {
+  light: [[0, 84, 150], [110, 168, 214], [243, 243, 240], [238, 152, 92], [178, 58, 0]],
+  dark: [[120, 190, 245], [42, 100, 150], [34, 38, 44], [168, 82, 28], [255, 160, 92]],
+};
+
+// The ends of a diverging scale: as far below zero as above, cut where three values in a thousand would be alone.
+export function divergingRange(values) {
+  const sizes = Float64Array.from(values, Math.abs).sort();
+  if (sizes.length === 0) return { lo: 0, hi: 0, below: false, above: false };
+  const most = sizes[sizes.length - 1];
+  const reach = Math.min(most, Math.max(1, sizes[Math.floor(0.997 * (sizes.length - 1))]));
+  return { lo: -reach, hi: reach, below: values.some((value) => value < -reach), above: values.some((value) => value > reach) };
+}
+
 export function rampColour(colours, t) {
   const x = Math.min(1, Math.max(0, t)) * (colours.length - 1);
   const i = Math.min(colours.length - 2, Math.floor(x));

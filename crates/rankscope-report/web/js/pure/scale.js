@@ -1,6 +1,7 @@
 // From values to places: ranges, ticks, which labels fit. What is computed here places and colours; it is never shown as a figure.
 
 // Least and greatest of a list that may be too long for Math.min(...list).
+/** @param {Iterable<number>} values @returns {[number, number]} */
 export function extent(values) {
   let lo = Infinity;
   let hi = -Infinity;

@@ -42,6 +42,7 @@ export function runs(node, whole) {
 export const isBounded = (node, k) => node.lo[k] !== null && node.hi[k] !== null;
 
 // A band of milliseconds would flatten nanoseconds: the plot holds every line, and bands up to the widest but one in twenty.
+/** @returns {[number, number]} */
 export function verticalRange(shown, value) {
   const values = shown.flatMap((node) => node.x.map((_, k) => value(node, k)));
   const reaches = shown.flatMap((node) => [...node.lo, ...node.hi]).filter((bound) => bound !== null).map(Math.abs);

@@ -5,6 +5,8 @@ import { cuts } from "../given.js";
 import { labelRows, plane } from "../plane.js";
 import { arrivals, nearestDot } from "../pure/arrivals.js";
 import { formatCount, formatTime, plural } from "../pure/format.js";
+import { stepAt } from "../pure/step_map.js";
+import { selection } from "../selection.js";
 import { tip } from "../tip.js";
 
 // Pixels from the rim of a dot at which it still answers.
@@ -25,6 +27,11 @@ export function arrivalPlot(doc) {
     const dot = nearestDot(seen.dots, place, x, y, REACH);
     return dot && describeArrival(dot);
   });
+  field.canvas.addEventListener("click", (event) => {
+    const dot = nearestDot(seen.dots, place, event.offsetX, event.offsetY, REACH);
+    if (dot) selection.choose({ rank: dot.last, step: stepAt(doc.step_map, dot.instance.start_ns) });
+  });
+  selection.watch(() => draw());
   onRedraw(draw);
   requestAnimationFrame(draw);
   return [lead(arrivalSentence(instances.length, seen.all)), field.element];
@@ -42,7 +49,9 @@ function paintArrivals({ canvas, rows, under }, seen, pitch, width, place) {
   if (pitch >= 8) seen.rows.forEach((_, y) => pen.fillRect(0, Math.round((y + 0.5) * pitch), width, 1));
   pen.fillStyle = cssVariable("--accent");
   pen.globalAlpha = 0.7;
+  const { rank } = selection.get();
   for (const dot of seen.dots) {
+    pen.fillStyle = cssVariable(dot.last === rank ? "--wait" : "--accent");
     pen.beginPath();
     pen.arc(...place(dot), 0, 2 * Math.PI);
     pen.fill();

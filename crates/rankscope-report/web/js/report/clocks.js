@@ -3,6 +3,7 @@ import { absent, empty, h, lead, section } from "../dom.js";
 import { cuts } from "../given.js";
 import { formatCount, formatTime, plural } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
+import { pickRank } from "../pick.js";
 import { table } from "../table.js";
 
 export function drawClocks(doc) {
@@ -10,7 +11,7 @@ export function drawClocks(doc) {
   const { clock } = doc;
   body.append(lead(clockSentence(clock)));
   if (clock.offsets.length > 0) body.append(offsetTable(clock.offsets));
-  if (clock.pairs.length > 0) body.append(h("h3", {}, "Pairs of ranks"), lead(pairSentence(clock)), pairTable(clock.pairs));
+  if (clock.pairs.length > 0) body.append(h("details", clock.pairs.every((pair) => pair.zero_inside) ? {} : { open: "" }, h("summary", {}, "Pairs of ranks"), lead(pairSentence(clock)), pairTable(clock.pairs)));
   if (clock.offsets.length === 0 && clock.pairs.length === 0) body.append(empty("No collective bounds the clock offsets, so they are unknown."));
 }
 
@@ -30,8 +31,9 @@ function offsetTable(offsets) {
   return table({
     label: "Clock offsets",
     rows: offsets,
+    limit: 8,
     columns: [
-      { head: "Rank", text: true, first: "ascending", key: (o) => o.rank, cell: (o) => String(o.rank) },
+      { head: "Rank", text: true, first: "ascending", key: (o) => o.rank, cell: (o) => pickRank(o.rank) },
       { head: "Subtracted", key: (o) => o.offset_ns, cell: (o) => (o.offset_ns === 0 ? "0" : formatTime(o.offset_ns)) },
       { head: "Drift ppm", key: (o) => o.drift_ppb, cell: (o) => (o.drift_ppb === 0 ? "0" : (o.drift_ppb / 1e3).toFixed(3)) },
       { head: "At least", key: (o) => o.lo_ns, cell: (o) => bound(o.lo_ns) },

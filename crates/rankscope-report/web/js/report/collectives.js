@@ -15,7 +15,7 @@ export function drawCollectives(doc) {
   else {
     body.append(lead("Figures are means over matched collectives. Transfer is the shortest time any rank spends inside: what remains once every rank has arrived. Wait is the time spent waiting for the last arrival. Exposed time is communication not overlapped by compute, summed over ranks."), groupTable(groups));
     const plotted = groups.filter((g) => g.bytes > 0 && g.busbw_gbps_mean > 0);
-    if (plotted.length > 1) body.append(h("h3", {}, "Size and bus bandwidth"), lead("One dot for each row of the table, mean over the matched ones; its area grows with the exposed time."), bandwidthPlot(plotted));
+    if (plotted.length > 1) body.append(h("h3", {}, "Size and bus bandwidth"), lead("One dot for each row of the table, mean over the matched ones; its area grows with the exposed time. Lines are fitted where a sort has three sizes: a start, and a rate."), bandwidthPlot(plotted));
   }
   if (unmatched > 0 || groups.length > 0) body.append(h("h3", {}, "Unmatched"));
   if (unmatched === 0 && groups.length > 0) body.append(empty("None: every collective was found on every rank of its group that has a file."));
@@ -23,24 +23,24 @@ export function drawCollectives(doc) {
 }
 
 function groupTable(groups) {
-  const mean = (head, key, format, about) => ({ head, tip: about, key: (g) => g[key], cell: (g) => orAbsent(g[key], format, g.matched === 0 ? NONE_MATCHED : "the trace does not record the size") });
+  const mean = (head, key, format, about) => ({ head, csv: key, tip: about, key: (g) => g[key], cell: (g) => orAbsent(g[key], format, g.matched === 0 ? NONE_MATCHED : "the trace does not record the size") });
   return table({
     label: "Collectives",
     rows: groups,
     limit: 20,
     columns: [
-      { head: "Collective", text: true, class: "name", key: (g) => g.name, cell: (g) => h("span", {}, g.name, h("span", { class: "second" }, groupAside(g))) },
-      { head: "Type", text: true, key: (g) => g.dtype, cell: (g) => g.dtype || absent("not recorded") },
-      { head: "Size", tip: "Bytes the bandwidth counts", key: (g) => g.bytes, cell: (g) => orAbsent(g.bytes, formatBytes, "the trace does not record the size") },
-      { head: "Ranks", tip: "Ranks of the process group", key: (g) => g.ranks, cell: (g) => formatCount(g.ranks) },
-      { head: "Matched", tip: "Found on every rank of the group that has a file, of all found", key: (g) => g.matched, cell: (g) => outOf(g.matched, g.count) },
+      { head: "Collective", csv: "name", text: true, class: "name", key: (g) => g.name, cell: (g) => h("span", {}, h("span", { class: "clamp", title: g.name }, g.name), h("span", { class: "second clamp" }, groupAside(g))) },
+      { head: "Type", csv: "dtype", text: true, key: (g) => g.dtype, cell: (g) => g.dtype || absent("not recorded") },
+      { head: "Size", csv: "bytes", tip: "Bytes the bandwidth counts", key: (g) => g.bytes, cell: (g) => orAbsent(g.bytes, formatBytes, "the trace does not record the size") },
+      { head: "Ranks", csv: "ranks", tip: "Ranks of the process group", key: (g) => g.ranks, cell: (g) => formatCount(g.ranks) },
+      { head: "Matched", csv: "matched", tip: "Found on every rank of the group that has a file, of all found", key: (g) => g.matched, cell: (g) => outOf(g.matched, g.count) },
       mean("Transfer", "transfer_ns_mean", formatTime, "Shortest time any rank spends inside, mean"),
       mean("Wait", "wait_ns_mean", formatTime, "Wait for the last arrival, mean over ranks and collectives"),
       mean("Start skew", "start_skew_ns_mean", formatTime, "Last arrival minus first, mean"),
       mean("End skew, max", "end_skew_ns_max", formatTime, "Last end minus first, the largest"),
       mean("Alg. bw", "algbw_gbps_mean", formatRate, "Bytes over transfer time, mean"),
       mean("Bus bw", "busbw_gbps_mean", formatRate, "The same, times the traffic the operation causes per rank"),
-      { head: "Exposed", tip: "Time no computation hid, summed over ranks", key: (g) => g.exposed_ns, cell: (g) => formatTime(g.exposed_ns) },
+      { head: "Exposed", csv: "exposed_ns", tip: "Time no computation hid, summed over ranks", key: (g) => g.exposed_ns, cell: (g) => formatTime(g.exposed_ns) },
     ],
     sort: [11, "descending"],
   });

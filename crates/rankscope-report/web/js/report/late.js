@@ -1,4 +1,5 @@
 // Who is late: who came last at matched collectives, what the others waited, and when it happened.
+import { foldedTable, rankOf } from "../fold.js";
 import { empty, h, lead, levelBar, outOf, section } from "../dom.js";
 import { formatCount, formatTime } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
@@ -16,7 +17,7 @@ export function drawLate(doc) {
   if (collectives.ranks.every((rank) => rank.matched === 0)) return body.append(empty("Only messages between two ranks were matched. A rank that is late with one may itself have waited for another, so arrivals do not show who is late; the computing time of each rank does."));
   body.append(
     lead(`Arrivals at the ${formatCount(collectives.matched)} of ${formatCount(found)} matched collectives. Delay is the time that the others waited for that rank alone: wherever it came last, from the arrival before it to its own. Overlapping delays count once.`),
-    lateTable(collectives.ranks));
+    foldedTable(collectives.ranks, doc.alike?.late, lateTable));
   if (collectives.instances.length > 0) body.append(h("h3", {}, "Who came last, when"), ...arrivalPlot(doc));
 }
 
@@ -28,7 +29,7 @@ function lateTable(ranks) {
     rows: ranks,
     limit: 24,
     columns: [
-      { head: "Rank", text: true, key: (r) => r.rank, cell: (r) => String(r.rank) },
+      { head: "Rank", text: true, key: (r) => r.rank, cell: rankOf },
       { head: "Came last", tip: "Of the matched collectives it took part in", key: (r) => r.last, cell: (r) => outOf(r.last, r.matched) },
       { head: "Came first", key: (r) => r.first, cell: (r) => formatCount(r.first) },
       { head: "Delay caused", key: (r) => r.delay_ns, cell: (r) => formatTime(r.delay_ns) },

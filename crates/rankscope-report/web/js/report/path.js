@@ -4,6 +4,7 @@ import { empty, h, lead, levelBar, section, swatches } from "../dom.js";
 import { cuts } from "../given.js";
 import { formatCount, formatTime, plural } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
+import { pick, pickRank } from "../pick.js";
 import { table } from "../table.js";
 import { tip } from "../tip.js";
 
@@ -43,10 +44,10 @@ function stepTable(paths, classes) {
     rows: paths,
     limit: 12,
     columns: [
-      { head: "Step", text: true, first: "ascending", key: (p) => p.step, cell: (p) => (p.step === null ? "all" : String(p.step)) },
+      { head: "Step", text: true, first: "ascending", key: (p) => p.step, cell: (p) => (p.step === null ? "all" : pick({ step: p.step }, String(p.step))) },
       { head: "", text: true, class: "plot", cell: (p) => pathStack(p, classes, longest) },
       { head: "Length", key: (p) => p.length_ns, cell: (p) => formatTime(p.length_ns) },
-      { head: "Ends on rank", key: (p) => p.rank, cell: (p) => String(p.rank) },
+      { head: "Ends on rank", key: (p) => p.rank, cell: (p) => pickRank(p.rank) },
       { head: "Changes of rank", tip: "How often the path goes from one rank to another", key: (p) => p.hops, cell: (p) => formatCount(p.hops) },
     ],
     sort: [0, "ascending"],
@@ -68,7 +69,7 @@ function topTable({ top }) {
     columns: [
       { head: "Name", text: true, class: "mono", key: (s) => s.name, cell: (s) => h("span", {}, h("span", { class: "clamp", title: s.name }, s.name), s.kernel ? h("span", { class: "second clamp" }, s.kernel) : null) },
       { head: "Class", text: true, key: (s) => s.class, cell: (s) => h("span", { style: { whiteSpace: "nowrap" } }, h("span", { class: `swatch ${of(s)[2]}` }), of(s)[1]) },
-      { head: "Rank", first: "ascending", key: (s) => s.rank, cell: (s) => String(s.rank) },
+      { head: "Rank", first: "ascending", key: (s) => s.rank, cell: (s) => pickRank(s.rank) },
       { head: "Pieces", key: (s) => s.count, cell: (s) => formatCount(s.count) },
       { head: "Time", key: (s) => s.ns, cell: (s) => formatTime(s.ns) },
       { head: "", text: true, class: "plot narrow", cell: (s) => levelBar(s.ns, most, of(s)[2]) },
@@ -88,7 +89,7 @@ function slackTable({ slack }) {
       limit: 8,
       columns: [
         { head: "Name", text: true, class: "mono", key: (s) => s.name, cell: (s) => h("span", { class: "clamp", title: s.name }, s.name) },
-        { head: "Rank", first: "ascending", key: (s) => s.rank, cell: (s) => String(s.rank) },
+        { head: "Rank", first: "ascending", key: (s) => s.rank, cell: (s) => pickRank(s.rank) },
         { head: "Time in all", key: (s) => s.ns, cell: (s) => formatTime(s.ns) },
         { head: "Slack", first: "ascending", key: (s) => s.least_ns, cell: (s) => formatTime(s.least_ns) },
       ],

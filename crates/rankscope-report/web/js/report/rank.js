@@ -1,5 +1,5 @@
 // One rank at a time: what ran longest there, and what it copied.
-import { select } from "../controls.js";
+import { searchBox, select } from "../controls.js";
 import { absent, empty, h, lead, levelBar, section } from "../dom.js";
 import { cuts } from "../given.js";
 import { formatBytes, formatCount, formatTime } from "../pure/format.js";
@@ -22,11 +22,14 @@ export function drawRank(doc) {
 function rankDetail(rank, ofJob) {
   const work = rank.accounting === "host" ? "operators" : "kernels and copies";
   const [kernels, whose] = rank.kernels.length > 0 ? [rank.kernels, `rank ${rank.rank}`] : [ofJob, "all ranks together"];
-  const parts = kernels.length > 0 ? [kernelLead(kernels, whose, work), kernelTable(kernels, whose)] : [empty(`No ${work} were found in the trace of rank ${rank.rank}.`)];
+  const parts = kernels.length > 0 ? [kernelLead(kernels, whose, work), ...searched(kernelTable(kernels, whose), `Search ${work} of ${whose}`)] : [empty(`No ${work} were found in the trace of rank ${rank.rank}.`)];
   const copied = COPIES.filter(([key]) => rank.copies[key].count > 0);
   if (copied.length > 0) parts.push(h("h3", {}, "Copies and fills"), copyTable(rank, copied));
   return parts;
 }
+
+// A table of names behind a search.
+const searched = (drawn, label) => [searchBox(label, (typed) => drawn.filter(typed === "" ? null : (kernel) => kernel.name.toLowerCase().includes(typed.toLowerCase()))), drawn];
 
 function kernelLead(kernels, whose, work) {
   const cut = cuts.kernels_per_rank > kernels.length ? ` The ${kernels.length} longest are in this page, more in report.json.` : "";
@@ -39,12 +42,12 @@ function kernelTable(kernels, whose) {
   return table({
     label: `What ran longest on ${whose}`,
     rows: kernels,
-    limit: 15,
+    limit: 10,
     columns: [
-      { head: "Name", text: true, class: "mono", key: (k) => k.name, cell: (k) => h("span", { class: "clamp", title: k.name }, k.name) },
-      { head: "Class", text: true, key: (k) => k.class, cell: (k) => h("span", { style: { whiteSpace: "nowrap" } }, h("span", { class: `swatch ${css(k)}` }), k.class) },
-      { head: "Count", key: (k) => k.count, cell: (k) => formatCount(k.count) },
-      { head: "Time", key: (k) => k.total_ns, cell: (k) => formatTime(k.total_ns) },
+      { head: "Name", csv: "name", text: true, class: "mono", key: (k) => k.name, cell: (k) => h("span", { class: "clamp", title: k.name }, k.name) },
+      { head: "Class", csv: "class", text: true, key: (k) => k.class, cell: (k) => h("span", { style: { whiteSpace: "nowrap" } }, h("span", { class: `swatch ${css(k)}` }), k.class) },
+      { head: "Count", csv: "count", key: (k) => k.count, cell: (k) => formatCount(k.count) },
+      { head: "Time", csv: "total_ns", key: (k) => k.total_ns, cell: (k) => formatTime(k.total_ns) },
       { head: "", text: true, class: "plot narrow", cell: (k) => levelBar(k.total_ns, most, css(k)) },
     ],
     sort: [3, "descending"],

@@ -27,7 +27,7 @@ const hasText = (row, typed) => row.some((value) => typeof value === "string" &&
 
 function pageColumn({ key, head, kind }, at) {
   const value = (row) => row[at] ?? null;
-  const shared = { head, tip: key, key: (row) => (Array.isArray(value(row)) ? value(row).join(" ") : value(row)) };
+  const shared = { head, tip: key, csv: key, key: (row) => (Array.isArray(value(row)) ? value(row).join(" ") : value(row)) };
   if (kind === "name") return { ...shared, text: true, class: "mono", cell: (row) => (value(row) === null ? absent("not recorded") : clamped(value(row))) };
   if (kind === "text") return { ...shared, text: true, cell: (row) => (value(row) === null ? absent("not recorded") : inWords(value(row))) };
   return { ...shared, cell: (row) => (value(row) === null ? absent("not known") : tableFigure(kind, value(row))) };

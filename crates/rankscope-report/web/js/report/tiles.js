@@ -3,7 +3,7 @@ import { absent, h, outOf } from "../dom.js";
 import { NBSP, formatCount, formatTime, rankList } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
 
-export function drawTiles(doc) {
+export function tilesOf(doc) {
   const tiles = [ranksTile(doc)];
   const timed = doc.ranks.filter((rank) => rank.time_ns.total > 0);
   if (timed.length > 0) {
@@ -14,7 +14,7 @@ export function drawTiles(doc) {
     tiles.push(rangeTile("Idle", timed, "idle", "most", "idle"));
   }
   tiles.push(...collectiveTiles(doc.collectives));
-  document.getElementById("tiles").append(
+  return h("div", { class: "tiles" },
     ...tiles.map(([label, value, sub, swatch]) =>
       h("div", { class: "tile" }, h("div", { class: "label" }, swatch ? h("span", { class: `swatch ${swatch}` }) : null, label), h("div", { class: "value" }, value), h("div", { class: "sub" }, sub))));
 }

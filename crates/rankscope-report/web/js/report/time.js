@@ -1,10 +1,12 @@
 // Where the time goes: one stacked bar per rank, with the figures beside it.
 import { segments } from "../controls.js";
 import { absent, h, lead, section, swatches } from "../dom.js";
+import { foldedTable, rankOf } from "../fold.js";
 import { columnUnit, formatShare, formatTime } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
 import { table } from "../table.js";
 import { tip } from "../tip.js";
+import { tilesOf } from "./tiles.js";
 
 const CLASSES = [
   ["computation", "Computation", "compute"],
@@ -16,13 +18,13 @@ const CLASSES = [
 export function drawTime(doc) {
   const { body, bar } = section("time");
   const box = h("div");
-  const draw = (mode) => box.replaceChildren(timeTable(doc, mode === "percent"));
+  const draw = (mode) => box.replaceChildren(foldedTable(doc.ranks, doc.alike?.time, (ranks) => timeTable(doc, ranks, mode === "percent")));
   bar.append(swatches(CLASSES.map(([, text, css]) => ({ css, text }))), h("span", { class: "spacer" }), segments("Unit", [["percent", "Percent"], ["absolute", "Absolute"]], "percent", draw));
-  body.append(lead("Communication is exposed where no computation overlaps it, copies where neither computation nor communication does. The four add up to the rank's total."), box);
+  body.append(tilesOf(doc), lead("Communication is exposed where no computation overlaps it, copies where neither computation nor communication does. The four add up to the rank's total."), box);
   draw("percent");
 }
 
-function timeTable(doc, percent) {
+function timeTable(doc, ranks, percent) {
   const [, longest] = extent(doc.ranks.map((rank) => rank.time_ns.total));
   const unit = columnUnit(longest);
   const figure = ([key, name]) => ({
@@ -32,7 +34,7 @@ function timeTable(doc, percent) {
   });
   return table({
     label: "Time by class of each rank",
-    rows: doc.ranks,
+    rows: ranks,
     columns: [
       { head: "Rank", text: true, first: "ascending", key: (rank) => rank.rank, cell: (rank) => rankLabel(rank, doc) },
       { head: "", text: true, class: "plot", cell: (rank) => stack(rank, percent ? rank.time_ns.total : longest) },
@@ -46,7 +48,7 @@ function timeTable(doc, percent) {
 // In a run with device work, ranks without it stand out: their times are not comparable.
 function rankLabel(rank, doc) {
   const odd = doc.device_activity && rank.accounting === "host";
-  return h("span", {}, String(rank.rank), odd ? h("span", { class: "chip", title: "No device activity in this rank's trace" }, "host times") : null);
+  return h("span", {}, rankOf(rank), odd ? h("span", { class: "chip", title: "No device activity in this rank's trace" }, "host times") : null);
 }
 
 function stack(rank, whole) {

@@ -1,0 +1,112 @@
+//! The report without a mouse: every control is reached, does what it says, and a selection is one for the whole page.
+
+use serde_json::Value;
+
+use super::browser::{Browser, Look};
+use super::{LOOKS, browser, common, written};
+use rankscope_report::html;
+
+/// The page of eight GPUs, open at `fragment`.
+fn opened(browser: &mut Browser, fragment: &str, look: Look) {
+    let page = written("keyboard", &html(&common::eight_gpus()).expect("the template renders"));
+    browser.open("about:blank", look);
+    browser.open(&format!("file://{}{fragment}", page.display()), look);
+}
+
+fn text(browser: &mut Browser, expression: &str) -> String {
+    browser.evaluate(expression).as_str().unwrap_or_default().to_owned()
+}
+
+/// The address's fragment, the name in the selection bar, and how many buttons are pressed.
+fn selected(browser: &mut Browser) -> (String, String, bool) {
+    let name = "document.querySelector(\"#selected\").hidden ? \"\" : document.querySelector(\"#selected b\").textContent";
+    let pressed = browser.evaluate("document.querySelectorAll(\".pick[aria-pressed=true]\").length > 0");
+    (text(browser, "location.hash"), text(browser, name), pressed == Value::Bool(true))
+}
+
+fn of(hash: &str, name: &str, pressed: bool) -> (String, String, bool) {
+    (hash.to_owned(), name.to_owned(), pressed)
+}
+
+#[test]
+fn keys_select_and_a_link_keeps_it() {
+    let Some(mut browser) = browser() else { return };
+    opened(&mut browser, "#step=3&rank=5", LOOKS[0]);
+    assert_eq!(selected(&mut browser), of("#step=3&rank=5", "Rank 5, step 3", true));
+    for (key, hash, name) in [
+        ("j", "#step=3&rank=6", "Rank 6, step 3"),
+        ("k", "#step=3&rank=5", "Rank 5, step 3"),
+        ("l", "#step=4&rank=5", "Rank 5, step 4"),
+        ("h", "#step=3&rank=5", "Rank 5, step 3"),
+    ] {
+        browser.press(key);
+        assert_eq!(selected(&mut browser), of(hash, name, true), "after {key}");
+    }
+    browser.press("Escape");
+    assert_eq!(selected(&mut browser), of("", "", false));
+    opened(&mut browser, "#step=3&rank=99", LOOKS[0]);
+    assert_eq!(selected(&mut browser).1, "", "a rank that the job does not have");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn arrow_keys_select_cells_of_the_map() {
+    let Some(mut browser) = browser() else { return };
+    opened(&mut browser, "", LOOKS[1]);
+    browser.evaluate("document.querySelector(\"#steps canvas\").focus()");
+    for (key, name) in [
+        ("ArrowRight", "Rank 0, step 0"),
+        ("ArrowRight", "Rank 0, step 1"),
+        ("ArrowDown", "Rank 1, step 1"),
+        ("ArrowLeft", "Rank 1, step 0"),
+        ("ArrowUp", "Rank 0, step 0"),
+        ("ArrowUp", "Rank 0, step 0"),
+    ] {
+        browser.press(key);
+        assert_eq!(selected(&mut browser).1, name, "after {key}");
+    }
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn tab_reaches_every_control_and_each_has_a_name() {
+    let Some(mut browser) = browser() else { return };
+    for look in [LOOKS[0], LOOKS[3]] {
+        opened(&mut browser, "#rank=5", look);
+        let controls = "a[href], button, select, input, summary, [tabindex=\"0\"]";
+        let visible = format!(
+            "globalThis.controls = [...document.querySelectorAll('{controls}')].filter((one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0); globalThis.reached = new Set(); controls.length"
+        );
+        let count = browser.evaluate(&visible).as_u64().unwrap();
+        assert!(count > 20, "{count} controls");
+        for _ in 0..count + 8 {
+            browser.press("Tab");
+            browser.evaluate("reached.add(document.activeElement); 0");
+        }
+        let describe = "(one) => one.outerHTML.slice(0, 90)";
+        let missed = browser.evaluate(&format!("controls.filter((one) => !reached.has(one)).map({describe})"));
+        assert_eq!(missed, Value::Array(Vec::new()), "at {look:?}");
+        let named = "(one) => (one.getAttribute('aria-label') || one.closest('label')?.textContent || one.textContent).trim()";
+        let nameless = browser.evaluate(&format!("controls.filter((one) => !({named})(one)).map({describe})"));
+        assert_eq!(nameless, Value::Array(Vec::new()), "at {look:?}");
+    }
+}
+
+#[test]
+fn a_button_of_a_rank_selects_it_and_lets_it_go() {
+    let Some(mut browser) = browser() else { return };
+    opened(&mut browser, "", LOOKS[0]);
+    browser.evaluate("document.querySelector(\"#time details\").open = true");
+    browser.evaluate("document.querySelector(\"#time .pick[data-rank='3']\").focus()");
+    browser.press("Enter");
+    assert_eq!(selected(&mut browser), of("#rank=3", "Rank 3", true));
+    let everywhere = "[\"time\", \"late\", \"clocks\"].every((id) => document.querySelector(`#${id} .pick[data-rank='3']`).getAttribute(\"aria-pressed\") === \"true\")";
+    assert_eq!(browser.evaluate(everywhere), Value::Bool(true));
+    browser.press("Enter");
+    assert_eq!(selected(&mut browser), of("", "", false));
+    browser.press("?");
+    assert_eq!(browser.evaluate("document.querySelector(\"#keys\").open"), Value::Bool(true));
+    browser.press("Escape");
+    assert_eq!(browser.evaluate("document.querySelector(\"#keys\").open"), Value::Bool(false));
+    assert_eq!(browser.complaints(), [""; 0]);
+}

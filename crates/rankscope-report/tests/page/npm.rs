@@ -1,0 +1,52 @@
+//! What others check better than we could: types by TypeScript, access for everybody by axe-core.
+//!
+//! Both come from npm and are needed here only. `RANKSCOPE_NODE_MODULES` names the folder `node_modules` that has them;
+//! `cargo xtask ci page` makes one.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rankscope_testkit::{Need, skip};
+use serde_json::Value;
+
+use super::{LOOKS, browser, embedded, pages, written};
+
+/// The folder, or a word on why there is none.
+fn node_modules() -> Option<PathBuf> {
+    let folder = std::env::var_os("RANKSCOPE_NODE_MODULES").map(PathBuf::from);
+    if folder.is_none() {
+        skip(Need::NodeModules, "RANKSCOPE_NODE_MODULES names no folder with typescript and axe-core");
+    }
+    folder
+}
+
+#[test]
+fn the_modules_have_types_that_agree() {
+    let Some(modules) = node_modules() else { return };
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/tsconfig.json");
+    let checked = Command::new(modules.join(".bin/tsc")).arg("-p").arg(config).output().unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+}
+
+#[test]
+fn nobody_is_kept_out_of_a_report() {
+    let Some(modules) = node_modules() else { return };
+    let Some(mut browser) = browser() else { return };
+    let axe = std::fs::read_to_string(modules.join("axe-core/axe.min.js")).unwrap();
+    let reports = pages().into_iter().filter(|(_, page)| page.contains("rankscope report"));
+    for (name, page) in reports {
+        if embedded(&page, "document")["ranks"].as_array().is_none_or(Vec::is_empty) {
+            continue;
+        }
+        let path = written(&format!("axe-{name}"), &page);
+        for look in [LOOKS[0], LOOKS[3]] {
+            browser.open(&format!("file://{}", path.display()), look);
+            browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; }); 0");
+            browser.evaluate(&format!("{axe}; 0"));
+            let found = browser.evaluate(
+                "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 120)}`))",
+            );
+            assert_eq!(found, Value::Array(Vec::new()), "{name} at {look:?}");
+        }
+    }
+}
