@@ -50,6 +50,18 @@ fn keys_select_and_a_link_keeps_it() {
 }
 
 #[test]
+fn a_rank_that_is_selected_is_the_one_whose_kernels_are_listed() {
+    let Some(mut browser) = browser() else { return };
+    opened(&mut browser, "#rank=3", LOOKS[0]);
+    let listed = "document.querySelector(\"#rank table\").getAttribute(\"aria-label\")";
+    assert_eq!(text(&mut browser, listed), "What ran longest on rank 3");
+    browser.press("j");
+    assert_eq!(text(&mut browser, listed), "What ran longest on rank 4");
+    browser.evaluate("const choice = document.querySelector(\"#rank select\"); choice.value = \"6\"; choice.dispatchEvent(new Event(\"change\")); 0");
+    assert_eq!(selected(&mut browser), of("#rank=6", "Rank 6", true));
+}
+
+#[test]
 fn arrow_keys_select_cells_of_the_map() {
     let Some(mut browser) = browser() else { return };
     opened(&mut browser, "", LOOKS[1]);

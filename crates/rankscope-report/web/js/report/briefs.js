@@ -11,7 +11,8 @@ export const BRIEFS = {
   },
   late({ verdict, collectives }) {
     const latest = greatest(collectives.ranks, (rank) => rank.delay_ns);
-    if (!latest || latest.delay_ns <= 0) return "arrivals and waits of each rank";
+    if (!latest) return "not known from these traces";
+    if (latest.delay_ns <= 0) return "nobody made others wait";
     return `${verdict.late.length > 0 ? "" : "nobody as a rule; "}rank ${latest.rank} made others wait most, ${formatTime(latest.delay_ns)}`;
   },
   why({ blame = [] }) {

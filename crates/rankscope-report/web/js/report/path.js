@@ -5,6 +5,7 @@ import { cuts } from "../given.js";
 import { formatCount, formatTime, plural } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
 import { pick, pickRank } from "../pick.js";
+import { selection } from "../selection.js";
 import { table } from "../table.js";
 import { tip } from "../tip.js";
 
@@ -31,8 +32,16 @@ export function drawPath(doc) {
   const box = h("div");
   const draw = (at) => box.replaceChildren(topTable(paths[at]), ...slackTable(paths[at]));
   const order = [longest, ...paths.filter((path) => path !== longest)];
-  body.append(h("div", { class: "bar below" }, h("h3", {}, "What is longest on it"), select("Of", order.map((path) => [paths.indexOf(path), named(path)]), draw)), box);
+  const take = (at) => (paths[at].step === null ? draw(at) : selection.choose({ step: paths[at].step }));
+  const choice = select("Of", order.map((path) => [paths.indexOf(path), named(path)]), take);
+  body.append(h("div", { class: "bar below" }, h("h3", {}, "What is longest on it"), choice), box);
   draw(paths.indexOf(longest));
+  selection.watch(({ step }) => {
+    const at = step === null ? -1 : paths.findIndex((path) => path.step === step);
+    if (at < 0) return;
+    choice.querySelector("select").value = String(at);
+    draw(at);
+  });
 }
 
 const named = ({ step, length_ns: length }) => `${step === null ? "the whole recording" : `step ${step}`}, ${formatTime(length)}`;

@@ -4,6 +4,7 @@ import { absent, empty, h, lead, levelBar, section } from "../dom.js";
 import { cuts } from "../given.js";
 import { formatBytes, formatCount, formatTime } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
+import { selection } from "../selection.js";
 import { table } from "../table.js";
 
 const KERNEL_CLASSES = { compute: "compute", communication: "comm", memcpy: "memcpy", memset: "memcpy" };
@@ -13,9 +14,16 @@ export function drawRank(doc) {
   const { body, bar } = section("rank");
   const box = h("div");
   const draw = (index) => box.replaceChildren(...rankDetail(doc.ranks[index], doc.kernels ?? []));
-  bar.append(select("Rank", doc.ranks.map((rank, i) => [i, rank.host ? `${rank.rank} on ${rank.host}` : `${rank.rank}`]), draw));
+  const choice = select("Rank", doc.ranks.map((rank, i) => [i, rank.host ? `${rank.rank} on ${rank.host}` : `${rank.rank}`]), (index) => selection.choose({ rank: doc.ranks[index].rank }));
+  bar.append(choice);
   body.append(box);
   draw(0);
+  selection.watch(({ rank }) => {
+    const index = doc.ranks.findIndex((one) => one.rank === rank);
+    if (index < 0) return;
+    choice.querySelector("select").value = String(index);
+    draw(index);
+  });
 }
 
 // Of jobs too large to list kernels for each rank, `ofJob` has those of all together.
