@@ -129,9 +129,9 @@ impl Accounting {
     pub fn window(&self, start: i64, end: i64) -> Account {
         let length = |sets: &[&Packed]| Packed::length_of_all_within(sets, start, end);
         let Self { compute, comm, memory, .. } = self;
-        let (computation_ns, total_memcpy_ns) = (length(&[compute]), length(&[memory]));
         // What a class adds to those before it is what they do not hide.
-        let with_comm_ns = length(&[compute, comm]);
+        let [computation_ns, total_comm_ns, with_comm_ns] = Packed::lengths_within(compute, comm, start, end);
+        let total_memcpy_ns = length(&[memory]);
         let busy_ns = if total_memcpy_ns == 0 { with_comm_ns } else { length(&[compute, comm, memory]) };
         let total_ns = end.saturating_sub(start);
         Account {
@@ -141,7 +141,7 @@ impl Accounting {
             busy_ns,
             idle_ns: total_ns - busy_ns,
             total_ns,
-            total_comm_ns: length(&[comm]),
+            total_comm_ns,
             total_memcpy_ns,
         }
     }

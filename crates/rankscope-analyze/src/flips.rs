@@ -5,8 +5,9 @@
 
 use rankscope_collectives::{Matched, RankCollectives};
 
-use crate::arrivals::{Arrival, Lineup, Map, by_rank};
+use crate::arrivals::{Arrival, Map, by_rank};
 use crate::lateness::{Scene, judge};
+use crate::lineup::Lineup;
 use crate::table::Rows;
 use crate::{RankArrivals, Side};
 
@@ -51,14 +52,14 @@ impl Ranking {
     /// Ranks by how they come to the complete ones of the `matched` collectives, if `maps` are the clocks and leave nothing open.
     /// `recorded_ns` is how long the recording is, and `side` where the collectives were seen.
     pub fn of(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], recorded_ns: i64, side: Side) -> Self {
-        let (mut rows, mut lineup) = (Rows::default(), Lineup::of(ranks, maps));
+        let mut rows = Rows::default();
         let mut arrivals: Vec<Arrival> = Vec::new();
-        for instance in &matched.instances {
-            let row = rows.number(instance, ranks);
+        Lineup::of(ranks, maps).each(&matched.instances, |instance, mut arrival| {
+            arrival.row = rows.number(instance, ranks);
             if instance.complete {
-                arrivals.push(lineup.arrival(instance, row));
+                arrivals.push(arrival);
             }
-        }
+        });
         arrivals.sort_by_key(|arrival| arrival.start_ns);
         let listed: Vec<&Arrival> = arrivals.iter().collect();
         let scene = Scene { arrivals: &listed, unmatched: 0, ranks: ranks.len(), recorded_ns, open_ns: 0, side };

@@ -119,8 +119,9 @@ fn clipped(list: &[(i64, i64)], start: i64, end: i64) -> impl Iterator<Item = (i
 pub(crate) struct Length {
     /// Of what nothing to come can overlap.
     settled_ns: i64,
-    /// The rest.
+    /// The rest but for the last that came.
     open: Vec<(i64, i64)>,
+    last: (i64, i64),
 }
 
 /// Open intervals from which on it is looked which are settled.
@@ -129,19 +130,31 @@ const OPEN_MAX: usize = 32;
 impl Length {
     /// Adds one. It and all to come start at `from_ns` or later.
     pub(crate) fn add(&mut self, from_ns: i64, span: (i64, i64)) {
+        let last = std::mem::replace(&mut self.last, span);
+        // One after the other, as they mostly come, none is kept.
+        if self.open.is_empty() && last.1 < from_ns {
+            self.settled_ns = self.settled_ns.saturating_add(length_ns(last));
+            return;
+        }
         if self.open.len() >= OPEN_MAX && self.open.len() == self.open.capacity() {
             let union = Intervals::union_of(self.open.drain(..));
-            let (settled, open): (Vec<_>, Vec<_>) = union.iter().partition(|(_, end)| *end < from_ns);
+            let (settled, open): (Vec<_>, Vec<_>) = union.iter().partition(|(_, end)| *end < from_ns && *end < last.0);
             self.settled_ns = self.settled_ns.saturating_add(Intervals { list: settled }.length_ns());
             self.open.extend(open);
         }
-        self.open.push(span);
+        self.open.push(last);
     }
 
     /// The length of all.
     pub(crate) fn ns(self) -> i64 {
-        self.settled_ns.saturating_add(Intervals::union_of(self.open).length_ns())
+        let rest = self.open.into_iter().chain([self.last]);
+        self.settled_ns.saturating_add(Intervals::union_of(rest).length_ns())
     }
+}
+
+/// How long one is that may be empty.
+fn length_ns((start, end): (i64, i64)) -> i64 {
+    end.saturating_sub(start).max(0)
 }
 
 #[cfg(test)]

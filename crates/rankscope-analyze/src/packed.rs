@@ -69,6 +69,28 @@ impl Packed {
         }
     }
 
+    /// How much time `one`, `other` and both together hold inside the window from `start` to `end`.
+    pub(crate) fn lengths_within(one: &Self, other: &Self, start: i64, end: i64) -> [i64; 3] {
+        let (mut of_one, mut of_other) = (one.inside(start, end), other.inside(start, end));
+        let (mut next, mut next_of_other) = (of_one.next(), of_other.next());
+        let (mut sums_ns, mut until_ns) = ([0i64; 3], start);
+        loop {
+            let (at, (from, to)) = match (next, next_of_other) {
+                (Some(one), Some(other)) if other.0 < one.0 => (1, other),
+                (Some(one), _) => (0, one),
+                (None, Some(other)) => (1, other),
+                (None, None) => return sums_ns,
+            };
+            match at {
+                0 => next = of_one.next(),
+                _ => next_of_other = of_other.next(),
+            }
+            sums_ns[at] = sums_ns[at].saturating_add(to.saturating_sub(from));
+            sums_ns[2] = sums_ns[2].saturating_add(to.saturating_sub(from.max(until_ns)).max(0));
+            until_ns = until_ns.max(to);
+        }
+    }
+
     /// Its intervals inside the window from `start` to `end`, cut off at its edges.
     fn inside(&self, start: i64, end: i64) -> impl Iterator<Item = (i64, i64)> {
         let first = self.blocks.partition_point(|block| block.start_ns <= start).saturating_sub(1);
@@ -136,7 +158,12 @@ mod tests {
             let union = |spans: &[(i64, i64)]| Intervals::union_of(spans.iter().map(|(from, long)| (*from, from + long)));
             let packed: Vec<Packed> = sets.iter().map(|spans| Packed::of(&union(spans))).collect();
             let all = union(&sets.concat()).within(start, start + long).length_ns();
-            prop_assert_eq!(Packed::length_of_all_within(&packed.iter().collect::<Vec<_>>(), start, start + long), all);
+            let length = |sets: &[&Packed]| Packed::length_of_all_within(sets, start, start + long);
+            prop_assert_eq!(length(&packed.iter().collect::<Vec<_>>()), all);
+            if let [one, other, ..] = packed.as_slice() {
+                let expected = [length(&[one]), length(&[other]), length(&[one, other])];
+                prop_assert_eq!(Packed::lengths_within(one, other, start, start + long), expected);
+            }
         }
     }
 

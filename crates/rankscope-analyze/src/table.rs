@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Matched, Operation, RankCollectives};
 use rustc_hash::FxHashMap;
 
-use crate::arrivals::{Arrival, Lineup, Map, RankArrivals, Waiting, by_rank};
+use crate::arrivals::{Arrival, Map, RankArrivals, Waiting, by_rank};
+use crate::lineup::{Lineup, Stays};
 
 /// Collectives of one name, type, size and process group. Means are over the matched ones, and absent where there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -128,28 +129,27 @@ impl Rows {
 
 /// Builds the table. `exposed_ns` gives, by rank, the exposed time of each of its collectives.
 pub(crate) fn table(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], exposed_ns: &[&[i64]]) -> CollectiveTable {
-    let mut lineup = Lineup::of(ranks, maps);
     let mut rows = Rows::default();
     let mut sums: Vec<Sums> = Vec::new();
     let mut table = CollectiveTable::default();
     // Room for as many as there are: a list that grew would be there twice for a while.
     table.arrivals.reserve_exact(matched.instances.iter().filter(|instance| instance.complete).count());
-    for instance in &matched.instances {
+    Lineup::with_exposed(ranks, maps, exposed_ns).each_with_stays(&matched.instances, |instance, stays, mut arrival| {
         let first = described(instance, ranks);
         let group = &matched.groups[instance.group];
         let at = rows.number(instance, ranks);
         if at == sums.len() {
             sums.push(Sums::of(first, group, instance));
         }
-        sums[at].add(instance, ranks, exposed_ns);
+        sums[at].add(instance, stays);
         if instance.complete {
-            let arrival = lineup.arrival(instance, at);
+            arrival.row = at;
             sums[at].add_arrival(&arrival);
             table.arrivals.push(arrival);
         } else {
-            table.lacking.push(lacking(instance, &mut lineup, first, group));
+            table.lacking.push(lacking(instance, &arrival, first, group));
         }
-    }
+    });
     table.arrivals.sort_by_key(|arrival| arrival.start_ns);
     table.lacking.sort_by_key(|lacking| lacking.start_ns);
     table.by_rank = by_rank(&table.arrivals, ranks.len());
@@ -191,14 +191,13 @@ pub fn group_name(group: &Group) -> String {
     }
 }
 
-fn lacking(instance: &Instance, lineup: &mut Lineup<'_>, first: &LocalCollective, group: &Group) -> Lacking {
-    let starts = lineup.arrival(instance, 0);
+fn lacking(instance: &Instance, arrival: &Arrival, first: &LocalCollective, group: &Group) -> Lacking {
     Lacking {
         name: first.name.clone(),
         group: group_name(group),
         present: instance.members.iter().map(|member| member.rank()).collect(),
         absent: instance.absent.to_vec(),
-        start_ns: starts.start_ns,
+        start_ns: arrival.start_ns,
     }
 }
 
@@ -243,14 +242,11 @@ impl Sums {
         Self { row, factor: first.kind.bus_factor(ranks), ..Default::default() }
     }
 
-    fn add(&mut self, instance: &Instance, ranks: &[RankCollectives], exposed_ns: &[&[i64]]) {
+    fn add(&mut self, instance: &Instance, stays: Stays) {
         self.row.count += 1;
-        for member in &instance.members {
-            let collective = &ranks[member.rank()].collectives[member.collective()];
-            self.stay_ns = self.stay_ns.saturating_add(collective.dur_ns());
-            self.stays += 1;
-            self.row.exposed_ns += exposed_ns[member.rank()].get(member.collective()).copied().unwrap_or(0);
-        }
+        self.stay_ns = self.stay_ns.saturating_add(stays.stay_ns);
+        self.stays += instance.members.len() as u64;
+        self.row.exposed_ns += stays.exposed_ns;
     }
 
     fn add_arrival(&mut self, arrival: &Arrival) {

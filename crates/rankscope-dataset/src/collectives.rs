@@ -29,19 +29,20 @@ struct Row<'a> {
 /// Never empty.
 pub fn collectives(job: &Job) -> BTreeMap<String, Vec<Frame>> {
     let maps: Vec<&RankMap> = job.clocks.ranks.iter().map(|clock| &clock.map).collect();
-    let mut lineup = Lineup::of(&job.collectives, &maps);
     let mut buckets: BTreeMap<String, Vec<Row<'_>>> = BTreeMap::new();
     let names: Vec<String> = job.matched.groups.iter().map(bucket).collect();
-    for (number, instance) in (0..).zip(&job.matched.instances) {
-        let arrival = instance.complete.then(|| lineup.arrival(instance, 0));
+    let mut number = 0;
+    Lineup::of(&job.collectives, &maps).each(&job.matched.instances, |instance, arrival| {
+        let arrival = Some(arrival).filter(|_| instance.complete);
         let rows = rows(job, number, instance, arrival.as_ref());
+        number += 1;
         match buckets.get_mut(&names[instance.group]) {
             Some(known) => known.extend(rows),
             None => {
                 buckets.insert(names[instance.group].clone(), rows);
             }
         }
-    }
+    });
     if buckets.is_empty() {
         buckets.insert(NO_GROUP.to_owned(), Vec::new());
     }

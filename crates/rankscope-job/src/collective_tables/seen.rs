@@ -84,10 +84,9 @@ pub(super) struct Stay<'a> {
 /// Collectives with who came when to each, in order of time.
 pub(super) fn in_order(job: &Job) -> Vec<(&Instance, Arrival)> {
     let maps: Vec<&Map> = job.clocks.ranks.iter().map(|rank| &rank.map).collect();
-    let mut lineup = Lineup::of(&job.collectives, &maps);
     let instances = &job.matched.instances;
     let mut order = Vec::with_capacity(instances.len());
-    order.extend(instances.iter().map(|instance| (instance, lineup.arrival(instance, 0))));
+    Lineup::of(&job.collectives, &maps).each(instances, |instance, arrival| order.push((instance, arrival)));
     order.sort_by_key(|(_, arrival)| arrival.start_ns);
     order
 }

@@ -1,0 +1,213 @@
+//! Members of collectives on the job's clock.
+//!
+//! The stays of a rank lie together, and those of a collective do not: a thousand ranks have them in a thousand places. So collectives that
+//! follow each other are gone through together, rank by rank, and each is put in order afterwards. Nothing is said here of what follows.
+
+use rankscope_collectives::{Instance, Kind, RankCollectives};
+use rankscope_time::{ClockCursor, Instant, RankClock, ReferenceClock};
+
+use crate::arrivals::{Arrival, Map, Waiting};
+use crate::radix::sort_by_bits;
+
+/// Lines up the members of collectives on the job's clock, one collective after the other.
+#[derive(Debug)]
+pub struct Lineup<'a> {
+    ranks: &'a [RankCollectives],
+    /// By rank, the exposed time of each of its collectives; none where nobody asks.
+    exposed_ns: &'a [&'a [i64]],
+    /// By rank.
+    clocks: Vec<ClockCursor<'a, RankClock, ReferenceClock>>,
+    /// By collective and member when it came, and what else is known of each collective: room that is used again.
+    came_ns: Vec<i64>,
+    seen: Vec<Seen>,
+    keys: Keys,
+}
+
+/// What the members of one collective have in sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stays {
+    /// How long they stayed.
+    pub(crate) stay_ns: i64,
+    /// As much of it as no compute hid.
+    pub(crate) exposed_ns: i64,
+}
+
+/// One collective, as its members are gone through.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    stays: Stays,
+    /// That of the first member that tells one.
+    kind: Kind,
+    /// The first member that receives, and how long it stayed.
+    receiver: Option<(u32, i64)>,
+    shortest_ns: i64,
+    /// First and last end, on the job's clock.
+    ended_ns: (i64, i64),
+}
+
+impl Seen {
+    const NOTHING: Self = Self {
+        stays: Stays { stay_ns: 0, exposed_ns: 0 },
+        kind: Kind::Unknown,
+        receiver: None,
+        shortest_ns: i64::MAX,
+        ended_ns: (i64::MAX, i64::MIN),
+    };
+}
+
+/// Collectives that are gone through together, at most, and their stays: few enough for a cache.
+const TILE: usize = 32;
+const TILE_STAYS: usize = 1 << 16;
+
+/// Stays between the columns of two collectives: so that those of a power of two of ranks do not all stand in the same place of a cache.
+const APART: usize = 9;
+
+impl<'a> Lineup<'a> {
+    /// Of `ranks`, whose clocks have these `maps`.
+    pub fn of(ranks: &'a [RankCollectives], maps: &[&'a Map]) -> Self {
+        Self::with_exposed(ranks, maps, &[])
+    }
+
+    /// The same where `exposed_ns` gives, by rank, the exposed time of each of its collectives.
+    pub(crate) fn with_exposed(ranks: &'a [RankCollectives], maps: &[&'a Map], exposed_ns: &'a [&'a [i64]]) -> Self {
+        let clocks = maps.iter().map(|map| map.cursor()).collect();
+        Self { ranks, exposed_ns, clocks, came_ns: Vec::new(), seen: Vec::new(), keys: Keys::default() }
+    }
+
+    /// Lines up the members of each of `instances`, and hands what came of it to `then`, in their order.
+    pub fn each<'b>(&mut self, instances: &'b [Instance], mut then: impl FnMut(&'b Instance, Arrival)) {
+        self.each_with_stays(instances, |instance, _, arrival| then(instance, arrival));
+    }
+
+    /// The same with the sums of their stays.
+    pub(crate) fn each_with_stays<'b>(
+        &mut self,
+        instances: &'b [Instance],
+        mut then: impl FnMut(&'b Instance, Stays, Arrival),
+    ) {
+        let mut rest = instances;
+        while let Some(first) = rest.first() {
+            let members = first.members.len();
+            let most = (TILE_STAYS / members.max(1)).clamp(1, TILE);
+            let alike = rest.iter().take(most).take_while(|one| one.members.len() == members).count();
+            let (tile, others) = rest.split_at(alike);
+            self.gather(tile, members);
+            for (at, instance) in tile.iter().enumerate() {
+                let arrival = self.arrival(at, instance);
+                then(instance, self.seen[at].stays, arrival);
+            }
+            rest = others;
+        }
+    }
+
+    /// Goes through the stays of the collectives in `tile`, each of so many `members`.
+    fn gather(&mut self, tile: &[Instance], members: usize) {
+        self.seen.clear();
+        self.seen.resize(tile.len(), Seen::NOTHING);
+        // All of it is written over.
+        self.came_ns.resize(tile.len() * (members + APART), 0);
+        for place in 0..members {
+            let came = self.came_ns[place..].iter_mut().step_by(members + APART);
+            for ((instance, seen), came) in tile.iter().zip(&mut self.seen).zip(came) {
+                let member = &instance.members[place];
+                let (rank, at) = (member.rank(), member.collective());
+                let one = &self.ranks[rank].collectives[at];
+                let clock = &mut self.clocks[rank];
+                let mut mapped = |ns: i64| clock.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
+                *came = mapped(one.start_ns);
+                let (end_ns, dur_ns) = (mapped(one.end_ns), one.dur_ns());
+                seen.ended_ns = (seen.ended_ns.0.min(end_ns), seen.ended_ns.1.max(end_ns));
+                seen.shortest_ns = seen.shortest_ns.min(dur_ns);
+                seen.stays.stay_ns = seen.stays.stay_ns.saturating_add(dur_ns);
+                seen.stays.exposed_ns += self.exposed_ns.get(rank).and_then(|own| own.get(at)).copied().unwrap_or(0);
+                if seen.kind == Kind::Unknown {
+                    seen.kind = one.kind;
+                }
+                if one.kind == Kind::Recv && seen.receiver.is_none() {
+                    seen.receiver = Some((rank as u32, dur_ns));
+                }
+            }
+        }
+    }
+
+    /// Lines up the members of `instance`, which stands at `at` in the tile. Its row is for the caller to tell.
+    fn arrival(&mut self, at: usize, instance: &Instance) -> Arrival {
+        let members = &instance.members;
+        let Seen { kind, receiver, shortest_ns, ended_ns, .. } = self.seen[at];
+        // Equal arrivals stand in order of rank, so that the same input gives the same answer.
+        let came = in_order(&self.came_ns[at * (members.len() + APART)..][..members.len()], &mut self.keys);
+        let last_ns = came.clone().next_back().map_or(0, |(came_ns, _)| came_ns);
+        let order: Vec<u32> = came.clone().map(|(_, place)| members[place].rank() as u32).collect();
+        let wait_ns: Vec<i64> = came.clone().map(|(came_ns, _)| last_ns - came_ns).collect();
+        let waiting = Waiting::of(kind);
+        let waited = |rank: u32| order.iter().position(|other| *other == rank).map_or(0, |at| wait_ns[at]);
+        let transfer_ns = match waiting {
+            Waiting::Pairwise => receiver.map_or(0, |(rank, dur_ns)| (dur_ns - waited(rank)).max(0)),
+            _ if members.is_empty() => 0,
+            _ => shortest_ns,
+        };
+        let first = came.clone().next();
+        let step = first.and_then(|(_, place)| {
+            let first = &members[place];
+            let of_rank = &self.ranks[first.rank()];
+            of_rank.step_at(of_rank.collectives[first.collective()].start_ns)
+        });
+        let start_ns = first.map_or(0, |(came_ns, _)| came_ns);
+        let end_skew_ns = if members.is_empty() { 0 } else { ended_ns.1 - ended_ns.0 };
+        Arrival { row: 0, order, wait_ns, start_ns, transfer_ns, end_skew_ns, waiting, step }
+    }
+}
+
+/// Room for arrivals and places as one number each, and for those of which these do not fit one.
+#[derive(Debug, Default)]
+struct Keys {
+    list: Vec<u64>,
+    room: Vec<u64>,
+    wide: Vec<(i64, usize)>,
+}
+
+/// When members came, and their places, in order: by when they came, then by their places. `keys` is room for it.
+fn in_order<'a>(came_ns: &[i64], keys: &'a mut Keys) -> impl DoubleEndedIterator<Item = (i64, usize)> + Clone + use<'a> {
+    let ends = |(first, last): (i64, i64), came: &i64| (first.min(*came), last.max(*came));
+    let (first, last) = came_ns.iter().fold((i64::MAX, i64::MIN), ends);
+    let apart = if came_ns.is_empty() { 0 } else { last.abs_diff(first) };
+    let Keys { list, room, wide } = keys;
+    list.clear();
+    wide.clear();
+    if apart >> (u64::BITS - PLACE_BITS) > 0 || came_ns.len() >> PLACE_BITS > 0 {
+        wide.extend(came_ns.iter().copied().zip(0..));
+        wide.sort_unstable();
+    } else {
+        // Both fit one number.
+        list.extend(came_ns.iter().zip(0..).map(|(came, place)| came.abs_diff(first) << PLACE_BITS | place));
+        sort_by_bits(list, room, PLACE_BITS, u64::BITS - apart.leading_zeros());
+    }
+    let narrow = list.iter().map(move |key| (first.wrapping_add_unsigned(key >> PLACE_BITS), (key & PLACES) as usize));
+    narrow.chain(wide.iter().copied())
+}
+
+/// Places of a million members, and four hours between the first and the last of them.
+const PLACE_BITS: u32 = 20;
+const PLACES: u64 = (1 << PLACE_BITS) - 1;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn who_came_first_stands_first_however_far_apart(
+            came in prop_oneof![
+                prop::collection::vec(prop_oneof![20 => -50i64..50, 1 => any::<i64>()], 0..70),
+                prop::collection::vec(-50_000i64..50_000, 500..900)
+            ]
+        ) {
+            let mut slowly: Vec<(i64, usize)> = came.iter().copied().zip(0..).collect();
+            slowly.sort_unstable();
+            let mut keys = Keys::default();
+            prop_assert_eq!(in_order(&came, &mut keys).collect::<Vec<_>>(), slowly);
+        }
+    }
+}
