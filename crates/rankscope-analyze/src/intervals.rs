@@ -27,6 +27,12 @@ impl Intervals {
         (apart && list.iter().all(|(start, end)| start < end)).then_some(Self { list })
     }
 
+    /// The same of a list that is known to be so.
+    pub(crate) fn in_order(list: Vec<(i64, i64)>) -> Self {
+        debug_assert!(list.is_sorted_by(|a, b| a.1 < b.0) && list.iter().all(|(start, end)| start < end));
+        Self { list }
+    }
+
     /// The union of both.
     pub fn union(&self, other: &Self) -> Self {
         Self::union_of(self.list.iter().chain(&other.list).copied())
@@ -38,7 +44,7 @@ impl Intervals {
         let mut from = 0;
         for &(start, end) in &self.list {
             let mut at = start;
-            from += other.list[from..].partition_point(|(_, hole_end)| *hole_end <= start);
+            from += first_after(&other.list[from..], start);
             for &(hole_start, hole_end) in other.list[from..].iter().take_while(|(hole_start, _)| *hole_start < end) {
                 if at < hole_start {
                     list.push((at, hole_start));
@@ -95,14 +101,19 @@ pub struct WindowCursor<'a> {
 /// Intervals that are looked at one by one before all are searched.
 const NEAR: usize = 8;
 
+/// The place of the first interval of `list` that ends after `start`, which is mostly near.
+fn first_after(list: &[(i64, i64)], start: i64) -> usize {
+    let near = list.iter().take(NEAR).position(|(_, end)| *end > start);
+    near.unwrap_or_else(|| list.partition_point(|(_, end)| *end <= start))
+}
+
 impl WindowCursor<'_> {
     /// As [`Intervals::length_within_ns`].
     pub fn length_within_ns(&mut self, start: i64, end: i64) -> i64 {
         let list = &self.set.list;
         let from = if start >= self.start { self.first } else { 0 };
         let rest = &list[from..];
-        let near = rest.iter().take(NEAR).position(|(_, interval_end)| *interval_end > start);
-        self.first = from + near.unwrap_or_else(|| rest.partition_point(|(_, interval_end)| *interval_end <= start));
+        self.first = from + first_after(rest, start);
         self.start = start;
         clipped(&list[self.first..], start, end).fold(0, |sum: i64, (start, end)| sum.saturating_add(end.saturating_sub(start)))
     }

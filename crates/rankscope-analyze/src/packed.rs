@@ -46,7 +46,9 @@ impl Packed {
 
     /// The same set.
     pub(crate) fn unpacked(&self) -> Intervals {
-        Intervals::union_of(self.starting_at(0))
+        let mut list = Vec::with_capacity(self.blocks.len() + self.steps.len());
+        list.extend(self.starting_at(0));
+        Intervals::in_order(list)
     }
 
     /// How much time `sets` hold together inside the window from `start` to `end`.
@@ -99,18 +101,41 @@ impl Packed {
     }
 
     /// Its intervals from the block numbered `first` on, in order.
-    fn starting_at(&self, first: usize) -> impl Iterator<Item = (i64, i64)> {
-        let blocks = self.blocks[first..].iter().enumerate();
-        blocks.flat_map(move |(at, block)| {
-            let until = self.blocks.get(first + at + 1).map_or(self.steps.len(), |next| next.steps);
-            let steps = self.steps[block.steps..until].iter();
-            let rest = steps.scan(block.end_ns, |at_ns, (gap, length)| {
-                let start_ns = *at_ns + i64::from(*gap);
-                *at_ns = start_ns + i64::from(*length);
-                Some((start_ns, *at_ns))
-            });
-            std::iter::once((block.start_ns, block.end_ns)).chain(rest)
-        })
+    fn starting_at(&self, first: usize) -> Unpacking<'_> {
+        let mut blocks = self.blocks[first..].iter();
+        let steps = [].iter();
+        let block = blocks.next();
+        Unpacking { set: self, block, blocks, steps, at_ns: 0 }
+    }
+}
+
+/// The intervals of a set, one after the other.
+#[derive(Clone, Debug)]
+struct Unpacking<'a> {
+    set: &'a Packed,
+    /// The block that is begun next, and those behind it.
+    block: Option<&'a Block>,
+    blocks: std::slice::Iter<'a, Block>,
+    /// What is left of the block that was begun.
+    steps: std::slice::Iter<'a, (u32, u32)>,
+    at_ns: i64,
+}
+
+impl Iterator for Unpacking<'_> {
+    type Item = (i64, i64);
+
+    fn next(&mut self) -> Option<(i64, i64)> {
+        if let Some((gap, length)) = self.steps.next() {
+            let start_ns = self.at_ns + i64::from(*gap);
+            self.at_ns = start_ns + i64::from(*length);
+            return Some((start_ns, self.at_ns));
+        }
+        let block = self.block?;
+        self.block = self.blocks.next();
+        let until = self.block.map_or(self.set.steps.len(), |next| next.steps);
+        self.steps = self.set.steps[block.steps..until].iter();
+        self.at_ns = block.end_ns;
+        Some((block.start_ns, block.end_ns))
     }
 }
 
