@@ -5,7 +5,9 @@
 use proptest::prelude::*;
 use rankscope_align::{ClockEstimate, estimate};
 use rankscope_clock::Rng;
-use rankscope_collectives::{Group, Kind, LocalCollective, Matched, Operation, RankCollectives, Sequence, match_ranks};
+use rankscope_collectives::{
+    Collectives, Group, Kind, LocalCollective, Matched, Operation, RankCollectives, Sequence, match_ranks,
+};
 use rankscope_time::{Instant, Rank};
 use rankscope_trace::SpanId;
 
@@ -55,7 +57,12 @@ impl Work {
         let group = Group { ranks: world.clone().into(), name: "0".into(), description: String::new() };
         let mut ranks: Vec<RankCollectives> = world
             .into_iter()
-            .map(|rank| RankCollectives { rank, groups: vec![group.clone()], collectives: Vec::new(), steps: Vec::new() })
+            .map(|rank| RankCollectives {
+                rank,
+                groups: vec![group.clone()],
+                collectives: Collectives::default(),
+                steps: Vec::new(),
+            })
             .collect();
         let mut now_ns = START_NS;
         for meeting in 0..self.meetings {
@@ -64,7 +71,7 @@ impl Work {
             let over_ns = came.iter().max().unwrap() + if long { 400_000 } else { 9_000 };
             for ((rank, clock), (came, late)) in ranks.iter_mut().zip(&self.clocks).zip(came.iter().zip(&late)) {
                 let left = over_ns + rng.below(2_000) as i64 + if long { *late } else { 0 };
-                rank.collectives.push(stay(clock.shown_ns(*came), clock.shown_ns(left), meeting));
+                rank.collectives.push(stay(clock.shown_ns(*came), clock.shown_ns(left), meeting).as_stay());
             }
             now_ns = over_ns + self.late_ns as i64 + 2_000 + rng.below(self.gap_ns) as i64;
         }
@@ -204,9 +211,9 @@ fn ranks_that_are_late_every_time_are_no_clocks() {
     let mut ranks = work.record();
     // All collectives take half a millisecond, and rank 2 leaves each of them 200 us after the others.
     for (at, rank) in ranks.iter_mut().enumerate() {
-        for collective in &mut rank.collectives {
-            collective.end_ns += 500_000 + if at == 2 { 200_000 } else { 0 };
-        }
+        let mut rows = rank.collectives.to_rows();
+        rows.iter_mut().for_each(|row| row.end_ns += 500_000 + if at == 2 { 200_000 } else { 0 });
+        rank.collectives = rows.into();
     }
     let found = estimate(&ranks, &match_ranks(&ranks), &[None; 4]);
     assert!(!found.corrected, "{:?}", found.clocks);
@@ -215,7 +222,7 @@ fn ranks_that_are_late_every_time_are_no_clocks() {
 #[test]
 fn ranks_that_share_no_collective_are_not_bounded() {
     let mut ranks = two_nodes(1, 10, 1_000_000, 0).record();
-    ranks[7].collectives.clear();
+    ranks[7].collectives = Collectives::default();
     let found = estimate(&ranks, &match_ranks(&ranks), &[None; 8]);
     assert_eq!((found.clocks[7].bound.width_ns(), found.clocks[7].applied), (None, false));
     let nobody = estimate(&[], &Matched::default(), &[]);
@@ -230,7 +237,7 @@ fn what_goes_one_way_bounds_one_side() {
         let mut only = LocalCollective::new(SpanId(0), start_ns, end_ns, Operation::of(kind));
         only.peer = Some(peer);
         let groups = vec![Group { ranks: [Rank(0), Rank(1)].into(), name: "0".into(), description: String::new() }];
-        RankCollectives { rank: Rank(rank), groups, collectives: vec![only], steps: Vec::new() }
+        RankCollectives { rank: Rank(rank), groups, collectives: vec![only].into(), steps: Vec::new() }
     };
     let both = [
         [rank(0, Kind::Send, 1_000, 2_000, 1), rank(1, Kind::Recv, 1_500, 2_500, 0)],

@@ -86,6 +86,7 @@ fn verdict(input: &JobInput<'_>, ranks: &[PlacedRank], table: &CollectiveTable, 
 
 /// When `rank` sent or received, on its own clock, in order.
 fn messages(rank: &RankCollectives) -> Vec<i64> {
-    let messages = rank.collectives.iter().filter(|one| one.kind.is_message());
-    messages.map(|one| one.start_ns).collect()
+    let all = 0..rank.collectives.len();
+    let messages = all.filter(|at| rank.collectives.operation(*at).kind.is_message());
+    messages.map(|at| rank.collectives.start_ns(at)).collect()
 }

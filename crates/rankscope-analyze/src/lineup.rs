@@ -111,19 +111,20 @@ impl<'a> Lineup<'a> {
             for ((instance, seen), came) in tile.iter().zip(&mut self.seen).zip(came) {
                 let member = &instance.members[place];
                 let (rank, at) = (member.rank(), member.collective());
-                let one = &self.ranks[rank].collectives[at];
+                let own = &self.ranks[rank].collectives;
+                let ((start_ns, end_ns), kind) = (own.stamps_ns(at), own.operation(at).kind);
                 let clock = &mut self.clocks[rank];
                 let mut mapped = |ns: i64| clock.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
-                *came = mapped(one.start_ns);
-                let (end_ns, dur_ns) = (mapped(one.end_ns), one.dur_ns());
+                *came = mapped(start_ns);
+                let (end_ns, dur_ns) = (mapped(end_ns), end_ns - start_ns);
                 seen.ended_ns = (seen.ended_ns.0.min(end_ns), seen.ended_ns.1.max(end_ns));
                 seen.shortest_ns = seen.shortest_ns.min(dur_ns);
                 seen.stays.stay_ns = seen.stays.stay_ns.saturating_add(dur_ns);
                 seen.stays.exposed_ns += self.exposed_ns.get(rank).and_then(|own| own.get(at)).copied().unwrap_or(0);
                 if seen.kind == Kind::Unknown {
-                    seen.kind = one.kind;
+                    seen.kind = kind;
                 }
-                if one.kind == Kind::Recv && seen.receiver.is_none() {
+                if kind == Kind::Recv && seen.receiver.is_none() {
                     seen.receiver = Some((rank as u32, dur_ns));
                 }
             }
@@ -150,7 +151,7 @@ impl<'a> Lineup<'a> {
         let step = first.and_then(|(_, place)| {
             let first = &members[place];
             let of_rank = &self.ranks[first.rank()];
-            of_rank.step_at(of_rank.collectives[first.collective()].start_ns)
+            of_rank.step_at(of_rank.collectives.start_ns(first.collective()))
         });
         let start_ns = first.map_or(0, |(came_ns, _)| came_ns);
         let end_skew_ns = if members.is_empty() { 0 } else { ended_ns.1 - ended_ns.0 };

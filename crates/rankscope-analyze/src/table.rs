@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Matched, Operation, RankCollectives};
+use rankscope_collectives::{CollectiveStay, Group, Instance, Kind, Matched, Operation, RankCollectives};
 use rustc_hash::FxHashMap;
 
 use crate::arrivals::{Arrival, Map, RankArrivals, Waiting, by_rank};
@@ -115,7 +115,7 @@ impl Rows {
     /// The number of the row that `instance` belongs to.
     pub(crate) fn number(&mut self, instance: &Instance, ranks: &[RankCollectives]) -> usize {
         let first = described(instance, ranks);
-        let shared = (Arc::as_ptr(&first.operation), instance.group);
+        let shared = (Arc::as_ptr(first.operation), instance.group);
         if let Some(known) = self.shared.get(&shared) {
             return *known;
         }
@@ -176,8 +176,8 @@ impl CollectiveTable {
 }
 
 /// The member that says most about the collective: one that names its kind, else the first.
-pub fn described<'a>(instance: &Instance, ranks: &'a [RankCollectives]) -> &'a LocalCollective {
-    let mut members = instance.members.iter().map(|member| &ranks[member.rank()].collectives[member.collective()]);
+pub fn described<'a>(instance: &Instance, ranks: &'a [RankCollectives]) -> CollectiveStay<'a> {
+    let mut members = instance.members.iter().map(|member| ranks[member.rank()].collectives.stay(member.collective()));
     let first = members.clone().next().expect("an instance has a member");
     members.find(|collective| collective.kind != Kind::Unknown).unwrap_or(first)
 }
@@ -191,7 +191,7 @@ pub fn group_name(group: &Group) -> String {
     }
 }
 
-fn lacking(instance: &Instance, arrival: &Arrival, first: &LocalCollective, group: &Group) -> Lacking {
+fn lacking(instance: &Instance, arrival: &Arrival, first: CollectiveStay<'_>, group: &Group) -> Lacking {
     Lacking {
         name: first.name.clone(),
         group: group_name(group),
@@ -202,20 +202,16 @@ fn lacking(instance: &Instance, arrival: &Arrival, first: &LocalCollective, grou
 }
 
 fn counts(rank: &RankCollectives) -> BTreeMap<String, u64> {
-    let mut shared: FxHashMap<*const Operation, (&Operation, u64)> = FxHashMap::default();
-    for collective in &rank.collectives {
-        shared.entry(Arc::as_ptr(&collective.operation)).or_insert((&*collective.operation, 0)).1 += 1;
-    }
     let mut counts = BTreeMap::new();
-    for (operation, count) in shared.into_values() {
-        *counts.entry(operation.name.clone()).or_default() += count;
+    for (operation, count) in rank.collectives.operations() {
+        *counts.entry(operation.name.clone()).or_default() += count as u64;
     }
     counts
 }
 
 /// How many ranks `instance` is between, which says as much of itself as `first`: two ends of a message, else as many as its group has,
 /// else as many as were seen.
-pub fn ranks_of(instance: &Instance, first: &LocalCollective, group: &Group) -> u32 {
+pub fn ranks_of(instance: &Instance, first: CollectiveStay<'_>, group: &Group) -> u32 {
     let known = u32::try_from(group.ranks.len()).unwrap_or(u32::MAX);
     let seen = u32::try_from(instance.members.len() + instance.absent.len()).unwrap_or(u32::MAX);
     match known {
@@ -226,7 +222,7 @@ pub fn ranks_of(instance: &Instance, first: &LocalCollective, group: &Group) -> 
 }
 
 impl Sums {
-    fn of(first: &LocalCollective, group: &Group, instance: &Instance) -> Self {
+    fn of(first: CollectiveStay<'_>, group: &Group, instance: &Instance) -> Self {
         let ranks = ranks_of(instance, first, group);
         let row = CollectiveRow {
             name: first.name.clone(),

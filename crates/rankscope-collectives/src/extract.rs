@@ -61,7 +61,7 @@ pub fn extract(rank: Rank, trace: &Trace, patterns: &CommPatterns) -> RankCollec
         collective.peer = collective.peer.and_then(|peer| rank_within(trace, &groups.list[collective.group as usize], peer));
     }
     collectives.sort_by_key(|collective| (collective.start_ns, collective.span));
-    RankCollectives { rank, groups: groups.list, collectives, steps: steps(trace) }
+    RankCollectives { rank, groups: groups.list, collectives: collectives.into(), steps: steps(trace) }
 }
 
 /// The global rank of the one numbered `peer` within `group`. Of a group that is only stood in for nobody knows, unless the job

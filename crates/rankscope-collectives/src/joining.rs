@@ -15,10 +15,10 @@ use crate::hints::Clocks;
 use crate::matching::{Member, RankCollectives};
 use crate::search::by_search;
 use crate::sequence::{self, By, Paired};
-use crate::{Group, Kind, LocalCollective};
+use crate::{Collectives, Group, Kind, LocalCollective, Sequence};
 
 /// The collectives of each rank, by its index, as indices into its list.
-pub(crate) type Sequences = BTreeMap<usize, Vec<usize>>;
+pub(crate) type Sequences = BTreeMap<usize, Vec<u32>>;
 
 /// Collectives of one group that are ordered among themselves.
 pub(crate) struct Lane {
@@ -42,8 +42,8 @@ pub(crate) fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequenc
     let mut lanes: BTreeMap<Between, Sequences> = BTreeMap::new();
     for (rank, list) in sequences {
         let own = &ranks[rank];
-        let is_message = |at: &usize| is_message(own.collectives[*at].kind);
-        let (messages, of_all): (Vec<usize>, Vec<usize>) = match list.iter().any(is_message) {
+        let is_message = |at: &u32| is_message(own.collectives.operation(*at as usize).kind);
+        let (messages, of_all): (Vec<u32>, Vec<u32>) = match list.iter().any(is_message) {
             true => list.into_iter().partition(is_message),
             false => (Vec::new(), list),
         };
@@ -51,7 +51,7 @@ pub(crate) fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequenc
             lanes.entry(Between::Group).or_default().insert(rank, of_all);
         }
         for at in messages {
-            let collective = &own.collectives[at];
+            let collective = own.collectives.stay(at as usize);
             let between = match (collective.kind, collective.peer) {
                 (Kind::Send, Some(peer)) => Between::Pair(own.rank, group.global(peer)),
                 (Kind::Recv, Some(peer)) => Between::Pair(group.global(peer), own.rank),
@@ -84,7 +84,8 @@ impl From<Vec<Vec<Member>>> for Joined {
 
 /// What of one lane is one collective. `clocks` is what is known of them.
 pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, clocks: &mut Clocks<'_>) -> Joined {
-    let numbered = |rank: usize, list: &[usize]| list.iter().all(|at| ranks[rank].collectives[*at].sequence.get().is_some());
+    let is_numbered = |rank: usize, at: &u32| ranks[rank].collectives.sequence(*at as usize).get().is_some();
+    let numbered = |rank: usize, list: &[u32]| list.iter().all(|at| is_numbered(rank, at));
     let mut joined = match lane.between {
         Between::NotTold => return alone(&lane.sequences).into(),
         Between::Group if lane.sequences.iter().all(|(rank, list)| numbered(*rank, list)) => {
@@ -94,15 +95,20 @@ pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, clocks: &mut Clocks<'_
         Between::Group | Between::Pair(..) => join_by_order(ranks, lane.sequences, clocks),
     };
     // By what the first member's clock says: good enough to read a list by.
-    joined.instances.sort_by_key(|members| ranks[members[0].rank()].collectives[members[0].collective()].start_ns);
+    joined.instances.sort_by_key(|members| ranks[members[0].rank()].collectives.start_ns(members[0].collective()));
     joined
+}
+
+/// The collective at `at` of a rank's list.
+fn member(rank: usize, at: &u32) -> Member {
+    Member::of(rank, *at as usize)
 }
 
 /// Each by itself.
 fn alone(sequences: &Sequences) -> Vec<Vec<Member>> {
-    let of_rank = |(rank, list): (&usize, &Vec<usize>)| {
+    let of_rank = |(rank, list): (&usize, &Vec<u32>)| {
         let rank = *rank;
-        list.iter().map(move |at| vec![Member::of(rank, *at)]).collect::<Vec<_>>()
+        list.iter().map(move |at| vec![member(rank, at)]).collect::<Vec<_>>()
     };
     sequences.iter().flat_map(of_rank).collect()
 }
@@ -138,11 +144,10 @@ fn number_by_number(mut lists: Vec<Numbered<'_>>) -> Vec<Vec<Member>> {
 /// The same where all have the same numbers, one for one, as is usual; `None` where they do not.
 fn in_step(lists: &[Numbered<'_>]) -> Option<Vec<Vec<Member>>> {
     let (first, others) = lists.split_first()?;
-    let is_numbered = |at: &usize| first.collectives[*at].sequence.get().is_some();
+    let is_numbered = |at: &u32| first.number(*at).get().is_some();
     let is_same = |other: &Numbered<'_>| {
-        let numbers = |list: &Numbered<'_>, at: usize| list.collectives[at].sequence;
         let mut pairs = first.order.iter().zip(other.order.iter());
-        first.order.len() == other.order.len() && pairs.all(|(a, b)| numbers(first, *a) == numbers(other, *b))
+        first.order.len() == other.order.len() && pairs.all(|(a, b)| first.number(*a) == other.number(*b))
     };
     if !first.order.iter().all(is_numbered) || !others.iter().all(is_same) {
         return None;
@@ -151,7 +156,7 @@ fn in_step(lists: &[Numbered<'_>]) -> Option<Vec<Vec<Member>>> {
     // Rank by rank a few places at a time: what is read and what is written then lies together.
     for (tile, instances) in instances.chunks_mut(TILE).enumerate() {
         for list in lists {
-            let own = list.order[tile * TILE..].iter().map(|at| Member::of(list.rank, *at));
+            let own = list.order[tile * TILE..].iter().map(|at| member(list.rank, at));
             instances.iter_mut().zip(own).for_each(|(members, member)| members.push(member));
         }
     }
@@ -167,17 +172,17 @@ type Number = (u64, u32);
 /// One rank's collectives by their numbers.
 struct Numbered<'a> {
     rank: usize,
-    collectives: &'a [LocalCollective],
+    collectives: &'a Collectives,
     /// Their indices.
-    order: Cow<'a, [usize]>,
+    order: Cow<'a, [u32]>,
     /// Those that were gone through, and the number of the last.
     gone: usize,
     last: Option<Number>,
 }
 
 impl<'a> Numbered<'a> {
-    fn of(rank: usize, collectives: &'a [LocalCollective], list: &'a [usize]) -> Self {
-        let number = |at: &usize| collectives[*at].sequence;
+    fn of(rank: usize, collectives: &'a Collectives, list: &'a [u32]) -> Self {
+        let number = |at: &u32| collectives.sequence(*at as usize);
         let mut order = Cow::Borrowed(list);
         if !list.is_sorted_by_key(number) {
             order.to_mut().sort_by_key(number);
@@ -185,12 +190,17 @@ impl<'a> Numbered<'a> {
         Self { rank, collectives, order, gone: 0, last: None }
     }
 
+    /// That of the one at `at` of the rank's list.
+    fn number(&self, at: u32) -> Sequence {
+        self.collectives.sequence(at as usize)
+    }
+
     /// Goes on to the next one that has a number, and tells it.
     fn next_number(&mut self) -> Option<Number> {
         loop {
             let at = *self.order.get(self.gone)?;
             self.gone += 1;
-            let Some(number) = self.collectives[at].sequence.get() else { continue };
+            let Some(number) = self.number(at).get() else { continue };
             let ordinal = self.last.filter(|(last, _)| *last == number).map_or(0, |(_, ordinal)| ordinal + 1);
             self.last = Some((number, ordinal));
             return self.last;
@@ -199,7 +209,7 @@ impl<'a> Numbered<'a> {
 
     /// The one whose number was told last.
     fn taken(&self) -> Member {
-        Member::of(self.rank, self.order[self.gone - 1])
+        member(self.rank, &self.order[self.gone - 1])
     }
 }
 
@@ -209,12 +219,13 @@ fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, clocks: &mut Cl
     let mut aside = Sequences::new();
     while let Some((&fullest, _)) = left.iter().max_by_key(|(rank, list)| (list.len(), Reverse(**rank))) {
         let Some(list) = left.remove(&fullest) else { break };
-        let mut joined: Vec<Vec<Member>> = list.iter().map(|at| vec![Member::of(fullest, *at)]).collect();
+        let mut joined: Vec<Vec<Member>> = list.iter().map(|at| vec![member(fullest, at)]).collect();
         let ours = of_rank(ranks, fullest, &list);
+        let ours = borrowed(&ours);
         for (rank, list) in &mut left {
-            let Paired { pairs, by } = paired((fullest, &ours), (*rank, &of_rank(ranks, *rank, list)), clocks);
+            let Paired { pairs, by } = paired((fullest, &ours), (*rank, &borrowed(&of_rank(ranks, *rank, list))), clocks);
             for (i, j) in &pairs {
-                joined[*i].push(Member::of(*rank, list[*j]));
+                joined[*i].push(member(*rank, &list[*j]));
             }
             let mut paired = pairs.into_iter().map(|(_, j)| j).peekable();
             let mut at = 0;
@@ -242,7 +253,7 @@ fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, clocks: &mut Cl
 struct Alike {
     first: usize,
     /// The collectives of the first.
-    list: Vec<usize>,
+    list: Vec<u32>,
     instances: Vec<Vec<Member>>,
 }
 
@@ -253,9 +264,9 @@ fn join_alike(ranks: &[RankCollectives], sequences: Sequences) -> Vec<Vec<Member
         let own = of_rank(ranks, rank, &list);
         let is_alike = |group: &&mut Alike| {
             let of_first = || of_rank(ranks, group.first, &group.list);
-            group.list.len() == list.len() && sequence::in_order(&of_first(), &own).is_some()
+            group.list.len() == list.len() && sequence::in_order(&borrowed(&of_first()), &borrowed(&own)).is_some()
         };
-        let members = list.iter().map(|at| Member::of(rank, *at));
+        let members = list.iter().map(|at| member(rank, at));
         match groups.iter_mut().find(is_alike) {
             Some(group) => group.instances.iter_mut().zip(members).for_each(|(joined, member)| joined.push(member)),
             None => {
@@ -267,8 +278,13 @@ fn join_alike(ranks: &[RankCollectives], sequences: Sequences) -> Vec<Vec<Member
     groups.into_iter().flat_map(|group| group.instances).collect()
 }
 
-fn of_rank<'a>(ranks: &'a [RankCollectives], rank: usize, list: &[usize]) -> Vec<&'a LocalCollective> {
-    list.iter().map(|at| &ranks[rank].collectives[*at]).collect()
+/// Those of `list`, row by row: they are gone through again and again.
+fn of_rank(ranks: &[RankCollectives], rank: usize, list: &[u32]) -> Vec<LocalCollective> {
+    list.iter().map(|at| ranks[rank].collectives.stay(*at as usize).to_local()).collect()
+}
+
+fn borrowed(rows: &[LocalCollective]) -> Vec<&LocalCollective> {
+    rows.iter().collect()
 }
 
 /// Pairs two ranks' sequences by what is known of their clocks, and learns of them.
@@ -316,7 +332,7 @@ mod tests {
     use rankscope_trace::SpanId;
 
     use super::*;
-    use crate::{Operation, Sequence};
+    use crate::Operation;
 
     proptest! {
         /// Where all ranks have the same numbers the n-th of each are one; where any has others, nobody says so.
@@ -333,7 +349,8 @@ mod tests {
             if let (Some(other), Some(last), false) = (other, own.last_mut(), numbers.is_empty()) {
                 last[other.index(numbers.len())].sequence = Sequence::of(Some(77));
             }
-            let order: Vec<usize> = (0..numbers.len()).collect();
+            let own: Vec<Collectives> = own.into_iter().map(Collectives::from).collect();
+            let order: Vec<u32> = (0..numbers.len() as u32).collect();
             let lists = || own.iter().enumerate().map(|(rank, own)| Numbered::of(rank, own, &order)).collect::<Vec<_>>();
             if let Some(instances) = in_step(&lists()) {
                 prop_assert_eq!(instances, number_by_number(lists()));

@@ -28,13 +28,15 @@
 //! let traces = [trace(100), trace(400)];
 //! let patterns = CommPatterns::default();
 //! let ranks: Vec<_> = (0..).map(Rank).zip(&traces).map(|(rank, trace)| extract(rank, trace, &patterns)).collect();
-//! assert_eq!(ranks[0].collectives[0].kind, Kind::AllReduce);
+//! assert_eq!(ranks[0].collectives.stay(0).kind, Kind::AllReduce);
 //!
 //! let matched = match_ranks(&ranks);
 //! assert_eq!(matched.instances.len(), 1);
 //! assert_eq!(matched.instances[0].members.len(), 2);
 //! ```
 
+mod collectives;
+mod column;
 mod dtype;
 mod expert;
 mod extract;
@@ -50,8 +52,10 @@ mod pattern;
 mod search;
 mod sequence;
 mod splits;
+mod stay;
 mod vote;
 
+pub use collectives::Collectives;
 pub use dtype::element_bytes;
 pub use expert::{ExpertKernel, ExpertOp, Reach};
 pub use extract::extract;
@@ -63,3 +67,4 @@ pub use matching::{Instance, Matched, Member, RankCollectives, Step, match_nothi
 pub use parallelism::Parallelism;
 pub use pattern::{CommPatterns, PatternError};
 pub use splits::Splits;
+pub use stay::CollectiveStay;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rankscope_trace::SpanId;
 
-use crate::{Kind, Splits, element_bytes};
+use crate::{CollectiveStay, Kind, Splits};
 
 /// What a collective does, as one rank recorded it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,13 +46,24 @@ impl Sequence {
         Self(number.and_then(|number| NonZeroU64::new(number.wrapping_add(1))))
     }
 
+    /// It as one number, which leads back to it.
+    pub(crate) fn stored(self) -> u64 {
+        self.0.map_or(0, NonZeroU64::get)
+    }
+
+    /// The one that is stored as `number`.
+    pub(crate) fn from_stored(number: u64) -> Self {
+        Self(NonZeroU64::new(number))
+    }
+
     /// The number.
     pub fn get(self) -> Option<u64> {
         self.0.map(|next| next.get() - 1)
     }
 }
 
-/// One rank's stay in one collective. What it does is read through it: `collective.kind`, `collective.name`.
+/// One rank's stay in one collective by itself: one of [`Collectives`](crate::Collectives) to come, or one of them that is changed. What it
+/// does is read through it: `collective.kind`, `collective.name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LocalCollective {
@@ -86,15 +97,11 @@ impl LocalCollective {
         Self { operation: operation.into(), span, start_ns, end_ns, group: 0, sequence: Sequence::default(), peer: None }
     }
 
-    /// How long the rank stayed.
-    pub fn dur_ns(&self) -> i64 {
-        self.end_ns - self.start_ns
-    }
-
-    /// Bytes the bandwidth counts in a group of `ranks`.
-    pub fn bytes(&self, ranks: u32) -> Option<u64> {
-        let elements = self.kind.counted_elements(self.in_elements, self.out_elements, ranks)?;
-        elements.checked_mul(element_bytes(&self.dtype)?)
+    /// As one of many is looked at.
+    pub fn as_stay(&self) -> CollectiveStay<'_> {
+        let Self { operation, span, start_ns, end_ns, group, sequence, peer } = self;
+        let (span, start_ns, end_ns, group, sequence, peer) = (*span, *start_ns, *end_ns, *group, *sequence, *peer);
+        CollectiveStay { operation, span, start_ns, end_ns, group, sequence, peer }
     }
 
     /// Whether this and `other` may be the same collective on two ranks. One that says nothing about itself may be any.
@@ -121,12 +128,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back_and_a_stay_takes_48_bytes() {
+    fn numbers_come_back() {
         for number in [None, Some(0), Some(1), Some(u64::MAX - 1)] {
             assert_eq!(Sequence::of(number).get(), number);
+            assert_eq!(Sequence::from_stored(Sequence::of(number).stored()).get(), number);
         }
         assert_eq!(Sequence::of(Some(u64::MAX)).get(), None);
         assert!(Sequence::of(None) < Sequence::of(Some(0)) && Sequence::of(Some(0)) < Sequence::of(Some(1)));
-        assert_eq!(size_of::<LocalCollective>(), 48);
     }
 }

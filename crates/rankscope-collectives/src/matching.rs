@@ -14,7 +14,7 @@ use rankscope_time::Rank;
 
 use crate::hints::{Clocks, Hints};
 use crate::joining::{Between, Sequences, join, lanes};
-use crate::{Group, LocalCollective};
+use crate::{Collectives, Group};
 
 /// One step of a rank as its profiler marked it, on the rank's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct RankCollectives {
     /// Its process groups.
     pub groups: Vec<Group>,
     /// Its collectives.
-    pub collectives: Vec<LocalCollective>,
+    pub collectives: Collectives,
     /// Its steps, in order of their start: as extracted, those that the device marks, else those of the host. Whoever knows the
     /// windows of the device's work puts those here.
     pub steps: Vec<Step>,
@@ -189,11 +189,13 @@ fn by_group(ranks: &[RankCollectives]) -> BTreeMap<Group, Sequences> {
     let unknown = Group::default();
     let mut groups: BTreeMap<&Group, Sequences> = BTreeMap::new();
     for (rank, list) in ranks.iter().enumerate() {
-        let group_of = |collective: &LocalCollective| (collective.group as usize).min(list.groups.len());
+        let group_of = |at: u32| (list.collectives.group(at as usize) as usize).min(list.groups.len());
+        // A rank has fewer than 2³² of them, as it has spans.
+        let all = 0..list.collectives.len() as u32;
         let mut counts = vec![0; list.groups.len() + 1];
-        list.collectives.iter().for_each(|collective| counts[group_of(collective)] += 1);
-        let mut of_group: Vec<Vec<usize>> = counts.into_iter().map(Vec::with_capacity).collect();
-        list.collectives.iter().enumerate().for_each(|(at, collective)| of_group[group_of(collective)].push(at));
+        all.clone().for_each(|at| counts[group_of(at)] += 1);
+        let mut of_group: Vec<Vec<u32>> = counts.into_iter().map(Vec::with_capacity).collect();
+        all.for_each(|at| of_group[group_of(at)].push(at));
         for (group, own) in list.groups.iter().chain([&unknown]).zip(of_group).filter(|(_, own)| !own.is_empty()) {
             let sequence = groups.entry(group).or_default().entry(rank).or_default();
             if sequence.is_empty() {
@@ -234,7 +236,7 @@ mod tests {
     use rankscope_trace::SpanId;
 
     use super::*;
-    use crate::{Kind, Operation, Sequence};
+    use crate::{Kind, LocalCollective, Operation, Sequence};
 
     fn collective(kind: Kind, start_ns: i64, sequence: Option<u64>, peer: Option<u32>) -> LocalCollective {
         let stay = LocalCollective::new(SpanId(0), start_ns, start_ns + 50, Operation::of(kind));
@@ -243,7 +245,7 @@ mod tests {
 
     fn rank(rank: u32, world: u32, collectives: Vec<LocalCollective>) -> RankCollectives {
         let group = Group { ranks: (0..world).map(Rank).collect(), name: "0".into(), description: String::new() };
-        RankCollectives { rank: Rank(rank), groups: vec![group], collectives, steps: Vec::new() }
+        RankCollectives { rank: Rank(rank), groups: vec![group], collectives: collectives.into(), steps: Vec::new() }
     }
 
     fn shape(matched: &Matched) -> Vec<(Vec<usize>, Vec<usize>, bool)> {

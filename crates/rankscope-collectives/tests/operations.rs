@@ -13,7 +13,7 @@ fn collectives_that_do_the_same_share_what_they_do() {
     let options = ReadOptions::default().with_args(ArgsPolicy::Analysis);
     let trace = read(Cursor::new(job.rank_bytes(0, &Default::default())), &options).unwrap().remove(0).trace.unwrap();
     let found = extract(Rank(0), &trace, &CommPatterns::default());
-    let mut operations: Vec<_> = found.collectives.iter().map(|of| std::sync::Arc::as_ptr(&of.operation)).collect();
+    let mut operations: Vec<_> = found.collectives.iter().map(|of| std::sync::Arc::as_ptr(of.operation)).collect();
     operations.sort_unstable();
     operations.dedup();
     let mut told: Vec<String> = found.collectives.iter().map(|of| format!("{:?}", of.operation)).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rankscope_align::RankMap;
 use rankscope_analyze::{Arrival, Lineup};
-use rankscope_collectives::{Group, Instance, LocalCollective, Member};
+use rankscope_collectives::{CollectiveStay, Group, Instance, Member};
 use rankscope_job::Job;
 use rankscope_time::Instant;
 
@@ -17,7 +17,7 @@ use crate::{Frame, GROUP_ROWS, Table};
 struct Row<'a> {
     number: i64,
     index: usize,
-    one: &'a LocalCollective,
+    one: CollectiveStay<'a>,
     group: &'a Group,
     exposed_ns: i64,
     complete: bool,
@@ -60,7 +60,7 @@ fn rows<'a>(job: &'a Job, number: i64, instance: &'a Instance, arrival: Option<&
         Row {
             number,
             index,
-            one: &job.collectives[index].collectives[member.collective()],
+            one: job.collectives[index].collectives.stay(member.collective()),
             group: &job.matched.groups[instance.group],
             exposed_ns: exposed.get(member.collective()).copied().unwrap_or(0),
             complete: instance.complete,

@@ -16,7 +16,7 @@ impl Numbered {
         let mut spans = vec![Vec::new(); job.ranks.len()];
         for (number, instance) in (0..).zip(&job.matched.instances) {
             for member in &instance.members {
-                let span = job.collectives[member.rank()].collectives[member.collective()].span;
+                let span = job.collectives[member.rank()].collectives.span(member.collective());
                 spans[member.rank()].push((span, number));
             }
         }

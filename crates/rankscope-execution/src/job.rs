@@ -105,7 +105,7 @@ impl<'a> JobExecution<'a> {
             for member in &one.members {
                 let rank = member.rank();
                 let Some(piece) = ranks[rank].of_collective(member.collective()) else { continue };
-                let own = &collectives[rank].collectives[member.collective()];
+                let own = collectives[rank].collectives.stay(member.collective());
                 kind = if kind == Kind::Unknown { own.kind } else { kind };
                 let mut on_job_clock = |ns| clocks[rank].map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
                 let (came_ns, left_ns) = (on_job_clock(own.start_ns), on_job_clock(own.end_ns));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rankscope_align::RankMap;
 use rankscope_analyze::{Job as Analysis, JobInput, RankReport, analyze};
-use rankscope_collectives::{Kind, LocalCollective, RankCollectives};
+use rankscope_collectives::{CollectiveStay, Kind, RankCollectives};
 use rankscope_document::{CollectiveTables, Document};
 use rankscope_time::Rank;
 
@@ -84,7 +84,7 @@ impl Analysed {
 
 /// How many messages of a rank do not tell whom they are to or from.
 fn peerless(rank: &RankCollectives) -> usize {
-    let is_one = |one: &&LocalCollective| one.kind == Kind::SendRecv || (one.kind.is_point_to_point() && one.peer.is_none());
+    let is_one = |one: &CollectiveStay<'_>| one.kind == Kind::SendRecv || (one.kind.is_point_to_point() && one.peer.is_none());
     rank.collectives.iter().filter(is_one).count()
 }
 
@@ -109,7 +109,7 @@ fn keep_step(job: &mut Job, step: i64) -> Result<(), Error> {
     let collectives = &job.collectives;
     job.matched.instances.retain(|instance| {
         instance.members.iter().any(|member| {
-            let start_ns = collectives[member.rank()].collectives[member.collective()].start_ns;
+            let start_ns = collectives[member.rank()].collectives.start_ns(member.collective());
             windows.get(&member.rank()).is_some_and(|(from, to)| (*from..*to).contains(&start_ns))
         })
     });

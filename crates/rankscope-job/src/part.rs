@@ -250,7 +250,8 @@ fn join_collectives(own: &mut RankCollectives, later: RankCollectives, spans: u3
         })
     };
     let groups: Vec<usize> = later.groups.into_iter().map(&mut place).collect();
-    own.collectives.extend(later.collectives.into_iter().map(|mut collective| {
+    own.collectives.extend(later.collectives.iter().map(|collective| {
+        let mut collective = collective.to_local();
         collective.group = groups.get(collective.group as usize).map_or(collective.group, |group| *group as u32);
         collective.span = SpanId(collective.span.0.saturating_add(spans));
         collective

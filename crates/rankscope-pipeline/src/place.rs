@@ -107,7 +107,7 @@ fn arrows(job: &Job) -> impl Iterator<Item = impl Iterator<Item = SpanOfRank> + 
     complete.map(|instance| {
         instance.members.iter().map(|member| SpanOfRank {
             rank: member.rank(),
-            span: job.collectives[member.rank()].collectives[member.collective()].span,
+            span: job.collectives[member.rank()].collectives.span(member.collective()),
         })
     })
 }

@@ -120,7 +120,7 @@ fn aligned(job: &Job) -> AlignedJob {
     let complete = job.matched.instances.iter().filter(|instance| instance.complete && instance.members.len() > 1);
     let everybodys = complete.filter_map(|instance| {
         let spans = instance.members.iter().map(|member| {
-            let span = &job.collectives[member.rank()].collectives[member.collective()];
+            let span = job.collectives[member.rank()].collectives.stay(member.collective());
             let side = CollectiveSpan { rank: member.rank(), start_ns: span.start_ns, end_ns: span.end_ns };
             span.kind.needs_all().then_some(side)
         });

@@ -55,7 +55,7 @@ fn nothing(ranks: usize) -> ClockEstimate {
             .map(|rank| rankscope_collectives::RankCollectives {
                 rank: rankscope_time::Rank(rank as u32),
                 groups: Vec::new(),
-                collectives: Vec::new(),
+                collectives: rankscope_collectives::Collectives::default(),
                 steps: Vec::new(),
             })
             .collect::<Vec<_>>(),

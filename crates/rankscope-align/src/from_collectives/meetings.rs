@@ -13,7 +13,7 @@ mod building;
 
 use std::ops::Range;
 
-use rankscope_collectives::{Group, Instance, Kind, LocalCollective, Matched, RankCollectives};
+use rankscope_collectives::{Group, Instance, Kind, Matched, RankCollectives};
 
 pub(crate) use block::{Block, Meeting, Member};
 use building::TILE;
@@ -76,9 +76,9 @@ pub(crate) fn meetings(ranks: &[RankCollectives], matched: &Matched) -> Meetings
     Meetings::of(&tiles, |instance, place| {
         let member = &instance.members[place];
         let of = &ranks[member.rank()];
-        let collective = &of.collectives[member.collective()];
-        let (is_needed, needs) = role(collective, &matched.groups[instance.group], of);
-        Stay { is_needed, needs, ..Stay::of(member.rank(), collective.start_ns, collective.end_ns) }
+        let (is_needed, needs) = role(member.collective(), &matched.groups[instance.group], of);
+        let (start_ns, end_ns) = of.collectives.stamps_ns(member.collective());
+        Stay { is_needed, needs, ..Stay::of(member.rank(), start_ns, end_ns) }
     })
 }
 
@@ -181,10 +181,10 @@ impl Meetings {
     }
 }
 
-/// Whether a rank is needed by others in a collective, and whether it needs others.
-fn role(collective: &LocalCollective, group: &Group, of: &RankCollectives) -> (bool, bool) {
-    let is_root = || collective.peer.map(|root| group.global(root) == of.rank);
-    match collective.kind {
+/// Whether a rank is needed by others in its collective at `at`, and whether it needs others.
+fn role(at: usize, group: &Group, of: &RankCollectives) -> (bool, bool) {
+    let is_root = || of.collectives.peer(at).map(|root| group.global(root) == of.rank);
+    match of.collectives.operation(at).kind {
         kind if kind.needs_all() => (true, true),
         Kind::Send => (true, false),
         Kind::Recv => (false, true),

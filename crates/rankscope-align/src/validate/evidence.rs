@@ -64,7 +64,7 @@ impl RankEvidence {
     /// That of `trace`, whose collectives are `found`. The rules that look into arguments judge nothing unless the trace was read
     /// with all of them.
     pub fn of(trace: &Trace, found: &RankCollectives) -> Self {
-        let track = |at: usize| trace.spans.row(found.collectives[at].span).track;
+        let track = |at: usize| trace.spans.row(found.collectives.span(at)).track;
         let parent = |track: TrackId| trace.tracks.get(track).parent.unwrap_or(track);
         let all = 0..found.collectives.len();
         let streams: Vec<TrackId> = all.clone().map(track).collect::<BTreeSet<_>>().into_iter().collect();
@@ -76,7 +76,7 @@ impl RankEvidence {
             collectives: all
                 .map(|at| Recorded {
                     stream: place(&streams, track(at)) as u32,
-                    correlation: trace.correlations.get(found.collectives[at].span),
+                    correlation: trace.correlations.get(found.collectives.span(at)),
                 })
                 .collect(),
             streams: streams

@@ -1,6 +1,6 @@
 //! Collectives as meetings: every participant's stay on one clock, and whether they can have met.
 
-use rankscope_collectives::{Group, Kind, LocalCollective, Matched, Member};
+use rankscope_collectives::{CollectiveStay, Group, Kind, Matched, Member};
 use rankscope_time::{ClockMap, Instant, Rank, RankClock, ReferenceClock};
 use rustc_hash::FxHashMap;
 
@@ -118,8 +118,8 @@ impl Room<'_> {
         }
     }
 
-    fn collective(&self, member: &Member) -> &LocalCollective {
-        &self.participants.collectives[member.rank()].collectives[member.collective()]
+    fn collective(&self, member: &Member) -> CollectiveStay<'_> {
+        self.participants.collectives[member.rank()].collectives.stay(member.collective())
     }
 
     fn stay(&self, member: &Member) -> Stay {

@@ -92,7 +92,7 @@ fn regrouped(evidence: &RankEvidence, all: &RankCollectives, places: &[usize]) -
             Key::Text(_) => (i64::MAX, place),
         })
     };
-    let stands_in = |at: usize| all.groups[all.collectives[at].group as usize].name.starts_with("unnamed ");
+    let stands_in = |at: usize| all.groups[all.collectives.group(at) as usize].name.starts_with("unnamed ");
     let mut streams: Vec<_> = places.iter().filter(|at| stands_in(**at)).filter_map(|at| stream(*at)).collect();
     streams.sort_unstable();
     streams.dedup();
@@ -100,7 +100,7 @@ fn regrouped(evidence: &RankEvidence, all: &RankCollectives, places: &[usize]) -
     let first = groups.len();
     groups.extend((1..=streams.len()).map(|number| Group { name: format!("stream {number}"), ..Group::default() }));
     let own = |at: &usize| {
-        let mut collective = all.collectives[*at].clone();
+        let mut collective = all.collectives.stay(*at).to_local();
         if stands_in(*at)
             && let Some(Ok(number)) = stream(*at).map(|stream| streams.binary_search(&stream))
         {

@@ -81,7 +81,7 @@ pub(crate) fn run(programs: &[Vec<Do>], members: &[Vec<usize>], meets_a_step: us
             let collectives = RankCollectives {
                 rank: Rank(at as u32),
                 groups: groups.clone(),
-                collectives: rank.collectives,
+                collectives: rank.collectives.into(),
                 steps: Vec::new(),
             };
             (rank.builder.finish(), collectives)

@@ -5,7 +5,7 @@
 //! before the one before it ended, the collective has a lane of its own.
 
 use rankscope_analyze::spans::thread_label;
-use rankscope_collectives::LocalCollective;
+use rankscope_collectives::CollectiveStay;
 use rankscope_trace::{SpanId, TrackId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -32,7 +32,7 @@ pub(super) struct HostCollective {
 pub(super) fn on_host(names: &Names<'_>) -> Vec<HostCollective> {
     let operators = Operators::of(names);
     let mut ended_ns: FxHashMap<TrackId, i64> = FxHashMap::default();
-    let mut place = |(number, collective): (usize, &LocalCollective)| {
+    let mut place = |(number, collective): (usize, CollectiveStay<'_>)| {
         let track = names.trace.spans.track[collective.span.0 as usize];
         let (start_ns, end_ns) = (collective.start_ns, collective.end_ns.max(collective.start_ns));
         let ended_ns = ended_ns.entry(track).or_insert(i64::MIN);
@@ -92,7 +92,7 @@ impl Operators {
 
 /// What a collective is known by.
 pub(super) fn key(names: &Names<'_>, number: usize, keys: &mut Keys<'_>, builder: &mut Builder) -> KeyId {
-    let span = names.collectives.collectives[number].span;
+    let span = names.collectives.collectives.span(number);
     keys.place(TraceKey::new(Activity::Communication, names.name(span)), builder)
 }
 

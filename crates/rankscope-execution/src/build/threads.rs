@@ -113,7 +113,7 @@ impl<'a> Threads<'a> {
             add(track(waited.call), Cut { at_ns: spans.start_ns(waited.call), until_ns: waited.until_ns, why });
         }
         let on_thread = self.collectives.iter().filter(|one| one.on_thread);
-        let on_thread: FxHashSet<SpanId> = on_thread.map(|one| names.collectives.collectives[one.number].span).collect();
+        let on_thread: FxHashSet<SpanId> = on_thread.map(|one| names.collectives.collectives.span(one.number)).collect();
         let activities = self.threads.iter().map(|(track, spans)| {
             let takes_part = |span: SpanId| on_thread.contains(&span);
             Activities::of(names, *track, spans, takes_part)

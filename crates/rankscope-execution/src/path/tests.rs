@@ -163,7 +163,7 @@ impl Script {
         let local = |(rank, own): (usize, &Running)| RankCollectives {
             rank: Rank(rank as u32),
             groups: vec![Group { ranks: Arc::clone(&all), name: "world".into(), description: String::new() }],
-            collectives: local(&own.collectives, &kinds),
+            collectives: local(&own.collectives, &kinds).into(),
             steps: Vec::new(),
         };
         Ran {
@@ -302,7 +302,7 @@ fn pair(kinds: [Kind; 2], times: [(i64, i64); 2], computed_ns: [i64; 2]) -> Ran 
         let mut local = local(&own.collectives, &[kind]);
         local[0].peer = kind.is_point_to_point().then_some(1 - rank);
         let groups = vec![Group { ranks: Arc::clone(&all), name: "pp".into(), description: String::new() }];
-        ran.collectives.push(RankCollectives { rank: Rank(rank), groups, collectives: local, steps: Vec::new() });
+        ran.collectives.push(RankCollectives { rank: Rank(rank), groups, collectives: local.into(), steps: Vec::new() });
         ran.executions.push(own.builder.finish());
     }
     ran

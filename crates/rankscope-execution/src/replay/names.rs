@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rankscope_collectives::{Group, Kind, LocalCollective, Parallelism};
+use rankscope_collectives::{CollectiveStay, Group, Kind, Parallelism};
 use rankscope_time::Rank;
 
 use super::{Reach, Scene};
@@ -170,7 +170,7 @@ pub(super) fn collectives(scene: &Scene<'_>, kind: &str, group: Option<&str>) ->
     let of_rank = |at: usize| {
         let own = &scene.collectives[at];
         let groups: Vec<bool> = own.groups.iter().map(|own| group.is_none_or(|name| is_called(own, name))).collect();
-        let is_wanted = |one: &LocalCollective| {
+        let is_wanted = |one: &CollectiveStay<'_>| {
             is_kind(one.kind.name()) && groups.get(one.group as usize).copied().unwrap_or(group.is_none())
         };
         let all = own.collectives.iter().enumerate();
@@ -199,7 +199,7 @@ pub(super) fn kinds(scene: &Scene<'_>) -> BTreeMap<String, i64> {
     let mut kinds: BTreeMap<String, i64> = BTreeMap::new();
     for own in scene.collectives {
         let mut times: BTreeMap<(Kind, u32), i64> = BTreeMap::new();
-        for one in &own.collectives {
+        for one in own.collectives.iter() {
             let sum = times.entry((one.kind, one.group)).or_default();
             *sum = sum.saturating_add(one.dur_ns());
         }

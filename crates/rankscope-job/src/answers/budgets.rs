@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rankscope_analyze::{Waiting, described, ranks_of};
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
-use rankscope_collectives::{Instance, Kind, LocalCollective, Member, Operation, Parallelism, RankCollectives};
+use rankscope_collectives::{CollectiveStay, Instance, Kind, Member, Operation, Parallelism, RankCollectives};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::{ClockCursor, Instant, Rank, RankClock, ReferenceClock};
 
@@ -77,8 +77,9 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
         stays.clear();
         stays.extend(instance.members.iter().map(|member| {
             let (rank, at) = (member.rank(), member.collective());
+            let (start_ns, end_ns) = job.collectives[rank].collectives.stamps_ns(at);
             Stay {
-                stay_ns: job.collectives[rank].collectives[at].dur_ns().max(0),
+                stay_ns: (end_ns - start_ns).max(0),
                 wait_ns: waits[rank].get(at),
                 exposed_ns: job.ranks[rank].report.exposed_ns.get(at).copied().unwrap_or(0),
                 exposed_wait_ns: exposed_waits[rank].get(at),
@@ -109,11 +110,12 @@ pub(super) fn comings(
     stays: &mut Vec<Stay>,
     came: &mut Vec<i64>,
 ) -> (Waiting, (i64, i64)) {
-    let own = |member: &Member| &job.collectives[member.rank()].collectives[member.collective()];
+    let stamps = |member: &Member| job.collectives[member.rank()].collectives.stamps_ns(member.collective());
+    let kind = |member: &Member| job.collectives[member.rank()].collectives.operation(member.collective()).kind;
     let waiting = Waiting::of(described(instance, &job.collectives).kind);
     came.clear();
     came.extend(instance.members.iter().map(|member| {
-        let start = Instant::from_nanos_since_epoch(own(member).start_ns);
+        let start = Instant::from_nanos_since_epoch(stamps(member).0);
         clocks[member.rank()].map(start).nanos_since_epoch()
     }));
     stays.clear();
@@ -130,10 +132,10 @@ pub(super) fn comings(
     };
     let last_before = |left_ns: i64| came[..came.partition_point(|came_ns| *came_ns < left_ns)].last().copied();
     for (stay, member) in stays.iter_mut().zip(&instance.members) {
-        let (came_ns, one) = (stay.wait_ns, own(member));
-        stay.stay_ns = one.dur_ns().max(0);
+        let (came_ns, (start_ns, end_ns)) = (stay.wait_ns, stamps(member));
+        stay.stay_ns = (end_ns - start_ns).max(0);
         let awaited_ns = match waiting {
-            Waiting::Pairwise if one.kind == Kind::Send => came_ns,
+            Waiting::Pairwise if kind(member) == Kind::Send => came_ns,
             Waiting::ForTheLast | Waiting::Pairwise => last_ns,
             Waiting::ForSome => last_before(came_ns.saturating_add(stay.stay_ns)).unwrap_or(came_ns),
         };
@@ -173,7 +175,7 @@ struct Sorts<'a> {
 impl<'a> Sorts<'a> {
     /// The sort of `instance`, and which others it is compared with.
     fn of(&mut self, job: &'a Job, nodes: &Nodes, facts: &[GroupFacts<'_>], instance: &'a Instance) -> (usize, usize) {
-        let operation = &described(instance, &job.collectives).operation;
+        let operation = described(instance, &job.collectives).operation;
         let is_same = |(last, done, _): &(&Instance, &Arc<Operation>, _)| {
             let ranks = || last.members.iter().zip(&instance.members).all(|(a, b)| a.rank() == b.rank());
             let many = || last.members.len() == instance.members.len();
@@ -190,7 +192,7 @@ impl<'a> Sorts<'a> {
 
     fn look_up(&mut self, job: &Job, nodes: &Nodes, facts: &[GroupFacts<'_>], instance: &Instance) -> (usize, usize) {
         let group = &facts[instance.group];
-        let LocalCollective { operation, .. } = described(instance, &job.collectives);
+        let CollectiveStay { operation, .. } = described(instance, &job.collectives);
         let (kind, dtype, elements) = (operation.kind, || operation.dtype.clone(), operation.in_elements);
         let ranks = ranks_of(instance, described(instance, &job.collectives), group.group);
         let next = self.sorts.len();

@@ -41,7 +41,7 @@ pub(super) fn links(job: &Job) -> Found {
         let (waiting, came_ns) = comings(job, &mut clocks, instance, &mut stays, &mut came);
         let shown = Collective { sort: 0, alike: 0, waiting, in_step: true, came_ns, stays: &stays };
         let Some(ns) = transfer_ns(&shown) else { continue };
-        let operation = &described(instance, &job.collectives).operation;
+        let operation = described(instance, &job.collectives).operation;
         let dtype = operation.dtype.clone();
         let next = families.len();
         let family = (operation.kind.name().to_owned(), dtype, instance.members.len());

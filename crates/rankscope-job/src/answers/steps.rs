@@ -37,6 +37,6 @@ impl<'a> Steps<'a> {
 fn step_of(job: &Job, instance: &Instance) -> Option<i64> {
     instance.members.iter().find_map(|member| {
         let rank = &job.collectives[member.rank()];
-        rank.step_at(rank.collectives[member.collective()].start_ns)
+        rank.step_at(rank.collectives.start_ns(member.collective()))
     })
 }

@@ -36,7 +36,7 @@ struct Sums {
 impl<'a> Gathers<'a> for Long<'a> {
     fn add(&mut self, _: &Scene<'a>, seen: &Seen<'a>) {
         for stay in &seen.stays {
-            let one = stay.one;
+            let one = stay.one.operation;
             let (put_in, got_out) = if seen.is_uneven { (None, None) } else { (one.in_elements, one.out_elements) };
             let key = (stay.rank, one.name.as_str(), one.kind, one.dtype.as_str(), put_in, got_out, seen.group());
             let new = || Sums { size: seen.size, min_ns: i64::MAX, ..Sums::default() };

@@ -1,7 +1,7 @@
 //! One collective of the job as tables see it, and all of them in order of time.
 
 use rankscope_analyze::{Arrival, Lineup, Map, Waiting, described, group_name, ranks_of};
-use rankscope_collectives::{Group, Instance, Kind, LocalCollective, element_bytes};
+use rankscope_collectives::{CollectiveStay, Group, Instance, Kind, element_bytes};
 use rankscope_document::{Link, WaitsFor};
 use rankscope_time::Rank;
 
@@ -49,7 +49,7 @@ pub(super) struct Seen<'a> {
     pub(super) at_ns: i64,
     pub(super) instance: &'a Instance,
     /// The member that says most about it.
-    pub(super) first: &'a LocalCollective,
+    pub(super) first: CollectiveStay<'a>,
     pub(super) arrival: &'a Arrival,
     /// Ranks that it is between.
     pub(super) size: u32,
@@ -68,7 +68,7 @@ pub(super) struct Seen<'a> {
 pub(super) struct Stay<'a> {
     /// Index of the rank.
     pub(super) rank: usize,
-    pub(super) one: &'a LocalCollective,
+    pub(super) one: CollectiveStay<'a>,
     /// Its own time in it: wait and transfer together.
     pub(super) stay_ns: i64,
     /// Until the last had come, no longer than it stayed.
@@ -133,7 +133,7 @@ impl<'a> Scene<'a> {
             let rank = *rank as usize;
             let at = instance.members.binary_search_by_key(&rank, |member| member.rank()).ok()?;
             let number = instance.members[at].collective();
-            let one = &collectives[rank].collectives[number];
+            let one = collectives[rank].collectives.stay(number);
             let exposed_ns = self.job.ranks[rank].report.exposed_ns.get(number).copied().unwrap_or(0);
             let stay_ns = one.end_ns.saturating_sub(one.start_ns).max(0);
             let wait_ns = (*before_last_ns).clamp(0, stay_ns);
@@ -157,7 +157,7 @@ impl<'a> Scene<'a> {
 }
 
 /// What a rank puts in on average; none where that is not known of each.
-fn mean_bytes(first: &LocalCollective, put_in: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+fn mean_bytes(first: CollectiveStay<'_>, put_in: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     let (mut sum, mut ranks) = (0_u64, 0);
     for elements in put_in {
         (sum, ranks) = (sum.checked_add(elements?)?, ranks + 1);

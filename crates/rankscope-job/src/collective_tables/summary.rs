@@ -41,7 +41,7 @@ struct Matched {
 
 impl<'a> Gathers<'a> for Summary<'a> {
     fn add(&mut self, scene: &Scene<'a>, seen: &Seen<'a>) {
-        let first = seen.first;
+        let first = seen.first.operation;
         let key = (first.name.as_str(), first.kind, first.dtype.as_str(), seen.in_elements, seen.group());
         let new = || Sums { size: seen.size, error_ns: Some(0), bytes: seen.bytes, ..Sums::default() };
         self.rows.entry(key).or_insert_with(new).add(scene, seen);

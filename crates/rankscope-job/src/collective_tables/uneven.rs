@@ -51,7 +51,8 @@ impl<'a> Gathers<'a> for Uneven<'a> {
         }
         let row = row(scene, seen);
         if let Some(summary) = &mut self.summary {
-            let key = (seen.group(), seen.first.name.as_str(), seen.first.dtype.as_str());
+            let operation = seen.first.operation;
+            let key = (seen.group(), operation.name.as_str(), operation.dtype.as_str());
             let new = || Sums { size: seen.size, bytes: Some(0), list: Vec::new(), wait_ns: Vec::new() };
             let sums = summary.entry(key).or_insert_with(new);
             sums.bytes = sums.bytes.zip(row.bytes).and_then(|(sum, bytes)| sum.checked_add(bytes));

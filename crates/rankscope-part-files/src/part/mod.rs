@@ -8,6 +8,7 @@ mod about;
 mod checks;
 mod collectives;
 mod execution;
+mod operations;
 mod report;
 mod shapes;
 mod tables;

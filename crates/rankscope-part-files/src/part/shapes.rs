@@ -42,12 +42,17 @@ impl Columns<'_> {
     }
 
     pub(super) fn options(&mut self) -> Result<Vec<Option<u64>>, Error> {
+        Ok(self.each_option()?.collect())
+    }
+
+    /// The same one after the other, without a list of them.
+    pub(super) fn each_option(&mut self) -> Result<impl ExactSizeIterator<Item = Option<u64>> + use<>, Error> {
         let (is_there, values) = (self.bits()?, self.deltas()?);
         if is_there.iter().filter(|is_there| **is_there).count() != values.len() {
             return Err(self.misfit("there are not as many numbers as the column before them says"));
         }
         let mut values = values.into_iter().map(i64::cast_unsigned);
-        Ok(is_there.into_iter().map(|is_there| if is_there { values.next() } else { None }).collect())
+        Ok(is_there.into_iter().map(move |is_there| if is_there { values.next() } else { None }))
     }
 
     pub(super) fn spans(&mut self) -> Result<Vec<(i64, i64)>, Error> {

@@ -25,7 +25,7 @@ fn a_file_of_schema_1_means_what_it_meant() {
     assert_eq!(part.about.rank, Some((Rank(1), RankSource::Header)));
     assert_eq!((part.about.format, part.about.file.as_str()), (SourceFormat::Kineto, "rank1.json"));
     assert_eq!(part.about.fingerprint, Fingerprint(39_817_862_904_373_822_105_717_071_672_697_033_488));
-    let first = &part.collectives.collectives[0];
+    let first = part.collectives.collectives.stay(0);
     assert_eq!((first.kind, first.dtype.as_str(), first.in_elements), (Kind::AllReduce, "BFloat16", Some(2_048)));
     assert_eq!((first.start_ns, first.end_ns), (1_795_213_554_919_731_240, 1_795_213_554_919_743_558));
     assert_eq!((first.span, first.sequence.get(), first.peer), (SpanId(81), None, None));

@@ -40,9 +40,9 @@ fn a_part_of_every_dialect_comes_back() {
         let part = part(1, &dialect);
         assert!(part.collectives.collectives.len() > 3, "{name}");
         let read = comes_back(&part, name).part;
-        let different: HashSet<&Operation> = read.collectives.collectives.iter().map(|one| &*one.operation).collect();
+        let different: HashSet<&Operation> = read.collectives.collectives.iter().map(|one| &**one.operation).collect();
         let kept: HashSet<*const Operation> =
-            read.collectives.collectives.iter().map(|one| Arc::as_ptr(&one.operation)).collect();
+            read.collectives.collectives.iter().map(|one| Arc::as_ptr(one.operation)).collect();
         assert_eq!(kept.len(), different.len(), "{name}: an operation is kept once");
     }
 }
@@ -114,7 +114,7 @@ fn exports_that_were_joined_come_back() {
     };
     let (mut part, later) = (whole(0), whole(3_600_000_000_000));
     part.report.join(later.report);
-    part.collectives.collectives.extend(later.collectives.collectives);
+    part.collectives.collectives.extend(later.collectives.collectives.to_rows());
     part.exports.extend(later.exports);
     assert_eq!((part.exports.len(), part.report.recorded_ns.len()), (2, 2));
     comes_back(&part, "two exports");
@@ -194,7 +194,8 @@ prop_compose! {
         names in prop::collection::vec((text(), any::<u64>(), stamp()), 0..5),
     ) -> Part {
         let mut part = part_of(Trace::default());
-        (part.collectives.collectives, part.report.exposed_ns) = collectives.into_iter().unzip();
+        let (collectives, exposed_ns): (Vec<LocalCollective>, Vec<i64>) = collectives.into_iter().unzip();
+        (part.collectives.collectives, part.report.exposed_ns) = (collectives.into(), exposed_ns);
         part.collectives.groups = groups.into_iter().map(|(ranks, name, description)| Group { ranks: ranks.into(), name, description }).collect();
         part.collectives.steps =
             marks.into_iter().map(|(number, (start_ns, end_ns))| Step { number, start_ns, end_ns }).collect();
@@ -316,7 +317,7 @@ fn the_rules_come_back_whatever_their_version() {
 #[test]
 fn more_collectives_than_a_block_takes_come_back() {
     let mut part = part(0, &Dialect::default());
-    let one = part.collectives.collectives[0].clone();
+    let one = part.collectives.collectives.stay(0).to_local();
     part.collectives.groups.push(Group::default());
     part.collectives.collectives = (0..70_000)
         .map(|at| {
@@ -362,10 +363,12 @@ fn lists_of_what_goes_to_each_rank_are_refused_where_they_do_not_fit() {
     let mut part = part(1, &Dialect::default());
     let kinds = |bytes: &[u8]| Reader::open(bytes).unwrap().kinds().filter(|kind| kind.0 == SPLITS).count();
     assert_eq!(kinds(&file(&part)), 0, "a part without such lists has no block of them");
-    let first = &mut part.collectives.collectives[0];
+    let mut rows = part.collectives.collectives.to_rows();
+    let first = &mut rows[0];
     let mut operation = (*first.operation).clone();
     operation.splits = Splits::new(vec![5, 0, u32::MAX], vec![]);
     first.operation = Arc::new(operation);
+    part.collectives.collectives = rows.into();
     comes_back(&part, "one list");
     let good = file(&part);
     let refused = |rows: [&[u64]; 5]| {
@@ -472,6 +475,11 @@ fn blocks_that_do_not_fit_each_other_are_refused_by_name() {
 
 #[test]
 fn a_part_that_would_not_come_back_is_not_written() {
+    let of_other_group = |part: &mut Part| {
+        let mut rows = part.collectives.collectives.to_rows();
+        rows[0].group = 99;
+        part.collectives.collectives = rows.into();
+    };
     let written = |change: &dyn Fn(&mut Part)| {
         let (mut part, mut bytes) = (part(1, &Dialect::default()), Vec::new());
         change(&mut part);
@@ -480,7 +488,7 @@ fn a_part_that_would_not_come_back_is_not_written() {
         refused
     };
     assert!(matches!(written(&|part| part.report.exposed_ns.push(1)), Error::Unwritable { .. }));
-    assert!(matches!(written(&|part| part.collectives.collectives[0].group = 99), Error::Unwritable { .. }));
+    assert!(matches!(written(&of_other_group), Error::Unwritable { .. }));
     assert!(matches!(written(&|part| part.evidence = Some(RankEvidence::default())), Error::Unwritable { .. }));
     let long = written(&|part| part.about.file = "x".repeat(STRING_BYTES_MAX + 1));
     assert!(matches!(long, Error::Column { fault: ColumnFault::TooLong, .. }), "{long}");
@@ -497,7 +505,7 @@ fn a_full_disk_is_called_by_its_name() {
 fn a_small_file_does_not_inflate_to_a_large_one() {
     // Collectives that differ in nothing: what is stored may be tiny, but not ever so much smaller than what it stands for.
     let mut part = part(1, &Dialect::default());
-    part.collectives.collectives = vec![part.collectives.collectives[0].clone(); 100_000];
+    part.collectives.collectives = vec![part.collectives.collectives.stay(0).to_local(); 100_000].into();
     part.report.exposed_ns = vec![0; 100_000];
     let bytes = file(&part);
     let bare = laid_bare(&bytes).len();

@@ -28,7 +28,7 @@ pub(super) fn events(args: &Args, number: u32, trace: &Trace) -> Result<()> {
     }
     if args.print_collectives {
         let found = extract(Rank(number), trace, &CommPatterns::with_user(&[])?);
-        for collective in &found.collectives {
+        for collective in found.collectives.iter() {
             let dur_ns = collective.end_ns.saturating_sub(collective.start_ns);
             let (kind, name) = (collective.kind.name(), output::one_line(&collective.name));
             text += &format!("{number}\t{}\t{dur_ns}\t{kind}\t{name}\n", collective.start_ns);

@@ -44,7 +44,7 @@ pub(super) fn samples(path: &Path) -> Result<Vec<Samples>> {
 
 /// Operation, ranks, bytes of the buffer and shortest stay.
 fn measured(job: &Job, instance: &Instance) -> Option<(Operation, u32, u64, i64)> {
-    let members = || instance.members.iter().map(|member| &job.collectives[member.rank()].collectives[member.collective()]);
+    let members = || instance.members.iter().map(|member| job.collectives[member.rank()].collectives.stay(member.collective()));
     let operation = match members().next()?.kind {
         Kind::AllReduce => Operation::AllReduce,
         Kind::AllGather => Operation::AllGather,

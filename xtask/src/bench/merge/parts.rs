@@ -70,8 +70,8 @@ fn ranks_of(job: &Rounds, group: u32) -> Arc<[Rank]> {
 /// Gives the part of a rank its rounds of `job`, instead of the one that it has.
 fn lengthen(stored: &mut StoredPart, job: &Rounds, steps: u32) -> Result<()> {
     let part = &mut stored.part;
-    let [template] = part.collectives.collectives.as_slice() else { bail!("a round has other than one collective") };
-    let template = template.clone();
+    let all = part.collectives.collectives.to_rows();
+    let [template] = all.as_slice() else { bail!("a round has other than one collective") };
     let rounds: Vec<OwnRound> = job.own_rounds(part.about.rank.map_or(0, |(rank, _)| rank.0)).collect();
     let whole = |(from, to): (i64, i64)| (BASE_NS + from, BASE_NS + to);
     let (products, reduced): (Vec<_>, Vec<_>) =

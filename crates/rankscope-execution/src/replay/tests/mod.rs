@@ -3,7 +3,7 @@
 mod simulated;
 
 use proptest::prelude::*;
-use rankscope_collectives::{RankCollectives, match_ranks};
+use rankscope_collectives::{Collectives, RankCollectives, match_ranks};
 use rankscope_time::{ClockMap, Rank, Span};
 
 use super::{Change, TargetError, TargetSort};
@@ -136,7 +136,8 @@ fn one_late(late_ns: i64) -> Simulated {
         let work = builder.piece(piece(device, launched_ns + 500 + late_ns, 5_000, kernel));
         builder.launch(work, by);
     }
-    let collectives = vec![RankCollectives { rank: Rank(0), groups: Vec::new(), collectives: Vec::new(), steps: Vec::new() }];
+    let collectives =
+        vec![RankCollectives { rank: Rank(0), groups: Vec::new(), collectives: Collectives::default(), steps: Vec::new() }];
     let maps = vec![ClockMap::from_offset(Span::from_nanos(0), 0)];
     let matched = match_ranks(&collectives);
     Simulated { executions: vec![builder.finish()], collectives, matched, maps, windows: vec![Vec::new()], nodes: vec![None] }

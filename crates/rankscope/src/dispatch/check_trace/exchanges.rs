@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use rankscope_collectives::{Instance, Kind, LocalCollective, element_bytes};
+use rankscope_collectives::{CollectiveStay, Instance, Kind, element_bytes};
 use rankscope_dispatch::network::measured::{Comparison, Contradiction, Recorded, Splits, Stay, compare, contradictions};
 use rankscope_dispatch::network::{PredictedExchange, Topology};
 use rankscope_job::Job;
@@ -107,14 +107,14 @@ fn distance(many: usize, last: Option<usize>, which: usize) -> usize {
 }
 
 fn kind(job: &Job, instance: &Instance) -> Option<Kind> {
-    instance.members.first().map(|member| job.collectives[member.rank()].collectives[member.collective()].kind)
+    instance.members.first().map(|member| job.collectives[member.rank()].collectives.operation(member.collective()).kind)
 }
 
 fn see(job: &Job, traces: &[Arc<Trace>], instance: &Instance) -> Seen {
     let (mut stays, mut recorded) = (Vec::new(), Vec::new());
     // Ranks of a plan are counted within the group that runs it.
     for (place, member) in (0_u32..).zip(&instance.members) {
-        let collective = &job.collectives[member.rank()].collectives[member.collective()];
+        let collective = job.collectives[member.rank()].collectives.stay(member.collective());
         let on_job = |nanos| {
             Span::from_nanos(
                 job.clocks.ranks[member.rank()].map.map(Instant::from_nanos_since_epoch(nanos)).nanos_since_epoch(),
@@ -128,7 +128,7 @@ fn see(job: &Job, traces: &[Arc<Trace>], instance: &Instance) -> Seen {
 }
 
 /// What the trace tells of one rank's bytes.
-fn record(trace: &Trace, collective: &LocalCollective) -> Recorded {
+fn record(trace: &Trace, collective: CollectiveStay<'_>) -> Recorded {
     let width = element_bytes(&collective.dtype);
     let bytes = |elements: Option<u64>| elements.zip(width).and_then(|(elements, width)| elements.checked_mul(width));
     let (sent, received) = (bytes(collective.in_elements), bytes(collective.out_elements));

@@ -1,0 +1,281 @@
+//! One rank's collectives, in columns.
+//!
+//! A job has millions of them, so each takes some 18 bytes: a rank does the same few operations in the same few groups, which are kept once;
+//! stamps are counted on from one before them, and a stay is short. What does not fit makes its column wide, of that rank alone. Nothing is
+//! rounded, sorted or left out.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rankscope_trace::SpanId;
+use rustc_hash::FxHashMap;
+
+use crate::column::Column;
+use crate::{CollectiveStay, LocalCollective, Operation, Sequence};
+
+/// One rank's collectives, in an order that whoever makes them chooses.
+#[derive(Clone, Default)]
+pub struct Collectives {
+    shapes: Shapes,
+    /// By collective, the number of its shape.
+    shape: Column<u16>,
+    spans: Vec<SpanId>,
+    /// Where every so many begin, and how long after that each does.
+    bases_ns: Vec<i64>,
+    after_ns: Column<u32>,
+    stays_ns: Column<u32>,
+    sequences: Column<u32>,
+}
+
+/// Collectives that are counted on from one stamp.
+const RUN: usize = 64;
+
+impl Collectives {
+    /// None yet, with room for so many.
+    pub fn with_capacity(many: usize) -> Self {
+        Self {
+            shapes: Shapes::default(),
+            shape: Column::with_capacity(many),
+            spans: Vec::with_capacity(many),
+            bases_ns: Vec::with_capacity(many.div_ceil(RUN)),
+            after_ns: Column::with_capacity(many),
+            stays_ns: Column::with_capacity(many),
+            sequences: Column::with_capacity(many),
+        }
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, stay: CollectiveStay<'_>) {
+        let CollectiveStay { operation, span, start_ns, end_ns, group, sequence, peer } = stay;
+        if self.spans.len().is_multiple_of(RUN) {
+            self.bases_ns.push(start_ns);
+        }
+        let base_ns = self.bases_ns.last().copied().unwrap_or(start_ns);
+        self.shape.push(self.shapes.number(operation, group, peer));
+        self.spans.push(span);
+        self.after_ns.push(start_ns.wrapping_sub(base_ns).cast_unsigned());
+        self.stays_ns.push(end_ns.wrapping_sub(start_ns).cast_unsigned());
+        self.sequences.push(sequence.stored());
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The one numbered `at`.
+    ///
+    /// # Panics
+    /// If there are not so many, as all questions about one of them do.
+    pub fn stay(&self, at: usize) -> CollectiveStay<'_> {
+        let Shape { operation, group, peer } = self.shape_of(at);
+        let start_ns = self.start_ns(at);
+        let end_ns = start_ns.wrapping_add(self.stays_ns.get(at).cast_signed());
+        let (span, sequence) = (self.spans[at], self.sequence(at));
+        CollectiveStay { operation, span, start_ns, end_ns, group: *group, sequence, peer: *peer }
+    }
+
+    /// When the rank entered the one numbered `at`.
+    pub fn start_ns(&self, at: usize) -> i64 {
+        self.bases_ns[at / RUN].wrapping_add(self.after_ns.get(at).cast_signed())
+    }
+
+    /// When it entered and left it.
+    pub fn stamps_ns(&self, at: usize) -> (i64, i64) {
+        let start_ns = self.start_ns(at);
+        (start_ns, start_ns.wrapping_add(self.stays_ns.get(at).cast_signed()))
+    }
+
+    /// The kernel or annotation that it is.
+    pub fn span(&self, at: usize) -> SpanId {
+        self.spans[at]
+    }
+
+    /// Its sequence number.
+    pub fn sequence(&self, at: usize) -> Sequence {
+        Sequence::from_stored(self.sequences.get(at))
+    }
+
+    /// What it does.
+    pub fn operation(&self, at: usize) -> &Arc<Operation> {
+        &self.shape_of(at).operation
+    }
+
+    /// Index of its process group in the rank's list.
+    pub fn group(&self, at: usize) -> u32 {
+        self.shape_of(at).group
+    }
+
+    /// The other rank or the root, where it has one and that is recorded.
+    pub fn peer(&self, at: usize) -> Option<u32> {
+        self.shape_of(at).peer
+    }
+
+    /// The first one.
+    pub fn first(&self) -> Option<CollectiveStay<'_>> {
+        (!self.is_empty()).then(|| self.stay(0))
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = CollectiveStay<'_>> + DoubleEndedIterator + Clone {
+        (0..self.len()).map(|at| self.stay(at))
+    }
+
+    /// All of them, to be changed.
+    pub fn to_rows(&self) -> Vec<LocalCollective> {
+        self.iter().map(CollectiveStay::to_local).collect()
+    }
+
+    /// Operations that are different, each once, as far as they are shared; with how many collectives do each.
+    pub fn operations(&self) -> Vec<(&Arc<Operation>, usize)> {
+        let mut counts = vec![0; self.shapes.list.len()];
+        (0..self.len()).for_each(|at| counts[self.shape.get(at) as usize] += 1);
+        self.shapes.list.iter().map(|shape| &shape.operation).zip(counts).filter(|(_, count)| *count > 0).collect()
+    }
+
+    fn shape_of(&self, at: usize) -> &Shape {
+        &self.shapes.list[self.shape.get(at) as usize]
+    }
+
+    fn shrink_to_fit(&mut self) {
+        self.shape.shrink_to_fit();
+        self.spans.shrink_to_fit();
+        self.bases_ns.shrink_to_fit();
+        self.after_ns.shrink_to_fit();
+        self.stays_ns.shrink_to_fit();
+        self.sequences.shrink_to_fit();
+    }
+}
+
+impl Extend<LocalCollective> for Collectives {
+    fn extend<I: IntoIterator<Item = LocalCollective>>(&mut self, rows: I) {
+        rows.into_iter().for_each(|row| self.push(row.as_stay()));
+        self.shrink_to_fit();
+    }
+}
+
+impl FromIterator<LocalCollective> for Collectives {
+    fn from_iter<I: IntoIterator<Item = LocalCollective>>(rows: I) -> Self {
+        let mut collectives = Self::default();
+        collectives.extend(rows);
+        collectives
+    }
+}
+
+impl From<Vec<LocalCollective>> for Collectives {
+    fn from(rows: Vec<LocalCollective>) -> Self {
+        let mut collectives = Self::with_capacity(rows.len());
+        rows.iter().for_each(|row| collectives.push(row.as_stay()));
+        collectives
+    }
+}
+
+/// The same collectives in the same order, however they are kept.
+impl PartialEq for Collectives {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Collectives {}
+
+impl fmt::Debug for Collectives {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// What collectives of a rank have in common: what they do, in which group and with whom.
+#[derive(Clone)]
+struct Shape {
+    operation: Arc<Operation>,
+    group: u32,
+    peer: Option<u32>,
+}
+
+/// Shapes, each once as far as operations are shared.
+#[derive(Clone, Default)]
+struct Shapes {
+    list: Vec<Shape>,
+    /// By the place of the operation, which stays as long as the list holds it.
+    known: FxHashMap<(usize, u32, Option<u32>), u64>,
+    last: u64,
+}
+
+impl Shapes {
+    fn number(&mut self, operation: &Arc<Operation>, group: u32, peer: Option<u32>) -> u64 {
+        let is_same = |shape: &Shape| Arc::ptr_eq(&shape.operation, operation) && shape.group == group && shape.peer == peer;
+        if !self.list.get(self.last as usize).is_some_and(is_same) {
+            let key = (Arc::as_ptr(operation) as usize, group, peer);
+            self.last = *self.known.entry(key).or_insert_with(|| {
+                self.list.push(Shape { operation: Arc::clone(operation), group, peer });
+                self.list.len() as u64 - 1
+            });
+        }
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Kind;
+
+    fn stamp() -> impl Strategy<Value = i64> {
+        prop_oneof![4 => 1_790_000_000_000_000_000i64..1_790_000_002_000_000_000, 1 => any::<i64>()]
+    }
+
+    prop_compose! {
+        fn row(operations: Vec<Arc<Operation>>)(
+            operation in prop::sample::select(operations), start_ns in stamp(), long_ns in prop_oneof![4 => 0i64..1_000_000, 1 => any::<i64>()],
+            span in any::<u32>(), group in 0u32..3, sequence in prop::option::of(prop_oneof![0u64..9, any::<u64>()]),
+            peer in prop::option::of(0u32..3)
+        ) -> LocalCollective {
+            let stay = LocalCollective::new(SpanId(span), start_ns, start_ns.wrapping_add(long_ns), operation);
+            LocalCollective { group, sequence: Sequence::of(sequence), peer, ..stay }
+        }
+    }
+
+    fn rows() -> impl Strategy<Value = Vec<LocalCollective>> {
+        let operations = [Kind::AllReduce, Kind::Send, Kind::AllReduce].map(|kind| Arc::new(Operation::of(kind)));
+        prop::collection::vec(row(operations.to_vec()), 0..200)
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_back_and_are_told_one_by_one(rows in rows()) {
+            let columns = Collectives::from(rows.clone());
+            prop_assert_eq!(columns.to_rows(), rows.clone());
+            for (at, row) in rows.iter().enumerate() {
+                prop_assert_eq!(columns.stamps_ns(at), (row.start_ns, row.end_ns));
+                prop_assert_eq!((columns.span(at), columns.sequence(at), columns.group(at)), (row.span, row.sequence, row.group));
+                prop_assert!(Arc::ptr_eq(columns.operation(at), &row.operation) && columns.peer(at) == row.peer);
+            }
+            prop_assert_eq!(columns.operations().iter().map(|(_, count)| count).sum::<usize>(), rows.len());
+            prop_assert_eq!(&rows.iter().cloned().collect::<Collectives>(), &columns);
+            let mut twice = columns.clone();
+            twice.extend(rows.clone());
+            prop_assert_eq!(twice.to_rows(), [rows.clone(), rows.clone()].concat());
+            prop_assert_eq!(twice == columns, rows.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_thousand_shapes_and_one_long_stay_are_told_apart() {
+        let operation = Arc::new(Operation::of(Kind::Send));
+        let row = |at: u32| {
+            let stay = LocalCollective::new(SpanId(at), i64::from(at), 10 + i64::from(at), Arc::clone(&operation));
+            LocalCollective { peer: Some(at), ..stay }
+        };
+        let mut rows: Vec<LocalCollective> = (0..70_000).map(row).collect();
+        rows[69_000].end_ns = i64::MAX;
+        assert_eq!(Collectives::from(rows.clone()).to_rows(), rows);
+    }
+}
