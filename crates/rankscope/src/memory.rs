@@ -8,6 +8,11 @@
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED_BYTES: libc::c_int = 1 << 20;
 
+/// What a heap keeps at its end of what was freed: room for one file, which the next one takes again. Left to itself glibc gives it back after
+/// each, and it comes anew as pages that the system clears first.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const KEPT_BYTES: libc::c_int = 1 << 20;
+
 /// To be called before any other thread runs.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn map_large_blocks() {
@@ -15,6 +20,7 @@ pub(crate) fn map_large_blocks() {
     // SAFETY: mallopt has no requirements.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT_BYTES);
     }
 }
 
