@@ -1,9 +1,11 @@
 //! Arguments that analysis has columns for, by the names torch's profiler gives them.
 
-use rankscope_trace::{ArgValue, CategoryKind, CollectiveArgs, CopyDirection, SpanId, StrId, Trace};
+use rankscope_trace::{ArgValue, Awaited, CategoryKind, CollectiveArgs, CopyDirection, SpanId, StrId, Trace};
 use rustc_hash::FxHashMap;
 
-use crate::kineto::{DIRECTION, DeviceFacts, SIZE, WAITS, collective_of_annotation, device_kind, elements, first_type};
+use crate::kineto::{
+    DIRECTION, DeviceFacts, RECORDED_BY, SIZE, WAITS, collective_of_annotation, device_kind, elements, first_type,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
@@ -28,10 +30,12 @@ enum Column {
     Types,
     Direction,
     Size,
+    WaitsFor,
     Waits,
+    RecordedBy,
 }
 
-const COLUMNS: [(&str, Column); 27] = [
+const COLUMNS: [(&str, Column); 28] = [
     ("correlation", Column::Correlation),
     ("External id", Column::ExternalId),
     ("external id", Column::ExternalId),
@@ -57,8 +61,9 @@ const COLUMNS: [(&str, Column); 27] = [
     ("Input type", Column::Types),
     (DIRECTION, Column::Direction),
     (SIZE, Column::Size),
-    (WAITS[0], Column::Waits),
+    (WAITS[0], Column::WaitsFor),
     (WAITS[1], Column::Waits),
+    (RECORDED_BY, Column::RecordedBy),
 ];
 
 /// Which keys of a trace have columns.
@@ -71,7 +76,7 @@ impl Columns {
     /// Files the arguments of the newest span into the columns of `trace`.
     pub(crate) fn file(&mut self, trace: &mut Trace, span: SpanId, kind: CategoryKind, args: &[(StrId, ArgValue)]) {
         let mut collective = CollectiveArgs::of(span);
-        let mut facts = DeviceFacts::default();
+        let (mut facts, mut awaited) = (DeviceFacts::default(), Awaited::default());
         let (mut dims, mut types) = (StrId::EMPTY, StrId::EMPTY);
         for (key, value) in args {
             let strings = &trace.strings;
@@ -109,7 +114,9 @@ impl Columns {
                     }
                 }
                 Column::Size => facts.size = number(),
+                Column::WaitsFor => (facts.waits, awaited.stream) = (true, small()),
                 Column::Waits => facts.waits = true,
+                Column::RecordedBy => awaited.recorded_by = number(),
             }
         }
         if kind.is_device_work() {
@@ -119,6 +126,9 @@ impl Columns {
                 let text = trace.strings.text(trace.categories[usize::from(category)].name).to_owned();
                 trace.category(&text, kind)
             });
+        }
+        if kind == CategoryKind::Sync && !awaited.is_empty() {
+            trace.awaited.push(span, awaited);
         }
         if collective.name.is_empty() && kind == CategoryKind::UserAnnotation {
             from_annotation(trace, &mut collective, dims, types);

@@ -53,6 +53,9 @@ pub(crate) const DIRECTION: &str = "direction";
 pub(crate) const SIZE: &str = "size";
 pub(crate) const WAITS: [&str; 2] = ["wait_on_stream", "wait_on_event"];
 
+/// The argument by which a synchronisation names the call that recorded the event it waits for; [`WAITS`] has its stream's.
+pub(crate) const RECORDED_BY: &str = "wait_on_cuda_event_record_corr_id";
+
 /// What a device event is whose category says `kind`. Some accelerators have one category for all their events: what has a
 /// direction and a size is a copy, and what waits for another stream computes nothing.
 pub(crate) fn device_kind(kind: CategoryKind, name: &[u8], facts: &DeviceFacts) -> CategoryKind {

@@ -15,14 +15,20 @@ impl Trace {
     /// # Panics
     /// If the two have more than four billion spans together.
     pub fn join_export(&mut self, mut other: Self) {
-        let new = beyond(self.correlations.values(), other.correlations.values());
-        other.correlations.renumber(new);
+        let new = beyond(self.calls(), other.calls());
+        other.correlations.renumber(&new);
+        other.awaited.renumber_calls(&new);
         let new = beyond(self.external_ids.values(), other.external_ids.values());
         other.external_ids.renumber(new);
         let new = beyond(self.flows.iter().map(|point| point.id), other.flows.iter().map(|point| point.id));
         other.flows.iter_mut().for_each(|point| point.id = new(point.id));
         self.provenance.join(&mut other.provenance);
         self.append(other);
+    }
+
+    /// All numbers of calls.
+    fn calls(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+        self.correlations.values().chain(self.awaited.values.iter().filter_map(|awaited| awaited.recorded_by))
     }
 }
 
@@ -65,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{CategoryKind, FlowPhase, FlowPoint, SpanRow, StepMark, TrackKey, TrackKind};
+    use crate::{Awaited, CategoryKind, FlowPhase, FlowPoint, SpanId, SpanRow, StepMark, TrackKey, TrackKind};
 
     /// A launch and its kernel, tied by `correlation`.
     fn export(file: &str, start_ns: i64, correlation: u64) -> Trace {
@@ -91,6 +97,23 @@ mod tests {
         whole.join_export(export("b", 800, 1));
         whole.join_export(export("c", 900, 1));
         assert_eq!((whole.spans.len(), whole.events(), whole.provenance.bytes), (6, 12, 30));
+    }
+
+    #[test]
+    fn a_wait_names_the_call_of_its_own_export() {
+        let waiting = |start_ns, recorded_by| {
+            let mut trace = export("x", start_ns, recorded_by);
+            trace.awaited.push(SpanId(1), Awaited { stream: Some(7), recorded_by: Some(recorded_by) });
+            trace
+        };
+        for recorded_by in [4, u64::MAX] {
+            let mut whole = waiting(0, recorded_by);
+            whole.join_export(waiting(1_000, recorded_by));
+            let named: Vec<_> = whole.awaited.iter().map(|(span, awaited)| (span.0, awaited.recorded_by)).collect();
+            let calls: Vec<u64> = whole.correlations.values().collect();
+            assert_eq!(named, [(1, Some(calls[0])), (3, Some(calls[2]))]);
+            assert_ne!(calls[0], calls[2]);
+        }
     }
 
     proptest! {

@@ -23,6 +23,7 @@
 
 mod append;
 mod args;
+mod awaited;
 mod category;
 mod collective;
 mod copy;
@@ -43,6 +44,7 @@ mod track;
 
 pub use append::Remap;
 pub use args::{ArgColumn, ArgValue};
+pub use awaited::Awaited;
 pub use category::{Category, CategoryKind};
 pub use collective::CollectiveArgs;
 pub use copy::CopyDirection;

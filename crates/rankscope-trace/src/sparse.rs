@@ -1,6 +1,6 @@
 //! A column that only some spans have a value in.
 
-use crate::SpanId;
+use crate::{Awaited, SpanId};
 
 /// Values by span, in ascending order of the span.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,5 +64,12 @@ impl Sparse<u64> {
     /// Every value, in the order of its span.
     pub(crate) fn values(&self) -> impl Iterator<Item = u64> + Clone + '_ {
         self.values.iter().copied()
+    }
+}
+
+impl Sparse<Awaited> {
+    /// Replaces the number of every call by what `new` makes of it.
+    pub(crate) fn renumber_calls(&mut self, new: impl Fn(u64) -> u64) {
+        self.values.iter_mut().for_each(|awaited| awaited.recorded_by = awaited.recorded_by.map(&new));
     }
 }

@@ -1,8 +1,8 @@
 //! [`Trace`]: everything one file says, in one place.
 
 use crate::{
-    ArgColumn, Category, CategoryKind, CollectiveArgs, CopyDirection, CounterSample, Description, FlowPoint, InstantMark,
-    Provenance, SpanId, Spans, Sparse, Strings, Tracks,
+    ArgColumn, Awaited, Category, CategoryKind, CollectiveArgs, CopyDirection, CounterSample, Description, FlowPoint,
+    InstantMark, Provenance, SpanId, Spans, Sparse, Strings, Tracks,
 };
 
 /// The events of one file and what the file says about itself.
@@ -38,6 +38,8 @@ pub struct Trace {
     pub bytes: Sparse<u64>,
     /// Which way a copy went, where something else than its name says so.
     pub directions: Sparse<CopyDirection>,
+    /// What a synchronisation waits for, where its profiler says so.
+    pub awaited: Sparse<Awaited>,
     /// Steps of the training loop.
     pub steps: Vec<StepMark>,
     /// What is said once about all spans of a sort; empty unless the reader was asked to keep all arguments.

@@ -1,6 +1,6 @@
 //! The arguments that analysis has columns for, from their raw text.
 
-use rankscope_trace::{CategoryKind, CollectiveArgs, CopyDirection, SpanId};
+use rankscope_trace::{Awaited, CategoryKind, CollectiveArgs, CopyDirection, SpanId};
 
 use super::builder::Builder;
 use super::event::RawEvent;
@@ -8,8 +8,8 @@ use super::number::{unquoted, unsigned};
 use super::scan::{Members, Mode};
 use super::text::decode;
 use crate::kineto::{
-    DIRECTION, DeviceFacts, PeerArgument, SIZE, WAITS, collective_of_annotation, elements, first_type, peer_of_operator,
-    third_value,
+    DIRECTION, DeviceFacts, PeerArgument, RECORDED_BY, SIZE, WAITS, collective_of_annotation, elements, first_type,
+    peer_of_operator, third_value,
 };
 
 /// Files the wanted arguments of `span` into the piece's columns. Returns the rank, where they name it.
@@ -25,7 +25,7 @@ pub(super) fn extract<'a>(
     }
     let mut collective = CollectiveArgs::of(span);
     let mut rank = None;
-    let mut facts = DeviceFacts::default();
+    let (mut facts, mut awaited) = (DeviceFacts::default(), Awaited::default());
     let (mut dims, mut types, mut concrete): (&[u8], &[u8], &[u8]) = (&[], &[], &[]);
     for (key, value) in Members::of(event.args, 0, mode) {
         match key {
@@ -51,6 +51,8 @@ pub(super) fn extract<'a>(
             b"Input Dims" => dims = value,
             b"Input type" => types = value,
             b"Concrete Inputs" => concrete = value,
+            key if kind == CategoryKind::Sync && key == WAITS[0].as_bytes() => awaited.stream = small(value),
+            key if kind == CategoryKind::Sync && key == RECORDED_BY.as_bytes() => awaited.recorded_by = unsigned(value),
             _ if !kind.is_device_work() => {}
             key if key == DIRECTION.as_bytes() && value.first() == Some(&b'"') => {
                 facts.direction = Some(CopyDirection::of_text(&decode(unquoted(value))));
@@ -62,6 +64,9 @@ pub(super) fn extract<'a>(
     }
     if kind.is_device_work() {
         builder.file_device(span, kind, event, &facts);
+    }
+    if !awaited.is_empty() {
+        builder.piece.trace.awaited.push(span, awaited);
     }
     if collective.name.is_empty() && kind == CategoryKind::UserAnnotation {
         from_annotation(builder, &mut collective, event.name, dims, types);

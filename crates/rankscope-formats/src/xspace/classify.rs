@@ -4,12 +4,12 @@
 //! TPU the line `XLA Ops`. All other lines of a device retell the same time by step, module or framework operator, so
 //! counting them too would count it twice.
 
-use rankscope_trace::{ArgValue, CategoryKind, InstantScope};
+use rankscope_trace::{ArgValue, Awaited, CategoryKind, InstantScope};
 
 use super::collective::Parameter;
 use super::flow::End;
 use super::schema;
-use crate::kineto::{DIRECTION, DeviceFacts, SIZE, WAITS};
+use crate::kineto::{DIRECTION, DeviceFacts, RECORDED_BY, SIZE, WAITS};
 
 /// What a plane stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,9 @@ pub(super) enum Role {
     /// Which way a copy went, how much it moved, and what a wait waits for, in the words of other formats.
     Direction,
     Size,
+    WaitsFor,
     Waits,
+    RecordedBy,
     /// That the event is an instant, and how far it reaches.
     Instant,
     /// Nothing analysis asks for.
@@ -167,7 +169,9 @@ impl Role {
             "_src" => Self::Source,
             DIRECTION => Self::Direction,
             SIZE => Self::Size,
-            _ if WAITS.contains(&name) => Self::Waits,
+            RECORDED_BY => Self::RecordedBy,
+            _ if name == WAITS[0] => Self::WaitsFor,
+            _ if name == WAITS[1] => Self::Waits,
             schema::INSTANT_SCOPE => Self::Instant,
             schema::FLOW => Self::Flow(End::Encoded),
             schema::PRODUCER_TYPE => Self::Flow(End::ProducerType),
@@ -194,6 +198,8 @@ pub(super) struct Marks<'a> {
     pub(super) category: Option<(&'a str, ArgValue)>,
     /// What a foreign profiler's arguments tell about a device event.
     pub(super) facts: DeviceFacts,
+    /// What they tell about a synchronisation.
+    pub(super) awaited: Awaited,
     pub(super) has_source: bool,
     pub(super) has_parameters: bool,
     pub(super) has_flows: bool,

@@ -345,6 +345,9 @@ impl Settling<'_> {
         if let Some(direction) = verdict.direction {
             self.trace.directions.push(span, direction);
         }
+        if !verdict.awaited.is_empty() {
+            self.trace.awaited.push(span, verdict.awaited);
+        }
         if let Some(number) = verdict.step {
             self.trace.steps.push(StepMark { number, span });
         }

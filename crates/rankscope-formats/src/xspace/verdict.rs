@@ -1,6 +1,6 @@
 //! What one event is: its plane's tables and its own statistics, judged together.
 
-use rankscope_trace::{ArgValue, CategoryKind, CopyDirection, InstantScope, StrId, Strings};
+use rankscope_trace::{ArgValue, Awaited, CategoryKind, CopyDirection, InstantScope, StrId, Strings};
 
 use super::classify::{LineKind, Marks, NameKind, PlaneKind, Role};
 use super::collective::Parameter;
@@ -39,6 +39,7 @@ pub(super) struct Verdict {
     pub(super) external_id: Option<u64>,
     pub(super) bytes: Option<u64>,
     pub(super) direction: Option<CopyDirection>,
+    pub(super) awaited: Awaited,
     pub(super) step: Option<i64>,
     pub(super) collective: Option<Collective>,
     pub(super) has_parameters: bool,
@@ -87,6 +88,7 @@ impl<'a> Judge<'a> {
             external_id: marks.external_id,
             bytes: marks.bytes().or(marks.facts.size.filter(|_| kind == CategoryKind::Memcpy)),
             direction: marks.facts.direction.filter(|_| kind == CategoryKind::Memcpy),
+            awaited: if kind == CategoryKind::Sync { marks.awaited } else { Awaited::default() },
             step,
             has_parameters: marks.has_parameters,
             has_flows: marks.has_flows,
@@ -120,7 +122,12 @@ impl<'a> Judge<'a> {
             Role::Flow(_) => marks.has_flows = true,
             Role::Direction => marks.facts.direction = text.map(CopyDirection::of_text),
             Role::Size => marks.facts.size = unsigned,
+            Role::WaitsFor => {
+                marks.facts.waits = true;
+                marks.awaited.stream = unsigned.and_then(|stream| u32::try_from(stream).ok());
+            }
             Role::Waits => marks.facts.waits = true,
+            Role::RecordedBy => marks.awaited.recorded_by = unsigned,
             Role::Instant => marks.instant = unsigned.map(scope_of_number),
             Role::None => {}
         }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use rankscope_trace::{
-    ArgValue, CategoryKind, CollectiveArgs, CopyDirection, CounterSample, FlowPhase, FlowPoint, InstantMark, InstantScope,
-    SpanRow, StepMark, Trace, TrackId, TrackKey, TrackKind,
+    ArgValue, Awaited, CategoryKind, CollectiveArgs, CopyDirection, CounterSample, FlowPhase, FlowPoint, InstantMark,
+    InstantScope, SpanRow, StepMark, Trace, TrackId, TrackKey, TrackKind,
 };
 
 use super::{ALL, FIXTURES, picture, written};
@@ -103,6 +103,38 @@ fn copies_and_waits_of_accelerators_go_through() {
     ];
     let first = crate::json::read(&text[..], &options).unwrap();
     assert_eq!(said(&first), expected);
+    assert_eq!(said(&read(&*written(&first), &ALL).unwrap()), expected);
+    let mut perfetto = Vec::new();
+    crate::perfetto::write(&first, &mut perfetto).unwrap();
+    assert_eq!(said(&crate::perfetto::read(&*perfetto, &options).unwrap()), expected);
+    let mut json = Vec::new();
+    crate::json::write(&first, &mut json).unwrap();
+    assert_eq!(said(&crate::json::read(&*json, &options).unwrap()), expected);
+}
+
+#[test]
+fn what_a_stream_waits_for_goes_through() {
+    let text = br#"[
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaEventRecord", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {"correlation": 5}},
+        {"ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "pid": 0, "tid": 24, "ts": 3, "dur": 1, "args": {"stream": 24,
+            "wait_on_stream": 20, "wait_on_cuda_event_record_corr_id": 5, "wait_on_cuda_event_id": 9, "correlation": 6}},
+        {"ph": "X", "cat": "cuda_sync", "name": "Event Sync", "pid": 0, "tid": -1, "ts": 5, "dur": 1, "args": {"stream": -1,
+            "wait_on_stream": -1, "wait_on_cuda_event_record_corr_id": -1, "wait_on_cuda_event_id": 9, "correlation": 7}},
+        {"ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "pid": 0, "tid": 24, "ts": 7, "dur": 1,
+            "args": {"stream": 24, "wait_on_stream": 20, "correlation": 8}},
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 9, "dur": 1, "args": {"wait_on_stream": 20}}
+    ]"#;
+    let options = ReadOptions { args: crate::ArgsPolicy::All, ..ReadOptions::default() };
+    let said = |trace: &Trace| {
+        let mut said: Vec<_> = trace.awaited.iter().map(|(span, awaited)| (trace.correlations.get(span), awaited)).collect();
+        said.sort_by_key(|(id, _)| *id);
+        said
+    };
+    let awaited = |recorded_by| Awaited { stream: Some(20), recorded_by };
+    let expected = [(Some(6), awaited(Some(5))), (Some(8), awaited(None))];
+    let first = crate::json::read(&text[..], &options).unwrap();
+    assert_eq!(said(&first), expected);
+    assert_eq!(said(&crate::json::read(&text[..], &ReadOptions::default()).unwrap()), expected, "without arguments, too");
     assert_eq!(said(&read(&*written(&first), &ALL).unwrap()), expected);
     let mut perfetto = Vec::new();
     crate::perfetto::write(&first, &mut perfetto).unwrap();
