@@ -3,6 +3,7 @@
 //! | table | trace |
 //! |---|---|
 //! | `CUPTI_ACTIVITY_KIND_KERNEL`, `_MEMCPY`, `_MEMSET`, `_SYNCHRONIZATION` | kernels, copies, fills, waits on their streams |
+//! | `CUPTI_ACTIVITY_KIND_CUDA_EVENT` | what those waits are for |
 //! | `CUPTI_ACTIVITY_KIND_GRAPH_TRACE` | a CUDA graph that was traced as one: a kernel |
 //! | `CUPTI_ACTIVITY_KIND_RUNTIME`, `_DRIVER` | runtime calls and driver calls, without the version in their names |
 //! | `CUDNN_EVENTS`, `CUBLAS_EVENTS` | operators around the calls |
@@ -13,6 +14,7 @@
 //! (the upper 40 bits of a global id name a process, the lower 24 a thread), so each process is a trace of its own; one that did no
 //! device work is left out where another did some.
 
+mod events;
 mod processes;
 mod rows;
 
@@ -25,6 +27,7 @@ use rankscope_trace::{ProblemKind, Problems, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::database::{Database, Row};
+use crate::nsys::events::Events;
 use crate::nsys::processes::{Gpus, Processes};
 use crate::query::Query;
 
@@ -68,6 +71,7 @@ struct Reader<'d> {
     /// Threads that have a name, by global id.
     names: FxHashMap<i64, String>,
     processes: Processes,
+    events: Events,
     problems: Problems,
 }
 
@@ -78,6 +82,7 @@ impl<'d> Reader<'d> {
             strings: FxHashMap::default(),
             names: FxHashMap::default(),
             processes: Processes::new(options),
+            events: Events::default(),
             problems: Problems::default(),
         }
     }

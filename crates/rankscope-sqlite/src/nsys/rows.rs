@@ -1,9 +1,10 @@
 //! Rows of tables of events, as activities of their processes.
 
 use rankscope_formats::activity::{Activities, Activity, Sort};
-use rankscope_trace::{ArgValue, CopyDirection, ProblemKind, StrId, TrackId};
+use rankscope_trace::{ArgValue, CopyDirection, ProblemKind, SpanId, StrId, TrackId};
 
 use super::Reader;
+use super::events;
 use super::processes::tid;
 use crate::database::Row;
 
@@ -21,7 +22,10 @@ pub(super) fn read_all(reader: &mut Reader<'_>) {
     reader.each("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", &with_shared(&["graphId"]), graph);
     reader.each("CUPTI_ACTIVITY_KIND_MEMCPY", &with_shared(&["bytes", "copyKind", "srcKind", "dstKind"]), copy);
     reader.each("CUPTI_ACTIVITY_KIND_MEMSET", &with_shared(&["bytes"]), fill);
-    reader.each("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", &with_shared(&["syncType"]), sync);
+    reader.each("CUPTI_ACTIVITY_KIND_CUDA_EVENT", &events::COLUMNS, |reader, row, _| reader.events.add(row));
+    reader.events.sort();
+    let sync_columns = with_shared(&["syncType", "contextId", "eventId", "eventSyncId"]);
+    reader.each("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", &sync_columns, sync);
     let ranges = ["start", "end", "globalTid", "eventType", "text", "textId"];
     reader.each("NVTX_EVENTS", &ranges, range);
 }
@@ -119,8 +123,26 @@ fn sync(reader: &mut Reader<'_>, row: &Row<'_>, offset: u64) {
         Some(4) => "Context Sync",
         _ => "Sync",
     };
-    on_device(reader, Sort::Sync, name, None, row, offset, |_| Vec::new());
+    let event = [row.integer(OWN + 2), row.integer(OWN + 3)];
+    let of_event = matches!(row.integer(OWN), Some(1 | 2));
+    let call = row.id(3).filter(|_| of_event);
+    let awaited = call.map(|call| reader.events.awaited((row.integer(2), row.integer(OWN + 1)), call, event));
+    let awaited = awaited.filter(|awaited| !awaited.is_empty());
+    let args = |process: &mut Activities| {
+        let named = awaited.map(|awaited| [(WAITS_FOR, awaited.stream.map(u64::from)), (RECORDED_BY, awaited.recorded_by)]);
+        let strings = &mut process.trace().strings;
+        let named = named.into_iter().flatten().filter_map(|(key, value)| Some((strings.intern(key), ArgValue::U64(value?))));
+        named.collect()
+    };
+    let span = on_device(reader, Sort::Sync, name, None, row, offset, args);
+    if let (Some(span), Some(awaited)) = (span, awaited) {
+        reader.processes.of(row.integer(2)).0.trace().awaited.push(span, awaited);
+    }
 }
+
+/// What torch's profiler calls what a wait is for.
+const WAITS_FOR: &str = "wait_on_stream";
+const RECORDED_BY: &str = "wait_on_cuda_event_record_corr_id";
 
 fn on_device(
     reader: &mut Reader<'_>,
@@ -130,14 +152,14 @@ fn on_device(
     row: &Row<'_>,
     offset: u64,
     args: impl FnOnce(&mut Activities) -> Vec<(StrId, ArgValue)>,
-) {
+) -> Option<SpanId> {
     let (start_ns, end_ns) = times(reader, row);
     let (process, _) = reader.processes.of(row.integer(2));
     let track = stream(process, row);
     let args = if process.keeps_args() { args(process) } else { Vec::new() };
     let name = process.trace().strings.intern(name);
     let activity = Activity { sort, name, track, start_ns, end_ns, correlation: row.id(3), external_id: None, bytes, offset };
-    process.push(&activity, &args);
+    process.push(&activity, &args)
 }
 
 fn stream(process: &mut Activities, row: &Row<'_>) -> TrackId {

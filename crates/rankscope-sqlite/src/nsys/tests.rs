@@ -129,3 +129,32 @@ fn another_schema_is_told_and_what_is_missing_is_empty() {
     let empty = Made::of("CREATE TABLE StringIds (id, value); CREATE TABLE NVTX_EVENTS (start);").read();
     assert!(matches!(empty, Err(Error::NotATrace { found: Foreign::EmptyDatabase { profiler: "Nsight Systems" } })));
 }
+
+/// An event that is recorded twice, on two streams, and waited for after each; and one that was recorded before the report begins.
+#[test]
+fn a_wait_is_for_the_last_record_of_its_event_before_it() {
+    let gpid = global(10, 0);
+    let waited = |numbers: [i64; 4]| {
+        let [first, second, third, stranger] = numbers;
+        let made = Made::of(&format!(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, correlationId INT, globalPid INT);
+            INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 0, 7, 1, {gpid});
+            CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (deviceId INT, contextId INT, streamId INT, correlationId INT, globalPid INT,
+                eventId INT, eventSyncId INT);
+            INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0, 1, 13, 30, {gpid}, 4, 102), (0, 1, 7, 10, {gpid}, 4, 101),
+                (0, 2, 21, 12, {gpid}, 4, 101), (0, 1, 17, 11, {gpid}, 5, 103);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INT, end INT, deviceId INT, contextId INT, streamId INT,
+                correlationId INT, globalPid INT, syncType INT, eventId INT, eventSyncId INT);
+            INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (20, 21, 0, 1, 9, 20, {gpid}, 2, 4, {first}),
+                (40, 41, 0, 1, 9, 40, {gpid}, 2, 4, {second}), (50, 51, 0, 1, 4294967295, 50, {gpid}, 1, 4, {third}),
+                (60, 61, 0, 1, 9, 60, {gpid}, 2, 99, {stranger}), (70, 71, 0, 1, 7, 70, {gpid}, 3, 4, 101);"
+        ));
+        let trace = made.trace();
+        let awaited = trace.awaited.iter().map(|(span, awaited)| {
+            (trace.correlations.get(span).unwrap(), awaited.stream.unwrap(), awaited.recorded_by.unwrap())
+        });
+        awaited.collect::<Vec<_>>()
+    };
+    assert_eq!(waited([0; 4]), [(20, 7, 10), (40, 13, 30), (50, 13, 30)]);
+    assert_eq!(waited([101, 101, 102, 999]), [(20, 7, 10), (40, 7, 10), (50, 13, 30)], "where it is said which record");
+}
