@@ -174,6 +174,8 @@ vocabulary! {
         RankDisagreement = "rank_disagreement",
         /// A list of ranks that is cut short in the file.
         TruncatedRankList = "truncated_rank_list",
+        /// A wait for an event that the times of the work contradict; it was left out.
+        ContradictedWait = "contradicted_wait",
     }
 }
 

@@ -11,7 +11,7 @@ use rankscope_execution::{Dependency, Execution, LaneKind, PieceId, Stretch};
 use rankscope_formats::{ArgsPolicy, ReadOptions, read};
 use rankscope_testkit::{Dialect, Job, Need, damage, given, simulated};
 use rankscope_time::Rank;
-use rankscope_trace::{CategoryKind, SpanRow, Trace, TrackKey, TrackKind};
+use rankscope_trace::{Awaited, CategoryKind, SpanRow, Trace, TrackKey, TrackKind};
 
 fn execution(trace: &Trace) -> Execution {
     let classes = Classes::default();
@@ -125,7 +125,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// Spans of any category on any track, calls and work with few correlation ids, so that most things that are odd happen.
 fn any_trace() -> impl Strategy<Value = Trace> {
     let span =
-        (0..10_usize, 0..4_i64, 0..3_000_i64, prop_oneof![Just(0), 1..300_i64, 1_000..200_000_i64], 0..12_u64, 0..6_usize);
+        (0..14_usize, 0..4_i64, 0..3_000_i64, prop_oneof![Just(0), 1..300_i64, 1_000..200_000_i64], 0..12_u64, 0..6_usize);
     prop::collection::vec(span, 0..120).prop_map(|spans| {
         let mut trace = Trace::default();
         let kinds = [
@@ -139,6 +139,10 @@ fn any_trace() -> impl Strategy<Value = Trace> {
             ("kernel", CategoryKind::Kernel, "gemm"),
             ("kernel", CategoryKind::Kernel, "ncclDevKernel_AllReduce"),
             ("gpu_memcpy", CategoryKind::Memcpy, "Memcpy DtoH (Device -> Pageable)"),
+            ("cuda_runtime", CategoryKind::Runtime, "cudaEventRecord"),
+            ("cuda_runtime", CategoryKind::Runtime, "cudaStreamWaitEvent"),
+            ("cuda_sync", CategoryKind::Sync, "Stream Wait Event"),
+            ("cuda_sync", CategoryKind::Sync, "Event Sync"),
         ];
         for (kind, track, start_ns, dur_ns, correlation, scale) in spans {
             let (category, kind, name) = kinds[kind];
@@ -153,8 +157,13 @@ fn any_trace() -> impl Strategy<Value = Trace> {
             let name = trace.strings.intern(name);
             let start_ns = start_ns * [1, 1, 10, 100, 1_000, 100_000][scale];
             let span = trace.spans.push(SpanRow { start_ns, dur_ns, name, track, category, offset: 0 });
-            if kind.is_launch() || kind.is_device_work() {
+            if kind.is_launch() || kind.is_device_work() || kind == CategoryKind::Sync {
                 trace.correlations.push(span, correlation);
+            }
+            if kind == CategoryKind::Sync {
+                // By calls before and after, that record events and others.
+                let recorded_by = (scale > 0).then_some((correlation + scale as u64) % 12);
+                trace.awaited.push(span, Awaited { stream: Some((start_ns % 5) as u32), recorded_by });
             }
         }
         trace.mark_profiler_steps();

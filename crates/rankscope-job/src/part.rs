@@ -171,9 +171,11 @@ impl Part {
         tables: Option<(&Cards, TableSet)>,
         answers: bool,
     ) {
-        let execution = || answers.then(|| Execution::attributed(trace, work, &self.collectives, classes));
+        let mut problems = Problems::default();
+        let execution = || answers.then(|| Execution::attributed(trace, work, &self.collectives, classes, &mut problems));
         let tables = || tables.map(|(cards, wanted)| RankTables::of_work(trace, work.clone(), classes, cards, wanted));
         let (tables, execution) = rayon::join(tables, execution);
+        self.about.problems.merge(problems);
         self.tables = tables.map(Box::new).or_else(|| self.tables.take());
         self.execution = execution.map(Box::new).or_else(|| self.execution.take());
     }

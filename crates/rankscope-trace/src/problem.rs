@@ -48,11 +48,13 @@ pub enum ProblemKind {
     RankDisagreement,
     /// The list of ranks of a process group is cut short in the file.
     TruncatedRankList,
+    /// A wait for an event that the times of the work contradict; it was left out.
+    ContradictedWait,
 }
 
 impl ProblemKind {
     /// All of them, in the order above.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::TruncatedCompression,
         Self::CorruptCompression,
         Self::Truncated,
@@ -74,6 +76,7 @@ impl ProblemKind {
         Self::ProfilerMessage,
         Self::RankDisagreement,
         Self::TruncatedRankList,
+        Self::ContradictedWait,
     ];
 
     /// The name in reports and JSON.
@@ -100,6 +103,7 @@ impl ProblemKind {
             Self::ProfilerMessage => "profiler_message",
             Self::RankDisagreement => "rank_disagreement",
             Self::TruncatedRankList => "truncated_rank_list",
+            Self::ContradictedWait => "contradicted_wait",
         }
     }
 }
@@ -140,6 +144,7 @@ impl ProblemKind {
             Self::ProfilerMessage => "warnings that the profiler wrote into it",
             Self::RankDisagreement => "places that disagree on the rank",
             Self::TruncatedRankList => "lists of ranks that are cut short in it",
+            Self::ContradictedWait => "recorded waits that its times contradict, left out",
         }
     }
 }
@@ -251,7 +256,8 @@ mod tests {
             | K::DamagedBlock
             | K::ProfilerMessage
             | K::RankDisagreement
-            | K::TruncatedRankList => true,
+            | K::TruncatedRankList
+            | K::ContradictedWait => true,
         };
         assert!(K::ALL.into_iter().all(is_named));
         assert!(K::ALL.is_sorted_by(|a, b| a < b), "each once");

@@ -1,7 +1,8 @@
 //! Calls that return when a device is done, and what each waited for.
 //!
-//! A call waits for work that was launched before it and ended within it: of its stream where a record of the device tells which
-//! (CUPTI ties one to the call by its correlation id), else of any. A call within which no such work ended did not wait.
+//! A call waits for what its event stands for, where that is recorded. Else it waits for work that was launched before it and ended within
+//! it: of its stream where a record of the device tells which (CUPTI ties one to the call by its correlation id), else of any. A call
+//! within which no such work ended did not wait.
 
 use rankscope_analyze::{Class, Direction};
 use rankscope_trace::{CategoryKind, SpanId, TrackId};
@@ -11,6 +12,7 @@ use crate::PieceId;
 
 use super::devices::{DevicePiece, Devices};
 use super::names::Names;
+use super::recorded::Recorded;
 
 /// Parts of the names of calls that wait.
 const WAITS: [&str; 4] = ["Synchronize", "QueueFinish", "EventWait", "WaitForFences"];
@@ -29,7 +31,7 @@ pub(super) struct Waited {
 }
 
 /// All calls of `names` that waited, by call.
-pub(super) fn waits(names: &Names<'_>, devices: &Devices) -> FxHashMap<SpanId, Waited> {
+pub(super) fn waits(names: &Names<'_>, devices: &Devices, recorded: &mut Recorded) -> FxHashMap<SpanId, Waited> {
     let trace = names.trace;
     let mut waiting: Vec<Option<bool>> = vec![None; trace.strings.len()];
     let mut is_waiting = |call: SpanId| {
@@ -39,10 +41,13 @@ pub(super) fn waits(names: &Names<'_>, devices: &Devices) -> FxHashMap<SpanId, W
     let mut found: FxHashMap<SpanId, Waited> = FxHashMap::default();
     let mut ended: Vec<&DevicePiece> = devices.pieces.iter().collect();
     ended.sort_by_key(|piece| (piece.end_ns, piece.id));
-    let streams = Recorded::of(names);
+    let streams = Streams::of(names);
     let calls = trace.spans.ids().filter(|span| trace.kind(*span).is_launch());
     for call in calls.filter(|span| is_waiting(*span)) {
-        let last = last_within(names, &ended, call, streams.of_call(names, call));
+        let last = match recorded.of_call(trace, call).map(|places| last_of(places, devices)) {
+            Some(last) => last.filter(|piece| within(names, call, piece, recorded)),
+            None => last_within(names, &ended, call, streams.of_call(names, call)),
+        };
         found.extend(last.map(|piece| (call, Waited { call, piece: piece.id, until_ns: piece.end_ns })));
     }
     for piece in devices.pieces.iter().filter(|piece| blocks(names, piece)) {
@@ -58,6 +63,20 @@ pub(super) fn waits(names: &Names<'_>, devices: &Devices) -> FxHashMap<SpanId, W
 
 fn waits_by_name(name: &str) -> bool {
     WAITS.iter().any(|part| name.contains(part)) || FREES.contains(&name)
+}
+
+/// What of the pieces at `places` ended last.
+fn last_of<'a>(places: &[usize], devices: &'a Devices) -> Option<&'a DevicePiece> {
+    places.iter().map(|at| &devices.pieces[*at]).max_by_key(|piece| (piece.end_ns, piece.id))
+}
+
+/// Whether `piece`, which is recorded as what `call` waited for, ended within it. Where it ended after it the record cannot be true.
+fn within(names: &Names<'_>, call: SpanId, piece: &DevicePiece, recorded: &mut Recorded) -> bool {
+    let spans = &names.trace.spans;
+    if piece.end_ns > spans.end_ns(call) {
+        recorded.contradict(names.trace, call);
+    }
+    piece.end_ns > spans.start_ns(call) && piece.end_ns <= spans.end_ns(call)
 }
 
 /// How much work that ended within a call is looked at for the last that the call can have waited for.
@@ -90,11 +109,11 @@ fn blocks(names: &Names<'_>, piece: &DevicePiece) -> bool {
 }
 
 /// The streams that records of the device tell of calls.
-struct Recorded {
+struct Streams {
     streams: FxHashMap<u64, TrackId>,
 }
 
-impl Recorded {
+impl Streams {
     fn of(names: &Names<'_>) -> Self {
         let trace = names.trace;
         let mut works = vec![false; trace.tracks.len()];

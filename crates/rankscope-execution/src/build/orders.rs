@@ -1,6 +1,6 @@
 //! Orders: calls by which the host tells a stream to wait.
 //!
-//! Traces record the call (`cudaStreamWaitEvent` and its like) and neither its stream nor its event. Where it stands between two launches
+//! Most traces record the call (`cudaStreamWaitEvent` and its like) and neither its stream nor its event. Where it stands between two launches
 //! on two streams, and nothing else is launched between them, the second stream was most likely told to wait for what had just been
 //! launched on the first: so does whoever uses what a collective or a message brought. A pair of streams for which this was seen often,
 //! and contradicted hardly ever by work that started before what it should have waited for was over, is tied in all of these places,
@@ -13,6 +13,7 @@ use crate::PieceId;
 
 use super::devices::{DevicePiece, Devices};
 use super::names::Names;
+use super::recorded::Recorded;
 use super::streams::{CASES_MIN, EXCEPTION_OF};
 
 /// How the names of such calls end.
@@ -25,10 +26,11 @@ enum Did {
     Launch(usize),
 }
 
-/// For each of the pieces of `devices`, by its place, what its stream was told to wait for before it, with its end.
-pub(super) fn ordered(names: &Names<'_>, devices: &Devices) -> Vec<Option<(i64, PieceId)>> {
+/// For each of the pieces of `devices`, by its place, what its stream was told to wait for before it, with its end; by calls of which that
+/// is not `recorded`.
+pub(super) fn ordered(names: &Names<'_>, devices: &Devices, recorded: &Recorded) -> Vec<Option<(i64, PieceId)>> {
     let pieces = &devices.pieces;
-    let followed = followed(names, devices);
+    let followed = followed(names, devices, recorded);
     let mut pairs: FxHashMap<(TrackId, TrackId), (u32, u32)> = FxHashMap::default();
     let contradicts = |before: &DevicePiece, piece: &DevicePiece| piece.start_ns < before.end_ns;
     for (before, piece) in followed.iter().map(|(before, at)| (&pieces[*before], &pieces[*at])) {
@@ -48,7 +50,7 @@ pub(super) fn ordered(names: &Names<'_>, devices: &Devices) -> Vec<Option<(i64, 
 }
 
 /// Pieces of two streams that were launched one after the other with an order between them.
-fn followed(names: &Names<'_>, devices: &Devices) -> Vec<(usize, usize)> {
+fn followed(names: &Names<'_>, devices: &Devices, recorded: &Recorded) -> Vec<(usize, usize)> {
     let trace = names.trace;
     let mut is_order: Vec<Option<bool>> = vec![None; trace.strings.len()];
     let mut orders = |span: &SpanId| {
@@ -56,6 +58,7 @@ fn followed(names: &Names<'_>, devices: &Devices) -> Vec<(usize, usize)> {
         *is_order[name.0 as usize].get_or_insert_with(|| trace.strings.text(name).ends_with(ORDERS))
     };
     let calls = trace.spans.ids().filter(|span| trace.kind(*span).is_launch()).filter(|span| orders(span));
+    let calls = calls.filter(|span| !recorded.tells_of_call(trace, *span));
     let mut did: Vec<(i64, Did)> = calls.map(|span| (trace.spans.start_ns(span), Did::Order)).collect();
     if did.is_empty() {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! What streams wait for on other streams. Traces seldom record the events that tie streams together, so they are inferred.
+//! What streams wait for on other streams. Few traces record the events that tie streams together; where one does, that is what counts
+//! ([`recorded`](super::recorded)). Else they are inferred.
 //!
 //! 1. **What explains a start.** Of all work on other streams that was launched earlier and had ended when a piece started, the last to
 //!    end is what the piece waited for, where it ended after the piece was launched and after the piece before it in its stream, and no
@@ -18,6 +19,7 @@ use crate::{Builder, PieceId};
 use super::devices::{DevicePiece, Devices};
 use super::names::Names;
 use super::orders::ordered;
+use super::recorded::Recorded;
 
 /// From the end of what is waited for to the start of what waits: about five times what an event takes on cards of today.
 const LAG_NS_MAX: i64 = 50_000;
@@ -35,14 +37,18 @@ const LOOKED_AT: usize = 32;
 const STREAMS_MAX: usize = 16;
 
 /// Adds what pieces of `devices` wait for.
-pub(super) fn tie(names: &Names<'_>, devices: &Devices, builder: &mut Builder) {
+pub(super) fn tie(names: &Names<'_>, devices: &Devices, recorded: &Recorded, builder: &mut Builder) {
     let pieces = &devices.pieces;
     let ready_ns = ready(pieces);
     let standing = standing(pieces, &ready_ns);
     let binding = binding(pieces, &ready_ns);
-    let ordered = ordered(names, devices);
-    for (((piece, standing), binding), ordered) in pieces.iter().zip(standing).zip(binding).zip(ordered) {
-        let last = [standing, binding, ordered].into_iter().flatten().max();
+    let ordered = ordered(names, devices, recorded);
+    let inferred = standing.into_iter().zip(binding);
+    for (((at, piece), ordered), (standing, binding)) in pieces.iter().enumerate().zip(ordered).zip(inferred) {
+        let last = match recorded.tells(names.trace, piece) {
+            true => recorded.of_piece(at).max(ordered),
+            false => [standing, binding, ordered].into_iter().flatten().max(),
+        };
         if let Some((_, other)) = last {
             builder.wait(piece.id, other);
         }

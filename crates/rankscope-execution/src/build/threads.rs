@@ -16,6 +16,7 @@ use super::handoffs::{Activities, Giver, handoffs};
 use super::keys::{Keys, TraceKey};
 use super::names::{Names, Sort};
 use super::pieces::{Awaited, Cut, Cutter, Pieces, Why};
+use super::recorded::Recorded;
 use super::sweep::sweep;
 
 /// The threads of a trace that its graph has.
@@ -26,15 +27,15 @@ pub(super) struct Threads<'a> {
 }
 
 impl<'a> Threads<'a> {
-    /// Those of `names`, whose devices did what `devices` says.
-    pub(super) fn of(names: &Names<'a>, devices: &Devices) -> Self {
+    /// Those of `names`, whose devices did what `devices` says, and waited for what is `recorded`.
+    pub(super) fn of(names: &Names<'a>, devices: &Devices, recorded: &mut Recorded) -> Self {
         let trace = names.trace;
         let mut matters = vec![false; trace.tracks.len()];
         let (mut waited, mut collectives) = (FxHashMap::default(), Vec::new());
         let track = |span: SpanId| trace.spans.track[span.0 as usize].0 as usize;
         match names.side {
             Side::Device => {
-                waited = waits(names, devices);
+                waited = waits(names, devices, recorded);
                 let calls = devices.pieces.iter().filter_map(|piece| piece.launch).chain(waited.keys().copied());
                 calls.for_each(|call| matters[track(call)] = true);
             }

@@ -73,7 +73,8 @@ numbered!(ProblemKind {
     0 = TruncatedCompression, 1 = CorruptCompression, 2 = Truncated, 3 = MalformedEvent, 4 = UnescapedQuote,
     5 = ControlCharacter, 6 = InvalidUtf8, 7 = NegativeDuration, 8 = OverflowedDuration, 9 = MissingTimestamp, 10 = BadNumber,
     11 = UnbalancedSpan, 12 = TrailingData, 13 = Unsupported, 14 = TooLong, 15 = MissingInterned, 16 = LostPackets,
-    17 = DamagedBlock, 18 = ProfilerMessage, 19 = RankDisagreement, 20 = TruncatedRankList; _
+    17 = DamagedBlock, 18 = ProfilerMessage, 19 = RankDisagreement, 20 = TruncatedRankList,
+    21 = ContradictedWait; _
 });
 
 /// Copies from here on, by their direction.

@@ -32,7 +32,9 @@ impl Job {
         let cause = kind.map(|kind| cause(kind, &layout, rng));
         let (layers, microbatches) = if layout.pipeline > 1 { (1, 2 * layout.pipeline) } else { (2, 1) };
         let batch_bytes = if kind == Some(CauseKind::PageableCopies) { 8 << 20 } else { 64 << 10 };
-        Self { layout, layers, microbatches, batch_bytes, clocks, cause, seed, ..Self::default() }
+        // Profilers record waits only where they are asked to.
+        let sync_events = seed.is_multiple_of(2);
+        Self { layout, layers, microbatches, batch_bytes, sync_events, clocks, cause, seed, ..Self::default() }
     }
 }
 
