@@ -114,6 +114,7 @@ impl Segment {
     pub fn name<'j>(&self, job: &'j JobExecution<'_>) -> &'j str {
         match (self.class, self.key) {
             (PathClass::Clock, _) => CLOCKS_DISAGREE,
+            (PathClass::Unknown, _) => NOTHING_BEFORE,
             (_, Some(key)) => label(job, self.rank as usize, key, self.meeting),
             (_, None) => NOT_RECORDED,
         }
@@ -128,6 +129,9 @@ impl Segment {
 
 /// The name of time of which nothing is recorded.
 const NOT_RECORDED: &str = "not recorded";
+
+/// The name of time before the first piece on a path: nothing is recorded that it waited for.
+const NOTHING_BEFORE: &str = "before the first recorded work";
 
 /// The name of time that two clocks put the wrong way round.
 const CLOCKS_DISAGREE: &str = "the clocks disagree";

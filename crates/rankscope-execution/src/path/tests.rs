@@ -286,7 +286,7 @@ fn clocks_that_contradict_each_other_are_a_class_of_their_own() {
     // What rank 1 seems to have done by then.
     assert_eq!(
         lines(&job, &path),
-        ["1 unknown not recorded 24", "1 host train 5", "1 compute k0 42", "1 clock the clocks disagree 14"]
+        ["1 unknown before the first recorded work 24", "1 host train 5", "1 compute k0 42", "1 clock the clocks disagree 14"]
     );
     assert_eq!(path.end, PathEnd::NothingKnown(1));
 }
@@ -374,7 +374,7 @@ fn nothing_recorded_is_nothing_known() {
     let maps = ran.maps(&[]);
     let job = JobExecution::new(ran.executions.iter().collect(), maps.iter().collect(), &[], &match_ranks(&[]));
     let path = critical_path(&job, PathWindow { rank: 0, start_ns: 3, end_ns: 9 });
-    assert_eq!(lines(&job, &path), ["0 unknown not recorded 6"]);
+    assert_eq!(lines(&job, &path), ["0 unknown before the first recorded work 6"]);
     assert_eq!(path.end, PathEnd::NothingKnown(0));
     assert_eq!(scarcest(&job, &path, &[path.window], 20), []);
 }

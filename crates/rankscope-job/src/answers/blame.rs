@@ -76,7 +76,7 @@ pub(super) fn unanswered(job: &Job, judged: &Judged) -> Option<String> {
         _ if open_ns >= late_ns / i64::try_from(last.max(1)).unwrap_or(i64::MAX) => {
             format!("their clocks leave {} open between two of them", crate::time(open_ns))
         }
-        _ => "before that they waited where nobody knows for whom, or nothing is recorded".to_owned(),
+        _ => "what they did before is not recorded, or they waited and it is not recorded for whom".to_owned(),
     };
     Some(format!(
         "Why ranks were late cannot be told for {} of the {} by which they were: {why}.",

@@ -152,7 +152,7 @@ fn unknown(job: &Job, found: &[CriticalPath], paths: &[Path]) -> Vec<String> {
             _ => format!(" on ranks {}", list(&ranks)),
         };
         said.push(format!(
-            "{} of the critical paths ({}) is not known: nothing is recorded that their first work{on} waited for.",
+            "{} of the critical paths ({}) lies before their first recorded work{on}: what that waited for is not recorded.",
             percent(share),
             time(ns)
         ));

@@ -48,7 +48,6 @@ fn said(class: PathClass, name: &str) -> Cow<'_, str> {
     match class {
         PathClass::Launch => format!("launch of {name}").into(),
         PathClass::DeviceGap => format!("gap before {name}").into(),
-        PathClass::Unknown => format!("not known, before {name}").into(),
         _ => name.into(),
     }
 }

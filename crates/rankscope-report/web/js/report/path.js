@@ -16,7 +16,7 @@ const PATH_CLASSES = [
   ["host", "Host", "on-host"],
   ["launch", "Launch", "launch"],
   ["device_gap", "Device gap", "idle"],
-  ["unknown", "Not known", "idle"],
+  ["unknown", "Not recorded", "idle"],
   ["clock", "Clocks disagree", "idle"],
 ];
 
