@@ -20,7 +20,10 @@ mod time;
 use rankscope_document::Document;
 
 use crate::text::{clean, wrap};
-pub(crate) use heading::{clocks, windows};
+pub(crate) use advice::step_words;
+pub(crate) use answers::{late, lateness, reason_sentence};
+pub(crate) use arrivals::why_nobody_is_compared;
+pub(crate) use heading::{clocks, facts, windows};
 use paint::Paint;
 
 pub(crate) use notes::sentences;

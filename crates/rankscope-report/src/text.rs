@@ -1,7 +1,10 @@
 //! Strings from traces, made safe and short for a terminal.
 //!
 //! Names come out of files other people wrote: they may carry escape sequences, line breaks or kilobytes of template
-//! arguments. Width is counted in characters, which is exact for the names compilers and frameworks make.
+//! arguments. Width is counted in columns: letters of Chinese and Japanese, and emoji, take two, and accents that are characters of their
+//! own none.
+
+use unicode_width::UnicodeWidthChar;
 
 /// The text without anything that moves the cursor or reorders what follows.
 pub(crate) fn clean(text: &str) -> String {
@@ -16,36 +19,53 @@ pub fn steers(c: char) -> bool {
     c.is_control() || hidden.contains(&c) || ranges.iter().any(|range| range.contains(&c))
 }
 
-/// At most `width` characters; the middle goes first, since ends tell template instances apart.
+/// At most `width` columns; the middle goes first, since ends tell template instances apart.
 pub(crate) fn shorten(text: &str, width: usize) -> String {
-    let length = width_of(text);
-    if length <= width {
+    if width_of(text) <= width {
         return text.to_owned();
     }
     let kept = width.saturating_sub(1);
-    let head = kept.div_ceil(2);
-    let tail = kept - head;
-    text.chars().take(head).chain(['…']).chain(text.chars().skip(length - tail)).collect()
+    let head = &text[..fitting(text.char_indices(), kept.div_ceil(2)).map_or(0, |(at, c)| at + c.len_utf8())];
+    let rest = kept - width_of(head);
+    let tail = &text[fitting(text.char_indices().rev(), rest).map_or(text.len(), |(at, _)| at)..];
+    format!("{head}…{tail}")
 }
 
-/// Lines of at most `width` characters, broken at spaces; a longer word is cut.
+/// The last of the first `letters` that take `width` columns together; none where not even one fits.
+fn fitting(letters: impl Iterator<Item = (usize, char)>, width: usize) -> Option<(usize, char)> {
+    let mut used = 0;
+    let fits = |(_, c): &(usize, char)| {
+        used += columns_of(*c);
+        used <= width
+    };
+    letters.take_while(fits).last()
+}
+
+/// Lines of at most `width` columns, broken at spaces; a longer word is cut.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let mut word: Vec<char> = word.chars().collect();
+        let mut word = word;
         loop {
             let line = lines.last_mut().expect("starts with one line and only grows");
             let used = width_of(line) + usize::from(!line.is_empty());
-            if used + word.len() <= width {
+            if used + width_of(word) <= width {
                 if !line.is_empty() {
                     line.push(' ');
                 }
-                line.extend(word);
+                line.push_str(word);
                 break;
             }
             if line.is_empty() {
-                let rest = word.split_off(width.max(1).min(word.len()));
-                line.extend(std::mem::replace(&mut word, rest));
+                // A letter that is wider than the line stands in one all the same.
+                let first = word.chars().next().map_or(0, char::len_utf8);
+                let end = fitting(word.char_indices(), width).map_or(first, |(at, c)| at + c.len_utf8());
+                let (piece, rest) = word.split_at(end);
+                line.push_str(piece);
+                word = rest;
+            }
+            if word.is_empty() {
+                break;
             }
             lines.push(String::new());
         }
@@ -73,7 +93,12 @@ pub(crate) fn rank_list(ranks: &[u32], most: usize) -> String {
 
 /// Columns the text takes.
 pub(crate) fn width_of(text: &str) -> usize {
-    text.chars().count()
+    text.chars().map(columns_of).sum()
+}
+
+/// Columns a letter takes.
+fn columns_of(c: char) -> usize {
+    c.width().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -97,6 +122,15 @@ mod tests {
         assert_eq!(wrap("rank 5 is late", 7), ["rank 5", "is late"]);
         assert_eq!(wrap("a abcdefgh b", 4), ["a", "abcd", "efgh", "b"]);
         assert_eq!(wrap("", 4), [""]);
+    }
+
+    #[test]
+    fn letters_of_two_columns_count_as_two() {
+        assert_eq!(width_of("前向传播"), 8);
+        assert_eq!(shorten("前向传播_forward", 9), "前向…ward");
+        assert_eq!(shorten("前向传播", 4), "前…");
+        assert_eq!(wrap("前向传播 x", 5), ["前向", "传播", "x"]);
+        assert_eq!(wrap("前", 1), ["前"]);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 mod common;
 
 use rankscope_document::{
-    Advice, Blame, BlameGroup, BlameGroupKind, BlameGroupReason, CriticalPath, Document, LatePattern, PathShare,
+    Advice, Blame, BlameGroup, BlameGroupKind, BlameGroupReason, Budget, CriticalPath, Document, LatePattern, PathShare,
 };
 use rankscope_report::{Style, terminal};
+use unicode_width::UnicodeWidthStr;
 
 fn plain(document: &Document, width: usize) -> String {
     terminal(document, Style { color: false, width })
@@ -90,12 +91,48 @@ fn lines_fit_the_width() {
             common::one_of_eight(),
             common::two_nodes(),
             common::job(3000, 1, 8),
+            with_wide_names(),
         ] {
             for line in plain(&document, width).lines() {
-                assert!(line.chars().count() <= width, "{width} columns: {line}");
+                assert!(line.width() <= width, "{width} columns: {line}");
             }
         }
     }
+}
+
+/// Eight GPUs, where every name and figure is as wide as it gets.
+fn with_wide_names() -> Document {
+    let wide = |n: usize| format!("{}{}", "前向传播".repeat(n), common::HOSTILE);
+    let budget = |ns: i64| Budget {
+        group: wide(40),
+        kind: "reduce_scatter_tensor_coalesced".into(),
+        exposed_ns: ns,
+        wait_ns: ns - 123_456,
+        transfer_ns: 123_456,
+        balance_saves_ns_per_step: ns / 7,
+        network_saves_ns_per_step: ns / 11,
+        ..Budget::default()
+    };
+    let mut document = with_paths();
+    document.title = wide(90);
+    document.budgets = vec![budget(123_456_789_000), budget(999_000)];
+    document.critical_path.iter_mut().flat_map(|path| &mut path.top).for_each(|share| share.name = wide(30));
+    document.notes[0].text = wide(200);
+    for group in &mut document.collectives.groups {
+        (group.name, group.dtype) = (wide(9), wide(9));
+        (group.count, group.matched) = (1_234_567, 1_234_566);
+    }
+    document
+}
+
+#[test]
+fn budgets_stand_beside_their_names_where_there_is_room() {
+    let block = |width| {
+        let text = plain(&with_wide_names(), width);
+        let block = text.split("\n\n").find(|block| block.starts_with("BUDGETS")).unwrap().to_owned();
+        block.lines().count()
+    };
+    assert_eq!((block(80), block(140)), (1 + 1 + 2 * 2, 1 + 1 + 2));
 }
 
 #[test]

@@ -78,6 +78,8 @@ impl From<Signs> for Convention {
     }
 }
 
+pub(crate) use written::write_text;
+
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if args.sides.is_empty() && args.gate.is_asked() {
         return Ok(output::misused("a gate takes a BASE and a TEST"));

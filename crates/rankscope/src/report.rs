@@ -1,6 +1,7 @@
 //! `rankscope report`: traces in; a summary, `report.json`, `report.html` and `timeline.pftrace` out.
 
 mod dataset;
+mod markdown;
 pub(crate) mod named;
 mod snapshot;
 mod tables;
@@ -43,6 +44,9 @@ pub(crate) struct Args {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// Also write the report as Markdown, for a pull request or a chat; - prints it in place of the summary
+    #[arg(long, visible_alias = "md", value_name = "FILE")]
+    markdown: Option<PathBuf>,
     #[command(flatten)]
     shown: ShownArgs,
     #[command(flatten)]
@@ -177,9 +181,16 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     if args.tables.json {
         args.format = Format::Json;
     }
+    let markdown = match markdown::Destination::of(args.markdown.as_deref(), named, args.format) {
+        Ok(destination) => destination,
+        Err(why) => return Ok(output::misused(why)),
+    };
     if let Some(path) = snapshot::named_snapshot(&args.paths, named) {
         if let Some(why) = args.tables.misused_for_snapshot() {
             return Ok(output::misused(&why));
+        }
+        if markdown.is_some() {
+            return Ok(output::misused("--markdown is a report on a job, and this is a memory snapshot"));
         }
         return snapshot::print(path, args.tables.top, args.format);
     }
@@ -218,7 +229,10 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
         std::mem::forget(judged);
         return args.tables.print(&document, table, args.format);
     }
-    say(&document, args.format, written, Some(&judged).filter(|_| draws))?;
+    match markdown {
+        Some(destination) => destination.say(&document, args.format, written, Some(&judged).filter(|_| draws))?,
+        None => say(&document, args.format, written, Some(&judged).filter(|_| draws))?,
+    }
     // The process ends here: giving back memory piece by piece would only take time.
     std::mem::forget(judged);
     Ok(ExitCode::SUCCESS)

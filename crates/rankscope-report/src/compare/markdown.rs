@@ -1,13 +1,11 @@
 //! A comparison for a pull request: the outcome, the metrics, the first of what the change is made of, and how to repeat it.
-//!
-//! Names stand in code spans, where nothing of them is a link, an image, a heading or somebody's handle.
 
 use std::fmt::Write as _;
 
 use rankscope_document::{CompareDocument, Comparison, MetricComparison, Over};
 
 use super::{gate, interval, sentence, signed, signed_ns, value, word};
-use crate::text::{clean, shorten};
+use crate::markdown::{code, escaped, fence, line, table};
 use crate::units::or_absent;
 
 /// The comparison as Markdown of GitHub's kind; `command` is what repeats it.
@@ -99,60 +97,9 @@ fn of_pair(pair: &Comparison, runs: [usize; 2]) -> String {
     text
 }
 
-fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
-    let rule = vec!["---".to_owned(); head.len()];
-    let rows: String = rows.iter().map(|cells| row(cells)).collect();
-    format!("{}{}{rows}\n", row(&head), row(&rule))
-}
-
-/// `text` with everything that means something to Markdown, or to HTML in it, taken literally.
-fn escaped(text: &str) -> String {
-    let letter = |c: char| match c {
-        '&' => "&amp;".to_owned(),
-        '<' => "&lt;".to_owned(),
-        '>' => "&gt;".to_owned(),
-        '@' => "&#64;".to_owned(),
-        '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' | '!' => format!("\\{c}"),
-        c => c.to_string(),
-    };
-    clean(text).chars().map(letter).collect()
-}
-
-/// `name` as a code span that may stand in a table.
-fn code(name: &str) -> String {
-    let name = line(&shorten(name, 80)).replace('|', "\\|");
-    let fence = fence(&name, 1);
-    // A backtick at an end would belong to the fence.
-    let space = if name.starts_with('`') || name.ends_with('`') || name.is_empty() { " " } else { "" };
-    format!("{fence}{space}{name}{space}{fence}")
-}
-
-/// More backticks than `text` has in a row, at least `least`.
-fn fence(text: &str, least: usize) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    "`".repeat(least.max(longest + 1))
-}
-
-fn line(text: &str) -> String {
-    clean(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_stay_names() {
-        assert_eq!(code("void f<a|b>(`x`)"), "``void f<a\\|b>(`x`)``");
-        assert_eq!(code("`"), "`` ` ``");
-        assert_eq!(code("a\n# b"), "`a\u{fffd}# b`");
-        assert_eq!(escaped("<img src=x> @team [a](b) |"), "&lt;img src=x&gt; &#64;team \\[a\\](b) \\|");
-    }
 
     #[test]
     fn a_command_cannot_leave_its_block() {

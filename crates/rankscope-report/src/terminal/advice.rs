@@ -12,11 +12,14 @@ const LISTED: usize = 5;
 /// The first advice, which stands above everything else.
 pub(super) fn first(document: &Document, sheet: Sheet) -> Vec<String> {
     let Some(advice) = document.advice.first() else { return Vec::new() };
-    // The path of a recording without steps is of no step.
-    let is_whole = document.critical_path.iter().any(|path| path.step.is_none());
-    let per = if is_whole { "in all" } else { "a step" };
-    let text = format!("{}. Worth {} {per}.", clean(&advice.title), duration(advice.worth_ns_per_step as f64));
+    let (title, worth) = (clean(&advice.title), duration(advice.worth_ns_per_step as f64));
+    let text = format!("{title}. Worth {worth} {}.", step_words(document));
     wrap(&text, sheet.width()).iter().map(|line| sheet.paint().bold(line)).collect()
+}
+
+/// What advice saves its worth of. The path of a recording without steps is of no step.
+pub(crate) fn step_words(document: &Document) -> &'static str {
+    if document.critical_path.iter().any(|path| path.step.is_none()) { "in all" } else { "a step" }
 }
 
 /// All advice, in the order of the document: what slows single ranks may stand before what is worth more.

@@ -4,8 +4,8 @@ use rankscope_document::{
     Blame, BlameGroup, BlameGroupKind, BlameGroupReason, Budget, Document, LatePattern, Reason, ReasonKind, spelling,
 };
 
-use super::table::Table;
-use super::{Sheet, drawn};
+use super::Sheet;
+use super::table::{Table, beside};
 use crate::text::{clean, shorten, wrap};
 use crate::units::{counted, duration, percent};
 
@@ -21,13 +21,7 @@ const LONGEST_NAME: usize = 48;
 const LONGEST_GROUP: usize = 24;
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
-    let stands_out = |blame: &&Blame| {
-        // Whoever is late now and then is late by chance, as far as anybody knows.
-        let in_a_pattern = matches!(blame.pattern, LatePattern::Persistent | LatePattern::Periodic);
-        let named = document.blame_groups.iter().any(|group| group.ranks.contains(&blame.rank));
-        (in_a_pattern || named) && blame.caused_ns + blame.inherited_ns > 0
-    };
-    let late: Vec<&Blame> = document.blame.iter().filter(stands_out).collect();
+    let late: Vec<&Blame> = late(document).collect();
     if late.is_empty() && document.blame_groups.is_empty() {
         return Vec::new();
     }
@@ -44,13 +38,23 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     for blame in shown {
         let whole_ns = blame.caused_ns.saturating_add(blame.inherited_ns);
         let matters = |reason: &&Reason| reason.ns.saturating_mul(SHARE_MIN) >= whole_ns;
-        let reasons = blame.reasons.iter().filter(matters).take(REASONS).map(|reason| sentence(blame, reason));
+        let reasons = blame.reasons.iter().filter(matters).take(REASONS).map(|reason| reason_sentence(blame, reason));
         for text in std::iter::once(lateness(blame)).chain(reasons) {
             let wrapped = wrap(&text, sheet.width - 4).into_iter().enumerate();
             lines.extend(wrapped.map(|(at, line)| format!("  {}{line}", if at == 0 { "" } else { "  " })));
         }
     }
     lines
+}
+
+/// The ranks that were late by more than chance, those that caused most first.
+pub(crate) fn late(document: &Document) -> impl Iterator<Item = &Blame> {
+    document.blame.iter().filter(|blame| {
+        // Whoever is late now and then is late by chance, as far as anybody knows.
+        let in_a_pattern = matches!(blame.pattern, LatePattern::Persistent | LatePattern::Periodic);
+        let named = document.blame_groups.iter().any(|group| group.ranks.contains(&blame.rank));
+        (in_a_pattern || named) && blame.caused_ns + blame.inherited_ns > 0
+    })
 }
 
 /// Whether a sentence says no more of a rank than that it is late, how late being said of the ranks `shown`.
@@ -61,7 +65,7 @@ fn repeats(group: &BlameGroup, shown: &[&Blame]) -> bool {
 }
 
 /// How late a rank came in all.
-fn lateness(blame: &Blame) -> String {
+pub(crate) fn lateness(blame: &Blame) -> String {
     let Blame { rank, last, of, lateness_ns, .. } = blame;
     format!(
         "Rank {rank} came last to {last} of {}, later than the median rank by {} in all.",
@@ -72,7 +76,7 @@ fn lateness(blame: &Blame) -> String {
 
 /// One reason in plain words, as a share of the rank's lateness: a stretch of time that made it late for two collectives counts for both,
 /// so that the time itself is no time that anybody could look up.
-fn sentence(blame: &Blame, reason: &Reason) -> String {
+pub(crate) fn reason_sentence(blame: &Blame, reason: &Reason) -> String {
     let name = match (clean(&reason.name), clean(&reason.place)) {
         (name, place) if place.is_empty() => shorten(&name, LONGEST_NAME),
         (name, place) => format!("{} ({})", shorten(&name, LONGEST_NAME), shorten(&place, LONGEST_NAME)),
@@ -101,12 +105,15 @@ pub(super) fn budgets(document: &Document, sheet: Sheet) -> Vec<String> {
     if shown.is_empty() {
         return Vec::new();
     }
-    let mut table = Table::new(&["collective", "group", "exposed", "waiting", "transfer", "balance saves", "network saves"], 2);
+    let mut names = Table::new(&["collective", "group"], 2);
+    let mut figures = Table::new(&["exposed", "waiting", "transfer", "balance saves", "network saves"], 0);
     for budget in shown {
         let time = |ns: i64| duration(ns as f64);
-        table.push(vec![
+        names.push(vec![
             shorten(&clean(spelling::collective(budget.kind.as_str(), budget.kind.as_str())), LONGEST_NAME),
             shorten(&clean(&budget.group), LONGEST_GROUP),
+        ]);
+        figures.push(vec![
             time(budget.exposed_ns),
             time(budget.wait_ns),
             time(budget.transfer_ns),
@@ -115,5 +122,5 @@ pub(super) fn budgets(document: &Document, sheet: Sheet) -> Vec<String> {
         ]);
     }
     let aside = "exposed time summed over ranks; what is saved is wall time a step";
-    [vec![sheet.heading("BUDGETS", aside)], drawn(&table, sheet)].concat()
+    [vec![sheet.heading("BUDGETS", aside)], beside(&names, &figures, "", sheet)].concat()
 }

@@ -15,7 +15,7 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
         return Vec::new();
     }
     let heading = |aside: &str| sheet.heading("WHO IS LATE", aside);
-    if let Some(reason) = why_not(document) {
+    if let Some(reason) = why_nobody_is_compared(document) {
         return [vec![heading("")], sheet.sentence(reason)].concat();
     }
     let mut ranks: Vec<&RankArrivals> = collectives.ranks.iter().collect();
@@ -54,7 +54,7 @@ fn table(ranks: &[&RankArrivals]) -> Table {
 }
 
 /// Why lateness cannot be told, most basic reason first.
-fn why_not(document: &Document) -> Option<&'static str> {
+pub(crate) fn why_nobody_is_compared(document: &Document) -> Option<&'static str> {
     let collectives = &document.collectives;
     if document.ranks.len() < 2 {
         return Some("One rank alone cannot show who is late: give the traces of the others, too.");

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use rankscope_document::{CollectiveGroup, Document, WaitsFor, spelling};
 
 use super::Sheet;
-use super::table::Table;
-use crate::text::{clean, shorten, width_of};
+use super::table::{Table, beside};
+use crate::text::{clean, shorten};
 use crate::units::{bytes, duration, of, or_absent, rate};
 
 pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
@@ -16,26 +16,13 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     }
     groups.sort_by_key(|group| (Reverse(group.exposed_ns), Reverse(group.count)));
     let shown = &groups[..groups.len().min(MOST)];
-    let names = names(shown);
-    let (name_header, name_rows) = names.lines();
-    let (header, rows) = figures(shown).lines();
-
     let aside = if groups.len() > MOST {
         format!("most exposed first, {}; times are means, exposed is summed over ranks", of(MOST as u64, groups.len() as u64))
     } else {
         "most exposed first; times are means, exposed is summed over ranks".to_owned()
     };
     let mut lines = vec![sheet.heading("COLLECTIVES", &aside)];
-    if 2 + names.width() + 2 + width_of(&header) <= sheet.width {
-        lines.push(format!("  {}", sheet.paint.dim(&format!("{name_header}  {header}"))));
-        lines.extend(name_rows.iter().zip(&rows).map(|(name, row)| format!("  {name}  {row}")));
-    } else {
-        lines.push(format!("    {}", sheet.paint.dim(&header)));
-        for (name, row) in name_rows.iter().zip(&rows) {
-            lines.push(format!("  {name} ranks"));
-            lines.push(format!("    {row}"));
-        }
-    }
+    lines.extend(beside(&names(shown), &figures(shown), " ranks", sheet));
     lines
 }
 

@@ -19,7 +19,8 @@ pub(super) fn draw(document: &Document, sheet: Sheet) -> Vec<String> {
     lines
 }
 
-fn facts(document: &Document) -> Vec<String> {
+/// What the report rests on, each in a few words.
+pub(crate) fn facts(document: &Document) -> Vec<String> {
     let mut facts = vec![match document.world_size {
         Some(world) => format!("ranks {}", of(document.ranks.len() as u64, u64::from(world))),
         None => format!("{}, world size not recorded", counted(document.ranks.len(), "rank")),

@@ -1,5 +1,6 @@
 //! Columns of aligned cells, two spaces apart. Cells are plain text: colour goes on whole lines, after the widths are known.
 
+use super::Sheet;
 use crate::text::width_of;
 
 /// Rows under one header.
@@ -41,11 +42,26 @@ impl Table {
 
     fn line(&self, cells: &[String], widths: &[usize]) -> String {
         let align = |(i, cell): (usize, &String)| {
-            let width = widths[i];
-            if i < self.left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            let gap = " ".repeat(widths[i].saturating_sub(width_of(cell)));
+            if i < self.left { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
         };
         cells.iter().enumerate().map(align).collect::<Vec<_>>().join(GAP)
     }
+}
+
+/// The lines of `names` with `figures` beside them, or below them where both are wider than the sheet; `tail` ends a line of names that
+/// stands alone.
+pub(super) fn beside(names: &Table, figures: &Table, tail: &str, sheet: Sheet) -> Vec<String> {
+    let ((name_header, names_of), (header, rows)) = (names.lines(), figures.lines());
+    let mut lines = Vec::new();
+    if 2 + names.width() + GAP.len() + figures.width() <= sheet.width {
+        lines.push(format!("  {}", sheet.paint.dim(&format!("{name_header}{GAP}{header}"))));
+        lines.extend(names_of.iter().zip(&rows).map(|(name, row)| format!("  {name}{GAP}{row}")));
+    } else {
+        lines.push(format!("    {}", sheet.paint.dim(&header)));
+        lines.extend(names_of.iter().zip(&rows).flat_map(|(name, row)| [format!("  {name}{tail}"), format!("    {row}")]));
+    }
+    lines
 }
 
 const GAP: &str = "  ";

@@ -64,6 +64,7 @@ mod run_signals;
 mod runs;
 mod simulated;
 mod spans;
+mod summary;
 mod sweep;
 mod sweep_interrupted;
 mod tables;
