@@ -148,6 +148,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-xlsx", "writes workbooks of reports"),
     ("rankscope-pipeline", "rankscope-run", "finds and opens files, reads run directories, writes outputs"),
     ("rankscope-pipeline", "rankscope-sqlite", "reads traces that are databases"),
+    ("rankscope-pipeline", "rankscope-serve", "runs of a folder, as a server asks for them"),
     ("rankscope-pipeline", "rankscope-time", "ranks and instants"),
     ("rankscope-pipeline", "rankscope-trace", "traces on their way"),
     ("rankscope-compare", "rankscope-document", "compares documents and says what it found in one"),
@@ -267,6 +268,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-formats",
     "rankscope-stats",
     "rankscope-dist",
+    "rankscope-serve",
 ];
 
 /// Pure crates that do not compile for WebAssembly with the tools that the workspace asks for, and why. Threads are no reason:

@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod beneath;
 mod clearing;
 mod clock;
 mod directory;
@@ -45,6 +46,7 @@ mod stores;
 mod sweep_folder;
 mod wall_clock;
 
+pub use beneath::open_beneath;
 pub use clearing::{Left, Stays};
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{

@@ -22,6 +22,7 @@ mod job;
 mod map;
 mod memory;
 mod merge;
+mod open;
 mod output;
 mod plan;
 mod progress;
@@ -31,6 +32,7 @@ mod report;
 #[cfg(feature = "clock")]
 mod run;
 mod runs;
+mod serve;
 mod spans;
 #[cfg(feature = "store")]
 mod stores;
@@ -79,6 +81,8 @@ enum Verb {
     Align(align::Args),
     Combine(combine::Args),
     Compare(compare::Args),
+    Serve(serve::Args),
+    Open(open::Args),
     WhatIf(what_if::Args),
     Validate(validate::Args),
     Convert(convert::Args),
@@ -129,6 +133,8 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::Serve(args) => serve::run(args),
+        Verb::Open(args) => open::run(args),
         Verb::WhatIf(args) => what_if::run(args),
         Verb::Validate(args) => validate::run(args),
         Verb::Convert(args) => convert::run(args),

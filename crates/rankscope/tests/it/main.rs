@@ -62,6 +62,7 @@ mod run_profile;
 mod run_ranks;
 mod run_signals;
 mod runs;
+mod serve;
 mod simulated;
 mod spans;
 mod summary;

@@ -1,0 +1,42 @@
+// "Open in Perfetto": in the UI that is served here, where there is one; else in that of ui.perfetto.dev, which is handed the timeline and
+// sends it nowhere.
+
+import { element } from "./dom.js";
+
+const UI = "https://ui.perfetto.dev";
+
+/** Asks the window until it answers, then hands the timeline over. @param {Window} opened @param {string} path @param {string} title */
+async function hand(opened, path, title) {
+  const timeline = await fetch(path, { credentials: "same-origin" });
+  if (!timeline.ok) throw new Error((await timeline.json()).reason);
+  const buffer = await timeline.arrayBuffer();
+  const asking = setInterval(() => opened.postMessage("PING", UI), 50);
+  const answered = (/** @type {MessageEvent} */ event) => {
+    if (event.origin !== UI || event.data !== "PONG") return;
+    clearInterval(asking);
+    removeEventListener("message", answered);
+    opened.postMessage({ perfetto: { buffer, title } }, UI, [buffer]);
+  };
+  addEventListener("message", answered);
+}
+
+/** A link or a button that opens the timeline at `path`. @param {string} path @param {string} title @param {boolean} viewer */
+export function opener(path, title, viewer) {
+  if (viewer) {
+    const href = `/perfetto/#!/?url=${encodeURIComponent(location.origin + path)}`;
+    return element("a", "open in Perfetto", { href });
+  }
+  const button = element("button", "open in Perfetto", { type: "button" });
+  button.addEventListener("click", () => {
+    const opened = open(UI);
+    if (!opened) {
+      button.textContent = "the browser keeps windows from being opened";
+      return;
+    }
+    hand(opened, path, title).catch((error) => {
+      opened.close();
+      button.textContent = error.message;
+    });
+  });
+  return button;
+}

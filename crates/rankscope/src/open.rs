@@ -1,0 +1,123 @@
+//! `rankscope open`: a run's page, or its timeline at what was found, in the browser.
+
+use crate::exit::ExitCode;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use rankscope_document::{Document, Rank};
+use rankscope_pipeline::RunShelf;
+use rankscope_run::open_beneath;
+use rankscope_serve::Shelf;
+
+use crate::output;
+use crate::serve::{Place, ServedArgs, until_told};
+
+/// Open a run in the browser: its page, or its timeline at what was found.
+///
+/// Serves the run as `rankscope serve` does, until Ctrl-C.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A run directory, or a folder that a report was written into
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// Open the timeline in Perfetto, at the step and on the rank that the report names first
+    #[arg(long)]
+    timeline: bool,
+    /// Print the address, and open no browser
+    #[arg(long)]
+    print: bool,
+    #[command(flatten)]
+    served: ServedArgs,
+}
+
+pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    let shelf = args.served.shelf(&args.run)?;
+    let Some(name) = shelf.single().map(str::to_owned) else {
+        bail!(
+            "{}: this is no run: it has neither a run.json nor a report.html. Name one of its folders, or use rankscope serve for all of them; \
+             rankscope report writes a report.html",
+            args.run.display()
+        );
+    };
+    let place = args.served.place()?;
+    let url = if args.timeline { timeline(&args, &place, &shelf, &name)? } else { page(&place, &shelf, &name) };
+    until_told(&place, shelf, || {
+        output::answer(&url)?;
+        if !args.print
+            && let Err(error) = browse(&url)
+        {
+            output::remark(&format!("no browser could be started ({error}); open the address above"));
+        }
+        output::remark("Ctrl-C ends it");
+        Ok(())
+    })
+}
+
+/// The report of a run; where it has none what else there is of it.
+fn page(place: &Place, shelf: &RunShelf, name: &str) -> String {
+    let run = format!("/runs/{}/", encoded(name));
+    let report = shelf.runs().ok().and_then(|runs| runs.into_iter().next()?.page);
+    place.url(&report.map_or_else(|| run.clone(), |report| format!("{run}files/{report}")))
+}
+
+fn timeline(args: &Args, place: &Place, shelf: &RunShelf, name: &str) -> Result<String> {
+    if shelf.open(name, &["timeline.pftrace"]).is_err() {
+        bail!("{}: there is no timeline.pftrace; rankscope report writes it", args.run.display());
+    }
+    let file = encoded(&place.url(&format!("/runs/{}/files/timeline.pftrace", encoded(name))));
+    let at = finding(&args.run).map(|(start_ns, end_ns)| format!("&visStart={start_ns}&visEnd={end_ns}")).unwrap_or_default();
+    match (args.served.has_viewer(), place.perfetto_may_fetch()) {
+        (true, _) => Ok(format!("{}#!/?url={file}{at}", place.url("/perfetto/"))),
+        (_, true) => Ok(format!("https://ui.perfetto.dev/#!/?url={file}{at}")),
+        _ => bail!(
+            "Perfetto's UI fetches timelines from 127.0.0.1:9001 only, and --listen names another place. Leave it out; or give the UI's folder with \
+             --perfetto; or open the run's page, whose button works from any port"
+        ),
+    }
+}
+
+/// When what the report names first happened: the longest step of the rank that it is about.
+fn finding(run: &Path) -> Option<(i64, i64)> {
+    let report =
+        [&["report", "report.json"][..], &["report.json"]].into_iter().find_map(|names| open_beneath(run, names).ok())?;
+    let document: Document = serde_json::from_reader(std::io::BufReader::new(report.take(REPORT_BYTES_MAX))).ok()?;
+    let by_advice = document.advice.first().and_then(|advice| advice.ranks.first().copied());
+    let by_verdict = document.verdict.late.first().map(|late| late.rank);
+    let number = by_advice.or(by_verdict);
+    let rank: &Rank = number.map_or(document.ranks.first(), |number| document.ranks.iter().find(|rank| rank.rank == number))?;
+    let length = |window: &[i64; 2]| window[1].saturating_sub(window[0]);
+    let step = rank.steps.iter().map(|step| step.window_ns).max_by_key(length);
+    let [start_ns, end_ns] = step.unwrap_or(rank.window_ns);
+    Some((start_ns, end_ns))
+}
+
+/// Bytes of a report.json that is looked into.
+const REPORT_BYTES_MAX: u64 = 512 << 20;
+
+/// Has the desktop open `url`, and does not wait for it.
+fn browse(url: &str) -> Result<()> {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().with_context(|| program.to_owned())?;
+    std::thread::spawn(move || child.wait());
+    Ok(())
+}
+
+/// `text` as a piece of an address.
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn an_address_in_an_address_is_one_value() {
+        assert_eq!(encoded("http://a:1/b c?d=é"), "http%3A%2F%2Fa%3A1%2Fb%20c%3Fd%3D%C3%A9");
+    }
+}
