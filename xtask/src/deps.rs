@@ -142,6 +142,9 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-collectives", "a user's patterns, and what is wrong with them"),
     ("rankscope-pipeline", "rankscope-document", "what is written"),
     ("rankscope-pipeline", "rankscope-formats", "reads traces and writes timelines"),
+    ("rankscope-hang", "rankscope-document", "what it says is a document"),
+    ("rankscope-hang", "rankscope-pickle", "dumps are pickles"),
+    ("rankscope-pipeline", "rankscope-hang", "judges dumps"),
     ("rankscope-pipeline", "rankscope-job", "maps traces to parts and has them judged"),
     ("rankscope-pipeline", "rankscope-part-files", "parts in and out of files"),
     ("rankscope-pipeline", "rankscope-report", "draws the page"),
@@ -217,6 +220,7 @@ const EDGES: &[Edge] = &[
     ("xtask", "rankscope-formats", "the fuzz smoke run feeds its readers"),
     ("xtask", "rankscope-dispatch", "and those of plans and of what benchmarks print"),
     ("xtask", "rankscope-part-files", "and that of parts"),
+    ("xtask", "rankscope-hang", "and that of dumps"),
     ("xtask", "rankscope-pickle", "and that of pickles"),
     ("xtask", "rankscope-stats", "how often comparisons are wrong is simulated"),
     ("xtask", "rankscope-time", "spans and rates of the clocks that the clock bench injects"),
@@ -269,6 +273,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-stats",
     "rankscope-dist",
     "rankscope-serve",
+    "rankscope-hang",
 ];
 
 /// Pure crates that do not compile for WebAssembly with the tools that the workspace asks for, and why. Threads are no reason:

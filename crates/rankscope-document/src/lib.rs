@@ -23,6 +23,7 @@ mod combine;
 mod compare;
 mod dispatch;
 mod from_traces;
+mod hang;
 mod history;
 mod memory;
 mod operator_sheets;
@@ -62,6 +63,7 @@ pub use compare::{
 };
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
+pub use hang::{HangCall, HangDocument, HangKind, HangRank, HangRoot, HangVerdict, HangWait};
 pub use history::{HistoryDocument, HistoryMetric, HistoryOrder, LevelChange, PastRun, Segment, StartSource};
 pub use memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};
 pub use operator_sheets::OperatorSheet;

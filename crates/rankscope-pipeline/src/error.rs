@@ -35,6 +35,12 @@ pub enum Error {
         /// Why.
         source: rankscope_formats::Error,
     },
+    /// No file is a dump of a flight recorder.
+    #[error("{}: no dump of torch's flight recorder. Give the files that torch writes when a collective times out, or the folder of them", path.display())]
+    NoDumps {
+        /// What was named.
+        path: PathBuf,
+    },
     /// The folder that was named for clocks is not there.
     #[error("--clocks {}: no such folder. Give the folder that clock agents wrote into, or the run directory", folder.display())]
     NoClockFolder {

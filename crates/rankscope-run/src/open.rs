@@ -31,6 +31,8 @@ pub enum SideFile {
     List,
     /// What torch's allocator wrote about itself.
     MemorySnapshot,
+    /// What torch's flight recorder dumped.
+    FlightRecorder,
 }
 
 impl SideFile {
@@ -50,6 +52,8 @@ impl SideFile {
             Self::List => 256 << 20,
             // A million events with their stacks are about 300 MB, and take several times that in memory.
             Self::MemorySnapshot => 2 << 30,
+            // A full ring of two thousand calls takes one.
+            Self::FlightRecorder => 64 << 20,
         }
     }
 
@@ -62,6 +66,7 @@ impl SideFile {
             Self::Parts => "a plan of parts",
             Self::List => "a list of inputs",
             Self::MemorySnapshot => "a memory snapshot",
+            Self::FlightRecorder => "a flight recorder's dump",
         }
     }
 }

@@ -18,6 +18,7 @@ mod dispatch;
 mod dist;
 mod ending;
 mod exit;
+mod hang;
 mod job;
 mod map;
 mod memory;
@@ -77,6 +78,7 @@ enum Verb {
     Merge(merge::Args),
     Dist(dist::Args),
     Query(query::Args),
+    Hang(hang::Args),
     Spans(spans::Args),
     Align(align::Args),
     Combine(combine::Args),
@@ -129,6 +131,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Merge(args) => merge::run(args),
         Verb::Dist(args) => dist::run(args),
         Verb::Query(args) => query::run(&args),
+        Verb::Hang(args) => hang::run(&args),
         Verb::Spans(args) => spans::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),

@@ -7,9 +7,13 @@ use clap::Command;
 use clap::builder::StyledStr;
 
 /// Verbs under their headings, in the order of the help.
-const GROUPS: [(&str, &[&str]); 6] = [
-    ("Look at traces", &["report", "open", "serve", "compare", "what-if", "query", "spans", "align", "combine", "validate", "convert"]),
+const GROUPS: [(&str, &[&str]); 7] = [
+    (
+        "Look at traces",
+        &["report", "open", "serve", "compare", "what-if", "query", "spans", "align", "combine", "validate", "convert"],
+    ),
     ("Report on jobs too large for one machine", &["plan", "map", "merge", "dist"]),
+    ("Look into jobs that stand still", &["hang"]),
     ("Run jobs and keep what they record", &["demo", "run", "trigger", "sweep", "runs", "recover"]),
     ("Measure clocks", &["agent", "clock"]),
     ("Plan context-parallel attention", &["dispatch"]),

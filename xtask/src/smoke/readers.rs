@@ -32,6 +32,7 @@ pub(crate) const READERS: &[Reader] = &[
     Reader { name: "dispatch_plan", read: |bytes| drop(black_box(binary::decode(bytes))), seeds: seeds::plans },
     Reader { name: "part", read: part, seeds: seeds::parts },
     Reader { name: "pickle", read: |bytes| drop(black_box(rankscope_pickle::read(bytes))), seeds: seeds::pickles },
+    Reader { name: "flight_recorder", read: flight_recorder, seeds: seeds::flight_recorder },
     Reader { name: "network_benchmark", read: network_benchmark, seeds: seeds::network_benchmarks },
 ];
 
@@ -65,6 +66,17 @@ fn part(bytes: &[u8]) {
     drop(black_box(read_part(bytes)));
     drop(black_box(read_part(&laid_bare(bytes)[..])));
     read_as_any_columns(bytes);
+}
+
+/// A dump of torch's flight recorder, judged as two ranks' dumps.
+fn flight_recorder(bytes: &[u8]) {
+    let mut evidence = rankscope_hang::Evidence::default();
+    for rank in 0..2 {
+        if let Ok(dump) = rankscope_hang::Dump::read(bytes) {
+            evidence.add(rank, "fuzzed", dump);
+        }
+    }
+    drop(black_box(evidence.verdict("fuzzed")));
 }
 
 /// What nccl-tests and OSU's benchmarks print.

@@ -209,7 +209,6 @@ fn perfetto() -> Vec<u8> {
     trace.bytes().to_vec()
 }
 
-/// Files of the repository's fixtures whose names end so; none where the folder is missing.
 /// Python's pickles of plain data, and some that have to be refused.
 pub(crate) fn pickles() -> Vec<Vec<u8>> {
     let mut seeds = fixtures(".pickle");
@@ -217,6 +216,18 @@ pub(crate) fn pickles() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// A dump of torch's flight recorder with a collective, a message and what the watchdog counts, and pickles of something else.
+pub(crate) fn flight_recorder() -> Vec<Vec<u8>> {
+    let dump = r#"{"version": "2.10", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}},
+        "pg_status": {"0": {"last_enqueued_collective": "2", "last_completed_collective": "1"}}, "entries": [
+        {"process_group": ["0", "default_pg"], "pg_id": 0, "collective_seq_id": 2, "profiling_name": "nccl:all_reduce", "time_created_ns": 5,
+         "input_sizes": [[4, 5]], "output_sizes": [[4, 5]], "input_dtypes": ["Float"], "state": "scheduled", "retired": false, "is_p2p": false},
+        {"process_group": ["0", "default_pg"], "pg_id": 0, "profiling_name": "nccl:send 0->1", "time_created_ns": 6, "is_p2p": true,
+         "frames": [{"name": "step", "filename": "train.py", "line": 7}], "state": "started"}]}"#;
+    [pickles(), vec![dump.as_bytes().to_vec()]].concat()
+}
+
+/// Files of the repository's fixtures whose names end so; none where the folder is missing.
 fn fixtures(suffix: &str) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     collect(&cargo::root().join("fixtures"), suffix, &mut found);

@@ -37,6 +37,7 @@ mod dist_slurm;
 mod endless_input;
 mod fixtures;
 mod graph_captures;
+mod hang;
 mod input_rules;
 mod job_truth;
 mod launch_files;

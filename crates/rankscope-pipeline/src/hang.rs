@@ -1,0 +1,94 @@
+//! Dumps of torch's flight recorder, from paths to the verdict: each file by itself, as many at a time as there are processors.
+//!
+//! A file that is no dump is passed over, and one that is damaged costs its rank alone.
+
+use std::path::{Path, PathBuf};
+
+use rankscope_document::HangDocument;
+use rankscope_hang::{Dump, Evidence, rank_of_file};
+use rankscope_run::{SideFile, files_in, is_folder, read_side, side_bytes};
+use rayon::prelude::*;
+
+use crate::{Error, Progress, Stage};
+
+/// Folders below the one that is named: one for each node, and one for each attempt.
+const DEPTH_MAX: usize = 3;
+
+/// Why a job stands still, by the dumps at `paths`: files, or folders of them.
+///
+/// # Errors
+/// [`Error::Run`] for paths that cannot be listed, [`Error::NoDumps`] where there is none.
+pub fn hang(paths: &[PathBuf], progress: &dyn Progress) -> Result<HangDocument, Error> {
+    let mut files = Vec::new();
+    for path in paths {
+        list(path, DEPTH_MAX, &mut files)?;
+    }
+    progress.begin(Stage::Reading, files.len());
+    let read: Vec<Option<Result<Dump, String>>> = files
+        .par_iter()
+        .map(|path| {
+            let outcome = read(path);
+            progress.advance();
+            outcome
+        })
+        .collect();
+    progress.end();
+    let mut evidence = Evidence::default();
+    for (path, outcome) in files.iter().zip(read) {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        match outcome {
+            Some(Ok(dump)) => match dump.rank().or_else(|| rank_of_file(&name)) {
+                Some(rank) => evidence.add(rank, &path.display().to_string(), dump),
+                None => evidence.problem(format!("{}: left out, as no number in its name says whose it is.", path.display())),
+            },
+            Some(Err(why)) => evidence.problem(format!("{}: {why}", path.display())),
+            None => {}
+        }
+    }
+    if evidence.is_empty() {
+        return Err(Error::NoDumps { path: paths.first().cloned().unwrap_or_default() });
+    }
+    Ok(evidence.verdict(&title(paths)))
+}
+
+/// The dump that a file is, or what is wrong with it; nothing where it is something else.
+fn read(path: &Path) -> Option<Result<Dump, String>> {
+    let bytes = read_side(path, SideFile::FlightRecorder).and_then(|raw| match raw.starts_with(&[0x1f, 0x8b]) {
+        true => side_bytes(path, flate2::read::MultiGzDecoder::new(raw.as_slice()), SideFile::FlightRecorder),
+        false => Ok(raw),
+    });
+    let bytes = match bytes {
+        Ok(bytes) => bytes,
+        Err(error) => return Some(Err(crate::told(&error))),
+    };
+    match Dump::read(&bytes) {
+        Ok(dump) => Some(Ok(dump)),
+        Err(error) if error.is_no_dump() => None,
+        Err(error) => Some(Err(error.to_string())),
+    }
+}
+
+/// The files at `path` and below it, in order. Hidden ones are none of a job's.
+fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    if !is_folder(path)? {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let is_hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    for entry in files_in(path)?.into_iter().filter(|entry| !is_hidden(entry)) {
+        if !is_folder(&entry)? {
+            files.push(entry);
+        } else if depth > 1 {
+            list(&entry, depth - 1, files)?;
+        }
+    }
+    Ok(())
+}
+
+fn title(paths: &[PathBuf]) -> String {
+    match paths {
+        [path] => path.display().to_string(),
+        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
+        [] => String::new(),
+    }
+}

@@ -1,0 +1,99 @@
+//! Why a job stands still, for a terminal: the answer, and where each rank is. Ranks that are in the same place share a line.
+
+use rankscope_document::{Confidence, HangCall, HangDocument, HangKind, HangRank};
+
+use crate::Style;
+use crate::terminal::{Sheet, Table, drawn, joined};
+use crate::text::{clean, rank_list, shorten, wrap};
+use crate::units::counted;
+
+/// Lines of the table, at most.
+const LINES_MAX: usize = 24;
+
+/// The document as text.
+pub fn hang_terminal(document: &HangDocument, style: Style) -> String {
+    let sheet = Sheet::of(style);
+    let title = shorten(&clean(&document.title), sheet.width() - 11);
+    let heading = vec![format!("{}  {}", sheet.paint().dim("rankscope"), sheet.paint().bold(&title))];
+    let verdict = &document.verdict;
+    let mut answer: Vec<String> = wrap(&clean(&verdict.summary), sheet.width());
+    answer.iter_mut().for_each(|line| *line = sheet.paint().bold(line));
+    answer.extend(wrap(&format!("{}. {}", heading_of(&verdict.kind), sureness(verdict.confidence)), sheet.width()));
+    let roots = verdict
+        .roots
+        .iter()
+        .take(8)
+        .flat_map(|root| wrap(&format!("rank {}  {}", root.rank, clean(&root.why)), sheet.width() - 2));
+    let roots: Vec<String> = roots.map(|line| format!("  {line}")).collect();
+    let problems = document.problems.iter().take(8).flat_map(|problem| wrap(&format!("! {}", clean(problem)), sheet.width()));
+    joined(vec![heading, answer, roots, problems.collect(), places(document, sheet)])
+}
+
+/// What sort of thing it is.
+fn heading_of(kind: &HangKind) -> &str {
+    match kind {
+        HangKind::Missing => "A rank is missing from a collective",
+        HangKind::Mismatch => "Ranks disagree about a collective",
+        HangKind::Deadlock => "Ranks wait for each other",
+        HangKind::P2p => "A message has only one end",
+        HangKind::Dead => "A rank is probably dead",
+        HangKind::Outside => "A rank is stuck outside of communication",
+        HangKind::Library => "The library or the network is stuck, or nothing is",
+        HangKind::Healthy => "No call hangs",
+        HangKind::Unclear => "It cannot be told",
+        other => other.as_str(),
+    }
+}
+
+const fn sureness(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::High => "Confidence: high; the dumps of all ranks agree.",
+        Confidence::Medium => "Confidence: medium.",
+        Confidence::Low => "Confidence: low.",
+    }
+}
+
+/// Where ranks are, the fewest together first: those are the ones that differ.
+fn places(document: &HangDocument, sheet: Sheet) -> Vec<String> {
+    let mut places: Vec<(Vec<String>, Vec<u32>)> = Vec::new();
+    for rank in &document.ranks {
+        let awaited = document.verdict.waiting.iter().find(|wait| wait.rank == rank.rank);
+        let awaited = awaited.map_or(String::new(), |wait| rank_list(&wait.awaited, 4));
+        let cells = cells(rank, awaited);
+        match places.iter_mut().find(|(known, _)| *known == cells) {
+            Some((_, ranks)) => ranks.push(rank.rank),
+            None => places.push((cells, vec![rank.rank])),
+        }
+    }
+    places.sort_by_key(|(_, ranks)| ranks.len());
+    let mut table = Table::new(&["ranks", "where", "call", "group", "in the program", "waits for"], 6);
+    for (cells, ranks) in places.iter().take(LINES_MAX) {
+        table.push(std::iter::once(rank_list(ranks, 4)).chain(cells.iter().cloned()).collect());
+    }
+    let mut lines = drawn(&table, sheet);
+    if let Some(rest) = places.len().checked_sub(LINES_MAX).filter(|rest| *rest > 0) {
+        lines.push(format!("  and {} more", counted(rest, "place")));
+    }
+    lines
+}
+
+fn cells(rank: &HangRank, awaited: String) -> Vec<String> {
+    let (place, call) = match (&rank.stuck_in, &rank.last) {
+        (Some(call), _) => ("in", Some(call)),
+        (None, Some(call)) => ("after", Some(call)),
+        (None, None) if rank.files.is_empty() => ("no dump", None),
+        (None, None) => ("no call yet", None),
+    };
+    let text = |of: fn(&HangCall) -> String| call.map(of).unwrap_or_default();
+    vec![
+        place.to_owned(),
+        text(|call| match (call.seq, call.peer) {
+            (Some(seq), _) => format!("{} {seq}", clean(&call.operation)),
+            (None, Some(peer)) => format!("{} with {peer}", clean(&call.operation)),
+            (None, None) => clean(&call.operation),
+        }),
+        text(|call| shorten(&clean(if call.description.is_empty() { &call.group } else { &call.description }), 16)),
+        text(|call| shorten(&clean(call.site.as_deref().unwrap_or_default()), 30)),
+        awaited,
+    ]
+}

@@ -1,0 +1,100 @@
+//! `rankscope hang`: what is printed, exit codes, and files that are no dumps.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::common::rankscope;
+use crate::map_merge::text;
+
+/// What a rank of two dumps after `ended` collectives, of which it has called one more if it `waits`.
+fn dump(ended: u64, waits: bool) -> Vec<u8> {
+    let last = ended + u64::from(waits);
+    let calls: Vec<Value> = (1..=last)
+        .map(|number| {
+            json!({
+                "process_group": ["0", "default_pg"], "pg_id": 0, "collective_seq_id": number, "profiling_name": "nccl:all_reduce",
+                "time_created_ns": 1_700_000_000_000_000_000_u64 + number, "input_sizes": [[4]], "input_dtypes": ["Float"],
+                "state": if number <= ended { "completed" } else { "started" },
+            })
+        })
+        .collect();
+    let groups = json!({"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}});
+    serde_json::to_vec(&json!({"version": "2.10", "pg_config": groups, "entries": calls})).expect("JSON")
+}
+
+fn write(folder: &Path, dumps: &[(&str, Vec<u8>)]) {
+    for (name, bytes) in dumps {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, bytes).expect("written");
+    }
+}
+
+/// The exit code, the document, and what was said beside.
+fn judged(folder: &Path) -> (Option<i32>, Value) {
+    let output = rankscope(&["hang", text(folder), "--format", "json"]);
+    (output.status.code(), serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
+#[test]
+fn the_rank_that_did_not_come_is_named_whatever_lies_beside() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    // Each node has a folder; one dump is packed; other files lie there, one of them damaged and of no rank that matters.
+    write(
+        folder.path(),
+        &[
+            ("node0/nccl_trace_rank_0", dump(6, true)),
+            ("node1/nccl_trace_rank_1.json", dump(6, false)),
+            ("node1/log.txt", b"step 6\n".to_vec()),
+            ("verdict.json", b"{}".to_vec()),
+            (".hidden_2", b"\x80".to_vec()),
+            ("node1/cut_1.pkl", b"\x80\x02}q\x00(X\x07".to_vec()),
+        ],
+    );
+    let (code, document) = judged(folder.path());
+    assert_eq!(code, Some(3));
+    assert_eq!((&document["schema"], &document["verdict"]["kind"]), (&json!(1), &json!("missing")));
+    let root = &document["verdict"]["roots"][0];
+    assert_eq!((&root["rank"], &root["group"], &root["seq"]), (&json!(1), &json!("0"), &json!(7)));
+    assert_eq!(document["verdict"]["waiting"], json!([{"rank": 0, "for": [1]}]));
+    let problems = document["problems"].as_array().expect("a list");
+    assert!(problems.len() == 1 && problems[0].as_str().is_some_and(|text| text.contains("cut_1.pkl")), "{problems:?}");
+    let printed = rankscope(&["hang", text(folder.path())]);
+    let printed = String::from_utf8_lossy(&printed.stdout);
+    assert!(printed.contains("Rank 1 is in no call") && printed.lines().all(|line| line.chars().count() <= 100), "{printed}");
+}
+
+#[test]
+fn exit_codes_tell_whether_somebody_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    for (name, dumps, code, kind) in [
+        ("healthy", [("rank_0", dump(7, false)), ("rank_1", dump(7, false))], 0, "healthy"),
+        ("library", [("rank_0", dump(6, true)), ("rank_1", dump(6, true))], 1, "library"),
+        ("unclear", [("rank_0", dump(6, true)), ("x", dump(6, true))], 1, "unclear"),
+    ] {
+        write(&folder.path().join(name), &dumps);
+        let (found, document) = judged(&folder.path().join(name));
+        assert_eq!((found, &document["verdict"]["kind"]), (Some(code), &json!(kind)), "{document}");
+    }
+    let output = rankscope(&["hang", text(&folder.path().join("nowhere"))]);
+    assert_eq!(output.status.code(), Some(1));
+    fs::create_dir(folder.path().join("empty")).expect("made");
+    let output = rankscope(&["hang", text(&folder.path().join("empty"))]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && error.contains("no dump of torch's flight recorder"), "{error}");
+}
+
+#[test]
+fn a_pickle_that_would_call_something_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let marker = folder.path().join("called");
+    let evil = format!("\x02cos\nsystem\n(S'touch {}'\ntR.", marker.display());
+    let evil: Vec<u8> = std::iter::once(0x80).chain(evil.into_bytes()).collect();
+    write(&folder.path().join("dumps"), &[("rank_0", dump(6, true)), ("rank_1.pkl", evil)]);
+    let (_, document) = judged(&folder.path().join("dumps"));
+    assert!(document["problems"][0].as_str().is_some_and(|text| text.contains("GLOBAL")), "{document}");
+    assert!(!marker.exists());
+    assert_eq!(document["verdict"]["roots"], json!([]), "half of the dumps are no evidence: {document}");
+}
