@@ -66,7 +66,7 @@ fn top(path: &CriticalPath, width: usize) -> Table {
 fn spelled(class: &str) -> String {
     clean(match class {
         "device_gap" => "device gap",
-        "unknown" => "not known",
+        "unknown" => "not recorded",
         "clock" => "clocks disagree",
         other => other,
     })
