@@ -4,7 +4,7 @@ use rankscope_analyze::{ClassMode, Classes};
 use rankscope_collectives::{CommPatterns, PatternError};
 
 /// Version of the accounting. It changes whenever a part of the same trace would come out different.
-pub const ACCOUNTING: u32 = 1;
+pub const ACCOUNTING: u32 = 2;
 
 /// How traces are reduced to parts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -60,8 +60,13 @@ pub(crate) fn rules(part: &Part) -> Rules {
 }
 
 pub(crate) fn file(part: &Part) -> Vec<u8> {
+    file_by(part, &rules(part))
+}
+
+/// The file of a part that was made by `rules`.
+pub(crate) fn file_by(part: &Part, rules: &Rules) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_part(part, Place { file: 3, member: 1 }, &rules(part), &mut bytes).unwrap();
+    write_part(part, Place { file: 3, member: 1 }, rules, &mut bytes).unwrap();
     bytes
 }
 

@@ -10,7 +10,7 @@ use rankscope_part_files::{laid_bare, read_part};
 use rankscope_time::Rank;
 use rankscope_trace::{RankSource, SourceFormat, SpanId};
 
-use crate::common::file;
+use crate::common::file_by;
 
 const GOLDEN: &[u8] = include_bytes!("../golden/schema-1.rkpart");
 
@@ -44,8 +44,8 @@ fn a_file_of_schema_1_means_what_it_meant() {
 
 #[test]
 fn its_blocks_are_written_in_the_same_way() {
-    let part = read_part(GOLDEN).unwrap().part;
-    assert_eq!(laid_bare(&file(&part)), GOLDEN);
+    let stored = read_part(GOLDEN).unwrap();
+    assert_eq!(laid_bare(&file_by(&stored.part, &stored.rules)), GOLDEN);
 }
 
 #[test]
@@ -64,5 +64,5 @@ fn a_checked_file_of_schema_1_means_what_it_meant() {
     );
     assert_eq!(streams, [(0, Key::Number(17)), (0, Key::Number(13))]);
     assert_eq!((evidence.devices[0].name.as_str(), evidence.collectives.len()), ("python", 12));
-    assert_eq!(laid_bare(&file(&stored.part)), CHECKED);
+    assert_eq!(laid_bare(&file_by(&stored.part, &stored.rules)), CHECKED);
 }
