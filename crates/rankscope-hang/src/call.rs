@@ -34,11 +34,20 @@ pub(crate) struct Call {
     pub(crate) sequence: u64,
     pub(crate) shape: ShapeId,
     pub(crate) created_ns: i64,
+    /// Its place among the calls of its recorder, where times are the same.
+    pub(crate) record: u64,
     /// A message, with its other end as a place in the group.
     pub(crate) message: Option<(Way, u32)>,
     pub(crate) done: bool,
     /// Where in the user's program, as the dump numbers it.
     pub(crate) site: Option<u32>,
+}
+
+impl Call {
+    /// What orders the calls of a rank: when they were made, and of those of one time which came first.
+    pub(crate) const fn age(&self) -> (i64, u64) {
+        (self.created_ns, self.record)
+    }
 }
 
 /// Values that repeat, each once.

@@ -118,6 +118,7 @@ impl Dump {
             sequence: if is_message { 0 } else { raw.collective_seq_id.count().unwrap_or(0) },
             shape: ShapeId(self.shapes.place(shape)),
             created_ns: raw.time_created_ns.0.unwrap_or(0),
+            record: raw.record_id.count().unwrap_or(0),
             message,
             // Gloo's calls stay scheduled for ever: that they were retired is their end.
             done: raw.retired.unwrap_or(false) || raw.state == "completed",

@@ -87,7 +87,7 @@ impl Progress {
 
     fn stuck(&self, rank: u32, end: impl Fn(GroupId, u32) -> u32) -> Option<(Point, Option<usize>)> {
         let open = self.kept.iter().enumerate().filter(|(_, one)| !self.has_ended(one));
-        let oldest = open.min_by_key(|(_, one)| one.call.created_ns);
+        let oldest = open.min_by_key(|(_, one)| one.call.age());
         if let Some((place, one)) = oldest {
             let group = one.group;
             let point = match one.call.message {
@@ -125,7 +125,7 @@ impl Progress {
 
     /// The last call it made.
     pub(crate) fn last(&self) -> Option<usize> {
-        (0..self.kept.len()).max_by_key(|place| self.kept[*place].call.created_ns)
+        (0..self.kept.len()).max_by_key(|place| self.kept[*place].call.age())
     }
 
     pub(crate) fn at(&self, place: usize) -> &Kept {
@@ -153,8 +153,8 @@ fn kept(dumps: &[Dump], groups: &[Vec<GroupId>]) -> Vec<Kept> {
     // Of one call, that with a site first.
     let key = |one: &Kept| {
         let message = one.call.message;
-        let created_ns = if message.is_some() { one.call.created_ns } else { 0 };
-        (message.is_some(), one.group, one.call.sequence, created_ns, message)
+        let age = if message.is_some() { one.call.age() } else { (0, 0) };
+        (message.is_some(), one.group, one.call.sequence, age, message)
     };
     kept.sort_by_key(|one| (key(one), one.call.site.is_none()));
     kept.dedup_by(|again, first| {

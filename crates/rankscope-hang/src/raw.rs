@@ -45,6 +45,8 @@ pub(crate) struct RawStatus {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct RawCall<'a> {
+    /// Its place in the order of one recorder.
+    pub(crate) record_id: Number,
     pub(crate) pg_id: Number,
     #[serde(borrow)]
     pub(crate) process_group: Names<'a>,

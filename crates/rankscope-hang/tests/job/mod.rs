@@ -218,9 +218,11 @@ impl Job {
                     Some((other, false)) => format!("nccl:recv {}<-{}", index(rank), index(other)),
                     None => format!("nccl:{}", call.operation),
                 };
-                let created_ns = 1_700_000_000_000_000_000 + place as i64 * 1_000_000 + i64::from(rank) * 10 - age_ns;
+                // A coarse clock gives all calls one time: then the recorder's numbers order them.
+                let since_ns = if self.by_name { place as i64 * 1_000_000 + i64::from(rank) * 10 } else { 0 };
+                let created_ns = 1_700_000_000_000_000_000 + since_ns - age_ns;
                 json!({
-                    "process_group": [group.name, group.description], "pg_id": call.group, "collective_seq_id": call.sequence,
+                    "process_group": [group.name, group.description], "pg_id": call.group, "record_id": place, "collective_seq_id": call.sequence,
                     "profiling_name": name, "is_p2p": call.message.is_some(), "time_created_ns": created_ns,
                     "input_sizes": [[call.elements]], "output_sizes": [[call.elements]], "input_dtypes": [call.dtype],
                     "state": if place < ended { "completed" } else { "scheduled" }, "retired": place < ended,
