@@ -9,6 +9,7 @@ mod work_in_common;
 
 use std::collections::BTreeSet;
 
+use rankscope_document::spelling::ranks_in_short;
 use rankscope_document::{Note, NoteLevel};
 
 pub(crate) use missing::{Common, in_common};
@@ -29,13 +30,5 @@ pub(crate) fn notes(common: &Common<'_>) -> Vec<Note> {
 
 /// Ascending numbers with ranges in short: `0-3, 8`.
 fn spans(numbers: &BTreeSet<u32>) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => runs.push((*number, *number)),
-        }
-    }
-    let run = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
-    runs.iter().map(run).collect::<Vec<_>>().join(", ")
+    ranks_in_short(numbers.iter().copied(), ", ")
 }

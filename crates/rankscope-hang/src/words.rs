@@ -1,5 +1,6 @@
 //! Calls, ranks and groups in words, and as the document has them.
 
+use rankscope_document::spelling::runs;
 use rankscope_document::{HangCall, HangRank};
 
 use crate::evidence::{GroupId, RankState, Scene};
@@ -10,9 +11,9 @@ const LISTED: usize = 8;
 
 /// `Rank 3`, `Ranks 0, 2 to 5`.
 pub(crate) fn ranks(ranks: &[u32]) -> String {
-    let spans = spans(ranks);
-    let listed: Vec<String> = spans.iter().take(LISTED).map(|(first, last)| span(*first, *last)).collect();
-    let more = if spans.len() > LISTED { " and more" } else { "" };
+    let runs = runs(ranks.iter().copied());
+    let listed: Vec<String> = runs.iter().take(LISTED).map(|(first, last)| span(*first, *last)).collect();
+    let more = if runs.len() > LISTED { " and more" } else { "" };
     format!("{} {}{more}", if ranks.len() == 1 { "Rank" } else { "Ranks" }, listed.join(", "))
 }
 
@@ -24,23 +25,12 @@ fn span(first: u32, last: u32) -> String {
     }
 }
 
-fn spans(ranks: &[u32]) -> Vec<(u32, u32)> {
-    let mut spans: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match spans.last_mut() {
-            Some((_, last)) if *last + 1 == *rank => *last = *rank,
-            _ => spans.push((*rank, *rank)),
-        }
-    }
-    spans
-}
-
 /// `1 rank`, `7 ranks`.
 pub(crate) fn number_of_ranks(count: usize) -> String {
     format!("{count} {}", if count == 1 { "rank" } else { "ranks" })
 }
 
-/// `rank 1 called`, `7 ranks called`.
+/// `rank 1 has`, `7 ranks have`.
 pub(crate) fn called(these: &[u32]) -> String {
     match these {
         [rank] => format!("rank {rank} has"),
@@ -48,7 +38,7 @@ pub(crate) fn called(these: &[u32]) -> String {
     }
 }
 
-/// `collective 7 of group 0 (default_pg)`.
+/// `Collective 7 of group 0 (default_pg)`.
 pub(crate) fn numbered(scene: &Scene<'_>, group: GroupId, sequence: u64) -> String {
     format!("Collective {sequence} of {}", described(scene, group))
 }
@@ -73,7 +63,7 @@ pub(crate) fn point(scene: &Scene<'_>, point: Point) -> String {
     }
 }
 
-/// What a rank of a circle is in, and what it called first after that.
+/// What a rank of a circle is in, and where in the program.
 pub(crate) fn order(scene: &Scene<'_>, state: &RankState<'_>) -> String {
     let Some((own, place)) = state.progress.head else { return String::new() };
     let site = place.and_then(|place| state.progress.at(place).site(&state.dumped?.dumps));

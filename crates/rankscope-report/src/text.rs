@@ -4,6 +4,7 @@
 //! arguments. Width is counted in columns: letters of Chinese and Japanese, and emoji, take two, and accents that are characters of their
 //! own none.
 
+use rankscope_document::spelling::runs;
 use unicode_width::UnicodeWidthChar;
 
 /// The text without anything that moves the cursor or reorders what follows.
@@ -75,13 +76,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 
 /// Ascending ranks as ranges: `0-3, 6`; after `most` ranges the rest is counted.
 pub(crate) fn rank_list(ranks: &[u32], most: usize) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &rank in ranks {
-        match ranges.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(rank) => *last = rank,
-            _ => ranges.push((rank, rank)),
-        }
-    }
+    let ranges = runs(ranks.iter().copied());
     let mut parts: Vec<String> =
         ranges.iter().take(most).map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
     let rest: usize = ranges.iter().skip(most).map(|&(a, b)| (b - a) as usize + 1).sum();

@@ -2,6 +2,7 @@
 
 use rankscope_analyze::{Arrival, Lineup, Map, Waiting, described, group_name, ranks_of};
 use rankscope_collectives::{CollectiveStay, Group, Instance, Kind, element_bytes};
+use rankscope_document::spelling::ranks_in_short;
 use rankscope_document::{Link, WaitsFor};
 use rankscope_time::Rank;
 
@@ -278,15 +279,7 @@ pub(crate) fn whom(waiting: Waiting) -> WaitsFor {
 
 /// Ascending ranks as text, runs of them as `0-3`.
 pub(super) fn ranges(ranks: impl Iterator<Item = u32>) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match runs.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(rank) => *last = rank,
-            _ => runs.push((rank, rank)),
-        }
-    }
-    let run = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
-    runs.iter().map(run).collect::<Vec<_>>().join(",")
+    ranks_in_short(ranks, ",")
 }
 
 #[cfg(test)]
