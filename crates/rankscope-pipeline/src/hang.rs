@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rankscope_document::HangDocument;
 use rankscope_hang::{Dump, Evidence, rank_of_file};
-use rankscope_run::{SideFile, files_in, is_folder, read_side, side_bytes};
+use rankscope_run::{SideFile, files_in, is_folder};
 use rayon::prelude::*;
 
+use crate::inflate::{Inflated, read_inflated};
 use crate::{Error, Progress, Stage};
 
 /// Folders below the one that is named: one for each node, and one for each attempt.
@@ -53,13 +54,9 @@ pub fn hang(paths: &[PathBuf], progress: &dyn Progress) -> Result<HangDocument, 
 
 /// The dump that a file is, or what is wrong with it; nothing where it is something else.
 fn read(path: &Path) -> Option<Result<Dump, String>> {
-    let bytes = read_side(path, SideFile::FlightRecorder).and_then(|raw| match raw.starts_with(&[0x1f, 0x8b]) {
-        true => side_bytes(path, flate2::read::MultiGzDecoder::new(raw.as_slice()), SideFile::FlightRecorder),
-        false => Ok(raw),
-    });
-    let bytes = match bytes {
+    let bytes = match read_inflated(path, SideFile::FlightRecorder) {
         Ok(bytes) => bytes,
-        Err(error) => return Some(Err(crate::told(&error))),
+        Err(Inflated::Run(error) | Inflated::Damaged(error)) => return Some(Err(crate::told(&error))),
     };
     match Dump::read(&bytes) {
         Ok(dump) => Some(Ok(dump)),
@@ -76,7 +73,8 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error
     }
     let is_hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     for entry in files_in(path)?.into_iter().filter(|entry| !is_hidden(entry)) {
-        if !is_folder(&entry)? {
+        // What a store lists are objects; asking it of each whether that is a folder would be a request for each.
+        if !entry.is_dir() {
             files.push(entry);
         } else if depth > 1 {
             list(&entry, depth - 1, files)?;

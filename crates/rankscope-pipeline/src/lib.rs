@@ -57,6 +57,7 @@ mod freeze;
 mod hang;
 mod held;
 mod history;
+mod inflate;
 mod job_clocks;
 mod map;
 mod parts_folder;

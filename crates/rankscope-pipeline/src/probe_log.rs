@@ -5,11 +5,12 @@ use std::path::Path;
 use rankscope_clock::fit::FitOptions;
 use rankscope_clock::fit_log::{FittedWindow, fit_log};
 use rankscope_clock::probe_log::{self, LineProblem, ProbeLog};
-use rankscope_run::{SideFile, read_side, side_bytes};
+use rankscope_run::SideFile;
 use rankscope_time::Span;
 use serde::Serialize;
 
 use crate::Error;
+use crate::inflate::{Inflated, read_inflated};
 
 /// The clock difference of two hosts, window by window. What is serialised is the windows.
 #[derive(Debug, Serialize)]
@@ -57,25 +58,16 @@ fn refused(path: &Path, fault: ProbeLogFault) -> Error {
 }
 
 fn read(path: &Path) -> Result<ProbeLog, Error> {
-    let text = inflated(path, read_side(path, SideFile::Clock)?)?;
+    let text = read_inflated(path, SideFile::Clock).map_err(|error| match error {
+        Inflated::Damaged(_) => refused(path, ProbeLogFault::Gzip),
+        Inflated::Run(error) => error.into(),
+    })?;
     let log = probe_log::parse(&text);
     if log.exchanges.is_empty() {
         let first = log.problems.first().map_or_else(|| "the file is empty".to_owned(), ToString::to_string);
         return Err(refused(path, ProbeLogFault::NoLines { first }));
     }
     Ok(log)
-}
-
-/// The two bytes that gzip begins with tell more than a suffix.
-fn inflated(path: &Path, raw: Vec<u8>) -> Result<Vec<u8>, Error> {
-    if !raw.starts_with(&[0x1f, 0x8b]) {
-        return Ok(raw);
-    }
-    let text = side_bytes(path, flate2::read::MultiGzDecoder::new(raw.as_slice()), SideFile::Clock);
-    text.map_err(|error| match error {
-        rankscope_run::Error::Io { .. } => refused(path, ProbeLogFault::Gzip),
-        other => other.into(),
-    })
 }
 
 /// A length that no window has.
