@@ -142,6 +142,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-collectives", "a user's patterns, and what is wrong with them"),
     ("rankscope-pipeline", "rankscope-document", "what is written"),
     ("rankscope-pipeline", "rankscope-formats", "reads traces and writes timelines"),
+    ("rankscope-hang", "rankscope-collectives", "what recorded names of collectives stand for"),
     ("rankscope-hang", "rankscope-document", "what it says is a document"),
     ("rankscope-hang", "rankscope-pickle", "dumps are pickles"),
     ("rankscope-pipeline", "rankscope-hang", "judges dumps"),

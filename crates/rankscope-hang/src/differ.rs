@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use rankscope_collectives::Kind;
+
 use crate::call::Shape;
 use crate::evidence::{GroupId, Scene};
 
@@ -91,9 +93,10 @@ fn counts(elements: &[i64]) -> String {
     format!("{} elements", all.join(" + "))
 }
 
-/// Whether every rank puts in as much. Exchanges, gathers to one and scatters from one may be uneven.
+/// Whether every rank puts in as much. Exchanges, gathers to one and scatters from one may be uneven, and so may gathers of vectors.
 fn wants_equal_inputs(operation: &str) -> bool {
-    let name = operation.trim_start_matches('_').to_ascii_lowercase().replace('_', "");
-    let equal = ["allreduce", "allgather", "reducescatter", "broadcast", "reduce", "barrier"];
-    equal.iter().any(|one| name.starts_with(one)) && !name.starts_with("allgatherv")
+    match Kind::of_name(operation) {
+        Kind::AllGather => !operation.replace('_', "").to_ascii_lowercase().contains("allgatherv"),
+        kind => matches!(kind, Kind::AllReduce | Kind::ReduceScatter | Kind::Broadcast | Kind::Reduce | Kind::Barrier),
+    }
 }

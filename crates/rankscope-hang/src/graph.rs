@@ -64,8 +64,14 @@ impl Graph {
 
     /// The parts that no edge leaves and that somebody is stuck in or waits for, each in order.
     pub(crate) fn ends(&self) -> Vec<Vec<Node>> {
-        let parts = tarjan_scc(&self.graph).into_iter().filter(|part| {
-            let leaves = |node: &NodeIndex| self.graph.neighbors(*node).any(|next| !part.contains(&next));
+        let parts = tarjan_scc(&self.graph);
+        let mut part_of = vec![0; self.graph.node_count()];
+        for (number, part) in parts.iter().enumerate() {
+            part.iter().for_each(|node| part_of[node.index()] = number);
+        }
+        let parts = parts.into_iter().filter(|part| {
+            let leaves =
+                |node: &NodeIndex| self.graph.neighbors(*node).any(|next| part_of[next.index()] != part_of[node.index()]);
             let is_involved = part.len() > 1 || self.graph.neighbors_directed(part[0], petgraph::Incoming).next().is_some();
             is_involved && !part.iter().any(leaves)
         });

@@ -36,6 +36,7 @@ mod dump;
 mod error;
 mod evidence;
 mod graph;
+mod judge;
 mod name;
 mod pickled;
 mod progress;
