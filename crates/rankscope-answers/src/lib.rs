@@ -24,5 +24,6 @@
 pub mod advice;
 pub mod blame;
 pub mod budgets;
+pub mod leaving;
 pub mod links;
 pub mod pattern;

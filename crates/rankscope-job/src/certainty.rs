@@ -21,6 +21,13 @@ impl Job {
         }
     }
 
+    /// How far apart two events of different ranks must be for their order to be certain, for whatever rests on who was first alone:
+    /// clocks that were estimated from the collectives themselves tell nothing about that.
+    pub(crate) fn guaranteed_between_ranks_ns(&self) -> i64 {
+        let is_known = matches!(self.clocks.method, Method::Measured | Method::OneHost) || self.on_one_known_host();
+        if is_known { self.open_between_ranks_ns() } else { i64::MAX }
+    }
+
     /// Whether no offsets of the clocks that are relied upon would let causes come before what they caused.
     pub(crate) fn clocks_contradict(&self) -> bool {
         let is_measured = matches!(self.clocks.method, Method::Measured | Method::OneHost);

@@ -115,7 +115,7 @@ fn host_bound(scene: &Scene<'_>, late: &[usize]) -> Option<Advice> {
         others_ns: (kernels.ns as f64 / kernels.count as f64) as i64,
         ratio: share,
         count: kernels.count as f64 / scene.ledger.ranks().max(1) as f64 / scene.steps as f64,
-        every: None,
+        ..Figures::default()
     };
     let busiest = scene.path.names.iter().find(|(of, _)| of.class == PathClass::Host);
     let (name, place) = busiest.map(|(of, _)| (of.name.clone(), of.place.clone())).unwrap_or_default();

@@ -24,6 +24,7 @@ use rankscope_execution::{JobExecution, Path};
 
 use crate::blame::{Blamed, Suspect};
 use crate::budgets::Budget;
+use crate::leaving::LastOut;
 use crate::links::SlowLink;
 use ledger::Ledger;
 use path::PathTime;
@@ -74,6 +75,17 @@ pub struct Link {
     pub ranks: Vec<usize>,
 }
 
+/// A rank that leaves the collectives of a sort last.
+#[derive(Clone, Debug)]
+pub struct LateOut {
+    /// What was found.
+    pub found: LastOut,
+    /// The process group, as changes name it.
+    pub group: String,
+    /// The operation, as changes name it.
+    pub kind: String,
+}
+
 /// What advice is found in. Lists by rank are in the order of the graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
@@ -91,6 +103,8 @@ pub struct Input<'a> {
     pub sorts: &'a [Sort<'a>],
     /// Links that are slower than others.
     pub slow_links: &'a [Link],
+    /// Ranks that leave collectives last, most lost first.
+    pub late_out: &'a [LateOut],
     /// When the first step of each rank begins, on its own clock.
     pub begins_ns: &'a [Option<i64>],
     /// Ranks of each stage of the pipeline, by index, first stage first; none where there is no pipeline.
@@ -157,6 +171,8 @@ pub enum Whom {
     Stage(u32),
     /// The ranks that use the link between these two nodes.
     Link(u32, u32),
+    /// The rank that is listed, which what is sent to it reaches late.
+    Receiver,
 }
 
 /// What a piece of advice rests on. Figures that a rule does not use are 0. Times are nanoseconds a step.
@@ -170,6 +186,8 @@ pub struct Figures {
     pub ratio: f64,
     /// How often, a step.
     pub count: f64,
+    /// In what share of all cases.
+    pub share: f64,
     /// Steps from one time to the next, where it recurs so.
     pub every: Option<usize>,
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_execution::replay::{Change, Factor, Reach};
 
-use super::{Advice, Figures, Link, Rule, Scene, Sort, Whom};
+use super::{Advice, Figures, LateOut, Link, Rule, Scene, Sort, Whom};
 
 /// Transfers that take this many times what the fastest of their sort take are on a slow link.
 const SLOWER: f64 = crate::links::SLOWER;
@@ -28,7 +28,11 @@ pub(super) fn advice(scene: &Scene<'_>) -> Vec<Advice> {
     let mut all: Vec<Advice> = slow_links(scene);
     all.extend(slow_groups(scene));
     // Unless it costs nothing: then it is not why they are exposed.
-    if !all.iter().any(|one| scene.is_worth_it(&one.worth)) {
+    let is_known = |all: &[Advice]| all.iter().any(|one| scene.is_worth_it(&one.worth));
+    if !is_known(&all) {
+        all.extend(late_out(scene));
+    }
+    if !is_known(&all) {
         all.extend(exposed(scene));
     }
     all.extend(bubble(scene));
@@ -83,6 +87,29 @@ fn slow_groups(scene: &Scene<'_>) -> Vec<Advice> {
     };
     let name = format!("{} {}", worst.group, worst.kind);
     vec![Advice { rule: Rule::SlowLink, worth, whom: Whom::Ranks, ranks, name, place: String::new(), figures }]
+}
+
+/// The rank that what it receives reaches late. What others send on is late for that, too, so only the first of them is named.
+fn late_out(scene: &Scene<'_>) -> Option<Advice> {
+    let LateOut { found, group, kind } = scene.input.late_out.first()?;
+    let factor = Factor::of((100.0 / found.ratio()).round() / 100.0)?;
+    let change = Change::Collective { kind: kind.clone(), group: Some(group.clone()), factor };
+    let figures = Figures {
+        own_ns: found.own_ns,
+        others_ns: found.others_ns,
+        ratio: found.ratio(),
+        share: f64::from(found.last) / f64::from(found.of.max(1)),
+        ..Figures::default()
+    };
+    Some(Advice {
+        rule: Rule::SlowLink,
+        worth: scene.worth(&[change])?,
+        whom: Whom::Receiver,
+        ranks: vec![found.rank],
+        name: kind.clone(),
+        place: group.clone(),
+        figures,
+    })
 }
 
 /// What its transfers take beside the fastest.

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rankscope_analyze::{Waiting, described, ranks_of};
+use rankscope_answers::advice::LateOut;
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
+use rankscope_answers::leaving::{LastOut, Leavings};
 use rankscope_collectives::{CollectiveStay, Instance, Kind, Member, Operation, Parallelism, RankCollectives};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::{ClockCursor, Instant, Rank, RankClock, ReferenceClock};
@@ -30,6 +32,8 @@ pub(super) struct Costs {
     pub(super) rows: Vec<Row>,
     /// The same as it was found, without what is summed up at the end.
     pub(super) sorts: Vec<Sort>,
+    /// Ranks that leave collectives last, most lost first.
+    pub(super) late_out: Vec<LateOut>,
     /// Indices of the ranks of each process group.
     pub(super) members: Vec<Vec<usize>>,
 }
@@ -73,6 +77,7 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     }
     let exposed_waits = exposed(job, &waits);
     let mut budgets = Budgets::new(best, job.open_between_ranks_ns());
+    let mut leavings = Leavings::new(job.guaranteed_between_ranks_ns());
     for (instance, one) in matched().zip(known) {
         stays.clear();
         stays.extend(instance.members.iter().map(|member| {
@@ -85,12 +90,20 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
                 exposed_wait_ns: exposed_waits[rank].get(at),
             }
         }));
-        budgets.add(&Collective { stays: &stays, ..one });
+        let one = Collective { stays: &stays, ..one };
+        budgets.add(&one);
+        let ranks = instance.members.iter().map(Member::rank);
+        leavings.add((instance.group, described(instance, &job.collectives).kind), ranks, &one);
     }
+    let late = |((group, kind), found): ((usize, Kind), LastOut)| {
+        let group = facts[group].label.clone();
+        LateOut { found, group, kind: kind.name().to_owned() }
+    };
+    let late_out = leavings.finish().into_iter().map(late).collect();
     let index = |rank: &Rank| job.index(*rank);
     let members = facts.iter().map(|group| group.members.iter().filter_map(index).collect()).collect();
     let (rows, sorts) = sorts.rows(&facts, &budgets.finish(steps.numbers.len() as u64));
-    Costs { rows, sorts, members }
+    Costs { rows, sorts, late_out, members }
 }
 
 /// From a rank's clock to the job's.

@@ -1,5 +1,6 @@
 //! Advice on jobs whose cause is known: the first names it, on the ranks that have it, and is worth what the job without it saves.
 
+use rankscope_document::Document;
 use rankscope_testkit::simulated::{Cause, CauseKind, Job, Layout};
 
 use crate::answered::{analysed, simulated, with_executions};
@@ -60,4 +61,25 @@ fn one_step_alone_gets_no_advice_and_the_reason() {
     let document = of_step(Some(3));
     assert!(document.advice.is_empty() && document.critical_path.len() == 1, "{:#?}", document.advice);
     assert!(document.unanswered.iter().any(|why| why.contains("leave --step out")), "{:?}", document.unanswered);
+}
+
+/// Jobs of ranks on hosts of so many cards, of which rank 2 receives everything late.
+fn late_receiver(gpus_per_node: u32) -> Document {
+    let layout = Layout { ranks: 4, tensor: 1, pipeline: 1, experts: false, gpus_per_node };
+    report(&Job { layout, cause: Some(Cause::LateReceiver { rank: 2, factor: 20.0 }), ..Job::default() })
+}
+
+#[test]
+fn who_leaves_collectives_last_receives_late() {
+    let document = late_receiver(8);
+    let found = document.advice.first().expect("it is found");
+    assert_eq!((found.rule.as_str(), found.ranks.as_slice()), ("slow_link", [2].as_slice()), "{found:#?}");
+    assert!(found.title.starts_with("Rank 2 receives late") && found.check.contains("collective:all_reduce@"), "{found:#?}");
+}
+
+/// Clocks of several hosts that nobody measured are known by the collectives themselves, which tell nothing about who left one first.
+#[test]
+fn nobody_receives_late_by_clocks_that_were_not_measured() {
+    let document = late_receiver(1);
+    assert!(document.advice.iter().all(|one| one.rule.as_str() != "slow_link"), "{:#?}", document.advice);
 }

@@ -15,7 +15,7 @@ fn rules(kind: CauseKind) -> &'static [&'static str] {
     match kind {
         CauseKind::SlowKernel => &["straggler_rank", "uneven_work"],
         CauseKind::SlowHost => &["straggler_rank"],
-        CauseKind::SlowLink => &["slow_link"],
+        CauseKind::SlowLink | CauseKind::LateReceiver => &["slow_link"],
         CauseKind::UnevenDocuments => &["uneven_work"],
         CauseKind::UnevenExperts => &["uneven_work", "straggler_rank"],
         CauseKind::DataLoader | CauseKind::PeriodicDataLoader => &["data_loader"],

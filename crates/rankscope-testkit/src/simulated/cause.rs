@@ -31,6 +31,13 @@ pub enum Cause {
         /// Times as long.
         factor: f64,
     },
+    /// What is sent to one rank reaches it late: once all have come, collectives take it `factor` times as long.
+    LateReceiver {
+        /// Which rank.
+        rank: u32,
+        /// Times as long.
+        factor: f64,
+    },
     /// The documents of one rank are longer: attention takes `factor` times as long, in one kernel or in more.
     UnevenDocuments {
         /// Which rank.
@@ -104,6 +111,7 @@ pub enum CauseKind {
     SlowKernel,
     SlowHost,
     SlowLink,
+    LateReceiver,
     UnevenDocuments,
     DataLoader,
     PeriodicDataLoader,
@@ -121,10 +129,11 @@ pub enum CauseKind {
 
 impl CauseKind {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::SlowKernel,
         Self::SlowHost,
         Self::SlowLink,
+        Self::LateReceiver,
         Self::UnevenDocuments,
         Self::DataLoader,
         Self::PeriodicDataLoader,
@@ -146,6 +155,7 @@ impl CauseKind {
             Self::SlowKernel => "slow-kernel",
             Self::SlowHost => "slow-host",
             Self::SlowLink => "slow-link",
+            Self::LateReceiver => "late-receiver",
             Self::UnevenDocuments => "uneven-documents",
             Self::DataLoader => "data-loader",
             Self::PeriodicDataLoader => "periodic-data-loader",
@@ -170,6 +180,7 @@ impl Cause {
             Self::SlowKernel { .. } => CauseKind::SlowKernel,
             Self::SlowHost { .. } => CauseKind::SlowHost,
             Self::SlowLink { .. } => CauseKind::SlowLink,
+            Self::LateReceiver { .. } => CauseKind::LateReceiver,
             Self::UnevenDocuments { .. } => CauseKind::UnevenDocuments,
             Self::DataLoader { every: 0 | 1, .. } => CauseKind::DataLoader,
             Self::DataLoader { .. } => CauseKind::PeriodicDataLoader,

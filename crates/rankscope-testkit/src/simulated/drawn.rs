@@ -58,6 +58,7 @@ fn cause(kind: CauseKind, layout: &Layout, rng: &mut Rng) -> Cause {
             let first = rng.below(last.into()) as u32;
             Cause::SlowLink { nodes: (first, first + 1), factor: 6.0 + 4.0 * rng.unit() }
         }
+        CauseKind::LateReceiver => Cause::LateReceiver { rank, factor: between(16.0, 24.0) },
         CauseKind::UnevenDocuments => {
             let factor = between(2.0, 3.5);
             Cause::UnevenDocuments { rank, factor, more_kernels: rng.below(2) == 1 }
@@ -86,6 +87,7 @@ fn layouts(kind: Option<CauseKind>) -> &'static [Layout] {
         Some(CauseKind::HeavyStage) => &PIPELINES,
         Some(CauseKind::UnevenExperts) => &EXPERTS,
         Some(CauseKind::SlowLink) => &LINKS,
+        Some(CauseKind::LateReceiver) => &ONE_HOST,
         Some(CauseKind::LateReduction) => &DATA,
         _ => &ANY,
     }
@@ -130,6 +132,8 @@ const EXPERTS: [Layout; 8] = [
     experts(32, 2, 2, 8),
     experts(64, 4, 2, 8),
 ];
+/// Clocks that agree without having been measured: who leaves last is certain.
+const ONE_HOST: [Layout; 4] = [layout(3, 1, 1, 8), layout(4, 1, 1, 8), layout(6, 1, 1, 8), layout(8, 1, 1, 8)];
 /// Several links between nodes, of which groups use different ones.
 const LINKS: [Layout; 8] = [
     layout(3, 1, 3, 1),

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use crate::Rng;
 
 use super::Job;
+use super::cause::Cause;
 use super::network::Network;
 use super::program::{Exchange, Operation};
 
@@ -63,6 +64,7 @@ impl<'a> Meetings<'a> {
             if matches!(key, Key::Message(sender, ..) if sender == arrival.rank) {
                 continue;
             }
+            let transfer_ns = (transfer_ns as f64 * self.lateness(arrival.rank)) as i64;
             let end_ns = last + transfer_ns + rng.below(TIE_NS) as i64;
             self.ends.push(End { rank: arrival.rank, node: arrival.node, end_ns });
         }
@@ -83,6 +85,14 @@ impl<'a> Meetings<'a> {
                 let members = self.job.layout.group(rank, exchange.dimension);
                 (Key::Collective(exchange.dimension, members[0], exchange.ordinal), members)
             }
+        }
+    }
+
+    /// How many times as long as the others what is sent takes to reach `rank`.
+    fn lateness(&self, rank: u32) -> f64 {
+        match self.job.cause {
+            Some(Cause::LateReceiver { rank: late, factor }) if late == rank => factor,
+            _ => 1.0,
         }
     }
 

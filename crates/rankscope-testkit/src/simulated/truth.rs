@@ -61,6 +61,7 @@ fn ranks(cause: &Cause, layout: &Layout) -> Vec<u32> {
     match *cause {
         Cause::SlowKernel { rank, .. }
         | Cause::SlowHost { rank, .. }
+        | Cause::LateReceiver { rank, .. }
         | Cause::UnevenDocuments { rank, .. }
         | Cause::DataLoader { rank, .. }
         | Cause::ThrottledCard { rank, .. }
@@ -103,6 +104,7 @@ fn names(cause: &Cause, layout: &Layout) -> Vec<&'static str> {
         Cause::UnevenExperts { .. } => [Part::Up.names(), Part::Down.names()].concat(),
         Cause::FirstStep { .. } => vec!["Torch-Compiled Region: 0/0", "ProfilerStep#0"],
         Cause::SlowLink { .. } if layout.nodes() == layout.pipeline => vec![Dimension::Pipeline.description()],
+        Cause::LateReceiver { .. } => vec!["all_reduce"],
         Cause::SlowLink { .. } => vec![Dimension::Data.description()],
         Cause::HeavyStage { .. } => vec!["nn.Module: Transformer_0", "mesh_pp"],
         Cause::SlowHost { .. } | Cause::ThrottledCard { .. } => Vec::new(),

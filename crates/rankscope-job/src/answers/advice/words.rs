@@ -50,6 +50,7 @@ pub(super) fn words(advice: &Advice, ranks: &[u32], whole: Whole) -> Words {
 fn place(advice: &Advice) -> String {
     match advice.rule {
         Rule::ExposedCommunication => format!("In process group {}.", advice.place),
+        Rule::SlowLink if advice.whom == Whom::Receiver => format!("In process group {}.", advice.place),
         _ => format!("Where: {}.", advice.place),
     }
 }
@@ -60,7 +61,7 @@ fn who(advice: &Advice, ranks: &[u32]) -> String {
     let listed = if ranks.len() == 1 { format!("rank {}", list(&ranks)) } else { format!("ranks {}", list(&ranks)) };
     match advice.whom {
         Whom::All => "all ranks".to_owned(),
-        Whom::Ranks => listed,
+        Whom::Ranks | Whom::Receiver => listed,
         Whom::Node(node) => format!("node {node} ({listed})"),
         Whom::Stage(stage) => format!("pipeline stage {stage} ({listed})"),
         Whom::Link(one, other) => format!("nodes {one} and {other} ({listed})"),
@@ -113,6 +114,11 @@ fn title(advice: &Advice, who: &str, per: &str) -> String {
         Rule::SlowLink if matches!(advice.whom, Whom::Link(..)) => format!(
             "The link between {who} is slow: a transfer of {} takes {own}, between other nodes {others} ({:.1} times)",
             advice.place, figures.ratio
+        ),
+        Rule::SlowLink if advice.whom == Whom::Receiver => format!(
+            "{} receives late: once all have come, {name} takes it {own}, the others {others} ({:.1} times)",
+            upper(who),
+            figures.ratio
         ),
         Rule::SlowLink => format!(
             "The link of {who} is slow: a transfer of {name} takes {own}, the fastest of its sort {others} ({:.1} times)",
@@ -168,10 +174,13 @@ fn worth(advice: &Advice, whole: Whole) -> String {
 }
 
 fn figures(advice: &Advice, whole: Whole) -> Option<String> {
-    let Figures { own_ns, others_ns, ratio, .. } = advice.figures;
+    let Figures { own_ns, others_ns, ratio, share, .. } = advice.figures;
     let (per, own, others) = (whole.per(), time(own_ns), time(others_ns));
     let beside = || format!("{own} {per} beside {others} on the median of the other ranks.");
     match advice.rule {
+        Rule::SlowLink if advice.whom == Whom::Receiver => {
+            Some(format!("It leaves {} of them last; who sends to it is not in the traces.", percent(share)))
+        }
         Rule::ThrottledDevice => Some(format!("All kernels together: {}", beside())),
         Rule::StragglerRank | Rule::StragglerNode | Rule::HeavyStage | Rule::UnevenWork if ratio > 0.0 => {
             Some(format!("{:.2} times as long: {}", ratio, beside()))
@@ -201,6 +210,9 @@ fn check(advice: &Advice, ranks: &[u32]) -> String {
         Rule::SlowLink if matches!(advice.whom, Whom::Link(..)) => {
             format!("rankscope what-if RUN --set link:{}={:.2}x", advice.name, ratio)
         }
+        Rule::SlowLink if advice.whom == Whom::Receiver => {
+            format!("rankscope what-if RUN --set 'collective:{}@{}={:.2}x'", advice.name, advice.place, 1.0 / ratio)
+        }
         Rule::SlowLink => {
             "rankscope report RUN --tables pairs, and the links of these ranks by a benchmark of their own".to_owned()
         }
@@ -228,6 +240,9 @@ fn remedy(advice: &Advice) -> &'static str {
         Rule::SmallKernels => "Fuse these operators, compile the model, or capture the step in a graph.",
         Rule::Recompute => "Checkpoint fewer layers as far as memory allows.",
         Rule::ExposedCommunication => "Start it earlier: smaller buckets, prefetching, communication on a stream of its own.",
+        Rule::SlowLink if advice.whom == Whom::Receiver => {
+            "Test the link that it receives over, its cable, card and route; where hosts move the data, see that its host is not busy."
+        }
         Rule::SlowLink => "Test this link, its cables, cards and routes; put groups that talk much within a node.",
         Rule::PipelineBubble => "More microbatches, an interleaved schedule, or stages of equal weight.",
         Rule::PageableCopies => "pin_memory=True in the loader and non_blocking=True in the copy.",
