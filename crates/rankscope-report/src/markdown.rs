@@ -36,6 +36,13 @@ pub(crate) fn escaped(text: &str) -> String {
     text.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 
+/// `command` as a code span to be copied from, as it is typed. It may not stand in a table, where a bar would end the cell. One that would
+/// run something inside of itself is no command of ours, and is text.
+pub(crate) fn command(command: &str) -> String {
+    let command = line(&shorten(command, 320));
+    if command.contains('`') { escaped(&command) } else { spanned(&command) }
+}
+
 /// `name` as a code span that may stand in a table.
 pub(crate) fn code(name: &str) -> String {
     let name = line(&shorten(name, 80));
@@ -43,11 +50,14 @@ pub(crate) fn code(name: &str) -> String {
         // A code span has no way to write this in a table, which would end the cell there.
         return escaped(&name);
     }
-    let name = name.replace('|', "\\|");
-    let fence = fence(&name, 1);
+    spanned(&name.replace('|', "\\|"))
+}
+
+fn spanned(text: &str) -> String {
+    let fence = fence(text, 1);
     // A backtick at an end would belong to the fence.
-    let space = if name.starts_with('`') || name.ends_with('`') || name.is_empty() { " " } else { "" };
-    format!("{fence}{space}{name}{space}{fence}")
+    let space = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
 }
 
 /// More backticks than `text` has in a row, at least `least`.
@@ -69,6 +79,10 @@ mod tests {
     fn names_stay_names() {
         assert_eq!(code("void f<a|b>(`x`)"), "``void f<a\\|b>(`x`)``");
         assert_eq!(code("`"), "`` ` ``");
+        assert_eq!(
+            command("what-if RUN 'collective:all_reduce@world=0' | cat"),
+            "`what-if RUN 'collective:all_reduce@world=0' | cat`"
+        );
         assert_eq!(code("a\n# b"), "`a\u{fffd}# b`");
         assert_eq!(code("a\\|<b>"), "a\\\\\\|&lt;b&gt;");
         assert_eq!(escaped("https://a.b $x$ www.a.b"), "https&#58;//a.b \\$x\\$ www&#46;a.b");

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use rankscope_document::{Advice, Blame, Confidence, Document, LateRank, NoteLevel, Rank, spelling};
 
-use super::{code, escaped, table};
+use super::{code, command, escaped, table};
 use crate::terminal::{facts, late, lateness, reason_sentence, step_words, why_nobody_is_compared};
 use crate::text::{clean, shorten};
 use crate::units::{counted, duration, of, or_absent, percent};
@@ -163,7 +163,7 @@ fn what_would_help(document: &Document) -> String {
     for (at, advice) in document.advice.iter().take(ADVICE).enumerate() {
         let _infallible = writeln!(text, "{}. **{}**: {} {}", at + 1, told(&advice.title), worth(advice), step_words(document));
         let evidence = advice.evidence.iter().take(EVIDENCE).map(|evidence| told(evidence));
-        let ends = [format!("Check: {}", told(&advice.check)), format!("Try: {}", told(&advice.remedy))];
+        let ends = [format!("Check: {}", command(&advice.check)), format!("Try: {}", told(&advice.remedy))];
         for line in evidence.chain(ends) {
             let _infallible = writeln!(text, "   - {line}");
         }

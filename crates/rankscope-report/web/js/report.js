@@ -10,7 +10,7 @@ import { drawClocks } from "./report/clocks.js";
 import { drawCollectives } from "./report/collectives.js";
 import { drawFiles } from "./report/files.js";
 import { drawHelp } from "./report/help.js";
-import { listenToKeys } from "./report/keys.js";
+import { listenToKeys } from "./keys.js";
 import { drawLate } from "./report/late.js";
 import { drawPath } from "./report/path.js";
 import { drawRank } from "./report/rank.js";

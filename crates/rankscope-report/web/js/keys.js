@@ -1,6 +1,6 @@
 // Keys of the page: j and k go from rank to rank, h and l from step to step, Escape clears, ? says so.
-import { h } from "../dom.js";
-import { selection } from "../selection.js";
+import { h } from "./dom.js";
+import { selection } from "./selection.js";
 
 const KEYS = [["j, k", "next, previous rank"], ["l, h", "next, previous step"], ["Escape", "clear the selection"], ["/", "search the tables"], ["?", "this list"]];
 const WAYS = { j: ["rank", 1], k: ["rank", -1], l: ["step", 1], h: ["step", -1] };
