@@ -5,7 +5,7 @@
 //! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench merge`: the
 //! same of parts that are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report.
 //! `cargo xtask bench dataset`: what a dataset adds, and what a row takes. `cargo xtask bench compare`: how often comparisons are
-//! wrong.
+//! wrong. `cargo xtask bench live`: how good alarms about running jobs are.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -19,6 +19,7 @@ mod dataset;
 mod dispatch;
 mod inflate;
 mod inputs;
+mod live;
 mod merge;
 mod overhead;
 mod peers;
@@ -74,6 +75,8 @@ enum What {
     Compare(compare::Args),
     /// Time reports with and without answers about causes, and tell how often the first advice is right.
     Answers(answers::Args),
+    /// Simulate running jobs whose truth is known, and tell how often alarms are wrong and how long they take.
+    Live(live::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf, which: String },
@@ -144,6 +147,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Dataset(args) => dataset::run(args),
         What::Compare(args) => compare::run(args),
         What::Answers(args) => answers::run(args),
+        What::Live(args) => live::run(args),
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),

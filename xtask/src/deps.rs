@@ -146,6 +146,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-hang", "rankscope-document", "what it says is a document"),
     ("rankscope-hang", "rankscope-pickle", "dumps are pickles"),
     ("rankscope-pipeline", "rankscope-hang", "judges dumps"),
+    ("rankscope-live", "rankscope-stats", "medians, and how far values lie from them"),
     ("rankscope-pipeline", "rankscope-job", "maps traces to parts and has them judged"),
     ("rankscope-pipeline", "rankscope-part-files", "parts in and out of files"),
     ("rankscope-pipeline", "rankscope-report", "draws the page"),
@@ -222,6 +223,7 @@ const EDGES: &[Edge] = &[
     ("xtask", "rankscope-dispatch", "and those of plans and of what benchmarks print"),
     ("xtask", "rankscope-part-files", "and that of parts"),
     ("xtask", "rankscope-hang", "and that of dumps"),
+    ("xtask", "rankscope-live", "how often alarms are wrong is simulated"),
     ("xtask", "rankscope-pickle", "and that of pickles"),
     ("xtask", "rankscope-stats", "how often comparisons are wrong is simulated"),
     ("xtask", "rankscope-time", "spans and rates of the clocks that the clock bench injects"),
@@ -275,6 +277,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-dist",
     "rankscope-serve",
     "rankscope-hang",
+    "rankscope-live",
 ];
 
 /// Pure crates that do not compile for WebAssembly with the tools that the workspace asks for, and why. Threads are no reason:

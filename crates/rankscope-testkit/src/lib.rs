@@ -15,6 +15,7 @@ mod event;
 mod file;
 mod header;
 mod job;
+pub mod job_days;
 mod json;
 mod need;
 pub mod operations;
