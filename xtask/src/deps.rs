@@ -147,6 +147,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-hang", "rankscope-pickle", "dumps are pickles"),
     ("rankscope-pipeline", "rankscope-hang", "judges dumps"),
     ("rankscope-live", "rankscope-stats", "medians, and how far values lie from them"),
+    ("rankscope-pipeline", "rankscope-witness", "asks jobs that stand still"),
     ("rankscope-pipeline", "rankscope-job", "maps traces to parts and has them judged"),
     ("rankscope-pipeline", "rankscope-part-files", "parts in and out of files"),
     ("rankscope-pipeline", "rankscope-report", "draws the page"),
@@ -242,6 +243,7 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-part-files", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-answers", "rankscope-collectives", "tests make jobs of collectives"),
     ("rankscope-answers", "rankscope-trace", "tests number spans"),
+    ("rankscope-witness", "rankscope-hang", "tests have understood what was answered"),
 ];
 
 const FACES: [&str; 4] = ["rankscope", "rankscope-capi", "rankscope-python", "xtask"];

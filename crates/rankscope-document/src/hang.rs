@@ -29,6 +29,20 @@ vocabulary! {
     }
 }
 
+vocabulary! {
+    /// Whoever tells of a job that stands still.
+    HangSource {
+        /// Dumps of torch's flight recorder.
+        FlightRecorder = "flight_recorder",
+        /// NCCL's RAS service, of which ranks answer.
+        RasState = "ras_state",
+        /// NCCL's RAS service, of how many collectives ranks have launched.
+        RasCounts = "ras_counts",
+        /// What processes are doing: their stacks and their states.
+        Stacks = "stacks",
+    }
+}
+
 /// Why a job stands still. What is not known is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HangDocument {
@@ -57,8 +71,23 @@ pub struct HangVerdict {
     pub confidence: Confidence,
     /// Who waits for whom, by rank: those who wait directly.
     pub waiting: Vec<HangWait>,
+    /// Whom the answer rests on, first, and who else was heard.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<HangWitness>,
     /// All of it in a sentence.
     pub summary: String,
+}
+
+/// One source, and what it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HangWitness {
+    /// What it is.
+    pub source: HangSource,
+    /// Whether it agrees about who is to blame; absent where it cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agrees: Option<bool>,
+    /// What it says, in a sentence.
+    pub says: String,
 }
 
 impl Default for HangVerdict {
@@ -68,6 +97,7 @@ impl Default for HangVerdict {
             roots: Vec::new(),
             confidence: Confidence::Low,
             waiting: Vec::new(),
+            witnesses: Vec::new(),
             summary: String::new(),
         }
     }

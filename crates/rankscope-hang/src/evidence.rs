@@ -9,11 +9,14 @@ use rankscope_document::HangDocument;
 
 use crate::dump::Dump;
 use crate::progress::{Point, Progress};
+use crate::ras::RasAnswer;
+use crate::witness;
 
 /// What is known of a job that stands still.
 #[derive(Debug, Default)]
 pub struct Evidence {
     ranks: BTreeMap<u32, Dumped>,
+    ras: Vec<RasAnswer>,
     problems: Vec<String>,
 }
 
@@ -78,6 +81,11 @@ impl Evidence {
         dumped.dumps.push(dump);
     }
 
+    /// Adds what NCCL's service says.
+    pub fn add_ras(&mut self, answer: RasAnswer) {
+        self.ras.push(answer);
+    }
+
     /// Adds what could not be used, in words for people.
     pub fn problem(&mut self, problem: String) {
         self.problems.push(problem);
@@ -85,12 +93,15 @@ impl Evidence {
 
     /// Whether there is nothing to judge by.
     pub fn is_empty(&self) -> bool {
-        self.ranks.is_empty()
+        self.ranks.is_empty() && self.ras.is_empty()
     }
 
     /// Who waits for whom, and who waits for nobody. `title` is what the evidence was found in.
     pub fn verdict(&self, title: &str) -> HangDocument {
-        crate::verdict::document(&self.scene(), &self.problems, title)
+        let mut document = crate::verdict::document(&self.scene(), &self.problems, title);
+        self.ras.iter().for_each(|answer| witness::hear_ras(&mut document, answer));
+        witness::weigh(&mut document.verdict);
+        document
     }
 
     fn scene(&self) -> Scene<'_> {

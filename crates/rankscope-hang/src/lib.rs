@@ -4,6 +4,8 @@
 //! dumped, a pickle or JSON; [`Evidence`] gathers the ranks; [`Evidence::verdict`] follows what each rank is stuck in to the ranks
 //! that did not come, and on to what those are stuck in, until somebody waits for nobody.
 //!
+//! Other witnesses make an answer more or less sure: [`RasAnswer`] is what NCCL's own service says.
+//!
 //! A rank is named only where the dumps show it: what no rank recorded is said to be unknown. Times in dumps are those of a
 //! watchdog that looked now and then, so nobody is called late here. Pure: no path is opened.
 //!
@@ -40,11 +42,14 @@ mod judge;
 mod name;
 mod pickled;
 mod progress;
+mod ras;
 mod raw;
 mod verdict;
+mod witness;
 mod words;
 
 pub use dump::Dump;
 pub use error::Error;
 pub use evidence::Evidence;
 pub use name::rank_of_file;
+pub use ras::{RasAnswer, RasError};

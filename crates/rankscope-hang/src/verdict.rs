@@ -3,7 +3,7 @@
 //! Where several things are wrong, what explains the others comes first: different calls by one number, then ranks that wait in a
 //! circle, then ranks that did not come, and only then those that left nothing.
 
-use rankscope_document::{Confidence, HangDocument, HangKind, HangRoot, HangVerdict};
+use rankscope_document::{Confidence, HangDocument, HangKind, HangRoot, HangSource, HangVerdict, HangWitness};
 
 use crate::differ::{Difference, What, difference};
 use crate::evidence::Scene;
@@ -24,6 +24,7 @@ struct Found {
 pub(crate) fn document(scene: &Scene<'_>, problems: &[String], title: &str) -> HangDocument {
     let judge = Judge::of(scene);
     let found = judge.found();
+    let witnesses = judge.recorded(&found.summary, !found.roots.is_empty());
     let mut problems = problems.to_vec();
     problems.extend(judge.lacks());
     HangDocument {
@@ -35,6 +36,7 @@ pub(crate) fn document(scene: &Scene<'_>, problems: &[String], title: &str) -> H
             roots: found.roots,
             confidence: found.confidence,
             waiting: judge.waiting(),
+            witnesses,
             summary: found.summary,
         },
         ranks: scene.ranks.iter().map(|state| words::rank(scene, state)).collect(),
@@ -43,7 +45,20 @@ pub(crate) fn document(scene: &Scene<'_>, problems: &[String], title: &str) -> H
 }
 
 impl Judge<'_> {
+    /// The flight recorder as a witness, where there are dumps of it.
+    fn recorded(&self, summary: &str, names: bool) -> Vec<HangWitness> {
+        let of = |says: &str| HangWitness {
+            source: HangSource::FlightRecorder,
+            agrees: names.then_some(true),
+            says: says.to_owned(),
+        };
+        (self.known() > 0).then(|| of(summary)).into_iter().collect()
+    }
+
     fn found(&self) -> Found {
+        if self.scene.ranks.is_empty() {
+            return unclear("There is no dump of a flight recorder.");
+        }
         if self.known() == 0 {
             return unclear("None of the dumps holds a call.");
         }

@@ -41,6 +41,17 @@ pub enum Error {
         /// What was named.
         path: PathBuf,
     },
+    /// Somebody who was asked about a job that stands still does not answer.
+    #[error(transparent)]
+    Witness(#[from] rankscope_witness::Error),
+    /// NCCL's service answered, and it cannot be understood.
+    #[error("{address}: {source}")]
+    RasAnswer {
+        /// Where it listens.
+        address: String,
+        /// Why.
+        source: rankscope_hang::RasError,
+    },
     /// The folder that was named for clocks is not there.
     #[error("--clocks {}: no such folder. Give the folder that clock agents wrote into, or the run directory", folder.display())]
     NoClockFolder {

@@ -1,12 +1,15 @@
-//! Dumps of torch's flight recorder, from paths to the verdict: each file by itself, as many at a time as there are processors.
+//! From whatever tells of a job that stands still to the verdict: dumps of torch's flight recorder, each file by itself and as many at a
+//! time as there are processors, and whoever of the job can be asked.
 //!
-//! A file that is no dump is passed over, and one that is damaged costs its rank alone.
+//! A file that is no dump is passed over, and one that is damaged costs its rank alone; so does one who does not answer.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rankscope_document::HangDocument;
-use rankscope_hang::{Dump, Evidence, rank_of_file};
+use rankscope_hang::{Dump, Evidence, RasAnswer, rank_of_file};
 use rankscope_run::{SideFile, files_in, is_folder};
+use rankscope_witness::ras;
 use rayon::prelude::*;
 
 use crate::inflate::{Inflated, read_inflated};
@@ -15,11 +18,47 @@ use crate::{Error, Progress, Stage};
 /// Folders below the one that is named: one for each node, and one for each attempt.
 const DEPTH_MAX: usize = 3;
 
-/// Why a job stands still, by the dumps at `paths`: files, or folders of them.
+/// How long anybody is waited for who is asked.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+
+/// What tells of a job that stands still.
+#[derive(Clone, Debug, Default)]
+pub struct HangSources {
+    /// Dumps, or folders of them.
+    pub paths: Vec<PathBuf>,
+    /// Where NCCL's RAS service listens.
+    pub ras: Option<String>,
+}
+
+/// Why a job stands still, by what `sources` tell.
 ///
 /// # Errors
-/// [`Error::Run`] for paths that cannot be listed, [`Error::NoDumps`] where there is none.
-pub fn hang(paths: &[PathBuf], progress: &dyn Progress) -> Result<HangDocument, Error> {
+/// [`Error::Run`] for paths that cannot be listed, [`Error::NoDumps`] where there is none, and [`Error::Witness`] where nobody else tells
+/// anything.
+pub fn hang(sources: &HangSources, progress: &dyn Progress) -> Result<HangDocument, Error> {
+    let mut evidence = Evidence::default();
+    read_dumps(&sources.paths, &mut evidence, progress)?;
+    let silent = sources.ras.as_ref().and_then(|address| ask_ras(address, &mut evidence).err());
+    match silent {
+        Some(silent) if evidence.is_empty() && sources.paths.is_empty() => Err(silent),
+        _ if evidence.is_empty() => Err(Error::NoDumps { path: sources.paths.first().cloned().unwrap_or_default() }),
+        silent => {
+            silent.into_iter().for_each(|silent| evidence.problem(crate::told(&silent)));
+            Ok(evidence.verdict(&title(sources)))
+        }
+    }
+}
+
+/// What NCCL's service says.
+fn ask_ras(address: &str, evidence: &mut Evidence) -> Result<(), Error> {
+    let bytes = ras::ask(address, ANSWER_WITHIN)?;
+    let answer = RasAnswer::read(&bytes).map_err(|source| Error::RasAnswer { address: address.to_owned(), source })?;
+    evidence.add_ras(answer);
+    Ok(())
+}
+
+/// What the files at `paths` tell.
+fn read_dumps(paths: &[PathBuf], evidence: &mut Evidence, progress: &dyn Progress) -> Result<(), Error> {
     let mut files = Vec::new();
     for path in paths {
         list(path, DEPTH_MAX, &mut files)?;
@@ -34,7 +73,6 @@ pub fn hang(paths: &[PathBuf], progress: &dyn Progress) -> Result<HangDocument, 
         })
         .collect();
     progress.end();
-    let mut evidence = Evidence::default();
     for (path, outcome) in files.iter().zip(read) {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         match outcome {
@@ -46,10 +84,7 @@ pub fn hang(paths: &[PathBuf], progress: &dyn Progress) -> Result<HangDocument, 
             None => {}
         }
     }
-    if evidence.is_empty() {
-        return Err(Error::NoDumps { path: paths.first().cloned().unwrap_or_default() });
-    }
-    Ok(evidence.verdict(&title(paths)))
+    Ok(())
 }
 
 /// The dump that a file is, or what is wrong with it; nothing where it is something else.
@@ -83,10 +118,12 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error
     Ok(())
 }
 
-fn title(paths: &[PathBuf]) -> String {
-    match paths {
-        [path] => path.display().to_string(),
-        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
+fn title(sources: &HangSources) -> String {
+    let paths = sources.paths.iter().map(|path| path.display().to_string());
+    let all: Vec<String> = paths.chain(sources.ras.iter().map(|address| format!("RAS at {address}"))).collect();
+    match all.as_slice() {
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
         [] => String::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! Why a job stands still, for a terminal: the answer, and where each rank is. Ranks that are in the same place share a line.
 
-use rankscope_document::{Confidence, HangCall, HangDocument, HangKind, HangRank};
+use rankscope_document::{Confidence, HangCall, HangDocument, HangKind, HangRank, HangVerdict, HangWitness};
 
 use crate::Style;
 use crate::terminal::{Sheet, Table, drawn, joined};
@@ -18,7 +18,7 @@ pub fn hang_terminal(document: &HangDocument, style: Style) -> String {
     let verdict = &document.verdict;
     let mut answer: Vec<String> = wrap(&clean(&verdict.summary), sheet.width());
     answer.iter_mut().for_each(|line| *line = sheet.paint().bold(line));
-    answer.extend(wrap(&format!("{}. {}", heading_of(&verdict.kind), sureness(verdict.confidence)), sheet.width()));
+    answer.extend(wrap(&format!("{}. {}", heading_of(&verdict.kind), sureness(verdict)), sheet.width()));
     let roots = verdict
         .roots
         .iter()
@@ -26,7 +26,7 @@ pub fn hang_terminal(document: &HangDocument, style: Style) -> String {
         .flat_map(|root| wrap(&format!("rank {}  {}", root.rank, clean(&root.why)), sheet.width() - 2));
     let roots: Vec<String> = roots.map(|line| format!("  {line}")).collect();
     let problems = document.problems.iter().take(8).flat_map(|problem| wrap(&format!("! {}", clean(problem)), sheet.width()));
-    joined(vec![heading, answer, roots, problems.collect(), places(document, sheet)])
+    joined(vec![heading, answer, roots, heard(verdict, sheet), problems.collect(), places(document, sheet)])
 }
 
 /// What sort of thing it is.
@@ -45,16 +45,34 @@ fn heading_of(kind: &HangKind) -> &str {
     }
 }
 
-const fn sureness(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::High => "Confidence: high; the dumps of all ranks agree.",
+fn sureness(verdict: &HangVerdict) -> &'static str {
+    let alone = verdict.witnesses.len() < 2;
+    match verdict.confidence {
+        Confidence::High if alone => "Confidence: high; the dumps of all ranks agree.",
+        Confidence::High => "Confidence: high.",
         Confidence::Medium => "Confidence: medium.",
         Confidence::Low => "Confidence: low.",
     }
 }
 
+/// Who else was heard beside the one that the answer rests on.
+fn heard(verdict: &HangVerdict, sheet: Sheet) -> Vec<String> {
+    let line = |witness: &HangWitness| {
+        let stands = match witness.agrees {
+            Some(true) => "agrees",
+            Some(false) => "contradicts",
+            None => "beside",
+        };
+        wrap(&format!("{stands}  {}", clean(&witness.says)), sheet.width() - 2)
+    };
+    verdict.witnesses.iter().skip(1).flat_map(line).map(|line| format!("  {line}")).collect()
+}
+
 /// Where ranks are, the fewest together first: those are the ones that differ.
 fn places(document: &HangDocument, sheet: Sheet) -> Vec<String> {
+    if document.ranks.is_empty() {
+        return Vec::new();
+    }
     let mut places: Vec<(Vec<String>, Vec<u32>)> = Vec::new();
     for rank in &document.ranks {
         let awaited = document.verdict.waiting.iter().find(|wait| wait.rank == rank.rank);

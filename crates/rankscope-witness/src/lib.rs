@@ -1,0 +1,10 @@
+//! Asks a job that stands still what it is doing.
+//!
+//! A process that hangs may answer slowly, in part, or not at all, so that every question is bounded in time and size, and an answer is
+//! whole or an [`Error`]. Nothing is understood here: bytes go on to whoever judges. Nothing of the job is changed.
+
+mod error;
+pub mod ras;
+mod wire;
+
+pub use error::Error;
