@@ -87,7 +87,7 @@ pub(crate) fn metadata() -> Result<Metadata> {
 /// nothing else does again.
 const SHIPPED: [&str; 4] = ["rankscope-python", "rankscope-capi", "rankscope-counted", "rankscope"];
 
-/// A release that is optimised less, but for what is counted.
+/// A release that is not optimised, but for what is counted.
 pub(crate) const SHIPPED_PROFILE: &str = "ci";
 
 /// Builds what others get of us; says in which folder of `target` it is.

@@ -1,7 +1,7 @@
 //! Where a page's commands are run: as somebody would who has just built rankscope and stands in the repository.
 //!
 //! In truth they stand in a folder of `target`, with links to what the repository holds, so that nothing a command writes is left
-//! behind and nothing an earlier run left is met. `cargo run --release --` is the program it would build and start, optimised less.
+//! behind and nothing an earlier run left is met. `cargo run --release --` is the program it would build and start, not optimised.
 
 use std::ffi::OsString;
 use std::fs;
