@@ -144,8 +144,14 @@ impl Scene<'_> {
                 } else if self.groups[group.0].is_listed {
                     those(&[Stand::Unknown])
                 } else {
-                    // Whoever left nothing may be of the group, and so may whoever has called nothing yet.
-                    let may_be = |state: &RankState<'_>| !state.is_known() || !state.progress.is_known();
+                    // Whoever left nothing may be of the group, and so may whoever has called nothing yet. Before its first collective has
+                    // ended, so may whoever is in no call.
+                    let reached =
+                        |state: &RankState<'_>| state.progress.reached[group.0].map_or(0, |reached| reached.completed);
+                    let is_first = self.ranks.iter().all(|state| reached(state) == 0);
+                    let may_be = |state: &RankState<'_>| {
+                        !state.is_known() || !state.progress.is_known() || (is_first && state.stuck_in().is_none())
+                    };
                     (0..self.ranks.len()).filter(|place| may_be(&self.ranks[*place])).collect()
                 }
             }
