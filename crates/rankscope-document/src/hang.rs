@@ -56,6 +56,9 @@ pub struct HangDocument {
     pub verdict: HangVerdict,
     /// Every rank, in order.
     pub ranks: Vec<HangRank>,
+    /// What processes are doing, those in the same place together, the most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<HangStack>,
     /// What could not be used, and what the answer lacks, a sentence each.
     pub problems: Vec<String>,
 }
@@ -101,6 +104,24 @@ impl Default for HangVerdict {
             summary: String::new(),
         }
     }
+}
+
+/// Processes in the same place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HangStack {
+    /// Their ranks, as far as they are known.
+    pub ranks: Vec<u32>,
+    /// Their numbers, as far as they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pids: Vec<u32>,
+    /// What the system says of them, where that is more than that they live.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub state: String,
+    /// Where they are, the innermost function first: of Python, or else of the kernel.
+    pub frames: Vec<String>,
+    /// Counters of waiting that are active, by torch's names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<String>,
 }
 
 /// A rank that is to blame.

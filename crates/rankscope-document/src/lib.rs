@@ -63,7 +63,9 @@ pub use compare::{
 };
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
-pub use hang::{HangCall, HangDocument, HangKind, HangRank, HangRoot, HangSource, HangVerdict, HangWait, HangWitness};
+pub use hang::{
+    HangCall, HangDocument, HangKind, HangRank, HangRoot, HangSource, HangStack, HangVerdict, HangWait, HangWitness,
+};
 pub use history::{HistoryDocument, HistoryMetric, HistoryOrder, LevelChange, PastRun, Segment, StartSource};
 pub use memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};
 pub use operator_sheets::OperatorSheet;

@@ -10,6 +10,7 @@ use rankscope_document::HangDocument;
 use crate::dump::Dump;
 use crate::progress::{Point, Progress};
 use crate::ras::RasAnswer;
+use crate::stack::{self, Observed};
 use crate::witness;
 
 /// What is known of a job that stands still.
@@ -17,6 +18,7 @@ use crate::witness;
 pub struct Evidence {
     ranks: BTreeMap<u32, Dumped>,
     ras: Vec<RasAnswer>,
+    observed: Vec<Observed>,
     problems: Vec<String>,
 }
 
@@ -86,6 +88,11 @@ impl Evidence {
         self.ras.push(answer);
     }
 
+    /// Adds what a process was seen doing.
+    pub fn add_observed(&mut self, observed: Observed) {
+        self.observed.push(observed);
+    }
+
     /// Adds what could not be used, in words for people.
     pub fn problem(&mut self, problem: String) {
         self.problems.push(problem);
@@ -93,13 +100,14 @@ impl Evidence {
 
     /// Whether there is nothing to judge by.
     pub fn is_empty(&self) -> bool {
-        self.ranks.is_empty() && self.ras.is_empty()
+        self.ranks.is_empty() && self.ras.is_empty() && self.observed.is_empty()
     }
 
     /// Who waits for whom, and who waits for nobody. `title` is what the evidence was found in.
     pub fn verdict(&self, title: &str) -> HangDocument {
         let mut document = crate::verdict::document(&self.scene(), &self.problems, title);
         self.ras.iter().for_each(|answer| witness::hear_ras(&mut document, answer));
+        stack::hear(&mut document, &self.observed);
         witness::weigh(&mut document.verdict);
         document
     }

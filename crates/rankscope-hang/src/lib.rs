@@ -4,7 +4,8 @@
 //! dumped, a pickle or JSON; [`Evidence`] gathers the ranks; [`Evidence::verdict`] follows what each rank is stuck in to the ranks
 //! that did not come, and on to what those are stuck in, until somebody waits for nobody.
 //!
-//! Other witnesses make an answer more or less sure: [`RasAnswer`] is what NCCL's own service says.
+//! Other witnesses make an answer more or less sure: [`RasAnswer`] is what NCCL's own service says, [`Observed`]
+//! what a process was seen doing.
 //!
 //! A rank is named only where the dumps show it: what no rank recorded is said to be unknown. Times in dumps are those of a
 //! watchdog that looked now and then, so nobody is called late here. Pure: no path is opened.
@@ -44,7 +45,9 @@ mod pickled;
 mod progress;
 mod ras;
 mod raw;
+mod stack;
 mod verdict;
+mod waits;
 mod witness;
 mod words;
 
@@ -53,3 +56,5 @@ pub use error::Error;
 pub use evidence::Evidence;
 pub use name::rank_of_file;
 pub use ras::{RasAnswer, RasError};
+pub use stack::{Observed, ProcessState};
+pub use waits::active_waits;

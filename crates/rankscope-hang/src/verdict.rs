@@ -40,6 +40,7 @@ pub(crate) fn document(scene: &Scene<'_>, problems: &[String], title: &str) -> H
             summary: found.summary,
         },
         ranks: scene.ranks.iter().map(|state| words::rank(scene, state)).collect(),
+        stacks: Vec::new(),
         problems,
     }
 }

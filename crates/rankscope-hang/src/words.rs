@@ -17,6 +17,11 @@ pub(crate) fn ranks(ranks: &[u32]) -> String {
     format!("{} {}{more}", if ranks.len() == 1 { "Rank" } else { "Ranks" }, listed.join(", "))
 }
 
+/// `Rank 3 is`, `Ranks 0, 2 to 5 are`.
+pub(crate) fn are(these: &[u32]) -> String {
+    format!("{} {}", ranks(these), if these.len() == 1 { "is" } else { "are" })
+}
+
 fn span(first: u32, last: u32) -> String {
     match last - first {
         0 => first.to_string(),

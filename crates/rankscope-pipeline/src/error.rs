@@ -52,6 +52,14 @@ pub enum Error {
         /// Why.
         source: rankscope_hang::RasError,
     },
+    /// A worker server answered, and that is no dump.
+    #[error("{address}: {source}")]
+    WorkerDump {
+        /// Where it listens.
+        address: String,
+        /// Why.
+        source: rankscope_hang::Error,
+    },
     /// The folder that was named for clocks is not there.
     #[error("--clocks {}: no such folder. Give the folder that clock agents wrote into, or the run directory", folder.display())]
     NoClockFolder {

@@ -26,7 +26,15 @@ pub fn hang_terminal(document: &HangDocument, style: Style) -> String {
         .flat_map(|root| wrap(&format!("rank {}  {}", root.rank, clean(&root.why)), sheet.width() - 2));
     let roots: Vec<String> = roots.map(|line| format!("  {line}")).collect();
     let problems = document.problems.iter().take(8).flat_map(|problem| wrap(&format!("! {}", clean(problem)), sheet.width()));
-    joined(vec![heading, answer, roots, heard(verdict, sheet), problems.collect(), places(document, sheet)])
+    joined(vec![
+        heading,
+        answer,
+        roots,
+        heard(verdict, sheet),
+        problems.collect(),
+        places(document, sheet),
+        stacks(document, sheet),
+    ])
 }
 
 /// What sort of thing it is.
@@ -94,6 +102,34 @@ fn places(document: &HangDocument, sheet: Sheet) -> Vec<String> {
     }
     lines
 }
+
+/// Where processes are, the most together first: the largest in full, and of each other what it is in.
+fn stacks(document: &HangDocument, sheet: Sheet) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (place, stack) in document.stacks.iter().take(STACKS_MAX).enumerate() {
+        let who = match (stack.ranks.is_empty(), stack.pids.as_slice()) {
+            (false, _) => format!("ranks {}", rank_list(&stack.ranks, 4)),
+            (true, [pid]) => format!("process {pid}"),
+            (true, pids) => counted(pids.len(), "process").replace("processs", "processes"),
+        };
+        let state = if stack.state.is_empty() { String::new() } else { format!("  {}", clean(&stack.state)) };
+        lines.push(format!("{who}{state}"));
+        let frames = if place == 0 { FRAMES_MAX } else { FRAMES_MAX / 2 };
+        let shown = stack.frames.iter().take(frames).map(|frame| format!("  {}", shorten(&clean(frame), sheet.width() - 4)));
+        lines.extend(shown);
+        if stack.frames.len() > frames {
+            lines.push(format!("  and {} more", counted(stack.frames.len() - frames, "frame")));
+        }
+    }
+    if let Some(rest) = document.stacks.len().checked_sub(STACKS_MAX).filter(|rest| *rest > 0) {
+        lines.push(format!("and {} more", counted(rest, "stack")));
+    }
+    lines
+}
+
+/// Stacks that are shown, and frames of one.
+const STACKS_MAX: usize = 6;
+const FRAMES_MAX: usize = 8;
 
 fn cells(rank: &HangRank, awaited: String) -> Vec<String> {
     let (place, call) = match (&rank.stuck_in, &rank.last) {

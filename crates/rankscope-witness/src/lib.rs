@@ -4,7 +4,11 @@
 //! whole or an [`Error`]. Nothing is understood here: bytes go on to whoever judges. Nothing of the job is changed.
 
 mod error;
+mod http;
+pub mod process;
 pub mod ras;
+pub mod tree;
 mod wire;
+pub mod worker;
 
 pub use error::Error;

@@ -54,9 +54,17 @@ impl Wire {
                 return Err(self.too_large(question, LINE_MAX));
             }
             if self.more(question)? == 0 {
-                return Err(self.hung_up(question));
+                return Err(self.hung_up(question, self.left.len()));
             }
         }
+    }
+
+    /// Some of what comes; nothing where the other side ended.
+    pub(crate) fn some(&mut self, question: &str) -> Result<Vec<u8>, Error> {
+        if self.left.is_empty() {
+            self.more(question)?;
+        }
+        Ok(std::mem::take(&mut self.left))
     }
 
     /// All that still comes, until the other side ends or there are `enough` bytes.
@@ -72,9 +80,9 @@ impl Wire {
         Ok(std::mem::take(&mut self.left))
     }
 
-    /// That the other side ended before its answer did.
-    pub(crate) fn hung_up(&self, question: &str) -> Error {
-        Error::HungUp { address: self.address.clone(), question: question.to_owned(), bytes: self.left.len() }
+    /// That the other side ended after so many bytes, before its answer did.
+    pub(crate) fn hung_up(&self, question: &str, bytes: usize) -> Error {
+        Error::HungUp { address: self.address.clone(), question: question.to_owned(), bytes }
     }
 
     pub(crate) fn too_large(&self, question: &str, bytes_max: usize) -> Error {

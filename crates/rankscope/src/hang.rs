@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use rankscope_document::HangKind;
-use rankscope_pipeline::HangSources;
+use rankscope_pipeline::{HangSources, OfRank};
 
 use crate::exit::ExitCode;
 use crate::job::Bar;
@@ -16,24 +16,35 @@ const NAMED: u8 = 3;
 /// Why a job stands still: who waits for whom, and who for nobody.
 ///
 /// Reads what torch's flight recorder dumped on each rank, as pickles or JSON: files called like nccl_trace_rank_3, which torch writes when a
-/// collective times out, or what torch._C._distributed_c10d._dump_fr_trace_json() returns. Nothing of a pickle is run. NCCL's RAS service
-/// may be asked beside it: it names ranks that are dead, and confirms. Ends with 3 where ranks are to blame, 0 where no rank is in an
+/// collective times out, or what torch._C._distributed_c10d._dump_fr_trace_json() returns. Nothing of a pickle is run. Of a job that
+/// still runs, torch's worker servers, NCCL's RAS service and processes of this host can be asked beside it or alone: what each tells is
+/// weighed. No process is stopped, and RAS names nobody but the dead. Ends with 3 where ranks are to blame, 0 where no rank is in an
 /// unfinished call, 1 where nobody can be blamed or nothing can be read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Dumps, or folders of them
-    #[arg(required_unless_present = "ras", value_name = "DUMPS")]
+    #[arg(required_unless_present_any = ["ras", "workers", "processes"], value_name = "DUMPS")]
     paths: Vec<PathBuf>,
     /// Ask NCCL's RAS service, which every process of a job has [default address: localhost:28028]
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, require_equals = true, default_missing_value = "localhost:28028")]
     ras: Option<String>,
+    /// Ask the worker servers of torch's processes, in the order of their ranks unless a rank is given
+    #[arg(long = "worker", value_name = "[RANK=]HOST:PORT", num_args = 1.., value_parser = worker)]
+    workers: Vec<OfRank<String>>,
+    /// Look at processes of this host: their states, and their stacks where py-spy is installed. Ranks are read from their environments
+    #[arg(long = "pids", value_name = "[RANK=]PID", num_args = 1.., value_parser = process)]
+    processes: Vec<OfRank<u32>>,
+    /// Keep all that was told and the verdict in this folder
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let sources = HangSources { paths: args.paths, ras: args.ras };
+    let sources =
+        HangSources { paths: args.paths, ras: args.ras, workers: args.workers, processes: args.processes, keep: args.keep };
     let document = rankscope_pipeline::hang(&sources, &Bar::default())?;
     match args.format {
         Format::Json => output::answer(&serde_json::to_string_pretty(&document)?)?,
@@ -44,4 +55,25 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         _ if document.verdict.roots.is_empty() => ExitCode::FAILURE,
         _ => ExitCode::from(NAMED),
     })
+}
+
+/// `3=host:port`, `host:port`.
+fn worker(text: &str) -> Result<OfRank<String>, &'static str> {
+    let (rank, what) = of_rank(text)?;
+    let is_address = what.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if is_address { Ok(OfRank { rank, what: what.to_owned() }) } else { Err("give HOST:PORT or RANK=HOST:PORT") }
+}
+
+/// `3=4711`, `4711`.
+fn process(text: &str) -> Result<OfRank<u32>, &'static str> {
+    let (rank, what) = of_rank(text)?;
+    let what = what.parse().ok().filter(|pid| *pid > 0).ok_or("give PID or RANK=PID")?;
+    Ok(OfRank { rank, what })
+}
+
+fn of_rank(text: &str) -> Result<(Option<u32>, &str), &'static str> {
+    match text.split_once('=') {
+        Some((rank, what)) => Ok((Some(rank.parse().map_err(|_| "before = there has to be a rank")?), what)),
+        None => Ok((None, text)),
+    }
 }

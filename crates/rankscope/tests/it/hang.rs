@@ -98,3 +98,46 @@ fn a_pickle_that_would_call_something_is_refused() {
     assert!(!marker.exists());
     assert_eq!(document["verdict"]["roots"], json!([]), "half of the dumps are no evidence: {document}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_is_stopped_is_named_by_its_rank_and_what_was_seen_is_kept() {
+    use std::process::{Child, Command};
+
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let start = |rank: u32| Command::new("sleep").arg("600").env("RANK", rank.to_string()).spawn().expect("started");
+    let mut ranks: Vec<Child> = (0..3).map(start).collect();
+    let pids: Vec<String> = ranks.iter().map(|rank| rank.id().to_string()).collect();
+    let stopped = Command::new("kill").args(["-STOP", &pids[1]]).status().expect("kill");
+    assert!(stopped.success());
+    while !fs::read_to_string(format!("/proc/{}/stat", pids[1])).expect("there").contains(") T ") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let keep = folder.path().join("kept");
+    let arguments: Vec<&str> = ["hang", "--format", "json", "--keep", text(&keep), "--pids"]
+        .into_iter()
+        .chain(pids.iter().map(String::as_str))
+        .collect();
+    let output = rankscope(&arguments);
+    for rank in &mut ranks {
+        rank.kill().expect("ended");
+        rank.wait().expect("ended");
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &document["verdict"]["kind"]), (Some(3), &json!("outside")), "{document}");
+    assert_eq!(document["verdict"]["roots"][0]["rank"], json!(1));
+    let kept: Value = serde_json::from_slice(&fs::read(keep.join("verdict.json")).expect("kept")).expect("JSON");
+    assert_eq!(kept, document);
+    assert!(fs::read_to_string(keep.join("stacks-1.txt")).expect("kept").contains("state T"));
+}
+
+#[test]
+fn what_names_nobody_that_can_be_asked_is_used_wrongly() {
+    for arguments in [&["hang"][..], &["hang", "--pids", "0"], &["hang", "--worker", "nohost"], &["hang", "--pids", "x=4"]] {
+        assert_eq!(rankscope(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+    // Nobody listens there.
+    let output = rankscope(&["hang", "--ras=127.0.0.1:1"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && error.contains("127.0.0.1:1"), "{error}");
+}

@@ -1,0 +1,56 @@
+//! Which processes of a job are its ranks: launchers and shells start them, and they start helpers.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::process::{self, name_of, rank_of};
+
+/// Processes that are looked at, at most.
+const PROCESSES_MAX: usize = 65_536;
+
+/// Programs that only start another.
+const WRAPPERS: [&str; 9] = ["sh", "bash", "dash", "zsh", "env", "timeout", "nice", "numactl", "uv"];
+
+/// Ranks among `pid` and all that it started, each by the first process that has its number in its environment.
+pub fn ranks_below(pid: u32) -> Vec<(u32, u32)> {
+    let mut ranks = BTreeMap::new();
+    let mut left = vec![pid];
+    for _ in 0..PROCESSES_MAX {
+        let Some(pid) = left.pop() else { break };
+        if let Some(rank) = rank_of(pid) {
+            ranks.entry(rank).or_insert(pid);
+        }
+        left.extend(children(pid).into_iter().rev());
+    }
+    ranks.into_iter().map(|(rank, pid)| (rank, program_of(pid))).collect()
+}
+
+/// The process that does the work of `pid`: where that is a shell or the like with one child, the child.
+pub fn program_of(pid: u32) -> u32 {
+    let mut pid = pid;
+    for _ in 0..DEPTH_MAX {
+        let wraps = name_of(pid).is_some_and(|name| WRAPPERS.contains(&name.as_str()));
+        match children(pid)[..] {
+            [child] if wraps && is_settled(child) => pid = child,
+            _ => break,
+        }
+    }
+    pid
+}
+
+/// Whether `pid` lives for a while: what a loop of a shell starts is gone again before anybody has looked at it.
+fn is_settled(pid: u32) -> bool {
+    process::age_s(pid).is_some_and(|age_s| age_s >= SETTLED_S)
+}
+
+const SETTLED_S: u64 = 1;
+
+/// Wrappers around wrappers.
+const DEPTH_MAX: usize = 8;
+
+fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let children = |thread: fs::DirEntry| process::read(&thread.path().join("children"));
+    let listed = threads.filter_map(children);
+    listed.flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()).collect()
+}
