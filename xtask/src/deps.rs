@@ -201,6 +201,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-launch", "rankscope-clock", "what the session of an agent is told"),
     ("rankscope-launch", "rankscope-config", "settings of the agents"),
     ("rankscope-launch", "rankscope-time", "spans and rates of those settings"),
+    ("rankscope-launch", "rankscope-witness", "finds the ranks of a job that stands still"),
     ("rankscope-launch", "rankscope-sweep", "carries out what it plans"),
     ("rankscope-sweep", "rankscope-clock", "its generator of random numbers, so that there is one"),
     ("rankscope-demo", "rankscope-launch", "its processes are tied to it, and its agents started, as those of any job"),

@@ -48,6 +48,12 @@ pub enum Error {
     /// A process of ours cannot be started.
     #[error("its process does not start: {0}")]
     NoProcess(#[source] io::Error),
+    /// Whoever judges a job that stands still says nothing.
+    #[error("no verdict; {} says why", log.display())]
+    NoVerdict {
+        /// What it said.
+        log: PathBuf,
+    },
     /// A stream of such a process cannot be made.
     #[error("{0}")]
     Stream(#[source] io::Error),

@@ -59,6 +59,11 @@ impl Executable {
         self.with(["report".into(), run.into(), "--partial".into()])
     }
 
+    /// The words of a process that judges a job that stands still, by what `evidence` names.
+    pub(crate) fn hang(&self, evidence: &[OsString]) -> Vec<OsString> {
+        self.with(std::iter::once("hang".into()).chain(evidence.iter().cloned()))
+    }
+
     /// The words of a process that is an agent.
     pub(crate) fn agent(&self) -> Vec<OsString> {
         self.with(["agent".into()])

@@ -8,6 +8,8 @@ use std::io;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -88,6 +90,17 @@ impl Job {
             }
         }
         Ok(job)
+    }
+
+    /// Its processes, with their ranks where they were asked for here.
+    pub(crate) fn processes(&self) -> Vec<(Option<u32>, u32)> {
+        let rank = |rank: u32| self.numbered.then_some(rank);
+        (0..).zip(&self.ranks).map(|(number, process)| (rank(number), process.child.id())).collect()
+    }
+
+    /// How many bytes ranks have printed, where that goes through here.
+    pub(crate) fn printed(&self) -> Option<Arc<AtomicU64>> {
+        self.lines.as_ref().map(Lines::printed)
     }
 
     /// Waits for the job to end, and passes signals on meanwhile. When a rank fails the others are asked to end. Ranks that were

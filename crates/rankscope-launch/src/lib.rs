@@ -25,6 +25,7 @@ mod outcome;
 mod profile;
 mod run;
 mod signals;
+mod standstill;
 mod summary;
 mod sweep;
 mod tied;

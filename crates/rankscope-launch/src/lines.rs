@@ -4,6 +4,7 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::process::Child;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,8 @@ pub(crate) struct Lines {
     sender: Sender<()>,
     over: Receiver<()>,
     streams: usize,
+    /// Bytes that ranks have printed.
+    printed: Arc<AtomicU64>,
     /// Closed when no more is to be waited for.
     open: PipeWriter,
     closing: Arc<PipeReader>,
@@ -37,7 +40,12 @@ impl Lines {
     pub(crate) fn new() -> io::Result<Self> {
         let (sender, over) = channel();
         let (closing, open) = io::pipe()?;
-        Ok(Self { sender, over, streams: 0, open, closing: Arc::new(closing) })
+        Ok(Self { sender, over, streams: 0, printed: Arc::default(), open, closing: Arc::new(closing) })
+    }
+
+    /// Counts the bytes that ranks print, as they do.
+    pub(crate) fn printed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.printed)
     }
 
     /// Passes on what `child` says on both of its pipes; `aside` sends all of it to stderr.
@@ -55,7 +63,7 @@ impl Lines {
     /// Passes on `from` to `to` with `[rank k] ` before each line.
     fn pass_on(&mut self, rank: u32, from: impl Read + AsFd + Send + 'static, to: impl Write + Send + 'static) {
         let over = self.sender.clone();
-        let from = Stream { from, closing: Arc::clone(&self.closing), left: PIPE_BYTES };
+        let from = Stream { from, closing: Arc::clone(&self.closing), left: PIPE_BYTES, printed: Arc::clone(&self.printed) };
         let passing = std::thread::Builder::new().name(format!("rankscope-rank{rank}")).spawn(move || {
             // Whoever reads us has gone: the pipe closes, and the rank learns it as it would without us.
             let _gone = copy(format!("[rank {rank}] ").as_bytes(), from, to);
@@ -85,6 +93,7 @@ struct Stream<R> {
     from: R,
     closing: Arc<PipeReader>,
     left: usize,
+    printed: Arc<AtomicU64>,
 }
 
 impl<R: Read + AsFd> Read for Stream<R> {
@@ -93,7 +102,9 @@ impl<R: Read + AsFd> Read for Stream<R> {
         poll(&mut ready, PollTimeout::NONE)?;
         let [said, closing] = ready.map(|fd| fd.any().unwrap_or(true));
         if !closing {
-            return self.from.read(into);
+            let read = self.from.read(into)?;
+            self.printed.fetch_add(read as u64, Ordering::Relaxed);
+            return Ok(read);
         }
         if !said {
             return Ok(0);
@@ -176,7 +187,8 @@ mod tests {
         rank.write_all(b"last\nwords").unwrap();
         drop(open);
         let mut out = Vec::new();
-        copy(b"[rank 3] ", Stream { from, closing: Arc::new(closing), left: PIPE_BYTES }, &mut out).unwrap();
+        copy(b"[rank 3] ", Stream { from, closing: Arc::new(closing), left: PIPE_BYTES, printed: Arc::default() }, &mut out)
+            .unwrap();
         assert_eq!(out, b"[rank 3] last\n[rank 3] words\n");
     }
 
@@ -186,7 +198,8 @@ mod tests {
         drop(open);
         let zeros = std::fs::File::open("/dev/zero").unwrap();
         let mut out = Vec::new();
-        copy(b"", Stream { from: zeros, closing: Arc::new(closing), left: 3 << 20 }, &mut out).unwrap();
+        copy(b"", Stream { from: zeros, closing: Arc::new(closing), left: 3 << 20, printed: Arc::default() }, &mut out)
+            .unwrap();
         assert_eq!(out.iter().filter(|byte| **byte == 0).count(), 3 << 20);
     }
 

@@ -85,7 +85,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Year to second in UTC, as `20260131-235959`.
-fn stamp(unix_s: u64) -> String {
+pub(crate) fn stamp(unix_s: u64) -> String {
     let (day, second) = (unix_s / 86_400, unix_s % 86_400);
     // Days counted from 1 March of the year 0, so that the day that comes and goes is the last of its year.
     let shifted = day + 719_468;

@@ -1,6 +1,7 @@
 //! What is worth a line while a job runs, and who hears it. None of it keeps the job from running or changes how it ends.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::summary::Summary;
@@ -118,6 +119,31 @@ pub enum Notice {
         /// What the system says.
         reason: String,
     },
+    /// Nobody watches whether the job makes progress.
+    #[error("the job is not watched: {0}")]
+    NotWatched(String),
+    /// The job makes no progress, and this is why.
+    #[error(
+        "nothing was printed or recorded for {}: {summary} The evidence is in {}",
+        told(*after), folder.display()
+    )]
+    StandsStill {
+        /// For how long.
+        after: Duration,
+        /// Why, in sentences.
+        summary: String,
+        /// Where the evidence is.
+        folder: PathBuf,
+    },
+    /// The job makes no progress, and nobody can tell why.
+    #[error("nothing was printed or recorded for {}, and why cannot be told: {reason}", told(*after))]
+    NotJudged {
+        /// For how long.
+        after: Duration,
+        /// What went wrong.
+        #[source]
+        reason: Error,
+    },
     /// Completing the run was cut short.
     #[error("completing the run {why}; run `rankscope report {run}` to continue", run = .run.display())]
     CutShort {
@@ -126,6 +152,11 @@ pub enum Notice {
         /// By whom or what.
         why: CutShort,
     },
+}
+
+/// `300 s`, `0.5 s`.
+fn told(duration: Duration) -> String {
+    format!("{} s", duration.as_secs_f64())
 }
 
 /// What cuts the completion of a run short.

@@ -21,6 +21,7 @@ use crate::on_demand::OnDemand;
 use crate::outcome::{Outcome, not_started};
 use crate::profile::ProfilePlan;
 use crate::signals::Signals;
+use crate::standstill::{Watch, Watched};
 
 /// What is to run, and what is to be kept of it.
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct Request {
     pub hooks: bool,
     /// Steps to profile through these hooks.
     pub profile: Option<ProfilePlan>,
+    /// How long nothing may be printed or recorded before it is looked for why; none does not look.
+    pub on_hang: Option<Duration>,
     /// Align and report at the end of the job.
     pub report: bool,
     /// Map the node's traces at the end of the job into a folder below this one.
@@ -117,8 +120,12 @@ pub(crate) fn run_in(
     let environment =
         directory.as_ref().map_or_else(|| request.variables(), |directory| directory.environment(request, &**observer));
     let mut on_demand = OnDemand::of(request.profile.as_ref(), directory.as_ref(), observer);
-    let ended = Job::start(&command, request.ranks, environment, request.aside)
-        .map(|job| job.run(signals, agent.as_ref(), on_demand.as_mut(), request.grace));
+    let ended = Job::start(&command, request.ranks, environment, request.aside).map(|job| {
+        let watch = watch(request.on_hang, &job, directory.as_ref(), observer);
+        let outcome = job.run(signals, agent.as_ref(), on_demand.as_mut(), request.grace);
+        watch.into_iter().for_each(Watch::end);
+        outcome
+    });
     on_demand.into_iter().for_each(OnDemand::end);
     if let Some(agent) = agent {
         agent.stop();
@@ -143,6 +150,12 @@ pub(crate) fn run_in(
         finish(directory, described, outcome.clone(), what, signals, request.finish_within, observer);
     }
     Ended { outcome, kept }
+}
+
+/// Watches whether `job` makes progress, where that is wanted and there is a place for what is found.
+fn watch(after: Option<Duration>, job: &Job, directory: Option<&Directory>, observer: &Arc<dyn Observer>) -> Option<Watch> {
+    let run = directory?.path().to_owned();
+    Watch::start(Watched { after: after?, run, processes: job.processes(), printed: job.printed() }, observer)
 }
 
 fn words(command: &[OsString]) -> Vec<String> {

@@ -34,6 +34,7 @@ fn request(at: &Path, ranks: Option<u32>, command: &[&str]) -> Request {
         clock: None,
         hooks: false,
         profile: None,
+        on_hang: None,
         report: false,
         collect: Vec::new(),
         grace: Duration::from_secs(10),

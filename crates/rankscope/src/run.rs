@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
 use rankscope_config::ClockSettings;
@@ -35,6 +36,10 @@ pub(crate) struct Args {
     /// this process), and with it ,shapes ,stack or ,memory. The script needs no change
     #[arg(long, value_name = "STEPS", conflicts_with = "no_hooks")]
     profile: Option<ProfilePlan>,
+    /// Look why the job stands still when nothing was printed or recorded for this long, as 300s or 5min: evidence and a verdict go into
+    /// hang/ of the run directory, and the job goes on. Printing counts of ranks that -n starts
+    #[arg(long, value_name = "DURATION", value_parser = patience)]
+    on_hang: Option<Duration>,
     /// Name of the run, below runs/ [default: the program and the time]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<RunName>,
@@ -92,6 +97,7 @@ fn request(args: Args) -> Result<Request> {
         clock: (!args.job.no_clock).then(|| ClockSettings::of(&settings)),
         hooks: !args.job.no_hooks,
         profile: args.profile,
+        on_hang: args.on_hang,
         report: !args.no_report,
         grace: args.job.grace(),
         map: args.map,
@@ -115,6 +121,15 @@ impl Observer for Printer {
         summary::say(summary, self.format);
     }
 }
+
+/// How long nothing may happen.
+fn patience(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if duration < PATIENCE_MIN { Err("less than half a second; give a time such as 300s".to_owned()) } else { Ok(duration) }
+}
+
+/// Less is no standstill: a rank may take so long to say two lines.
+const PATIENCE_MIN: Duration = Duration::from_millis(500);
 
 /// A name that can also be printed: no character of it steers a terminal.
 fn name(text: &str) -> Result<RunName, NameError> {

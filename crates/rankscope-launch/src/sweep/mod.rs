@@ -96,6 +96,7 @@ fn run_request(request: &SweepRequest, sweep: &Sweep) -> Request {
         clock: sweep.options.clock.then(|| request.clock.clone()),
         hooks: sweep.options.hooks,
         profile: None,
+        on_hang: None,
         report: request.report,
         collect: sweep.options.collect.clone(),
         grace: request.grace,

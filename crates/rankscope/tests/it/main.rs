@@ -55,6 +55,7 @@ mod recover;
 mod run_crash;
 mod run_exit;
 mod run_frameworks;
+mod run_hang;
 mod run_hooks;
 mod run_launchers;
 mod run_map;
