@@ -64,6 +64,14 @@ pub fn set_host_name(name: &str) {
     put(HOST_NAME.id(), &quoted(name));
 }
 
+/// Says which rank the process is, of how many, in the recording that runs: for a library that knows where no launcher said so.
+pub fn set_rank(rank: u32, world_size: Option<u32>) {
+    put(RANK.id(), &rank.to_string());
+    if let Some(size) = world_size {
+        put(WORLD_SIZE.id(), &size.to_string());
+    }
+}
+
 /// Says through which API the recording that runs is made, where that is not the recorder's own.
 pub(crate) fn set_api(name: &str) {
     static KEY: Site = Site::key(API);

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rankscope_recording::{FlowStage, Kind, NameId};
+use rankscope_recording::{FlowStage, Kind, NOTED, NameId, Noted};
 
 use crate::lane;
 use crate::lane::tally::Sort;
@@ -20,6 +20,35 @@ pub fn instant(name: NameId, args: &[(NameId, Value<'_>)]) {
     if let Some(epoch) = state::epoch_if_on(names::category_bit(name)) {
         lane::with(|lane| lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], args));
     }
+}
+
+/// Notes a span that is over: it was from `start_tick` to `end_tick`, on whatever threads. Ticks are those of
+/// [`ticks`](crate::ticks()). For who watches something from several threads and knows only in the end what it was; a span that is
+/// open when the process dies is not in the recording. Nothing is recorded where it ends before it starts.
+///
+/// ```
+/// use rankscope_record::{Category, Scope, Session, SessionOptions, Value, intern, intern_key, noted, ticks};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Session::start(SessionOptions::default())?;
+/// let name = intern("transfer", Category::USER_ANNOTATION, Scope::UserScope);
+/// let start_tick = ticks();
+/// // ... somebody else says that it is done ...
+/// noted(name, start_tick, ticks(), &[(intern_key("bytes"), Value::I64(4096))]);
+/// assert_eq!(session.stop()?.report.events(), 1);
+/// # Ok(())
+/// # }
+/// ```
+pub fn noted(name: NameId, start_tick: u64, end_tick: u64, args: &[(NameId, Value<'_>)]) {
+    static KEY: Site = Site::key(NOTED);
+    if start_tick > end_tick {
+        return;
+    }
+    let list = Noted { start_tick, end_tick }.to_list();
+    let mut all = Vec::with_capacity(1 + args.len());
+    all.push((KEY.id(), Value::I64s(&list)));
+    all.extend_from_slice(args);
+    instant(name, &all);
 }
 
 /// Records a whole number.

@@ -90,11 +90,11 @@ mod ticks;
 mod tracing_layer;
 mod value;
 
-pub use about::{set_host_name, set_metadata, set_process_name, set_thread_name};
+pub use about::{set_host_name, set_metadata, set_process_name, set_rank, set_thread_name};
 pub use correlation::{current_correlation, pop_correlation, push_correlation};
 pub use dynamic_name::{DynamicName, begin_dynamic};
 pub use empty::Empty;
-pub use events::{AsyncSpan, MemoryEvent, begin_async, counter_f64, counter_i64, flow, instant, memory};
+pub use events::{AsyncSpan, MemoryEvent, begin_async, counter_f64, counter_i64, flow, instant, memory, noted};
 #[cfg(feature = "export")]
 pub use export::{ExportError, ExportFormat};
 pub use formatted::{Formatted, ShortText};
@@ -102,7 +102,7 @@ pub use in_span::{InSpan, SpanFuture, SpanName};
 pub use join::{JoinedRun, join_run, join_run_with};
 pub use kept_args::KeptArgs;
 pub use names::{Site, intern, intern_key};
-pub use ranks::own_rank;
+pub use ranks::{own_rank, own_world_size};
 #[cfg(feature = "macros")]
 #[doc = include_str!("recorded_attribute.md")]
 pub use rankscope_record_macros::recorded;

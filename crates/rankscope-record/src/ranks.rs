@@ -29,6 +29,11 @@ pub fn own_rank() -> Option<u32> {
     own().map(|place| place.rank)
 }
 
+/// How many ranks the job has, where whoever launched this process says so in the environment.
+pub fn own_world_size() -> Option<u32> {
+    own()?.world_size
+}
+
 /// The variables that are asked for, for a message.
 pub(crate) fn variables() -> String {
     RANKS.map(|(rank, _)| rank).join(", ")

@@ -225,7 +225,7 @@ impl<'a> Builder<'a> {
             What::End { unfinished, above } => self.end(event.tick, args, unfinished, above),
             What::AsyncBegin { id } => self.async_half(event, id, args, true),
             What::AsyncEnd { id } => self.async_half(event, id, args, false),
-            What::Instant if self.device_work(event, args) => {}
+            What::Instant if self.device_work(event, args) || self.noted(event, args) => {}
             _ if self.options.scope == Scope::Device => {}
             What::Instant => {
                 let name = self.look_up(event.name);

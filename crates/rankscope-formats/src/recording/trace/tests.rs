@@ -168,3 +168,33 @@ fn damage_is_told() {
     assert_eq!(trace.provenance.problems.count(ProblemKind::DamagedBlock), 1);
     assert!(crate::read(Cursor::new(LiveAuthor::new().finish()), &ReadOptions::default()).unwrap()[0].trace.is_err());
 }
+
+#[test]
+fn a_span_noted_when_it_was_over_lies_where_it_was() {
+    let mut author = LiveAuthor::new();
+    author.thread(0, 4000, "watcher");
+    let name = author.name("nccl:all_reduce", 23, 0);
+    let (noted, group) = (author.name(NOTED, 0, 0), author.name("Process Group Name", 0, 0));
+    let collective = author.name("Collective name", 0, 0);
+    for (start_tick, end_tick) in [(2_000, 6_000), (3_000, 7_000)] {
+        let list = Noted { start_tick, end_tick }.to_list();
+        author.instant(0, 9_000, name);
+        author.args(0, &[(noted, ArgView::I64s(I64s::of(&I64s::pack(&list)))), (group, ArgView::Text("a".into()))]);
+        author.args(0, &[(collective, ArgView::Text("all_reduce".into()))]);
+    }
+    // One whose list says nothing stays the instant that it is.
+    author.instant(0, 9_500, name);
+    author.args(0, &[(noted, ArgView::I64s(I64s::of(&I64s::pack(&[5]))))]);
+    let recording = opened(author.finish());
+    let trace = to_trace(&recording, &Cut::everything(), &all_args());
+    let rows: Vec<_> = trace.spans.ids().map(|span| trace.spans.row(span)).collect();
+    assert_eq!(rows.iter().map(|row| (row.start_ns, row.dur_ns)).collect::<Vec<_>>(), [(2_000, 4_000), (3_000, 4_000)]);
+    assert!(trace.strings.text(trace.tracks.get(rows[0].track).name).contains("nccl:all_reduce"));
+    assert_eq!((trace.collectives.len(), trace.instants.len()), (2, 1));
+    let keys: Vec<_> = trace.spans.args.row(0).map(|(key, _)| trace.strings.text(key)).collect();
+    assert_eq!(keys, ["Process Group Name", "Collective name"]);
+    let mut file = Vec::new();
+    packed::write(&recording, &Cut::everything(), &mut file).unwrap();
+    let packed = crate::read(Cursor::new(file), &all_args()).unwrap().remove(0).trace.unwrap();
+    assert_eq!(outline(&packed), outline(&trace));
+}

@@ -1,8 +1,9 @@
-//! Asynchronous spans, whose ends may be found in any order, and the flows of work that was left and taken up again.
+//! Asynchronous spans, whose ends may be found in any order or which were noted when they were over, and the flows of work that was left
+//! and taken up again.
 
 use rankscope_trace::{ArgValue, FlowPhase, FlowPoint, StrId, Trace, Track, TrackId, TrackKey, TrackKind};
 
-use super::super::super::{Args, Event, NameId, RESUMED, Resumed};
+use super::super::super::{Args, Event, NOTED, NameId, Noted, RESUMED, Resumed};
 use super::Builder;
 use super::arguments::put;
 use crate::Scope;
@@ -50,6 +51,24 @@ impl Builder<'_> {
         }
         let track = self.async_track(name.text);
         self.span(begin.time_ns, end.time_ns, name.text, track, name, id);
+    }
+
+    /// Files an instant that notes a span as that span. False where it notes none.
+    pub(super) fn noted(&mut self, event: &Event, args: Args<'_>) -> bool {
+        let Some(noted) = Noted::of(args, |key| self.text(key) == NOTED) else { return false };
+        let name = self.look_up(event.name);
+        if !name.kept {
+            return true;
+        }
+        self.args.clear();
+        if self.wants_args(name) {
+            let key = self.trace.strings.intern(NOTED);
+            self.take_args_except(Some(key), args);
+        }
+        let (start_ns, end_ns) = (self.ticks.ns(noted.start_tick), self.ticks.ns(noted.end_tick));
+        let track = self.async_track(name.text);
+        self.span(start_ns, end_ns, name.text, track, name, 0);
+        true
     }
 
     /// The track of the asynchronous spans called `name`.
