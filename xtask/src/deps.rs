@@ -107,6 +107,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-record", "rankscope-formats", "its exports, and only those: a feature"),
     ("rankscope-record", "rankscope-trace", "whose clock a reading is of, in snapshots: a feature"),
     ("rankscope-record", "rankscope-record-macros", "its attribute: the compiler wants such macros in a crate of their own"),
+    ("rankscope-nccl", "rankscope-record", "writes its recordings; the smallest of it, loaded into somebody else's job"),
     ("rankscope-align", "rankscope-time", "applies clock maps"),
     ("rankscope-align", "rankscope-trace", "moves events"),
     ("rankscope-align", "rankscope-collectives", "matched collectives bound clocks"),
@@ -235,6 +236,8 @@ const EDGES: &[Edge] = &[
 /// Edges only tests may have, besides the testkit, which is for every test.
 const DEV_EDGES: &[Edge] = &[
     ("rankscope-record", "rankscope-time", "tests name ranks of the traces they read back"),
+    ("rankscope-nccl", "rankscope-formats", "tests read the recordings back"),
+    ("rankscope-nccl", "rankscope-trace", "and look at what is in them"),
     ("rankscope-collectives", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-align", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-analyze", "rankscope-formats", "tests read the testkit's files"),

@@ -65,6 +65,8 @@ pub enum Need {
     Sanitizer,
     /// NVIDIA's compiler of kernels at run time.
     Nvrtc,
+    /// NCCL's library, `libnccl.so.2` of `pip install nvidia-nccl-cu13`: `RANKSCOPE_NCCL_LIBRARY`.
+    Nccl,
     /// NVIDIA GPUs with their driver.
     Cuda,
     /// The right to mount file systems.
@@ -77,7 +79,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -104,6 +106,7 @@ impl Need {
         Self::Valgrind,
         Self::Sanitizer,
         Self::Nvrtc,
+        Self::Nccl,
         Self::Cuda,
         Self::Mount,
         Self::Terminal,
@@ -139,6 +142,7 @@ impl Need {
             Self::Valgrind => "valgrind",
             Self::Sanitizer => "sanitizer",
             Self::Nvrtc => "nvrtc",
+            Self::Nccl => "nccl",
             Self::Cuda => "cuda",
             Self::Mount => "mount",
             Self::Terminal => "terminal",
@@ -160,6 +164,7 @@ impl Need {
             Self::DatasetReaders => Some("RANKSCOPE_DATASET_PYTHON"),
             Self::SqlEngine => Some("RANKSCOPE_SQL_ENGINE"),
             Self::Pages => Some("RANKSCOPE_PAGES"),
+            Self::Nccl => Some("RANKSCOPE_NCCL_LIBRARY"),
             Self::NodeModules => Some("RANKSCOPE_NODE_MODULES"),
             Self::S3Server => Some("RANKSCOPE_S3_SERVER"),
             _ => None,
