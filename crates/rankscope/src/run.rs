@@ -1,6 +1,7 @@
 //! `rankscope run`: its arguments, and what it prints. `rankscope-launch` runs the job.
 
 mod job;
+mod nccl;
 mod profiled;
 mod summary;
 
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rankscope_config::ClockSettings;
 use rankscope_launch::{ExitClass, NameError, Notice, Observer, Place, ProfilePlan, Request, RunName, Summary, become_command};
 use rankscope_report::steers;
@@ -40,6 +41,10 @@ pub(crate) struct Args {
     /// hang/ of the run directory, and the job goes on. Printing counts of ranks that -n starts
     #[arg(long, value_name = "DURATION", value_parser = patience)]
     on_hang: Option<Duration>,
+    /// Record the job's collectives through the profiler plugin of NCCL and RCCL, without a change to the job. A plugin that
+    /// NCCL_PROFILER_PLUGIN names is called, too
+    #[arg(long)]
+    nccl: bool,
     /// Name of the run, below runs/ [default: the program and the time]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<RunName>,
@@ -87,7 +92,7 @@ fn request(args: Args) -> Result<Request> {
     Ok(Request {
         command: args.command,
         ranks: args.job.ranks,
-        environment: BTreeMap::new(),
+        environment: if args.nccl { nccl_variables()? } else { BTreeMap::new() },
         place: match (args.out, args.name) {
             (Some(path), _) => Place::Path(path),
             (None, Some(name)) => Place::Name(name),
@@ -105,6 +110,17 @@ fn request(args: Args) -> Result<Request> {
         collect: args.job.collect,
         aside: args.format == Format::Json,
     })
+}
+
+/// What the job is told for NCCL's plugin; what the user should know of it is said.
+fn nccl_variables() -> Result<BTreeMap<String, String>> {
+    let program = std::env::current_exe().context("where this program lies is not known")?;
+    let chosen = std::env::var_os("NCCL_PROFILER_PLUGIN").map(|chosen| chosen.to_string_lossy().into_owned());
+    let (variables, line) = nccl::told(&program, chosen.as_deref());
+    if let Some(line) = line {
+        output::remark(&format!("rankscope: {line}"));
+    }
+    Ok(variables)
 }
 
 /// Says on stderr what is worth a line, and at the end what became of the run.

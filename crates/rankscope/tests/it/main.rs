@@ -44,6 +44,7 @@ mod launch_files;
 mod map_merge;
 mod mappers;
 mod measured_clocks;
+mod nccl;
 mod parts;
 mod plain_text;
 mod plan;
