@@ -44,6 +44,7 @@ mod series;
 mod settings;
 mod side;
 mod steps;
+mod strips;
 mod structure;
 mod work;
 
@@ -78,6 +79,7 @@ pub fn compare(sides: &[Side], settings: &Settings) -> CompareDocument {
         side_by_side,
         series: plotted::series(&common.sides),
         ranking: ranking::of(&common.sides, settings),
+        strips: strips::strips(&common.sides),
         gate: None,
     }
 }

@@ -4,6 +4,8 @@
 //! lacks is no step of the job, and where a mark is lost, the step before it lasts until the next mark there is: that is no step, either.
 //! A run without any mark is one step as long as its trace.
 
+use std::collections::BTreeMap;
+
 use rankscope_document::{Document, Rank, Time};
 use rustc_hash::FxHashMap;
 
@@ -115,6 +117,16 @@ impl Steps {
     /// Numbers of the steps, in order.
     pub(crate) fn keys(&self) -> impl Iterator<Item = StepKey> {
         self.at.iter().map(|(key, _)| *key)
+    }
+
+    /// When each step that is left without warm-up begins and ends on any rank, by its number: where that occurs twice, the first.
+    pub(crate) fn windows(&self, document: &Document) -> BTreeMap<i64, [i64; 2]> {
+        let kept = self.at.iter().skip(self.warm_up()).filter(|((_, before), _)| *before == 0 && !self.whole);
+        let window = |places: &[usize]| {
+            let windows = places.iter().zip(&document.ranks).map(|(place, rank)| rank.steps[*place].window_ns);
+            windows.reduce(|[begin, end], other| [begin.min(other[0]), end.max(other[1])])
+        };
+        kept.filter_map(|((number, _), places)| Some((*number, window(places)?))).collect()
     }
 
     /// The account of the rank at `index` in each step.

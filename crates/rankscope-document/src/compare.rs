@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::vocabulary;
-use crate::{MetricSeries, Note, PairOfSides, SideBySide};
+use crate::{MetricSeries, Note, PairOfSides, SideBySide, StepStrips};
 
 /// Runs of two or more sides, compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct CompareDocument {
     /// Values of the time of a step and its classes, and of each rank's step, for plots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<MetricSeries>,
+    /// The same steps of all sides in time, where they have any in common with collectives in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strips: Option<StepStrips>,
     /// What the policy of a gate says, where one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateResult>,

@@ -32,6 +32,7 @@ mod report;
 mod rows;
 mod snapshot;
 mod spans;
+mod strips;
 
 pub mod spelling;
 mod tables;
@@ -77,6 +78,7 @@ pub use report::{
 pub use rows::{PARAMS, Row, Rows};
 pub use snapshot::{MemorySnapshotDocument, SnapshotDeviceRow, SnapshotFailureRow, SnapshotSegmentRow, SnapshotStackRow};
 pub use spans::{SpansDocument, SpansProcess, SpansRow};
+pub use strips::{SideStrips, StepStrip, StepStrips};
 pub use tables::{
     AnnotationSummary, BackwardSummary, BandwidthPoint, CategorySummary, CopySummary, CounterSummary, FunctionSummary,
     GemmSummary, HloInstruction, IdleBreakdown, IdleGapSummary, InferenceSteps, JaxStep, KernelOverlap, KernelSummary,

@@ -347,7 +347,7 @@ pub struct UnmatchedCollective {
 }
 
 /// A collective found on all of its ranks.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveInstance {
     /// Index into `groups`.
     pub group: usize,

@@ -6,11 +6,11 @@ mod page;
 use std::collections::BTreeSet;
 
 use rankscope_document::{
-    BesideStatus, ChangeVerdict, ClassChange, CollectiveBeside, CompareDocument, ComparedRun, ComparedSide, Comparison,
-    Contribution, ContributionKind, Convention, Direction, GateCheck, GateResult, MetricComparison, MetricSeries, MetricUnit,
-    MoreEvidence, Note, NoteLevel, Observation, OnInconclusive, OrderChange, Over, PairOfSides, Place, RankChange,
-    RankCollectiveBeside, Ranking, SideBySide, SideSeries, StructureChange, StructureChanges, StructureKind,
-    StructureVariation, TimeBeside,
+    BesideStatus, ChangeVerdict, ClassChange, CollectiveBeside, CollectiveInstance, CompareDocument, ComparedRun, ComparedSide,
+    Comparison, Contribution, ContributionKind, Convention, Direction, GateCheck, GateResult, MetricComparison, MetricSeries,
+    MetricUnit, MoreEvidence, Note, NoteLevel, Observation, OnInconclusive, OrderChange, Over, PairOfSides, Place, RankChange,
+    RankCollectiveBeside, Ranking, SideBySide, SideSeries, SideStrips, StepStrip, StepStrips, StructureChange,
+    StructureChanges, StructureKind, StructureVariation, TimeBeside,
 };
 use serde_json::Value;
 
@@ -41,6 +41,10 @@ const TABLES: &[(&str, &str)] = &[
     ("Figures of `side_by_side`", "/side_by_side/0/summary/0/time"),
     ("`series`", "/series/0"),
     ("`sides` of `series`", "/series/0/sides/0"),
+    ("`strips`", "/strips"),
+    ("`sides` of `strips`", "/strips/sides/0"),
+    ("`steps` of `strips`", "/strips/sides/0/steps/0"),
+    ("`instances` of `strips`", "/strips/sides/0/steps/0/instances/0"),
     ("`gate`", "/gate"),
     ("Checks of `gate`", "/gate/failed/0"),
 ];
@@ -71,6 +75,8 @@ fn full() -> Value {
         rank_collectives: vec![RankCollectiveBeside::default()],
         ..SideBySide::default()
     };
+    let instance = CollectiveInstance { members: Some(0), ..CollectiveInstance::default() };
+    let strip = StepStrip { instances: vec![instance], ..StepStrip::default() };
     let check = || vec![GateCheck::default()];
     let document = CompareDocument {
         sides: vec![ComparedSide { runs: vec![ComparedRun::default()], ..ComparedSide::default() }],
@@ -80,6 +86,7 @@ fn full() -> Value {
         ranking: Some(Ranking { places: vec![Place::default()], winner: None, pairs: vec![PairOfSides::default()] }),
         side_by_side: vec![side_by_side],
         series: vec![MetricSeries { sides: vec![SideSeries::default()], ..MetricSeries::default() }],
+        strips: Some(StepStrips { typical: 0, sides: vec![SideStrips { steps: vec![strip], ..SideStrips::default() }] }),
         gate: Some(GateResult { failed: check(), ..GateResult::default() }),
         ..CompareDocument::default()
     };
