@@ -156,7 +156,6 @@ const REPORT: Kind = Kind {
     name: "rankscope",
     kicker: "rankscope report",
     sections: &[STRIP, STEPS, TIME, LATE, WHY, HELP, PATH, COLLECTIVES, LONGEST, CLOCKS, FILES],
-    linked: true,
     answers: true,
     tiles: false,
     no_findings: "Nothing stands out: the analysis has no finding about this run.",

@@ -102,7 +102,6 @@ const CLOCKS: Kind = Kind {
         Section { id: "offsets", heading: "Offsets over time", link: "Offsets" },
         Section { id: "nodes", heading: "Nodes", link: "Nodes" },
     ],
-    linked: false,
     answers: false,
     tiles: false,
     no_findings: "",

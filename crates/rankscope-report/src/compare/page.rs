@@ -25,7 +25,7 @@ pub fn compare_html(document: &CompareDocument) -> Result<String, Error> {
     let nothing = Banner { strong: "", text: "The sides have no metric in common, so there is nothing to draw." };
     let title = document.sides.iter().map(|side| side.label.as_str()).collect::<Vec<_>>().join(" / ");
     let page = Page {
-        kind: &COMPARE,
+        kind: if document.ranking.is_some() { &RANKED } else { &COMPARE },
         title: if title.is_empty() { "nothing" } else { &title },
         version: &document.rankscope_version,
         facts: plain_facts(facts(document)),
@@ -69,21 +69,27 @@ fn facts(document: &CompareDocument) -> Vec<String> {
 /// Sides that the head of the page names.
 const SIDES: usize = 6;
 
+const VERDICTS: Section = Section { id: "verdicts", heading: "Verdicts", link: "Verdicts" };
+const WATERFALL: Section = Section { id: "waterfall", heading: "What the change is made of", link: "Waterfall" };
+const STRIPS: Section = Section { id: "strips", heading: "The same step of both", link: "Timeline" };
+const RANKING: Section = Section { id: "ranking", heading: "Ranking", link: "Ranking" };
+const DISTRIBUTIONS: Section = Section { id: "distributions", heading: "Steps and ranks", link: "Distributions" };
+const COLLECTIVES: Section = Section { id: "collectives", heading: "Collectives", link: "Collectives" };
+const STRUCTURE: Section = Section { id: "structure", heading: "Changes of structure", link: "Structure" };
+const PLOTS: Section = Section { id: "plots", heading: "Side by side", link: "Plots" };
+const METRICS: Section = Section { id: "metrics", heading: "All metrics", link: "Metrics" };
+const DEFINITIONS: Section = Section { id: "definitions", heading: "How each figure is computed", link: "Definitions" };
+
+/// A comparison of more than two sides.
+const RANKED: Kind = Kind {
+    sections: &[VERDICTS, WATERFALL, STRIPS, RANKING, DISTRIBUTIONS, COLLECTIVES, STRUCTURE, PLOTS, METRICS, DEFINITIONS],
+    ..COMPARE
+};
+
 const COMPARE: Kind = Kind {
     name: "rankscope compare",
     kicker: "rankscope compare",
-    sections: &[
-        Section { id: "verdicts", heading: "Verdicts", link: "Verdicts" },
-        Section { id: "waterfall", heading: "What the change is made of", link: "Waterfall" },
-        Section { id: "ranking", heading: "Ranking", link: "Ranking" },
-        Section { id: "distributions", heading: "Steps and ranks", link: "Distributions" },
-        Section { id: "collectives", heading: "Collectives", link: "Collectives" },
-        Section { id: "structure", heading: "Changes of structure", link: "Structure" },
-        Section { id: "plots", heading: "Side by side", link: "Plots" },
-        Section { id: "metrics", heading: "All metrics", link: "Metrics" },
-        Section { id: "definitions", heading: "How each figure is computed", link: "Definitions" },
-    ],
-    linked: true,
+    sections: &[VERDICTS, WATERFALL, STRIPS, DISTRIBUTIONS, COLLECTIVES, STRUCTURE, PLOTS, METRICS, DEFINITIONS],
     answers: false,
     tiles: true,
     no_findings: "",

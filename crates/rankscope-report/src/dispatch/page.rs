@@ -55,7 +55,6 @@ const PLAN: Kind = Kind {
         Section { id: "strips", heading: "Where documents are computed", link: "Documents" },
         Section { id: "ranks", heading: "Ranks", link: "Ranks" },
     ],
-    linked: false,
     answers: false,
     tiles: false,
     no_findings: "",

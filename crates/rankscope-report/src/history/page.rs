@@ -34,7 +34,6 @@ const HISTORY: Kind = Kind {
         Section { id: "changes", heading: "Changes of level", link: "Changes" },
         Section { id: "runs", heading: "Runs", link: "Runs" },
     ],
-    linked: true,
     answers: false,
     tiles: false,
     no_findings: "",

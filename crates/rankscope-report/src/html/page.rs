@@ -21,8 +21,6 @@ pub(crate) struct Kind {
     pub(crate) kicker: &'static str,
     /// What the script draws, in the order of the page.
     pub(crate) sections: &'static [Section],
-    /// Links to the sections stand at the top.
-    pub(crate) linked: bool,
     /// The script's answers and a row of figures stand before everything that is text.
     pub(crate) answers: bool,
     /// A row of figures stands before the sections.
@@ -90,7 +88,6 @@ impl Kind {
             name => self.name,
             kicker => self.kicker,
             sections => self.sections.iter().map(section).collect::<Vec<_>>(),
-            linked => self.linked,
             answers => self.answers,
             tiles => self.tiles,
             no_findings => self.no_findings,
@@ -115,7 +112,7 @@ impl<D: Serialize> Page<'_, D> {
             findings => notes(NoteLevel::Finding),
             cautions => notes(NoteLevel::Caution),
             problems => notes(NoteLevel::Problem),
-            css => Value::from_safe_string([STYLE, if self.kind.answers { ANSWERS } else { "" }].concat()),
+            css => Value::from_safe_string([STYLE, HOUSE, if self.kind.answers { ANSWERS } else { "" }].concat()),
             script => Value::from_safe_string(self.kind.script.to_owned()),
             document => Value::from_safe_string(embed::json(self.document)),
             cuts => Value::from_safe_string(embed::json(&self.cuts)),
@@ -124,6 +121,8 @@ impl<D: Serialize> Page<'_, D> {
 }
 
 const STYLE: &str = include_str!("../../web/report.css");
+/// Selection and closed sections.
+const HOUSE: &str = include_str!("../../web/house.css");
 /// Of pages that begin with answers.
 const ANSWERS: &str = include_str!("../../web/answers.css");
 

@@ -25,6 +25,7 @@ pub(crate) fn document(ranks: u32, steps: usize, tests: usize) -> CompareDocumen
         side_by_side: labels[1..].iter().map(|test| beside(ranks, test)).collect(),
         series: series(ranks, steps, &labels),
         ranking: (tests > 1).then(|| ranking(&labels)),
+        strips: Some(strips(ranks, &labels)),
         ..CompareDocument::default()
     }
 }
@@ -186,6 +187,39 @@ fn series(ranks: u32, steps: usize, labels: &[String]) -> Vec<MetricSeries> {
     };
     let side = |(at, label): (usize, &String)| SideSeries { label: label.clone(), runs: vec![values(at)], count: steps - 3 };
     names.map(|name| MetricSeries { name, sides: labels.iter().enumerate().map(side).collect() }).collect()
+}
+
+/// Four steps, in each of which a rank is late to two collectives, in the test by more.
+fn strips(ranks: u32, labels: &[String]) -> StepStrips {
+    let instance = |side: i64, step: i64, at: i64, begin: i64| {
+        let (late, wait) = ((step as u32 * 3 + 1) % ranks, (3 + 2 * side) * MS);
+        let others = (0..ranks).filter(|rank| *rank != late);
+        let listed: Vec<u32> = if ranks > 64 { others.take(15).collect() } else { others.collect() };
+        let waits = listed.iter().map(|rank| wait - i64::from(*rank % 5) * MS / 4);
+        CollectiveInstance {
+            group: at as usize,
+            start_ns: begin + (at + 1) * 15 * MS,
+            members: (ranks > 64).then_some(u64::from(ranks)),
+            wait_ns: waits.chain([0]).collect(),
+            arrival_order: listed.into_iter().chain([late]).collect(),
+            transfer_ns: 2 * MS + step,
+            end_skew_ns: 4_000,
+        }
+    };
+    let strip = |side: i64, step: i64| {
+        let (start_ns, length_ns) = (1_700_000_000_000_000_000 + step * 60 * MS, (48 + 3 * side) * MS + step);
+        let instances = (0..2).map(|at| instance(side, step, at, start_ns)).collect();
+        StepStrip { step, start_ns, length_ns, instances }
+    };
+    let side = |(side, label): (usize, &String)| SideStrips {
+        label: label.clone(),
+        run: format!("runs/{label}"),
+        ranks: (0..ranks).collect(),
+        names: vec![HOSTILE.to_owned(), "all_reduce".to_owned()],
+        steps: (4..8).map(|step| strip(side as i64, step)).collect(),
+        left_out: side,
+    };
+    StepStrips { typical: 5, sides: labels.iter().enumerate().map(side).collect() }
 }
 
 fn ranking(labels: &[String]) -> Ranking {

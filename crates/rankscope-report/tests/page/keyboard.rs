@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::browser::{Browser, Look};
 use super::{LOOKS, browser, common, written};
-use rankscope_report::html;
+use rankscope_report::{compare_html, html};
 
 /// The page of eight GPUs, open at `fragment`.
 fn opened(browser: &mut Browser, fragment: &str, look: Look) {
@@ -120,5 +120,44 @@ fn a_button_of_a_rank_selects_it_and_lets_it_go() {
     assert_eq!(browser.evaluate("document.querySelector(\"#keys\").open"), Value::Bool(true));
     browser.press("Escape");
     assert_eq!(browser.evaluate("document.querySelector(\"#keys\").open"), Value::Bool(false));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+/// The page of a comparison of eight ranks, open at `fragment`.
+fn compared(browser: &mut Browser, name: &str, fragment: &str) {
+    let page = compare_html(&common::compared::document(8, 40, 1)).expect("the template renders");
+    browser.open("about:blank", LOOKS[0]);
+    browser.open(&format!("file://{}{fragment}", written(name, &page).display()), LOOKS[0]);
+}
+
+#[test]
+fn a_comparison_shows_one_step_of_both_sides_and_selects_as_a_report_does() {
+    let Some(mut browser) = browser() else { return };
+    compared(&mut browser, "compared-selected", "#step=6&rank=3");
+    assert_eq!(selected(&mut browser), of("#step=6&rank=3", "Rank 3, step 6", true));
+    let headings = "[...document.querySelectorAll('#strips h3')].map((one) => one.textContent).join('; ')";
+    assert_eq!(text(&mut browser, headings), "base, step 6: 48.0\u{202f}ms; test1, step 6: 51.0\u{202f}ms");
+    for (key, name) in [("l", "Rank 3, step 7"), ("j", "Rank 4, step 7"), ("h", "Rank 4, step 6")] {
+        browser.press(key);
+        assert_eq!(selected(&mut browser).1, name, "after {key}");
+    }
+    browser.evaluate("document.querySelector(\"#distributions .cover[data-rank='5']\").dispatchEvent(new Event(\"click\")); 0");
+    assert_eq!(selected(&mut browser).1, "Rank 5, step 6");
+    browser.evaluate("document.querySelector(\"#strips select\").focus()");
+    browser.press("Escape");
+    browser.evaluate("document.activeElement.blur()");
+    browser.press("Escape");
+    assert_eq!(selected(&mut browser), of("", "", false));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn what_a_figure_means_is_unfolded_when_the_figure_asks() {
+    let Some(mut browser) = browser() else { return };
+    compared(&mut browser, "compared-unfolded", "");
+    let is_open = "document.querySelector(\"#definitions details\").open";
+    assert_eq!(browser.evaluate(is_open), Value::Bool(false));
+    browser.evaluate("document.querySelector(\"#verdicts a[href='#def-verdict']\").click()");
+    assert_eq!(browser.evaluate(is_open), Value::Bool(true));
     assert_eq!(browser.complaints(), [""; 0]);
 }

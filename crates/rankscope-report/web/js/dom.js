@@ -26,6 +26,9 @@ export function svgElement(tag, attributes = {}, ...children) {
   return element;
 }
 
+// A box for what is wider than the window; keys scroll it, too.
+export const scrollBox = (label, wide) => h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label }, wide);
+
 export const lead = (text) => h("p", { class: "lead" }, text);
 export const empty = (text) => h("p", { class: "empty" }, text);
 export const note = (text) => h("p", { class: "note" }, text);

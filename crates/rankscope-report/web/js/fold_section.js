@@ -1,10 +1,12 @@
 // Sections that are closed until someone asks: by a click, by a link to them, by a search in the page, or by printing.
 import { h } from "./dom.js";
 
-// Closes a section behind its heading and a line. One that holds what went wrong stays open.
+// Closes a section behind its heading and a line; one that is folded gets another line. One that holds what went wrong stays open.
 export function foldSection(id, brief) {
   const body = document.getElementById(id);
   if (body === null) return;
+  const folded = body.querySelector(":scope > details.fold > summary > .brief");
+  if (folded !== null) return folded.replaceChildren(brief);
   const heading = body.querySelector("h2");
   const parts = [...body.childNodes];
   const details = h("details", { class: "fold", open: body.querySelector(".banner") === null ? null : "" }, h("summary", {}, heading, h("span", { class: "brief" }, brief)));
@@ -16,12 +18,16 @@ export function foldSection(id, brief) {
 
 export function openWhatIsAskedFor() {
   const reveal = (hash) => {
-    const target = /^#[\w-]+$/.test(hash) ? document.querySelector(`section${hash} > details`) : null;
-    if (!(target instanceof HTMLDetailsElement)) return;
-    target.open = true;
+    const target = /^#[\w-]+$/.test(hash) ? document.getElementById(hash.slice(1)) : null;
+    const folded = target?.querySelector(":scope > details.fold") ?? target?.closest("details");
+    if (!(folded instanceof HTMLDetailsElement)) return;
+    folded.open = true;
     target.scrollIntoView();
   };
-  for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", () => reveal(new URL(link.getAttribute("href"), location.href).hash));
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
+    if (link) reveal(link.getAttribute("href"));
+  });
   addEventListener("hashchange", () => reveal(location.hash));
   reveal(location.hash);
   const opened = [];

@@ -1,4 +1,4 @@
-// Buttons that select a rank or a step, in tables and cards. They show what is selected, wherever it was selected.
+// Buttons that select a rank, a step or a node, in tables and cards. They show what is selected, wherever it was selected.
 import { h } from "./dom.js";
 import { selection } from "./selection.js";
 
@@ -12,16 +12,28 @@ export function pick(what, text) {
 
 export const pickRank = (rank, text = String(rank)) => pick({ rank }, text);
 
+// Lets a click on a drawn element select what it stands for. Keys and tables reach the same, so it is no button.
+export function pickable(element, what) {
+  element.classList.add("pickable");
+  for (const [key, value] of Object.entries(what)) element.dataset[key] = value;
+  element.addEventListener("click", () => selection.choose(element.hasAttribute("data-chosen") ? Object.fromEntries(Object.keys(what).map((key) => [key, null])) : what));
+  showChosen(element, selection.get());
+  return element;
+}
+
 const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
 
-function showPressed(button, chosen) {
-  const pressed = ["step", "rank"].every((key) => button.dataset[key] === undefined || String(chosen[key]) === button.dataset[key]);
-  button.setAttribute("aria-pressed", String(pressed));
-}
+const isChosen = (element, chosen) => Object.keys(chosen).every((key) => element.dataset[key] === undefined || String(chosen[key]) === element.dataset[key]);
+
+const showPressed = (button, chosen) => button.setAttribute("aria-pressed", String(isChosen(button, chosen)));
+const showChosen = (element, chosen) => element.toggleAttribute("data-chosen", isChosen(element, chosen));
 
 // Keeps every button of the page up to date, and lets a click anywhere in a row press the button of the row.
 export function followSelection() {
-  selection.watch((chosen) => document.querySelectorAll(".pick").forEach((button) => showPressed(button, chosen)));
+  selection.watch((chosen) => {
+    document.querySelectorAll(".pick").forEach((button) => showPressed(button, chosen));
+    document.querySelectorAll(".pickable").forEach((element) => showChosen(element, chosen));
+  });
   document.querySelector("main").addEventListener("click", (event) => {
     if (!(event.target instanceof Element) || event.target.closest("button, a, summary, input, select")) return;
     const button = event.target.closest("tbody tr")?.querySelector(".pick");

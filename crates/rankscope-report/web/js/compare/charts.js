@@ -1,5 +1,6 @@
 // Small charts of base and test: columns, lines over ranks, and a heat map. Axes have the unit of what they show.
-import { h, svgElement } from "../dom.js";
+import { h, scrollBox, svgElement } from "../dom.js";
+import { pickable } from "../pick.js";
 import { tip } from "../tip.js";
 import { extent, labelEvery, ticks } from "../pure/scale.js";
 import { isKnown } from "./figures.js";
@@ -22,7 +23,7 @@ function axes(values, format, fromZero) {
   return { y, marks };
 }
 
-const svgChart = (label, parts) => h("div", { class: "scroll" }, svgElement("svg", { class: "plot", viewBox: `0 0 ${CHART.width} ${CHART.height}`, role: "group", "aria-label": label }, ...parts));
+const svgChart = (label, parts) => scrollBox(label, svgElement("svg", { class: "plot", viewBox: `0 0 ${CHART.width} ${CHART.height}`, role: "group", "aria-label": label }, ...parts));
 
 // columns: { name, values: [[css, value]...], tip() }.
 export function columnChart(label, columns, format) {
@@ -61,7 +62,7 @@ export function lineChart(label, names, lines, format) {
   ]);
   const every = labelEvery(names.length, pitch, 26);
   const labels = names.flatMap((name, i) => (i % every === 0 ? [svgElement("text", { x: x(i), y: CHART.height - CHART.bottom + 16, "text-anchor": "middle" }, i === 0 ? `rank ${name}` : String(name))] : []));
-  const covers = names.map((name, i) => tip.on(svgElement("rect", { class: "cover", x: CHART.left + i * pitch, y: CHART.top, width: pitch, height: CHART.height - CHART.top - CHART.bottom }),
+  const covers = names.map((name, i) => tip.on(pickable(svgElement("rect", { class: "cover", x: CHART.left + i * pitch, y: CHART.top, width: pitch, height: CHART.height - CHART.top - CHART.bottom }), { rank: name }),
     () => tip.rows(`Rank ${name}`, lines.map(([css, values]) => [css === "of-base" ? "base" : "test", isKnown(values[i]) ? format(values[i]) : "–"]))));
   return svgChart(label, [...marks, ...drawn, ...labels, ...covers]);
 }
@@ -81,12 +82,12 @@ function pathOf(values, x, y) {
 
 // A cell for each row and column, coloured by `look(value)`: a class and how much of it, 0 to 1.
 export function heatTable(label, rows, columns, value, look, format) {
-  const head = h("tr", {}, h("th", {}), ...columns.map((column) => h("th", { scope: "col" }, column)));
+  const head = h("tr", {}, h("td", {}), ...columns.map((column) => h("th", { scope: "col" }, column)));
   const cell = (row, column) => {
     const v = value(row, column);
     const [css, much] = look(v);
     return h("td", { class: `heat ${css}` }, h("span", { class: "heat-fill", style: { opacity: String(much) } }), h("span", { class: "heat-text" }, format(v)));
   };
   const body = rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row), ...columns.map((column) => cell(row, column))));
-  return h("div", { class: "scroll" }, h("table", { class: "heats", "aria-label": label }, h("thead", {}, head), h("tbody", {}, ...body)));
+  return scrollBox(label, h("table", { class: "heats", "aria-label": label }, h("thead", {}, head), h("tbody", {}, ...body)));
 }

@@ -1,6 +1,7 @@
 // How the values of base and test are distributed: step after step, and rank by rank, with the medians.
 import { select } from "../controls.js";
-import { empty, h, lead, note, svgElement, swatches } from "../dom.js";
+import { empty, h, lead, note, scrollBox, svgElement, swatches } from "../dom.js";
+import { pickable } from "../pick.js";
 import { tip } from "../tip.js";
 import { formatTime } from "../pure/format.js";
 import { extent, ticks } from "../pure/scale.js";
@@ -58,7 +59,7 @@ function stepsPlot([base, test], metric) {
     svgElement("text", { x: (STEPS.left + right) / 2, y: STEPS.height - 6, "text-anchor": "middle" }, "steps in order of time"),
     svgElement("text", { x: right + 110, y: STEPS.height - 6, "text-anchor": "middle" }, "how often"));
   const said = metric === null ? "" : `Medians ${inUnit(metric.unit, metric.base)} and ${inUnit(metric.unit, metric.test)}; change ${withSign(metric.unit, metric.shift)}, interval ${withSign(metric.unit, metric.lo)} … ${withSign(metric.unit, metric.hi)}, ${spelledVerdict(metric.verdict)}.`;
-  return h("div", {}, h("div", { class: "scroll" }, plot), note(said));
+  return h("div", {}, scrollBox("Values of steps", plot), note(said));
 }
 
 const padded = ([lo, hi]) => {
@@ -90,7 +91,7 @@ function ranksPlot(ofRanks, sides, pair) {
   ]);
   const plot = svgElement("svg", { class: "plot wide", viewBox: `0 0 ${STRIP.width} ${height}`, role: "group", "aria-label": "Steps of each rank" },
     ...marks, ...shown.flatMap((row, i) => rankRow(row, STRIP.top + i * STRIP.row, x)));
-  const parts = [h("div", { class: "scroll" }, plot)];
+  const parts = [scrollBox("Steps of ranks", plot)];
   if (shown.length < rows.length) parts.push(note("Of all ranks, those whose step changed most are shown; the table of all metrics has every rank."));
   return h("div", {}, ...parts);
 }
@@ -104,6 +105,6 @@ function rankRow({ one, values: [base, test], metric }, y, x) {
     svgElement("text", { x: STRIP.left - 10, y: y + STRIP.row / 2 + 4, "text-anchor": "end" }, `rank ${rank}`),
     strip(base, "of-base", 9), strip(test, "of-test", 21), ...median(metric?.base, "of-base", 9), ...median(metric?.test, "of-test", 21),
     svgElement("text", { x: STRIP.width - STRIP.right + 8, y: y + STRIP.row / 2 + 4 }, metric ? withSign(metric.unit, metric.shift) : ""),
-    tip.on(cover, () => tip.rows(`Rank ${rank}`, metric ? [["base", inUnit(metric.unit, metric.base)], ["test", inUnit(metric.unit, metric.test)], ["change", withSign(metric.unit, metric.shift)], ["verdict", spelledVerdict(metric.verdict)]] : [])),
+    tip.on(pickable(cover, { rank: Number(rank) }), () => tip.rows(`Rank ${rank}`, metric ? [["base", inUnit(metric.unit, metric.base)], ["test", inUnit(metric.unit, metric.test)], ["change", withSign(metric.unit, metric.shift)], ["verdict", spelledVerdict(metric.verdict)]] : [])),
   ];
 }

@@ -1,5 +1,5 @@
 // Collectives by what they move: size against bus bandwidth on both sides, and a table.
-import { empty, h, lead, svgElement, swatches } from "../dom.js";
+import { empty, lead, scrollBox, svgElement, swatches } from "../dom.js";
 import { table } from "../table.js";
 import { tip } from "../tip.js";
 import { formatBytes, formatCount, formatRate, formatTime } from "../pure/format.js";
@@ -17,7 +17,7 @@ export function drawMoved({ pair, beside }, body, bar) {
   body.append(lead("Size against bus bandwidth. A line joins a collective of the base to the same one of the test: upwards is faster."));
   if (placed.length > 0) {
     bar.append(swatches([{ css: "of-base", text: pair.base }, { css: "of-test", text: pair.test }]));
-    body.append(h("div", { class: "scroll" }, scatter(placed)));
+    body.append(scrollBox("Size and bus bandwidth", scatter(placed)));
   }
   body.append(movedTable(rows));
 }
@@ -43,7 +43,7 @@ function scatter(rows) {
 }
 
 function dot(row, side, cx, cy) {
-  const shown = svgElement("circle", { class: `of-${side}`, cx, cy, r: 6, tabindex: "0", "aria-label": `${row.name} ${formatBytes(row.bytes)} of the ${side}: ${formatRate(row.busbw[side])}` });
+  const shown = svgElement("circle", { class: `of-${side}`, cx, cy, r: 6, tabindex: "0", role: "img", "aria-label": `${row.name} ${formatBytes(row.bytes)} of the ${side}: ${formatRate(row.busbw[side])}` });
   return tip.on(shown, () => tip.rows(`${row.name} ${row.dtype}`, [
     ["size", formatBytes(row.bytes)], ["bus bandwidth", formatRate(row.busbw.base ?? NaN), formatRate(row.busbw.test ?? NaN)], ["latency", formatTime(row.latency.base), formatTime(row.latency.test)], ["change of latency", withSign("ns", row.latency.diff), signedPercent(row.latency.percent_change)],
   ]));

@@ -1,10 +1,12 @@
 // The metrics of the job: what each did, how sure that is, and its interval beside the margin, all on one screen.
 import { h, lead } from "../dom.js";
+import { pickRank } from "../pick.js";
 import { table } from "../table.js";
 import { tip } from "../tip.js";
 import { extent } from "../pure/scale.js";
 import { defined, definitionOfMetric } from "./defined.js";
 import { inUnit, isKnown, signedShare, spelledVerdict, withSign } from "./figures.js";
+import { rankOfMetric } from "./selected.js";
 import { chip } from "./summary.js";
 
 const isOfJob = (metric) => metric.over === "max_of_ranks" || metric.over === "median_of_ranks";
@@ -19,7 +21,7 @@ export function drawVerdicts({ pair }, body) {
 export function metricsTable(rows, { plot, label, limit = undefined }) {
   const scale = shareScale(rows);
   const columns = [
-    { head: "metric", text: true, class: "mono", key: (m) => m.name, cell: (m) => defined(definitionOfMetric(m.name), m.name) },
+    { head: "metric", text: true, class: "mono", key: (m) => m.name, cell: metricName },
     { head: "base", key: (m) => m.base, cell: (m) => defined("value", inUnit(m.unit, m.base)) },
     { head: "test", key: (m) => m.test, cell: (m) => defined("value", inUnit(m.unit, m.test)) },
     { head: "change", key: (m) => m.shift, cell: (m) => defined("change", withSign(m.unit, m.shift)) },
@@ -31,6 +33,13 @@ export function metricsTable(rows, { plot, label, limit = undefined }) {
     { head: "verdict", text: true, key: (m) => m.verdict, cell: (m) => chip(m.verdict) },
   ];
   return table({ columns, rows, sort: [plot ? -1 : 4, "descending"], limit: limit ?? 32, label });
+}
+
+// Its name, and the rank that it is of, to be selected.
+function metricName({ name }) {
+  const rank = rankOfMetric(name);
+  const shown = defined(definitionOfMetric(name), rank === null ? name : name.slice(0, name.lastIndexOf("@")));
+  return rank === null ? shown : h("span", {}, shown, "@", pickRank(rank, `rank${rank}`));
 }
 
 // The least and greatest share that bars show; wide enough that the margin is seen.

@@ -1,5 +1,6 @@
 // The largest contributions to the change of a step as a waterfall, with their intervals.
-import { empty, h, lead, svgElement, swatches } from "../dom.js";
+import { empty, h, lead, scrollBox, svgElement, swatches } from "../dom.js";
+import { pickRank } from "../pick.js";
 import { table } from "../table.js";
 import { tip } from "../tip.js";
 import { formatTime } from "../pure/format.js";
@@ -17,7 +18,7 @@ export function drawWaterfall({ pair }, body, bar) {
   const sum = h("span", {}, "What the change of the mean step, ", defined("contribution", withSign("ns", pair.step_delta_ns)), ", is made of; the parts add up to it. Whiskers are intervals where several runs tell.");
   const intro = lead("");
   intro.append(sum);
-  body.append(intro, fallPlot(pair), contributionsTable(pair.contributions));
+  body.append(intro, fallPlot(pair), h("details", {}, h("summary", {}, "The parts, as a table, with reasons"), contributionsTable(pair.contributions)));
 }
 
 function fallPlot(pair) {
@@ -33,7 +34,7 @@ function fallPlot(pair) {
     svgElement("text", { x: x(ns), y: height - 8, "text-anchor": "middle" }, ns === 0 ? "0" : (ns < 0 ? "−" : "+") + formatTime(Math.abs(ns))),
   ]);
   const zero = svgElement("line", { class: "zero", x1: x(0), x2: x(0), y1: FALL.top, y2: height - FALL.bottom });
-  return h("div", { class: "scroll" }, svgElement("svg", { class: "plot wide", viewBox: `0 0 ${FALL.width} ${height}`, role: "group", "aria-label": "Waterfall of contributions" },
+  return scrollBox("Waterfall", svgElement("svg", { class: "plot wide", viewBox: `0 0 ${FALL.width} ${height}`, role: "group", "aria-label": "Waterfall of contributions" },
     ...marks, zero, ...bars.flatMap((bar, row) => fallBar(bar, x, y(row), pair))));
 }
 
@@ -65,7 +66,7 @@ function contributionsTable(rows) {
     { head: "kind", text: true, key: (c) => c.kind, cell: (c) => c.kind.replaceAll("_", " ") },
     { head: "a step", key: (c) => c.delta_ns, cell: (c) => defined("contribution", withSign("ns", c.delta_ns)) },
     { head: "interval", key: (c) => c.lo_ns, cell: (c) => (isKnown(c.lo_ns) && isKnown(c.hi_ns) ? defined("interval", `${withSign("ns", c.lo_ns)} … ${withSign("ns", c.hi_ns)}`) : "–") },
-    { head: "rank", key: (c) => c.rank, cell: (c) => (c.rank === null ? "–" : String(c.rank)) },
+    { head: "rank", key: (c) => c.rank, cell: (c) => (c.rank === null ? "–" : pickRank(c.rank)) },
     { head: "why", text: true, class: "name", key: (c) => c.detail ?? "", cell: (c) => c.detail ?? "" },
   ];
   return table({ columns, rows, sort: [-1, "descending"], limit: 12, label: "Contributions" });

@@ -29,8 +29,8 @@ function strip(one, longest) {
     h("div", { class: "pieces", style: { width: `${one.tokens / longest * 100}%` } }, ...pieces));
 }
 
-// Neighbouring ranks get hues far apart.
+// Neighbouring ranks get hues far apart, none so dark or so light that the number on it could not be read.
 function hue(rank, moved) {
   const angle = (rank * 137.508) % 360;
-  return moved ? `hsl(${angle.toFixed(0)} 60% ${theme() === "dark" ? 45 : 52}%)` : `hsl(${angle.toFixed(0)} 30% 50% / .28)`;
+  return moved ? `hsl(${angle.toFixed(0)} 60% ${theme() === "dark" ? 24 : 72}%)` : `hsl(${angle.toFixed(0)} 30% 50% / .28)`;
 }

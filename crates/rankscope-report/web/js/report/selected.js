@@ -1,26 +1,9 @@
-// What is selected, in a bar at the foot of the window: its figures beside the median rank, a link to it, and the way out.
-import { copyButton } from "../controls.js";
-import { h } from "../dom.js";
+// What is known of a selection in a report: its figures beside the median rank.
 import { formatShare, formatTime, signedTime } from "../pure/format.js";
 import { mapCell, mapColumn, mapRow, mapValue } from "../pure/step_map.js";
-import { selection } from "../selection.js";
-
-export function drawSelected(doc) {
-  const words = h("p", { role: "status" });
-  const bar = h("aside", { id: "selected", "aria-label": "Selection", hidden: "" }, words,
-    copyButton("Copy link", () => location.href, "Copy a link to this selection"),
-    h("button", { type: "button", class: "plain small", onclick: () => selection.clear(), title: "Escape" }, "Clear"));
-  document.querySelector("main").append(bar);
-  selection.watch((chosen) => {
-    bar.hidden = chosen.rank === null && chosen.step === null;
-    words.replaceChildren(h("b", {}, nameOf(chosen)), ...figuresOf(chosen, doc).map((text) => h("span", {}, ` · ${text}`)));
-  });
-}
-
-const nameOf = ({ rank, step }) => [rank === null ? null : `Rank ${rank}`, step === null ? null : `step ${step}`].filter(Boolean).join(", ").replace(/^s/, "S");
 
 // What is known of a rank in a step, of a rank, or of a step.
-function figuresOf({ rank, step }, doc) {
+export function figuresOf({ rank, step }, doc) {
   const one = doc.ranks.find((known) => known.rank === rank);
   if (rank !== null && step !== null) return cellFigures(doc.step_map, rank, step);
   if (one) return [one.host?.slice(0, 60), ...rankFigures(one, doc)].filter(Boolean);
