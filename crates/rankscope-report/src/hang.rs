@@ -108,7 +108,10 @@ fn stacks(document: &HangDocument, sheet: Sheet) -> Vec<String> {
     let mut lines = Vec::new();
     for (place, stack) in document.stacks.iter().take(STACKS_MAX).enumerate() {
         let who = match (stack.ranks.is_empty(), stack.pids.as_slice()) {
-            (false, _) => format!("ranks {}", rank_list(&stack.ranks, 4)),
+            (false, _) => {
+                let noun = if stack.ranks.len() == 1 { "rank" } else { "ranks" };
+                format!("{noun} {}", rank_list(&stack.ranks, 4))
+            }
             (true, [pid]) => format!("process {pid}"),
             (true, pids) => counted(pids.len(), "process").replace("processs", "processes"),
         };
