@@ -203,6 +203,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-launch", "rankscope-config", "settings of the agents"),
     ("rankscope-launch", "rankscope-time", "spans and rates of those settings"),
     ("rankscope-on-demand", "rankscope-time", "one instant on the clocks of all nodes"),
+    ("rankscope-launch", "rankscope-on-demand", "the agent of a node is the daemon there"),
     ("rankscope-launch", "rankscope-witness", "finds the ranks of a job that stands still"),
     ("rankscope-launch", "rankscope-sweep", "carries out what it plans"),
     ("rankscope-sweep", "rankscope-clock", "its generator of random numbers, so that there is one"),

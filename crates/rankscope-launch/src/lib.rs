@@ -29,6 +29,7 @@ mod standstill;
 mod summary;
 mod sweep;
 mod tied;
+mod together;
 mod trigger;
 mod words;
 
@@ -45,4 +46,5 @@ pub use signals::{outlive_file_limit, stop_switch};
 pub use summary::{Caution, Found, Reported, Summary};
 pub use sweep::{Begins, Intent, Plan, SweepError, SweepNotice, SweepObserver, SweepRequest, Swept, planned, sweep};
 pub use tied::become_command;
+pub use together::{ProfiledTogether, TogetherError, TogetherRequest, profile_together};
 pub use trigger::{TriggerError, TriggerProgress, TriggerRequest, Triggered, trigger};

@@ -129,7 +129,7 @@ pub(crate) fn age_s(pid: u32) -> Option<u64> {
 const TICKS_PER_S: u64 = 100;
 
 /// The rank that `pid` is, by its environment.
-pub(crate) fn rank_of(pid: u32) -> Option<u32> {
+pub fn rank_of(pid: u32) -> Option<u32> {
     rank(&PathBuf::from(format!("/proc/{pid}")))
 }
 

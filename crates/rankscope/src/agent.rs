@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// Run without a key even though other hosts can reach this node
     #[arg(long)]
     insecure: bool,
+    /// Be the daemon that torch's processes on this host ask whether to profile (KINETO_USE_DAEMON=1), for `rankscope trigger --in`
+    #[arg(long)]
+    on_demand: bool,
     /// Leave minutes-nodeK.json behind also after a clean end: whoever started this agent removes it
     #[arg(long, hide = true)]
     keep_minutes: bool,
@@ -56,6 +59,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         rendezvous: args.rendezvous,
         duration: args.duration_sec.map(Duration::from_secs),
         keep_minutes: args.keep_minutes,
+        on_demand: args.on_demand,
     };
     agent::run(request, &mut say)?;
     Ok(ExitCode::SUCCESS)

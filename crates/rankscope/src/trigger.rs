@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use rankscope_launch::{Detail, TriggerProgress, TriggerRequest, Triggered, stop_switch, trigger};
+use rankscope_launch::{
+    Detail, ProfiledTogether, TogetherRequest, TriggerProgress, TriggerRequest, Triggered, profile_together, stop_switch,
+    trigger,
+};
 use serde_json::json;
 
 use crate::exit::ExitCode;
@@ -16,12 +19,26 @@ use crate::run::ranks;
 /// Profile the next steps of a job that runs, on all its ranks.
 ///
 /// The job must have been started by `rankscope run`, without --no-hooks, and count steps: calls of a torch optimizer's step(), or
-/// JAX's StepTraceAnnotation. All ranks profile the same steps. Their traces are in the run directory when this ends.
+/// JAX's StepTraceAnnotation. All ranks profile the same steps. Their traces are in the run directory when this ends. With --in it needs
+/// neither: torch's own processes ask the agent of their node, if they run with KINETO_USE_DAEMON=1, and begin at one instant.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The run directory
     #[arg(value_name = "RUN")]
     run: PathBuf,
+    /// Begin at one instant on all nodes, so long from now, in processes that ask `rankscope agent --on-demand`: at least 12s
+    #[arg(long = "in", value_name = "DURATION", value_parser = humantime::parse_duration, requires = "duration",
+        conflicts_with_all = ["steps", "details", "answer_within"])]
+    after: Option<Duration>,
+    /// With --in: profile for so long
+    #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration, requires = "after")]
+    duration: Option<Duration>,
+    /// With --in: profile so many iterations instead, from one that all ranks come to
+    #[arg(long, value_name = "N", requires = "after")]
+    iterations: Option<u32>,
+    /// With --in: only these ranks
+    #[arg(long, value_name = "RANKS", value_delimiter = ',', requires = "after")]
+    ranks: Option<Vec<u32>>,
     /// How many steps to profile
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     steps: u32,
@@ -57,6 +74,10 @@ impl DetailArg {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    if let (Some(after), Some(duration)) = (args.after, args.duration) {
+        let request = TogetherRequest { run: args.run, after, duration, iterations: args.iterations, ranks: args.ranks };
+        return together(&request, args.format);
+    }
     let mut request = TriggerRequest::new(args.run, args.steps);
     request.details = args.details.into_iter().map(DetailArg::detail).collect::<BTreeSet<_>>();
     request.answer_within = Duration::from_secs(args.answer_within);
@@ -78,6 +99,44 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     })?;
     let all = done.not_profiled.is_empty() && done.silent.is_empty();
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn together(request: &TogetherRequest, format: Format) -> Result<ExitCode> {
+    let done = profile_together(request, &*stop_switch()?)?;
+    output::answer(&match format {
+        Format::Json => json!({
+            "collected": done.collected,
+            "missing": done.missing,
+            "busy": done.busy,
+            "not_aligned": done.not_aligned,
+            "problems": done.problems.iter().map(|(node, problem)| json!({"node": node, "problem": problem})).collect::<Vec<_>>(),
+        })
+        .to_string(),
+        Format::Table => of_instant(&done),
+    })?;
+    let all = done.missing.is_empty() && done.busy.is_empty() && done.problems.is_empty() && !done.collected.is_empty();
+    Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn of_instant(done: &ProfiledTogether) -> String {
+    let mut text = match done.collected.as_slice() {
+        [] => "No rank was profiled.".to_owned(),
+        collected => format!("Profiles of {} are in the run.", ranks(collected)),
+    };
+    if !done.missing.is_empty() {
+        text.push_str(&format!(" None of {}, which was asked.", ranks(&done.missing)));
+    }
+    if !done.busy.is_empty() {
+        text.push_str(&format!(" Another profile waits on {}.", ranks(&done.busy)));
+    }
+    for (node, problem) in &done.problems {
+        text.push_str(&format!(" Node {node}: {problem}."));
+    }
+    if !done.not_aligned.is_empty() {
+        let nodes: Vec<String> = done.not_aligned.iter().map(u32::to_string).collect();
+        text.push_str(&format!(" Began by wall clocks, as clocks were not known: node {}.", nodes.join(", ")));
+    }
+    text
 }
 
 fn said(progress: TriggerProgress, steps: u32) -> String {

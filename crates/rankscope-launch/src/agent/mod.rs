@@ -24,6 +24,7 @@ use rankscope_probe::rendezvous::{self, KeyValueStore, Meeting, Place, Scoped, S
 
 use crate::error::Error;
 use crate::signals::stop_switch;
+use crate::together::{OnCall, TogetherError};
 pub use standalone::{Measured, MeasuredEdge, Neighbours, standalone};
 
 /// What an agent is to do.
@@ -37,6 +38,8 @@ pub struct AgentRequest {
     pub duration: Option<Duration>,
     /// Leave the file behind by which a node that is started again finds the others: whoever started this agent removes it.
     pub keep_minutes: bool,
+    /// Be the daemon that torch's processes on this host ask whether to profile.
+    pub on_demand: bool,
 }
 
 /// What is worth a line while an agent runs.
@@ -78,6 +81,8 @@ pub enum Progress<'a> {
     },
     /// What the agent tells.
     Event(&'a Event),
+    /// Torch's processes cannot ask this agent.
+    NotOnCall(&'a TogetherError),
     /// It is over.
     Stopped {
         /// What it did.
@@ -174,6 +179,8 @@ fn measure(
         incoming: agreement.minutes.edges.back.len(),
         window: settings.probe_window,
     });
+    // Until the end of this function.
+    let _on_call = request.on_demand.then(|| on_call(settings, who.node, tell));
     let agent = Agent::start(session, agreement.endpoints, options)?;
     watch::until_stopped(agent, stop, request.duration, tell)?;
     if let Some(turned_away) = server.as_ref().and_then(TurnedAway::by) {
@@ -184,6 +191,20 @@ fn measure(
         let _gone = std::fs::remove_file(minutes);
     }
     Ok(())
+}
+
+/// Has torch's processes on this host ask; where that cannot be, says why, and measures all the same.
+fn on_call(settings: &ClockSettings, node: NodeId, tell: &mut dyn FnMut(Progress<'_>)) -> Option<OnCall> {
+    let output = Path::new(&settings.output_dir);
+    // In a run directory clocks have a folder of their own.
+    let run = if output.file_name().is_some_and(|name| name == "clock") { output.parent()? } else { output };
+    match OnCall::start(run, node.0) {
+        Ok(on_call) => Some(on_call),
+        Err(error) => {
+            tell(Progress::NotOnCall(&error));
+            None
+        }
+    }
 }
 
 /// What a node knows after it has met the others.

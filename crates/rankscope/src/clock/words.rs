@@ -27,6 +27,7 @@ pub(crate) fn line(progress: &Progress<'_>) -> Option<String> {
         ),
         Progress::Event(told) => return event(told),
         Progress::Stopped { summary, ran } => farewell(summary, *ran),
+        Progress::NotOnCall(why) => format!("torch's processes cannot ask this agent: {why}"),
         Progress::TurnedAway(whom) => whom.to_string(),
         _ => return None,
     })
