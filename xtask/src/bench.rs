@@ -6,6 +6,7 @@
 //! same of parts that are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report.
 //! `cargo xtask bench dataset`: what a dataset adds, and what a row takes. `cargo xtask bench compare`: how often comparisons are
 //! wrong. `cargo xtask bench live`: how good alarms about running jobs are.
+//! wrong. `cargo xtask bench devices`: what a callback of NCCL's plugin takes.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -16,6 +17,7 @@ mod child;
 mod clock;
 mod compare;
 mod dataset;
+mod devices;
 mod dispatch;
 mod inflate;
 mod inputs;
@@ -57,6 +59,8 @@ enum What {
     Clock(clock::Args),
     /// Time the recorder, beside the floor of this machine and beside other recorders.
     Record(record::Args),
+    /// Time callbacks of the plugin of NCCL, as NCCL calls it.
+    Devices(devices::Args),
     /// Time putting ranks on one clock and into one file, beside other programs that make one file of ranks.
     Align(align::Args),
     /// Time plans for context-parallel attention, and weigh them against the original's.
@@ -151,6 +155,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Ingest(args) => ingest(args),
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),
+        What::Devices(args) => devices::run(args),
     }
 }
 
