@@ -2,6 +2,8 @@
 //!
 //! The mask is one number for the whole process, which the last communicator to begin sets: so it is decided once, by the first.
 
+use std::sync::OnceLock;
+
 use crate::event::Sort;
 use crate::library::Library;
 
@@ -81,6 +83,24 @@ fn parse(text: &str) -> Result<i32, String> {
 /// Whether events of this mask tell when operations end.
 pub(crate) fn tells_ends(mask: i32) -> bool {
     mask & (Sort::KernelCh.bit() | Sort::ProxyOp.bit()) != 0
+}
+
+/// What is asked for: what is wanted here, and what the other plugin wanted when it was first asked. All communicators of a process get
+/// the same answer.
+pub(crate) struct Mask {
+    own: i32,
+    with_other: OnceLock<i32>,
+}
+
+impl Mask {
+    pub(crate) fn new(own: i32) -> Self {
+        Self { own, with_other: OnceLock::new() }
+    }
+
+    /// The answer, where the other plugin wants `other`.
+    pub(crate) fn also(&self, other: i32) -> i32 {
+        *self.with_other.get_or_init(|| self.own | other)
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::comms::{Comm, Comms};
 use crate::event::{KERNEL_CH_STOP, Sort, Start, What};
 use crate::handles::Handles;
 use crate::keeper::Keeper;
-use crate::mask::{self, Situation};
+use crate::mask::{self, Mask, Situation};
 use crate::place::Place;
 use crate::record::{Phase, Record};
 use crate::ring::Ring;
@@ -30,19 +30,6 @@ pub(crate) struct Process {
     keeper: Option<Keeper>,
     chain: Option<Chain>,
     counts: Counts,
-}
-
-/// What is asked for: what is wanted here, and what the other plugin wanted when it was first asked. All communicators of a process get
-/// the same answer.
-struct Mask {
-    own: i32,
-    with_other: OnceLock<i32>,
-}
-
-impl Mask {
-    fn also(&self, other: i32) -> i32 {
-        *self.with_other.get_or_init(|| self.own | other)
-    }
 }
 
 /// Calls that made no sense, by why.
@@ -124,7 +111,7 @@ impl Process {
         forks::prepare();
         let comms = Comms::new(ring.comms());
         let keeper = place.raw.is_some().then(|| Keeper::new(place, interface, library.clone(), mask));
-        let mask = Mask { own: mask, with_other: OnceLock::new() };
+        let mask = Mask::new(mask);
         let chain = chain(interface);
         Some(Self { id, mask, ring, comms, handles: Handles::new(id), keeper, chain, counts: Counts::default() })
     }

@@ -3,12 +3,12 @@
 //! What a version does not say stays unknown and is never guessed.
 #![expect(unsafe_code, reason = "descriptors are read where NCCL put them, and texts where they lie")]
 
+mod early;
+
 use std::ffi::c_void;
 
 use crate::event::{Operation, Sort, Start, What};
-use crate::layout::{
-    CeColl6, Coll4, Descriptor1, Descriptor2, Descriptor3, Descriptor4, Descriptor5, Descriptor6, Descriptor7, P2p4, Text,
-};
+use crate::layout::{CeColl6, Coll4, Descriptor4, Descriptor5, Descriptor6, Descriptor7, P2p4, Text};
 use crate::words::{Algorithm, Element, Function, Protocol};
 
 /// No word of NCCL's is longer.
@@ -69,6 +69,7 @@ macro_rules! head {
         }
     };
 }
+use head;
 
 /// # Safety
 /// That of [`word`], of the texts in it.
@@ -124,105 +125,8 @@ unsafe fn ce_coll(coll: &CeColl6, user_tag: u64) -> What {
     }
 }
 
-impl Described for Descriptor1 {
-    unsafe fn start(&self) -> Option<Start> {
-        let mut start = head!(self);
-        // SAFETY: the kind says which part of the union holds.
-        unsafe {
-            match start.sort {
-                Sort::Coll => {
-                    let coll = self.body.coll;
-                    start.comm_hash = Some(coll.comm_hash);
-                    start.what = What::Operation(Operation {
-                        function: Function::of_version_1(coll.function),
-                        sequence: coll.sequence,
-                        count: coll.count as u64,
-                        element: Element::of_version_1(coll.element),
-                        peer: coll.root,
-                        channels: coll.channels,
-                        warps: coll.warps,
-                        algorithm: Algorithm::of_version_1(coll.algorithm),
-                        protocol: Protocol::of_version_1(coll.protocol),
-                        user_tag: 0,
-                    });
-                }
-                Sort::P2p => {
-                    let p2p = self.body.p2p;
-                    start.comm_hash = Some(p2p.comm_hash);
-                    start.what = What::Operation(Operation {
-                        function: Function::of_version_1(p2p.function),
-                        count: p2p.count as u64,
-                        element: Element::of_version_1(p2p.element),
-                        peer: p2p.peer,
-                        ..Operation::default()
-                    });
-                }
-                Sort::ProxyOp => start.what = proxy(self.body.proxy_op.pid, self.body.proxy_op.channel),
-                _ => {}
-            }
-        }
-        Some(start)
-    }
-}
-
 fn proxy(pid: i32, channel: u8) -> What {
     What::Proxy { pid, channel }
-}
-
-/// Versions 2 and 3, which differ in where the fields of a collective lie.
-macro_rules! with_texts_and_hashes {
-    ($($descriptor:ty, |$channel:ident| $kernel_ch:expr;)+) => {
-        $(impl Described for $descriptor {
-            unsafe fn start(&self) -> Option<Start> {
-                let mut start = head!(self);
-                // SAFETY: the kind says which part of the union holds, and its texts are NCCL's own.
-                unsafe {
-                    match start.sort {
-                        Sort::Coll => {
-                            let coll = self.body.coll;
-                            start.comm_hash = Some(coll.comm_hash);
-                            start.what = What::Operation(Operation {
-                                function: look_up(coll.function, Function::of),
-                                sequence: coll.sequence,
-                                count: coll.count as u64,
-                                element: look_up(coll.element, Element::of),
-                                peer: coll.root,
-                                channels: coll.channels,
-                                warps: coll.warps,
-                                algorithm: look_up(coll.algorithm, Algorithm::of),
-                                protocol: look_up(coll.protocol, Protocol::of),
-                                user_tag: 0,
-                            });
-                        }
-                        Sort::P2p => {
-                            let p2p = self.body.p2p;
-                            start.comm_hash = Some(p2p.comm_hash);
-                            start.what = What::Operation(Operation {
-                                function: look_up(p2p.function, Function::of),
-                                count: p2p.count as u64,
-                                element: look_up(p2p.element, Element::of),
-                                peer: p2p.peer,
-                                ..Operation::default()
-                            });
-                        }
-                        Sort::ProxyOp => start.what = proxy(self.body.proxy_op.pid, self.body.proxy_op.channel),
-                        Sort::KernelCh => {
-                            let $channel = self;
-                            start.what = $kernel_ch;
-                        }
-                        _ => {}
-                    }
-                }
-                Some(start)
-            }
-        })+
-    };
-}
-
-with_texts_and_hashes! {
-    // Version 2 knows no channels of kernels.
-    Descriptor2, |_descriptor| What::Nothing;
-    Descriptor3, |descriptor| What::Channel { channel: descriptor.body.kernel_ch.channel, gpu_ns: 0 };
 }
 
 impl Described for Descriptor4 {
