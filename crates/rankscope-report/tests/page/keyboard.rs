@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::browser::{Browser, Look};
 use super::{LOOKS, browser, common, written};
-use rankscope_report::{compare_html, html};
+use rankscope_report::{clock_html, compare_html, dispatch_html, html};
 
 /// The page of eight GPUs, open at `fragment`.
 fn opened(browser: &mut Browser, fragment: &str, look: Look) {
@@ -160,4 +160,24 @@ fn what_a_figure_means_is_unfolded_when_the_figure_asks() {
     browser.evaluate("document.querySelector(\"#verdicts a[href='#def-verdict']\").click()");
     assert_eq!(browser.evaluate(is_open), Value::Bool(true));
     assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_plan_and_clocks_take_a_selection_from_a_link_and_from_keys() {
+    let Some(mut browser) = browser() else { return };
+    let plan = dispatch_html(&common::plans::plan(64, 80)).expect("the template renders");
+    let clocks = clock_html(&common::clocks::document(60, 10)).expect("the template renders");
+    for (page, link, name, key, next) in [
+        (written("plan-selected", &plan), "#rank=3", "Rank 3", "j", "Rank 4"),
+        (written("clocks-selected", &clocks), "#round=7&node=2", "Node 2, round 7", "l", "Node 2, round 8"),
+    ] {
+        browser.open("about:blank", LOOKS[0]);
+        browser.open(&format!("file://{}{link}", page.display()), LOOKS[0]);
+        assert_eq!(selected(&mut browser), of(link, name, true));
+        browser.press(key);
+        assert_eq!(selected(&mut browser).1, next, "after {key}");
+        browser.press("Escape");
+        assert_eq!(selected(&mut browser), of("", "", false));
+        assert_eq!(browser.complaints(), [""; 0]);
+    }
 }

@@ -1,5 +1,6 @@
 // Every node in its last round, those that were never placed as well.
 import { orAbsent, section } from "../dom.js";
+import { pick } from "../pick.js";
 import { NBSP, exact, formatCount, formatTime, plural, withMinus } from "../pure/format.js";
 import { table } from "../table.js";
 
@@ -15,7 +16,7 @@ export function drawNodes(nodes) {
     label: "Clocks of nodes in their last round",
     rows: nodes,
     columns: [
-      { head: "Node", text: true, key: (node) => node.node, cell: (node) => String(node.node) },
+      { head: "Node", text: true, key: (node) => node.node, cell: (node) => pick({ node: node.node }, String(node.node)) },
       { head: "Offset, last round", key: (node) => lastIn(node.offset), cell: (node) => orAbsent(lastIn(node.offset), exact, NEVER) },
       { head: "Bound, ±", key: half, cell: (node) => orAbsent(half(node), formatTime, "nothing bounds it") },
       { head: "Drift", key: (node) => lastIn(node.ppm), cell: (node) => orAbsent(lastIn(node.ppm), drift, NEVER) },

@@ -2,6 +2,7 @@
 import { onRedraw } from "../canvas.js";
 import { segments, select } from "../controls.js";
 import { h, lead, section, swatches } from "../dom.js";
+import { selection } from "../selection.js";
 import { nodeColour } from "./colours.js";
 import { plot } from "./plot.js";
 
@@ -11,13 +12,19 @@ export function drawOffsets(nodes) {
   const { body, bar } = section("offsets");
   const chart = plot(nodes);
   const key = h("div", {}, legend(nodes));
+  const choice = select("Nodes", [["all", "all"], ...nodes.map((node) => [String(node.node), `node ${node.node}`])], (node) => selection.choose({ node: node === "all" ? null : Number(node) }));
   bar.append(
     segments("What is drawn", [["stray", "Off its own line"], ["offset", "As measured"]], "stray", chart.how),
-    select("Nodes", [["all", "all"], ...nodes.map((node) => [String(node.node), `node ${node.node}`])], chart.node));
+    choice);
   body.append(
-    lead("Each clock relative to its own straight line between two steps, so that nanoseconds are visible; the band is the guaranteed bound of the offset. Rings mark degraded rounds, dotted lines mark steps. Point at a round, or use the arrow keys."),
+    lead("Each clock relative to its own straight line between two steps, so that nanoseconds are visible; the band is the guaranteed bound of the offset. Rings mark degraded rounds, dotted lines mark steps. Point at a round, or use the arrow keys; click to select it."),
     h("div", {}, chart.canvas), key);
   chart.draw();
+  selection.watch(({ node }) => {
+    const shown = nodes.some((one) => one.node === node) ? String(node) : "all";
+    choice.querySelector("select").value = shown;
+    chart.node(shown);
+  });
   onRedraw(() => {
     key.replaceChildren(legend(nodes));
     chart.draw();

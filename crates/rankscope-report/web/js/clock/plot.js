@@ -3,6 +3,7 @@ import { penOn } from "../canvas.js";
 import { h } from "../dom.js";
 import { extent } from "../pure/scale.js";
 import { frame, nearest, verticalRange } from "../pure/series.js";
+import { selection } from "../selection.js";
 import { tip } from "../tip.js";
 import { nodeColour } from "./colours.js";
 import { paintOffsets } from "./paint.js";
@@ -33,11 +34,22 @@ function drawPlot(view) {
   const pen = penOn(view.canvas, width, HEIGHT);
   view.shown = shown.map((one) => one.node);
   view.frame = frame({ width, height: HEIGHT, margin: MARGIN }, view.times, verticalRange(view.shown, value));
-  paintOffsets({ pen, frame: view.frame, value, at: view.at, lines: shown.map(({ node, i }) => ({ node, i, colour: nodeColour(i) })) });
+  paintOffsets({ pen, frame: view.frame, value, at: view.at ?? timeOfRound(view), lines: shown.map(({ node, i }) => ({ node, i, colour: nodeColour(i) })) });
+}
+
+// Where the selected round is on a node that is shown; nowhere if none is selected.
+function timeOfRound({ shown }) {
+  const { round } = selection.get();
+  const one = round === null ? undefined : shown.find((node) => node.round.includes(round));
+  return one ? one.x[one.round.indexOf(round)] : null;
 }
 
 function listen(view) {
   const { canvas } = view;
+  canvas.addEventListener("click", (event) => {
+    const [first] = view.shown;
+    if (first) selection.choose({ round: first.round[nearest(first.x, view.frame.timeAt(event.offsetX))] });
+  });
   canvas.addEventListener("pointermove", (event) => {
     const [first] = view.shown;
     const t = view.frame.timeAt(event.offsetX);

@@ -19,3 +19,14 @@ function nodeReading(node, t) {
   const marks = [node.stepAt.has(k) && "step", node.degradedAt.has(k) && "degraded"].filter(Boolean).join(", ");
   return [`node ${node.node}`, exact(node.offset[k]), signed(node.stray[k]), bounds, marks];
 }
+
+// What is known of a node in a round, of a node in its last round, or of a round on every node.
+export function nodeWords(nodes, { node, round }) {
+  const one = nodes.find((known) => known.node === node);
+  if (node !== null && !one) return ["no edge led to this node"];
+  if (!one) return [];
+  const k = round === null ? one.round.length - 1 : one.round.indexOf(round);
+  if (k < 0) return ["not placed in this round"];
+  const bounds = isBounded(one, k) ? `bound ${signed(one.lo[k])} to ${signed(one.hi[k])}` : "no bound";
+  return [`${round === null ? "in its last round, " : ""}offset ${exact(one.offset[k])}`, `${signed(one.stray[k])} off its own line`, bounds];
+}

@@ -3,6 +3,7 @@ import { cssVariable, onRedraw, penOn, sharp, strokeLine } from "../canvas.js";
 import { h, lead, section, swatches } from "../dom.js";
 import { NBSP, formatBytes, formatTimes, plural } from "../pure/format.js";
 import { extent, labelEvery } from "../pure/scale.js";
+import { selection } from "../selection.js";
 import { tip } from "../tip.js";
 
 const BOX = { height: 260, left: 58, right: 12, top: 14, bottom: 26 };
@@ -15,15 +16,16 @@ export function drawLoads(plan) {
   const draw = () => paintLoads(plan, canvas);
   tip.over(canvas, (x) => {
     const rank = rankAt(plan, canvas, x);
-    return rank && tip.rows(`Rank ${rank.rank}`, rankRows(plan, rank));
+    return rank && tip.rows(`Rank ${rank.rank}`, loadRows(plan, rank));
   });
-  draw();
+  canvas.addEventListener("click", (event) => selection.choose({ rank: rankAt(plan, canvas, event.offsetX)?.rank ?? null }));
+  selection.watch(draw);
   onRedraw(draw);
 }
 
 export const shareOfMean = (plan, work) => (plan.mean_work > 0 ? work / plan.mean_work : 0);
 
-const rankRows = (plan, rank) => [
+export const loadRows = (plan, rank) => [
   ["before", `${formatTimes(shareOfMean(plan, rank.work_before))} the mean`],
   ["after", `${formatTimes(shareOfMean(plan, rank.work_after))} the mean`],
   ["holds", plural(rank.tokens, "token")],
@@ -49,7 +51,15 @@ function paintLoads(plan, canvas) {
   paintBefore(picture, before);
   paintLimit(picture, 1, [6, 4]);
   if (plan.most_work) paintLimit(picture, shareOfMean(plan, plan.most_work), [2, 3]);
+  frameColumn(picture, plan.ranks.findIndex(({ rank }) => rank === selection.get().rank));
   nameRanks(picture, plan.ranks);
+}
+
+function frameColumn({ pen, x, y, pitch }, at) {
+  if (at < 0) return;
+  pen.strokeStyle = cssVariable("--ink");
+  pen.lineWidth = 1.5;
+  pen.strokeRect(x(at) + 0.5, BOX.top, Math.max(2, pitch - 1), y(0) - BOX.top);
 }
 
 function paintMultiples({ pen, width, y }, top) {

@@ -1,6 +1,7 @@
 // What every rank holds, computes and moves.
 import { section } from "../dom.js";
 import { formatBytes, formatCount } from "../pure/format.js";
+import { pickRank } from "../pick.js";
 import { table } from "../table.js";
 import { shareOfMean } from "./loads.js";
 
@@ -11,7 +12,7 @@ export function drawRanks(plan) {
     label: "What every rank holds, computes and moves",
     rows: plan.ranks,
     columns: [
-      { head: "Rank", text: true, key: (rank) => rank.rank, cell: (rank) => String(rank.rank) },
+      { head: "Rank", text: true, key: (rank) => rank.rank, cell: (rank) => pickRank(rank.rank) },
       figure("Tokens held", (rank) => rank.tokens, formatCount),
       figure("Before, × mean", (rank) => shareOfMean(plan, rank.work_before), digits),
       figure("After, × mean", (rank) => shareOfMean(plan, rank.work_after), digits),

@@ -3,9 +3,10 @@
 import { theme } from "../canvas.js";
 import { empty, h, lead, section, swatches } from "../dom.js";
 import { formatCount, plural } from "../pure/format.js";
+import { pickable } from "../pick.js";
 import { tip } from "../tip.js";
 
-export function drawStrips(plan) {
+export function drawDocuments(plan) {
   const { body, bar } = section("strips");
   if (plan.documents.length === 0) return body.append(empty("There is no document in this batch."));
   const longest = plan.documents[0].tokens;
@@ -21,7 +22,7 @@ function strip(one, longest) {
     const from = start;
     start += tokens;
     const piece = h("span", { tabindex: "0", style: { flex: `${tokens} 0 0`, background: hue(attention, linear !== attention) } }, tokens / longest > 0.02 ? String(attention) : "");
-    return tip.on(piece, () => tip.rows(`Document ${one.document}, tokens ${formatCount(from)} to ${formatCount(from + tokens)}`, [
+    return tip.on(pickable(piece, { rank: attention }), () => tip.rows(`Document ${one.document}, tokens ${formatCount(from)} to ${formatCount(from + tokens)}`, [
       ["held by", `rank ${linear}`], ["computed by", `rank ${attention}`], ["tokens", formatCount(tokens)], ["attends to", `${formatCount(from + tokens)} tokens`]]));
   });
   return h("div", { class: "strip" },
