@@ -8,6 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::live::Told;
 use crate::plugins::Registry;
 use crate::ranks::{self, Place};
 use crate::session::{Session, SessionOptions, Stopped};
@@ -15,12 +16,12 @@ use crate::session::{Session, SessionOptions, Stopped};
 use crate::snapshots::{SnapshotOptions, SnapshotTaker, TracerReader};
 use crate::store::Storage;
 use crate::store::pattern;
+use crate::test_clock::TestClock;
 
 /// Where raw traces of the run go.
 const RAW_DIR: &str = "RANKSCOPE_RAW_DIR";
 
 /// The run itself; a program may be told only of the folder above.
-#[cfg(feature = "snapshots")]
 const RUN_DIR: &str = "RANKSCOPE_RUN_DIR";
 
 /// A recording that is part of a run. It goes on until this is dropped; then it is packed in its place.
@@ -30,6 +31,7 @@ pub struct JoinedRun {
     session: Session,
     rank: u32,
     file: PathBuf,
+    _live: Option<Told>,
 }
 
 /// Records this process as a rank of the run it is part of; none, and nothing happens, where it is part of none. Call it once,
@@ -73,8 +75,9 @@ impl JoinedRun {
         let options = SessionOptions { storage: Storage::File(pattern::literal(&file)), ..options };
         // Clocks that are bent for a test are no host's, and devices know nothing of them.
         let plugins = if options.test_clock.is_none() { plugins(rank) } else { Registry::new() };
+        let test_clock = options.test_clock.clone();
         let session = Session::start_with(options, plugins)?;
-        Ok(Self { session, rank, file })
+        Ok(Self { session, rank, file, _live: live_page(rank, test_clock) })
     }
 
     /// The rank that is recorded.
@@ -98,6 +101,21 @@ impl Drop for JoinedRun {
         // Whoever stopped the session has the recording and may have moved it; a fork's is its parent's.
         let Ok(stopped) = self.session.stop() else { return };
         pack(&stopped, self.rank);
+    }
+}
+
+/// The page by which the job is watched while it runs; a rank without one is recorded all the same.
+fn live_page(rank: u32, test_clock: Option<TestClock>) -> Option<Told> {
+    let run = std::env::var_os(RUN_DIR)?;
+    match Told::begin(Path::new(&run), rank, test_clock) {
+        Ok(told) => Some(told),
+        Err(why) => {
+            eprintln!(
+                "rankscope: rank {rank} cannot be watched while it runs: its page in {}: {why}",
+                Path::new(&run).display()
+            );
+            None
+        }
     }
 }
 

@@ -67,6 +67,7 @@ pub mod kineto;
 mod lane;
 mod lease;
 mod life;
+pub mod live;
 mod macros;
 pub mod memory;
 mod names;

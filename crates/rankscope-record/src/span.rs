@@ -8,7 +8,7 @@ use rankscope_recording::NameId;
 use crate::names::{self, Site};
 use crate::scope::Scope;
 use crate::value::Value;
-use crate::{lane, state};
+use crate::{lane, live, state};
 use rankscope_recording::Category;
 
 /// A span that is open. Its end is recorded when this is dropped, also while a panic unwinds.
@@ -144,6 +144,7 @@ pub fn begin_named(name: NameId, args: &[(NameId, Value<'_>)]) -> SpanGuard {
 /// Begins step `number` of the training loop: a span called `ProfilerStep#<number>`, as torch calls it.
 pub fn begin_step(number: i64) -> SpanGuard {
     static STEP: Site = Site::new("ProfilerStep", Category::USER_ANNOTATION).with_scope(Scope::UserScope);
+    live::step(number);
     let Some(epoch) = state::epoch_if_on(STEP.category().alone().0) else { return SpanGuard::off() };
     begin_on(epoch, STEP.id(), Some(number), &[])
 }

@@ -38,6 +38,7 @@ pub mod keys;
 mod live;
 mod noted;
 mod open;
+mod page;
 mod records;
 mod replay;
 mod resumed;
@@ -62,6 +63,11 @@ pub use event::{ClockId, CounterValue, DropReason, Event, FlowStage, Remark, Wha
 pub use live::{Chunks, LIVE_HEAD_BYTES, LiveFile, live_head, live_process};
 pub use noted::{NOTED, Noted};
 pub use open::{Recording, Thread};
+pub use page::{
+    LivePage, PAGE_ARRIVAL_WORDS, PAGE_ARRIVALS, PAGE_ARRIVALS_AT, PAGE_BYTES, PAGE_COUNT_AT, PAGE_GROUP_WORDS, PAGE_GROUPS,
+    PAGE_GROUPS_AT, PAGE_NAME_BYTES, PAGE_STATES_AT, PAGE_WORDS, PageArrival, PageGroup, PageHead, PageOp, PageRefused,
+    PageState,
+};
 pub use replay::Replay;
 pub use resumed::{FirstSlice, RESUMED, Resumed};
 pub use session::{Cut, SessionMark};
