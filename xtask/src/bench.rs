@@ -5,8 +5,8 @@
 //! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench merge`: the
 //! same of parts that are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report.
 //! `cargo xtask bench dataset`: what a dataset adds, and what a row takes. `cargo xtask bench compare`: how often comparisons are
-//! wrong. `cargo xtask bench live`: how good alarms about running jobs are.
-//! wrong. `cargo xtask bench devices`: what a callback of NCCL's plugin takes.
+//! wrong. `cargo xtask bench live`: how good alarms about running jobs are. `cargo xtask bench devices`: what a callback of NCCL's plugin
+//! takes.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.

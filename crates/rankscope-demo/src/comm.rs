@@ -1,5 +1,6 @@
 //! Collectives, recorded: each as a span that says all that is needed to find it again on the other ranks.
 
+use rankscope_record::live::{self, InCollective, PageOp};
 use rankscope_record::{Category, NameId, Scope, Site, SpanGuard, Value, begin_with};
 
 use crate::error::Error;
@@ -36,7 +37,13 @@ impl Comm {
         self.ring.barrier().map_err(broken("a barrier"))
     }
 
-    fn begin(&mut self, collective: &'static Collective, dtype: &str, put_in: usize, got_out: usize) -> SpanGuard {
+    fn begin(
+        &mut self,
+        collective: &'static Collective,
+        dtype: &str,
+        put_in: usize,
+        got_out: usize,
+    ) -> (SpanGuard, InCollective) {
         let values = [
             Value::from(collective.name),
             Value::from(dtype),
@@ -49,8 +56,15 @@ impl Comm {
             Value::from(&self.members),
         ];
         let args: [_; 9] = std::array::from_fn(|at| (self.keys[at], values[at]));
+        let inside = live::collective(&live::Collective {
+            group: "default_pg",
+            members: self.ranks,
+            sequence: self.sequence as u64,
+            op: PageOp::named(collective.name),
+            bytes: put_in as u64,
+        });
         self.sequence += 1;
-        begin_with(&collective.site, &args)
+        (begin_with(&collective.site, &args), inside)
     }
 }
 

@@ -46,6 +46,11 @@ impl Folder {
         &self.path
     }
 
+    /// The run, in which ranks keep what is about them while they train.
+    pub(crate) fn run(&self) -> &Path {
+        self.run.path()
+    }
+
     pub(crate) fn raw(&self) -> PathBuf {
         self.run.raw()
     }

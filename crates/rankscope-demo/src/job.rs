@@ -153,6 +153,9 @@ fn trainer(folder: &Folder, plan: &Plan, clocks: &Clocks, rank: u32, products: u
         command.args(["demo-rank", "--task", &word]);
         command.env("RANK", rank.to_string()).env("WORLD_SIZE", plan.ranks.to_string());
         command.env("RANKSCOPE_RAW_DIR", folder.raw());
+        if plan.live {
+            command.env("RANKSCOPE_RUN_DIR", folder.run());
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
     })
 }

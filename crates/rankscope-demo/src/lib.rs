@@ -20,6 +20,7 @@
 //!         seed: 1,
 //!         slow_rank: Some(2),
 //!         because: Some(Because::DataLoader),
+//!         live: false,
 //!         path: "a-demo".into(),
 //!         hosts: Vec::new(),
 //!         command: vec!["a program".to_owned()],
@@ -33,7 +34,7 @@
 //! #     fn read(&self, _: &Path) -> Result<AlignedJob, BoxedError> { Err("no demo was played".into()) }
 //! # }
 //! # // Half a second is too short, and refused before anything is played.
-//! # let short = Request { ranks: 4, seconds: 0.5, seed: 1, slow_rank: None, because: None, path: "a-demo".into(), hosts: Vec::new(), command: Vec::new() };
+//! # let short = Request { ranks: 4, seconds: 0.5, seed: 1, slow_rank: None, because: None, live: false, path: "a-demo".into(), hosts: Vec::new(), command: Vec::new() };
 //! # assert!(matches!(run(&short, &Never, &AtomicBool::new(false), || ()), Err(Error::Seconds { .. })));
 //! ```
 

@@ -35,6 +35,8 @@ pub(crate) struct Plan {
     pub(crate) slowness: f64,
     /// Why it is slow, if not for more of everything.
     pub(crate) because: Option<Because>,
+    /// Whether ranks can be watched.
+    pub(crate) live: bool,
 }
 
 impl Plan {
@@ -42,7 +44,7 @@ impl Plan {
         let ranks = hosts.len() as u32;
         let mut rng = Stream::Straggler.of(seed);
         let slow = rng.below(u64::from(ranks)) as u32;
-        Self { ranks, hosts, seed, length, slow, slowness: 1.0 + SLOWER * (1.0 + rng.unit()), because: None }
+        Self { ranks, hosts, seed, length, slow, slowness: 1.0 + SLOWER * (1.0 + rng.unit()), because: None, live: false }
     }
 
     pub(crate) fn run_id(&self) -> String {

@@ -29,6 +29,8 @@ pub struct Request {
     pub slow_rank: Option<u32>,
     /// Why it is slow; it has more work of every kind where no cause is given.
     pub because: Option<Because>,
+    /// Whether ranks keep live pages, by which they can be watched while they train.
+    pub live: bool,
     /// The run directory. An older demo there is replaced.
     pub path: PathBuf,
     /// Where each rank runs, in their order; none means on the loopback.
@@ -58,6 +60,7 @@ pub fn run(
     let hosts = hosts(&request.hosts, request.ranks)?;
     let mut plan = Plan::draw(hosts, request.seed, Duration::from_secs_f64(seconds));
     plan.because = request.because;
+    plan.live = request.live;
     if let Some(rank) = request.slow_rank {
         plan.slow = Some(rank).filter(|rank| *rank < plan.ranks).ok_or(Error::RankOutOfRange { rank, ranks: plan.ranks })?;
     }

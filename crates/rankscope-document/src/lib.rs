@@ -25,6 +25,7 @@ mod dispatch;
 mod from_traces;
 mod hang;
 mod history;
+mod live;
 mod memory;
 mod operator_sheets;
 mod params;
@@ -68,6 +69,7 @@ pub use hang::{
     HangCall, HangDocument, HangKind, HangRank, HangRoot, HangSource, HangStack, HangVerdict, HangWait, HangWitness,
 };
 pub use history::{HistoryDocument, HistoryMetric, HistoryOrder, LevelChange, PastRun, Segment, StartSource};
+pub use live::{LiveAlarm, LiveCollective, LiveDocument, LiveRank};
 pub use memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};
 pub use operator_sheets::OperatorSheet;
 pub use params::{Param, Params};

@@ -6,7 +6,7 @@
 //! is zero. So it may be summed up over time ([`Cusum`]), which finds small delays; step times are judged by changes ([`Changes`])
 //! and by medians of blocks ([`Blocks`]).
 //!
-//! Nobody is woken by one sign: an [`Alarm`] needs two detectors, or one twice. [`Watch`] puts them together. There is no clock
+//! What the pages of ranks say together at one moment is a [`look`]. Nobody is woken by one sign: an [`Alarm`] needs two detectors, or one twice. [`Watch`] puts them together. There is no clock
 //! here and nothing is read: instants, steps and progress come in, alarms go out.
 //!
 //! ```
@@ -30,9 +30,11 @@
 mod alarm;
 mod blocks;
 mod changes;
+mod clock;
 mod cusum;
 mod hang;
 mod lateness;
+mod look;
 mod slow;
 mod straggler;
 mod watch;
@@ -40,8 +42,10 @@ mod watch;
 pub use alarm::{Alarm, AlarmKind, Confidence, Detector};
 pub use blocks::Blocks;
 pub use changes::Changes;
+pub use clock::NodeClock;
 pub use cusum::Cusum;
 pub use hang::{Phase, Progress};
 pub use lateness::{Came, own_lateness};
+pub use look::{Found, Look, Seen, look};
 pub use straggler::RankStep;
 pub use watch::{Step, Watch};

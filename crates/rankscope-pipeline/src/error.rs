@@ -60,6 +60,12 @@ pub enum Error {
         /// Why.
         source: rankscope_hang::Error,
     },
+    /// No rank of the run tells of itself.
+    #[error("{}: no rank of this run keeps a live page. Ranks do while they run, where they record themselves and are told of the run; of a run that is over see `rankscope report`", path.display())]
+    NoPages {
+        /// The run.
+        path: PathBuf,
+    },
     /// The folder that was named for clocks is not there.
     #[error("--clocks {}: no such folder. Give the folder that clock agents wrote into, or the run directory", folder.display())]
     NoClockFolder {

@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// sending to the next rank [default: more work in everything]
     #[arg(long, value_name = "CAUSE", value_parser = PossibleValuesParser::new(Because::ALL.map(Because::name)).try_map(|name| name.parse::<Because>()))]
     because: Option<Because>,
+    /// Keep live pages while it trains, for `rankscope top`
+    #[arg(long)]
+    live: bool,
     /// The run directory; replaces an older demo there [default: rankscope-demo-SEED]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -69,6 +72,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         seed: args.seed,
         slow_rank: args.slow_rank,
         because: args.because,
+        live: args.live,
         path: args.out.unwrap_or_else(|| PathBuf::from(format!("rankscope-demo-{}", args.seed))),
         hosts: args.hosts,
         command: called::words().iter().map(|word| word.to_string_lossy().into_owned()).collect(),

@@ -39,6 +39,7 @@ mod spans;
 mod stores;
 #[cfg(feature = "clock")]
 mod sweep;
+mod top;
 #[cfg(feature = "clock")]
 mod trigger;
 mod validate;
@@ -79,6 +80,7 @@ enum Verb {
     Dist(dist::Args),
     Query(query::Args),
     Hang(hang::Args),
+    Top(top::Args),
     Spans(spans::Args),
     Align(align::Args),
     Combine(combine::Args),
@@ -132,6 +134,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Dist(args) => dist::run(args),
         Verb::Query(args) => query::run(&args),
         Verb::Hang(args) => hang::run(args),
+        Verb::Top(args) => top::run(&args),
         Verb::Spans(args) => spans::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),

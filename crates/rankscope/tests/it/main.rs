@@ -73,6 +73,7 @@ mod sweep;
 mod sweep_interrupted;
 mod tables;
 mod timeline;
+mod top;
 mod validate;
 mod what_if;
 mod windows;

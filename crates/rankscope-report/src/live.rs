@@ -1,0 +1,99 @@
+//! Where a running job is, for a terminal: a line about the job, and a line a rank, the latest first.
+
+use rankscope_document::{LiveCollective, LiveDocument, LiveRank};
+
+use crate::Style;
+use crate::terminal::{Sheet, Table, drawn, joined};
+use crate::text::{clean, shorten, width_of, wrap};
+use crate::units::{counted, duration, or_absent};
+
+/// Lines of the table, at most.
+const LINES_MAX: usize = 32;
+
+/// The document as text.
+pub fn live_terminal(document: &LiveDocument, style: Style) -> String {
+    let sheet = Sheet::of(style);
+    let title = shorten(&clean(&document.title), sheet.width() - 11);
+    let heading = vec![format!("{}  {}", sheet.paint().dim("rankscope"), sheet.paint().bold(&title))];
+    let step = or_absent(document.step, |step| step.to_string());
+    let took = or_absent(document.step_ns, |ns| duration(ns as f64));
+    let compared = counted(document.compared_steps as usize, "step");
+    let about = format!("step {step}, {took} a step; {} compared over {compared}", counted(document.ranks.len(), "rank"));
+    let problems = document.problems.iter().take(8).flat_map(|problem| wrap(&format!("! {}", clean(problem)), sheet.width()));
+    joined(vec![heading, vec![about], problems.collect(), ranks(document, sheet)])
+}
+
+fn ranks(document: &LiveDocument, sheet: Sheet) -> Vec<String> {
+    let listed = || document.ranks.iter().take(LINES_MAX);
+    let mut figures = Table::new(&FIGURES, FIGURES.len());
+    listed().for_each(|rank| figures.push(cells(rank)));
+    // What a rank is in has the room that is left.
+    let room = sheet.width().saturating_sub(figures.width() + 4);
+    let mut table = Table::new(&[&FIGURES[..], &["is in"]].concat(), FIGURES.len() + 1);
+    for rank in listed() {
+        let mut row = cells(rank);
+        row.push(is_in(rank, room));
+        table.push(row);
+    }
+    let mut lines = drawn(&table, sheet);
+    if let Some(rest) = document.ranks.len().checked_sub(LINES_MAX).filter(|rest| *rest > 0) {
+        lines.push(format!("  and {} more", counted(rest, "rank")));
+    }
+    lines
+}
+
+const FIGURES: [&str; 6] = ["rank", "step", "late by", "clock error", "caused", "moved ago"];
+
+fn cells(rank: &LiveRank) -> Vec<String> {
+    let time = |ns: Option<i64>| or_absent(ns, |ns| duration(ns as f64));
+    vec![
+        rank.rank.to_string(),
+        or_absent(rank.step, |step| step.to_string()),
+        time(rank.lateness_ns),
+        or_absent(rank.clock_error_ns, |ns| format!("± {}", duration(ns as f64))),
+        time(rank.caused_wait_ns),
+        duration(rank.progress_age_ns as f64),
+    ]
+}
+
+/// In so many columns; where they are few, without its age, which is about what the rank last moved.
+fn is_in(rank: &LiveRank, room: usize) -> String {
+    let Some(LiveCollective { group, seq, op, age_ns, .. }) = &rank.open else { return String::new() };
+    let call = format!("{} {seq} of {}", clean(op), shorten(&clean(group), 16));
+    let with_age = format!("{call}, {}", duration(*age_ns as f64));
+    if width_of(&with_age) <= room { with_age } else { shorten(&call, room) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_rank_stands_first_and_what_is_not_known_is_a_dash() {
+        let open = LiveCollective { group: "dp".to_owned(), seq: 9, op: "all_reduce".to_owned(), bytes: 8, age_ns: 2_000_000 };
+        let late = LiveRank {
+            rank: 2,
+            step: Some(40),
+            lateness_ns: Some(11_000_000),
+            clock_error_ns: Some(23_000),
+            caused_wait_ns: Some(30_000_000),
+            progress_age_ns: 1_000_000,
+            open: None,
+        };
+        let waits = LiveRank { rank: 0, open: Some(open), ..LiveRank::default() };
+        let problems = vec!["2 of 4 ranks tell of themselves.".to_owned()];
+        let document = LiveDocument {
+            title: "demo-1".to_owned(),
+            step: Some(40),
+            ranks: vec![late, waits],
+            problems,
+            ..LiveDocument::default()
+        };
+        for columns in [80, 120, 200] {
+            let text = live_terminal(&document, Style { color: false, width: columns });
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
+            let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in {text}"));
+            assert!(at("11.0 ms") < at("all_reduce 9 of dp") && at("± 23.0 us") > 0 && at("2 of 4") > 0);
+        }
+    }
+}

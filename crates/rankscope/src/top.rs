@@ -1,0 +1,63 @@
+//! `rankscope top`: where a running job is. Translates; decides nothing.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::exit::ExitCode;
+use crate::output::{self, Format};
+
+/// Between looks.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// To the upper left corner, and nothing below it.
+const CLEARED: &str = "\x1b[H\x1b[J";
+
+/// A job that runs, from outside: which rank comes late now, and what each is in.
+///
+/// Reads the live pages that ranks keep in the run directory while they record themselves, and the clocks that agents measured. How
+/// late a rank comes is what its own work adds, a step, beside the rank in the middle, with how far clocks may be off. Looks again
+/// every second until Ctrl-C or until the last rank has ended. Changes nothing about the job.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The run directory
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// Look once and end
+    #[arg(long)]
+    once: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    look(args)?;
+    if args.once {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
+        thread::sleep(EVERY);
+        match look(args) {
+            // The last rank has ended, and its page with it.
+            Err(error) if matches!(error.downcast_ref(), Some(rankscope_pipeline::Error::NoPages { .. })) => {
+                return Ok(ExitCode::SUCCESS);
+            }
+            looked => looked?,
+        }
+    }
+}
+
+/// One document a line, or one picture in the place of the one before.
+fn look(args: &Args) -> Result<()> {
+    let document = rankscope_pipeline::live(&args.run)?;
+    let text = match args.format {
+        Format::Json => serde_json::to_string(&document)?,
+        Format::Table => rankscope_report::live_terminal(&document, output::style()),
+    };
+    let is_drawn_over = !args.once && args.format == Format::Table && std::io::stdout().is_terminal();
+    Ok(output::answer(&if is_drawn_over { format!("{CLEARED}{text}") } else { text })?)
+}
