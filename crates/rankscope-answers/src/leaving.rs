@@ -98,12 +98,10 @@ impl<K: Ord> Leavings<K> {
         }
     }
 
-    /// Of each sort the one that leaves it last, where there is one; first where most is lost.
-    pub fn finish(self) -> Vec<(K, LastOut)> {
-        let mut found: Vec<(K, LastOut)> =
-            self.sorts.into_iter().filter_map(|(sort, stays)| Some((sort, stays.last_out()?))).collect();
-        found.sort_by(|(a, one), (b, other)| other.lost_ns.cmp(&one.lost_ns).then_with(|| a.cmp(b)));
-        found
+    /// Of the sorts that one rank leaves last, the first one of those where most is lost.
+    pub fn finish(self) -> Option<(K, LastOut)> {
+        let found = self.sorts.into_iter().filter_map(|(sort, stays)| Some((sort, stays.last_out()?)));
+        found.rev().max_by_key(|(_, found)| found.lost_ns)
     }
 }
 
@@ -151,7 +149,7 @@ mod tests {
                 &Collective { sort: 0, alike: 0, waiting, in_step: true, came_ns: (0, 0), stays: &stays },
             );
         }
-        leavings.finish().pop().map(|(_, found)| found)
+        leavings.finish().map(|(_, found)| found)
     }
 
     #[test]

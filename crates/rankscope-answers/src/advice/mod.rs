@@ -103,8 +103,8 @@ pub struct Input<'a> {
     pub sorts: &'a [Sort<'a>],
     /// Links that are slower than others.
     pub slow_links: &'a [Link],
-    /// Ranks that leave collectives last, most lost first.
-    pub late_out: &'a [LateOut],
+    /// The rank that leaves collectives last, where most is lost by that.
+    pub late_out: Option<&'a LateOut>,
     /// When the first step of each rank begins, on its own clock.
     pub begins_ns: &'a [Option<i64>],
     /// Ranks of each stage of the pipeline, by index, first stage first; none where there is no pipeline.

@@ -91,7 +91,7 @@ fn slow_groups(scene: &Scene<'_>) -> Vec<Advice> {
 
 /// The rank that what it receives reaches late. What others send on is late for that, too, so only the first of them is named.
 fn late_out(scene: &Scene<'_>) -> Option<Advice> {
-    let LateOut { found, group, kind } = scene.input.late_out.first()?;
+    let LateOut { found, group, kind } = scene.input.late_out?;
     let factor = Factor::of((100.0 / found.ratio()).round() / 100.0)?;
     let change = Change::Collective { kind: kind.clone(), group: Some(group.clone()), factor };
     let figures = Figures {

@@ -75,7 +75,7 @@ pub(super) fn advice(job: &Job, found: &Found<'_>) -> Vec<Row> {
             suspects: &found.judged.suspects,
             sorts: &found.costs.sorts.iter().filter(|sort| is_whole(job, sort)).map(sort).collect::<Vec<_>>(),
             slow_links: &found.links.slow,
-            late_out: &found.costs.late_out,
+            late_out: found.costs.late_out.as_ref(),
             begins_ns: &begins_ns,
             stages: &found.judged.stages.values().cloned().collect::<Vec<_>>(),
         });

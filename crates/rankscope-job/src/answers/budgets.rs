@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rankscope_analyze::{Waiting, described, ranks_of};
 use rankscope_answers::advice::LateOut;
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
-use rankscope_answers::leaving::{LastOut, Leavings};
+use rankscope_answers::leaving::Leavings;
 use rankscope_collectives::{CollectiveStay, Instance, Kind, Member, Operation, Parallelism, RankCollectives};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::{ClockCursor, Instant, Rank, RankClock, ReferenceClock};
@@ -32,8 +32,8 @@ pub(super) struct Costs {
     pub(super) rows: Vec<Row>,
     /// The same as it was found, without what is summed up at the end.
     pub(super) sorts: Vec<Sort>,
-    /// Ranks that leave collectives last, most lost first.
-    pub(super) late_out: Vec<LateOut>,
+    /// The rank that leaves collectives last, where most is lost by that.
+    pub(super) late_out: Option<LateOut>,
     /// Indices of the ranks of each process group.
     pub(super) members: Vec<Vec<usize>>,
 }
@@ -95,11 +95,10 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
         let ranks = instance.members.iter().map(Member::rank);
         leavings.add((instance.group, described(instance, &job.collectives).kind), ranks, &one);
     }
-    let late = |((group, kind), found): ((usize, Kind), LastOut)| {
+    let late_out = leavings.finish().map(|((group, kind), found)| {
         let group = facts[group].label.clone();
         LateOut { found, group, kind: kind.name().to_owned() }
-    };
-    let late_out = leavings.finish().into_iter().map(late).collect();
+    });
     let index = |rank: &Rank| job.index(*rank);
     let members = facts.iter().map(|group| group.members.iter().filter_map(index).collect()).collect();
     let (rows, sorts) = sorts.rows(&facts, &budgets.finish(steps.numbers.len() as u64));
