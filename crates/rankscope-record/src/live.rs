@@ -6,11 +6,9 @@
 //! successor tells it.
 #![expect(unsafe_code, reason = "a file is mapped, and written in place through atomics")]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -21,6 +19,7 @@ use rankscope_recording::{
 
 pub use rankscope_recording::PageOp;
 
+use crate::store::map_file;
 use crate::test_clock::TestClock;
 use crate::ticks::clock_ns;
 
@@ -134,7 +133,7 @@ impl Page {
     fn create(path: &Path, rank: u32, clock: Option<TestClock>) -> io::Result<Self> {
         let unfinished = path.with_extension(format!("{}.new", std::process::id()));
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&unfinished)?;
-        let words = mapped(&file)?;
+        let words = map_file(&file, 0, PAGE_BYTES)?.cast();
         let pid = std::process::id();
         let state = PageState { step: -1, ..PageState::default() };
         let mut page = Self { words, pid, count: 0, state, groups: Vec::new(), clock };
@@ -244,7 +243,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // SAFETY: mapped by `mapped`, and nobody else has the address.
+        // SAFETY: mapped by `map_file`, and nobody else has the address.
         unsafe { libc::munmap(self.words.cast(), PAGE_BYTES) };
     }
 }
@@ -262,18 +261,6 @@ fn both_clocks() -> (i64, i64) {
 
 fn place(number: u64) -> usize {
     PAGE_ARRIVALS_AT + (number % PAGE_ARRIVALS as u64) as usize * PAGE_ARRIVAL_WORDS
-}
-
-fn mapped(file: &File) -> io::Result<*mut AtomicU64> {
-    // SAFETY: a system call on a descriptor that is open. Room is made first, so that a full disk is an error and no signal.
-    let failed = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, PAGE_BYTES as i64) };
-    if failed != 0 {
-        return Err(io::Error::from_raw_os_error(failed));
-    }
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping at an address the kernel chooses overlaps nothing.
-    let base = unsafe { libc::mmap(ptr::null_mut(), PAGE_BYTES, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-    if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(base.cast()) }
 }
 
 /// When this process began, in the kernel's ticks; zero where it is not told.

@@ -4,8 +4,9 @@
 //! the limit on file sizes is asked first, because running into it is a signal too.
 #![expect(unsafe_code, reason = "mapping memory is what this module is for")]
 
+use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::AtomicU64;
@@ -47,27 +48,30 @@ impl Backing {
     /// Maps `chunks` more chunks behind the first `first`.
     pub(crate) fn grow(&self, first: usize, chunks: usize) -> io::Result<Run> {
         let bytes = chunks * CHUNK_BYTES;
-        let (descriptor, offset, flags) = match self {
-            Self::Memory => (-1, 0, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE),
-            Self::File(Placed { file, .. }) => {
-                let offset = FILE_HEADER_BYTES + first * CHUNK_BYTES;
-                check_size_limit((offset + bytes) as u64)?;
-                // SAFETY: a system call on a descriptor that is open.
-                let failed = unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as i64, bytes as i64) };
-                if failed != 0 {
-                    return Err(io::Error::from_raw_os_error(failed));
-                }
-                (file.as_raw_fd(), offset, libc::MAP_SHARED)
-            }
+        let base = match self {
+            Self::Memory => map(-1, 0, bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE)?,
+            Self::File(Placed { file, .. }) => map_file(file, FILE_HEADER_BYTES + first * CHUNK_BYTES, bytes)?,
         };
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address the kernel chooses overlaps nothing.
-        let base = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, descriptor, offset as i64) };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Run { base: base.cast(), bytes })
+        Ok(Run { base, bytes })
     }
+}
+
+/// Maps so many bytes of `file` from `offset` on, a multiple of a page, and makes room for them first.
+pub(crate) fn map_file(file: &File, offset: usize, bytes: usize) -> io::Result<*mut u8> {
+    check_size_limit((offset + bytes) as u64)?;
+    // SAFETY: a system call on a descriptor that is open.
+    let failed = unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as i64, bytes as i64) };
+    if failed != 0 {
+        return Err(io::Error::from_raw_os_error(failed));
+    }
+    map(file.as_raw_fd(), offset, bytes, libc::MAP_SHARED)
+}
+
+fn map(descriptor: RawFd, offset: usize, bytes: usize, flags: libc::c_int) -> io::Result<*mut u8> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at an address the kernel chooses overlaps nothing.
+    let base = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, descriptor, offset as i64) };
+    if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(base.cast()) }
 }
 
 /// An error if this process may not have a file of that length.
