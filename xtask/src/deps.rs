@@ -208,6 +208,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-on-demand", "rankscope-time", "one instant on the clocks of all nodes"),
     ("rankscope-launch", "rankscope-on-demand", "the agent of a node is the daemon there"),
     ("rankscope-launch", "rankscope-witness", "finds the ranks of a job that stands still"),
+    ("rankscope-launch", "rankscope-recording", "a live recording is known by how it begins"),
     ("rankscope-launch", "rankscope-sweep", "carries out what it plans"),
     ("rankscope-sweep", "rankscope-clock", "its generator of random numbers, so that there is one"),
     ("rankscope-demo", "rankscope-launch", "its processes are tied to it, and its agents started, as those of any job"),

@@ -10,6 +10,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rankscope_recording::LIVE_MAGIC;
+
 /// Folders below `raw` that are looked into: workers of ranks, and theirs.
 const DEPTH_MAX: usize = 3;
 
@@ -18,9 +20,6 @@ const FILES_MAX: usize = 16_384;
 
 /// Bytes of one recording that are read.
 const READ_MAX: u64 = 64 << 20;
-
-/// How live recordings begin.
-const LIVE_MAGIC: &[u8] = b"RKSLIVE1";
 
 /// All signs, as one number: only whether it changes matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +101,7 @@ mod tests {
         fs::write(&trace, "[]").unwrap();
         changed("a longer file", &mut last);
         let live = folder.path().join("rank-0.rkr");
-        fs::write(&live, [LIVE_MAGIC, &[0; 4096]].concat()).unwrap();
+        fs::write(&live, [&LIVE_MAGIC[..], &[0; 4096]].concat()).unwrap();
         changed("a recording", &mut last);
         let file = fs::File::options().write(true).open(&live).unwrap();
         let time = fs::metadata(&live).unwrap().modified().unwrap();
