@@ -1,7 +1,7 @@
 //! Versions 1 to 3: every operation names its communicator, and version 1 has numbers where the others have texts.
 #![expect(missing_docs, reason = "fields are called as NCCL calls them, and those that are read are explained where they are")]
 
-use super::{Address, KernelCh3, NetPlugin3, ProxyOp, ProxyStep, Text, descriptor, offsets};
+use super::{Address, Coll4, KernelCh3, NetPlugin3, ProxyOp, ProxyStep, Text, descriptor, offsets};
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -53,20 +53,10 @@ offsets!(Coll2: traffic_bytes 96, channels 104, warps 105, algorithm 112, protoc
 pub struct Coll3 {
     pub name: Text,
     pub comm_hash: u64,
-    pub sequence: u64,
-    pub function: Text,
-    pub send: Address,
-    pub recv: Address,
-    pub count: usize,
-    pub root: i32,
-    pub element: Text,
-    pub channels: u8,
-    pub warps: u8,
-    pub algorithm: Text,
-    pub protocol: Text,
+    /// All that version 4 still has, which is as long in either.
+    pub common: Coll4,
 }
-offsets!(Coll3: name 24, comm_hash 32, sequence 40, function 48, send 56, recv 64, count 72, root 80, element 88);
-offsets!(Coll3: channels 96, warps 97, algorithm 104, protocol 112);
+offsets!(Coll3: name 24, comm_hash 32, common 40);
 
 #[repr(C)]
 #[derive(Clone, Copy)]

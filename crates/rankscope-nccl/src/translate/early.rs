@@ -1,8 +1,8 @@
 //! Versions 1 to 3, in which every operation says its communicator, and the first has numbers for words.
 
-use super::{Described, head, look_up, proxy};
+use super::{Described, coll, head, look_up, proxy};
 use crate::event::{Operation, Sort, Start, What};
-use crate::layout::{Descriptor1, Descriptor2, Descriptor3};
+use crate::layout::{Coll2, Coll4, Descriptor1, Descriptor2, Descriptor3};
 use crate::words::{Algorithm, Element, Function, Protocol};
 
 impl Described for Descriptor1 {
@@ -48,7 +48,7 @@ impl Described for Descriptor1 {
 
 /// Versions 2 and 3, which differ in where the fields of a collective lie.
 macro_rules! with_texts_and_hashes {
-    ($($descriptor:ty, |$channel:ident| $kernel_ch:expr;)+) => {
+    ($($descriptor:ty, |$coll:ident| $what:expr, |$channel:ident| $kernel_ch:expr;)+) => {
         $(impl Described for $descriptor {
             unsafe fn start(&self) -> Option<Start> {
                 let mut start = head!(self);
@@ -58,18 +58,8 @@ macro_rules! with_texts_and_hashes {
                         Sort::Coll => {
                             let coll = self.body.coll;
                             start.comm_hash = Some(coll.comm_hash);
-                            start.what = What::Operation(Operation {
-                                function: look_up(coll.function, Function::of),
-                                sequence: coll.sequence,
-                                count: coll.count as u64,
-                                element: look_up(coll.element, Element::of),
-                                peer: coll.root,
-                                channels: coll.channels,
-                                warps: coll.warps,
-                                algorithm: look_up(coll.algorithm, Algorithm::of),
-                                protocol: look_up(coll.protocol, Protocol::of),
-                                user_tag: 0,
-                            });
+                            let $coll = &coll;
+                            start.what = $what;
                         }
                         Sort::P2p => {
                             let p2p = self.body.p2p;
@@ -98,6 +88,13 @@ macro_rules! with_texts_and_hashes {
 
 with_texts_and_hashes! {
     // Version 2 knows no channels of kernels.
-    Descriptor2, |_descriptor| What::Nothing;
-    Descriptor3, |descriptor| What::Channel { channel: descriptor.body.kernel_ch.channel, gpu_ns: 0 };
+    Descriptor2, |described| coll(&without_traffic(described), 0), |_descriptor| What::Nothing;
+    Descriptor3, |described| coll(&described.common, 0),
+        |descriptor| What::Channel { channel: descriptor.body.kernel_ch.channel, gpu_ns: 0 };
+}
+
+/// What version 2 says of a collective, but for the bytes that it moves, which no later version says.
+fn without_traffic(coll: &Coll2) -> Coll4 {
+    let Coll2 { sequence, function, send, recv, count, root, element, channels, warps, algorithm, protocol, .. } = *coll;
+    Coll4 { sequence, function, send, recv, count, root, element, channels, warps, algorithm, protocol }
 }
