@@ -56,13 +56,14 @@ pub fn look(seen: &[Seen]) -> Look {
     }
     let whole = whole_steps(seen);
     steps.retain(|step, _| whole.contains(step));
+    let errors_ns = clock_errors(seen);
     let ranks = (0..seen.len()).map(|rank| {
         let of = |pick: fn(&(i64, i64)) -> i64| median(steps.values().map(|ranks| pick(&ranks[rank])).collect());
         let is_known = seen[rank].clock.is_some();
         let lateness_ns = of(|sums| sums.0).filter(|_| is_known);
         Found {
             lateness_ns,
-            clock_error_ns: lateness_ns.and(clock_error(seen, rank)),
+            clock_error_ns: lateness_ns.and(errors_ns[rank]),
             caused_wait_ns: of(|sums| sums.1).filter(|_| is_known),
         }
     });
@@ -149,11 +150,14 @@ fn whole_steps(seen: &[Seen]) -> std::ops::Range<i64> {
     from..until
 }
 
-/// Its own clock may be off, and so may those of the ranks it is compared with.
-fn clock_error(seen: &[Seen], rank: usize) -> Option<i64> {
+/// How far the clock of each rank and those of the ranks it is compared with may be off together.
+fn clock_errors(seen: &[Seen]) -> Vec<Option<i64>> {
     let error = |seen: &Seen| seen.clock.map(|clock| clock.error_at(seen.page.state.anchor[1]));
-    let others = seen.iter().enumerate().filter(|(other, _)| *other != rank).filter_map(|(_, seen)| error(seen)).max();
-    Some(error(&seen[rank])?.saturating_add(others.unwrap_or(0)))
+    let own: Vec<Option<i64>> = seen.iter().map(error).collect();
+    let mut all: Vec<i64> = own.iter().flatten().copied().collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    let of_others = |own_ns: i64| if all[0] == own_ns { all.get(1).copied().unwrap_or(0) } else { all[0] };
+    own.iter().map(|own_ns| own_ns.map(|own_ns| own_ns.saturating_add(of_others(own_ns)))).collect()
 }
 
 fn median(mut values: Vec<i64>) -> Option<i64> {

@@ -3,6 +3,7 @@
 //! A page that cannot be read, is another rank's or whose process is gone is left out, with a sentence that says so. Clocks are those that
 //! agents last wrote; without any, ranks of one node share its clock, and others are not compared.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -151,15 +152,15 @@ fn without_clock(seen: &[Seen]) -> Option<String> {
 /// The clocks of nodes, where anybody measured them.
 struct Clocks {
     /// The last estimate for each node.
-    nodes: Vec<(NodeId, NodeClock)>,
+    nodes: BTreeMap<NodeId, NodeClock>,
     /// Which rank is on which node.
-    ranks: Vec<(u32, NodeId)>,
+    ranks: BTreeMap<u32, NodeId>,
 }
 
 impl Clocks {
     fn of(run: &RunDirectory) -> Self {
         let bytes = read_side(&run.clock().join("offsets.jsonl"), SideFile::Clock).unwrap_or_default();
-        let mut nodes: Vec<(NodeId, NodeClock)> = Vec::new();
+        let mut nodes = BTreeMap::new();
         for row in read_offsets(&bytes).rows {
             let Some(estimate) = row.estimate else { continue };
             let (offset, bound) = (estimate.offset.as_nanos(), estimate.bound);
@@ -174,10 +175,7 @@ impl Clocks {
                 error_ns: above_ns.max(below_ns),
                 skew_error_ppb,
             };
-            match nodes.iter_mut().find(|(node, _)| *node == row.node) {
-                Some(known) => known.1 = clock,
-                None => nodes.push((row.node, clock)),
-            }
+            nodes.insert(row.node, clock);
         }
         let ranks = run.manifest().ranks.iter().map(|rank| (rank.rank, NodeId(rank.node))).collect();
         Self { nodes, ranks }
@@ -188,8 +186,7 @@ impl Clocks {
         if self.nodes.is_empty() {
             return one_node.then(NodeClock::default);
         }
-        let node = self.ranks.iter().find(|(known, _)| *known == rank)?.1;
-        self.nodes.iter().find(|(known, _)| *known == node).map(|(_, clock)| *clock)
+        self.nodes.get(self.ranks.get(&rank)?).copied()
     }
 }
 
