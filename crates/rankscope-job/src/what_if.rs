@@ -4,12 +4,12 @@
 //! on, and why there is no answer where there is none.
 
 use rankscope_document::{RankedChange, WhatIfDocument};
-use rankscope_execution::replay::{Change, Changes, Replay, TargetError};
+use rankscope_execution::replay::{Change, Changes, Replay, Stalls, TargetError};
 use rankscope_time::Rank;
 
 use crate::Job;
 use crate::replayed::with_replay;
-use crate::words::{of_ranks, percent};
+use crate::words::{of_ranks, percent, time};
 
 /// Why nothing can be said of what would be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +41,9 @@ pub enum WhatIfError {
 
 /// A replay that is off by more is not to be relied upon.
 const ERROR_MOST: f64 = 0.02;
+
+/// Stalls that take a larger part of the steps are told.
+const STALLS_MOST: f64 = 0.02;
 
 /// What a step of `job`, called `title`, takes with all of `changes`, and which single change saves most. Without changes those are
 /// tried that are worth trying on any job.
@@ -125,6 +128,7 @@ fn notes_on(job: &Job, replay: &Replay<'_>, error: f64) -> Vec<String> {
             percent(ERROR_MOST)
         ));
     }
+    notes.extend(note_on(replay.stalls(), replay));
     if replay.steps() == 0 {
         notes.push("the traces mark no steps, so times are those of the whole recording".to_owned());
     }
@@ -171,4 +175,17 @@ fn notes_on(job: &Job, replay: &Replay<'_>, error: f64) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// That `stalls` stay, if they matter.
+fn note_on(stalls: Stalls, replay: &Replay<'_>) -> Option<String> {
+    let recorded_ns = replay.observed_step_ns().saturating_mul(replay.steps().max(1) as i64);
+    (stalls.ns as f64 > STALLS_MOST * recorded_ns as f64).then(|| {
+        format!(
+            "delays of one rank that are far longer than others of their sort add up to {} ({} of them). Nothing that is recorded explains them: \
+             they stay as they were, unless a change is about them (launch=0)",
+            time(stalls.ns),
+            stalls.count
+        )
+    })
 }

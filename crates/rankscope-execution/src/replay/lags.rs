@@ -4,8 +4,10 @@
 //! and how soon it would have started after that alone nobody saw: as soon as such pieces do in this rank, typically, and never
 //! later than it did. So the unchanged graph comes back exactly.
 //!
-//! That it does says nothing of how well the graph explains the recording. [`Lags::mean_alone`] does: every piece then lags by what such
-//! pieces do on average, whatever was seen of it, and what the graph does not explain is where it was not.
+//! That it does says nothing of how well the graph explains the recording. [`Lags::modelled`] does: every piece then lags by what such
+//! pieces do on average, whatever was seen of it, and what the graph does not explain is where it was not. A lag that is far out by
+//! Tukey's outer fence (a module that is loaded at its first launch, a stream that idles for a second) is no lag of its sort: it makes
+//! no average, and stays where it was seen.
 
 use crate::{Dependency, Execution, LaneKind, PieceId};
 
@@ -14,13 +16,52 @@ use crate::{Dependency, Execution, LaneKind, PieceId};
 pub(super) struct Lags {
     /// Medians.
     typical_ns: [i64; SORTS],
-    /// Means, so that all pieces together lag by what they did.
+    /// Longer ones are far out.
+    usual_most_ns: [i64; SORTS],
+    /// Means of the usual ones, so that all pieces together lag by what they did.
     mean_ns: [i64; SORTS],
-    /// Whether the lag that was seen of a piece counts for nothing.
-    is_mean_alone: bool,
+    /// Lags that are far out.
+    stalls: Stalls,
+    /// Whether the lag that was seen of a piece counts for nothing, but for those that are far out.
+    is_modelled: bool,
+}
+
+/// Delays that are far longer than others of their sort, and that nothing in the recording explains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stalls {
+    /// How many.
+    pub count: u64,
+    /// All of them together, in nanoseconds.
+    pub ns: i64,
+}
+
+impl Stalls {
+    /// Both together.
+    #[must_use]
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { count: self.count + other.count, ns: self.ns.saturating_add(other.ns) }
+    }
 }
 
 const SORTS: usize = 6;
+
+/// What a thread does after what it did before is its program, and no lag.
+const PROGRAM: usize = 0;
+
+/// Stamps are recorded in microseconds at worst: what is longer by less is no other lag.
+const STAMP_NS: i64 = 1_000;
+
+/// The end of so many of four quarters of `sorted`; none of nothing.
+fn quarter_ns(sorted: &[i64], quarter: usize) -> i64 {
+    sorted.get(sorted.len().saturating_sub(1) * quarter / 4).copied().unwrap_or(0)
+}
+
+/// Tukey's outer fence of `sorted`: three times the range of its middle half above it.
+fn outer_fence_ns(sorted: &[i64]) -> i64 {
+    let (low_ns, high_ns) = (quarter_ns(sorted, 1), quarter_ns(sorted, 3));
+    high_ns.saturating_add(high_ns.saturating_sub(low_ns).saturating_mul(3).max(STAMP_NS))
+}
 
 /// Lags differ by how a piece depends on another, and on a device from those on the host.
 fn sort(kind: LaneKind, how: Dependency) -> usize {
@@ -42,28 +83,40 @@ impl Lags {
                 seen[sort(execution.lane_kind(id), how)].push(lag_ns);
             }
         }
-        let mean_ns = seen.each_ref().map(|lags| {
-            let sum: i128 = lags.iter().map(|ns| i128::from(*ns)).sum();
-            (sum / lags.len().max(1) as i128) as i64
-        });
-        let typical_ns = seen.map(|mut lags| {
-            let middle = lags.len().saturating_sub(1) / 2;
-            if lags.is_empty() { 0 } else { *lags.select_nth_unstable(middle).1 }
-        });
-        Self { typical_ns, mean_ns, is_mean_alone: false }
+        let mut lags = Self::default();
+        for (sort, seen) in seen.iter_mut().enumerate() {
+            seen.sort_unstable();
+            let usual_most_ns = outer_fence_ns(seen);
+            let (usual, stalls) = seen.split_at(seen.partition_point(|ns| *ns <= usual_most_ns));
+            let sum_ns = |lags: &[i64]| lags.iter().map(|ns| i128::from(*ns)).sum::<i128>();
+            lags.typical_ns[sort] = quarter_ns(seen, 2);
+            lags.usual_most_ns[sort] = usual_most_ns;
+            lags.mean_ns[sort] = (sum_ns(usual) / usual.len().max(1) as i128) as i64;
+            if sort != PROGRAM {
+                let stalls_ns = i64::try_from(sum_ns(stalls)).unwrap_or(i64::MAX);
+                lags.stalls = lags.stalls.and(Stalls { count: stalls.len() as u64, ns: stalls_ns });
+            }
+        }
+        lags
+    }
+
+    /// Those that are far out.
+    pub(super) fn stalls(&self) -> Stalls {
+        self.stalls
     }
 
     /// The same, for a replay that knows of no piece's own lag.
     #[must_use]
-    pub(super) fn mean_alone(self) -> Self {
-        Self { is_mean_alone: true, ..self }
+    pub(super) fn modelled(self) -> Self {
+        Self { is_modelled: true, ..self }
     }
 
     /// How long a piece on a lane of `kind` lags behind something, of which `seen_ns` was seen, at least; what ended last before it
     /// `bound` it.
     fn least_ns(&self, kind: LaneKind, how: Dependency, seen_ns: i64, bound: bool) -> i64 {
         let sort = sort(kind, how);
-        match (self.is_mean_alone, bound) {
+        match (self.is_modelled, bound) {
+            (true, true) if seen_ns > self.usual_most_ns[sort] => seen_ns,
             (true, _) => self.mean_ns[sort],
             (false, true) => seen_ns,
             (false, false) => seen_ns.min(self.typical_ns[sort]),

@@ -6,7 +6,8 @@
 //! resource that was never scarce in the recording.
 //!
 //! As that would hide what the graph does not explain, the job is also run with what delays are on average in the place of those that
-//! were observed ([`Replay::modelled`]). What that makes of the unchanged job is off by what a replay has wrong about it.
+//! were observed ([`Replay::modelled`]). What that makes of the unchanged job is off by what a replay has wrong about it. Delays that are
+//! far out of their sort stay, and are told apart ([`Replay::stalls`]).
 //!
 //! Times are integers in each rank's own clock; only who waits for whom in a collective is asked on the job's. A replay takes one
 //! pass over the pieces, and one number for each of them.
@@ -33,6 +34,7 @@ use std::sync::OnceLock;
 
 pub use change::{Change, Factor, Reach};
 pub use changes::{COMBINATIONS_MOST, Changes};
+pub use lags::Stalls;
 pub use names::{TargetError, TargetSort};
 pub use parse::{ChangeError, parse};
 pub use scene::Scene;
@@ -105,10 +107,17 @@ impl<'a> Replay<'a> {
     }
 
     /// The job run again without a change and without its observed delays: every piece starts when what it depends on has ended and
-    /// the average delay of such pieces is over. What threads do between two pieces stays, as that is their program, and so do transfers.
+    /// the average delay of such pieces is over. What threads do between two pieces stays, as that is their program, and so do transfers
+    /// and [stalls](Self::stalls).
     pub fn modelled(&self) -> &Replayed {
         // Without a change there is no target that could be missing.
         self.modelled.get_or_init(|| self.run_modelled(&[]).unwrap_or_default())
+    }
+
+    /// Delays of the rank that has most of them which are far longer than others of their sort, by Tukey's outer fence: three times the
+    /// range of the middle half of them above it. Nothing that is recorded explains them, so the modelled job has them where they were.
+    pub fn stalls(&self) -> Stalls {
+        self.lags.iter().map(Lags::stalls).max_by_key(|stalls| stalls.ns).unwrap_or_default()
     }
 
     /// The job with `changes`, all of them together, and without its observed delays.
@@ -116,7 +125,7 @@ impl<'a> Replay<'a> {
     /// # Errors
     /// [`TargetError`] for the first that changes what is not there.
     pub fn run_modelled(&self, changes: &[Change]) -> Result<Replayed, TargetError> {
-        let lags: Vec<Lags> = self.lags.iter().map(|own| own.mean_alone()).collect();
+        let lags: Vec<Lags> = self.lags.iter().map(|own| own.modelled()).collect();
         self.run_with(&lags, changes)
     }
 

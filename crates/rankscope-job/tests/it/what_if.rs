@@ -7,7 +7,18 @@ use rankscope_job::{Changes, Job, WhatIfError, what_if};
 use rankscope_testkit::simulated::{Cause, Job as Simulated, Layout, Part as Layer};
 use rankscope_testkit::{Need, NodeClock, given};
 
-use crate::answered::{FOLDERS, recorded, simulated, with_executions};
+use crate::answered::{FOLDERS, opened, recorded, simulated, with_executions};
+
+/// Ranks of real jobs, each by itself, whose delays vary most.
+const REAL: [&str; 7] = [
+    "traces/kineto/a100_critical_path_simple_add.json.gz",
+    "traces/kineto/a100_event_sync_multi_stream.json.gz",
+    "traces/kineto/mi250_minitoy.json.gz",
+    "traces/kineto/mi300x_resnet_act_checkpoint.json.gz",
+    "traces/kineto/sampled_rank-0_of_128.json.gz",
+    "traces/torch-gloo-4ranks/rank1.json.gz",
+    "traces/torch-gloo-4ranks/rank3.json.gz",
+];
 
 fn job(of: &Simulated) -> Job {
     with_executions(simulated(of))
@@ -88,6 +99,27 @@ fn a_replay_that_misses_a_recorded_step_by_more_than_two_percent_says_so() {
         let says = document.notes.iter().any(|note| note.contains("not to be relied upon"));
         assert_eq!(says, document.replay_error.abs() > 0.02, "{}: {:?}", folder.display(), document.notes);
     }
+}
+
+#[test]
+fn real_ranks_run_again_take_what_they_took() {
+    let Some(corpus) = given(Need::Corpus) else { return };
+    for name in REAL {
+        let document = asked(&with_executions(opened(&corpus.join(name)).into_iter().collect()), &[]).expect("an answer");
+        assert!(document.replay_error.abs() <= 0.02, "{name}: {}", document.replay_error);
+    }
+}
+
+#[test]
+fn stalls_that_stay_are_told_where_they_matter() {
+    let Some(corpus) = given(Need::Corpus) else { return };
+    let told = |name: &str| {
+        let document = asked(&with_executions(opened(&corpus.join(name)).into_iter().collect()), &[]).expect("an answer");
+        document.notes.iter().any(|note| note.contains("stay as they were"))
+    };
+    // Four launches load a module first, for seconds; the other one has warmed up.
+    assert!(told("traces/kineto/a100_critical_path_simple_add.json.gz"));
+    assert!(!told("traces/kineto/a100_event_sync_multi_stream.json.gz"));
 }
 
 #[test]

@@ -117,8 +117,9 @@ proptest! {
     }
 }
 
-/// One rank whose kernels start 500 ns after their launch, but for one that is late by `late_ns` for no reason that is recorded.
-fn one_late(late_ns: i64) -> Simulated {
+/// One rank whose twenty kernels start 500 ns after their launch, but for the last ones, so many, that are late by `late_ns` for no
+/// reason that is recorded.
+fn last_late(late: i64, late_ns: i64) -> Simulated {
     let mut builder = Builder::default();
     let (host, device) = (builder.lane(LaneKind::Thread, "main"), builder.lane(LaneKind::Stream, "7"));
     let (call, kernel) = (builder.key(Key::new(Activity::Call, "launch")), builder.key(Key::new(Activity::Kernel, "k")));
@@ -131,7 +132,7 @@ fn one_late(late_ns: i64) -> Simulated {
     };
     for at in 0..20 {
         let launched_ns = at * 50_000 + 10_000;
-        let late_ns = if at == 19 { late_ns } else { 0 };
+        let late_ns = if at >= 20 - late { late_ns } else { 0 };
         let by = builder.piece(piece(host, launched_ns - 50_000 + 10_000, 40_000, call));
         let work = builder.piece(piece(device, launched_ns + 500 + late_ns, 5_000, kernel));
         builder.launch(work, by);
@@ -144,14 +145,25 @@ fn one_late(late_ns: i64) -> Simulated {
 }
 
 #[test]
-fn a_delay_that_nothing_explains_is_an_error_of_the_modelled_job_alone() {
-    for late_ns in [0, 100_000] {
-        let job = one_late(late_ns);
+fn delays_that_nothing_explains_are_an_error_of_the_modelled_job_alone() {
+    for late_ns in [0, 40_000] {
+        let job = last_late(10, late_ns);
         let (seen_ns, unchanged_ns, modelled_ns) =
             job.with(|replay| (replay.observed_step_ns(), replay.unchanged().step_ns, replay.modelled().step_ns));
-        // What one of twenty alone was late by, all of them are on average, the last, too.
-        assert_eq!((unchanged_ns, modelled_ns), (seen_ns, seen_ns - late_ns + late_ns / 20));
+        // What half of them were late by, all of them are half of on average, the last, too.
+        assert_eq!((unchanged_ns, modelled_ns), (seen_ns, seen_ns - late_ns / 2));
+        assert_eq!(job.with(|replay| replay.stalls().count), 0);
     }
+}
+
+#[test]
+fn a_delay_far_out_of_its_sort_stays_and_is_told_apart() {
+    let job = last_late(1, 100_000);
+    let (seen_ns, modelled_ns) = job.with(|replay| (replay.observed_step_ns(), replay.modelled().step_ns));
+    assert_eq!(modelled_ns, seen_ns);
+    assert_eq!(job.with(|replay| (replay.stalls().count, replay.stalls().ns)), (1, 100_500));
+    let none = job.with(|replay| replay.run_modelled(&super::parse("launch=0").expect("a change")).map(|done| done.step_ns));
+    assert_eq!(none, Ok(seen_ns - 100_500), "a stall of a launch is a delay of a launch");
 }
 
 #[test]
