@@ -16,6 +16,7 @@ mod exports;
 mod hints;
 mod order;
 mod planted;
+mod recorded_waits;
 mod tracelens;
 mod truth;
 mod what_if;
