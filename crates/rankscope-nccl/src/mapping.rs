@@ -9,6 +9,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
+use rankscope_record::check_size_limit;
+
 /// Mapped memory; it stays mapped until the process ends, because a callback may be writing it at any time.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -49,6 +51,7 @@ impl Mapping {
 }
 
 fn create(path: &Path, bytes: u64) -> io::Result<File> {
+    check_size_limit(bytes)?;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }

@@ -156,6 +156,14 @@ fn what_was_recorded_survives_a_kill() {
 }
 
 #[test]
+fn a_limit_on_the_length_of_files_costs_the_recording_and_not_the_job() {
+    let Some(stage) = Stage::new() else { return };
+    let output = stage.play_limited("normal", 8);
+    assert!(output.status.success(), "{} {}", output.status, String::from_utf8_lossy(&output.stderr));
+    assert_eq!(stage.rings(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
 fn a_forked_child_records_nothing() {
     let Some(stage) = Stage::new() else { return };
     assert_eq!(named(&stage.play("forked"), ALL_REDUCE).len(), 2);

@@ -74,8 +74,11 @@ fn map(descriptor: RawFd, offset: usize, bytes: usize, flags: libc::c_int) -> io
     if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(base.cast()) }
 }
 
-/// An error if this process may not have a file of that length.
-pub(super) fn check_size_limit(bytes: u64) -> io::Result<()> {
+/// Whether this process may have a file of that length: to make room beyond the limit (`ulimit -f`) would end it by a signal.
+///
+/// # Errors
+/// `EFBIG` if it may not.
+pub fn check_size_limit(bytes: u64) -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid place for the answer.
     let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
