@@ -6,8 +6,8 @@
 //!
 //! That it does says nothing of how well the graph explains the recording. [`Lags::modelled`] does: every piece then lags by what such
 //! pieces do on average, whatever was seen of it, and what the graph does not explain is where it was not. A lag that is far out by
-//! Tukey's outer fence (a module that is loaded at its first launch, a stream that idles for a second) is no lag of its sort: it makes
-//! no average, and stays where it was seen.
+//! Tukey's outer fence, or on a device longer than any start takes ([`DEVICE_NS_MAX`]), is no lag of its sort: a module that is loaded at
+//! its first launch, a stream that idles for a second. It makes no average, and stays where it was seen.
 
 use crate::{Dependency, Execution, LaneKind, PieceId};
 
@@ -52,6 +52,15 @@ const PROGRAM: usize = 0;
 /// Stamps are recorded in microseconds at worst: what is longer by less is no other lag.
 const STAMP_NS: i64 = 1_000;
 
+/// No device of today takes so long to start what nothing holds up, about a hundred times what a launch takes: longer lags are far out
+/// even where there are no others.
+const DEVICE_NS_MAX: i64 = 1_000_000;
+
+/// Whether lags of `sort` are of pieces on a device.
+fn is_of_device(sort: usize) -> bool {
+    sort % 2 == 1
+}
+
 /// The end of so many of four quarters of `sorted`; none of nothing.
 fn quarter_ns(sorted: &[i64], quarter: usize) -> i64 {
     sorted.get(sorted.len().saturating_sub(1) * quarter / 4).copied().unwrap_or(0)
@@ -76,20 +85,15 @@ fn sort(kind: LaneKind, how: Dependency) -> usize {
 impl Lags {
     /// Those of what bound the pieces of `execution`.
     pub(super) fn of(execution: &Execution) -> Self {
-        let mut seen: [Vec<i64>; SORTS] = Default::default();
-        for id in execution.ids() {
-            if let Some((before, how)) = execution.bound_by(id) {
-                let lag_ns = execution.start_ns(id).saturating_sub(execution.end_ns(before));
-                seen[sort(execution.lane_kind(id), how)].push(lag_ns);
-            }
-        }
         let mut lags = Self::default();
-        for (sort, seen) in seen.iter_mut().enumerate() {
-            seen.sort_unstable();
-            let usual_most_ns = outer_fence_ns(seen);
+        let bound = seen(execution, |lag_ns, _| lag_ns);
+        lags.typical_ns = bound.each_ref().map(|sorted| quarter_ns(sorted, 2));
+        // What ended last held a piece up only if it did so for as long as such things do.
+        let typical_ns = lags.typical_ns;
+        for (sort, seen) in seen(execution, |lag_ns, sort| lag_ns.abs_diff(typical_ns[sort])).iter().enumerate() {
+            let usual_most_ns = outer_fence_ns(seen).min(if is_of_device(sort) { DEVICE_NS_MAX } else { i64::MAX });
             let (usual, stalls) = seen.split_at(seen.partition_point(|ns| *ns <= usual_most_ns));
             let sum_ns = |lags: &[i64]| lags.iter().map(|ns| i128::from(*ns)).sum::<i128>();
-            lags.typical_ns[sort] = quarter_ns(seen, 2);
             lags.usual_most_ns[sort] = usual_most_ns;
             lags.mean_ns[sort] = (sum_ns(usual) / usual.len().max(1) as i128) as i64;
             if sort != PROGRAM {
@@ -111,17 +115,38 @@ impl Lags {
         Self { is_modelled: true, ..self }
     }
 
-    /// How long a piece on a lane of `kind` lags behind something, of which `seen_ns` was seen, at least; what ended last before it
-    /// `bound` it.
+    /// How far a lag of `seen_ns` is from what would hold up a piece on a lane of `kind`; of what it depends on, the nearest did.
+    fn far_ns(&self, kind: LaneKind, how: Dependency, seen_ns: i64) -> u64 {
+        if self.is_modelled { seen_ns.abs_diff(self.typical_ns[sort(kind, how)]) } else { seen_ns.unsigned_abs() }
+    }
+
+    /// How long a piece on a lane of `kind` lags behind something, of which `seen_ns` was seen, at least; what held it up `bound` it.
     fn least_ns(&self, kind: LaneKind, how: Dependency, seen_ns: i64, bound: bool) -> i64 {
         let sort = sort(kind, how);
         match (self.is_modelled, bound) {
             (true, true) if seen_ns > self.usual_most_ns[sort] => seen_ns,
-            (true, _) => self.mean_ns[sort],
+            (true, true) => self.mean_ns[sort],
+            // It started as soon as that, so that it can.
+            (true, false) => seen_ns.min(self.mean_ns[sort]),
             (false, true) => seen_ns,
             (false, false) => seen_ns.min(self.typical_ns[sort]),
         }
     }
+}
+
+/// By sort, the lags of what held pieces of `execution` up, sorted: of what each depends on, that with the least of `far`.
+fn seen<K: Ord>(execution: &Execution, far: impl Fn(i64, usize) -> K) -> [Vec<i64>; SORTS] {
+    let mut seen: [Vec<i64>; SORTS] = Default::default();
+    for id in execution.ids() {
+        let (start_ns, kind) = (execution.start_ns(id), execution.lane_kind(id));
+        let lags = execution.dependencies(id).map(|(before, how)| (start_ns.saturating_sub(execution.end_ns(before)), how));
+        let held = lags.filter(|(lag_ns, _)| *lag_ns >= 0).min_by_key(|(lag_ns, how)| (far(*lag_ns, sort(kind, *how)), *how));
+        if let Some((lag_ns, how)) = held {
+            seen[sort(kind, how)].push(lag_ns);
+        }
+    }
+    seen.each_mut().into_iter().for_each(|lags| lags.sort_unstable());
+    seen
 }
 
 /// Whether `id` is a piece of the host that waits for a device.
@@ -163,12 +188,12 @@ pub(super) fn behind(execution: &Execution, id: PieceId, lags: &Lags, none: NoLa
     // What a thread does between two things that it does, and that nobody else is known to have held up, is its program.
     let is_program = kind == LaneKind::Thread && piece.launched_by.is_none() && piece.waits_for.is_none();
     let mut found = [None; 3];
-    let mut least_ns = i64::MAX;
+    let mut least_ns = u64::MAX;
     for (slot, (piece, how)) in found.iter_mut().zip(execution.dependencies(id)) {
         let lag_ns = start_ns.saturating_sub(execution.end_ns(piece));
         if lag_ns >= 0 {
             *slot = Some((piece, how, lag_ns));
-            least_ns = least_ns.min(lag_ns);
+            least_ns = least_ns.min(lags.far_ns(kind, how, lag_ns));
         }
     }
     let lags = *lags;
@@ -178,7 +203,7 @@ pub(super) fn behind(execution: &Execution, id: PieceId, lags: &Lags, none: NoLa
         let kept_ns = match () {
             () if none.takes(how) => 0,
             () if is_program => lag_ns,
-            () => lags.least_ns(kind, how, lag_ns, lag_ns == least_ns),
+            () => lags.least_ns(kind, how, lag_ns, lags.far_ns(kind, how, lag_ns) == least_ns),
         };
         Behind { piece, how, shorter_ns: lag_ns - kept_ns }
     })

@@ -115,7 +115,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Delays of the rank that has most of them which are far longer than others of their sort, by Tukey's outer fence: three times the
-    /// range of the middle half of them above it. Nothing that is recorded explains them, so the modelled job has them where they were.
+    /// range of the middle half of them above it, and on a device no more than a millisecond. Nothing that is recorded explains them, so the modelled job has them where they were.
     pub fn stalls(&self) -> Stalls {
         self.lags.iter().map(Lags::stalls).max_by_key(|stalls| stalls.ns).unwrap_or_default()
     }

@@ -167,6 +167,36 @@ fn a_delay_far_out_of_its_sort_stays_and_is_told_apart() {
 }
 
 #[test]
+fn what_ended_last_need_not_have_held_a_piece_up() {
+    // The collective of one layer ends when the next launch does, or just after: the lag behind it is a launch's.
+    for (host_ns, kernel_ns, launch_ns) in [(2_653, 1_183, 1_470), (5_748, 4_079, 1_670)] {
+        let costs = Costs {
+            steps: 4,
+            layers: 3,
+            loading_ns: vec![0],
+            host_ns: vec![host_ns],
+            kernel_ns: vec![kernel_ns],
+            launch_ns,
+            transfer_ns: host_ns,
+            in_turn: false,
+            off_ns: vec![0],
+            ..Costs::of(1)
+        };
+        let (seen_ns, modelled_ns) = costs.run().with(|replay| (replay.observed_step_ns(), replay.modelled().step_ns));
+        assert!((modelled_ns - seen_ns).abs() * 50 <= seen_ns, "{modelled_ns} {seen_ns}");
+    }
+}
+
+#[test]
+fn no_device_takes_milliseconds_to_start_what_nothing_holds_up() {
+    // The first one is late by its launch, and the others by those before them.
+    let job = last_late(20, 2_000_000);
+    let (seen_ns, modelled_ns) = job.with(|replay| (replay.observed_step_ns(), replay.modelled().step_ns));
+    assert_eq!(modelled_ns, seen_ns);
+    assert_eq!(job.with(|replay| (replay.stalls().count, replay.stalls().ns)), (1, 2_000_500));
+}
+
+#[test]
 fn without_its_straggler_a_job_takes_as_long_as_without_it() {
     let fair = Costs::of(4);
     let fair_ns = fair.run().observed_ns();
