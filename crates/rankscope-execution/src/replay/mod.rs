@@ -25,6 +25,7 @@ mod parse;
 mod programs;
 mod run;
 mod scene;
+mod usual;
 mod windows;
 
 #[cfg(test)]
@@ -34,10 +35,10 @@ use std::sync::OnceLock;
 
 pub use change::{Change, Factor, Reach};
 pub use changes::{COMBINATIONS_MOST, Changes};
-pub use lags::Stalls;
 pub use names::{TargetError, TargetSort};
 pub use parse::{ChangeError, parse};
 pub use scene::Scene;
+pub use usual::Stalls;
 
 use lags::{Lags, NoLags};
 use lengths::Lengths;
@@ -55,6 +56,8 @@ pub struct Replay<'a> {
     /// What each step took, as it was observed.
     observed_ns: (i64, Vec<i64>),
     unchanged: OnceLock<Replayed>,
+    /// The lags of the modelled job, and the stalls of the rank that has most of them.
+    usual: OnceLock<(Vec<Lags>, Stalls)>,
     modelled: OnceLock<Replayed>,
 }
 
@@ -77,7 +80,8 @@ impl<'a> Replay<'a> {
         let lags = scene.job.ranks.iter().map(|rank| Lags::of(rank)).collect();
         let bounds = Bounds::of(&scene);
         let observed_ns = bounds.steps_ns(None);
-        Self { scene, lags, bounds, work: OnceLock::new(), observed_ns, unchanged: OnceLock::new(), modelled: OnceLock::new() }
+        let (work, unchanged, usual, modelled) = Default::default();
+        Self { scene, lags, bounds, work, observed_ns, unchanged, usual, modelled }
     }
 
     /// Steps that figures are means of; none where the job has none, and they are of the whole recording.
@@ -114,10 +118,19 @@ impl<'a> Replay<'a> {
         self.modelled.get_or_init(|| self.run_modelled(&[]).unwrap_or_default())
     }
 
-    /// Delays of the rank that has most of them which are far longer than others of their sort, by Tukey's outer fence: three times the
-    /// range of the middle half of them above it, and on a device no more than a millisecond. Nothing that is recorded explains them, so the modelled job has them where they were.
+    /// Delays of the rank that has most of them which are far longer than others of their sort: by more than three times the range of the
+    /// middle half of them (Tukey's outer fence), and on a device by more than a millisecond. Nothing that is recorded explains them, so
+    /// the modelled job has them where they were.
     pub fn stalls(&self) -> Stalls {
-        self.lags.iter().map(Lags::stalls).max_by_key(|stalls| stalls.ns).unwrap_or_default()
+        self.usual().1
+    }
+
+    fn usual(&self) -> &(Vec<Lags>, Stalls) {
+        self.usual.get_or_init(|| {
+            let ranks = self.lags.iter().zip(&self.scene.job.ranks);
+            let (lags, stalls): (_, Vec<Stalls>) = ranks.map(|(own, rank)| own.modelled(rank)).unzip();
+            (lags, stalls.into_iter().max_by_key(|own| own.ns).unwrap_or_default())
+        })
     }
 
     /// The job with `changes`, all of them together, and without its observed delays.
@@ -125,8 +138,7 @@ impl<'a> Replay<'a> {
     /// # Errors
     /// [`TargetError`] for the first that changes what is not there.
     pub fn run_modelled(&self, changes: &[Change]) -> Result<Replayed, TargetError> {
-        let lags: Vec<Lags> = self.lags.iter().map(|own| own.modelled()).collect();
-        self.run_with(&lags, changes)
+        self.run_with(&self.usual().0, changes)
     }
 
     /// Collectives that are matched with none of another rank, and all.

@@ -41,6 +41,11 @@ fn texts(owned: &[String]) -> Vec<&str> {
     owned.iter().map(String::as_str).collect()
 }
 
+/// What a step of `job` took, and what it takes in the modelled job.
+fn seen_and_modelled_ns(job: &Simulated) -> (i64, i64) {
+    job.with(|replay| (replay.observed_step_ns(), replay.modelled().step_ns))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -58,7 +63,7 @@ proptest! {
     #[test]
     fn a_job_of_constant_delays_is_explained_by_its_graph(costs in any_costs()) {
         let job = true_clocks(costs).run();
-        let (seen_ns, modelled_ns) = job.with(|replay| (replay.observed_step_ns(), replay.modelled().step_ns));
+        let (seen_ns, modelled_ns) = seen_and_modelled_ns(&job);
         prop_assert!((modelled_ns - seen_ns).abs() * 50 <= seen_ns, "{} {}", modelled_ns, seen_ns);
     }
 
@@ -159,7 +164,7 @@ fn delays_that_nothing_explains_are_an_error_of_the_modelled_job_alone() {
 #[test]
 fn a_delay_far_out_of_its_sort_stays_and_is_told_apart() {
     let job = last_late(1, 100_000);
-    let (seen_ns, modelled_ns) = job.with(|replay| (replay.observed_step_ns(), replay.modelled().step_ns));
+    let (seen_ns, modelled_ns) = seen_and_modelled_ns(&job);
     assert_eq!(modelled_ns, seen_ns);
     assert_eq!(job.with(|replay| (replay.stalls().count, replay.stalls().ns)), (1, 100_500));
     let none = job.with(|replay| replay.run_modelled(&super::parse("launch=0").expect("a change")).map(|done| done.step_ns));
@@ -182,7 +187,7 @@ fn what_ended_last_need_not_have_held_a_piece_up() {
             off_ns: vec![0],
             ..Costs::of(1)
         };
-        let (seen_ns, modelled_ns) = costs.run().with(|replay| (replay.observed_step_ns(), replay.modelled().step_ns));
+        let (seen_ns, modelled_ns) = seen_and_modelled_ns(&costs.run());
         assert!((modelled_ns - seen_ns).abs() * 50 <= seen_ns, "{modelled_ns} {seen_ns}");
     }
 }
@@ -191,7 +196,7 @@ fn what_ended_last_need_not_have_held_a_piece_up() {
 fn no_device_takes_milliseconds_to_start_what_nothing_holds_up() {
     // The first one is late by its launch, and the others by those before them.
     let job = last_late(20, 2_000_000);
-    let (seen_ns, modelled_ns) = job.with(|replay| (replay.observed_step_ns(), replay.modelled().step_ns));
+    let (seen_ns, modelled_ns) = seen_and_modelled_ns(&job);
     assert_eq!(modelled_ns, seen_ns);
     assert_eq!(job.with(|replay| (replay.stalls().count, replay.stalls().ns)), (1, 2_000_500));
 }
