@@ -2,14 +2,13 @@
 //! into it even when the process is killed; else memory of the process alone.
 #![expect(unsafe_code, reason = "memory is mapped by system calls and shared between threads by pointer")]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use rankscope_record::check_size_limit;
+use rankscope_record::map_file;
 
 /// Mapped memory; it stays mapped until the process ends, because a callback may be writing it at any time.
 #[derive(Debug)]
@@ -24,16 +23,12 @@ impl Mapping {
     /// # Errors
     /// What the system says where there is no memory at all.
     pub(crate) fn new(path: Option<&Path>, words: usize) -> io::Result<Self> {
-        let bytes = words * size_of::<u64>();
         if let Some(path) = path
-            && let Ok(file) = create(path, bytes as u64)
+            && let Ok(words) = in_file(path, words)
         {
-            match map(Some(&file), words) {
-                Ok(words) => return Ok(Self { words, path: Some(path.to_owned()) }),
-                Err(_) => drop(fs::remove_file(path)),
-            }
+            return Ok(Self { words, path: Some(path.to_owned()) });
         }
-        Ok(Self { words: map(None, words)?, path: None })
+        Ok(Self { words: in_memory(words)?, path: None })
     }
 
     /// The words.
@@ -50,8 +45,7 @@ impl Mapping {
     }
 }
 
-fn create(path: &Path, bytes: u64) -> io::Result<File> {
-    check_size_limit(bytes)?;
+fn in_file(path: &Path, words: usize) -> io::Result<&'static [AtomicU64]> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -59,30 +53,32 @@ fn create(path: &Path, bytes: u64) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
     let file = options.open(path)?;
-    // Room that is there now cannot be missing when a callback writes, which would be a signal in somebody else's program.
-    // SAFETY: a system call on a descriptor that is open.
-    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes.cast_signed()) } {
-        0 => Ok(file),
-        error => {
+    match map_file(&file, 0, words * size_of::<u64>()) {
+        // SAFETY: so many words are mapped there, and nothing unmaps them.
+        Ok(place) => Ok(unsafe { words_at(place, words) }),
+        Err(error) => {
             let _gone_already = fs::remove_file(path);
-            Err(io::Error::from_raw_os_error(error))
+            Err(error)
         }
     }
 }
 
-fn map(file: Option<&File>, words: usize) -> io::Result<&'static [AtomicU64]> {
-    let (flags, descriptor) = match file {
-        Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
-        None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
-    };
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
+fn in_memory(words: usize) -> io::Result<&'static [AtomicU64]> {
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a new mapping, at an address that the system chooses.
-    let place = unsafe { libc::mmap(std::ptr::null_mut(), words * size_of::<u64>(), protection, flags, descriptor, 0) };
+    let place = unsafe { libc::mmap(std::ptr::null_mut(), words * size_of::<u64>(), protection, flags, -1, 0) };
     if place == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: so many words are mapped there, zero and aligned to a page, and they are never unmapped.
-    Ok(unsafe { std::slice::from_raw_parts(place.cast::<AtomicU64>(), words) })
+    // SAFETY: so many words are mapped there, and nothing unmaps them.
+    Ok(unsafe { words_at(place.cast(), words) })
+}
+
+/// # Safety
+/// So many words are mapped at `place`, a page's start, and stay mapped; only atomics reach them.
+unsafe fn words_at(place: *mut u8, words: usize) -> &'static [AtomicU64] {
+    // SAFETY: the caller says so; a new mapping is zero.
+    unsafe { std::slice::from_raw_parts(place.cast::<AtomicU64>(), words) }
 }
 
 #[cfg(test)]

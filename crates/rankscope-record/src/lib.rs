@@ -117,7 +117,7 @@ pub use scope::Scope;
 pub use session::{Session, SessionOptions, StartError, StopError, Stopped, ThreadFilter};
 pub use span::{OpenSpan, SpanGuard, begin, begin_named, begin_raw, begin_step, begin_step_raw, begin_with, end_raw};
 pub use state::{is_on, state_word};
-pub use store::{InTheWay, Overflow, Storage, check_size_limit};
+pub use store::{InTheWay, Overflow, Storage, map_file};
 pub use test_clock::TestClock;
 pub use ticks::{TickSource, tick_source, ticks};
 #[cfg(feature = "tracing")]

@@ -58,27 +58,24 @@ impl Stage {
 
     /// Plays a scene in a process that may not have files of more than so many blocks of 512 bytes.
     pub(crate) fn play_limited(&self, scene: &str, blocks: u32) -> Output {
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -f {blocks} && exec \"$@\""), "sh"]).arg(&self.program).arg(library()).arg(scene);
-        self.output(command)
+        let limited = format!("ulimit -f {blocks} && exec \"$@\"");
+        let mut command = self.command("sh".as_ref());
+        command.args(["-c", &limited, "sh"]).arg(&self.program).arg(library()).arg(scene).output().unwrap()
     }
 
     fn run_with(&self, first: &OsStr, more: &[&OsStr], variables: &[(&str, &str)]) -> Output {
-        let mut command = Command::new(&self.program);
-        command.arg(first).args(more).envs(variables.iter().copied());
-        self.output(command)
+        self.command(&self.program).arg(first).args(more).envs(variables.iter().copied()).output().unwrap()
     }
 
-    /// What `command` prints, told where the run is.
-    fn output(&self, mut command: Command) -> Output {
+    /// `program`, told where the run is.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
         for name in ["RANK", "WORLD_SIZE", "SLURM_PROCID", "RANKSCOPE_RAW_DIR", "RANKSCOPE_NCCL_EVENTS", "RANKSCOPE_NCCL_CHAIN"]
         {
-            if !command.get_envs().any(|(given, _)| given == name) {
-                command.env_remove(name);
-            }
+            command.env_remove(name);
         }
         command.env("RANKSCOPE_RUN_DIR", self.path("run")).env("RANKSCOPE_NCCL_RING", self.path("rings"));
-        command.output().unwrap()
+        command
     }
 
     /// Plays a scene that must succeed, and reads its recording.

@@ -56,8 +56,12 @@ impl Backing {
     }
 }
 
-/// Maps so many bytes of `file` from `offset` on, a multiple of a page, and makes room for them first.
-pub(crate) fn map_file(file: &File, offset: usize, bytes: usize) -> io::Result<*mut u8> {
+/// Maps so many bytes of `file` from `offset` on, a multiple of a page, and makes room for them first: room that is there now cannot be
+/// missing when somebody writes, which would be a signal in somebody else's program. Nothing unmaps them.
+///
+/// # Errors
+/// What the system says: no room, or a limit on the length of files.
+pub fn map_file(file: &File, offset: usize, bytes: usize) -> io::Result<*mut u8> {
     check_size_limit((offset + bytes) as u64)?;
     // SAFETY: a system call on a descriptor that is open.
     let failed = unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as i64, bytes as i64) };
@@ -74,11 +78,8 @@ fn map(descriptor: RawFd, offset: usize, bytes: usize, flags: libc::c_int) -> io
     if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(base.cast()) }
 }
 
-/// Whether this process may have a file of that length: to make room beyond the limit (`ulimit -f`) would end it by a signal.
-///
-/// # Errors
-/// `EFBIG` if it may not.
-pub fn check_size_limit(bytes: u64) -> io::Result<()> {
+/// An error if this process may not have a file of that length: to make room beyond the limit would end it by a signal.
+pub(super) fn check_size_limit(bytes: u64) -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid place for the answer.
     let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;

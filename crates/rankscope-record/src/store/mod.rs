@@ -24,8 +24,7 @@ use rankscope_recording::{
 };
 
 pub(crate) use chunk::Chunk;
-pub use mapping::check_size_limit;
-pub(crate) use mapping::map_file;
+pub use mapping::map_file;
 use mapping::{Backing, Run};
 pub use options::{Overflow, Storage};
 pub use place::InTheWay;
