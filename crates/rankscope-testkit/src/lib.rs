@@ -9,6 +9,7 @@
 //! Tests depend on this crate; nothing that ships does. It knows none of the readers, so that a test which compares the two
 //! compares two opinions.
 
+mod by_hand;
 pub mod damage;
 mod dialect;
 mod event;
@@ -32,6 +33,7 @@ mod truth;
 mod walk;
 mod warped;
 
+pub use by_hand::ByHand;
 pub use dialect::{Categories, Dialect, Header, Ids, KeyOrder, Layout, RankList, Stamps, TopLevel};
 pub use job::{Job, Metadata, NodeClock, Straggler};
 pub use need::{Need, REQUIRE, UnknownNeed};

@@ -7,6 +7,7 @@ use std::io::Cursor;
 
 use rankscope_document::AdviceRule;
 use rankscope_formats::{ReadOptions, read};
+use rankscope_testkit::ByHand;
 use rankscope_trace::Trace;
 
 use crate::answered::answered;
@@ -16,69 +17,39 @@ const STEPS: u64 = 12;
 const SLOW: u64 = 2;
 
 /// Streams.
-const COMPUTE: u64 = 7;
-const PREPARES: u64 = 20;
-const DECOYS: u64 = 21;
+const COMPUTE: i64 = 7;
+const PREPARES: i64 = 20;
+const DECOYS: i64 = 21;
 
-/// One rank's trace in the making: its events as JSON, in microseconds.
-#[derive(Default)]
-struct Made {
-    events: Vec<String>,
-    calls: u64,
-}
-
-impl Made {
-    fn event(&mut self, category: &str, name: &str, place: (u64, u64), (from, to): (u64, u64), args: &str) {
-        let ((pid, tid), dur) = (place, to - from);
-        self.events.push(format!(
-            r#"{{"ph":"X","cat":"{category}","name":"{name}","pid":{pid},"tid":{tid},"ts":{from},"dur":{dur},"args":{{{args}}}}}"#
-        ));
+/// One step of a rank.
+fn add_step(made: &mut ByHand, number: u64, is_slow: bool, records_waits: bool) {
+    let base = 1_000_000 + number * 5_500;
+    made.event("user_annotation", &format!("ProfilerStep#{number}"), (9, 9), (base, 5_490), "");
+    let ready = base + if is_slow { 4_080 } else { 2_080 };
+    made.kernel("prepare", PREPARES, base + 10, (base + 100, ready));
+    let record = made.record(base + 15);
+    made.kernel("decoy", DECOYS, base + 20, (base + 100, base + 4_100));
+    match records_waits {
+        true => made.wait(base + 25, COMPUTE, PREPARES, record),
+        false => drop(made.call("cudaStreamWaitEvent", base + 25, 1)),
     }
-
-    fn call(&mut self, name: &str, during: (u64, u64)) -> u64 {
-        self.calls += 1;
-        self.event("cuda_runtime", name, (9, 9), during, &format!(r#""correlation":{}"#, self.calls));
-        self.calls
-    }
-
-    fn kernel(&mut self, name: &str, stream: u64, launched: u64, during: (u64, u64), args: &str) {
-        let number = self.call("cudaLaunchKernel", (launched, launched + 2));
-        let args = format!(r#""correlation":{number},"stream":{stream},"device":0{args}"#);
-        self.event("kernel", name, (0, stream), during, &args);
-    }
-
-    fn step(&mut self, number: u64, is_slow: bool, records_waits: bool) {
-        let base = 1_000_000 + number * 5_500;
-        self.event("user_annotation", &format!("ProfilerStep#{number}"), (9, 9), (base, base + 5_490), "");
-        let ready = base + if is_slow { 4_080 } else { 2_080 };
-        self.kernel("prepare", PREPARES, base + 10, (base + 100, ready), "");
-        let recorded = self.call("cudaEventRecord", (base + 15, base + 17));
-        self.kernel("decoy", DECOYS, base + 20, (base + 100, base + 4_100), "");
-        let waits = self.call("cudaStreamWaitEvent", (base + 25, base + 27));
-        if records_waits {
-            let awaited = format!(
-                r#""correlation":{waits},"stream":{COMPUTE},"wait_on_stream":{PREPARES},"wait_on_cuda_event_record_corr_id":{recorded},"wait_on_cuda_event_id":3"#
-            );
-            self.event("cuda_sync", "Stream Wait Event", (0, COMPUTE), (base + 25, base + 26), &awaited);
-        }
-        let starts = ready + 30;
-        self.kernel("gemm", COMPUTE, base + 40, (starts, starts + 1_000), "");
-        let message = concat!(
-            r#","Collective name":"allreduce","In msg nelems":1048576,"Out msg nelems":1048576,"Group size":4,"dtype":"Float","#,
-            r#""Process Group Name":"0","Process Group Description":"default_pg","Process Group Ranks":"[0, 1, 2, 3]""#
-        );
-        let name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
-        self.kernel(name, COMPUTE, base + 50, (starts + 1_010, base + 5_400), message);
-        self.call("cudaDeviceSynchronize", (base + 60, base + 5_410));
-    }
+    let starts = ready + 30;
+    made.kernel("gemm", COMPUTE, base + 40, (starts, starts + 1_000));
+    let message = concat!(
+        r#""Collective name":"allreduce","In msg nelems":1048576,"Out msg nelems":1048576,"Group size":4,"dtype":"Float","#,
+        r#""Process Group Name":"0","Process Group Description":"default_pg","Process Group Ranks":"[0, 1, 2, 3]""#
+    );
+    let name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+    made.kernel_with(name, COMPUTE, base + 50, (starts + 1_010, base + 5_400), message);
+    made.call("cudaDeviceSynchronize", base + 60, 5_350);
 }
 
 fn job(records_waits: bool) -> Vec<Trace> {
     let trace = |rank: u64| {
-        let mut made = Made::default();
-        (0..STEPS).for_each(|number| made.step(number, rank == SLOW, records_waits));
+        let mut made = ByHand::default();
+        (0..STEPS).for_each(|number| add_step(&mut made, number, rank == SLOW, records_waits));
         let info = format!(r#"{{"backend":"nccl","rank":{rank},"world_size":{RANKS}}}"#);
-        let text = format!(r#"{{"distributedInfo":{info},"traceEvents":[{}]}}"#, made.events.join(","));
+        let text = format!(r#"{{"distributedInfo":{info},"traceEvents":{}}}"#, made.events());
         let options = ReadOptions::default().with_label(format!("rank{rank}.json"));
         read(Cursor::new(text.into_bytes()), &options).expect("it is JSON").remove(0).trace.expect("it is a trace")
     };

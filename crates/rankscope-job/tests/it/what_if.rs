@@ -28,6 +28,11 @@ fn asked(job: &Job, texts: &[&str]) -> Result<WhatIfDocument, WhatIfError> {
     what_if(job, "a job", &Changes::parse(texts).expect("changes"))
 }
 
+/// What is said of the rank whose trace is at `path`, by itself.
+fn alone(path: &Path) -> WhatIfDocument {
+    asked(&with_executions(opened(path).into_iter().collect()), &[]).expect("an answer")
+}
+
 /// The clocks of two nodes, of which one is off.
 fn far() -> Vec<NodeClock> {
     vec![NodeClock::default(), NodeClock { offset_ns: 3_000_000, drift_ppb: 20_000 }]
@@ -105,7 +110,7 @@ fn a_replay_that_misses_a_recorded_step_by_more_than_two_percent_says_so() {
 fn real_ranks_run_again_take_what_they_took() {
     let Some(corpus) = given(Need::Corpus) else { return };
     for name in REAL {
-        let document = asked(&with_executions(opened(&corpus.join(name)).into_iter().collect()), &[]).expect("an answer");
+        let document = alone(&corpus.join(name));
         assert!(document.replay_error.abs() <= 0.02, "{name}: {}", document.replay_error);
     }
 }
@@ -113,11 +118,8 @@ fn real_ranks_run_again_take_what_they_took() {
 #[test]
 fn stalls_that_stay_are_told_where_they_matter() {
     let Some(corpus) = given(Need::Corpus) else { return };
-    let told = |name: &str| {
-        let document = asked(&with_executions(opened(&corpus.join(name)).into_iter().collect()), &[]).expect("an answer");
-        document.notes.iter().any(|note| note.contains("stay as they were"))
-    };
-    // Four launches load a module first, for seconds; the other one has warmed up.
+    let told = |name: &str| alone(&corpus.join(name)).notes.iter().any(|note| note.contains("stay as they were"));
+    // Kernels of the first one start up to four seconds after their launches; the other one has warmed up.
     assert!(told("traces/kineto/a100_critical_path_simple_add.json.gz"));
     assert!(!told("traces/kineto/a100_event_sync_multi_stream.json.gz"));
 }

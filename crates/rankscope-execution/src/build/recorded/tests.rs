@@ -6,71 +6,24 @@ use rankscope_analyze::Classes;
 use rankscope_collectives::extract;
 use rankscope_formats::{ReadOptions, read};
 use rankscope_tables::Attribution;
+use rankscope_testkit::ByHand;
 use rankscope_time::Rank;
 use rankscope_trace::{ProblemKind, Problems, Trace};
 
 use crate::{Execution, PieceId};
 
-/// A trace in the making: its events as JSON.
-#[derive(Default)]
-struct Made {
-    events: Vec<String>,
-    calls: u64,
+fn trace(made: &ByHand) -> Trace {
+    let mut members = read(Cursor::new(made.events().into_bytes()), &ReadOptions::default()).expect("it is JSON");
+    members.remove(0).trace.expect("it is a trace")
 }
 
-impl Made {
-    fn event(&mut self, category: &str, name: &str, (pid, tid): (i64, i64), (at, dur): (u64, u64), args: &str) {
-        self.events.push(format!(
-            r#"{{"ph":"X","cat":"{category}","name":"{name}","pid":{pid},"tid":{tid},"ts":{at},"dur":{dur},"args":{{{args}}}}}"#
-        ));
-    }
-
-    /// A call of the host; returns its number.
-    fn call(&mut self, name: &str, at: u64, dur: u64) -> u64 {
-        self.calls += 1;
-        self.event("cuda_runtime", name, (9, 9), (at, dur), &format!(r#""correlation":{}"#, self.calls));
-        self.calls
-    }
-
-    /// A kernel, launched at `launched`.
-    fn kernel(&mut self, name: &str, stream: i64, launched: u64, (from, to): (u64, u64)) {
-        let number = self.call("cudaLaunchKernel", launched, 2);
-        self.event("kernel", name, (0, stream), (from, to - from), &format!(r#""correlation":{number},"stream":{stream}"#));
-    }
-
-    /// An event recorded at `at`; returns the number of the call.
-    fn record(&mut self, at: u64) -> u64 {
-        self.call("cudaEventRecord", at, 1)
-    }
-
-    fn waits(&mut self, kind: &str, number: u64, at: u64, own: i64, awaited: &str) {
-        self.event("cuda_sync", kind, (0, own), (at, 1), &format!(r#""correlation":{number},"stream":{own},{awaited}"#));
-    }
-
-    /// From `at` on, stream `own` waits for the event that call `record` recorded on `stream`.
-    fn wait(&mut self, at: u64, own: i64, stream: i64, record: u64) {
-        let number = self.call("cudaStreamWaitEvent", at, 1);
-        self.waits("Stream Wait Event", number, at, own, &on(stream, record));
-    }
-
-    fn trace(&self) -> Trace {
-        let text = format!("[{}]", self.events.join(","));
-        let mut members = read(Cursor::new(text.into_bytes()), &ReadOptions::default()).expect("it is JSON");
-        members.remove(0).trace.expect("it is a trace")
-    }
-
-    fn graph(&self) -> Graph {
-        let (trace, classes) = (self.trace(), Classes::default());
-        let collectives = extract(Rank(0), &trace, &classes.patterns);
-        let mut problems = Problems::default();
-        let attribution = Attribution::of_work(&trace);
-        let execution = Execution::attributed(&trace, &attribution, &collectives, &classes, &mut problems);
-        Graph { execution, left_out: problems.count(ProblemKind::ContradictedWait) }
-    }
-}
-
-fn on(stream: i64, record: u64) -> String {
-    format!(r#""wait_on_stream":{stream},"wait_on_cuda_event_record_corr_id":{record},"wait_on_cuda_event_id":3"#)
+fn graph(made: &ByHand) -> Graph {
+    let (trace, classes) = (trace(made), Classes::default());
+    let collectives = extract(Rank(0), &trace, &classes.patterns);
+    let mut problems = Problems::default();
+    let attribution = Attribution::of_work(&trace);
+    let execution = Execution::attributed(&trace, &attribution, &collectives, &classes, &mut problems);
+    Graph { execution, left_out: problems.count(ProblemKind::ContradictedWait) }
 }
 
 struct Graph {
@@ -99,7 +52,7 @@ impl Graph {
 
 /// Stream 7 waits for `reduce` on stream 20; meanwhile a copy on stream 13 ends just before it goes on.
 fn beside_a_copy(is_recorded: bool) -> Graph {
-    let mut made = Made::default();
+    let mut made = ByHand::default();
     made.kernel("reduce", 20, 10, (100, 900));
     made.kernel("copy", 13, 20, (50, 905));
     let record = made.record(30);
@@ -108,7 +61,7 @@ fn beside_a_copy(is_recorded: bool) -> Graph {
         false => drop(made.call("cudaStreamWaitEvent", 40, 1)),
     }
     made.kernel("update", 7, 50, (910, 950));
-    made.graph()
+    graph(&made)
 }
 
 #[test]
@@ -120,7 +73,7 @@ fn a_stream_waits_for_its_event_and_not_for_what_ended_by_chance() {
 
 #[test]
 fn what_was_launched_after_the_event_is_not_waited_for() {
-    let mut made = Made::default();
+    let mut made = ByHand::default();
     made.kernel("first", 20, 10, (100, 200));
     let record = made.record(20);
     made.kernel("second", 20, 30, (201, 400));
@@ -130,14 +83,14 @@ fn what_was_launched_after_the_event_is_not_waited_for() {
     let record = made.record(60);
     made.wait(61, 7, 20, record);
     made.kernel("last", 7, 70, (510, 520));
-    let graph = made.graph();
+    let graph = graph(&made);
     assert_eq!((graph.awaited("update"), graph.awaited("last"), graph.left_out), (Some("first"), Some("second"), 0));
 }
 
 /// What a stream with nothing of its own passes on.
 #[test]
 fn an_event_stands_for_what_its_stream_was_told_to_wait_for() {
-    let mut made = Made::default();
+    let mut made = ByHand::default();
     made.kernel("reduce", 20, 10, (100, 900));
     let record = made.record(20);
     made.wait(30, 28, 20, record);
@@ -145,41 +98,41 @@ fn an_event_stands_for_what_its_stream_was_told_to_wait_for() {
     made.wait(50, 7, 28, record);
     made.kernel("update", 7, 60, (1_000, 1_010));
     made.kernel("aside", 28, 70, (1_020, 1_030));
-    let graph = made.graph();
+    let graph = graph(&made);
     assert_eq!((graph.awaited("update"), graph.awaited("aside"), graph.left_out), (Some("reduce"), Some("reduce"), 0));
 }
 
 #[test]
 fn where_only_the_stream_is_named_it_is_taken_as_it_was() {
-    let mut made = Made::default();
+    let mut made = ByHand::default();
     made.kernel("reduce", 20, 10, (100, 900));
     for (at, named) in [(30, r#""wait_on_stream":20"#), (50, r#""wait_on_stream":-1"#)] {
         let number = made.call("cudaStreamWaitEvent", at, 1);
         made.waits("Stream Wait Event", number, at, 7, named);
         made.kernel(if at == 30 { "told" } else { "untold" }, 7, at + 5, (960 + at, 965 + at));
     }
-    let graph = made.graph();
+    let graph = graph(&made);
     assert_eq!((graph.awaited("told"), graph.awaited("untold"), graph.left_out), (Some("reduce"), None, 0));
 }
 
 #[test]
 fn what_times_contradict_is_left_out_and_counted() {
-    let mut made = Made::default();
+    let mut made = ByHand::default();
     made.kernel("reduce", 20, 10, (100, 900));
     let record = made.record(20);
     // Not over yet.
     made.wait(30, 7, 20, record);
     made.kernel("early", 7, 40, (500, 600));
     // Recorded later than it is waited for.
-    made.wait(50, 7, 20, made.calls + 2);
+    made.wait(50, 7, 20, made.calls() + 2);
     made.record(60);
     made.kernel("late", 7, 70, (950, 960));
     // Each waits for the other, and a stream for itself.
-    made.wait(80, 20, 7, made.calls + 2);
+    made.wait(80, 20, 7, made.calls() + 2);
     made.record(81);
-    made.wait(82, 7, 7, made.calls);
+    made.wait(82, 7, 7, made.calls());
     made.kernel("again", 20, 90, (970, 980));
-    let graph = made.graph();
+    let graph = graph(&made);
     assert_eq!([graph.awaited("early"), graph.awaited("late"), graph.awaited("again")], [None; 3]);
     assert_eq!(graph.left_out, 3);
 }
@@ -187,44 +140,44 @@ fn what_times_contradict_is_left_out_and_counted() {
 /// The recording of a trace often begins between the two.
 #[test]
 fn an_event_from_before_the_trace_is_no_contradiction() {
-    let mut made = Made::default();
+    let mut made = ByHand::default();
     made.kernel("reduce", 20, 10, (100, 900));
     made.wait(30, 7, 20, 7_777);
     made.kernel("update", 7, 40, (905, 950));
-    let graph = made.graph();
+    let graph = graph(&made);
     assert_eq!((graph.awaited("update"), graph.left_out), (None, 0), "nor is it known what is waited for");
 }
 
 #[test]
 fn the_host_waits_for_its_event_and_asking_is_no_waiting() {
     for (call, expected) in [("cudaEventSynchronize", Some("first")), ("cudaEventQuery", None)] {
-        let mut made = Made::default();
+        let mut made = ByHand::default();
         made.kernel("first", 20, 10, (100, 200));
         let record = made.record(20);
         made.kernel("second", 20, 30, (201, 299));
         let number = made.call(call, 40, 260);
-        made.waits("Event Sync", number, 41, -1, &on(20, record));
+        made.waits("Event Sync", number, 41, -1, &ByHand::awaited(20, record));
         made.kernel("after", 20, 310, (320, 330));
-        let graph = made.graph();
+        let graph = graph(&made);
         assert_eq!((graph.host_awaits(), graph.left_out), (expected.into_iter().collect(), 0), "{call}");
     }
 }
 
 #[test]
 fn a_call_that_returned_before_its_event_did_not_wait_for_it() {
-    let mut made = Made::default();
+    let mut made = ByHand::default();
     made.kernel("first", 20, 10, (100, 500));
     let record = made.record(20);
     let number = made.call("cudaEventSynchronize", 40, 60);
-    made.waits("Event Sync", number, 41, -1, &on(20, record));
+    made.waits("Event Sync", number, 41, -1, &ByHand::awaited(20, record));
     made.kernel("after", 20, 310, (520, 530));
-    let graph = made.graph();
+    let graph = graph(&made);
     assert_eq!((graph.host_awaits(), graph.left_out), (Vec::new(), 1));
 }
 
 #[test]
 fn within_a_graph_waits_are_inferred_as_ever() {
-    let mut made = Made::default();
+    let mut made = ByHand::default();
     let number = made.call("cudaGraphLaunch", 10, 5);
     for (name, stream, from, to) in [("side", 20, 100, 900), ("main", 7, 905, 950)] {
         made.event("kernel", name, (0, stream), (from, to - from), &format!(r#""correlation":{number},"stream":{stream}"#));
@@ -233,6 +186,6 @@ fn within_a_graph_waits_are_inferred_as_ever() {
     let record = made.record(970);
     made.wait(980, 7, 28, record);
     made.kernel("update", 7, 990, (1_150, 1_200));
-    let graph = made.graph();
+    let graph = graph(&made);
     assert_eq!((graph.awaited("main"), graph.awaited("update")), (Some("side"), Some("reduce")));
 }
