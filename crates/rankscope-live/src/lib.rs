@@ -6,8 +6,9 @@
 //! is zero. So it may be summed up over time ([`Cusum`]), which finds small delays; step times are judged by changes ([`Changes`])
 //! and by medians of blocks ([`Blocks`]).
 //!
-//! What the pages of ranks say together at one moment is a [`look`]. Nobody is woken by one sign: an [`Alarm`] needs two detectors, or one twice. [`Watch`] puts them together. There is no clock
-//! here and nothing is read: instants, steps and progress come in, alarms go out.
+//! What the pages of ranks say together at one moment is a [`look`]. Nobody is woken by one sign: an [`Alarm`] needs two detectors, or one
+//! twice. [`Watch`] puts them together, and [`Following`] feeds it from one look at the pages to the next. There is no clock here and
+//! nothing is read: instants, steps and progress come in, alarms go out.
 //!
 //! ```
 //! use rankscope_live::{AlarmKind, RankStep, Step, Watch};
@@ -32,6 +33,7 @@ mod blocks;
 mod changes;
 mod clock;
 mod cusum;
+mod follow;
 mod hang;
 mod lateness;
 mod look;
@@ -44,6 +46,7 @@ pub use blocks::Blocks;
 pub use changes::Changes;
 pub use clock::NodeClock;
 pub use cusum::Cusum;
+pub use follow::Following;
 pub use hang::{Phase, Progress};
 pub use lateness::{Came, own_lateness};
 pub use look::{Found, Look, Seen, look};

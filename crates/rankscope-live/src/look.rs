@@ -42,20 +42,14 @@ pub struct Look {
 }
 
 /// By step and rank: lateness and caused waiting so far.
-type Steps = BTreeMap<i64, Vec<(i64, i64)>>;
+pub(crate) type Steps = BTreeMap<i64, Vec<(i64, i64)>>;
 
 /// A collective with all who came: rank and place among its arrivals.
 type Meeting = Vec<(usize, usize)>;
 
 /// Looks at all ranks. Those without a clock are not compared.
 pub fn look(seen: &[Seen]) -> Look {
-    let meetings = meetings(seen);
-    let mut steps = Steps::new();
-    for meeting in meetings.values() {
-        judge(seen, meeting, &meetings, &mut steps);
-    }
-    let whole = whole_steps(seen);
-    steps.retain(|step, _| whole.contains(step));
+    let steps = steps(seen);
     let errors_ns = clock_errors(seen);
     let ranks = (0..seen.len()).map(|rank| {
         let of = |pick: fn(&(i64, i64)) -> i64| median(steps.values().map(|ranks| pick(&ranks[rank])).collect());
@@ -68,6 +62,18 @@ pub fn look(seen: &[Seen]) -> Look {
         }
     });
     Look { ranks: ranks.collect(), steps: steps.len() as u32 }
+}
+
+/// What the collectives of each step that lies whole in the pages say about each rank.
+pub(crate) fn steps(seen: &[Seen]) -> Steps {
+    let meetings = meetings(seen);
+    let mut steps = Steps::new();
+    for meeting in meetings.values() {
+        judge(seen, meeting, &meetings, &mut steps);
+    }
+    let whole = whole_steps(seen);
+    steps.retain(|step, _| whole.contains(step));
+    steps
 }
 
 /// Collectives to which all members came, as far as pages tell.
@@ -95,7 +101,8 @@ fn arrived_ns(seen: &[Seen], rank: usize, at: usize) -> i64 {
     on_job(&seen[rank], seen[rank].page.arrivals[at].arrived_ns)
 }
 
-fn on_job(seen: &Seen, raw_ns: i64) -> i64 {
+/// An instant of a page on the job's clock, where that is known, and else on its own.
+pub(crate) fn on_job(seen: &Seen, raw_ns: i64) -> i64 {
     seen.clock.map_or(raw_ns, |clock| clock.job_ns(&seen.page.state, raw_ns))
 }
 
@@ -151,7 +158,7 @@ fn whole_steps(seen: &[Seen]) -> std::ops::Range<i64> {
 }
 
 /// How far the clock of each rank and those of the ranks it is compared with may be off together.
-fn clock_errors(seen: &[Seen]) -> Vec<Option<i64>> {
+pub(crate) fn clock_errors(seen: &[Seen]) -> Vec<Option<i64>> {
     let error = |seen: &Seen| seen.clock.map(|clock| clock.error_at(seen.page.state.anchor[1]));
     let own: Vec<Option<i64>> = seen.iter().map(error).collect();
     let mut all: Vec<i64> = own.iter().flatten().copied().collect();
@@ -160,7 +167,7 @@ fn clock_errors(seen: &[Seen]) -> Vec<Option<i64>> {
     own.iter().map(|own_ns| own_ns.map(|own_ns| own_ns.saturating_add(of_others(own_ns)))).collect()
 }
 
-fn median(mut values: Vec<i64>) -> Option<i64> {
+pub(crate) fn median(mut values: Vec<i64>) -> Option<i64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
 }
