@@ -69,7 +69,7 @@ pub use hang::{
     HangCall, HangDocument, HangKind, HangRank, HangRoot, HangSource, HangStack, HangVerdict, HangWait, HangWitness,
 };
 pub use history::{HistoryDocument, HistoryMetric, HistoryOrder, LevelChange, PastRun, Segment, StartSource};
-pub use live::{LiveAlarm, LiveCollective, LiveDocument, LiveRank};
+pub use live::{LiveAlarm, LiveAlarmKind, LiveCollective, LiveDocument, LiveRank};
 pub use memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};
 pub use operator_sheets::OperatorSheet;
 pub use params::{Param, Params};

@@ -64,8 +64,8 @@ pub struct LiveCollective {
 pub struct LiveAlarm {
     /// When it was raised.
     pub time_ns: i64,
-    /// What is wrong: `straggler`, `slow-job` or `hang`.
-    pub kind: String,
+    /// What is wrong.
+    pub kind: LiveAlarmKind,
     /// Whose it is; null where it is of the whole job.
     pub rank: Option<u32>,
     /// What saw it.
@@ -80,4 +80,28 @@ pub struct LiveAlarm {
     pub confidence: String,
     /// When it was over.
     pub cleared_ns: Option<i64>,
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LiveAlarmKind {
+    /// A rank comes late by its own work.
+    #[default]
+    Straggler,
+    /// Steps of the whole job take longer than they did.
+    SlowJob,
+    /// Nothing moves.
+    Hang,
+}
+
+impl LiveAlarmKind {
+    /// Its name in files and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Straggler => "straggler",
+            Self::SlowJob => "slow-job",
+            Self::Hang => "hang",
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::alarm::Alarm;
 use crate::hang::{Phase, Progress};
-use crate::look::{Seen, clock_errors, median, on_job, steps};
+use crate::look::{Compared, Seen, median, on_job};
 use crate::straggler::RankStep;
 use crate::watch::{Step, Watch};
 
@@ -40,9 +40,10 @@ impl Default for Following {
 
 impl Following {
     /// Looks at all ranks at `now_ns` of the job's clock. Returns what was raised or is over since the look before.
-    pub fn look(&mut self, now_ns: i64, seen: &[Seen]) -> Vec<Alarm> {
+    pub fn look(&mut self, now_ns: i64, compared: &Compared<'_>) -> Vec<Alarm> {
+        let seen = compared.seen;
         let mut news = self.begun_anew(now_ns, seen);
-        for met in met(seen, self.taken, now_ns) {
+        for met in met(compared, self.taken, now_ns) {
             self.taken = Some(met.step);
             let step = Step { time_ns: met.time_ns, duration_ns: met.duration_ns, ranks: &met.ranks };
             news.extend(self.watch.step(&step).into_iter().map(|alarm| self.named(alarm)));
@@ -83,12 +84,12 @@ impl Following {
 }
 
 /// Steps behind `taken` that pages have whole, in their order.
-fn met(seen: &[Seen], taken: Option<i64>, now_ns: i64) -> Vec<Met> {
-    let steps = steps(seen);
+fn met(compared: &Compared<'_>, taken: Option<i64>, now_ns: i64) -> Vec<Met> {
+    let Compared { seen, steps, errors_ns } = compared;
     if steps.is_empty() {
         return without_collectives(seen, taken, now_ns).into_iter().collect();
     }
-    let (begins, errors_ns) = (begins(seen), clock_errors(seen));
+    let begins = begins(seen);
     let is_new = |(step, _): &(&i64, _)| taken.is_none_or(|taken| **step > taken);
     let new = steps.iter().filter(is_new);
     let met = new.map_while(|(step, sums)| {
@@ -211,7 +212,7 @@ mod tests {
 
     fn followed(job: &Job, steps: std::ops::Range<i64>, following: &mut Following) -> Vec<Alarm> {
         // Three steps from one look to the next.
-        steps.step_by(3).flat_map(|step| following.look(step * STEP_NS, &job.at(step))).collect()
+        steps.step_by(3).flat_map(|step| following.look(step * STEP_NS, &Compared::of(&job.at(step)))).collect()
     }
 
     #[test]
@@ -225,7 +226,7 @@ mod tests {
         assert!(alarm.time_ns > 150 * STEP_NS && alarm.time_ns < 250 * STEP_NS, "{alarm:?}");
         assert_eq!(following.raised(), [alarm]);
         let again = Job { late_ns: 0, pid: 2, open: false };
-        let over = following.look(401 * STEP_NS, &again.at(401));
+        let over = following.look(401 * STEP_NS, &Compared::of(&again.at(401)));
         assert_eq!(over, [Alarm { cleared_ns: Some(401 * STEP_NS), ..alarm }]);
         assert!(following.raised().is_empty());
     }
@@ -235,8 +236,8 @@ mod tests {
         let job = Job { late_ns: 0, pid: 1, open: false };
         let mut following = Following::default();
         for step in 1..600 {
-            assert_eq!(following.look(step * STEP_NS, &job.at(step)), [], "step {step}");
-            assert_eq!(following.look(step * STEP_NS + 1, &job.at(step)), [], "step {step}");
+            assert_eq!(following.look(step * STEP_NS, &Compared::of(&job.at(step))), [], "step {step}");
+            assert_eq!(following.look(step * STEP_NS + 1, &Compared::of(&job.at(step))), [], "step {step}");
         }
     }
 
@@ -248,7 +249,7 @@ mod tests {
             followed(&job, 1..300, &mut following);
             let stands = job.at(300);
             let looks = (0..60).map(|look| 300 * STEP_NS + look * 2 * SECOND_NS);
-            let alarms: Vec<Alarm> = looks.flat_map(|now_ns| following.look(now_ns, &stands)).collect();
+            let alarms: Vec<Alarm> = looks.flat_map(|now_ns| following.look(now_ns, &Compared::of(&stands))).collect();
             assert_eq!(alarms.len(), usize::from(hangs), "{alarms:?}");
             if let Some(alarm) = alarms.first() {
                 assert_eq!(alarm.kind, AlarmKind::Hang);
@@ -266,7 +267,8 @@ mod tests {
             let page = LivePage { head: PageHead::default(), state, groups: Vec::new(), arrivals: Vec::new() };
             vec![Seen { page, clock: None }]
         };
-        let alarms: Vec<Alarm> = (0..1_200).flat_map(|step| following.look(step * STEP_NS, &pages(step))).collect();
+        let alarms: Vec<Alarm> =
+            (0..1_200).flat_map(|step| following.look(step * STEP_NS, &Compared::of(&pages(step)))).collect();
         assert_eq!(alarms.iter().map(|alarm| (alarm.kind, alarm.rank)).collect::<Vec<_>>(), [(AlarmKind::SlowJob, None)]);
     }
 }

@@ -6,7 +6,7 @@
 //! is zero. So it may be summed up over time ([`Cusum`]), which finds small delays; step times are judged by changes ([`Changes`])
 //! and by medians of blocks ([`Blocks`]).
 //!
-//! What the pages of ranks say together at one moment is a [`look`]. Nobody is woken by one sign: an [`Alarm`] needs two detectors, or one
+//! What the pages of ranks say together at one moment is a [`Look`]. Nobody is woken by one sign: an [`Alarm`] needs two detectors, or one
 //! twice. [`Watch`] puts them together, and [`Following`] feeds it from one look at the pages to the next. There is no clock here and
 //! nothing is read: instants, steps and progress come in, alarms go out.
 //!
@@ -49,6 +49,6 @@ pub use cusum::Cusum;
 pub use follow::Following;
 pub use hang::{Phase, Progress};
 pub use lateness::{Came, own_lateness};
-pub use look::{Found, Look, Seen, look};
+pub use look::{Compared, Found, Look, Seen};
 pub use straggler::RankStep;
 pub use watch::{Step, Watch};

@@ -47,33 +47,43 @@ pub(crate) type Steps = BTreeMap<i64, Vec<(i64, i64)>>;
 /// A collective with all who came: rank and place among its arrivals.
 type Meeting = Vec<(usize, usize)>;
 
-/// Looks at all ranks. Those without a clock are not compared.
-pub fn look(seen: &[Seen]) -> Look {
-    let steps = steps(seen);
-    let errors_ns = clock_errors(seen);
-    let ranks = (0..seen.len()).map(|rank| {
-        let of = |pick: fn(&(i64, i64)) -> i64| median(steps.values().map(|ranks| pick(&ranks[rank])).collect());
-        let is_known = seen[rank].clock.is_some();
-        let lateness_ns = of(|sums| sums.0).filter(|_| is_known);
-        Found {
-            lateness_ns,
-            clock_error_ns: lateness_ns.and(errors_ns[rank]),
-            caused_wait_ns: of(|sums| sums.1).filter(|_| is_known),
-        }
-    });
-    Look { ranks: ranks.collect(), steps: steps.len() as u32 }
+/// The pages of all ranks, compared. Those without a clock are not.
+#[derive(Debug)]
+pub struct Compared<'a> {
+    pub(crate) seen: &'a [Seen],
+    /// Those that lie whole in the pages.
+    pub(crate) steps: Steps,
+    /// How far the clock of each rank and those of others may be off together.
+    pub(crate) errors_ns: Vec<Option<i64>>,
 }
 
-/// What the collectives of each step that lies whole in the pages say about each rank.
-pub(crate) fn steps(seen: &[Seen]) -> Steps {
-    let meetings = meetings(seen);
-    let mut steps = Steps::new();
-    for meeting in meetings.values() {
-        judge(seen, meeting, &meetings, &mut steps);
+impl<'a> Compared<'a> {
+    /// Compares all ranks.
+    pub fn of(seen: &'a [Seen]) -> Self {
+        let meetings = meetings(seen);
+        let mut steps = Steps::new();
+        for meeting in meetings.values() {
+            judge(seen, meeting, &meetings, &mut steps);
+        }
+        let whole = whole_steps(seen);
+        steps.retain(|step, _| whole.contains(step));
+        Self { seen, steps, errors_ns: clock_errors(seen) }
     }
-    let whole = whole_steps(seen);
-    steps.retain(|step, _| whole.contains(step));
-    steps
+
+    /// What they say together.
+    pub fn look(&self) -> Look {
+        let ranks = (0..self.seen.len()).map(|rank| {
+            let of = |pick: fn(&(i64, i64)) -> i64| median(self.steps.values().map(|ranks| pick(&ranks[rank])).collect());
+            let is_known = self.seen[rank].clock.is_some();
+            let lateness_ns = of(|sums| sums.0).filter(|_| is_known);
+            Found {
+                lateness_ns,
+                clock_error_ns: lateness_ns.and(self.errors_ns[rank]),
+                caused_wait_ns: of(|sums| sums.1).filter(|_| is_known),
+            }
+        });
+        Look { ranks: ranks.collect(), steps: self.steps.len() as u32 }
+    }
 }
 
 /// Collectives to which all members came, as far as pages tell.
@@ -158,7 +168,7 @@ fn whole_steps(seen: &[Seen]) -> std::ops::Range<i64> {
 }
 
 /// How far the clock of each rank and those of the ranks it is compared with may be off together.
-pub(crate) fn clock_errors(seen: &[Seen]) -> Vec<Option<i64>> {
+fn clock_errors(seen: &[Seen]) -> Vec<Option<i64>> {
     let error = |seen: &Seen| seen.clock.map(|clock| clock.error_at(seen.page.state.anchor[1]));
     let own: Vec<Option<i64>> = seen.iter().map(error).collect();
     let mut all: Vec<i64> = own.iter().flatten().copied().collect();
@@ -209,7 +219,7 @@ mod tests {
     #[test]
     fn the_rank_whose_own_work_is_longer_is_late_by_it_whatever_its_clock_shows() {
         for off_ns in [[0; 4], [5_000_000, -9_000_000, -8_000_000, 3]] {
-            let look = look(&job(off_ns, true));
+            let look = Compared::of(&job(off_ns, true)).look();
             assert_eq!(look.steps, 18);
             let late: Vec<i64> = look.ranks.iter().map(|rank| rank.lateness_ns.unwrap()).collect();
             assert!((6_990_000..=7_010_000).contains(&late[2]), "{late:?}");
@@ -221,7 +231,7 @@ mod tests {
 
     #[test]
     fn where_a_clock_is_not_known_nobody_of_its_group_is_called_late() {
-        let look = look(&job([0; 4], false));
+        let look = Compared::of(&job([0; 4], false)).look();
         assert_eq!((look.steps, look.ranks[2].lateness_ns, look.ranks[3]), (0, None, Found::default()));
     }
 
@@ -229,7 +239,7 @@ mod tests {
     fn pages_without_a_whole_step_say_nothing() {
         let mut ranks = job([0; 4], true);
         ranks.iter_mut().for_each(|rank| rank.page.state.step = 1);
-        assert_eq!(look(&ranks).steps, 0);
-        assert_eq!(look(&[]), Look::default());
+        assert_eq!(Compared::of(&ranks).look().steps, 0);
+        assert_eq!(Compared::of(&[]).look(), Look::default());
     }
 }

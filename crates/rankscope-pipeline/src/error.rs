@@ -66,6 +66,12 @@ pub enum Error {
         /// The run.
         path: PathBuf,
     },
+    /// Another process watches the run and writes its alarms down.
+    #[error("{}: another process watches this run already, and alarms are written down once", path.display())]
+    Watched {
+        /// The run.
+        path: PathBuf,
+    },
     /// The folder that was named for clocks is not there.
     #[error("--clocks {}: no such folder. Give the folder that clock agents wrote into, or the run directory", folder.display())]
     NoClockFolder {

@@ -94,7 +94,7 @@ pub use hang::{HangSources, OfRank, hang};
 pub use held::{Held, Keep, memory_default};
 pub use history::{PastRuns, read_history};
 pub use job_clocks::write_clocks;
-pub use live::live;
+pub use live::{AlarmLog, LiveJob, LiveLook, live};
 pub use map::{Mapped, Mapping, map, map_files, unread};
 pub use parts_folder::{MapRequest, MapSummary, map_into};
 pub use probe_log::{FittedLog, ProbeLogFault, WindowLengthError, fit_probe_log, window_length};

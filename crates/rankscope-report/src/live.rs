@@ -1,6 +1,6 @@
 //! Where a running job is, for a terminal: a line about the job, and a line a rank, the latest first.
 
-use rankscope_document::{LiveCollective, LiveDocument, LiveRank};
+use rankscope_document::{LiveAlarm, LiveAlarmKind, LiveCollective, LiveDocument, LiveRank};
 
 use crate::Style;
 use crate::terminal::{Sheet, Table, drawn, joined};
@@ -9,6 +9,9 @@ use crate::units::{counted, duration, or_absent};
 
 /// Lines of the table, at most.
 const LINES_MAX: usize = 32;
+
+/// Alarms that are shown, at most.
+const ALARMS_MAX: usize = 8;
 
 /// The document as text.
 pub fn live_terminal(document: &LiveDocument, style: Style) -> String {
@@ -20,7 +23,27 @@ pub fn live_terminal(document: &LiveDocument, style: Style) -> String {
     let compared = counted(document.compared_steps as usize, "step");
     let about = format!("step {step}, {took} a step; {} compared over {compared}", counted(document.ranks.len(), "rank"));
     let problems = document.problems.iter().take(8).flat_map(|problem| wrap(&format!("! {}", clean(problem)), sheet.width()));
-    joined(vec![heading, vec![about], problems.collect(), ranks(document, sheet)])
+    let alarms = document.alarms.iter().take(ALARMS_MAX).flat_map(|alarm| wrap(&alarm_line(alarm), sheet.width()));
+    let alarms = alarms.map(|line| sheet.paint().with("31", &line)).collect();
+    joined(vec![heading, vec![about], alarms, problems.collect(), ranks(document, sheet)])
+}
+
+/// What an alarm says, in a sentence.
+pub fn alarm_line(alarm: &LiveAlarm) -> String {
+    let time = |ns: i64| duration(ns as f64);
+    let (value, threshold) = (time(alarm.value_ns), time(alarm.threshold_ns));
+    let whose = alarm.rank.map_or_else(|| "A rank".to_owned(), |rank| format!("Rank {rank}"));
+    match (alarm.kind, alarm.cleared_ns.is_some()) {
+        (LiveAlarmKind::Straggler, false) => {
+            let error = time(alarm.clock_error_ns);
+            format!("{whose} comes {value} late a step by its own work, with clocks known to ± {error}.")
+        }
+        (LiveAlarmKind::Straggler, true) => format!("{whose} is no longer late."),
+        (LiveAlarmKind::SlowJob, false) => format!("A step takes {value}, and took no more than {threshold} before."),
+        (LiveAlarmKind::SlowJob, true) => "Steps no longer take longer than before.".to_owned(),
+        (LiveAlarmKind::Hang, false) => format!("Nothing has moved for {value}; up to {threshold} would be usual."),
+        (LiveAlarmKind::Hang, true) => format!("The job moves again after {value}."),
+    }
 }
 
 fn ranks(document: &LiveDocument, sheet: Sheet) -> Vec<String> {
@@ -69,6 +92,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_alarm_and_its_end_are_a_sentence_each() {
+        let alarm = LiveAlarm { value_ns: 45_000_000_000, threshold_ns: 30_000_000_000, ..LiveAlarm::default() };
+        let said = [LiveAlarmKind::Straggler, LiveAlarmKind::SlowJob, LiveAlarmKind::Hang].map(|kind| {
+            [None, Some(1)].map(|cleared_ns| alarm_line(&LiveAlarm { kind, cleared_ns, rank: Some(7), ..alarm.clone() }))
+        });
+        assert_eq!(said[0][1], "Rank 7 is no longer late.");
+        assert_eq!(said[2][0], "Nothing has moved for 45.0 s; up to 30.0 s would be usual.");
+        let all: std::collections::BTreeSet<&String> = said.iter().flatten().collect();
+        assert_eq!(all.len(), 6, "{said:?}");
+    }
+
+    #[test]
     fn the_latest_rank_stands_first_and_what_is_not_known_is_a_dash() {
         let open = LiveCollective { group: "dp".to_owned(), seq: 9, op: "all_reduce".to_owned(), bytes: 8, age_ns: 2_000_000 };
         let late = LiveRank {
@@ -85,6 +120,7 @@ mod tests {
         let document = LiveDocument {
             title: "demo-1".to_owned(),
             step: Some(40),
+            alarms: vec![LiveAlarm { rank: Some(2), value_ns: 11_000_000, clock_error_ns: 23_000, ..LiveAlarm::default() }],
             ranks: vec![late, waits],
             problems,
             ..LiveDocument::default()
@@ -94,6 +130,7 @@ mod tests {
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
             let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in {text}"));
             assert!(at("11.0 ms") < at("all_reduce 9 of dp") && at("± 23.0 us") > 0 && at("2 of 4") > 0);
+            assert!(at("Rank 2 comes 11.0 ms late a step") < at("all_reduce 9 of dp"));
         }
     }
 }

@@ -148,6 +148,11 @@ impl Response {
         Self { status: Status::Ok, headers, body: Body::Bytes(bytes.into()), sends_body: true }
     }
 
+    /// Figures in Prometheus' text format.
+    pub fn metrics(text: String) -> Self {
+        Self::bytes("text/plain; version=0.0.4; charset=utf-8", text)
+    }
+
     pub(crate) fn json(value: &impl serde::Serialize) -> Self {
         match serde_json::to_vec(value) {
             Ok(bytes) => Self::bytes(JSON, bytes),

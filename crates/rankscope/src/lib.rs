@@ -44,6 +44,7 @@ mod top;
 mod trigger;
 mod validate;
 mod verbs;
+mod watch;
 mod what_if;
 
 use std::ffi::OsString;
@@ -81,6 +82,7 @@ enum Verb {
     Query(query::Args),
     Hang(hang::Args),
     Top(top::Args),
+    Watch(watch::Args),
     Spans(spans::Args),
     Align(align::Args),
     Combine(combine::Args),
@@ -135,6 +137,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Query(args) => query::run(&args),
         Verb::Hang(args) => hang::run(args),
         Verb::Top(args) => top::run(&args),
+        Verb::Watch(args) => watch::run(&args),
         Verb::Spans(args) => spans::run(args),
         Verb::Align(args) => align::run(args),
         Verb::Combine(args) => combine::run(args),

@@ -6,6 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use rankscope_document::LiveDocument;
+use rankscope_pipeline::{LiveJob, live};
 
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
@@ -35,13 +37,16 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    look(args)?;
     if args.once {
+        show(args, &live(&args.run)?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    // Looks time and again, and so sees alarms by itself.
+    let mut job = LiveJob::new(&args.run);
+    look(args, &mut job)?;
     loop {
         thread::sleep(EVERY);
-        match look(args) {
+        match look(args, &mut job) {
             // The last rank has ended, and its page with it.
             Err(error) if matches!(error.downcast_ref(), Some(rankscope_pipeline::Error::NoPages { .. })) => {
                 return Ok(ExitCode::SUCCESS);
@@ -51,12 +56,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
+fn look(args: &Args, job: &mut LiveJob) -> Result<()> {
+    show(args, &job.look()?.document)
+}
+
 /// One document a line, or one picture in the place of the one before.
-fn look(args: &Args) -> Result<()> {
-    let document = rankscope_pipeline::live(&args.run)?;
+fn show(args: &Args, document: &LiveDocument) -> Result<()> {
     let text = match args.format {
-        Format::Json => serde_json::to_string(&document)?,
-        Format::Table => rankscope_report::live_terminal(&document, output::style()),
+        Format::Json => serde_json::to_string(document)?,
+        Format::Table => rankscope_report::live_terminal(document, output::style()),
     };
     let is_drawn_over = !args.once && args.format == Format::Table && std::io::stdout().is_terminal();
     Ok(output::answer(&if is_drawn_over { format!("{CLEARED}{text}") } else { text })?)

@@ -93,7 +93,7 @@ fn serve(site: &Site, shelf: &RunShelf, receiver: &Mutex<Receiver<TcpStream>>) {
 
 fn answer(mut connection: TcpStream, site: &Site, shelf: &RunShelf) -> io::Result<()> {
     connection.set_write_timeout(Some(PIECE_PATIENCE))?;
-    let response = match head(&mut connection) {
+    let response = match head(&mut connection, HEAD_PATIENCE) {
         Ok(head) => site.answer(&head, shelf),
         Err(refusal) => Response::refused(refusal),
     };
@@ -101,8 +101,8 @@ fn answer(mut connection: TcpStream, site: &Site, shelf: &RunShelf) -> io::Resul
 }
 
 /// Everything up to the empty line that ends a head, and perhaps what follows it.
-fn head(connection: &mut TcpStream) -> Result<Vec<u8>, Refusal> {
-    let until = Instant::now() + HEAD_PATIENCE;
+pub(crate) fn head(connection: &mut TcpStream, patience: Duration) -> Result<Vec<u8>, Refusal> {
+    let until = Instant::now() + patience;
     let mut head = Vec::new();
     let mut piece = [0; 4096];
     loop {
@@ -125,7 +125,8 @@ fn head(connection: &mut TcpStream) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-fn send(mut connection: TcpStream, response: Response) -> io::Result<()> {
+/// Sends a response, within a bounded time.
+pub(crate) fn send(mut connection: TcpStream, response: Response) -> io::Result<()> {
     let until = Instant::now() + PIECE_PATIENCE + Duration::from_secs(response.length() / SLOWEST_BYTES_PER_SECOND);
     write(&mut connection, response.head().as_bytes(), until)?;
     if response.sends_body {

@@ -11,6 +11,7 @@ use rankscope_pipeline::RunShelf;
 use rankscope_serve::Site;
 
 use crate::output;
+pub(crate) use listen::{head, send};
 pub(crate) use place::Place;
 
 /// Serve the pages of runs on this machine: reports, timelines, kernels of a step.

@@ -75,6 +75,7 @@ mod tables;
 mod timeline;
 mod top;
 mod validate;
+mod watch;
 mod what_if;
 mod windows;
 mod xlsx;

@@ -1,0 +1,49 @@
+//! The clocks of a running job's nodes, as agents last wrote them.
+
+use std::collections::BTreeMap;
+
+use rankscope_clock::NodeId;
+use rankscope_clock::files::read_offsets;
+use rankscope_live::NodeClock;
+use rankscope_run::{RunDirectory, SideFile, read_side};
+
+/// The clocks of nodes, where anybody measured them.
+pub(super) struct Clocks {
+    /// The last estimate for each node.
+    nodes: BTreeMap<NodeId, NodeClock>,
+    /// Which rank is on which node.
+    ranks: BTreeMap<u32, NodeId>,
+}
+
+impl Clocks {
+    pub(super) fn of(run: &RunDirectory) -> Self {
+        let bytes = read_side(&run.clock().join("offsets.jsonl"), SideFile::Clock).unwrap_or_default();
+        let mut nodes = BTreeMap::new();
+        for row in read_offsets(&bytes).rows {
+            let Some(estimate) = row.estimate else { continue };
+            let (offset, bound) = (estimate.offset.as_nanos(), estimate.bound);
+            let above_ns = bound.hi.as_nanos().saturating_sub(offset);
+            let below_ns = offset.saturating_sub(bound.lo.as_nanos());
+            let (low, high) = estimate.skew_bound_ppb;
+            let skew_error_ppb = (high - estimate.skew_ppb).max(estimate.skew_ppb - low);
+            let clock = NodeClock {
+                at_ns: estimate.at.nanos_since_epoch(),
+                offset_ns: offset,
+                skew_ppb: estimate.skew_ppb,
+                error_ns: above_ns.max(below_ns),
+                skew_error_ppb,
+            };
+            nodes.insert(row.node, clock);
+        }
+        let ranks = run.manifest().ranks.iter().map(|rank| (rank.rank, NodeId(rank.node))).collect();
+        Self { nodes, ranks }
+    }
+
+    /// That of a rank's node. Where nobody measured, ranks of one node share its clock.
+    pub(super) fn of_rank(&self, rank: u32, one_node: bool) -> Option<NodeClock> {
+        if self.nodes.is_empty() {
+            return one_node.then(NodeClock::default);
+        }
+        self.nodes.get(self.ranks.get(&rank)?).copied()
+    }
+}

@@ -1,0 +1,98 @@
+//! The pages of a run: those that can be read and whose process lives.
+
+use std::io::Read;
+use std::path::Path;
+
+use rankscope_recording::{LivePage, PAGE_BYTES};
+use rankscope_run::{files_in, open};
+
+/// The pages of ranks that live, as far as can be told from here.
+pub(super) fn pages(run: &Path, problems: &mut Vec<String>) -> Vec<LivePage> {
+    let mut pages = Vec::new();
+    let boot = text("/proc/sys/kernel/random/boot_id");
+    for path in files_in(&run.join("live")).unwrap_or_default() {
+        let Some(rank) = rank_of(&path) else { continue };
+        match page(&path) {
+            Ok(page) if page.head.rank != rank => {
+                problems.push(format!("{}: left out, as it is the page of rank {}.", path.display(), page.head.rank));
+            }
+            Ok(page) if is_gone(&page, &boot) => {
+                problems.push(format!("Rank {rank} is gone: process {} has ended without saying so.", page.head.pid));
+            }
+            Ok(page) => pages.push(page),
+            Err(why) => problems.push(format!("{}: left out: {why}.", path.display())),
+        }
+    }
+    pages
+}
+
+fn rank_of(path: &Path) -> Option<u32> {
+    path.file_name()?.to_str()?.strip_prefix("rank-")?.strip_suffix(".page")?.parse().ok()
+}
+
+fn page(path: &Path) -> Result<LivePage, String> {
+    let bytes = || -> Result<Vec<u8>, String> {
+        let file = open(path).map_err(|error| crate::told(&error))?;
+        let mut bytes = Vec::with_capacity(PAGE_BYTES);
+        file.take(PAGE_BYTES as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    };
+    LivePage::read(&bytes()?, &bytes()?).map_err(|refused| refused.to_string())
+}
+
+/// Whether the process of a page on this node, whose start is called `boot`, no longer runs. Of other nodes nobody knows here.
+fn is_gone(page: &LivePage, boot: &str) -> bool {
+    let digits: String = boot.chars().filter(char::is_ascii_hexdigit).collect();
+    if digits != format!("{:016x}{:016x}", page.head.boot[0], page.head.boot[1]) {
+        return false;
+    }
+    let stat = text(&format!("/proc/{}/stat", page.head.pid));
+    let Some((_, behind_name)) = stat.rsplit_once(')') else { return true };
+    let mut fields = behind_name.split_ascii_whitespace();
+    let is_dead = matches!(fields.next(), Some("Z" | "X"));
+    is_dead || fields.nth(18).and_then(|ticks| ticks.parse().ok()) != Some(page.head.process_start)
+}
+
+/// A small file of the kernel, empty where there is none.
+fn text(path: &str) -> String {
+    let mut text = String::new();
+    let _absent = open(Path::new(path)).ok().map(|file| file.take(4_096).read_to_string(&mut text));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rankscope_recording::{PageHead, PageState};
+
+    #[test]
+    fn a_page_of_a_process_that_is_gone_and_one_that_is_forged_are_left_out_with_the_reason() {
+        let run = tempfile::tempdir().unwrap();
+        std::fs::create_dir(run.path().join("live")).unwrap();
+        let boot: String = text("/proc/sys/kernel/random/boot_id").chars().filter(char::is_ascii_hexdigit).collect();
+        let half = |range: std::ops::Range<usize>| u64::from_str_radix(&boot[range], 16).unwrap();
+        let page = |rank, pid, boot| {
+            let mut words = [0; PAGE_BYTES / 8];
+            words[..8].copy_from_slice(&PageHead { rank, pid, process_start: 1, boot }.words());
+            words[48..80].copy_from_slice(&PageState::default().words(1));
+            words.map(u64::to_le_bytes).concat()
+        };
+        let put = |name: &str, bytes: &[u8]| std::fs::write(run.path().join("live").join(name), bytes).unwrap();
+        put("rank-0.page", &page(0, std::process::id(), [half(0..16), half(16..32)]));
+        put("rank-1.page", &page(1, 4_000_000, [1, 2]));
+        put("rank-2.page", &page(7, 1, [1, 2]));
+        put("rank-3.page", b"RSLIVEPG and nothing else");
+        put("notes.txt", b"none of ours");
+        let mut problems = Vec::new();
+        let kept = pages(run.path(), &mut problems);
+        assert_eq!(
+            kept.iter().map(|page| page.head.rank).collect::<Vec<_>>(),
+            [1],
+            "that of another node cannot be told from here"
+        );
+        problems.sort();
+        let said = problems.join("\n");
+        assert!(said.contains("Rank 0 is gone") && said.contains("page of rank 7") && said.contains("version"), "{said}");
+        assert_eq!(problems.len(), 3, "{said}");
+    }
+}

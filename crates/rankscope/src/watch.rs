@@ -1,0 +1,165 @@
+//! `rankscope watch`: its arguments, and what is done with alarms. `rankscope-live` raises them.
+
+mod exec;
+mod metrics;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use anyhow::Result;
+use rankscope_document::LiveAlarm;
+use rankscope_launch::stop_switch;
+use rankscope_pipeline::{AlarmLog, LiveJob, LiveLook};
+use rankscope_report::alarm_line;
+
+use crate::exit::ExitCode;
+use crate::output::{self, Format};
+use exec::Hook;
+use metrics::Metrics;
+
+/// Watch a job that runs, and say when a rank becomes late, steps become slow or nothing moves.
+///
+/// Reads the live pages that ranks keep in the run directory while they record themselves. An alarm needs two signs, or one that stays;
+/// what is usual is learned from the first steps. Alarms go to standard output and to alarms.jsonl in the run directory, a line when one is
+/// raised and one when it is over. Ends when no rank is left, or with Ctrl-C. Changes nothing about the job.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The run directory
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// Have the shell run this for each alarm and each end of one: its standard input is the line of alarms.jsonl, and RANKSCOPE_ALARM says it
+    /// in a sentence
+    #[arg(long, value_name = "CMD")]
+    exec: Option<String>,
+    /// Serve figures for Prometheus, as http://ADDR:PORT/metrics
+    #[arg(long, value_name = "ADDR:PORT")]
+    metrics: Option<SocketAddr>,
+    /// Write figures for Prometheus into this file at each look, as for the node exporter's textfile collector
+    #[arg(long, value_name = "FILE")]
+    metrics_file: Option<PathBuf>,
+    /// Between two looks
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = every)]
+    every: Duration,
+    /// How long to wait for a first rank, and for another once none is left
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]
+    wait: Duration,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let stop = stop_switch()?;
+    let mut watcher = Watcher {
+        job: LiveJob::new(&args.run),
+        log: AlarmLog::open(&args.run)?,
+        hook: args.exec.as_ref().map(|command| Hook::new(command)),
+        metrics: Metrics::start(args.metrics, args.metrics_file.clone())?,
+        format: args.format,
+    };
+    let mut seen_at = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        match watcher.job.look() {
+            Ok(look) => {
+                seen_at = Instant::now();
+                watcher.take(&look)?;
+            }
+            Err(error @ rankscope_pipeline::Error::NoPages { .. }) if seen_at.elapsed() >= args.wait => {
+                return if watcher.has_seen() { Ok(ExitCode::SUCCESS) } else { Err(error.into()) };
+            }
+            Err(rankscope_pipeline::Error::NoPages { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        rest(args.every.max(began.elapsed() * SHARE).min(EVERY_MAX), &stop);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Watcher {
+    job: LiveJob,
+    log: AlarmLog,
+    hook: Option<Hook>,
+    metrics: Metrics,
+    format: Format,
+}
+
+impl Watcher {
+    fn take(&mut self, look: &LiveLook) -> Result<()> {
+        for alarm in &look.news {
+            // Somebody is woken even if the disk is full.
+            if let Err(error) = self.log.add(alarm) {
+                output::remark(&format!("rankscope: an alarm could not be written down: {error:#}"));
+            }
+            self.hook.iter_mut().for_each(|hook| hook.call(alarm));
+            output::answer(&self.said(alarm)?)?;
+        }
+        self.metrics.take(&look.document);
+        Ok(())
+    }
+
+    fn said(&self, alarm: &LiveAlarm) -> Result<String> {
+        Ok(match self.format {
+            Format::Json => serde_json::to_string(alarm)?,
+            Format::Table => format!("{}  {}", instant(alarm.cleared_ns.unwrap_or(alarm.time_ns)), alarm_line(alarm)),
+        })
+    }
+
+    fn has_seen(&self) -> bool {
+        self.metrics.has_any()
+    }
+}
+
+/// As people and programs read it.
+fn instant(ns: i64) -> String {
+    let since = Duration::from_nanos(u64::try_from(ns).unwrap_or(0));
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
+}
+
+/// Sleeps, and wakes when somebody ends it.
+fn rest(every: Duration, stop: &AtomicBool) {
+    let until = Instant::now() + every;
+    while !stop.load(Ordering::Relaxed) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(Duration::from_millis(100)));
+    }
+}
+
+/// Between two looks.
+fn every(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let is_usual = (EVERY_MIN..=EVERY_MAX).contains(&duration);
+    if is_usual {
+        Ok(duration)
+    } else {
+        Err("give a time from 50ms to 10s: a hang is confirmed by looks so far apart".to_owned())
+    }
+}
+
+/// A look takes at most one part in so many of the time between two, however many ranks there are.
+const SHARE: u32 = 20;
+const EVERY_MIN: Duration = Duration::from_millis(50);
+const EVERY_MAX: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_read_as_dates() {
+        assert_eq!(instant(1_795_000_000_000_000_000), "2026-11-18T11:06:40Z");
+        assert_eq!(instant(-5), "1970-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn looks_are_neither_too_many_nor_too_few() {
+        assert!(every("1ms").is_err() && every("1h").is_err() && every("soon").is_err());
+        assert_eq!(every("2s"), Ok(Duration::from_secs(2)));
+    }
+}

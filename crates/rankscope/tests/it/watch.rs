@@ -1,0 +1,78 @@
+//! A job that runs, watched: real processes, one of which is slow, and what is told of it.
+#![cfg(all(target_os = "linux", feature = "clock"))]
+#![expect(clippy::unwrap_used, reason = "a test of what is said")]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+
+use crate::process::{Running, command, wait_for};
+use serde_json::Value;
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).expect("a line is one document")).collect()
+}
+
+fn is_about_rank_2(alarm: &Value) -> bool {
+    alarm["kind"] == "straggler" && alarm["rank"] == 2
+}
+
+/// What a scraper gets.
+fn asked(port: u16, request: &str) -> Option<String> {
+    let mut connection = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    connection.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[test]
+fn a_slow_rank_raises_an_alarm_that_is_written_down_passed_on_and_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, passed_on, figures) =
+        (folder.path().join("run"), folder.path().join("passed-on"), folder.path().join("job.prom"));
+    let out = run.display().to_string();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let demo = Running::start(command(&["demo", "--live", "--slow-rank", "2", "--seconds", "30", "--out", &out]));
+    wait_for("the run directory", || run.join("live").is_dir());
+    let exec = format!("cat >> '{0}'; echo \"$RANKSCOPE_ALARM\" > '{0}.said'", passed_on.display());
+    let (metrics, file) = (format!("127.0.0.1:{port}"), figures.display().to_string());
+    let words = ["watch", &out, "--exec", &exec, "--metrics", &metrics, "--metrics-file", &file, "--every", "200ms"];
+    let watcher = Running::start(command(&[&words[..], &["--wait", "2s", "--format", "json"]].concat()));
+    wait_for("an alarm about rank 2", || lines(&run.join("alarms.jsonl")).iter().any(is_about_rank_2));
+    let second = command(&["watch", &out]).output().unwrap();
+    assert!(String::from_utf8_lossy(&second.stderr).contains("watches this run already"), "{second:?}");
+
+    let once = command(&["top", &out, "--once", "--format", "json"]).output().unwrap();
+    let document: Value = serde_json::from_slice(&once.stdout).unwrap();
+    assert!(document["alarms"].as_array().unwrap().iter().any(is_about_rank_2), "{document}");
+    let scraped = asked(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    assert!(scraped.starts_with("HTTP/1.1 200") && scraped.contains("text/plain; version=0.0.4"), "{scraped}");
+    assert!(scraped.contains("rankscope_rank_lateness_seconds{rank=\"2\"} 0.0"), "{scraped}");
+    assert!(asked(port, "GET /etc/passwd HTTP/1.1\r\n\r\n").unwrap().starts_with("HTTP/1.1 404"));
+    assert!(asked(port, "nonsense\r\n\r\n").unwrap().starts_with("HTTP/1.1 400"));
+
+    let ended = watcher.ended();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert!(demo.ended().status.success());
+    let alarms = lines(&run.join("alarms.jsonl"));
+    let first = alarms.iter().find(|alarm| is_about_rank_2(alarm)).unwrap();
+    let of = |name: &str| first[name].as_i64().unwrap_or_else(|| panic!("{name} in {first}"));
+    assert!(of("value_ns") > of("threshold_ns") && of("value_ns") > 3 * of("clock_error_ns"), "{first}");
+    assert!(!alarms.iter().any(|alarm| alarm["kind"] == "straggler" && !is_about_rank_2(alarm)), "{alarms:?}");
+    let printed = String::from_utf8(ended.stdout).unwrap();
+    assert_eq!(printed, fs::read_to_string(run.join("alarms.jsonl")).unwrap());
+    assert_eq!(lines(&passed_on), alarms);
+    assert!(fs::read_to_string(figures).unwrap().contains("# TYPE rankscope_alarm gauge"));
+    let said = fs::read_to_string(passed_on.with_extension("said")).unwrap();
+    assert!(!said.trim().is_empty(), "{said}");
+}
+
+#[test]
+fn a_job_that_never_tells_of_itself_is_waited_for_and_then_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = command(&["watch", &folder.path().join("none").display().to_string()]).output().unwrap();
+    assert!(!missing.status.success() && !missing.stderr.is_empty(), "{missing:?}");
+}
