@@ -234,6 +234,7 @@ const EDGES: &[Edge] = &[
     ("xtask", "rankscope-hang", "and that of dumps"),
     ("xtask", "rankscope-live", "how often alarms are wrong is simulated"),
     ("xtask", "rankscope-pickle", "and that of pickles"),
+    ("xtask", "rankscope-recording", "pages of ranks are made, and looking at them measured"),
     ("xtask", "rankscope-stats", "how often comparisons are wrong is simulated"),
     ("xtask", "rankscope-time", "spans and rates of the clocks that the clock bench injects"),
     ("xtask", "rankscope-testkit", "seeds for fuzzing, inputs for benchmarks"),

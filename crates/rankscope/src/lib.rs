@@ -25,6 +25,7 @@ mod memory;
 mod merge;
 mod open;
 mod output;
+mod pace;
 mod plan;
 mod progress;
 mod query;

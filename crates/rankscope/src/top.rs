@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use rankscope_document::LiveDocument;
@@ -11,8 +11,9 @@ use rankscope_pipeline::{LiveJob, live};
 
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
+use crate::pace::pause;
 
-/// Between looks.
+/// Between looks, at least.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// To the upper left corner, and nothing below it.
@@ -22,7 +23,7 @@ const CLEARED: &str = "\x1b[H\x1b[J";
 ///
 /// Reads the live pages that ranks keep in the run directory while they record themselves, and the clocks that agents measured. How
 /// late a rank comes is what its own work adds, a step, beside the rank in the middle, with how far clocks may be off. Looks again
-/// every second until Ctrl-C or until the last rank has ended. Changes nothing about the job.
+/// every second, where ranks are thousands every few, until Ctrl-C or until the last rank has ended. Changes nothing about the job.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The run directory
@@ -43,9 +44,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     // Looks time and again, and so sees alarms by itself.
     let mut job = LiveJob::new(&args.run);
+    let mut began = Instant::now();
     look(args, &mut job)?;
     loop {
-        thread::sleep(EVERY);
+        thread::sleep(pause(EVERY, began.elapsed()));
+        began = Instant::now();
         match look(args, &mut job) {
             // The last rank has ended, and its page with it.
             Err(error) if matches!(error.downcast_ref(), Some(rankscope_pipeline::Error::NoPages { .. })) => {

@@ -17,6 +17,7 @@ use rankscope_report::alarm_line;
 
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
+use crate::pace::{PAUSE_MAX, pause};
 use exec::Hook;
 use metrics::Metrics;
 
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             Err(rankscope_pipeline::Error::NoPages { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        rest(args.every.max(began.elapsed() * SHARE).min(EVERY_MAX), &stop);
+        rest(pause(args.every, began.elapsed()), &stop);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -134,7 +135,7 @@ fn rest(every: Duration, stop: &AtomicBool) {
 /// Between two looks.
 fn every(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    let is_usual = (EVERY_MIN..=EVERY_MAX).contains(&duration);
+    let is_usual = (EVERY_MIN..=PAUSE_MAX).contains(&duration);
     if is_usual {
         Ok(duration)
     } else {
@@ -142,10 +143,7 @@ fn every(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A look takes at most one part in so many of the time between two, however many ranks there are.
-const SHARE: u32 = 20;
 const EVERY_MIN: Duration = Duration::from_millis(50);
-const EVERY_MAX: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {

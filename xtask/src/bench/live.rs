@@ -1,9 +1,12 @@
-//! `cargo xtask bench live`: what watching a running job is worth and costs. `--detectors` simulates days of jobs whose truth is
+//! `cargo xtask bench live`: what watching a running job is worth and costs. A look at the pages of many ranks is measured; `--detectors` simulates days of jobs whose truth is
 //! known, healthy ones and such with something planted, and tells how often alarms are wrong and how long they take.
 
 mod days;
+mod pages;
 mod planted;
 mod rates;
+
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -23,6 +26,9 @@ pub(crate) struct Args {
     /// Jobs with a slow rank for each shape and each slowness, and jobs that hang for each shape.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     trials: u64,
+    /// Measure this program instead of building target/release/rankscope.
+    #[arg(long)]
+    binary: Option<PathBuf>,
     /// `json` for one document on stdout, anything else for Markdown tables.
     #[arg(long, default_value = "table")]
     format: String,
@@ -39,9 +45,23 @@ struct Outcome {
 
 /// Runs what is asked for.
 pub(super) fn run(args: &Args) -> Result<()> {
-    if !args.detectors {
-        bail!("nothing to do: ask for --detectors");
+    if args.detectors { detectors(args) } else { looks(args) }
+}
+
+/// What a look costs.
+fn looks(args: &Args) -> Result<()> {
+    let (binary, folder) = super::at_hand(args.binary.as_deref())?;
+    let looked = pages::measured(&binary, &folder)?;
+    match args.format.as_str() {
+        "json" => println!("{}", serde_json::to_string(&looked)?),
+        _ => print!("{}", pages::table(&looked)),
     }
+    let missed: Vec<String> =
+        looked.iter().filter(|one| one.share_of_core > one.limit).map(|one| format!("{} ranks", one.ranks)).collect();
+    if missed.is_empty() { Ok(()) } else { bail!("missed: looking at {}", missed.join(", ")) }
+}
+
+fn detectors(args: &Args) -> Result<()> {
     let healthy = days::measured(args.days);
     let stragglers = planted::stragglers(args.trials);
     let hangs = planted::hangs(args.trials);
