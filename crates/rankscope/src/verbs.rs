@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         &["report", "open", "serve", "compare", "what-if", "query", "spans", "align", "combine", "validate", "convert"],
     ),
     ("Report on jobs too large for one machine", &["plan", "map", "merge", "dist"]),
-    ("Look into jobs that run, or stand still", &["top", "hang"]),
+    ("Look into jobs that run, or stand still", &["top", "watch", "hang"]),
     ("Run jobs and keep what they record", &["demo", "run", "trigger", "sweep", "runs", "recover"]),
     ("Measure clocks", &["agent", "clock"]),
     ("Plan context-parallel attention", &["dispatch"]),

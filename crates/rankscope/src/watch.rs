@@ -21,7 +21,7 @@ use crate::pace::{PAUSE_MAX, pause};
 use exec::Hook;
 use metrics::Metrics;
 
-/// Watch a job that runs, and say when a rank becomes late, steps become slow or nothing moves.
+/// Say when a rank of a running job becomes late, steps become slow, or nothing moves.
 ///
 /// Reads the live pages that ranks keep in the run directory while they record themselves. An alarm needs two signs, or one that stays;
 /// what is usual is learned from the first steps. Alarms go to standard output and to alarms.jsonl in the run directory, a line when one is
