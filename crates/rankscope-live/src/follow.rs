@@ -2,8 +2,9 @@
 //! all ranks have come.
 //!
 //! A step that no page has any more when somebody looks is left out and not guessed. Where other processes tell of themselves than before,
-//! the job was restarted or has lost some: what steps usually take is learned anew, and what was raised is over. Pages do not say that a
-//! rank saves or evaluates. One that does is in no collective, so a job all of whose ranks are in one is known to be training.
+//! the job was restarted or has lost some: what steps usually take is learned anew, and what was raised is over. That a page could not be
+//! read for once is neither, so ranks that are missing are waited for first. Pages do not say that a rank saves or evaluates. One that does
+//! is in no collective, so a job all of whose ranks are in one is known to be training.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +22,13 @@ pub struct Following {
     watch: Watch,
     /// The last step that was taken.
     taken: Option<i64>,
+    /// Looks in a row at which some of them were missing.
+    missing_looks: u32,
     raised: Vec<Alarm>,
 }
+
+/// Looks at which ranks may be missing before the job is taken to go on without them.
+const MISSING_LOOKS_MAX: u32 = 3;
 
 /// A step as pages have it.
 struct Met {
@@ -34,7 +40,7 @@ struct Met {
 
 impl Default for Following {
     fn default() -> Self {
-        Self { ranks: Vec::new(), watch: Watch::new(0), taken: None, raised: Vec::new() }
+        Self { ranks: Vec::new(), watch: Watch::new(0), taken: None, missing_looks: 0, raised: Vec::new() }
     }
 }
 
@@ -42,6 +48,10 @@ impl Following {
     /// Looks at all ranks at `now_ns` of the job's clock. Returns what was raised or is over since the look before.
     pub fn look(&mut self, now_ns: i64, compared: &Compared<'_>) -> Vec<Alarm> {
         let seen = compared.seen;
+        if self.waits_for_missing(seen) {
+            // Pages hold the steps of more than one look.
+            return Vec::new();
+        }
         let mut news = self.begun_anew(now_ns, seen);
         for met in met(compared, self.taken, now_ns) {
             self.taken = Some(met.step);
@@ -58,10 +68,17 @@ impl Following {
         &self.raised
     }
 
+    /// Whether nobody new tells of itself and some do not, for no longer than a page may be unreadable.
+    fn waits_for_missing(&mut self, seen: &[Seen]) -> bool {
+        let is_known = |seen: &Seen| self.ranks.contains(&who(seen));
+        let are_missing = seen.len() < self.ranks.len() && seen.iter().all(is_known);
+        self.missing_looks = if are_missing { self.missing_looks + 1 } else { 0 };
+        are_missing && self.missing_looks <= MISSING_LOOKS_MAX
+    }
+
     /// Begins anew where others tell of themselves; returns what is over by that.
     fn begun_anew(&mut self, now_ns: i64, seen: &[Seen]) -> Vec<Alarm> {
-        let heads = seen.iter().map(|seen| seen.page.head);
-        let ranks: Vec<_> = heads.map(|head| (head.rank, head.pid, head.process_start)).collect();
+        let ranks: Vec<_> = seen.iter().map(who).collect();
         if ranks == self.ranks {
             return Vec::new();
         }
@@ -81,6 +98,12 @@ impl Following {
             self.raised.push(*alarm);
         }
     }
+}
+
+/// A rank, its process and when that began.
+fn who(seen: &Seen) -> (u32, u32, u64) {
+    let head = seen.page.head;
+    (head.rank, head.pid, head.process_start)
 }
 
 /// Steps behind `taken` that pages have whole, in their order.
@@ -228,6 +251,24 @@ mod tests {
         let again = Job { late_ns: 0, pid: 2, open: false };
         let over = following.look(401 * STEP_NS, &Compared::of(&again.at(401)));
         assert_eq!(over, [Alarm { cleared_ns: Some(401 * STEP_NS), ..alarm }]);
+        assert!(following.raised().is_empty());
+    }
+
+    #[test]
+    fn a_page_that_is_missing_for_a_few_looks_ends_no_alarm_and_a_rank_that_stays_away_does() {
+        let mut following = Following::default();
+        let job = Job { late_ns: 10_000_000, pid: 1, open: false };
+        let raised = followed(&job, 1..400, &mut following);
+        for step in 400..430 {
+            // Of four looks one sees all ranks.
+            let seen: Vec<Seen> = job.at(step).into_iter().skip(usize::from(step % 4 != 0)).collect();
+            assert_eq!(following.look(step * STEP_NS, &Compared::of(&seen)), [], "step {step}");
+        }
+        assert_eq!(following.raised(), raised);
+        let of_three = |step: i64| job.at(step).split_off(1);
+        let over: Vec<Alarm> =
+            (430..434).flat_map(|step| following.look(step * STEP_NS, &Compared::of(&of_three(step)))).collect();
+        assert_eq!(over.iter().map(|alarm| alarm.cleared_ns).collect::<Vec<_>>(), [Some(432 * STEP_NS)]);
         assert!(following.raised().is_empty());
     }
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use rankscope_recording::{LivePage, PAGE_BYTES};
+use rankscope_recording::{LivePage, PAGE_BYTES, PageRefused};
 use rankscope_run::{files_in, open};
 
 /// The pages of ranks that live, as far as can be told from here.
@@ -37,7 +37,21 @@ fn page(path: &Path) -> Result<LivePage, String> {
         file.take(PAGE_BYTES as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         Ok(bytes)
     };
-    LivePage::read(&bytes()?, &bytes()?).map_err(|refused| refused.to_string())
+    read_whole(bytes)
+}
+
+/// How often a page is read again that was written to meanwhile.
+const READINGS_MAX: u32 = 4;
+
+/// The page of which `bytes` reads all bytes, at a moment at which it is whole.
+fn read_whole(mut bytes: impl FnMut() -> Result<Vec<u8>, String>) -> Result<LivePage, String> {
+    let mut readings = 1;
+    loop {
+        match LivePage::read(&bytes()?, &bytes()?) {
+            Err(PageRefused::State) if readings < READINGS_MAX => readings += 1,
+            read => return read.map_err(|refused| refused.to_string()),
+        }
+    }
 }
 
 /// Whether the process of a page on this node, whose start is called `boot`, no longer runs. Of other nodes nobody knows here.
@@ -65,18 +79,39 @@ mod tests {
     use super::*;
     use rankscope_recording::{PageHead, PageState};
 
+    /// A page of which nothing but its head and its state is there.
+    fn page_of(head: PageHead) -> Vec<u8> {
+        let mut words = [0; PAGE_BYTES / 8];
+        words[..8].copy_from_slice(&head.words());
+        words[48..80].copy_from_slice(&PageState::default().words(1));
+        words.map(u64::to_le_bytes).concat()
+    }
+
+    #[test]
+    fn a_page_that_is_written_to_while_it_is_read_is_read_again_and_one_that_is_damaged_is_refused() {
+        let whole = page_of(PageHead::default());
+        let mut torn = whole.clone();
+        torn[48 * 8..80 * 8].fill(0x5a);
+        let mut readings = 0;
+        let mut read = |torn_readings: u32| {
+            readings = 0;
+            let bytes = || {
+                readings += 1;
+                Ok(if readings <= torn_readings { torn.clone() } else { whole.clone() })
+            };
+            (read_whole(bytes).is_ok(), readings)
+        };
+        assert_eq!((read(0), read(1), read(3)), ((true, 2), (true, 4), (true, 6)));
+        assert!(!read(u32::MAX).0);
+    }
+
     #[test]
     fn a_page_of_a_process_that_is_gone_and_one_that_is_forged_are_left_out_with_the_reason() {
         let run = tempfile::tempdir().unwrap();
         std::fs::create_dir(run.path().join("live")).unwrap();
         let boot: String = text("/proc/sys/kernel/random/boot_id").chars().filter(char::is_ascii_hexdigit).collect();
         let half = |range: std::ops::Range<usize>| u64::from_str_radix(&boot[range], 16).unwrap();
-        let page = |rank, pid, boot| {
-            let mut words = [0; PAGE_BYTES / 8];
-            words[..8].copy_from_slice(&PageHead { rank, pid, process_start: 1, boot }.words());
-            words[48..80].copy_from_slice(&PageState::default().words(1));
-            words.map(u64::to_le_bytes).concat()
-        };
+        let page = |rank, pid, boot| page_of(PageHead { rank, pid, process_start: 1, boot });
         let put = |name: &str, bytes: &[u8]| std::fs::write(run.path().join("live").join(name), bytes).unwrap();
         put("rank-0.page", &page(0, std::process::id(), [half(0..16), half(16..32)]));
         put("rank-1.page", &page(1, 4_000_000, [1, 2]));
