@@ -61,23 +61,22 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         metrics: Metrics::start(args.metrics, args.metrics_file.clone())?,
         format: args.format,
     };
-    let mut seen_at = Instant::now();
+    watcher.tell(&watcher.log.left_behind())?;
+    let (mut seen_at, mut has_seen) = (Instant::now(), false);
     while !stop.load(Ordering::Relaxed) {
         let began = Instant::now();
-        match watcher.job.look() {
-            Ok(look) => {
-                seen_at = Instant::now();
-                watcher.take(&look)?;
-            }
-            Err(error @ rankscope_pipeline::Error::NoPages { .. }) if seen_at.elapsed() >= args.wait => {
-                return if watcher.has_seen() { Ok(ExitCode::SUCCESS) } else { Err(error.into()) };
-            }
-            Err(rankscope_pipeline::Error::NoPages { .. }) => {}
-            Err(error) => return Err(error.into()),
+        if watcher.look()? {
+            (seen_at, has_seen) = (began, true);
+        } else if seen_at.elapsed() >= args.wait {
+            return if has_seen { Ok(ExitCode::SUCCESS) } else { Err(no_pages(args).into()) };
         }
         rest(pause(args.every, began.elapsed()), &stop);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn no_pages(args: &Args) -> rankscope_pipeline::Error {
+    rankscope_pipeline::Error::NoPages { path: args.run.clone() }
 }
 
 struct Watcher {
@@ -89,8 +88,24 @@ struct Watcher {
 }
 
 impl Watcher {
+    /// Looks once. Whether any rank lives: a job that was killed leaves pages behind, of which none does.
+    fn look(&mut self) -> Result<bool> {
+        match self.job.look() {
+            Ok(look) => self.take(&look).map(|()| !look.document.ranks.is_empty()),
+            Err(rankscope_pipeline::Error::NoPages { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn take(&mut self, look: &LiveLook) -> Result<()> {
-        for alarm in &look.news {
+        self.tell(&look.news)?;
+        self.metrics.take(&look.document);
+        Ok(())
+    }
+
+    /// Writes alarms down, passes them on and prints them.
+    fn tell(&mut self, alarms: &[LiveAlarm]) -> Result<()> {
+        for alarm in alarms {
             // Somebody is woken even if the disk is full.
             if let Err(error) = self.log.add(alarm) {
                 output::remark(&format!("rankscope: an alarm could not be written down: {error:#}"));
@@ -98,7 +113,6 @@ impl Watcher {
             self.hook.iter_mut().for_each(|hook| hook.call(alarm));
             output::answer(&self.said(alarm)?)?;
         }
-        self.metrics.take(&look.document);
         Ok(())
     }
 
@@ -107,10 +121,6 @@ impl Watcher {
             Format::Json => serde_json::to_string(alarm)?,
             Format::Table => format!("{}  {}", instant(alarm.cleared_ns.unwrap_or(alarm.time_ns)), alarm_line(alarm)),
         })
-    }
-
-    fn has_seen(&self) -> bool {
-        self.metrics.has_any()
     }
 }
 

@@ -37,6 +37,13 @@ impl AlarmLog {
         }
     }
 
+    /// What watchers before this one raised and did not see the end of, as over now: whatever lasts is raised again.
+    pub fn left_behind(&self) -> Vec<LiveAlarm> {
+        let now_ns = super::now_ns();
+        let left = raised_in(&self.path).into_iter();
+        left.map(|alarm| LiveAlarm { cleared_ns: Some(now_ns), ..alarm }).collect()
+    }
+
     /// Adds an alarm, or that it is over.
     ///
     /// # Errors
@@ -51,7 +58,11 @@ impl AlarmLog {
 
 /// What was raised in the run directory `run` and is not over, as far as a watcher wrote it down.
 pub(super) fn raised(run: &Path) -> Vec<LiveAlarm> {
-    let text = read_side_text(&run.join(NAME), SideFile::Record).unwrap_or_default();
+    raised_in(&run.join(NAME))
+}
+
+fn raised_in(path: &Path) -> Vec<LiveAlarm> {
+    let text = read_side_text(path, SideFile::Record).unwrap_or_default();
     let mut raised: Vec<LiveAlarm> = Vec::new();
     for alarm in text.lines().filter_map(|line| serde_json::from_str::<LiveAlarm>(line).ok()) {
         raised.retain(|other| (other.kind, other.rank) != (alarm.kind, alarm.rank));
@@ -99,6 +110,18 @@ mod tests {
         }
         log.file.write_all(b"{\"time_ns\":1,\"ki").unwrap();
         assert_eq!(raised(run.path()), [alarm(3, None)]);
+    }
+
+    #[test]
+    fn what_a_watcher_left_behind_is_over_for_the_next() {
+        let run = tempfile::tempdir().unwrap();
+        AlarmLog::open(run.path()).unwrap().add(&alarm(4, None)).unwrap();
+        let mut next = AlarmLog::open(run.path()).unwrap();
+        let left = next.left_behind();
+        assert_eq!(left, [alarm(4, left[0].cleared_ns)]);
+        assert!(left[0].cleared_ns.is_some());
+        left.iter().for_each(|alarm| next.add(alarm).unwrap());
+        assert_eq!((next.left_behind(), raised(run.path())), (vec![], vec![]));
     }
 
     #[test]

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The last look, and where it goes.
 pub(super) struct Metrics {
-    text: Arc<Mutex<Option<String>>>,
+    text: Arc<Mutex<String>>,
     file: Option<PathBuf>,
     /// What was said about the file is said once.
     is_told: bool,
@@ -29,7 +29,7 @@ pub(super) struct Metrics {
 impl Metrics {
     /// Listens at `address`, where one is given.
     pub(super) fn start(address: Option<SocketAddr>, file: Option<PathBuf>) -> Result<Self> {
-        let text = Arc::new(Mutex::new(None));
+        let text = Arc::new(Mutex::new(String::new()));
         if let Some(address) = address {
             let listener = TcpListener::bind(address).with_context(|| format!("--metrics {address}"))?;
             let said = listener.local_addr().unwrap_or(address);
@@ -49,12 +49,7 @@ impl Metrics {
         {
             output::remark(&format!("rankscope: --metrics-file: {error}"));
         }
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
-    }
-
-    /// Whether there was a look.
-    pub(super) fn has_any(&self) -> bool {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 }
 
@@ -66,7 +61,7 @@ fn written(file: &PathBuf, text: &str) -> std::io::Result<()> {
     fs::rename(&beside, file)
 }
 
-fn answer(connection: std::io::Result<TcpStream>, text: &Mutex<Option<String>>) {
+fn answer(connection: std::io::Result<TcpStream>, text: &Mutex<String>) {
     let Ok(mut connection) = connection else {
         // Too many files are open: that passes.
         return thread::sleep(Duration::from_millis(20));
@@ -76,7 +71,7 @@ fn answer(connection: std::io::Result<TcpStream>, text: &Mutex<Option<String>>) 
         Err(refusal) => Response::refused(refusal),
         Ok(request) if request.target.segments() != ["metrics"] => Response::refused(Refusal::NotThere),
         Ok(request) => {
-            let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
+            let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
             Response { sends_body: request.method == Method::Get, ..Response::metrics(text) }
         }
     };

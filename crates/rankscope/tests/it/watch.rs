@@ -76,3 +76,29 @@ fn a_job_that_never_tells_of_itself_is_waited_for_and_then_said() {
     let missing = command(&["watch", &folder.path().join("none").display().to_string()]).output().unwrap();
     assert!(!missing.status.success() && !missing.stderr.is_empty(), "{missing:?}");
 }
+
+#[test]
+fn a_job_that_was_killed_is_over_and_what_it_left_behind_is_over_for_the_next_watcher() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let out = run.display().to_string();
+    let demo = Running::start(command(&["demo", "--live", "--seconds", "60", "--out", &out]));
+    wait_for("a page", || fs::read_dir(run.join("live")).is_ok_and(|pages| pages.count() > 0));
+    let figures = folder.path().join("job.prom").display().to_string();
+    let words = ["watch", &out, "--every", "100ms", "--wait", "1s", "--format", "json", "--metrics-file", &figures];
+    let raised = r#"{"time_ns":1,"kind":"straggler","rank":1,"detector":"cusum","value_ns":2,"threshold_ns":1,"clock_error_ns":0,"confidence":"high"}"#;
+    fs::write(run.join("alarms.jsonl"), format!("{raised}\n")).unwrap();
+    let watcher = Running::start(command(&words));
+    wait_for("a look at ranks", || {
+        fs::read_to_string(&figures).is_ok_and(|text| text.contains("rankscope_progress_age_seconds{"))
+    });
+    drop(demo);
+    let ended = watcher.ended();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let first = String::from_utf8_lossy(&ended.stdout).lines().next().map(serde_json::from_str::<Value>).unwrap().unwrap();
+    assert!(first["rank"] == 1 && first["cleared_ns"].is_i64(), "{first}");
+    assert!(fs::read_dir(run.join("live")).unwrap().count() > 0, "the pages of what was killed stay");
+    // Nobody lives any more, and nobody did while this one watched.
+    let late = command(&words).output().unwrap();
+    assert!(!late.status.success() && String::from_utf8_lossy(&late.stderr).contains("live page"), "{late:?}");
+}
