@@ -70,8 +70,9 @@ impl Following {
 
     /// Whether nobody new tells of itself and some do not, for no longer than a page may be unreadable.
     fn waits_for_missing(&mut self, seen: &[Seen]) -> bool {
-        let is_known = |seen: &Seen| self.ranks.contains(&who(seen));
-        let are_missing = seen.len() < self.ranks.len() && seen.iter().all(is_known);
+        // Both are in one order, so each is looked for behind the one before.
+        let mut known = self.ranks.iter();
+        let are_missing = seen.len() < self.ranks.len() && seen.iter().map(who).all(|who| known.any(|known| *known == who));
         self.missing_looks = if are_missing { self.missing_looks + 1 } else { 0 };
         are_missing && self.missing_looks <= MISSING_LOOKS_MAX
     }
