@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use anyhow::Result;
 use rankscope_document::LiveAlarm;
 use rankscope_launch::stop_switch;
-use rankscope_pipeline::{AlarmLog, LiveJob, LiveLook};
+use rankscope_pipeline::{AlarmLog, LiveJob};
 use rankscope_report::alarm_line;
 
 use crate::exit::ExitCode;
@@ -90,17 +90,13 @@ struct Watcher {
 impl Watcher {
     /// Looks once. Whether any rank lives: a job that was killed leaves pages behind, of which none does.
     fn look(&mut self) -> Result<bool> {
-        match self.job.look() {
-            Ok(look) => self.take(&look).map(|()| !look.document.ranks.is_empty()),
-            Err(rankscope_pipeline::Error::NoPages { .. }) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn take(&mut self, look: &LiveLook) -> Result<()> {
+        let look = match self.job.look() {
+            Err(rankscope_pipeline::Error::NoPages { .. }) => return Ok(false),
+            looked => looked?,
+        };
         self.tell(&look.news)?;
         self.metrics.take(&look.document);
-        Ok(())
+        Ok(!look.document.ranks.is_empty())
     }
 
     /// Writes alarms down, passes them on and prints them.
